@@ -1,0 +1,4 @@
+//! The onecopy command line.
+#![forbid(unsafe_code)]
+
+fn main() {}

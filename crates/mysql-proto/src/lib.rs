@@ -1,0 +1,2 @@
+//! The MySQL and MariaDB protocol without IO: packets, authentication, client and server state machines.
+#![forbid(unsafe_code)]

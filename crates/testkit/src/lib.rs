@@ -1,0 +1,2 @@
+//! Test servers and scripted peers for onecopy's own tests.
+
