@@ -1,0 +1,516 @@
+//! One connection's buffers, and the plan of each read.
+//!
+//! A read fills, in this order, by one vectored call:
+//!
+//! ```text
+//!   | large home ... | side slot | ... large home | spare part of the read buffer |
+//!                     ^ a header or trailer that must not enter the value
+//! ```
+
+use std::io::IoSliceMut;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::home::Homes;
+use crate::read_buffer::ReadBuffer;
+use crate::{BufferConfig, Lent, Meter, Span, WireError, WriteQueue};
+
+/// Longest header or trailer that a side slot takes.
+const SIDE_MAX: usize = 8;
+
+/// Bytes of framing that lie inside or behind the bytes under way, and are kept out of them.
+#[derive(Debug, Default, Clone, Copy)]
+struct Side {
+    bytes: [u8; SIDE_MAX],
+    /// 0: there is no slot.
+    size: usize,
+    filled: usize,
+    /// Body bytes that still come before it.
+    distance: usize,
+}
+
+impl Side {
+    /// `n` bytes have come; gives how many of them went into the slot.
+    #[inline]
+    fn commit(&mut self, n: usize) -> usize {
+        if self.size == 0 {
+            return 0;
+        }
+        let before = n.min(self.distance);
+        let slot = (n - before).min(self.size - self.filled);
+        self.distance -= before;
+        self.filled += slot;
+        slot
+    }
+}
+
+/// What the next commit is distributed by.
+#[derive(Debug, Default, Clone, Copy)]
+struct Plan {
+    /// Bytes that go to the large home, or to the caller's slice.
+    home: usize,
+    /// Whether `home` is the caller's slice.
+    external: bool,
+    /// Bytes that go to the spare part.
+    spare: usize,
+}
+
+/// Read buffer, large homes, side slot, write queue and meter of one connection.
+///
+/// Cores call [`pending`](Self::pending), [`consume`](Self::consume), [`need`](Self::need), [`cut`](Self::cut) and
+/// [`begin_home`](Self::begin_home); drivers [`prepare`](Self::prepare), [`targets`](Self::targets) and
+/// [`commit`](Self::commit), and the write queue's counterparts.
+#[derive(Debug)]
+pub struct Buffers {
+    input: ReadBuffer,
+    homes: Homes,
+    side: Side,
+    output: WriteQueue,
+    meter: Meter,
+    /// Relaxed loads and stores: as cheap as a plain field, and rows stay `Sync`.
+    owned: AtomicU64,
+    metadata: AtomicU64,
+    min: usize,
+    until_end: usize,
+    arrived: usize,
+    plan: Plan,
+    config: BufferConfig,
+}
+
+impl Buffers {
+    /// Buffers that hold no memory yet.
+    pub fn new(config: BufferConfig) -> Self {
+        Self {
+            input: ReadBuffer::new(&config),
+            homes: Homes::default(),
+            side: Side::default(),
+            output: WriteQueue::new(),
+            meter: Meter::default(),
+            owned: AtomicU64::new(0),
+            metadata: AtomicU64::new(0),
+            min: 1,
+            until_end: 0,
+            arrived: 0,
+            plan: Plan::default(),
+            config,
+        }
+    }
+
+    /// The sizes and limits in force.
+    pub fn config(&self) -> &BufferConfig {
+        &self.config
+    }
+
+    // ---- for cores: what has come
+
+    /// Bytes that have come and were not consumed.
+    #[inline]
+    pub fn pending(&self) -> &[u8] {
+        self.input.pending()
+    }
+
+    /// Turns the first `n` pending bytes into a span, valid until the next [`prepare`](Self::prepare).
+    ///
+    /// # Panics
+    /// When fewer are pending: a core's bug, not a peer's doing.
+    #[inline]
+    pub fn consume(&mut self, n: usize) -> Span {
+        self.input.consume(n)
+    }
+
+    /// The bytes of a span.
+    #[inline]
+    pub fn bytes(&self, span: Span) -> &[u8] {
+        if span.home == 0 {
+            return self.input.bytes(span);
+        }
+        &self.homes.bytes(span.home)[span.start as usize..][..span.len as usize]
+    }
+
+    /// Says what is missing before the core can go on: at least `min` bytes, and `until_end` until the message under way
+    /// ends (0 where that is not known). Reads may bring more.
+    #[inline]
+    pub fn need(&mut self, min: usize, until_end: usize) {
+        self.min = min.max(1);
+        self.until_end = until_end;
+    }
+
+    /// Body bytes that have come since this was last asked, without what went to side slots.
+    #[inline]
+    pub fn take_arrived(&mut self) -> usize {
+        std::mem::take(&mut self.arrived)
+    }
+
+    /// Keeps the `size` bytes that come `distance` body bytes from now out of everything: they go to the side slot.
+    ///
+    /// # Panics
+    /// When `size` is over 8: a core's bug.
+    pub fn cut(&mut self, distance: usize, size: usize) {
+        assert!(
+            size <= SIDE_MAX,
+            "a side slot takes at most {SIDE_MAX} bytes"
+        );
+        self.side = Side {
+            bytes: [0; SIDE_MAX],
+            size,
+            filled: 0,
+            distance,
+        };
+    }
+
+    /// Whether a side slot waits for its bytes.
+    #[inline]
+    pub fn has_cut(&self) -> bool {
+        self.side.size > 0
+    }
+
+    /// The side slot's bytes once all of them have come; the slot is then gone.
+    pub fn take_side(&mut self) -> Option<[u8; SIDE_MAX]> {
+        if self.side.size == 0 || self.side.filled < self.side.size {
+            return None;
+        }
+        let bytes = self.side.bytes;
+        self.side = Side::default();
+        Some(bytes)
+    }
+
+    /// Gives a value of `total` bytes, of which the last `buffered` pending ones are the first, an allocation of its own;
+    /// all further bytes of it are read straight there. The buffered part is copied, and metered.
+    ///
+    /// # Errors
+    /// The allocator's no. Nothing has changed then.
+    pub fn begin_home(&mut self, total: usize, buffered: usize) -> Result<(), WireError> {
+        if total > u32::MAX as usize {
+            return Err(WireError::LimitExceeded {
+                needed: total as u64,
+                max: u64::from(u32::MAX),
+            });
+        }
+        let pending = self.input.pending();
+        let head = &pending[pending.len() - buffered..];
+        self.homes.begin(total, head, &mut self.meter)?;
+        self.input.drop_tail(buffered);
+        self.note_capacity();
+        Ok(())
+    }
+
+    /// Bytes that the large home under way still misses.
+    #[inline]
+    pub fn home_missing(&self) -> usize {
+        self.homes.missing()
+    }
+
+    /// The large home is full: its value as a span.
+    #[allow(clippy::cast_possible_truncation)] // `begin_home` refused more than u32::MAX
+    pub fn finish_home(&mut self) -> Span {
+        let (home, len) = self.homes.finish();
+        Span {
+            home,
+            start: 0,
+            len: len as u32,
+            #[cfg(debug_assertions)]
+            epoch: 0,
+        }
+    }
+
+    /// Offers a vector as the home of the next large value: it is lengthened only if it is too small.
+    pub fn offer_home(&mut self, home: Vec<u8>) {
+        self.homes.offer(home);
+    }
+
+    /// Takes back a vector that no large value has used.
+    pub fn withdraw_home(&mut self) -> Option<Vec<u8>> {
+        self.homes.withdraw_offer()
+    }
+
+    /// Takes a large value out, without a copy. `None` where the span lies in the read buffer.
+    pub fn take_home(&mut self, span: Span) -> Option<Vec<u8>> {
+        (span.home != 0).then(|| self.homes.take(span.home))
+    }
+
+    /// The row is over: its large homes may be used again.
+    #[inline]
+    pub fn recycle_homes(&mut self) {
+        self.homes.recycle();
+    }
+
+    /// Commands that wait to be sent.
+    #[inline]
+    pub fn output(&mut self) -> &mut WriteQueue {
+        &mut self.output
+    }
+
+    // ---- for drivers: read
+
+    /// Makes memory ready for the next read. All spans of the read buffer are stale afterwards.
+    ///
+    /// # Errors
+    /// `LimitExceeded` or `OutOfMemory`; nothing has changed then.
+    pub fn prepare(&mut self) -> Result<(), WireError> {
+        let home = self.homes.lengthen(&mut self.meter);
+        self.plan(home, self.homes.missing() - home, false)
+    }
+
+    /// The same, but the next body bytes go to a slice of `len` bytes that the caller passes to
+    /// [`targets_into`](Self::targets_into), and `later` more of the same value are to follow it. Only where there are
+    /// none does the read go on into the read buffer, so that a value is not split between the two.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare).
+    pub fn prepare_into(&mut self, len: usize, later: usize) -> Result<(), WireError> {
+        self.plan(len, later, true)
+    }
+
+    fn plan(&mut self, home: usize, home_later: usize, external: bool) -> Result<(), WireError> {
+        let mut spare = 0;
+        if home_later == 0 {
+            let min = self.min.saturating_sub(home);
+            self.input
+                .reserve(min, self.until_end.saturating_sub(home), &mut self.meter)?;
+            spare = self.input.planned();
+        }
+        self.plan = Plan {
+            home,
+            external,
+            spare,
+        };
+        self.note_capacity();
+        Ok(())
+    }
+
+    /// Where the next read goes, in order; at most four slices, none of them empty.
+    #[inline]
+    pub fn targets(&mut self) -> Targets<'_> {
+        if self.plan.home == 0 && self.side.size == 0 {
+            return Targets::one(if self.plan.spare > 0 {
+                self.input.target()
+            } else {
+                &mut []
+            });
+        }
+        let home = if self.plan.external {
+            0
+        } else {
+            self.plan.home
+        };
+        let home = self.homes.target(home);
+        Targets::around(
+            home,
+            &mut self.side,
+            if self.plan.spare > 0 {
+                self.input.target()
+            } else {
+                &mut []
+            },
+        )
+    }
+
+    /// As [`targets`](Self::targets), with the caller's slice in the place of the large home. The slice must be as long as
+    /// [`prepare_into`](Self::prepare_into) was told.
+    pub fn targets_into<'a>(&'a mut self, into: &'a mut [u8]) -> Targets<'a> {
+        let len = self.plan.home.min(into.len());
+        self.plan.home = len;
+        let spare = if self.plan.spare > 0 {
+            self.input.target()
+        } else {
+            &mut []
+        };
+        Targets::around(&mut into[..len], &mut self.side, spare)
+    }
+
+    /// `n` bytes have come into the targets. Gives how many went to the large home or the caller's slice.
+    ///
+    /// # Panics
+    /// When `n` is more than the targets hold: a driver's bug.
+    pub fn commit(&mut self, n: usize) -> usize {
+        let plan = std::mem::take(&mut self.plan);
+        let body = n - self.side.commit(n);
+        let home = body.min(plan.home);
+        if home > 0 && !plan.external {
+            self.homes.commit(home);
+        }
+        if plan.spare > 0 {
+            self.input.commit(body - home, plan.home == 0);
+        }
+        self.arrived += body;
+        self.input.earn(n);
+        self.meter.reads += u64::from(n > 0);
+        self.meter.bytes_read += n as u64;
+        home
+    }
+
+    /// Gives memory back until at most [`BufferConfig::idle_keep`] bytes stay. For the end of a command; free when there
+    /// is nothing to give back.
+    #[inline]
+    pub fn release(&mut self) {
+        if self.input.capacity() > self.config.idle_keep || !self.homes.is_empty() {
+            self.release_to(self.config.idle_keep);
+        }
+        self.output.shrink();
+    }
+
+    /// Gives memory back until at most `keep` bytes stay (pending bytes always do). 0 gives all of it back.
+    #[cold]
+    pub fn release_to(&mut self, keep: usize) {
+        // A failed allocation leaves the larger buffer: nothing is lost, and the next release tries again.
+        let _ = self.input.shrink(keep, &mut self.meter);
+        self.homes
+            .shrink(keep.saturating_sub(self.input.capacity()));
+        self.meter.capacity_now = self.capacity();
+    }
+
+    fn capacity(&self) -> u64 {
+        (self.input.capacity()
+            + if self.homes.is_empty() {
+                0
+            } else {
+                self.homes.capacity()
+            }) as u64
+    }
+
+    #[inline]
+    fn note_capacity(&mut self) {
+        let capacity = self.capacity();
+        self.meter.capacity_now = capacity;
+        self.meter.peak_capacity = self.meter.peak_capacity.max(capacity);
+    }
+
+    // ---- for drivers: write
+
+    /// Whether anything waits to be sent.
+    #[inline]
+    pub fn has_output(&self) -> bool {
+        !self.output.is_empty()
+    }
+
+    /// Fills `slices` with what is to be sent next, `lent` being the parts that the caller holds; gives how many.
+    pub fn output_slices<'a>(
+        &'a self,
+        lent: &'a (impl Lent + ?Sized),
+        slices: &mut [std::io::IoSlice<'a>],
+    ) -> usize {
+        self.output.slices(lent, slices)
+    }
+
+    /// `n` bytes have left.
+    pub fn commit_output(&mut self, n: usize) {
+        self.output.advance(n);
+        self.meter.writes += u64::from(n > 0);
+        self.meter.bytes_written += n as u64;
+    }
+
+    // ---- the meter
+
+    /// What this connection's bytes have cost since it was made.
+    pub fn meter(&self) -> Meter {
+        Meter {
+            bytes_copied_to_output: self.output.copied(),
+            bytes_copied_to_owned: self.owned.load(Ordering::Relaxed),
+            bytes_copied_to_metadata: self.metadata.load(Ordering::Relaxed),
+            ..self.meter
+        }
+    }
+
+    /// Counts `bytes` copied into a value that the caller owns.
+    #[inline]
+    pub fn count_owned(&self, bytes: usize) {
+        add(&self.owned, bytes);
+    }
+
+    /// Counts `bytes` copied into metadata that is kept.
+    #[inline]
+    pub fn count_metadata(&self, bytes: usize) {
+        add(&self.metadata, bytes);
+    }
+}
+
+/// Not a locked instruction: a count may be lost only when two threads copy out of one row at the same instant.
+#[inline]
+fn add(counter: &AtomicU64, bytes: usize) {
+    counter.store(
+        counter.load(Ordering::Relaxed) + bytes as u64,
+        Ordering::Relaxed,
+    );
+}
+
+/// The slices of one vectored read.
+#[derive(Debug)]
+pub struct Targets<'a> {
+    slices: [IoSliceMut<'a>; 4],
+    len: usize,
+}
+
+impl<'a> Targets<'a> {
+    fn one(slice: &'a mut [u8]) -> Self {
+        let len = usize::from(!slice.is_empty());
+        Self {
+            slices: [IoSliceMut::new(slice), none(), none(), none()],
+            len,
+        }
+    }
+
+    fn around(home: &'a mut [u8], side: &'a mut Side, spare: &'a mut [u8]) -> Self {
+        let distance = side.distance;
+        let mut targets = Self {
+            slices: [none(), none(), none(), none()],
+            len: 0,
+        };
+        if side.size == 0 || distance > home.len() + spare.len() {
+            targets.push(home);
+            targets.push(spare);
+            return targets;
+        }
+        let slot = &mut side.bytes[side.filled..side.size];
+        if distance < home.len() {
+            let (before, after) = home.split_at_mut(distance);
+            targets.push(before);
+            targets.push(slot);
+            targets.push(after);
+            targets.push(spare);
+        } else {
+            let (before, after) = spare.split_at_mut(distance - home.len());
+            targets.push(home);
+            targets.push(before);
+            targets.push(slot);
+            targets.push(after);
+        }
+        targets
+    }
+
+    fn push(&mut self, slice: &'a mut [u8]) {
+        if !slice.is_empty() {
+            self.slices[self.len] = IoSliceMut::new(slice);
+            self.len += 1;
+        }
+    }
+
+    /// The only slice, where there is just one: a plain read is a little cheaper than a vectored one.
+    #[inline]
+    pub fn single(&mut self) -> Option<&mut [u8]> {
+        if self.len == 1 {
+            Some(&mut self.slices[0])
+        } else {
+            None
+        }
+    }
+
+    /// Bytes that the slices hold together.
+    pub fn total(&self) -> usize {
+        self.slices[..self.len]
+            .iter()
+            .map(|slice| slice.len())
+            .sum()
+    }
+}
+
+impl<'a> AsMut<[IoSliceMut<'a>]> for Targets<'a> {
+    fn as_mut(&mut self) -> &mut [IoSliceMut<'a>] {
+        &mut self.slices[..self.len]
+    }
+}
+
+fn none<'a>() -> IoSliceMut<'a> {
+    IoSliceMut::new(&mut [])
+}
+
+#[cfg(test)]
+mod tests;

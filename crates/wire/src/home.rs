@@ -1,0 +1,156 @@
+//! Large homes: a value's own, final allocation, filled straight from the socket.
+
+use crate::{Meter, STEP, WireError};
+
+/// One value's memory. `bytes.len()` is what was ever initialised, `len` the value's own length.
+#[derive(Debug, Default)]
+struct Home {
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+/// The homes of the row under way; recycled from row to row until they are taken.
+#[derive(Debug, Default)]
+pub(crate) struct Homes {
+    /// The first `used` belong to the row under way, the rest wait to be used again.
+    homes: Vec<Home>,
+    used: usize,
+    /// A vector that the caller wants the next large value in.
+    offered: Option<Vec<u8>>,
+    /// Length that the last used home is to have, while it is being filled.
+    total: usize,
+    filled: usize,
+}
+
+impl Homes {
+    /// Bytes still to come for the home under way.
+    #[inline]
+    pub(crate) fn missing(&self) -> usize {
+        self.total - self.filled
+    }
+
+    pub(crate) fn offer(&mut self, home: Vec<u8>) {
+        self.offered = Some(home);
+    }
+
+    pub(crate) fn withdraw_offer(&mut self) -> Option<Vec<u8>> {
+        self.offered.take()
+    }
+
+    /// Starts a home of `total` bytes with `head` as its first bytes. Reserved once and exactly.
+    pub(crate) fn begin(
+        &mut self,
+        total: usize,
+        head: &[u8],
+        meter: &mut Meter,
+    ) -> Result<(), WireError> {
+        debug_assert_eq!(self.missing(), 0, "one home at a time");
+        if self.used == self.homes.len() {
+            self.homes
+                .try_reserve(1)
+                .map_err(|_| WireError::OutOfMemory {
+                    bytes: size_of::<Home>() as u64,
+                })?;
+            self.homes.push(Home::default());
+        }
+        let home = &mut self.homes[self.used].bytes;
+        if let Some(offered) = self.offered.take() {
+            *home = offered;
+        }
+        if home.capacity() < total {
+            // Freed before it is asked for again: nothing is copied, and the two are never there at once.
+            *home = Vec::new();
+            home.try_reserve_exact(total)
+                .map_err(|_| WireError::OutOfMemory {
+                    bytes: total as u64,
+                })?;
+        }
+        if home.len() < head.len() {
+            home.clear();
+            home.extend_from_slice(head);
+        } else {
+            home[..head.len()].copy_from_slice(head);
+        }
+        meter.bytes_copied_to_homes += head.len() as u64;
+        meter.large_values += 1;
+        self.used += 1;
+        self.total = total;
+        self.filled = head.len();
+        Ok(())
+    }
+
+    /// Makes up to one step of the home's missing part ready for a read; gives its length.
+    pub(crate) fn lengthen(&mut self, meter: &mut Meter) -> usize {
+        let ready = self.missing().min(STEP);
+        if ready > 0 {
+            let home = &mut self.homes[self.used - 1].bytes;
+            let until = self.filled + ready;
+            if until > home.len() {
+                meter.bytes_zeroed += (until - home.len()) as u64;
+                home.resize(until, 0);
+            }
+        }
+        ready
+    }
+
+    /// The part made ready by [`lengthen`](Self::lengthen).
+    pub(crate) fn target(&mut self, ready: usize) -> &mut [u8] {
+        match self.used.checked_sub(1) {
+            Some(last) if ready > 0 => {
+                &mut self.homes[last].bytes[self.filled..self.filled + ready]
+            }
+            _ => &mut [],
+        }
+    }
+
+    pub(crate) fn commit(&mut self, n: usize) {
+        self.filled += n;
+        debug_assert!(self.filled <= self.total);
+    }
+
+    /// The home under way is full: it gets its exact length and its number, counted from 1.
+    #[allow(clippy::cast_possible_truncation)] // at most one home a column
+    pub(crate) fn finish(&mut self) -> (u32, usize) {
+        debug_assert_eq!(self.missing(), 0, "the home is not full");
+        let len = self.total;
+        self.homes[self.used - 1].len = len;
+        (self.total, self.filled) = (0, 0);
+        (self.used as u32, len)
+    }
+
+    #[inline]
+    pub(crate) fn bytes(&self, number: u32) -> &[u8] {
+        let home = &self.homes[number as usize - 1];
+        &home.bytes[..home.len]
+    }
+
+    pub(crate) fn take(&mut self, number: u32) -> Vec<u8> {
+        let home = std::mem::take(&mut self.homes[number as usize - 1]);
+        let mut bytes = home.bytes;
+        bytes.truncate(home.len);
+        bytes
+    }
+
+    /// The row is over: its homes may be used again.
+    #[inline]
+    pub(crate) fn recycle(&mut self) {
+        if self.used > 0 {
+            self.used = 0;
+            (self.total, self.filled) = (0, 0);
+        }
+    }
+
+    pub(crate) fn capacity(&self) -> usize {
+        self.homes.iter().map(|home| home.bytes.capacity()).sum()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.homes.is_empty()
+    }
+
+    pub(crate) fn shrink(&mut self, keep: usize) {
+        if self.used == 0 && self.capacity() > keep {
+            self.homes = Vec::new();
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Where a message lies: a position instead of a borrow.
+
+/// A range of bytes in one connection's buffers; resolved by [`Buffers::bytes`](crate::Buffers::bytes).
+///
+/// `Copy` and free of lifetimes, so that a core can hand it out of a loop. It is valid until the next read is prepared;
+/// debug builds carry an epoch and panic on a stale span, release builds may show other bytes of the same connection.
+/// At most 4 GiB - 1 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// 0 is the read buffer, n the large home n - 1.
+    pub(crate) home: u32,
+    pub(crate) start: u32,
+    pub(crate) len: u32,
+    #[cfg(debug_assertions)]
+    pub(crate) epoch: u32,
+}
+
+impl Span {
+    /// A span of no bytes, valid for ever.
+    pub const EMPTY: Self = Self {
+        home: 0,
+        start: 0,
+        len: 0,
+        #[cfg(debug_assertions)]
+        epoch: 0,
+    };
+
+    /// Length in bytes.
+    #[inline]
+    pub const fn len(self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether it covers no byte.
+    #[inline]
+    pub const fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether the bytes lie in a large home of their own.
+    #[inline]
+    pub const fn is_large(self) -> bool {
+        self.home != 0
+    }
+
+    /// The part that starts `offset` bytes in and is `len` bytes long, cut to this span.
+    #[inline]
+    #[must_use]
+    pub fn slice(self, offset: u32, len: u32) -> Self {
+        let offset = offset.min(self.len);
+        Self {
+            start: self.start + offset,
+            len: len.min(self.len - offset),
+            ..self
+        }
+    }
+}
