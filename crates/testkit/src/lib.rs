@@ -1,2 +1,1 @@
 //! Test servers and scripted peers for onecopy's own tests.
-

@@ -1,0 +1,9 @@
+//! The driver that blocks: one thread, no runtime, one system call a read.
+
+mod connect;
+mod drive;
+mod stream;
+
+pub use connect::connect;
+pub use drive::{drive, flush, read, read_into};
+pub use stream::{Stream, Transport};

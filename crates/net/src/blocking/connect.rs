@@ -1,0 +1,107 @@
+//! Connects a socket within one deadline, the look-up of the name included.
+
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+use std::{io, thread};
+
+use super::Stream;
+use crate::{ConnectError, Endpoint, SocketOptions};
+
+/// Connects to `endpoint`; each address of a name is tried in turn, with its share of the time left.
+///
+/// # Errors
+/// The last address's failure, or `Timeout`.
+pub fn connect(
+    endpoint: &Endpoint,
+    options: &SocketOptions,
+    deadline: Option<Instant>,
+) -> Result<Stream, ConnectError> {
+    match endpoint {
+        // Connecting a Unix socket blocks only while the server's backlog is full, and has no timeout of its own.
+        Endpoint::Unix(path) => UnixStream::connect(path)
+            .map(Stream::from)
+            .map_err(|source| failed(endpoint, source)),
+        Endpoint::Tcp { host, port } => {
+            let addresses = resolve(host, *port, deadline)?;
+            let mut last = failed(endpoint, io::Error::other("the name has no address"));
+            for (tried, address) in addresses.iter().enumerate() {
+                match connect_tcp(*address, addresses.len() - tried, options, deadline) {
+                    Ok(stream) => return Ok(stream),
+                    Err(error) if error.kind() == io::ErrorKind::TimedOut && deadline.is_some() => {
+                        last = ConnectError::Timeout {
+                            endpoint: address.to_string(),
+                        };
+                    }
+                    Err(source) => {
+                        last = ConnectError::Connect {
+                            endpoint: address.to_string(),
+                            source,
+                        }
+                    }
+                }
+            }
+            Err(last)
+        }
+    }
+}
+
+fn connect_tcp(
+    address: SocketAddr,
+    candidates: usize,
+    options: &SocketOptions,
+    deadline: Option<Instant>,
+) -> io::Result<Stream> {
+    let stream = match deadline {
+        None => TcpStream::connect(address)?,
+        Some(deadline) => {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let share = left / u32::try_from(candidates).unwrap_or(1).max(1);
+            TcpStream::connect_timeout(&address, share.max(Duration::from_millis(1)))?
+        }
+    };
+    options.apply(&stream)?;
+    Ok(stream.into())
+}
+
+/// The system's resolver has no deadline: under one it runs on a thread of its own, which is left behind if it is late.
+fn resolve(
+    host: &str,
+    port: u16,
+    deadline: Option<Instant>,
+) -> Result<Vec<SocketAddr>, ConnectError> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    let look_up = move |host: &str| -> io::Result<Vec<SocketAddr>> {
+        Ok((host, port).to_socket_addrs()?.collect())
+    };
+    let found = match deadline {
+        None => look_up(host),
+        Some(deadline) => {
+            let (sender, receiver) = mpsc::channel();
+            let name = host.to_owned();
+            thread::spawn(move || {
+                // Nobody listens any more when the look-up was late.
+                let _ = sender.send(look_up(&name));
+            });
+            receiver
+                .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+                .map_err(|_| ConnectError::Timeout {
+                    endpoint: host.to_owned(),
+                })?
+        }
+    };
+    found.map_err(|source| ConnectError::Resolve {
+        host: host.to_owned(),
+        source,
+    })
+}
+
+fn failed(endpoint: &Endpoint, source: io::Error) -> ConnectError {
+    ConnectError::Connect {
+        endpoint: endpoint.to_string(),
+        source,
+    }
+}

@@ -1,0 +1,152 @@
+//! Does what a core asks for, one blocking call at a time.
+
+use std::io::{self, ErrorKind, IoSlice};
+use std::time::Instant;
+
+use onecopy_wire::{Buffers, Core, Lent, Step};
+
+use super::Stream;
+use crate::DriveError;
+
+/// Slices of one vectored write: enough for a command with several large parts; more leave with the next call.
+const WRITE_SLICES: usize = 32;
+
+/// Runs `core` until it hands over a message: flushes what it queued, reads what it needs.
+///
+/// `lent` holds the parts that were queued by reference. Output that a message left queued goes with the next read.
+///
+/// # Errors
+/// After [`DriveError::Timeout`] the call can be made again; after any other error the connection is of no more use.
+#[inline]
+pub fn drive<C: Core, L: Lent + ?Sized>(
+    core: &mut C,
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    lent: &L,
+    deadline: Option<Instant>,
+) -> Result<C::Message, DriveError<C::Error>> {
+    loop {
+        match core.advance(buffers).map_err(DriveError::Core)? {
+            Step::Message(message) => return Ok(message),
+            Step::StartTls => return Err(DriveError::TlsUnavailable),
+            Step::NeedInput(_) => {
+                let refused = flush_or_hear(buffers, stream, lent, deadline)?;
+                if read(buffers, stream, deadline)? == 0 {
+                    return Err(refused.map_or_else(
+                        || DriveError::Core(core.handle_eof(buffers)),
+                        DriveError::Write,
+                    ));
+                }
+            }
+        }
+    }
+}
+
+/// Flushes; where the peer has closed its side, it may have said why: the failure is kept back until the read shows.
+fn flush_or_hear<E>(
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    lent: &(impl Lent + ?Sized),
+    deadline: Option<Instant>,
+) -> Result<Option<io::Error>, DriveError<E>> {
+    if !buffers.has_output() {
+        return Ok(None);
+    }
+    match flush(buffers, stream, lent, deadline) {
+        Err(DriveError::Write(error))
+            if matches!(
+                error.kind(),
+                ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
+            ) =>
+        {
+            buffers.output().clear();
+            Ok(Some(error))
+        }
+        flushed => flushed.map(|()| None),
+    }
+}
+
+/// Sends everything that is queued.
+///
+/// # Errors
+/// After [`DriveError::Timeout`] what has not left is still queued.
+pub fn flush<E>(
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    lent: &(impl Lent + ?Sized),
+    deadline: Option<Instant>,
+) -> Result<(), DriveError<E>> {
+    while buffers.has_output() {
+        stream.arm(deadline).map_err(write_error)?;
+        let mut slices = [IoSlice::new(&[]); WRITE_SLICES];
+        let count = buffers.output_slices(lent, &mut slices);
+        match stream.write(&slices[..count]) {
+            Ok(0) => return Err(DriveError::Write(ErrorKind::WriteZero.into())),
+            Ok(n) => buffers.commit_output(n),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(write_error(error)),
+        }
+    }
+    Ok(())
+}
+
+/// Reads once into the buffers' own targets; 0 is the end of the stream.
+///
+/// # Errors
+/// After [`DriveError::Timeout`], or where memory could not be had, nothing is lost.
+#[inline]
+pub fn read<E: From<onecopy_wire::WireError>>(
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    deadline: Option<Instant>,
+) -> Result<usize, DriveError<E>> {
+    buffers.prepare()?;
+    loop {
+        stream.arm(deadline).map_err(read_error)?;
+        match stream.read(buffers.targets().as_mut()) {
+            Ok(n) => {
+                buffers.commit(n);
+                return Ok(n);
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(read_error(error)),
+        }
+    }
+}
+
+/// Reads once, straight into the caller's slice, of a value that goes on for `later` bytes behind it. Gives the bytes
+/// that came in all, and those of them that are in the slice.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_into<E: From<onecopy_wire::WireError>>(
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    into: &mut [u8],
+    later: usize,
+    deadline: Option<Instant>,
+) -> Result<(usize, usize), DriveError<E>> {
+    buffers.prepare_into(into.len(), later)?;
+    loop {
+        stream.arm(deadline).map_err(read_error)?;
+        match stream.read(buffers.targets_into(into).as_mut()) {
+            Ok(n) => return Ok((n, buffers.commit(n))),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(read_error(error)),
+        }
+    }
+}
+
+fn read_error<E>(error: io::Error) -> DriveError<E> {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => DriveError::Timeout,
+        _ => DriveError::Read(error),
+    }
+}
+
+fn write_error<E>(error: io::Error) -> DriveError<E> {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => DriveError::Timeout,
+        _ => DriveError::Write(error),
+    }
+}

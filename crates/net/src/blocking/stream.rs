@@ -1,0 +1,165 @@
+//! A stream that blocks, and the timeouts it is under.
+
+use std::fmt;
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// A stream of the caller's own: a tunnel, a test's script.
+///
+/// A call that ran into the timeout gives `WouldBlock` or `TimedOut`.
+pub trait Transport: Send {
+    /// Fills the slices in order with at least one byte; 0 at the end of the stream.
+    ///
+    /// # Errors
+    /// As [`Read::read_vectored`].
+    fn read_vectored(&mut self, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize>;
+
+    /// Takes at least one byte of the slices.
+    ///
+    /// # Errors
+    /// As [`Write::write_vectored`].
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
+
+    /// From now on one call waits at most this long.
+    ///
+    /// # Errors
+    /// The stream's own.
+    fn set_timeout(&mut self, timeout: Option<Duration>) -> io::Result<()>;
+
+    /// Ends both directions; errors are of no interest any more.
+    fn shutdown(&mut self) {}
+}
+
+/// A connected stream and the timeout that is set on it.
+pub struct Stream {
+    kind: Kind,
+    /// Set on the socket now, for reads and writes alike.
+    timeout: Option<Duration>,
+}
+
+enum Kind {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+    Own(Box<dyn Transport>),
+}
+
+impl Stream {
+    /// A stream over the caller's own transport.
+    pub fn own(transport: impl Transport + 'static) -> Self {
+        Self {
+            kind: Kind::Own(Box::new(transport)),
+            timeout: None,
+        }
+    }
+
+    /// Whether only the kernel is between the two ends.
+    pub fn is_unix(&self) -> bool {
+        matches!(self.kind, Kind::Unix(_))
+    }
+
+    /// Ends both directions.
+    pub fn shutdown(&mut self) {
+        // The peer may be gone already: then there is nothing to end.
+        let _ = match &mut self.kind {
+            Kind::Tcp(stream) => stream.shutdown(Shutdown::Both),
+            Kind::Unix(stream) => stream.shutdown(Shutdown::Both),
+            Kind::Own(transport) => {
+                transport.shutdown();
+                Ok(())
+            }
+        };
+    }
+
+    /// One read. A single slice is read plainly, which is a little cheaper.
+    #[inline]
+    pub(crate) fn read(&mut self, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        match (&mut self.kind, slices) {
+            (Kind::Unix(stream), [slice]) => stream.read(slice),
+            (Kind::Tcp(stream), [slice]) => stream.read(slice),
+            (Kind::Unix(stream), slices) => stream.read_vectored(slices),
+            (Kind::Tcp(stream), slices) => stream.read_vectored(slices),
+            (Kind::Own(transport), slices) => transport.read_vectored(slices),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        match (&mut self.kind, slices) {
+            (Kind::Unix(stream), [slice]) => stream.write(slice),
+            (Kind::Tcp(stream), [slice]) => stream.write(slice),
+            (Kind::Unix(stream), slices) => stream.write_vectored(slices),
+            (Kind::Tcp(stream), slices) => stream.write_vectored(slices),
+            (Kind::Own(transport), slices) => transport.write_vectored(slices),
+        }
+    }
+
+    /// Sees that the next call ends by `deadline`. The timeout is set on the socket only when its shape changes: where it
+    /// is within an eighth of what is left it stays, so an ordinary command costs no call.
+    ///
+    /// # Errors
+    /// `TimedOut` when the deadline has passed.
+    #[inline]
+    pub(crate) fn arm(&mut self, deadline: Option<Instant>) -> io::Result<()> {
+        if deadline.is_none() && self.timeout.is_none() {
+            Ok(())
+        } else {
+            self.arm_slow(deadline)
+        }
+    }
+
+    fn arm_slow(&mut self, deadline: Option<Instant>) -> io::Result<()> {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let fits = match (self.timeout, left) {
+            (Some(set), Some(left)) => {
+                set >= left && set - left <= left / 8 || set <= left && left - set <= left / 8
+            }
+            (set, left) => set == left,
+        };
+        if !fits {
+            match &mut self.kind {
+                Kind::Tcp(stream) => stream
+                    .set_read_timeout(left)
+                    .and_then(|()| stream.set_write_timeout(left)),
+                Kind::Unix(stream) => stream
+                    .set_read_timeout(left)
+                    .and_then(|()| stream.set_write_timeout(left)),
+                Kind::Own(transport) => transport.set_timeout(left),
+            }?;
+            self.timeout = left;
+        }
+        Ok(())
+    }
+}
+
+impl From<TcpStream> for Stream {
+    fn from(stream: TcpStream) -> Self {
+        Self {
+            kind: Kind::Tcp(stream),
+            timeout: None,
+        }
+    }
+}
+
+impl From<UnixStream> for Stream {
+    fn from(stream: UnixStream) -> Self {
+        Self {
+            kind: Kind::Unix(stream),
+            timeout: None,
+        }
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Tcp(stream) => stream.fmt(f),
+            Kind::Unix(stream) => stream.fmt(f),
+            Kind::Own(_) => f.write_str("Own"),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The driver for tokio: the same cores, by readiness. Its futures are `Send`; no `spawn_blocking` but tokio's own for DNS.
+
+mod connect;
+mod drive;
+mod stream;
+
+pub use connect::connect;
+pub use drive::{drive, flush, read, read_into};
+pub use stream::{Stream, Transport};

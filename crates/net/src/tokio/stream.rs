@@ -1,0 +1,211 @@
+//! A stream of the runtime, read and written by vectors.
+
+use std::fmt;
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+use std::os::fd::AsFd;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::Interest;
+use tokio::net::{TcpStream, UnixStream};
+
+/// A stream of the caller's own: a tunnel, a test's script.
+pub trait Transport: Send {
+    /// Fills the slices in order with at least one byte; 0 at the end of the stream.
+    ///
+    /// # Errors
+    /// As `Read::read_vectored`; never `WouldBlock`.
+    fn poll_read_vectored(
+        &mut self,
+        context: &mut Context<'_>,
+        slices: &mut [IoSliceMut<'_>],
+    ) -> Poll<io::Result<usize>>;
+
+    /// Takes at least one byte of the slices.
+    ///
+    /// # Errors
+    /// As `Write::write_vectored`; never `WouldBlock`.
+    fn poll_write_vectored(
+        &mut self,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>>;
+
+    /// Ends both directions; errors are of no interest any more.
+    fn shutdown(&mut self) {}
+}
+
+/// A connected stream.
+pub struct Stream(Kind);
+
+enum Kind {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+    /// The lock is never contended: it makes the stream, and so every connection, `Sync` without asking it of transports.
+    Own(std::sync::Mutex<Box<dyn Transport>>),
+}
+
+impl Stream {
+    /// A stream over the caller's own transport.
+    pub fn own(transport: impl Transport + 'static) -> Self {
+        Self(Kind::Own(std::sync::Mutex::new(Box::new(transport))))
+    }
+
+    /// Whether only the kernel is between the two ends.
+    pub fn is_unix(&self) -> bool {
+        matches!(self.0, Kind::Unix(_))
+    }
+
+    /// Ends both directions.
+    pub fn shutdown(&mut self) {
+        // The peer may be gone already: then there is nothing to end.
+        let _ = match &mut self.0 {
+            Kind::Tcp(stream) => {
+                socket2::SockRef::from(&*stream).shutdown(std::net::Shutdown::Both)
+            }
+            Kind::Unix(stream) => {
+                socket2::SockRef::from(&*stream).shutdown(std::net::Shutdown::Both)
+            }
+            Kind::Own(transport) => {
+                own(transport).shutdown();
+                Ok(())
+            }
+        };
+    }
+
+    pub(crate) fn poll_read(
+        &mut self,
+        context: &mut Context<'_>,
+        slices: &mut [IoSliceMut<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let wanted = slices.iter().map(|slice| slice.len()).sum();
+        match &mut self.0 {
+            Kind::Tcp(stream) => loop {
+                ready!(stream.poll_read_ready(context))?;
+                let io = |interest, call: &mut dyn FnMut() -> io::Result<usize>| {
+                    stream.try_io(interest, call)
+                };
+                if let Some(n) = attempt(io, Interest::READABLE, wanted, &mut || {
+                    read_now(&*stream, slices)
+                })? {
+                    return Poll::Ready(Ok(n));
+                }
+            },
+            Kind::Unix(stream) => loop {
+                ready!(stream.poll_read_ready(context))?;
+                let io = |interest, call: &mut dyn FnMut() -> io::Result<usize>| {
+                    stream.try_io(interest, call)
+                };
+                if let Some(n) = attempt(io, Interest::READABLE, wanted, &mut || {
+                    read_now(&*stream, slices)
+                })? {
+                    return Poll::Ready(Ok(n));
+                }
+            },
+            Kind::Own(transport) => own(transport).poll_read_vectored(context, slices),
+        }
+    }
+
+    pub(crate) fn poll_write(
+        &mut self,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let wanted = slices.iter().map(|slice| slice.len()).sum();
+        match &mut self.0 {
+            Kind::Tcp(stream) => loop {
+                ready!(stream.poll_write_ready(context))?;
+                let io = |interest, call: &mut dyn FnMut() -> io::Result<usize>| {
+                    stream.try_io(interest, call)
+                };
+                if let Some(n) = attempt(io, Interest::WRITABLE, wanted, &mut || {
+                    write_now(&*stream, slices)
+                })? {
+                    return Poll::Ready(Ok(n));
+                }
+            },
+            Kind::Unix(stream) => loop {
+                ready!(stream.poll_write_ready(context))?;
+                let io = |interest, call: &mut dyn FnMut() -> io::Result<usize>| {
+                    stream.try_io(interest, call)
+                };
+                if let Some(n) = attempt(io, Interest::WRITABLE, wanted, &mut || {
+                    write_now(&*stream, slices)
+                })? {
+                    return Poll::Ready(Ok(n));
+                }
+            },
+            Kind::Own(transport) => own(transport).poll_write_vectored(context, slices),
+        }
+    }
+}
+
+/// One call inside the runtime's readiness. A short one has emptied (or filled) the socket: saying `WouldBlock` from
+/// inside clears the readiness, so that the next wait costs no call that must fail. `None`: it was not ready after all.
+fn attempt(
+    io: impl FnOnce(Interest, &mut dyn FnMut() -> io::Result<usize>) -> io::Result<usize>,
+    interest: Interest,
+    wanted: usize,
+    call: &mut dyn FnMut() -> io::Result<usize>,
+) -> io::Result<Option<usize>> {
+    let mut short = None;
+    let done = io(interest, &mut || {
+        let n = call()?;
+        if n > 0 && n < wanted {
+            short = Some(n);
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        Ok(n)
+    });
+    match (short, done) {
+        (Some(n), _) | (None, Ok(n)) => Ok(Some(n)),
+        (None, Err(error))
+            if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
+        {
+            Ok(None)
+        }
+        (None, Err(error)) => Err(error),
+    }
+}
+
+fn read_now(socket: impl AsFd, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+    Ok(match slices {
+        [slice] => rustix::io::read(socket, &mut **slice)?,
+        slices => rustix::io::readv(socket, slices)?,
+    })
+}
+
+fn write_now(socket: impl AsFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    Ok(match slices {
+        [slice] => rustix::io::write(socket, slice)?,
+        slices => rustix::io::writev(socket, slices)?,
+    })
+}
+
+fn own(transport: &mut std::sync::Mutex<Box<dyn Transport>>) -> &mut dyn Transport {
+    transport
+        .get_mut()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+        .as_mut()
+}
+
+impl From<TcpStream> for Stream {
+    fn from(stream: TcpStream) -> Self {
+        Self(Kind::Tcp(stream))
+    }
+}
+
+impl From<UnixStream> for Stream {
+    fn from(stream: UnixStream) -> Self {
+        Self(Kind::Unix(stream))
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Tcp(stream) => stream.fmt(f),
+            Kind::Unix(stream) => stream.fmt(f),
+            Kind::Own(_) => f.write_str("Own"),
+        }
+    }
+}
