@@ -4,3 +4,4 @@
 pub mod charset;
 pub mod column_flags;
 pub mod column_type;
+pub mod value;
