@@ -13,7 +13,9 @@ mod date;
 mod date_time;
 mod decimal;
 mod error;
+mod from_value;
 mod kind;
+mod param;
 mod text;
 mod time;
 mod value_ref;
@@ -22,6 +24,11 @@ pub use date::Date;
 pub use date_time::DateTime;
 pub use decimal::{Decimal, OwnedDecimal};
 pub use error::{ValueError, ValueProblem};
+pub use from_value::{FromValue, FromValueError};
 pub use kind::ValueKind;
+pub use param::Param;
 pub use time::Time;
 pub use value_ref::Value;
+
+#[cfg(test)]
+mod tests;
