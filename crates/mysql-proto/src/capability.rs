@@ -111,6 +111,26 @@ impl Capabilities {
         let [_, _, _, _, e, f, g, h] = self.0.to_le_bytes();
         u32::from_le_bytes([e, f, g, h])
     }
+
+    /// What goes into the extended field of a handshake packet: nothing beside `LONG_PASSWORD`, with which the other
+    /// side takes these bytes for filler.
+    pub(crate) const fn extended_to_send(self) -> u32 {
+        if self.contains(Self::LONG_PASSWORD) {
+            0
+        } else {
+            self.mariadb_extended()
+        }
+    }
+
+    /// The capabilities of a handshake packet: the extended field counts only without `LONG_PASSWORD`.
+    pub(crate) const fn from_handshake(mysql: u32, extended: u32) -> Self {
+        let capabilities = Self::from_wire(mysql, 0);
+        if capabilities.contains(Self::LONG_PASSWORD) {
+            capabilities
+        } else {
+            Self::from_wire(mysql, extended)
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod flag_set;
 
 pub mod capability;
 pub mod codec;
+pub mod packet;
 pub mod server_version;
 pub mod status;
 

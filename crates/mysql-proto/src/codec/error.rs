@@ -74,6 +74,8 @@ pub enum EncodeErrorKind {
     ContainsNul,
     /// The value is longer than the field's length can say.
     TooLong,
+    /// The value does not have the length that the field prescribes.
+    BadLength,
     /// The capabilities that both sides agreed on leave the field out.
     NotNegotiated,
 }
@@ -83,6 +85,7 @@ impl fmt::Display for EncodeError {
         let fault = match self.kind {
             EncodeErrorKind::ContainsNul => "remove the nul byte from the value",
             EncodeErrorKind::TooLong => "shorten the value, the field can't say its length",
+            EncodeErrorKind::BadLength => "give a value of the length that the field prescribes",
             EncodeErrorKind::NotNegotiated => {
                 "leave the value out, the server has no such capability"
             }

@@ -4,14 +4,14 @@
 //! packet could not be read. Length-encoded integers, per
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_dt_integers.html>:
 //!
-//! | first byte   | value                    |
-//! |--------------|--------------------------|
-//! | 0x00 to 0xFA | the byte itself          |
-//! | 0xFB         | NULL, in text rows only  |
-//! | 0xFC         | the next 2 bytes         |
-//! | 0xFD         | the next 3 bytes         |
-//! | 0xFE         | the next 8 bytes         |
-//! | 0xFF         | never an integer         |
+//! | first byte   | value                   |
+//! |--------------|-------------------------|
+//! | 0x00 to 0xFA | the byte itself         |
+//! | 0xFB         | NULL, in text rows only |
+//! | 0xFC         | the next 2 bytes        |
+//! | 0xFD         | the next 3 bytes        |
+//! | 0xFE         | the next 8 bytes        |
+//! | 0xFF         | never an integer        |
 #![deny(clippy::indexing_slicing)]
 
 use super::{DecodeError, DecodeErrorKind};
@@ -47,6 +47,22 @@ impl<'a> Reader<'a> {
     pub fn u8(&mut self, field: &'static str) -> Result<u8, DecodeError> {
         let [byte] = self.array(field)?;
         Ok(byte)
+    }
+
+    /// One byte that can only be `value`, such as a packet's header.
+    ///
+    /// # Errors
+    /// `Truncated` at the end of the payload, `BadValue` for any other byte.
+    #[inline]
+    pub fn expect(&mut self, value: u8, field: &'static str) -> Result<(), DecodeError> {
+        match self.rest {
+            [byte, rest @ ..] if *byte == value => {
+                self.rest = rest;
+                Ok(())
+            }
+            [_, ..] => Err(self.error(field, DecodeErrorKind::BadValue)),
+            [] => Err(self.error(field, DecodeErrorKind::Truncated)),
+        }
     }
 
     /// Two bytes, little-endian.

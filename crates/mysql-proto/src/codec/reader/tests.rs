@@ -151,3 +151,18 @@ fn an_error_says_packet_field_and_place_in_one_line() {
         "malformed Test packet, schema at byte 7: the length does not fit the packet"
     );
 }
+
+#[test]
+fn a_header_can_only_be_what_is_expected() {
+    let mut reader = Reader::new("Test", &[0x0A, 0x0B]);
+    assert_eq!(reader.expect(0x0A, "header"), Ok(()));
+    assert_eq!(
+        reader.expect(0x0A, "header"),
+        Err(error("header", 1, BadValue))
+    );
+    assert_eq!(reader.expect(0x0B, "header"), Ok(()));
+    assert_eq!(
+        reader.expect(0x0C, "header"),
+        Err(error("header", 2, Truncated))
+    );
+}
