@@ -3,6 +3,7 @@
 
 mod flag_set;
 
+pub mod auth;
 pub mod capability;
 pub mod codec;
 pub mod packet;

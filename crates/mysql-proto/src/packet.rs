@@ -63,4 +63,4 @@ pub use ssl_request::SslRequest;
 pub use stmt_reset::StmtReset;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
