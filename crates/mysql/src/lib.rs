@@ -1,2 +1,69 @@
-//! A MySQL and MariaDB client that copies each byte once; blocking and tokio.
+//! A MySQL and MariaDB client that copies each byte once, and can show it.
+//!
+//! ```no_run
+//! use onecopy_mysql::blocking::Connection;
+//!
+//! # fn main() -> Result<(), onecopy_mysql::Error> {
+//! let mut conn = Connection::connect("mysql://user:password@localhost/shop")?;
+//! let mut rows = conn.query("SELECT id, name FROM product")?;
+//! while let Some(row) = rows.next()? {
+//!     let id: i64 = row.get(0)?;
+//!     let name: &str = row.get("name")?; // lent from the read buffer, not copied
+//!     println!("{id} {name}");
+//! }
+//! println!("{}", conn.meter());
+//! # Ok(()) }
+//! ```
+//!
+//! [`blocking::Connection`] needs no runtime. With the feature `tokio` there is `tokio::Connection`, with the same
+//! methods and `.await`.
+//!
+//! # Three ways to a row
+//! - [`Rows::next`](blocking::Rows::next) lends it: nothing is copied, values are gone with the next call.
+//! - [`Rows::next_owned`](blocking::Rows::next_owned) gives an [`OwnedRow`]: large values are moved, not copied.
+//! - [`Rows::next_streaming`](blocking::Rows::next_streaming) gives its values in order as readers, in constant memory.
 #![forbid(unsafe_code)]
+
+pub mod blocking;
+mod config;
+mod done;
+mod error;
+mod index;
+mod link;
+mod owned_row;
+mod row;
+mod secret;
+mod statement;
+#[cfg(feature = "tokio")]
+pub mod tokio;
+mod url;
+
+pub use config::{Config, SslMode};
+pub use done::Done;
+pub use error::{Error, ServerError};
+pub use index::ColumnIndex;
+pub use onecopy_mysql_proto::client::{Column, Definitions, Limits};
+pub use onecopy_mysql_proto::value::{
+    Date, DateTime, Decimal, FromValue, OwnedDecimal, Param, Time, Value, ValueError,
+};
+pub use onecopy_mysql_proto::{CollationId, ColumnFlags, ColumnType, Error as ProtocolError, StatusFlags};
+pub use onecopy_net::{Endpoint, SocketOptions};
+pub use onecopy_wire::Meter;
+pub use owned_row::OwnedRow;
+pub use row::Row;
+pub use secret::Password;
+pub use statement::Statement;
+
+/// An execution's parameters from values of any fitting types.
+///
+/// ```
+/// use onecopy_mysql::{Param, params};
+///
+/// let name = String::from("Ada");
+/// let all: &[Param] = &params![7, &name, None::<f64>];
+/// assert_eq!(all.len(), 3);
+/// ```
+#[macro_export]
+macro_rules! params {
+    ($($value:expr),* $(,)?) => { [$($crate::Param::from($value)),*] };
+}

@@ -134,6 +134,12 @@ impl Buffers {
         self.until_end = until_end;
     }
 
+    /// How many bytes the core asked for at least.
+    #[inline]
+    pub fn needed(&self) -> usize {
+        self.min
+    }
+
     /// Body bytes that have come since this was last asked, without what went to side slots.
     #[inline]
     pub fn take_arrived(&mut self) -> usize {
@@ -203,13 +209,7 @@ impl Buffers {
     #[allow(clippy::cast_possible_truncation)] // `begin_home` refused more than u32::MAX
     pub fn finish_home(&mut self) -> Span {
         let (home, len) = self.homes.finish();
-        Span {
-            home,
-            start: 0,
-            len: len as u32,
-            #[cfg(debug_assertions)]
-            epoch: 0,
-        }
+        Span::of_home(home, len as u32)
     }
 
     /// Offers a vector as the home of the next large value: it is lengthened only if it is too small.

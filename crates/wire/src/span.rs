@@ -25,6 +25,18 @@ impl Span {
         epoch: 0,
     };
 
+    /// All `len` bytes of the large home of that number.
+    #[inline]
+    pub const fn of_home(number: u32, len: u32) -> Self {
+        Self { home: number, start: 0, len, ..Self::EMPTY }
+    }
+
+    /// The large home's number, counted from 1; 0 for the read buffer.
+    #[inline]
+    pub const fn home(self) -> u32 {
+        self.home
+    }
+
     /// Length in bytes.
     #[inline]
     pub const fn len(self) -> usize {
@@ -41,6 +53,14 @@ impl Span {
     #[inline]
     pub const fn is_large(self) -> bool {
         self.home != 0
+    }
+
+    /// What is left behind its first `n` bytes.
+    #[inline]
+    #[must_use]
+    pub fn after(self, n: usize) -> Self {
+        let offset = u32::try_from(n).unwrap_or(u32::MAX);
+        self.slice(offset, u32::MAX)
     }
 
     /// The part that starts `offset` bytes in and is `len` bytes long, cut to this span.

@@ -1,0 +1,28 @@
+.DEFAULT_GOAL := help
+.PHONY: help run test soak bench fmt lint doc clean
+BIN := $(or $(CARGO_TARGET_DIR),target)/release
+COMPONENTS := cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
+export URL
+
+help:  ## list what can be made
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST))
+run:   ## take the tour on a private MariaDB, or on your server: make run URL=mysql://user:password@host/database
+	cargo build --release -p onecopy -p onecopy-testkit --bins
+	@$(if $(URL),$(BIN)/onecopy tour --url "$$URL",$(BIN)/with-mariadb -- $(BIN)/onecopy tour --url {URL})
+test: lint  ## check everything: format, lints, tests on a private MariaDB, documentation
+	cargo test --workspace --all-features
+	$(MAKE) doc
+soak:  ## run the tests with the large counts: gigabytes, millions, minutes
+	ONECOPY_SOAK=1 cargo test --release --workspace --all-features
+bench: ## run the benchmarks
+	cargo bench --workspace --all-features
+fmt:   ## format the code
+	cargo fmt --all
+lint:  ## check the format, and clippy without a warning
+	@$(COMPONENTS) || { echo "rustfmt or clippy is missing; type: rustup component add rustfmt clippy" >&2; exit 1; }
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --all-features -- -D warnings
+doc:   ## build the documentation without a warning
+	RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --workspace --all-features
+clean: ## remove what was built
+	cargo clean

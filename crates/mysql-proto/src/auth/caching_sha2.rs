@@ -1,0 +1,108 @@
+//! `caching_sha2_password`.
+//!
+//! response = SHA256(password) XOR SHA256(SHA256(SHA256(password)), nonce).
+//!
+//! A server that has SHA256(SHA256(password)) in its cache checks that and sends AuthMoreData 0x03. One that has not
+//! asks for the password itself by 0x04, which goes out with a NUL behind it over a secure channel only. An empty
+//! password is a lone NUL.
+//!
+//! Over a plain channel the password would be encrypted under the server's RSA key; that is not spoken yet.
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_caching_sha2_authentication_exchanges.html>
+
+use core::fmt;
+
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+use super::secret::Secret;
+
+/// The length of nonce, in bytes.
+pub const NONCE_BYTES: usize = super::nonce::HASH_BYTES;
+/// The length of a hash, in bytes.
+const HASH_BYTES: usize = 32;
+
+/// AuthMoreData: the response was right, OK follows.
+pub const FAST_OK: u8 = 0x03;
+/// AuthMoreData: the server needs the password itself.
+pub const FULL_AUTHENTICATION: u8 = 0x04;
+
+/// The response to `nonce`; a lone NUL for an empty password.
+pub fn respond(password: &Secret, nonce: &[u8; NONCE_BYTES]) -> Secret {
+    if password.is_empty() {
+        return with_nul(password);
+    }
+    let once = Zeroizing::new(sha256(&[password.expose()]));
+    let twice = sha256(&[&*once]);
+    Secret::new(xor(&once, &sha256(&[&twice, nonce])))
+}
+
+/// What a server keeps of a password: its hash's hash.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Verifier([u8; HASH_BYTES]);
+
+impl Verifier {
+    /// From the password.
+    pub fn from_password(password: &Secret) -> Self {
+        let once = Zeroizing::new(sha256(&[password.expose()]));
+        Self(sha256(&[&*once]))
+    }
+
+    /// From a hash's hash that was kept. What MySQL stores is another hash, of the password and a salt.
+    pub fn from_bytes(hash: [u8; HASH_BYTES]) -> Self {
+        Self(hash)
+    }
+
+    /// Whether `response` was made from the password; takes the same time wherever it differs.
+    pub fn verify(&self, nonce: &[u8; NONCE_BYTES], response: &[u8]) -> bool {
+        let Ok(response) = <[u8; HASH_BYTES]>::try_from(response) else {
+            return false;
+        };
+        let once = Zeroizing::new(xor(&response, &sha256(&[&self.0, nonce])));
+        sha256(&[&*once]).ct_eq(&self.0).into()
+    }
+
+    /// Whether `response` is the password itself and its NUL.
+    pub fn verify_password(&self, response: &[u8]) -> bool {
+        let [password @ .., 0] = response else {
+            return false;
+        };
+        let once = Zeroizing::new(sha256(&[password]));
+        sha256(&[&*once]).ct_eq(&self.0).into()
+    }
+}
+
+/// The password with the NUL that ends it where it goes out itself.
+pub fn with_nul(password: &Secret) -> Secret {
+    let mut bytes = Vec::with_capacity(password.expose().len() + 1);
+    bytes.extend_from_slice(password.expose());
+    bytes.push(0);
+    Secret::new(bytes)
+}
+
+/// The hash is good for offline guessing, so it is not shown.
+impl fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Verifier(***)")
+    }
+}
+
+fn sha256(parts: &[&[u8]]) -> [u8; HASH_BYTES] {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part);
+    }
+    hash.finalize().into()
+}
+
+fn xor(a: &[u8; HASH_BYTES], b: &[u8; HASH_BYTES]) -> [u8; HASH_BYTES] {
+    let mut out = *a;
+    for (byte, other) in out.iter_mut().zip(b) {
+        *byte ^= other;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! Why an authentication was broken off on this side.
+
+use core::fmt;
+
+use super::channel::Channel;
+use super::plugin::Plugin;
+use crate::codec::DecodeError;
+
+/// Why an authentication was broken off on this side. A server's refusal is not among these: it is an ERR packet.
+///
+/// No variant ever holds a byte of the password.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AuthError {
+    /// A packet is malformed.
+    Malformed(DecodeError),
+    /// A packet that has no place in an authentication.
+    UnexpectedPacket {
+        /// Its first byte.
+        header: u8,
+    },
+    /// The server asks for a plugin that is not spoken here.
+    UnknownPlugin {
+        /// The plugin's name, its first 64 bytes, what is not printable ASCII replaced.
+        name: String,
+    },
+    /// The server asks for a plugin that the caller has not allowed.
+    PluginNotAllowed {
+        /// The plugin.
+        plugin: Plugin,
+    },
+    /// The caller has allowed no plugin at all.
+    NoPluginAllowed,
+    /// The server asks for `mysql_old_password`, whose hash gives the password away.
+    OldPasswordRefused,
+    /// The plugin needs the password itself, and the channel is not fit for it.
+    InsecureChannel {
+        /// The plugin.
+        plugin: Plugin,
+        /// The channel.
+        channel: Channel,
+    },
+    /// The server's nonce has the wrong length or is all zero.
+    BadNonce {
+        /// The plugin that it is for.
+        plugin: Plugin,
+        /// How many bytes came.
+        bytes: usize,
+    },
+    /// The server asks for a second switch.
+    SwitchedTwice,
+    /// The server asks for another factor.
+    MoreFactors,
+    /// AuthMoreData without data.
+    EmptyMoreData {
+        /// The plugin under way.
+        plugin: Plugin,
+    },
+    /// AuthMoreData that the plugin does not know.
+    UnknownMoreData {
+        /// The plugin under way.
+        plugin: Plugin,
+        /// The data's first byte.
+        byte: u8,
+    },
+    /// AuthMoreData where the plugin has nothing more to say.
+    UnexpectedMoreData {
+        /// The plugin under way.
+        plugin: Plugin,
+    },
+    /// The exchange goes on and on.
+    TooManySteps,
+    /// The exchange is over; another packet was given to it.
+    AlreadyDone,
+}
+
+/// How much of a plugin's name an error keeps.
+const NAME_BYTES: usize = 64;
+
+impl AuthError {
+    pub(crate) fn unknown_plugin(name: &[u8]) -> Self {
+        let printable = |&byte: &u8| match byte {
+            b'!'..=b'~' => char::from(byte),
+            _ => '?',
+        };
+        Self::UnknownPlugin {
+            name: name.iter().take(NAME_BYTES).map(printable).collect(),
+        }
+    }
+}
+
+impl From<DecodeError> for AuthError {
+    fn from(error: DecodeError) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+impl core::error::Error for AuthError {}
+
+impl fmt::Display for AuthError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(error) => write!(f, "{error}"),
+            Self::UnexpectedPacket { header } => {
+                write!(f, "the server sent a packet {header:#04x} that no authentication has")
+            }
+            Self::UnknownPlugin { name } => write!(
+                f,
+                "the server asks for the plugin {name}, which is not known here: give the account another one"
+            ),
+            Self::PluginNotAllowed { plugin: plugin @ Plugin::ClearPassword } => write!(
+                f,
+                "the server asks for the password in clear text: if it may have it, allow the plugin {plugin}"
+            ),
+            Self::PluginNotAllowed { plugin } => {
+                write!(f, "the server asks for {plugin}: allow this plugin, or give the account another one")
+            }
+            Self::NoPluginAllowed => f.write_str("no plugin is allowed: allow at least one"),
+            Self::OldPasswordRefused => f.write_str(
+                "the server asks for mysql_old_password, which gives the password away: set the account's password again",
+            ),
+            Self::InsecureChannel { plugin, channel: Channel::TlsUnverified }
+                if *plugin != Plugin::ClearPassword =>
+            {
+                write!(
+                    f,
+                    "{plugin} needs the password itself and tls is not verified: verify the server's certificate, \
+                     or set password_over_unverified_tls"
+                )
+            }
+            Self::InsecureChannel { plugin, channel } => write!(
+                f,
+                "{plugin} needs the password itself and the connection is {channel}: \
+                 use tls that verifies the server, or a unix socket"
+            ),
+            Self::BadNonce { plugin, bytes } => {
+                write!(f, "the server's nonce for {plugin} is not usable, {bytes} bytes: is it a mysql server?")
+            }
+            Self::SwitchedTwice => f.write_str("the server asks for a second switch of the plugin"),
+            Self::MoreFactors => {
+                f.write_str("the server asks for a second factor, which is not spoken here: use another account")
+            }
+            Self::EmptyMoreData { plugin } => write!(f, "the server sent nothing where {plugin} goes on"),
+            Self::UnknownMoreData { plugin, byte } => {
+                write!(f, "the server sent {byte:#04x}, which {plugin} does not have")
+            }
+            Self::UnexpectedMoreData { plugin } => {
+                write!(f, "the server goes on where {plugin} has nothing more to say")
+            }
+            Self::TooManySteps => f.write_str("the server does not come to an end with the authentication"),
+            Self::AlreadyDone => f.write_str("the authentication is over: hand the packet to the connection"),
+        }
+    }
+}

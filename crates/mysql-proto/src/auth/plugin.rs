@@ -1,0 +1,90 @@
+//! The plugins by name.
+
+use core::fmt;
+
+use crate::flag_set::flag_set;
+
+/// An authentication plugin that is spoken here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Plugin {
+    /// `mysql_native_password`: SHA-1, every server up to MySQL 8 and MariaDB's default.
+    NativePassword,
+    /// `caching_sha2_password`: SHA-256, MySQL's default since 8.0.
+    CachingSha2Password,
+    /// `sha256_password`: MySQL, the password itself over a secure channel.
+    Sha256Password,
+    /// `client_ed25519`: MariaDB, a signature.
+    ClientEd25519,
+    /// `mysql_clear_password`: the password itself, for servers that ask PAM or LDAP.
+    ClearPassword,
+}
+
+impl Plugin {
+    /// Every plugin, the one to offer first in front.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::CachingSha2Password,
+        Self::NativePassword,
+        Self::ClientEd25519,
+        Self::Sha256Password,
+        Self::ClearPassword,
+    ];
+
+    /// The name that goes over the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NativePassword => "mysql_native_password",
+            Self::CachingSha2Password => "caching_sha2_password",
+            Self::Sha256Password => "sha256_password",
+            Self::ClientEd25519 => "client_ed25519",
+            Self::ClearPassword => "mysql_clear_password",
+        }
+    }
+
+    /// The plugin of that name.
+    pub fn from_name(name: &[u8]) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|plugin| plugin.name().as_bytes() == name)
+    }
+
+    pub(crate) const fn as_set(self) -> PluginSet {
+        match self {
+            Self::NativePassword => PluginSet::NATIVE_PASSWORD,
+            Self::CachingSha2Password => PluginSet::CACHING_SHA2_PASSWORD,
+            Self::Sha256Password => PluginSet::SHA256_PASSWORD,
+            Self::ClientEd25519 => PluginSet::CLIENT_ED25519,
+            Self::ClearPassword => PluginSet::CLEAR_PASSWORD,
+        }
+    }
+}
+
+impl fmt::Display for Plugin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+flag_set! {
+    /// The plugins that a client takes part in.
+    pub struct PluginSet(u8);
+
+    /// `mysql_native_password`.
+    const NATIVE_PASSWORD = 1;
+    /// `caching_sha2_password`.
+    const CACHING_SHA2_PASSWORD = 1 << 1;
+    /// `sha256_password`.
+    const SHA256_PASSWORD = 1 << 2;
+    /// `client_ed25519`.
+    const CLIENT_ED25519 = 1 << 3;
+    /// `mysql_clear_password`; not among [`SAFE`](Self::SAFE), and even then only on a verified channel.
+    const CLEAR_PASSWORD = 1 << 4;
+}
+
+impl PluginSet {
+    /// The plugins that never hand the password to a server that asks for it in clear text.
+    pub const SAFE: Self = Self(0b0000_1111);
+}
+
+#[cfg(test)]
+mod tests;

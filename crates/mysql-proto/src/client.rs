@@ -1,0 +1,20 @@
+//! The client's role: the handshake, then one command after the other.
+//!
+//! One conversation a file; [`ClientCore`] holds the state between them.
+
+mod command;
+mod core;
+mod definitions;
+mod handshake;
+mod large_row;
+mod limits;
+mod row;
+mod statement;
+mod streamed_row;
+
+pub use self::core::{ClientCore, OkState, Reply, RowMode};
+pub use definitions::{Column, Definitions};
+pub use handshake::{Handshake, HandshakeConfig, HandshakeReply, Session, TlsDemand};
+pub use limits::Limits;
+pub use row::Cell;
+pub use statement::{Params, StatementId};

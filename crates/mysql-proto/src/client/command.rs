@@ -1,0 +1,278 @@
+//! Commands: each is queued whole, and says what reply is to come.
+//!
+//! Parts of 16 KiB and more stay with the caller: whoever sends the queue passes the same text, piece or parameters as
+//! [`Lent`](onecopy_wire::Lent).
+
+use onecopy_wire::{Buffers, LENT_THRESHOLD};
+
+use super::core::{ClientCore, Source, State};
+use super::statement::{Params, Preparing};
+use super::{RowMode, StatementId};
+use crate::Error;
+use crate::codec::{Put, length_of};
+use crate::frame::PayloadWriter;
+use crate::packet::CommandByte;
+use crate::value::Param;
+
+impl ClientCore {
+    /// COM_QUERY. `sql` is lent where it is large. Reply: a result, or several.
+    ///
+    /// # Errors
+    /// `Busy` while a reply is outstanding; nothing is queued then. So for every command.
+    pub fn query(&mut self, buffers: &mut Buffers, sql: &[u8]) -> Result<(), Error> {
+        self.begin(State::Header)?;
+        self.source = Source::Text;
+        self.send_text(buffers, CommandByte::QUERY, sql);
+        Ok(())
+    }
+
+    /// COM_STMT_PREPARE. `sql` is lent where it is large. Reply: `Prepared`.
+    ///
+    /// # Errors
+    /// `Busy`.
+    pub fn prepare(&mut self, buffers: &mut Buffers, sql: &[u8]) -> Result<(), Error> {
+        self.begin(State::Prepare(Preparing::Header))?;
+        self.send_text(buffers, CommandByte::STMT_PREPARE, sql);
+        Ok(())
+    }
+
+    /// COM_STMT_EXECUTE. Large parameters are lent. Reply: a result, or several.
+    ///
+    /// # Errors
+    /// `Busy`, `StatementClosed`, `ParameterCount`.
+    pub fn execute(&mut self, buffers: &mut Buffers, statement: StatementId, params: Params<'_>) -> Result<(), Error> {
+        let found = self.statements.find(statement)?;
+        let (id, expected) = (found.id, found.parameters);
+        if params.0.len() != usize::from(expected) {
+            return Err(Error::ParameterCount { expected, given: params.0.len() });
+        }
+        self.begin(State::Header)?;
+        self.source = Source::Statement(statement);
+        let mut sequence = 0;
+        let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
+        let [a, b, c, d] = id.to_le_bytes();
+        // No cursor; the iteration count is always 1.
+        writer.put(&[CommandByte::STMT_EXECUTE.0, a, b, c, d, 0, 1, 0, 0, 0]);
+        if !params.0.is_empty() {
+            put_params(&mut writer, params.0);
+        }
+        writer.finish();
+        self.frames.restart(sequence);
+        Ok(())
+    }
+
+    /// COM_STMT_SEND_LONG_DATA: a further piece of a parameter, before the execution. `piece` is lent where it is large.
+    /// No reply: an error shows at the execution.
+    ///
+    /// # Errors
+    /// `Busy`, `StatementClosed`.
+    pub fn send_long_data(
+        &mut self,
+        buffers: &mut Buffers,
+        statement: StatementId,
+        parameter: u16,
+        piece: &[u8],
+    ) -> Result<(), Error> {
+        let id = self.statements.find(statement)?.id;
+        self.begin(State::Idle)?;
+        let mut sequence = 0;
+        let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
+        let ([a, b, c, d], [e, f]) = (id.to_le_bytes(), parameter.to_le_bytes());
+        writer.put(&[CommandByte::STMT_SEND_LONG_DATA.0, a, b, c, d, e, f]);
+        put_or_lend(&mut writer, 0, piece);
+        writer.finish();
+        Ok(())
+    }
+
+    /// COM_STMT_CLOSE. No reply: it leaves with the next command.
+    ///
+    /// # Errors
+    /// `Busy`, `StatementClosed`.
+    pub fn close_statement(&mut self, buffers: &mut Buffers, statement: StatementId) -> Result<(), Error> {
+        self.statements.find(statement)?;
+        self.begin(State::Idle)?;
+        let id = self.statements.remove(statement)?;
+        self.send_id(buffers, CommandByte::STMT_CLOSE, id);
+        Ok(())
+    }
+
+    /// COM_STMT_RESET: forgets long data and closes a cursor. Reply: OK.
+    ///
+    /// # Errors
+    /// `Busy`, `StatementClosed`.
+    pub fn reset_statement(&mut self, buffers: &mut Buffers, statement: StatementId) -> Result<(), Error> {
+        let id = self.statements.find(statement)?.id;
+        self.begin(State::Header)?;
+        self.send_id(buffers, CommandByte::STMT_RESET, id);
+        Ok(())
+    }
+
+    /// COM_PING. Reply: OK.
+    ///
+    /// # Errors
+    /// `Busy`.
+    pub fn ping(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
+        self.begin(State::Header)?;
+        self.send_text(buffers, CommandByte::PING, &[]);
+        Ok(())
+    }
+
+    /// COM_INIT_DB: another default database. Reply: OK.
+    ///
+    /// # Errors
+    /// `Busy`.
+    pub fn init_db(&mut self, buffers: &mut Buffers, database: &[u8]) -> Result<(), Error> {
+        self.begin(State::Header)?;
+        self.send_text(buffers, CommandByte::INIT_DB, database);
+        Ok(())
+    }
+
+    /// COM_RESET_CONNECTION: the session's state as after the login; every statement is closed. Reply: OK.
+    ///
+    /// # Errors
+    /// `Busy`.
+    pub fn reset_connection(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
+        self.begin(State::Header)?;
+        self.statements.forget_all();
+        self.send_text(buffers, CommandByte::RESET_CONNECTION, &[]);
+        Ok(())
+    }
+
+    /// COM_QUIT. No reply: the server closes.
+    ///
+    /// # Errors
+    /// `Busy`.
+    pub fn quit(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
+        self.begin(State::Idle)?;
+        self.send_text(buffers, CommandByte::QUIT, &[]);
+        Ok(())
+    }
+
+    /// How many parameters a statement takes.
+    ///
+    /// # Errors
+    /// `StatementClosed`.
+    pub fn parameters(&self, statement: StatementId) -> Result<u16, Error> {
+        Ok(self.statements.find(statement)?.parameters)
+    }
+
+    /// The columns that a statement's rows have, as the prepare or the last execution told.
+    ///
+    /// # Errors
+    /// `StatementClosed`.
+    pub fn statement_definitions(&self, statement: StatementId) -> Result<&super::Definitions, Error> {
+        self.statements.find(statement)?;
+        Ok(self.statements.definitions(statement))
+    }
+
+    #[inline]
+    fn begin(&mut self, next: State) -> Result<(), Error> {
+        if let Some(dead) = self.dead() {
+            return Err(dead.clone());
+        }
+        if !self.is_idle() {
+            return Err(Error::Busy);
+        }
+        self.set_row_mode(RowMode::Lend);
+        self.state = next;
+        Ok(())
+    }
+
+    fn send_text(&mut self, buffers: &mut Buffers, command: CommandByte, text: &[u8]) {
+        let mut sequence = 0;
+        let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
+        writer.put_u8(command.0);
+        put_or_lend(&mut writer, 0, text);
+        writer.finish();
+        self.frames.restart(sequence);
+    }
+
+    fn send_id(&mut self, buffers: &mut Buffers, command: CommandByte, id: u32) {
+        let mut sequence = 0;
+        let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
+        let [a, b, c, d] = id.to_le_bytes();
+        writer.put(&[command.0, a, b, c, d]);
+        writer.finish();
+        self.frames.restart(sequence);
+    }
+}
+
+/// Null bitmap, the flag that types follow, types, values.
+fn put_params(writer: &mut PayloadWriter<'_>, params: &[Param<'_>]) {
+    const UNSIGNED: u8 = 0x80;
+    let mut block = Block::default();
+    for eight in params.chunks(8) {
+        let null = |(bit, param): (usize, &Param<'_>)| u8::from(matches!(param, Param::Null)) << bit;
+        block.put(writer, &[eight.iter().enumerate().map(null).fold(0, |byte, bit| byte | bit)]);
+    }
+    block.put(writer, &[1]);
+    for param in params {
+        block.put(writer, &[param.column_type().0, if param.is_unsigned() { UNSIGNED } else { 0 }]);
+    }
+    for (index, param) in params.iter().enumerate() {
+        if let Some(bytes) = param.as_bytes() {
+            block.put_lenenc(writer, length_of(bytes));
+            if bytes.len() >= LENT_THRESHOLD {
+                block.flush(writer);
+                writer.put_lent(u32::try_from(index).unwrap_or(u32::MAX), bytes.len());
+            } else {
+                block.put(writer, bytes);
+            }
+        } else {
+            let mut fixed = [0; 16];
+            let len = param.encode_fixed(&mut fixed);
+            block.put(writer, &fixed[..len]);
+        }
+    }
+    block.flush(writer);
+}
+
+fn put_or_lend(writer: &mut PayloadWriter<'_>, index: u32, bytes: &[u8]) {
+    if bytes.len() >= LENT_THRESHOLD { writer.put_lent(index, bytes.len()) } else { writer.put(bytes) }
+}
+
+/// Gathers fields of a few bytes in registers and cache, so that the queue is asked once for all of them.
+struct Block {
+    bytes: [u8; 128],
+    len: usize,
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self { bytes: [0; 128], len: 0 }
+    }
+}
+
+impl Block {
+    #[inline]
+    fn put(&mut self, writer: &mut PayloadWriter<'_>, bytes: &[u8]) {
+        if bytes.len() > self.bytes.len() - self.len {
+            self.flush(writer);
+            if bytes.len() > self.bytes.len() / 2 {
+                writer.put(bytes);
+                return;
+            }
+        }
+        for (slot, byte) in self.bytes[self.len..].iter_mut().zip(bytes) {
+            *slot = *byte;
+        }
+        self.len += bytes.len();
+    }
+
+    #[inline]
+    fn put_lenenc(&mut self, writer: &mut PayloadWriter<'_>, value: u64) {
+        let [a, b, c, d, e, f, g, h] = value.to_le_bytes();
+        match value {
+            0..=0xFA => self.put(writer, &[a]),
+            0xFB..=0xFFFF => self.put(writer, &[0xFC, a, b]),
+            0x1_0000..=0xFF_FFFF => self.put(writer, &[0xFD, a, b, c]),
+            _ => self.put(writer, &[0xFE, a, b, c, d, e, f, g, h]),
+        }
+    }
+
+    #[inline]
+    fn flush(&mut self, writer: &mut PayloadWriter<'_>) {
+        writer.put(&self.bytes[..self.len]);
+        self.len = 0;
+    }
+}

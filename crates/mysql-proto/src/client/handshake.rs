@@ -1,0 +1,330 @@
+//! The login: from the server's greeting to its OK.
+//!
+//! ```text
+//!   greeting --> [StartTls] --> response --> [switch, more data ...] --> OK or ERR
+//! ```
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase.html>
+
+use onecopy_wire::{Buffers, Core, Span, Step};
+
+use super::{ClientCore, Limits};
+use crate::auth::{AuthAction, AuthOptions, Channel, ClientAuth, Secret};
+use crate::codec::Put;
+use crate::frame::{Frame, FrameError, FrameReader, PayloadWriter};
+use crate::packet::{ConnectAttributes, Greeting, HandshakeResponse, OkPacket, SslRequest, err};
+use crate::{Capabilities, Error, ServerVersion, StatusFlags};
+
+/// utf8mb4_general_ci: known to every server that is spoken to, and of the whole of Unicode.
+const COLLATION: u8 = 45;
+
+/// What servers' packets may have at most during the login; the largest there is is a key of some hundred bytes.
+const MAX_LOGIN_PACKET: usize = 64 << 10;
+
+/// Whether the connection is to be turned to TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TlsDemand {
+    /// No.
+    #[default]
+    None,
+    /// Where the server offers it.
+    IfOffered,
+    /// Or no connection: the user's name is not sent before.
+    Required,
+}
+
+/// Who logs in, and how.
+#[derive(Debug, Clone, Default)]
+pub struct HandshakeConfig {
+    /// The user, in UTF-8.
+    pub user: Vec<u8>,
+    /// The password.
+    pub password: Secret,
+    /// The default database.
+    pub database: Option<Vec<u8>>,
+    /// Whether the stream is a Unix socket, which passwords may be sent over.
+    pub is_unix: bool,
+    /// Whether TLS is wanted.
+    pub tls: TlsDemand,
+    /// Whether the TLS of the stream verifies the server.
+    pub tls_verifies: bool,
+    /// Which authentication is taken part in.
+    pub auth: AuthOptions,
+    /// Several statements in one query.
+    pub multi_statements: bool,
+    /// Affected rows count the rows found.
+    pub found_rows: bool,
+    /// Connection attributes.
+    pub attributes: Vec<(String, String)>,
+}
+
+/// What the login agreed on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// What both sides can do.
+    pub capabilities: Capabilities,
+    /// The connection's number.
+    pub connection_id: u32,
+    /// The server's version as it writes it; bytes that are not UTF-8 are replaced.
+    pub server_version: String,
+    /// The same, read.
+    pub version: ServerVersion,
+}
+
+/// What came of the login.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandshakeReply {
+    /// The user is in: [`Handshake::into_core`].
+    Done,
+    /// The server refuses, by an ERR packet.
+    Err(Span),
+}
+
+#[derive(Debug)]
+enum State {
+    Greeting,
+    /// The request for TLS is queued; the stream is to be handed over.
+    StartTls,
+    Auth(ClientAuth),
+    Done,
+    Dead(Error),
+}
+
+/// The client's side of the login.
+#[derive(Debug)]
+pub struct Handshake {
+    config: HandshakeConfig,
+    limits: Limits,
+    frames: FrameReader,
+    state: State,
+    session: Session,
+    /// The greeting's plugin and nonce, needed behind TLS.
+    plugin: Option<Vec<u8>>,
+    nonce: Vec<u8>,
+    tls: bool,
+    status_flags: StatusFlags,
+}
+
+impl Core for Handshake {
+    type Message = HandshakeReply;
+    type Error = Error;
+
+    fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<HandshakeReply>, Error> {
+        if let State::Dead(error) = &self.state {
+            return Err(error.clone());
+        }
+        self.step(buffers).inspect_err(|error| self.state = State::Dead(error.clone()))
+    }
+
+    fn handle_eof(&mut self, _buffers: &mut Buffers) -> Error {
+        let during = match &self.state {
+            State::Dead(error) => return error.clone(),
+            State::Greeting => "the wait for its greeting",
+            State::StartTls => "the start of tls",
+            State::Auth(_) | State::Done => "the login",
+        };
+        let error = Error::Closed { during };
+        self.state = State::Dead(error.clone());
+        error
+    }
+}
+
+impl Handshake {
+    /// A login that waits for the server's greeting.
+    pub fn new(config: HandshakeConfig, limits: Limits) -> Self {
+        Self {
+            config,
+            limits,
+            frames: FrameReader::default(),
+            state: State::Greeting,
+            session: Session {
+                capabilities: Capabilities::empty(),
+                connection_id: 0,
+                server_version: String::new(),
+                version: ServerVersion::parse(b""),
+            },
+            plugin: None,
+            nonce: Vec::new(),
+            tls: false,
+            status_flags: StatusFlags::empty(),
+        }
+    }
+
+    /// The core for commands, once the login is done.
+    pub fn into_core(self) -> ClientCore {
+        let mut core = ClientCore::new(self.session, self.limits);
+        core.set_status(self.status_flags);
+        core
+    }
+
+    /// The stream has been handed to TLS: go on with [`advance`](Core::advance).
+    ///
+    /// # Errors
+    /// Bytes that came in clear text behind the request: nothing of them may survive the switch.
+    pub fn tls_started(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
+        if !buffers.pending().is_empty() {
+            self.state = State::Dead(Error::BytesBeforeTls);
+            return Err(Error::BytesBeforeTls);
+        }
+        self.tls = true;
+        self.respond(buffers).inspect_err(|error| self.state = State::Dead(error.clone()))
+    }
+
+    fn step(&mut self, buffers: &mut Buffers) -> Result<Step<HandshakeReply>, Error> {
+        loop {
+            if matches!(self.state, State::StartTls) {
+                return if buffers.pending().is_empty() { Ok(Step::StartTls) } else { Err(Error::BytesBeforeTls) };
+            }
+            let payload = match self.frames.next(buffers, MAX_LOGIN_PACKET)? {
+                Frame::Whole(payload) if payload.is_empty() => return Err(FrameError::Empty.into()),
+                Frame::Whole(payload) => payload,
+                Frame::Missing(n) => return Ok(Step::NeedInput(n)),
+                Frame::Large(large) => {
+                    let max = MAX_LOGIN_PACKET as u64;
+                    return Err(onecopy_wire::WireError::LimitExceeded { needed: large.known(), max }.into());
+                }
+            };
+            if buffers.bytes(payload).first() == Some(&err::HEADER) {
+                self.state = State::Done;
+                return Ok(Step::Message(HandshakeReply::Err(payload)));
+            }
+            match &mut self.state {
+                State::Greeting => self.greeted(buffers, payload)?,
+                State::Auth(auth) => {
+                    match auth.on_packet(buffers.bytes(payload))? {
+                        AuthAction::Send(response) => self.send(buffers, response.expose()),
+                        AuthAction::Wait => {}
+                        AuthAction::Done => return self.done(buffers, payload),
+                        // An ERR packet was taken above; there is no further action.
+                        _ => return Err(Error::Unexpected { during: "the login", byte: err::HEADER }),
+                    }
+                }
+                State::StartTls | State::Done | State::Dead(_) => return Err(Error::Unsolicited),
+            }
+        }
+    }
+
+    fn greeted(&mut self, buffers: &mut Buffers, payload: Span) -> Result<(), Error> {
+        let greeting = Greeting::decode(buffers.bytes(payload))?;
+        let offered = greeting.capabilities;
+        let start_tls = match self.config.tls {
+            TlsDemand::None => false,
+            TlsDemand::IfOffered => offered.contains(Capabilities::SSL),
+            TlsDemand::Required if offered.contains(Capabilities::SSL) => true,
+            TlsDemand::Required => return Err(Error::TlsNotOffered),
+        };
+        self.session = Session {
+            capabilities: self.wanted(offered, start_tls).intersection(offered),
+            connection_id: greeting.connection_id,
+            server_version: String::from_utf8_lossy(greeting.server_version).into_owned(),
+            version: ServerVersion::parse(greeting.server_version),
+        };
+        self.plugin = greeting.auth_plugin.map(<[u8]>::to_vec);
+        self.nonce = greeting.to_nonce();
+        if !start_tls {
+            return self.respond(buffers);
+        }
+        let request = SslRequest {
+            capabilities: self.session.capabilities,
+            max_packet_bytes: MAX_PACKET_BYTES,
+            collation: COLLATION,
+        };
+        let mut sequence = self.frames.sequence();
+        let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
+        request.encode(&mut writer);
+        writer.finish();
+        self.frames.restart(sequence);
+        self.state = State::StartTls;
+        Ok(())
+    }
+
+    /// What is asked for of what the server offers. Where it is MariaDB its own capabilities stand in the place that
+    /// `LONG_PASSWORD` keeps free.
+    fn wanted(&self, offered: Capabilities, start_tls: bool) -> Capabilities {
+        let mut wanted = Capabilities::LONG_FLAG
+            | Capabilities::PROTOCOL_41
+            | Capabilities::SECURE_CONNECTION
+            | Capabilities::TRANSACTIONS
+            | Capabilities::MULTI_RESULTS
+            | Capabilities::PS_MULTI_RESULTS
+            | Capabilities::PLUGIN_AUTH
+            | Capabilities::PLUGIN_AUTH_LENENC_CLIENT_DATA
+            | Capabilities::CONNECT_ATTRS
+            | Capabilities::SESSION_TRACK
+            | Capabilities::DEPRECATE_EOF
+            | Capabilities::MARIADB_CACHE_METADATA;
+        if offered.contains(Capabilities::LONG_PASSWORD) {
+            wanted |= Capabilities::LONG_PASSWORD;
+        }
+        for (flag, on) in [
+            (Capabilities::CONNECT_WITH_DB, self.config.database.is_some()),
+            (Capabilities::MULTI_STATEMENTS, self.config.multi_statements),
+            (Capabilities::FOUND_ROWS, self.config.found_rows),
+            (Capabilities::SSL, start_tls),
+        ] {
+            if on {
+                wanted |= flag;
+            }
+        }
+        wanted
+    }
+
+    fn respond(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
+        let channel = match (self.config.is_unix, self.tls, self.config.tls_verifies) {
+            (_, true, true) => Channel::TlsVerified,
+            (true, _, _) => Channel::UnixSocket,
+            (false, true, false) => Channel::TlsUnverified,
+            (false, false, _) => Channel::Plain,
+        };
+        let password = self.config.password.clone();
+        let (auth, response) =
+            ClientAuth::new(self.config.auth, channel, password, self.plugin.as_deref(), &self.nonce)?;
+        let mut attributes = Vec::new();
+        for (name, value) in &self.config.attributes {
+            ConnectAttributes::push(&mut attributes, name.as_bytes(), value.as_bytes());
+        }
+        let packet = HandshakeResponse {
+            capabilities: self.session.capabilities,
+            max_packet_bytes: MAX_PACKET_BYTES,
+            collation: COLLATION,
+            user: &self.config.user,
+            auth_response: response.expose(),
+            database: self.config.database.as_deref(),
+            auth_plugin: Some(auth.plugin().name().as_bytes()),
+            attributes: ConnectAttributes::from_encoded(&attributes),
+            zstd_level: None,
+        };
+        let mut sequence = self.frames.sequence();
+        let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
+        packet.encode(&mut writer)?;
+        writer.finish();
+        self.frames.restart(sequence);
+        self.state = State::Auth(auth);
+        Ok(())
+    }
+
+    fn send(&mut self, buffers: &mut Buffers, payload: &[u8]) {
+        let mut sequence = self.frames.sequence();
+        let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
+        writer.put(payload);
+        writer.finish();
+        self.frames.restart(sequence);
+    }
+
+    fn done(&mut self, buffers: &Buffers, payload: Span) -> Result<Step<HandshakeReply>, Error> {
+        let ok = OkPacket::decode(buffers.bytes(payload), self.session.capabilities)?;
+        self.status_flags = ok.status_flags;
+        self.state = State::Done;
+        // Behind the login nothing comes unasked: what does would be taken for the first command's reply.
+        if !buffers.pending().is_empty() {
+            return Err(Error::Unsolicited);
+        }
+        Ok(Step::Message(HandshakeReply::Done))
+    }
+}
+
+/// What this side takes at most in one payload: the protocol's own maximum.
+const MAX_PACKET_BYTES: u32 = 1 << 30;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,43 @@
+//! What a server may make a client do.
+
+use onecopy_wire::BufferConfig;
+
+/// Limits of one connection. A claim above one of them is refused before anything is allocated for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Longest row that is lent or owned, in bytes. A row that is streamed has no limit. 1 GiB + 1 MiB: a server's own
+    /// maximum, `max_allowed_packet`, is 1 GiB.
+    pub max_row_bytes: u64,
+    /// Most columns of a result; servers have at most 4,096.
+    pub max_columns: u32,
+    /// Longest message that is not a row: OK, ERR, one column's definition. 16 MiB - 2, a single packet.
+    pub max_message_bytes: usize,
+    /// All column definitions of one result together, in bytes. 64 MiB.
+    pub max_metadata_bytes: usize,
+    /// Rows up to this size are lent from the read buffer as a whole; in larger ones large values get their own memory.
+    /// 256 KiB.
+    pub contiguous_row_bytes: usize,
+    /// In larger rows a value of this size or more is read straight into its own memory. 64 KiB.
+    pub large_value_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_row_bytes: (1 << 30) + (1 << 20),
+            max_columns: 4096,
+            max_message_bytes: 0xFF_FFFE,
+            max_metadata_bytes: 64 << 20,
+            contiguous_row_bytes: 256 << 10,
+            large_value_bytes: 64 << 10,
+        }
+    }
+}
+
+impl Limits {
+    /// Buffers that fit these limits.
+    pub fn buffer_config(&self) -> BufferConfig {
+        let max_row = usize::try_from(self.max_row_bytes).unwrap_or(usize::MAX);
+        BufferConfig { max_buffer: max_row.max(self.max_message_bytes + super::core::HEADER), ..BufferConfig::default() }
+    }
+}

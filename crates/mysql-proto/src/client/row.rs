@@ -1,0 +1,186 @@
+//! Where a row's values lie.
+//!
+//! A text row is one length-encoded string a column, 0xFB for NULL. A binary row:
+//!
+//! | bytes       | field       | note                                                         |
+//! |-------------|-------------|--------------------------------------------------------------|
+//! | 1           | header      | always 0x00                                                  |
+//! | (n + 9) / 8 | null bitmap | bit i + 2 for column i                                       |
+//! | ...         | values      | of the columns that are not NULL: fixed, or behind a length  |
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_binary_resultset.html>
+
+use onecopy_wire::Span;
+
+use crate::codec::{DecodeError, DecodeErrorKind, Reader};
+
+/// One value's place: an offset in the row's bytes, or a large home of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// 0: `start` counts in the row; else the home's number.
+    pub(super) home: u32,
+    pub(super) start: u32,
+    /// `NULL` for SQL's NULL.
+    pub(super) len: u32,
+}
+
+impl Cell {
+    /// No value is that long: spans end at 4 GiB - 1, and a home starts at 0.
+    const NULL_LEN: u32 = u32::MAX;
+    const TAKEN_LEN: u32 = u32::MAX - 1;
+    pub(super) const NULL: Self = Self { home: 0, start: 0, len: Self::NULL_LEN };
+
+    /// Whether it is SQL's NULL.
+    #[inline]
+    pub const fn is_null(self) -> bool {
+        self.len == Self::NULL_LEN
+    }
+
+    pub(super) const TAKEN: Self = Self { home: 0, start: 0, len: Self::TAKEN_LEN };
+
+    /// Whether the value was moved out of the row.
+    #[inline]
+    pub const fn is_taken(self) -> bool {
+        self.len == Self::TAKEN_LEN
+    }
+
+    /// The value's bytes, `row` being those of the row. Of no bytes for NULL and what was taken.
+    #[inline]
+    pub fn span(self, row: Span) -> Span {
+        match self.home {
+            0 => row.slice(self.start, u32::try_from(self.len()).unwrap_or(0)),
+            home => Span::of_home(home, self.len),
+        }
+    }
+
+    /// Length of the value in bytes, 0 for NULL.
+    #[inline]
+    pub const fn len(self) -> usize {
+        if self.len >= Self::TAKEN_LEN { 0 } else { self.len as usize }
+    }
+
+    /// Whether it has no bytes; NULL has none either.
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the value has memory of its own.
+    #[inline]
+    pub const fn is_large(self) -> bool {
+        self.home != 0
+    }
+}
+
+const TEXT: &str = "text row";
+const BINARY: &str = "binary row";
+
+/// Bytes of a binary row before its values.
+pub(super) const fn binary_head(columns: usize) -> usize {
+    1 + (columns + 9) / 8
+}
+
+/// Whether the bitmap, which is `head` without its first byte, marks the column NULL.
+#[inline]
+pub(super) fn is_null(bitmap: &[u8], column: usize) -> bool {
+    let bit = column + 2;
+    bitmap.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
+}
+
+/// Finds the values of a whole text row.
+#[inline]
+pub(super) fn scan_text(row: &[u8], cells: &mut [Cell]) -> Result<(), DecodeError> {
+    let mut at = 0usize;
+    for cell in cells {
+        match row.get(at) {
+            Some(&short @ 0..=0xFA) => {
+                *cell = Cell { home: 0, start: position(at + 1), len: u32::from(short) };
+                at += 1 + usize::from(short);
+            }
+            Some(0xFB) => {
+                *cell = Cell::NULL;
+                at += 1;
+            }
+            _ => at = scan_long(TEXT, row, at, cell)?,
+        }
+    }
+    end(TEXT, row, at)
+}
+
+/// Finds the values of a whole binary row; `widths` has one entry a column.
+#[inline]
+pub(super) fn scan_binary(row: &[u8], widths: &[u8], cells: &mut [Cell]) -> Result<(), DecodeError> {
+    let head = binary_head(cells.len());
+    let (Some(bitmap), Some(0)) = (row.get(1..head), row.first()) else {
+        return Err(bad_head(row));
+    };
+    let mut at = head;
+    for (index, (cell, &width)) in cells.iter_mut().zip(widths).enumerate() {
+        if is_null(bitmap, index) {
+            *cell = Cell::NULL;
+        } else if width != 0 {
+            *cell = Cell { home: 0, start: position(at), len: u32::from(width) };
+            at += usize::from(width);
+        } else if let Some(&short @ 0..=0xFA) = row.get(at) {
+            *cell = Cell { home: 0, start: position(at + 1), len: u32::from(short) };
+            at += 1 + usize::from(short);
+        } else {
+            at = scan_long(BINARY, row, at, cell)?;
+            if cell.is_null() {
+                return Err(error(BINARY, row, at - 1, DecodeErrorKind::BadValue));
+            }
+        }
+    }
+    end(BINARY, row, at)
+}
+
+/// A length of more than one byte, and what is none.
+#[cold]
+fn scan_long(packet: &'static str, row: &[u8], at: usize, cell: &mut Cell) -> Result<usize, DecodeError> {
+    let mut reader = Reader::new(packet, row.get(at..).unwrap_or_default());
+    match reader.lenenc_or_null("value").map_err(|found| error(packet, row, at, found.kind))? {
+        None => {
+            *cell = Cell::NULL;
+            Ok(at + 1)
+        }
+        Some(len) => {
+            let start = at + reader.offset();
+            let Some(end) = usize::try_from(len).ok().and_then(|len| start.checked_add(len)).filter(|&end| end <= row.len())
+            else {
+                return Err(error(packet, row, at, DecodeErrorKind::BadLength));
+            };
+            *cell = Cell { home: 0, start: position(start), len: position(end - start) };
+            Ok(end)
+        }
+    }
+}
+
+/// The last value ends where the row ends: what is longer or shorter is malformed.
+#[inline]
+fn end(packet: &'static str, row: &[u8], at: usize) -> Result<(), DecodeError> {
+    if at == row.len() {
+        return Ok(());
+    }
+    let kind = if at > row.len() { DecodeErrorKind::Truncated } else { DecodeErrorKind::Trailing };
+    Err(error(packet, row, at.min(row.len()), kind))
+}
+
+#[cold]
+fn bad_head(row: &[u8]) -> DecodeError {
+    let kind = if matches!(row.first(), None | Some(0)) { DecodeErrorKind::Truncated } else { DecodeErrorKind::BadValue };
+    DecodeError { packet: BINARY, field: "null bitmap", offset: 0, kind }
+}
+
+#[cold]
+fn error(packet: &'static str, _row: &[u8], at: usize, kind: DecodeErrorKind) -> DecodeError {
+    DecodeError { packet, field: "value", offset: position(at), kind }
+}
+
+/// Rows that are scanned whole are far below 4 GiB.
+#[inline]
+#[allow(clippy::cast_possible_truncation)]
+fn position(at: usize) -> u32 {
+    at as u32
+}
+
+#[cfg(test)]
+mod tests;

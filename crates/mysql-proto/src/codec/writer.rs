@@ -1,0 +1,137 @@
+//! Writes the protocol's integers and strings to whatever takes bytes.
+
+use super::{EncodeError, EncodeErrorKind};
+
+/// A place to which packets are written.
+///
+/// Everything stands on [`put`](Self::put), so an encoder serves a vector as well as a queue of chunks.
+pub trait Put {
+    /// Appends `bytes`.
+    fn put(&mut self, bytes: &[u8]);
+
+    /// One byte.
+    #[inline]
+    fn put_u8(&mut self, value: u8) {
+        self.put(&[value]);
+    }
+
+    /// Two bytes, little-endian.
+    #[inline]
+    fn put_u16(&mut self, value: u16) {
+        self.put(&value.to_le_bytes());
+    }
+
+    /// The lower three bytes, little-endian; `value` is at most 0xFFFFFF.
+    #[inline]
+    fn put_u24(&mut self, value: u32) {
+        debug_assert!(value <= 0xFF_FFFF, "{value} needs more than three bytes");
+        let [a, b, c, _] = value.to_le_bytes();
+        self.put(&[a, b, c]);
+    }
+
+    /// Four bytes, little-endian.
+    #[inline]
+    fn put_u32(&mut self, value: u32) {
+        self.put(&value.to_le_bytes());
+    }
+
+    /// Eight bytes, little-endian.
+    #[inline]
+    fn put_u64(&mut self, value: u64) {
+        self.put(&value.to_le_bytes());
+    }
+
+    /// A length-encoded integer in its shortest form: 1, 3, 4 or 9 bytes.
+    #[inline]
+    fn put_lenenc(&mut self, value: u64) {
+        let [a, b, c, d, e, f, g, h] = value.to_le_bytes();
+        match value {
+            0..=0xFA => self.put(&[a]),
+            0xFB..=0xFFFF => self.put(&[0xFC, a, b]),
+            0x1_0000..=0xFF_FFFF => self.put(&[0xFD, a, b, c]),
+            _ => self.put(&[0xFE, a, b, c, d, e, f, g, h]),
+        }
+    }
+
+    /// `bytes` behind their length-encoded length.
+    #[inline]
+    fn put_lenenc_bytes(&mut self, bytes: &[u8]) {
+        self.put_lenenc(length_of(bytes));
+        self.put(bytes);
+    }
+
+    /// `bytes` and a closing NUL; they hold no NUL themselves.
+    #[inline]
+    fn put_nul_bytes(&mut self, bytes: &[u8]) {
+        debug_assert!(
+            !bytes.contains(&0),
+            "a nul inside would end the field early"
+        );
+        self.put(bytes);
+        self.put_u8(0);
+    }
+
+    /// `count` zero bytes.
+    fn put_zeros(&mut self, count: usize) {
+        const ZEROS: [u8; 32] = [0; 32];
+        let mut left = count;
+        while left > 0 {
+            let step = left.min(ZEROS.len());
+            self.put(&ZEROS[..step]);
+            left -= step;
+        }
+    }
+}
+
+impl Put for Vec<u8> {
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+impl<P: Put + ?Sized> Put for &mut P {
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) {
+        (**self).put(bytes);
+    }
+}
+
+/// How many bytes [`Put::put_lenenc`] writes for `value`.
+#[inline]
+pub const fn lenenc_len(value: u64) -> u64 {
+    match value {
+        0..=0xFA => 1,
+        0xFB..=0xFFFF => 3,
+        0x1_0000..=0xFF_FFFF => 4,
+        _ => 9,
+    }
+}
+
+/// A slice's length as the protocol counts; `usize` is never wider than 64 bits here.
+#[inline]
+pub fn length_of(bytes: &[u8]) -> u64 {
+    u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+}
+
+/// Refuses a caller's value that would end its field early and let the rest of it pass for the fields behind.
+///
+/// # Errors
+/// `ContainsNul`, naming `packet` and `field`.
+pub fn require_nul_free(
+    packet: &'static str,
+    field: &'static str,
+    bytes: &[u8],
+) -> Result<(), EncodeError> {
+    if bytes.contains(&0) {
+        return Err(EncodeError {
+            packet,
+            field,
+            kind: EncodeErrorKind::ContainsNul,
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! What ends a conversation.
+
+use core::fmt;
+
+use onecopy_wire::WireError;
+
+use crate::auth::AuthError;
+use crate::codec::{DecodeError, EncodeError};
+use crate::frame::FrameError;
+
+/// A protocol error, a limit, or a call that does not fit the state.
+///
+/// A server's own error is not one of these: it is a value, [`Reply::Err`](crate::client::Reply::Err).
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// A packet is malformed. The connection is dead.
+    Decode(DecodeError),
+    /// A packet came out of order. The connection is dead.
+    Frame(FrameError),
+    /// A limit or the allocator said no. The connection is dead.
+    Wire(WireError),
+    /// The login can't go on. The connection is dead.
+    Auth(AuthError),
+    /// A packet of another kind than the conversation allows. The connection is dead.
+    Unexpected {
+        /// What was under way.
+        during: &'static str,
+        /// The packet's first byte.
+        byte: u8,
+    },
+    /// The server spoke without being asked. The connection is dead.
+    Unsolicited,
+    /// The server closed the connection.
+    Closed {
+        /// What was under way.
+        during: &'static str,
+    },
+    /// A result claims no columns, or more than the limit. The connection is dead.
+    TooManyColumns {
+        /// The claim.
+        columns: u64,
+        /// The limit.
+        max: u32,
+    },
+    /// The server left out column definitions that it never sent. The connection is dead.
+    MetadataMissing,
+    /// The server asked for a file of the client's. The connection is dead; no file was read.
+    LocalInfileRefused,
+    /// TLS is demanded and the server offers none. Nothing but its greeting was exchanged.
+    TlsNotOffered,
+    /// Bytes came in clear text behind the request for TLS. The connection is dead.
+    BytesBeforeTls,
+    /// The caller's value does not fit its packet; nothing was sent.
+    Encode(EncodeError),
+    /// A command was given while a reply is outstanding; nothing was sent.
+    Busy,
+    /// The statement is closed, or of another connection; nothing was sent.
+    StatementClosed,
+    /// The number of parameters is not the statement's; nothing was sent.
+    ParameterCount {
+        /// What the statement takes.
+        expected: u16,
+        /// What was given.
+        given: usize,
+    },
+}
+
+impl Error {
+    /// Whether the connection can go on: the call was refused before anything was sent.
+    pub fn is_misuse(&self) -> bool {
+        matches!(self, Self::Encode(_) | Self::Busy | Self::StatementClosed | Self::ParameterCount { .. })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Decode(error) => error.fmt(f),
+            Self::Frame(error) => error.fmt(f),
+            Self::Wire(error) => error.fmt(f),
+            Self::Auth(error) => error.fmt(f),
+            Self::Encode(error) => error.fmt(f),
+            Self::Unexpected { during, byte } => write!(f, "unexpected packet 0x{byte:02x} during {during}"),
+            Self::Unsolicited => f.write_str("the server sent a packet without being asked"),
+            Self::Closed { during } => write!(f, "the server closed the connection during {during}"),
+            Self::TooManyColumns { columns, max } => {
+                write!(f, "the server claims a result of {columns} columns; 1 to {max} are allowed")
+            }
+            Self::MetadataMissing => f.write_str("the server left out column definitions that it never sent"),
+            Self::LocalInfileRefused => {
+                f.write_str("the server asked for a local file; this is refused, and no file was read")
+            }
+            Self::TlsNotOffered => {
+                f.write_str("tls is required and the server offers none; enable it there or set ssl-mode=disabled")
+            }
+            Self::BytesBeforeTls => f.write_str("the server sent clear text after tls was requested; is it tampered with?"),
+            Self::Busy => f.write_str("a reply is outstanding; read or drop its rows first"),
+            Self::StatementClosed => f.write_str("the statement is closed or of another connection; prepare it again"),
+            Self::ParameterCount { expected, given } => {
+                write!(f, "the statement takes {expected} parameters and {given} were given")
+            }
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+macro_rules! from {
+    ($($error:ty => $variant:ident;)*) => {$(
+        impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self::$variant(error)
+            }
+        }
+    )*};
+}
+
+from! {
+    DecodeError => Decode;
+    EncodeError => Encode;
+    FrameError => Frame;
+    WireError => Wire;
+    AuthError => Auth;
+}

@@ -1,0 +1,31 @@
+//! What is wrong with a packet's frame.
+
+use core::fmt;
+
+/// A header that can't be the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FrameError {
+    /// The sequence id is not the next one: a packet was lost, repeated, or belongs to another command.
+    Sequence {
+        /// The id that had to come.
+        expected: u8,
+        /// The id that came.
+        found: u8,
+    },
+    /// A payload of no bytes where a packet is due.
+    Empty,
+}
+
+impl fmt::Display for FrameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sequence { expected, found } => {
+                write!(f, "packet out of order: sequence id {found} came where {expected} was due")
+            }
+            Self::Empty => f.write_str("an empty packet came where one with a payload was due"),
+        }
+    }
+}
+
+impl core::error::Error for FrameError {}

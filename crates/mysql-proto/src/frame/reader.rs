@@ -1,0 +1,113 @@
+//! Finds whole payloads in the read buffer, and the heads of those that are too large for it.
+
+use onecopy_wire::{Buffers, Span};
+
+use super::{FrameError, HEADER_BYTES, Large, MAX_BODY, split_header};
+
+/// What the next packet turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// Not enough has come; the buffers know how much is missing.
+    Missing(usize),
+    /// A whole payload, contiguous.
+    Whole(Span),
+    /// A payload that is too large for the read buffer, or that goes on in further packets. Its header is consumed, at
+    /// least one byte of it is pending.
+    Large(Large),
+}
+
+/// Takes packets off the read buffer and checks their order.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FrameReader {
+    /// The sequence id that the next packet must have.
+    sequence: u8,
+}
+
+impl FrameReader {
+    /// A new command or reply begins: the next packet's sequence id is `sequence`.
+    #[inline]
+    pub fn restart(&mut self, sequence: u8) {
+        self.sequence = sequence;
+    }
+
+    /// The sequence id that is due next.
+    #[inline]
+    pub fn sequence(&self) -> u8 {
+        self.sequence
+    }
+
+    /// The next payload. One of at most `contiguous` bytes is waited for and given whole.
+    ///
+    /// # Errors
+    /// A sequence id out of order; an ERR packet (first byte 0xFF) is taken with any.
+    #[inline]
+    pub fn next(&mut self, buffers: &mut Buffers, contiguous: usize) -> Result<Frame, FrameError> {
+        let pending = buffers.pending();
+        let Some(header) = pending.first_chunk::<HEADER_BYTES>() else {
+            let missing = HEADER_BYTES - pending.len();
+            buffers.need(missing, 0);
+            return Ok(Frame::Missing(missing));
+        };
+        let (length, sequence) = split_header(*header);
+        let total = HEADER_BYTES + length;
+        if pending.len() >= total && length < MAX_BODY {
+            self.check(sequence, pending.get(HEADER_BYTES).copied())?;
+            buffers.consume(HEADER_BYTES);
+            return Ok(Frame::Whole(buffers.consume(length)));
+        }
+        if length <= contiguous && length < MAX_BODY {
+            let missing = total - pending.len();
+            buffers.need(missing, missing);
+            return Ok(Frame::Missing(missing));
+        }
+        self.large(buffers)
+    }
+
+    /// The head of the next payload, whatever its size: for payloads that are read in pieces.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub fn head(&mut self, buffers: &mut Buffers) -> Result<Frame, FrameError> {
+        self.large(buffers)
+    }
+
+    /// The first byte of the next payload and its packet's length, once both have come; nothing is consumed.
+    pub fn peek(&self, buffers: &mut Buffers) -> Option<(u8, usize)> {
+        let pending = buffers.pending();
+        if let (Some(header), Some(first)) = (pending.first_chunk::<HEADER_BYTES>(), pending.get(HEADER_BYTES)) {
+            return Some((*first, split_header(*header).0));
+        }
+        buffers.need((HEADER_BYTES + 1).saturating_sub(pending.len()), 0);
+        None
+    }
+
+    fn large(&mut self, buffers: &mut Buffers) -> Result<Frame, FrameError> {
+        let pending = buffers.pending();
+        let (Some(header), Some(first)) = (pending.first_chunk::<HEADER_BYTES>(), pending.get(HEADER_BYTES)) else {
+            let missing = HEADER_BYTES + 1 - pending.len();
+            buffers.need(missing, 0);
+            return Ok(Frame::Missing(missing));
+        };
+        let (length, sequence) = split_header(*header);
+        self.check(sequence, Some(*first))?;
+        if length == 0 {
+            return Err(FrameError::Empty);
+        }
+        buffers.consume(HEADER_BYTES);
+        buffers.take_arrived();
+        Ok(Frame::Large(Large::new(length, buffers.pending().len())))
+    }
+
+    #[inline]
+    pub(super) fn check(&mut self, found: u8, first: Option<u8>) -> Result<(), FrameError> {
+        const ERR: u8 = 0xFF;
+        if found != self.sequence && first != Some(ERR) {
+            return Err(FrameError::Sequence { expected: self.sequence, found });
+        }
+        self.sequence = found.wrapping_add(1);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

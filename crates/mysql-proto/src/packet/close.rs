@@ -1,0 +1,43 @@
+//! COM_STMT_CLOSE: forget a prepared statement. The server sends no response.
+//!
+//! | bytes | field        | note          |
+//! |-------|--------------|---------------|
+//! | 1     | command      | 0x19          |
+//! | 4     | statement id | little-endian |
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_stmt_close.html>
+
+use super::command::CommandByte;
+use crate::codec::{DecodeError, Put, Reader};
+
+/// Forget a prepared statement; the server sends no response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Close {
+    /// The statement's number on this connection.
+    pub statement_id: u32,
+}
+
+impl Close {
+    /// Reads the packet.
+    ///
+    /// # Errors
+    /// Another command, or any length but 5 bytes.
+    pub fn decode(payload: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new("COM_STMT_CLOSE", payload);
+        reader.expect(CommandByte::STMT_CLOSE.0, "command")?;
+        let command = Self {
+            statement_id: reader.u32("statement id")?,
+        };
+        reader.finish()?;
+        Ok(command)
+    }
+
+    /// Writes the packet.
+    pub fn encode(&self, out: &mut impl Put) {
+        out.put_u8(CommandByte::STMT_CLOSE.0);
+        out.put_u32(self.statement_id);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! ERR: a command failed. MariaDB sends progress reports in the same form.
+//!
+//! | bytes | field     | note                                          |
+//! |-------|-----------|-----------------------------------------------|
+//! | 1     | header    | 0xFF                                          |
+//! | 2     | code      |                                               |
+//! | 1     | marker    | `#`, missing before the handshake is answered |
+//! | 5     | SQL state | with the marker                               |
+//! | rest  | message   | in the connection's character set             |
+//!
+//! A progress report, with `MARIADB_PROGRESS`:
+//!
+//! | bytes  | field             | note                                      |
+//! |--------|-------------------|-------------------------------------------|
+//! | 1      | header            | 0xFF                                      |
+//! | 2      | code              | 0xFFFF                                    |
+//! | 1      | number of strings | 0x01                                      |
+//! | 1      | stage             | from 1                                    |
+//! | 1      | stages            |                                           |
+//! | 3      | progress          | of the stage, in thousandths of a percent |
+//! | lenenc | info              |                                           |
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_err_packet.html>,
+//! <https://mariadb.com/kb/en/err_packet/>; the number of strings is as MariaDB 10.11 sends it.
+
+use core::fmt;
+
+use crate::capability::Capabilities;
+use crate::codec::{DecodeError, Put, Reader};
+
+const NAME: &str = "ERR";
+/// The packet's first byte.
+pub const HEADER: u8 = 0xFF;
+/// The code that makes the packet a progress report.
+const PROGRESS: u16 = 0xFFFF;
+
+/// What a packet with header 0xFF can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrReply<'a> {
+    /// The command failed, and nothing follows.
+    Error(ErrPacket<'a>),
+    /// The command goes on; another packet follows.
+    Progress(ProgressReport<'a>),
+}
+
+/// A command failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrPacket<'a> {
+    /// The server's error number; 0 where the packet is too short to have one.
+    pub code: u16,
+    /// Five letters and digits; missing before the handshake is answered.
+    pub sql_state: Option<[u8; 5]>,
+    /// The message as it came, which need not be UTF-8.
+    pub message: &'a [u8],
+}
+
+/// How far a long statement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgressReport<'a> {
+    /// The stage under way, from 1.
+    pub stage: u8,
+    /// How many stages there are.
+    pub stages: u8,
+    /// How much of the stage is done, in thousandths of a percent.
+    pub progress: u32,
+    /// What the stage does.
+    pub info: &'a [u8],
+}
+
+impl<'a> ErrReply<'a> {
+    /// Reads a packet with header 0xFF; without `MARIADB_PROGRESS` it is always an error.
+    ///
+    /// # Errors
+    /// Another header, or a progress report cut short.
+    pub fn decode(payload: &'a [u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
+        let error = ErrPacket::decode(payload)?;
+        if error.code == PROGRESS && capabilities.contains(Capabilities::MARIADB_PROGRESS) {
+            return ProgressReport::decode(payload).map(Self::Progress);
+        }
+        Ok(Self::Error(error))
+    }
+}
+
+impl<'a> ErrPacket<'a> {
+    /// Reads the packet. One that is cut short still tells of an error: what is there is kept as message.
+    ///
+    /// # Errors
+    /// Another header.
+    pub fn decode(payload: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(NAME, payload);
+        reader.expect(HEADER, "header")?;
+        let Ok(code) = reader.u16("code") else {
+            return Ok(Self {
+                code: 0,
+                sql_state: None,
+                message: reader.rest(),
+            });
+        };
+        let rest = reader.rest();
+        match rest.split_first_chunk::<6>() {
+            Some((&[b'#', ref sql_state @ ..], message)) if is_sql_state(sql_state) => Ok(Self {
+                code,
+                sql_state: Some(*sql_state),
+                message,
+            }),
+            _ => Ok(Self {
+                code,
+                sql_state: None,
+                message: rest,
+            }),
+        }
+    }
+
+    /// The message as text; what is not UTF-8 shows as replacement characters.
+    pub fn message_lossy(&self) -> std::borrow::Cow<'a, str> {
+        String::from_utf8_lossy(self.message)
+    }
+
+    /// Writes the packet; without SQL state for a client that has not answered the greeting.
+    pub fn encode(&self, out: &mut impl Put) {
+        out.put_u8(HEADER);
+        out.put_u16(self.code);
+        if let Some(sql_state) = &self.sql_state {
+            out.put_u8(b'#');
+            out.put(sql_state);
+        }
+        out.put(self.message);
+    }
+}
+
+fn is_sql_state(bytes: &[u8; 5]) -> bool {
+    bytes.iter().all(u8::is_ascii_alphanumeric)
+}
+
+impl fmt::Display for ErrPacket<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "server error {}", self.code)?;
+        if let Some(sql_state) = &self.sql_state {
+            write!(f, " ({})", String::from_utf8_lossy(sql_state))?;
+        }
+        if !self.message.is_empty() {
+            write!(f, ": {}", self.message_lossy())?;
+        }
+        Ok(())
+    }
+}
+
+impl<'a> ProgressReport<'a> {
+    /// Reads the packet.
+    ///
+    /// # Errors
+    /// Another header or code, a field cut short, trailing bytes.
+    pub fn decode(payload: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new("progress report", payload);
+        reader.expect(HEADER, "header")?;
+        for byte in PROGRESS.to_le_bytes() {
+            reader.expect(byte, "code")?;
+        }
+        reader.u8("number of strings")?;
+        let report = Self {
+            stage: reader.u8("stage")?,
+            stages: reader.u8("stages")?,
+            progress: reader.u24("progress")?,
+            info: reader.lenenc_bytes("info")?,
+        };
+        reader.finish()?;
+        Ok(report)
+    }
+
+    /// Writes the packet; `progress` is at most 0xFFFFFF.
+    pub fn encode(&self, out: &mut impl Put) {
+        out.put_u8(HEADER);
+        out.put_u16(PROGRESS);
+        out.put_u8(1);
+        out.put_u8(self.stage);
+        out.put_u8(self.stages);
+        out.put_u24(self.progress);
+        out.put_lenenc_bytes(self.info);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,35 @@
+//! COM_QUIT: end the connection; the server closes it without a response.
+//!
+//! | bytes | field   | note |
+//! |-------|---------|------|
+//! | 1     | command | 0x01 |
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_quit.html>
+
+use super::command::CommandByte;
+use crate::codec::{DecodeError, Put, Reader};
+
+/// End the connection; the server closes it without a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quit;
+
+impl Quit {
+    /// Reads the packet.
+    ///
+    /// # Errors
+    /// Another command, or any length but 1 byte.
+    pub fn decode(payload: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new("COM_QUIT", payload);
+        reader.expect(CommandByte::QUIT.0, "command")?;
+        reader.finish()?;
+        Ok(Self)
+    }
+
+    /// Writes the packet.
+    pub fn encode(&self, out: &mut impl Put) {
+        out.put_u8(CommandByte::QUIT.0);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! The first packet of the response to COM_QUERY and COM_STMT_EXECUTE.
+//!
+//! | first byte | packet                                                             |
+//! |------------|--------------------------------------------------------------------|
+//! | 0x00       | OK: no rows                                                        |
+//! | 0xFF       | ERR                                                                |
+//! | 0xFB       | LOCAL INFILE request: the rest is the file's name                  |
+//! | any other  | column count, lenenc; with `MARIADB_CACHE_METADATA` one more byte, |
+//! |            | 0x01 where column definitions follow and 0x00 where they don't     |
+//!
+//! MySQL's `OPTIONAL_RESULTSET_METADATA` puts its byte in front of the count instead, where 0x00 would pass for OK.
+//! This crate never asks for it.
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_query_response.html>,
+//! <https://mariadb.com/kb/en/result-set-packets/#column-count-packet>
+
+use super::err::{self, ErrReply};
+use super::ok::{self, OkPacket};
+use crate::capability::Capabilities;
+use crate::codec::{DecodeError, DecodeErrorKind, Put, Reader};
+
+const NAME: &str = "result header";
+const LOCAL_INFILE: u8 = 0xFB;
+/// The most columns of a result: the most that a MySQL or MariaDB table can have, so nothing honest goes beyond.
+pub const MAX_COLUMNS: u16 = 4096;
+
+/// What a query's response starts with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultHeader<'a> {
+    /// The statement is done and has no rows.
+    Ok(OkPacket<'a>),
+    /// The statement failed, or is still under way.
+    Err(ErrReply<'a>),
+    /// The server asks for the contents of a file. The name is the server's word and may name any file.
+    LocalInfile {
+        /// The file's name as the server gives it.
+        file_name: &'a [u8],
+    },
+    /// Rows follow.
+    Columns {
+        /// How many columns each row has: 1 to [`MAX_COLUMNS`].
+        count: u16,
+        /// Whether column definitions come first; always so without `MARIADB_CACHE_METADATA`.
+        metadata_follows: bool,
+    },
+}
+
+impl<'a> ResultHeader<'a> {
+    /// Reads the packet.
+    ///
+    /// # Errors
+    /// An empty payload, a malformed OK or progress report, a column count of 0 or over [`MAX_COLUMNS`] (`BadValue`),
+    /// trailing bytes.
+    pub fn decode(payload: &'a [u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
+        match payload {
+            [ok::HEADER, ..] => OkPacket::decode(payload, capabilities).map(Self::Ok),
+            [err::HEADER, ..] => ErrReply::decode(payload, capabilities).map(Self::Err),
+            [LOCAL_INFILE, file_name @ ..] => Ok(Self::LocalInfile { file_name }),
+            _ => Self::decode_count(payload, capabilities),
+        }
+    }
+
+    fn decode_count(payload: &[u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(NAME, payload);
+        let start = reader.clone();
+        let count = u16::try_from(reader.lenenc("column count")?)
+            .ok()
+            .filter(|count| (1..=MAX_COLUMNS).contains(count))
+            .ok_or_else(|| start.error("column count", DecodeErrorKind::BadValue))?;
+        let metadata_follows = if capabilities.contains(Capabilities::MARIADB_CACHE_METADATA) {
+            let start = reader.clone();
+            match reader.u8("metadata follows")? {
+                0 => false,
+                1 => true,
+                _ => return Err(start.error("metadata follows", DecodeErrorKind::BadValue)),
+            }
+        } else {
+            true
+        };
+        reader.finish()?;
+        Ok(Self::Columns {
+            count,
+            metadata_follows,
+        })
+    }
+
+    /// Writes the header of a result with rows.
+    pub fn encode_columns(
+        count: u16,
+        metadata_follows: bool,
+        capabilities: Capabilities,
+        out: &mut impl Put,
+    ) {
+        out.put_lenenc(u64::from(count));
+        if capabilities.contains(Capabilities::MARIADB_CACHE_METADATA) {
+            out.put_u8(u8::from(metadata_follows));
+        }
+    }
+
+    /// Writes the request for a file.
+    pub fn encode_local_infile(file_name: &[u8], out: &mut impl Put) {
+        out.put_u8(LOCAL_INFILE);
+        out.put(file_name);
+    }
+}
+
+#[cfg(test)]
+mod tests;

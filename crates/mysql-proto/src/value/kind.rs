@@ -1,0 +1,83 @@
+//! The kinds of values, for errors and questions.
+
+use std::fmt;
+
+/// What a value is, without the value.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ValueKind {
+    /// NULL.
+    Null,
+    /// An integer with a sign.
+    Int,
+    /// An integer without a sign.
+    UInt,
+    /// A FLOAT, 4 bytes.
+    Float,
+    /// A DOUBLE, 8 bytes.
+    Double,
+    /// Bytes or text.
+    Bytes,
+    /// A DATE.
+    Date,
+    /// A DATETIME or TIMESTAMP.
+    DateTime,
+    /// A TIME.
+    Time,
+    /// A DECIMAL.
+    Decimal,
+    /// A BIT; as a value it is a [`UInt`](Self::UInt).
+    Bit,
+    /// A YEAR; as a value it is a [`UInt`](Self::UInt).
+    Year,
+}
+
+impl ValueKind {
+    /// The Rust types that hold every value of this kind.
+    pub(super) const fn natural_types(self) -> &'static str {
+        match self {
+            Self::Null => "an Option",
+            Self::Int => "i64 or i128",
+            Self::UInt | Self::Bit | Self::Year => "u64 or i128",
+            Self::Float => "f32 or f64",
+            Self::Double => "f64",
+            Self::Bytes => "&str, String, &[u8] or Vec<u8>",
+            Self::Date => "Date or DateTime",
+            Self::DateTime => "DateTime",
+            Self::Time => "Time",
+            Self::Decimal => "Decimal, OwnedDecimal or String",
+        }
+    }
+
+    /// How long a value may be in the binary protocol.
+    pub(super) const fn lengths(self) -> &'static str {
+        match self {
+            Self::Date | Self::DateTime => "0, 4, 7 or 11",
+            Self::Time => "0, 8 or 12",
+            Self::Bit => "1 to 8",
+            Self::Year => "2",
+            Self::Float => "4",
+            Self::Double => "8",
+            _ => "that of the column's type",
+        }
+    }
+}
+
+impl fmt::Display for ValueKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Null => "null",
+            Self::Int => "int",
+            Self::UInt => "unsigned int",
+            Self::Float => "float",
+            Self::Double => "double",
+            Self::Bytes => "bytes",
+            Self::Date => "date",
+            Self::DateTime => "datetime",
+            Self::Time => "time",
+            Self::Decimal => "decimal",
+            Self::Bit => "bit",
+            Self::Year => "year",
+        })
+    }
+}

@@ -1,0 +1,219 @@
+//! One parameter of a prepared statement.
+//!
+//! Specification: <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_stmt_execute.html>.
+
+use super::{Date, DateTime, Decimal, OwnedDecimal, Time, Value};
+use crate::column_type::ColumnType;
+
+/// One parameter of a prepared statement, 24 bytes and `Copy`; bytes, text and decimals are lent.
+///
+/// It is made by `From` from the Rust types of the same range.
+///
+/// ```
+/// use onecopy_mysql_proto::value::Param;
+///
+/// let params: [Param; 3] = [17.into(), "text".into(), None::<u8>.into()];
+/// assert_eq!(params, [Param::Int(17), Param::Str("text"), Param::Null]);
+/// ```
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Param<'a> {
+    /// NULL; it has a bit and no bytes in the packet.
+    Null,
+    /// An integer with a sign, sent as a BIGINT.
+    Int(i64),
+    /// An integer without a sign, sent as a BIGINT UNSIGNED.
+    UInt(u64),
+    /// A FLOAT.
+    Float(f32),
+    /// A DOUBLE.
+    Double(f64),
+    /// Bytes, sent as a BLOB: the server does not take them for text.
+    Bytes(&'a [u8]),
+    /// Text, in the connection's character set.
+    Str(&'a str),
+    /// A DATE.
+    Date(Date),
+    /// A DATETIME or TIMESTAMP.
+    DateTime(DateTime),
+    /// A TIME.
+    Time(Time),
+    /// A DECIMAL, sent as one: as mere text it would be compared with a DECIMAL as a DOUBLE, which loses digits.
+    Decimal(Decimal<'a>),
+    /// A BLOB that was sent earlier, by COM_STMT_SEND_LONG_DATA; it has no bytes in the packet.
+    LongData,
+}
+
+const MAX_FIXED_BYTES: usize = 16;
+
+impl<'a> Param<'a> {
+    /// The most bytes [`encode_fixed`](Self::encode_fixed) writes: a TIME with its length byte has 13, rounded up.
+    pub const MAX_FIXED_BYTES: usize = MAX_FIXED_BYTES;
+
+    /// The type byte for the execute packet.
+    #[inline]
+    pub const fn column_type(&self) -> ColumnType {
+        match self {
+            Self::Null => ColumnType::NULL,
+            Self::Int(_) | Self::UInt(_) => ColumnType::LONGLONG,
+            Self::Float(_) => ColumnType::FLOAT,
+            Self::Double(_) => ColumnType::DOUBLE,
+            Self::Bytes(_) | Self::LongData => ColumnType::LONG_BLOB,
+            Self::Str(_) => ColumnType::VAR_STRING,
+            Self::Date(_) => ColumnType::DATE,
+            Self::DateTime(_) => ColumnType::DATETIME,
+            Self::Time(_) => ColumnType::TIME,
+            Self::Decimal(_) => ColumnType::NEWDECIMAL,
+        }
+    }
+
+    /// Whether the packet's unsigned flag is set.
+    #[inline]
+    pub const fn is_unsigned(&self) -> bool {
+        matches!(self, Self::UInt(_))
+    }
+
+    /// Whether this is NULL.
+    #[inline]
+    pub const fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// The bytes of a kind that goes with a length of its own before it: bytes, text, decimals.
+    #[inline]
+    pub const fn as_bytes(&self) -> Option<&'a [u8]> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            Self::Str(text) => Some(text.as_bytes()),
+            Self::Decimal(decimal) => Some(decimal.as_str().as_bytes()),
+            _ => None,
+        }
+    }
+
+    /// Writes a number, date or time as it goes into the packet; gives the bytes written.
+    ///
+    /// That is 0 for NULL and long data, which have no bytes there, and for the kinds that have
+    /// [`as_bytes`](Self::as_bytes).
+    #[inline]
+    pub fn encode_fixed(&self, out: &mut [u8; MAX_FIXED_BYTES]) -> usize {
+        match self {
+            Self::Int(number) => put(out, number.to_le_bytes()),
+            Self::UInt(number) => put(out, number.to_le_bytes()),
+            Self::Float(number) => put(out, number.to_le_bytes()),
+            Self::Double(number) => put(out, number.to_le_bytes()),
+            Self::Date(date) => out
+                .first_chunk_mut()
+                .map_or(0, |out| date.encode_binary(out)),
+            Self::DateTime(value) => out
+                .first_chunk_mut()
+                .map_or(0, |out| value.encode_binary(out)),
+            Self::Time(time) => out
+                .first_chunk_mut()
+                .map_or(0, |out| time.encode_binary(out)),
+            Self::Null | Self::Bytes(_) | Self::Str(_) | Self::Decimal(_) | Self::LongData => 0,
+        }
+    }
+}
+
+#[inline]
+fn put<const N: usize>(out: &mut [u8; MAX_FIXED_BYTES], bytes: [u8; N]) -> usize {
+    const { assert!(N <= MAX_FIXED_BYTES) };
+    if let Some(start) = out.first_chunk_mut() {
+        *start = bytes;
+    }
+    N
+}
+
+/// `From` by value and by reference, for types that are `Copy`.
+macro_rules! from_copy {
+    ($($ty:ty => $variant:ident;)*) => {$(
+        impl<'a> From<$ty> for Param<'a> {
+            #[inline]
+            fn from(value: $ty) -> Self {
+                Self::$variant(value.into())
+            }
+        }
+
+        impl<'a> From<&$ty> for Param<'a> {
+            #[inline]
+            fn from(value: &$ty) -> Self {
+                Self::from(*value)
+            }
+        }
+    )*};
+}
+
+from_copy! {
+    bool => Int;
+    i8 => Int;
+    i16 => Int;
+    i32 => Int;
+    i64 => Int;
+    u8 => UInt;
+    u16 => UInt;
+    u32 => UInt;
+    u64 => UInt;
+    f32 => Float;
+    f64 => Double;
+    Date => Date;
+    DateTime => DateTime;
+    Time => Time;
+    Decimal<'a> => Decimal;
+}
+
+/// `From` for what is lent by reference.
+macro_rules! from_lent {
+    ($($ty:ty => $variant:ident($value:ident) $lend:expr;)*) => {$(
+        impl<'a> From<&'a $ty> for Param<'a> {
+            #[inline]
+            fn from($value: &'a $ty) -> Self {
+                Self::$variant($lend)
+            }
+        }
+    )*};
+}
+
+from_lent! {
+    str => Str(value) value;
+    String => Str(value) value;
+    [u8] => Bytes(value) value;
+    Vec<u8> => Bytes(value) value;
+    OwnedDecimal => Decimal(value) value.as_decimal();
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for Param<'a> {
+    #[inline]
+    fn from(bytes: &'a [u8; N]) -> Self {
+        Self::Bytes(bytes)
+    }
+}
+
+impl<'a, T: Into<Param<'a>>> From<Option<T>> for Param<'a> {
+    /// `None` is NULL.
+    #[inline]
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+impl<'a> From<Value<'a>> for Param<'a> {
+    /// A value that came in a row, as it was. Text goes as bytes, which it is.
+    #[inline]
+    fn from(value: Value<'a>) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Int(number) => Self::Int(number),
+            Value::UInt(number) => Self::UInt(number),
+            Value::Float(number) => Self::Float(number),
+            Value::Double(number) => Self::Double(number),
+            Value::Bytes(bytes) => Self::Bytes(bytes),
+            Value::Date(date) => Self::Date(date),
+            Value::DateTime(value) => Self::DateTime(value),
+            Value::Time(time) => Self::Time(time),
+            Value::Decimal(decimal) => Self::Decimal(decimal),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! One value as a reader.
+
+use std::io::{self, BufRead, Read};
+
+use onecopy_mysql_proto::client::Reply;
+use onecopy_mysql_proto::value::FromValue;
+use onecopy_wire::Span;
+
+use super::Connection;
+use crate::link::DIRECT_READ;
+use crate::{ColumnType, Error, Value};
+
+/// One value of a streamed row. As [`BufRead`] it lends the bytes as they lie in the read buffer; as [`Read`] with a large
+/// slice (16 KiB or more) they come straight from the socket into it.
+#[derive(Debug)]
+pub struct ColumnReader<'r> {
+    conn: &'r mut Connection,
+    len: Option<u64>,
+    /// The bytes that are lent now.
+    piece: Span,
+}
+
+impl<'r> ColumnReader<'r> {
+    pub(super) fn new(conn: &'r mut Connection, len: Option<u64>) -> Self {
+        Self { conn, len, piece: Span::EMPTY }
+    }
+
+    /// The column's position.
+    pub fn index(&self) -> usize {
+        self.conn.link.core.streamed_column().saturating_sub(1)
+    }
+
+    /// The column's name.
+    pub fn name(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(self.conn.link.core.definitions().name(self.index()).unwrap_or_default())
+    }
+
+    /// The column's type.
+    pub fn column_type(&self) -> ColumnType {
+        let columns = self.conn.link.core.definitions().columns();
+        columns.get(self.index()).map_or(ColumnType::NULL, |column| column.column_type)
+    }
+
+    /// Whether the value is NULL.
+    pub fn is_null(&self) -> bool {
+        self.len.is_none()
+    }
+
+    /// Length of the whole value in bytes, `None` for NULL.
+    pub fn len(&self) -> Option<u64> {
+        self.len
+    }
+
+    /// Whether the value has no bytes; NULL has none either.
+    pub fn is_empty(&self) -> bool {
+        self.len.unwrap_or(0) == 0
+    }
+
+    /// A value of at most 4 KiB as the caller's type: every number and date.
+    ///
+    /// # Errors
+    /// As [`Row::get`](crate::Row::get); a value that is longer, or of which a part was read.
+    pub fn get<'v, T: FromValue<'v>>(&'v mut self) -> Result<T, Error> {
+        let index = self.index();
+        let Some(len) = self.len else {
+            return T::from_value(Value::Null).map_err(|error| Error::value(index.to_string(), error));
+        };
+        if len > 0 {
+            self.fill()?;
+        }
+        if self.piece.len() as u64 != len {
+            return Err(Error::taken(format!("{index} is over 4 KiB or was read in part; read it: it")));
+        }
+        let bytes = self.conn.link.buffers.bytes(self.piece);
+        self.conn.link.decode(index, bytes)
+    }
+
+    /// Makes the next bytes ready to be lent.
+    fn fill(&mut self) -> Result<(), Error> {
+        if self.piece.is_empty() && self.conn.link.core.value_left() > 0 {
+            match self.conn.drive(&())? {
+                Reply::Piece(piece) => self.piece = piece,
+                _ => return Err(self.conn.link.close("a value ended early")),
+            }
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, n: usize) {
+        self.piece = self.piece.after(n);
+    }
+}
+
+impl BufRead for ColumnReader<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.fill()?;
+        Ok(self.conn.link.buffers.bytes(self.piece))
+    }
+
+    fn consume(&mut self, n: usize) {
+        self.pass(n);
+    }
+}
+
+impl Read for ColumnReader<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if into.is_empty() {
+            return Ok(0);
+        }
+        while self.piece.is_empty() && into.len() >= DIRECT_READ && self.conn.link.can_read_direct()? {
+            // A read may bring nothing but the header between two packets.
+            match self.conn.read_direct(into)? {
+                0 => {}
+                n => return Ok(n),
+            }
+        }
+        self.fill()?;
+        let bytes = self.conn.link.buffers.bytes(self.piece);
+        let n = bytes.len().min(into.len());
+        into[..n].copy_from_slice(&bytes[..n]);
+        self.conn.link.buffers.count_owned(n);
+        self.pass(n);
+        Ok(n)
+    }
+}

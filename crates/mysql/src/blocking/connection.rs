@@ -1,0 +1,327 @@
+//! A connection, and what can be asked of it.
+
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use onecopy_mysql_proto::client::{ClientCore, HandshakeReply, Params, Reply};
+use onecopy_mysql_proto::packet::{ErrPacket, SessionTrack};
+use onecopy_mysql_proto::{Error as ProtocolError, StatusFlags};
+use onecopy_net::{DriveError, blocking as net};
+use onecopy_wire::{Lent, Meter};
+
+use super::{Rows, Stream};
+use crate::link::{Before, LONG_DATA_PIECE, Link, login};
+use crate::{Config, Definitions, Done, Error, Param, ServerError, Statement};
+
+/// A connection to a MySQL or MariaDB server.
+///
+/// After a server's error the connection goes on; after any error for which [`Error::is_closed`] is true it is closed and
+/// says so to every further call.
+#[derive(Debug)]
+pub struct Connection {
+    pub(super) link: Link,
+    pub(super) stream: Stream,
+}
+
+impl Connection {
+    /// Connects by URL, see [`Config::from_url`].
+    ///
+    /// # Errors
+    /// A bad URL, no server there, a login that is refused, the deadline.
+    pub fn connect(url: &str) -> Result<Self, Error> {
+        Self::connect_with(&Config::from_url(url)?)
+    }
+
+    /// Connects within [`Config::connect_timeout`]; there is no round trip after the login.
+    ///
+    /// # Errors
+    /// No server there, a login that is refused, the deadline.
+    pub fn connect_with(config: &Config) -> Result<Self, Error> {
+        let deadline = config.connect_timeout.map(|timeout| Instant::now() + timeout);
+        let stream = net::connect(&config.endpoint, &config.socket, deadline)?;
+        Self::login(config, stream, deadline)
+    }
+
+    /// Logs in over a stream of the caller's own.
+    ///
+    /// # Errors
+    /// A login that is refused, the deadline.
+    pub fn from_stream(config: &Config, stream: Stream) -> Result<Self, Error> {
+        Self::login(config, stream, config.connect_timeout.map(|timeout| Instant::now() + timeout))
+    }
+
+    fn login(config: &Config, mut stream: Stream, deadline: Option<Instant>) -> Result<Self, Error> {
+        let (mut buffers, mut handshake) = login(config, stream.is_unix())?;
+        match net::drive(&mut handshake, &mut buffers, &mut stream, &(), deadline)? {
+            HandshakeReply::Err(span) => {
+                let packet = ErrPacket::decode(buffers.bytes(span)).map_err(ProtocolError::from)?;
+                Err(Error::server_error(ServerError::new(&packet)))
+            }
+            HandshakeReply::Done => {
+                let core: ClientCore = handshake.into_core();
+                Ok(Self { link: Link::new(core, buffers, config), stream })
+            }
+        }
+    }
+
+    /// Runs SQL as text. Large texts are sent without a copy.
+    ///
+    /// # Errors
+    /// The server's error, or a failure of the connection.
+    #[inline]
+    pub fn query(&mut self, sql: &str) -> Result<Rows<'_>, Error> {
+        self.settle()?;
+        self.link.core.query(&mut self.link.buffers, sql.as_bytes())?;
+        let reply = self.drive(sql.as_bytes())?;
+        Ok(Rows::new(self, reply))
+    }
+
+    /// Runs SQL whose rows are of no interest, all of its results.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query); the first result's error.
+    pub fn run(&mut self, sql: &str) -> Result<Done, Error> {
+        self.query(sql)?.finish()
+    }
+
+    /// Prepares a statement.
+    ///
+    /// # Errors
+    /// The server's error, or a failure of the connection.
+    pub fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
+        self.settle()?;
+        self.link.core.prepare(&mut self.link.buffers, sql.as_bytes())?;
+        match self.drive(sql.as_bytes())? {
+            Reply::Prepared(id) => self.link.statement(id),
+            _ => Err(self.link.close("a prepare got another reply")),
+        }
+    }
+
+    /// Executes a statement. Parameters of 16 KiB and more are sent without a copy.
+    ///
+    /// # Errors
+    /// The server's error, a wrong number of parameters, a statement of another connection.
+    #[inline]
+    pub fn execute(&mut self, statement: &Statement, params: &[Param<'_>]) -> Result<Rows<'_>, Error> {
+        self.link.own(statement)?;
+        self.settle()?;
+        let params = Params(params);
+        self.link.core.execute(&mut self.link.buffers, statement.id, params)?;
+        let reply = self.drive(&params)?;
+        Ok(Rows::new(self, reply))
+    }
+
+    /// Sends a parameter's value from a reader, in constant memory; then execute with [`Param::LongData`] in its place.
+    /// Gives its length in bytes. What is wrong with it on the server shows at the execution.
+    ///
+    /// # Errors
+    /// The reader's error (what was sent is dropped then), or a failure of the connection.
+    pub fn send_long_data(
+        &mut self,
+        statement: &Statement,
+        parameter: u16,
+        mut reader: impl Read,
+    ) -> Result<u64, Error> {
+        self.link.own(statement)?;
+        self.settle()?;
+        let mut piece = vec![0; LONG_DATA_PIECE];
+        let mut total = 0;
+        loop {
+            let n = match reader.read(&mut piece) {
+                Ok(n) => n,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    self.link.core.reset_statement(&mut self.link.buffers, statement.id)?;
+                    self.drive(&())?;
+                    return Err(Error::source(error));
+                }
+            };
+            // An empty value is sent too: without any piece the server would take it for one that was not given.
+            if n > 0 || total == 0 {
+                self.link.core.send_long_data(&mut self.link.buffers, statement.id, parameter, &piece[..n])?;
+                self.flush(&piece[..n])?;
+            }
+            if n == 0 {
+                return Ok(total);
+            }
+            total += n as u64;
+        }
+    }
+
+    /// Closes a statement; this leaves with the next command.
+    ///
+    /// # Errors
+    /// A statement that is closed already, or of another connection.
+    pub fn close_statement(&mut self, statement: Statement) -> Result<(), Error> {
+        self.link.own(&statement)?;
+        self.settle()?;
+        Ok(self.link.core.close_statement(&mut self.link.buffers, statement.id)?)
+    }
+
+    /// The columns that a statement's rows have; none where it gives no rows.
+    ///
+    /// # Errors
+    /// A statement that is closed, or of another connection.
+    pub fn statement_columns(&self, statement: &Statement) -> Result<&Definitions, Error> {
+        self.link.own(statement)?;
+        Ok(self.link.core.statement_definitions(statement.id)?)
+    }
+
+    /// Asks whether the server is there.
+    ///
+    /// # Errors
+    /// A failure of the connection.
+    pub fn ping(&mut self) -> Result<(), Error> {
+        self.settle()?;
+        self.link.core.ping(&mut self.link.buffers)?;
+        self.ok()
+    }
+
+    /// Changes the default database.
+    ///
+    /// # Errors
+    /// The server's error, or a failure of the connection.
+    pub fn use_database(&mut self, database: &str) -> Result<(), Error> {
+        self.settle()?;
+        self.link.core.init_db(&mut self.link.buffers, database.as_bytes())?;
+        self.ok()
+    }
+
+    /// Brings the session back to its state after the login: transaction, variables, temporary tables, locks and prepared
+    /// statements are gone.
+    ///
+    /// # Errors
+    /// The server's error, or a failure of the connection.
+    pub fn reset(&mut self) -> Result<(), Error> {
+        self.settle()?;
+        self.link.core.reset_connection(&mut self.link.buffers)?;
+        self.ok()
+    }
+
+    /// Says goodbye and closes.
+    ///
+    /// # Errors
+    /// A failure of the connection, which is closed all the same.
+    pub fn close(mut self) -> Result<(), Error> {
+        self.settle()?;
+        self.link.core.quit(&mut self.link.buffers)?;
+        let left = self.flush(&());
+        self.stream.shutdown();
+        left
+    }
+
+    /// What this connection's bytes have cost so far.
+    pub fn meter(&self) -> Meter {
+        self.link.meter()
+    }
+
+    /// Deadline of each further call, see [`Config::call_timeout`].
+    pub fn set_call_timeout(&mut self, timeout: Option<Duration>) {
+        self.link.set_call_timeout(timeout);
+    }
+
+    /// The server's number for this connection, which `KILL` takes.
+    pub fn connection_id(&self) -> u32 {
+        self.link.core.session().connection_id
+    }
+
+    /// The server's version as it writes it.
+    pub fn server_version(&self) -> &str {
+        &self.link.core.session().server_version
+    }
+
+    /// The server's state as the last command left it: in a transaction, autocommit.
+    pub fn status(&self) -> StatusFlags {
+        self.link.core.ok().status_flags
+    }
+
+    /// The session's changes that the last command reported, where the server tracks them.
+    pub fn session_changes(&self) -> SessionTrack<'_> {
+        self.link.core.session_changes()
+    }
+
+    /// Whether it is closed for good.
+    pub fn is_closed(&self) -> bool {
+        self.link.is_closed()
+    }
+
+    /// Gives buffers back until at most `keep` bytes stay; 0 for a connection that will be idle for long.
+    pub fn release(&mut self, keep: usize) {
+        self.link.buffers.release_to(keep);
+    }
+
+    fn ok(&mut self) -> Result<(), Error> {
+        match self.drive(&())? {
+            Reply::Ok => {
+                self.link.finish();
+                Ok(())
+            }
+            _ => Err(self.link.close("a command got another reply than ok")),
+        }
+    }
+
+    /// Sees that no reply is outstanding.
+    #[inline]
+    fn settle(&mut self) -> Result<(), Error> {
+        match self.link.before()? {
+            Before::Ready => Ok(()),
+            Before::Drain => self.drain(),
+        }
+    }
+
+    #[cold]
+    fn drain(&mut self) -> Result<(), Error> {
+        while !self.link.core.is_idle() {
+            // An error that ends what nobody waits for is of no interest; one that ends the connection is.
+            if let Err(error) = self.drive(&())
+                && error.server().is_none()
+            {
+                return Err(error);
+            }
+        }
+        self.link.finish();
+        self.settle()
+    }
+
+    #[inline]
+    pub(super) fn drive<L: Lent + Sync + ?Sized>(&mut self, lent: &L) -> Result<Reply, Error> {
+        let deadline = self.link.deadline();
+        let driven = net::drive(&mut self.link.core, &mut self.link.buffers, &mut self.stream, lent, deadline);
+        let reply = self.link.reply(driven);
+        if reply.is_err() && self.link.is_closed() {
+            self.stream.shutdown();
+        }
+        reply
+    }
+
+    fn flush<L: Lent + Sync + ?Sized>(&mut self, lent: &L) -> Result<(), Error> {
+        let deadline = self.link.deadline();
+        net::flush(&mut self.link.buffers, &mut self.stream, lent, deadline).map_err(|error| self.fail(error))
+    }
+
+    /// Reads of the value under way straight into the caller's slice. Gives how many bytes are there.
+    pub(super) fn read_direct(&mut self, into: &mut [u8]) -> Result<usize, Error> {
+        let left = self.link.core.value_left();
+        let len = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let later = usize::try_from(left).unwrap_or(usize::MAX) - len;
+        let deadline = self.link.deadline();
+        let (buffers, stream) = (&mut self.link.buffers, &mut self.stream);
+        let read = net::read_into(buffers, stream, &mut into[..len], later, deadline);
+        let (came, there) = read.map_err(|error| self.fail(error))?;
+        self.link.core.direct_read(there);
+        if came == 0 {
+            let eof = onecopy_wire::Core::handle_eof(&mut self.link.core, &mut self.link.buffers);
+            return Err(self.fail(DriveError::Core(eof)));
+        }
+        Ok(there)
+    }
+
+    #[cold]
+    fn fail(&mut self, error: DriveError<ProtocolError>) -> Error {
+        let error = self.link.failed(error);
+        if self.link.is_closed() {
+            self.stream.shutdown();
+        }
+        error
+    }
+}

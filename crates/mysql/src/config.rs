@@ -1,0 +1,109 @@
+//! Where to connect, as whom, and under which limits.
+
+use std::time::Duration;
+
+use onecopy_mysql_proto::client::Limits;
+use onecopy_net::{Endpoint, SocketOptions};
+
+use crate::{Error, Password};
+
+/// Whether and how TLS is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SslMode {
+    /// Clear text, also over a network.
+    Disabled,
+    /// TLS where the server offers it, unverified: protects from nobody who can change packets.
+    Preferred,
+    /// TLS or no connection; the server is not verified.
+    Required,
+    /// TLS with a certificate of a trusted authority.
+    VerifyCa,
+    /// The same, and for this host: the default over a network.
+    VerifyFull,
+}
+
+/// Everything that a connection needs to know. Made from a URL, or from [`Config::default`] and its fields.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Config {
+    /// The server: `localhost:3306` by default.
+    pub endpoint: Endpoint,
+    /// The user.
+    pub user: String,
+    /// The password.
+    pub password: Password,
+    /// The default database.
+    pub database: Option<String>,
+    /// `None`: clear text to this host, `VerifyFull` to any other.
+    pub ssl_mode: Option<SslMode>,
+    /// One deadline over look-up, connect and login. 10 seconds.
+    pub connect_timeout: Option<Duration>,
+    /// Deadline of each later call: a command until its first reply, the next row. None.
+    pub call_timeout: Option<Duration>,
+    /// Several statements in one query. Off: it is what turns many an injection into a disaster.
+    pub multi_statements: bool,
+    /// Affected rows count the rows that were found, not those that were changed.
+    pub found_rows: bool,
+    /// Options of the socket.
+    pub socket: SocketOptions,
+    /// What the server may make the client do.
+    pub limits: Limits,
+    /// Memory that the connection keeps between commands, in bytes. 256 KiB; less where there are many.
+    pub idle_keep: usize,
+    /// Further connection attributes, beside the client's name and version.
+    pub attributes: Vec<(String, String)>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            endpoint: Endpoint::Tcp { host: "localhost".into(), port: 3306 },
+            user: String::new(),
+            password: Password::NONE,
+            database: None,
+            ssl_mode: None,
+            connect_timeout: Some(Duration::from_secs(10)),
+            call_timeout: None,
+            multi_statements: false,
+            found_rows: false,
+            socket: SocketOptions::default(),
+            limits: Limits::default(),
+            idle_keep: 256 << 10,
+            attributes: Vec::new(),
+        }
+    }
+}
+
+impl Config {
+    /// Reads a URL: `mysql://user:password@host:port/database?option=value&...`, each part percent-encoded.
+    ///
+    /// | option | value |
+    /// |--------|-------|
+    /// | `socket` | path of a Unix socket, in place of host and port |
+    /// | `ssl-mode` | `disabled`, `preferred`, `required`, `verify-ca`, `verify-full` |
+    /// | `password-file` | a file whose first line is the password |
+    /// | `password-env` | an environment variable that holds the password |
+    /// | `connect-timeout`, `call-timeout` | seconds, with a fraction; 0 for none |
+    /// | `multi-statements`, `found-rows`, `tcp-nodelay` | `true` or `false` |
+    /// | `tcp-keepalive`, `tcp-user-timeout` | seconds; 0 for none |
+    /// | `max-row-bytes`, `idle-keep` | bytes |
+    ///
+    /// # Errors
+    /// What is wrong with the URL, and what would be right; an unknown option too. The password is never in the text.
+    pub fn from_url(url: &str) -> Result<Self, Error> {
+        crate::url::parse(url)
+    }
+
+    /// The TLS mode in force.
+    pub fn effective_ssl_mode(&self) -> SslMode {
+        self.ssl_mode.unwrap_or(if self.endpoint.is_local() { SslMode::Disabled } else { SslMode::VerifyFull })
+    }
+}
+
+impl std::str::FromStr for Config {
+    type Err = Error;
+
+    fn from_str(url: &str) -> Result<Self, Error> {
+        Self::from_url(url)
+    }
+}

@@ -1,0 +1,226 @@
+//! One opaque error, with questions.
+
+use std::{fmt, io};
+
+use onecopy_mysql_proto::Error as ProtocolError;
+use onecopy_mysql_proto::packet::ErrPacket;
+use onecopy_mysql_proto::value::FromValueError;
+use onecopy_net::{ConnectError, DriveError};
+
+/// What went wrong, and whether the connection can go on.
+///
+/// One pointer in size, so that the good way costs nothing.
+pub struct Error(Box<Kind>);
+
+#[derive(Debug)]
+enum Kind {
+    Config(String),
+    Connect(ConnectError),
+    Protocol(ProtocolError),
+    Server(ServerError),
+    Io { reading: bool, source: io::Error },
+    Timeout,
+    Value { column: String, source: FromValueError },
+    NoColumn(String),
+    Taken(String),
+    Closed(String),
+    TlsUnavailable,
+    Source(io::Error),
+}
+
+/// An error that the server sent. The connection goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerError {
+    /// The error's number, such as 1062 for a duplicate key.
+    pub code: u16,
+    /// The five characters of SQLSTATE; absent in errors before the login.
+    pub sql_state: Option<String>,
+    /// The server's text. Bytes that are not UTF-8 are shown as the replacement character.
+    pub message: String,
+}
+
+impl ServerError {
+    pub(crate) fn new(packet: &ErrPacket<'_>) -> Self {
+        let sql_state = packet.sql_state.map(|state| String::from_utf8_lossy(&state).into_owned());
+        Self { code: packet.code, sql_state, message: packet.message_lossy().into_owned() }
+    }
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.sql_state {
+            Some(state) => write!(f, "server error {} ({state}): {}", self.code, self.message),
+            None => write!(f, "server error {}: {}", self.code, self.message),
+        }
+    }
+}
+
+impl Error {
+    /// The server's error, where it is one: then the connection goes on.
+    pub fn server(&self) -> Option<&ServerError> {
+        match &*self.0 {
+            Kind::Server(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// The protocol's error, where it is one.
+    pub fn protocol(&self) -> Option<&ProtocolError> {
+        match &*self.0 {
+            Kind::Protocol(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Whether the connection is of no more use: connect again.
+    pub fn is_closed(&self) -> bool {
+        match &*self.0 {
+            Kind::Io { .. } | Kind::Closed(_) | Kind::Connect(_) | Kind::TlsUnavailable => true,
+            Kind::Protocol(error) => !error.is_misuse(),
+            Kind::Config(_)
+            | Kind::Server(_)
+            | Kind::Timeout
+            | Kind::Value { .. }
+            | Kind::NoColumn(_)
+            | Kind::Taken(_)
+            | Kind::Source(_) => false,
+        }
+    }
+
+    /// Whether a deadline passed. The connection goes on: its next call first reads what is outstanding.
+    pub fn is_timeout(&self) -> bool {
+        matches!(&*self.0, Kind::Timeout | Kind::Connect(ConnectError::Timeout { .. }))
+    }
+
+    /// Whether the same call may succeed on another try and did nothing on this one: no connection was made, or the server
+    /// rolled the transaction back (deadlock, lock wait with rollback).
+    pub fn is_retryable(&self) -> bool {
+        const LOCK_WAIT_TIMEOUT: u16 = 1205;
+        const DEADLOCK: u16 = 1213;
+        const TOO_MANY_CONNECTIONS: u16 = 1040;
+        match &*self.0 {
+            Kind::Connect(_) => true,
+            Kind::Server(error) => matches!(error.code, LOCK_WAIT_TIMEOUT | DEADLOCK | TOO_MANY_CONNECTIONS),
+            _ => false,
+        }
+    }
+
+    pub(crate) fn config(problem: String) -> Self {
+        Kind::Config(problem).into()
+    }
+
+    pub(crate) fn server_error(error: ServerError) -> Self {
+        Kind::Server(error).into()
+    }
+
+    #[cold]
+    pub(crate) fn value(column: String, source: FromValueError) -> Self {
+        Kind::Value { column, source }.into()
+    }
+
+    #[cold]
+    pub(crate) fn no_column(index: String) -> Self {
+        Kind::NoColumn(index).into()
+    }
+
+    #[cold]
+    pub(crate) fn taken(column: String) -> Self {
+        Kind::Taken(column).into()
+    }
+
+    #[cold]
+    pub(crate) fn closed(cause: impl Into<String>) -> Self {
+        Kind::Closed(cause.into()).into()
+    }
+
+    /// The caller's own reader failed.
+    #[cold]
+    pub(crate) fn source(error: io::Error) -> Self {
+        Kind::Source(error).into()
+    }
+}
+
+impl From<Kind> for Error {
+    fn from(kind: Kind) -> Self {
+        Self(Box::new(kind))
+    }
+}
+
+impl From<ProtocolError> for Error {
+    #[cold]
+    fn from(error: ProtocolError) -> Self {
+        Kind::Protocol(error).into()
+    }
+}
+
+impl From<ConnectError> for Error {
+    #[cold]
+    fn from(error: ConnectError) -> Self {
+        Kind::Connect(error).into()
+    }
+}
+
+impl From<DriveError<ProtocolError>> for Error {
+    #[cold]
+    fn from(error: DriveError<ProtocolError>) -> Self {
+        match error {
+            DriveError::Core(error) => Kind::Protocol(error),
+            DriveError::Read(source) => Kind::Io { reading: true, source },
+            DriveError::Write(source) => Kind::Io { reading: false, source },
+            DriveError::Timeout => Kind::Timeout,
+            _ => Kind::TlsUnavailable,
+        }
+        .into()
+    }
+}
+
+/// For readers of values, whose errors are IO errors; [`io::Error::get_ref`] gives the [`Error`] back.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match &*error.0 {
+            Kind::Timeout => io::ErrorKind::TimedOut,
+            Kind::Io { source, .. } => source.kind(),
+            Kind::Protocol(ProtocolError::Closed { .. }) => io::ErrorKind::UnexpectedEof,
+            Kind::Protocol(_) => io::ErrorKind::InvalidData,
+            _ => io::ErrorKind::Other,
+        };
+        Self::new(kind, error)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Kind::Config(problem) => f.write_str(problem),
+            Kind::Connect(error) => error.fmt(f),
+            Kind::Protocol(error) => error.fmt(f),
+            Kind::Server(error) => error.fmt(f),
+            Kind::Io { reading: true, source } => write!(f, "reading from the server failed: {source}"),
+            Kind::Io { reading: false, source } => write!(f, "writing to the server failed: {source}"),
+            Kind::Timeout => f.write_str("the deadline passed while waiting for the server"),
+            Kind::Value { column, source } => write!(f, "column {column}: {source}"),
+            Kind::NoColumn(index) => write!(f, "the row has no column {index}"),
+            Kind::Taken(column) => write!(f, "column {column} was moved out of the row"),
+            Kind::Closed(cause) => write!(f, "the connection is closed: {cause}; connect again"),
+            Kind::TlsUnavailable => f.write_str("tls is needed for this connection and this build has none"),
+            Kind::Source(error) => write!(f, "reading the parameter's value failed: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.0 {
+            Kind::Connect(error) => error.source(),
+            Kind::Io { source, .. } | Kind::Source(source) => Some(source),
+            Kind::Value { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

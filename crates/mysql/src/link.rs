@@ -1,0 +1,266 @@
+//! What both faces share: the core, its buffers, and what is true between two calls.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use onecopy_mysql_proto::Error as ProtocolError;
+use onecopy_mysql_proto::client::{Cell, ClientCore, Handshake, HandshakeConfig, Reply};
+use onecopy_mysql_proto::packet::ErrPacket;
+use onecopy_mysql_proto::value::{FromValue, FromValueError, Value};
+use onecopy_net::DriveError;
+use onecopy_wire::{BufferConfig, Buffers, Meter, Span};
+
+use crate::{ColumnIndex, Config, Done, Error, OwnedRow, Row, ServerError, SslMode, Statement};
+
+/// A parameter from a reader is sent in pieces of this size: 128 KiB.
+pub(crate) const LONG_DATA_PIECE: usize = 128 << 10;
+
+/// A reader's slice of this size or more is worth a read of its own: 16 KiB.
+pub(crate) const DIRECT_READ: usize = 16 << 10;
+
+static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
+
+/// One connection without its stream.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) core: ClientCore,
+    pub(crate) buffers: Buffers,
+    /// Tells statements of different connections apart.
+    number: u64,
+    call_timeout: Option<Duration>,
+    /// Bytes that had left when the command under way was queued.
+    sent_before: u64,
+    /// Why the connection is closed.
+    closed: Option<String>,
+}
+
+/// The buffers and the login of a new connection.
+pub(crate) fn login(config: &Config, is_unix: bool) -> Result<(Buffers, Handshake), Error> {
+    let buffers =
+        Buffers::new(BufferConfig { idle_keep: config.idle_keep, ..config.limits.buffer_config() });
+    Ok((buffers, Handshake::new(handshake_config(config, is_unix)?, config.limits)))
+}
+
+fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, Error> {
+    match config.effective_ssl_mode() {
+        SslMode::Disabled | SslMode::Preferred => {}
+        _ if is_unix => {}
+        _ => {
+            return Err(Error::config(
+                "tls is not available yet, and over a network it is demanded by default; set ssl-mode=disabled to \
+                 connect in clear text"
+                    .into(),
+            ));
+        }
+    }
+    Ok(HandshakeConfig {
+        user: config.user.clone().into_bytes(),
+        password: config.password.to_secret(),
+        database: config.database.clone().map(String::into_bytes),
+        is_unix,
+        multi_statements: config.multi_statements,
+        found_rows: config.found_rows,
+        attributes: attributes(config),
+        ..HandshakeConfig::default()
+    })
+}
+
+fn attributes(config: &Config) -> Vec<(String, String)> {
+    let own = [
+        ("_client_name", "onecopy".to_owned()),
+        ("_client_version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("_os", std::env::consts::OS.to_owned()),
+        ("_platform", std::env::consts::ARCH.to_owned()),
+        ("_pid", std::process::id().to_string()),
+    ];
+    own.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(config.attributes.iter().cloned()).collect()
+}
+
+/// What has to happen before the next command.
+pub(crate) enum Before {
+    /// Nothing.
+    Ready,
+    /// Rows that nobody read any more are still to come: read on and drop them.
+    Drain,
+}
+
+impl Link {
+    pub(crate) fn new(core: ClientCore, buffers: Buffers, config: &Config) -> Self {
+        Self {
+            core,
+            buffers,
+            number: CONNECTIONS.fetch_add(1, Ordering::Relaxed),
+            call_timeout: config.call_timeout,
+            sent_before: 0,
+            closed: None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.call_timeout.map(|timeout| Instant::now() + timeout)
+    }
+
+    pub(crate) fn set_call_timeout(&mut self, timeout: Option<Duration>) {
+        self.call_timeout = timeout;
+    }
+
+    /// Looks at what an earlier call left: one dropped before a byte of it left is withdrawn; one dropped half written
+    /// with parts by reference has closed the connection, for the parts are gone.
+    #[inline]
+    pub(crate) fn before(&mut self) -> Result<Before, Error> {
+        if let Some(cause) = &self.closed {
+            return Err(Error::closed(cause.clone()));
+        }
+        if self.buffers.has_output() && self.buffers.output().has_lent() {
+            if self.buffers.output().sent() != self.sent_before {
+                return Err(self.close("a command was dropped while half of it was sent"));
+            }
+            self.buffers.output().clear();
+            self.core.withdraw();
+        }
+        if self.core.is_idle() {
+            self.sent_before = self.buffers.output().sent();
+            return Ok(Before::Ready);
+        }
+        self.core.set_row_mode(onecopy_mysql_proto::client::RowMode::Skip);
+        Ok(Before::Drain)
+    }
+
+    /// A reply for the caller: a server's error becomes one of ours.
+    #[inline]
+    pub(crate) fn reply(&mut self, driven: Result<Reply, DriveError<ProtocolError>>) -> Result<Reply, Error> {
+        match driven {
+            Ok(Reply::Err(span)) => Err(self.server_error(span)),
+            Ok(reply) => Ok(reply),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    #[cold]
+    fn server_error(&mut self, span: Span) -> Error {
+        let error = match ErrPacket::decode(self.buffers.bytes(span)) {
+            Ok(packet) => Error::server_error(ServerError::new(&packet)),
+            Err(error) => ProtocolError::from(error).into(),
+        };
+        self.buffers.release();
+        error
+    }
+
+    #[cold]
+    pub(crate) fn failed(&mut self, error: DriveError<ProtocolError>) -> Error {
+        let error = Error::from(error);
+        if error.is_closed() {
+            self.closed.get_or_insert_with(|| error.to_string());
+            self.buffers.output().clear();
+        }
+        error
+    }
+
+    #[cold]
+    pub(crate) fn close(&mut self, cause: &str) -> Error {
+        let cause = self.closed.get_or_insert_with(|| cause.to_owned()).clone();
+        self.buffers.output().clear();
+        Error::closed(cause)
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.is_some()
+    }
+
+    /// The command is over: memory goes back.
+    #[inline]
+    pub(crate) fn finish(&mut self) -> Done {
+        self.buffers.recycle_homes();
+        self.buffers.release();
+        self.done()
+    }
+
+    pub(crate) fn done(&self) -> Done {
+        let ok = self.core.ok();
+        Done { affected_rows: ok.affected_rows, last_insert_id: ok.last_insert_id, warnings: ok.warnings }
+    }
+
+    pub(crate) fn statement(&self, id: onecopy_mysql_proto::client::StatementId) -> Result<Statement, Error> {
+        Ok(Statement { id, connection: self.number, parameters: self.core.parameters(id)? })
+    }
+
+    #[inline]
+    pub(crate) fn own(&self, statement: &Statement) -> Result<(), Error> {
+        if statement.connection == self.number { Ok(()) } else { Err(ProtocolError::StatementClosed.into()) }
+    }
+
+    pub(crate) fn meter(&self) -> Meter {
+        self.buffers.meter()
+    }
+
+    #[inline]
+    pub(crate) fn row(&self, span: Span) -> Row<'_> {
+        Row::new(&self.core, &self.buffers, span)
+    }
+
+    /// Makes the row's values the caller's own: large ones are moved, the others copied together, once.
+    pub(crate) fn owned_row(&mut self, span: Span) -> Result<OwnedRow, Error> {
+        OwnedRow::take(&mut self.core, &mut self.buffers, span)
+    }
+
+    /// Whether the value's next bytes can be read straight into the caller's slice.
+    pub(crate) fn can_read_direct(&mut self) -> Result<bool, Error> {
+        let direct = self.core.can_read_direct(&mut self.buffers);
+        direct.map_err(|error| self.failed(DriveError::Core(error)))
+    }
+
+    /// A whole value of a streamed row as the caller's type.
+    pub(crate) fn decode<'v, T: FromValue<'v>>(&self, index: usize, bytes: &'v [u8]) -> Result<T, Error> {
+        let column = self.core.definitions().columns().get(index);
+        let column = column.ok_or_else(|| Error::no_column(index.to_string()))?;
+        let value = if self.core.is_binary() {
+            Value::decode_binary(column.column_type, column.flags, column.collation, bytes)
+        } else {
+            Value::decode_text(column.column_type, column.flags, column.collation, bytes)
+        };
+        if T::COPIES {
+            self.buffers.count_owned(bytes.len());
+        }
+        value
+            .map_err(FromValueError::Malformed)
+            .and_then(T::from_value)
+            .map_err(|error| Error::value(index.to_string(), error))
+    }
+
+    /// Moves a value of the current row into `into`: a large one without a copy.
+    pub(crate) fn take_value(
+        &mut self,
+        span: Span,
+        column: impl ColumnIndex,
+        into: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
+        let index = column
+            .find(self.core.definitions())
+            .ok_or_else(|| Error::no_column(format!("{column:?}")))?;
+        let cell = self.core.take_cell(index).ok_or_else(|| Error::no_column(index.to_string()))?;
+        if cell.is_taken() {
+            return Err(Error::taken(index.to_string()));
+        }
+        into.clear();
+        if !cell.is_null() {
+            move_value(&mut self.buffers, cell, span, into)?;
+        }
+        Ok(!cell.is_null())
+    }
+}
+
+/// The value's bytes into `into`: its home as it is, or a copy.
+pub(crate) fn move_value(buffers: &mut Buffers, cell: Cell, row: Span, into: &mut Vec<u8>) -> Result<(), Error> {
+    let span = cell.span(row);
+    if let Some(home) = buffers.take_home(span) {
+        *into = home;
+        return Ok(());
+    }
+    let bytes = buffers.bytes(span);
+    into.try_reserve_exact(bytes.len())
+        .map_err(|_| ProtocolError::Wire(onecopy_wire::WireError::OutOfMemory { bytes: bytes.len() as u64 }))?;
+    into.extend_from_slice(bytes);
+    buffers.count_owned(bytes.len());
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! A row that the caller owns.
+
+use std::sync::Arc;
+
+use onecopy_mysql_proto::Error as ProtocolError;
+use onecopy_mysql_proto::client::{ClientCore, Definitions};
+use onecopy_mysql_proto::value::{FromValue, FromValueError, Value};
+use onecopy_wire::{Buffers, Span, WireError};
+
+use crate::link::move_value;
+use crate::{ColumnIndex, Error};
+
+/// A row that the caller owns: its small values in one allocation, each large one in the allocation it was read into.
+#[derive(Debug, Clone)]
+pub struct OwnedRow {
+    columns: Arc<Definitions>,
+    binary: bool,
+    /// The small values, one behind the other.
+    bytes: Vec<u8>,
+    values: Vec<Place>,
+}
+
+#[derive(Debug, Clone)]
+enum Place {
+    Null,
+    Small { start: usize, end: usize },
+    Large(Vec<u8>),
+    Taken,
+}
+
+impl OwnedRow {
+    pub(crate) fn take(core: &mut ClientCore, buffers: &mut Buffers, span: Span) -> Result<Self, Error> {
+        let cells = core.cells();
+        let small = cells.iter().filter(|cell| !cell.is_large()).map(|cell| cell.len()).sum();
+        let mut bytes = Vec::new();
+        let mut values = Vec::new();
+        let no_memory = |bytes: usize| ProtocolError::Wire(WireError::OutOfMemory { bytes: bytes as u64 });
+        bytes.try_reserve_exact(small).map_err(|_| no_memory(small))?;
+        values
+            .try_reserve_exact(cells.len())
+            .map_err(|_| no_memory(size_of_val(cells)))?;
+        for cell in cells {
+            values.push(if cell.is_null() {
+                Place::Null
+            } else if cell.is_taken() {
+                Place::Taken
+            } else if cell.is_large() {
+                let mut value = Vec::new();
+                move_value(buffers, *cell, span, &mut value)?;
+                Place::Large(value)
+            } else {
+                let start = bytes.len();
+                bytes.extend_from_slice(buffers.bytes(cell.span(span)));
+                Place::Small { start, end: bytes.len() }
+            });
+        }
+        buffers.count_owned(bytes.len());
+        Ok(Self { columns: core.shared_definitions(buffers), binary: core.is_binary(), bytes, values })
+    }
+
+    /// The row's columns.
+    pub fn columns(&self) -> &Definitions {
+        &self.columns
+    }
+
+    /// Number of columns.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there is no column; a row of a server has at least one.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// A column as the caller's type.
+    ///
+    /// # Errors
+    /// As [`Row::get`](crate::Row::get).
+    pub fn get<'r, T: FromValue<'r>>(&'r self, column: impl ColumnIndex) -> Result<T, Error> {
+        let index = self.find(column)?;
+        T::from_value(self.value(index)?).map_err(|error| self.bad_value(index, error))
+    }
+
+    /// A column in its own type.
+    ///
+    /// # Errors
+    /// As [`Row::value`](crate::Row::value).
+    pub fn value(&self, column: impl ColumnIndex) -> Result<Value<'_>, Error> {
+        let index = self.find(column)?;
+        let Some(bytes) = self.bytes(index)? else { return Ok(Value::Null) };
+        let column = &self.columns.columns()[index];
+        let value = if self.binary {
+            Value::decode_binary(column.column_type, column.flags, column.collation, bytes)
+        } else {
+            Value::decode_text(column.column_type, column.flags, column.collation, bytes)
+        };
+        value.map_err(|error| self.bad_value(index, FromValueError::Malformed(error)))
+    }
+
+    /// A column's bytes as they came, `None` for NULL.
+    ///
+    /// # Errors
+    /// No such column, or it was taken.
+    pub fn bytes(&self, column: impl ColumnIndex) -> Result<Option<&[u8]>, Error> {
+        let index = self.find(column)?;
+        match &self.values[index] {
+            Place::Null => Ok(None),
+            Place::Small { start, end } => Ok(Some(&self.bytes[*start..*end])),
+            Place::Large(value) => Ok(Some(value)),
+            Place::Taken => Err(Error::taken(self.name(index))),
+        }
+    }
+
+    /// Takes a column's bytes out, `None` for NULL: a large value is moved, a small one copied.
+    ///
+    /// # Errors
+    /// No such column, or it was taken before.
+    pub fn take_bytes(&mut self, column: impl ColumnIndex) -> Result<Option<Vec<u8>>, Error> {
+        let index = self.find(column)?;
+        match std::mem::replace(&mut self.values[index], Place::Taken) {
+            Place::Null => {
+                self.values[index] = Place::Null;
+                Ok(None)
+            }
+            Place::Small { start, end } => Ok(Some(self.bytes[start..end].to_vec())),
+            Place::Large(value) => Ok(Some(value)),
+            Place::Taken => Err(Error::taken(self.name(index))),
+        }
+    }
+
+    fn find(&self, column: impl ColumnIndex) -> Result<usize, Error> {
+        column.find(&self.columns).ok_or_else(|| Error::no_column(format!("{column:?}")))
+    }
+
+    #[cold]
+    fn bad_value(&self, index: usize, error: FromValueError) -> Error {
+        Error::value(self.name(index), error)
+    }
+
+    #[cold]
+    fn name(&self, index: usize) -> String {
+        let name = self.columns.name(index).unwrap_or_default();
+        format!("{index} ({})", String::from_utf8_lossy(name))
+    }
+}

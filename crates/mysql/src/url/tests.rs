@@ -1,0 +1,80 @@
+use std::time::Duration;
+
+use onecopy_net::Endpoint;
+
+use super::parse;
+use crate::SslMode;
+
+fn tcp(host: &str, port: u16) -> Endpoint {
+    Endpoint::Tcp { host: host.into(), port }
+}
+
+#[test]
+fn a_full_url_gives_every_part() {
+    let config = parse("mysql://al%40ice:p%3Aw%2F@db.example:3307/sh%C3%B6p?ssl-mode=verify-ca&connect-timeout=2.5").unwrap();
+    assert_eq!(config.user, "al@ice");
+    assert_eq!(config.password.to_secret().expose(), b"p:w/");
+    assert_eq!(config.endpoint, tcp("db.example", 3307));
+    assert_eq!(config.database.as_deref(), Some("shöp"));
+    assert_eq!(config.ssl_mode, Some(SslMode::VerifyCa));
+    assert_eq!(config.connect_timeout, Some(Duration::from_millis(2500)));
+}
+
+#[test]
+fn what_is_left_out_has_a_default() {
+    let config = parse("mysql://").unwrap();
+    assert_eq!(config.endpoint, tcp("localhost", 3306));
+    assert!(config.user.is_empty() && !config.password.is_some() && config.database.is_none());
+    assert_eq!(config.effective_ssl_mode(), SslMode::Disabled);
+    assert_eq!(parse("mysql://db.example").unwrap().effective_ssl_mode(), SslMode::VerifyFull);
+}
+
+#[test]
+fn a_socket_takes_the_place_of_host_and_port() {
+    let config = parse("mariadb://root@localhost/test?socket=/run/mysqld/mysqld.sock").unwrap();
+    assert_eq!(config.endpoint, Endpoint::Unix("/run/mysqld/mysqld.sock".into()));
+}
+
+#[test]
+fn an_ipv6_address_stands_in_brackets() {
+    assert_eq!(parse("mysql://u@[::1]:3307/d").unwrap().endpoint, tcp("::1", 3307));
+    assert_eq!(parse("mysql://u@[fe80::2]/d").unwrap().endpoint, tcp("fe80::2", 3306));
+    assert!(parse("mysql://u@::1/d").is_err());
+}
+
+#[test]
+fn a_bad_url_is_refused_with_what_would_be_right() {
+    for (url, hint) in [
+        ("postgres://x", "mysql://"),
+        ("mysql://h?sslmode=x", "unknown option 'sslmode'"),
+        ("mysql://h?socket", "has no value"),
+        ("mysql://h:70000", "65535"),
+        ("mysql://h?ssl-mode=on", "verify-full"),
+        ("mysql://h?found-rows=1", "true nor false"),
+        ("mysql://h?connect-timeout=-1", "seconds"),
+        ("mysql://%FF@h", "UTF-8"),
+    ] {
+        let text = parse(url).unwrap_err().to_string();
+        assert!(text.contains(hint), "{url}: {text}");
+    }
+}
+
+#[test]
+fn no_error_and_no_debug_text_shows_the_password() {
+    let config = parse("mysql://u:hunter2@h/d").unwrap();
+    assert!(!format!("{config:?}").contains("hunter2"));
+    let error = parse("mysql://u:hunter2@h/d?nope=1").unwrap_err();
+    assert!(!format!("{error} {error:?}").contains("hunter2"));
+}
+
+#[test]
+fn a_password_comes_from_a_file_or_the_environment() {
+    let path = std::env::temp_dir().join(format!("onecopy-password-{}", std::process::id()));
+    std::fs::write(&path, "from file\nsecond line\n").unwrap();
+    let config = parse(&format!("mysql://u@h/d?password-file={}", path.display())).unwrap();
+    assert_eq!(config.password.to_secret().expose(), b"from file");
+    std::fs::remove_file(path).unwrap();
+    let config = parse("mysql://u@h/d?password-env=CARGO_PKG_NAME").unwrap();
+    assert_eq!(config.password.to_secret().expose(), b"onecopy-mysql");
+    assert!(parse("mysql://u@h/d?password-env=ONECOPY_NOT_THERE").is_err());
+}

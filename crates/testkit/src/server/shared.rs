@@ -1,0 +1,57 @@
+//! One server for all tests of a process.
+
+use std::env;
+use std::sync::OnceLock;
+
+use super::MariaDb;
+
+/// The private server of this process, started at first use and stopped when the process ends.
+///
+/// # Panics
+/// Where no server can be had, with the reason: a test that needs a server fails loudly.
+pub fn shared() -> &'static MariaDb {
+    // The failure is kept as well: a hundred tests must not each wait for a deadline.
+    static SERVER: OnceLock<Result<MariaDb, String>> = OnceLock::new();
+    match SERVER.get_or_init(|| MariaDb::start().map_err(|error| error.to_string())) {
+        Ok(server) => server,
+        Err(why) => panic!("this test needs a MariaDB server: {why}"),
+    }
+}
+
+/// The server that tests run against.
+#[derive(Debug, Clone)]
+pub enum TestServer {
+    /// The private one, see [`shared`].
+    Private(&'static MariaDb),
+    /// The one that `ONECOPY_TEST_MYSQL_URL` names; tests may create and drop tables in its database.
+    Given(String),
+}
+
+/// The server that `ONECOPY_TEST_MYSQL_URL` names, otherwise [`shared`].
+///
+/// # Panics
+/// As [`shared`].
+pub fn test_server() -> TestServer {
+    match env::var("ONECOPY_TEST_MYSQL_URL") {
+        Ok(url) if !url.is_empty() => TestServer::Given(url),
+        _ => TestServer::Private(shared()),
+    }
+}
+
+impl TestServer {
+    /// The URL to connect to: TCP for the private server.
+    pub fn url(&self) -> String {
+        match self {
+            Self::Private(server) => server.url(),
+            Self::Given(url) => url.clone(),
+        }
+    }
+
+    /// The URL over the Unix socket, which a given server may not have.
+    pub fn socket_url(&self) -> Option<String> {
+        match self {
+            Self::Private(server) => Some(server.socket_url()),
+            Self::Given(_) => None,
+        }
+    }
+}
