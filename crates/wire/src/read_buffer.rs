@@ -121,20 +121,19 @@ impl ReadBuffer {
         until_end: usize,
         meter: &mut Meter,
     ) -> Result<(), WireError> {
-        self.expected = self.largest.max(self.expected - self.expected / 4);
-        self.largest = 0;
-        self.epoch = self.epoch.wrapping_add(1);
         let pending = self.pending_len();
-        if pending == 0 {
-            self.start = 0;
-            self.end = 0;
-        }
         let total = pending.saturating_add(min);
         if total > self.max {
             return Err(WireError::LimitExceeded {
                 needed: total as u64,
                 max: self.max as u64,
             });
+        }
+        self.expected = self.largest.max(self.expected - self.expected / 4);
+        self.largest = 0;
+        if pending == 0 {
+            self.start = 0;
+            self.end = 0;
         }
         let whole = pending.saturating_add(min.max(until_end));
         let room = if whole <= self.capacity { whole } else { total };
@@ -143,6 +142,7 @@ impl ReadBuffer {
         } else if pending == 0 && self.capacity < self.read_size {
             self.grow(self.read_size, meter)?;
         }
+        self.epoch = self.epoch.wrapping_add(1);
         self.plan(min, until_end);
         self.lengthen(meter);
         Ok(())

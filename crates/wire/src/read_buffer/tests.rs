@@ -1,1 +1,71 @@
+use super::*;
 
+const KIB: usize = 1 << 10;
+
+/// First reads of 16 B, ordinary size 256 B, at most 1 KiB: small enough to see every position.
+const SMALL: BufferConfig = BufferConfig {
+    initial_read: 16,
+    max_read: 256,
+    max_buffer: KIB,
+    idle_keep: 256,
+};
+
+/// A buffer with its meter, fed by hand.
+struct Bench {
+    buffer: ReadBuffer,
+    meter: Meter,
+}
+
+impl Bench {
+    fn new(config: BufferConfig) -> Self {
+        Self {
+            buffer: ReadBuffer::new(&config),
+            meter: Meter::default(),
+        }
+    }
+
+    /// Reserves; gives the size of the planned read.
+    fn reserve(&mut self, min: usize, until_end: usize) -> usize {
+        self.buffer
+            .reserve(min, until_end, &mut self.meter)
+            .expect("within the limits");
+        self.buffer.planned()
+    }
+
+    /// The kernel hands over these bytes.
+    fn receive(&mut self, bytes: &[u8]) {
+        self.buffer.target()[..bytes.len()].copy_from_slice(bytes);
+        self.buffer.commit(bytes.len(), true);
+        self.buffer.earn(bytes.len());
+    }
+
+    /// Reserves for `bytes` and receives just them.
+    fn feed(&mut self, bytes: &[u8]) {
+        let planned = self.reserve(bytes.len(), bytes.len());
+        assert!(planned >= bytes.len());
+        self.receive(bytes);
+    }
+}
+
+#[test]
+fn a_need_over_the_limit_changes_nothing() {
+    let mut bench = Bench::new(SMALL);
+    bench.feed(b"abcdef");
+    let span = bench.buffer.consume(2);
+    let meter = bench.meter;
+    let refused = bench.buffer.reserve(KIB - 3, 0, &mut bench.meter);
+    assert_eq!(
+        refused,
+        Err(WireError::LimitExceeded {
+            needed: 1025,
+            max: 1024
+        })
+    );
+    assert_eq!(
+        bench.buffer.bytes(span),
+        b"ab",
+        "spans are as good as before"
+    );
+    assert_eq!(bench.buffer.pending(), b"cdef");
+    assert_eq!(bench.meter, meter, "nothing was allocated or moved");
+}
