@@ -69,3 +69,43 @@ fn a_need_over_the_limit_changes_nothing() {
     assert_eq!(bench.buffer.pending(), b"cdef");
     assert_eq!(bench.meter, meter, "nothing was allocated or moved");
 }
+
+#[test]
+fn a_stream_of_small_messages_grows_to_its_ordinary_size_although_one_is_always_cut() {
+    let mut bench = Bench::new(SMALL);
+    for _ in 0..100 {
+        let planned = bench.reserve(1, 0);
+        bench.receive(&vec![b'm'; planned]);
+        let pending = bench.buffer.pending_len();
+        bench.buffer.consume(pending - 3);
+    }
+    assert_eq!(bench.buffer.capacity(), 256);
+    assert_eq!(bench.buffer.read_size, 256);
+    assert!(bench.meter.growths <= 4);
+}
+
+#[test]
+fn a_read_stops_where_the_next_message_might_no_longer_fit() {
+    let mut bench = Bench::new(BufferConfig::default());
+    for _ in 0..10 {
+        bench.feed(&vec![b'm'; 100 * KIB]);
+        bench.buffer.consume(100 * KIB);
+    }
+    bench.buffer.read_size = 256 * KIB;
+    assert_eq!(
+        bench.reserve(4, 0),
+        256 * KIB - 100 * KIB - FRAMING,
+        "a message that begins with the last byte of this read still fits"
+    );
+    bench.receive(&vec![b'm'; 150 * KIB]);
+    bench.buffer.consume(100 * KIB);
+    assert_eq!(
+        bench.reserve(50 * KIB, 50 * KIB),
+        50 * KIB,
+        "to the end of the message and no further: nothing is pending then"
+    );
+    bench.receive(&vec![b'm'; 50 * KIB]);
+    bench.buffer.consume(100 * KIB);
+    bench.reserve(4, 0);
+    assert_eq!((bench.meter.compactions, bench.buffer.start), (0, 0));
+}
