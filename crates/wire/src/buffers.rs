@@ -330,6 +330,8 @@ impl Buffers {
         }
         if plan.spare > 0 {
             self.input.commit(body - home, plan.home == 0);
+        } else {
+            assert_eq!(body, home, "committed more than was planned");
         }
         self.arrived += body;
         self.input.earn(n);

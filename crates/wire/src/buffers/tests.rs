@@ -1,1 +1,42 @@
+use super::*;
 
+const KIB: usize = 1 << 10;
+
+/// First reads of 16 B, ordinary size 256 B, at most 1 KiB.
+const SMALL: BufferConfig = BufferConfig {
+    initial_read: 16,
+    max_read: 256,
+    max_buffer: KIB,
+    idle_keep: 256,
+};
+
+/// Puts as many of `wire`'s bytes as fit into the targets, and gives how many.
+#[allow(dead_code)]
+fn deliver(mut targets: Targets<'_>, wire: &[u8]) -> usize {
+    let mut n = 0;
+    for target in targets.as_mut() {
+        let now = target.len().min(wire.len() - n);
+        target[..now].copy_from_slice(&wire[n..][..now]);
+        n += now;
+    }
+    n
+}
+
+/// One read that brings as many of `wire`'s bytes as fit.
+#[allow(dead_code)]
+fn read(buffers: &mut Buffers, wire: &[u8]) -> usize {
+    buffers.prepare().expect("within the limits");
+    let n = deliver(buffers.targets(), wire);
+    buffers.commit(n);
+    n
+}
+
+#[test]
+#[should_panic(expected = "committed more than was planned")]
+fn more_than_the_home_takes_is_a_drivers_bug_where_nothing_is_spare() {
+    let mut buffers = Buffers::new(SMALL);
+    let mut into = [0; 4];
+    buffers.prepare_into(4, 100).expect("no memory is needed");
+    assert_eq!(buffers.targets_into(&mut into).total(), 4);
+    buffers.commit(5);
+}
