@@ -117,9 +117,12 @@ impl Buffers {
         self.input.consume(n)
     }
 
-    /// The bytes of a span.
+    /// The bytes of a span. One of no bytes never goes stale.
     #[inline]
     pub fn bytes(&self, span: Span) -> &[u8] {
+        if span.is_empty() {
+            return &[];
+        }
         if span.home == 0 {
             return self.input.bytes(span);
         }

@@ -109,7 +109,7 @@ impl ReadBuffer {
     pub(crate) fn bytes(&self, span: Span) -> &[u8] {
         #[cfg(debug_assertions)]
         assert!(
-            span.is_empty() || span.epoch == self.epoch,
+            span.epoch == self.epoch,
             "a span was used after the next read was prepared"
         );
         &self.bytes[span.start as usize..][..span.len as usize]

@@ -11,7 +11,6 @@ const SMALL: BufferConfig = BufferConfig {
 };
 
 /// Puts as many of `wire`'s bytes as fit into the targets, and gives how many.
-#[allow(dead_code)]
 fn deliver(mut targets: Targets<'_>, wire: &[u8]) -> usize {
     let mut n = 0;
     for target in targets.as_mut() {
@@ -23,7 +22,6 @@ fn deliver(mut targets: Targets<'_>, wire: &[u8]) -> usize {
 }
 
 /// One read that brings as many of `wire`'s bytes as fit.
-#[allow(dead_code)]
 fn read(buffers: &mut Buffers, wire: &[u8]) -> usize {
     buffers.prepare().expect("within the limits");
     let n = deliver(buffers.targets(), wire);
@@ -39,4 +37,15 @@ fn more_than_the_home_takes_is_a_drivers_bug_where_nothing_is_spare() {
     buffers.prepare_into(4, 100).expect("no memory is needed");
     assert_eq!(buffers.targets_into(&mut into).total(), 4);
     buffers.commit(5);
+}
+
+#[test]
+fn a_span_of_no_bytes_outlives_its_memory() {
+    let mut buffers = Buffers::new(SMALL);
+    buffers.need(10, 10);
+    read(&mut buffers, b"0123456789");
+    let span = buffers.consume(10).slice(7, 0);
+    buffers.release_to(0);
+    assert_eq!(buffers.bytes(span), b"");
+    assert_eq!(buffers.bytes(Span::EMPTY), b"");
 }
