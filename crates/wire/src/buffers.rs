@@ -353,13 +353,17 @@ impl Buffers {
         self.output.shrink();
     }
 
-    /// Gives memory back until at most `keep` bytes stay (pending bytes always do). 0 gives all of it back.
+    /// Gives memory back until at most `keep` bytes stay (pending bytes and output always do). 0 gives all of it back, the
+    /// write queue's included.
     #[cold]
     pub fn release_to(&mut self, keep: usize) {
         // A failed allocation leaves the larger buffer: nothing is lost, and the next release tries again.
         let _ = self.input.shrink(keep, &mut self.meter);
         self.homes
             .shrink(keep.saturating_sub(self.input.capacity()));
+        if keep == 0 {
+            self.output.release();
+        }
         self.meter.capacity_now = self.capacity();
     }
 

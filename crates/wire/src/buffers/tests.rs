@@ -49,3 +49,18 @@ fn a_span_of_no_bytes_outlives_its_memory() {
     assert_eq!(buffers.bytes(span), b"");
     assert_eq!(buffers.bytes(Span::EMPTY), b"");
 }
+
+#[test]
+fn releasing_to_nothing_gives_the_write_queue_back_too() {
+    let mut buffers = Buffers::new(SMALL);
+    buffers.output().push(b"waits");
+    buffers.release_to(0);
+    assert_eq!(buffers.output().len(), 5, "what waits stays");
+    buffers.commit_output(5);
+    buffers.release_to(256);
+    assert_ne!(buffers.output().capacity(), 0);
+    buffers.release_to(0);
+    assert_eq!(buffers.output().capacity(), 0);
+    buffers.output().push(b"again");
+    assert_eq!(buffers.output().len(), 5);
+}
