@@ -215,7 +215,7 @@ impl Buffers {
         }
     }
 
-    /// Offers a vector as the home of the next large value: it is lengthened only if it is too small.
+    /// Offers a vector as the home of the next large value: it is replaced, by one of just the size, only if it is too small.
     pub fn offer_home(&mut self, home: Vec<u8>) {
         self.homes.offer(home);
     }
@@ -227,7 +227,12 @@ impl Buffers {
 
     /// Takes a large value out, without a copy. `None` where the span lies in the read buffer.
     pub fn take_home(&mut self, span: Span) -> Option<Vec<u8>> {
-        (span.home != 0).then(|| self.homes.take(span.home))
+        if span.home == 0 {
+            return None;
+        }
+        let taken = self.homes.take(span.home);
+        self.meter.capacity_now = self.capacity();
+        Some(taken)
     }
 
     /// The row is over: its large homes may be used again.

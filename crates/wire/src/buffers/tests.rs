@@ -64,3 +64,18 @@ fn releasing_to_nothing_gives_the_write_queue_back_too() {
     buffers.output().push(b"again");
     assert_eq!(buffers.output().len(), 5);
 }
+
+#[test]
+fn a_home_that_is_taken_leaves_the_meter() {
+    let mut buffers = Buffers::new(SMALL);
+    buffers.begin_home(300, 0).expect("memory");
+    buffers.need(300, 300);
+    read(&mut buffers, &[b'v'; 300]);
+    let span = buffers.finish_home();
+    let before = buffers.meter();
+    let value = buffers.take_home(span).expect("a home");
+    assert_eq!(value, [b'v'; 300]);
+    assert_eq!(value.capacity(), 300, "exactly sized");
+    assert_eq!(buffers.meter().capacity_now, before.capacity_now - 300);
+    assert_eq!(buffers.meter().peak_capacity, before.peak_capacity);
+}
