@@ -145,6 +145,9 @@ impl Buffers {
 
     /// Keeps the `size` bytes that come `distance` body bytes from now out of everything: they go to the side slot.
     ///
+    /// There is one slot, and one read may bring a whole [`STEP`](crate::STEP) of a home behind it: framing inside a home
+    /// must lie further apart than that.
+    ///
     /// # Panics
     /// When `size` is over 8: a core's bug.
     pub fn cut(&mut self, distance: usize, size: usize) {
@@ -180,7 +183,10 @@ impl Buffers {
     /// all further bytes of it are read straight there. The buffered part is copied, and metered.
     ///
     /// # Errors
-    /// The allocator's no. Nothing has changed then.
+    /// The allocator's no. Nothing has changed then, but for an offered vector that was too small, which is gone.
+    ///
+    /// # Panics
+    /// When fewer bytes are pending, or more than the value has: a core's bug.
     pub fn begin_home(&mut self, total: usize, buffered: usize) -> Result<(), WireError> {
         if total > u32::MAX as usize {
             return Err(WireError::LimitExceeded {
@@ -188,6 +194,7 @@ impl Buffers {
                 max: u64::from(u32::MAX),
             });
         }
+        assert!(buffered <= total, "more is buffered than the value has");
         let pending = self.input.pending();
         let head = &pending[pending.len() - buffered..];
         self.homes.begin(total, head, &mut self.meter)?;

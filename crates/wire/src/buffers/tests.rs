@@ -79,3 +79,12 @@ fn a_home_that_is_taken_leaves_the_meter() {
     assert_eq!(buffers.meter().capacity_now, before.capacity_now - 300);
     assert_eq!(buffers.meter().peak_capacity, before.peak_capacity);
 }
+
+#[test]
+#[should_panic(expected = "more is buffered than the value has")]
+fn a_home_smaller_than_its_buffered_part_is_a_cores_bug() {
+    let mut buffers = Buffers::new(SMALL);
+    buffers.need(10, 10);
+    read(&mut buffers, b"0123456789");
+    let _ = buffers.begin_home(9, 10);
+}
