@@ -151,6 +151,9 @@ impl WriteQueue {
 
     /// Appends `bytes` to the current chunk, where they fit.
     fn append(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return; // an empty segment would be a write of nothing, which looks like a closed stream
+        }
         let current = self.current;
         let chunk = &mut self.chunks[current];
         let start = chunk.len();

@@ -22,3 +22,13 @@ fn a_long_list_of_segments_is_given_back_once_all_has_left() {
     queue.shrink();
     assert_eq!(queue.capacity(), CHUNK, "only the first chunk is kept");
 }
+
+#[test]
+fn nothing_appended_is_nothing_to_write() {
+    let mut queue = WriteQueue::new();
+    queue.push(b"");
+    queue.push_patchable(b"");
+    queue.push_lent(0, 3, 0);
+    assert!(queue.is_empty());
+    assert_eq!(queue.slices(&(), &mut [IoSlice::new(&[]); 4]), 0);
+}
