@@ -14,6 +14,9 @@ use crate::{BufferConfig, Meter, STEP, Span, WireError};
 /// Moving this much is cheaper than any way around it: one or two cache lines' misses.
 const CHEAP: usize = 1 << 10;
 
+/// Smallest read and buffer, whatever is configured: the longest header is below it.
+const SMALLEST: usize = 16;
+
 /// At least what a core consumes in front of a message, as a piece by itself.
 const FRAMING: usize = 16;
 
@@ -45,16 +48,17 @@ pub(crate) struct ReadBuffer {
 
 impl ReadBuffer {
     pub(crate) fn new(config: &BufferConfig) -> Self {
-        let min_read = config.initial_read.clamp(16, config.max_buffer);
+        let max = config.max_buffer.clamp(SMALLEST, u32::MAX as usize);
+        let min_read = config.initial_read.clamp(SMALLEST, max);
         Self {
             bytes: Vec::new(),
             capacity: 0,
             start: 0,
             end: 0,
-            max: config.max_buffer.min(u32::MAX as usize),
+            max,
             read_size: min_read,
             min_read,
-            max_read: config.max_read.clamp(min_read, config.max_buffer),
+            max_read: config.max_read.clamp(min_read, max),
             small_reads: 0,
             planned: 0,
             largest: 0,
@@ -354,8 +358,11 @@ impl ReadBuffer {
             (self.capacity, self.start, self.end) = (0, 0, 0);
             return Ok(());
         }
-        if pending.next_power_of_two() < self.capacity {
-            self.grow(pending, meter)?;
+        // Not below what the next read would make of it at once, where that may be kept.
+        let kept = keep.checked_ilog2().map_or(0, |log| 1 << log);
+        let target = pending.max(self.min_read.min(kept));
+        if target.next_power_of_two() < self.capacity {
+            self.grow(target, meter)?;
         }
         Ok(())
     }

@@ -109,3 +109,32 @@ fn a_read_stops_where_the_next_message_might_no_longer_fit() {
     bench.reserve(4, 0);
     assert_eq!((bench.meter.compactions, bench.buffer.start), (0, 0));
 }
+
+#[test]
+fn a_configuration_of_nothing_still_reads() {
+    let mut bench = Bench::new(BufferConfig {
+        initial_read: 0,
+        max_read: 0,
+        max_buffer: 0,
+        idle_keep: 0,
+    });
+    bench.feed(b"abc");
+    assert_eq!(bench.buffer.pending(), b"abc");
+    assert_eq!(bench.buffer.capacity(), 16);
+}
+
+#[test]
+fn a_few_pending_bytes_keep_what_the_next_read_needs() {
+    let mut bench = Bench::new(SMALL);
+    bench.feed(&[b'm'; 900]);
+    bench.buffer.consume(897);
+    bench
+        .buffer
+        .shrink(300, &mut bench.meter)
+        .expect("no limit applies");
+    assert_eq!(bench.buffer.pending(), b"mmm");
+    assert_eq!(bench.buffer.capacity(), 16, "a read of the smallest size");
+    let growths = bench.meter.growths;
+    bench.feed(b"next");
+    assert_eq!(bench.meter.growths, growths);
+}
