@@ -39,7 +39,7 @@ pub(crate) struct ReadBuffer {
     planned: usize,
     /// Largest message consumed since the last reserve.
     largest: usize,
-    /// Largest message lately: decays by a sixteenth with each read that ended a smaller one.
+    /// Largest message lately: decays by a thirty-second with each read that ended a smaller one.
     expected: usize,
     /// Bytes that may still be moved: a quarter of what was received, less what was moved.
     credit: usize,
@@ -256,7 +256,7 @@ impl ReadBuffer {
     /// Learns from what was consumed since the last reserve. A single small message is no reason to forget the large ones.
     fn expect(&mut self) {
         if self.largest > 0 {
-            self.expected = self.largest.max(self.expected - self.expected / 16);
+            self.expected = self.largest.max(self.expected - self.expected / 32);
             self.largest = 0;
         }
     }
