@@ -17,6 +17,10 @@ use crate::{BufferConfig, Lent, Meter, Span, WireError, WriteQueue};
 /// Longest header or trailer that a side slot takes.
 const SIDE_MAX: usize = 8;
 
+/// How far a read goes on behind a large home: 4 KiB. Where one value is large the next one often is, and what is read
+/// ahead of its home has to be copied there. Enough for headers and the small columns between the two.
+const BEHIND_HOME: usize = 4 << 10;
+
 /// Bytes of framing that lie inside or behind the bytes under way, and are kept out of them.
 #[derive(Debug, Default, Clone, Copy)]
 struct Side {
@@ -279,8 +283,9 @@ impl Buffers {
         let mut spare = 0;
         if home_later == 0 {
             let min = self.min.saturating_sub(home);
-            self.input
-                .reserve(min, self.until_end.saturating_sub(home), &mut self.meter)?;
+            let until_end = self.until_end.saturating_sub(home);
+            let most = if home > 0 { BEHIND_HOME } else { usize::MAX };
+            self.input.reserve(min, until_end, most, &mut self.meter)?;
             spare = self.input.planned();
         }
         self.plan = Plan {

@@ -121,11 +121,12 @@ impl ReadBuffer {
 
     /// Makes room for at least `min` more bytes, and for the whole message, `until_end` more bytes (0: not known), where
     /// that fits. The only place where bytes move. Plans a read of at least `min` bytes (of at least one step when `min`
-    /// is larger than [`STEP`]).
+    /// is larger than [`STEP`]), and of more than `most` only where `min` is.
     pub(crate) fn reserve(
         &mut self,
         min: usize,
         until_end: usize,
+        most: usize,
         meter: &mut Meter,
     ) -> Result<(), WireError> {
         let pending = self.pending_len();
@@ -151,7 +152,7 @@ impl ReadBuffer {
             self.grow(self.ordinary(1), meter)?;
         }
         self.epoch = self.epoch.wrapping_add(1);
-        self.plan(min, until_end);
+        self.plan(min, until_end, most);
         self.lengthen(meter);
         Ok(())
     }
@@ -261,9 +262,9 @@ impl ReadBuffer {
         }
     }
 
-    fn plan(&mut self, min: usize, until_end: usize) {
+    fn plan(&mut self, min: usize, until_end: usize, most: usize) {
         let spare = self.capacity - self.end;
-        let want = self.read_size.min(self.limit(min, until_end));
+        let want = self.read_size.min(self.limit(min, until_end)).min(most);
         self.planned = want.max(min).min(spare).min(STEP);
     }
 

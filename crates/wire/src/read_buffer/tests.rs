@@ -27,7 +27,7 @@ impl Bench {
     /// Reserves; gives the size of the planned read.
     fn reserve(&mut self, min: usize, until_end: usize) -> usize {
         self.buffer
-            .reserve(min, until_end, &mut self.meter)
+            .reserve(min, until_end, usize::MAX, &mut self.meter)
             .expect("within the limits");
         self.buffer.planned()
     }
@@ -53,7 +53,9 @@ fn a_need_over_the_limit_changes_nothing() {
     bench.feed(b"abcdef");
     let span = bench.buffer.consume(2);
     let meter = bench.meter;
-    let refused = bench.buffer.reserve(KIB - 3, 0, &mut bench.meter);
+    let refused = bench
+        .buffer
+        .reserve(KIB - 3, 0, usize::MAX, &mut bench.meter);
     assert_eq!(
         refused,
         Err(WireError::LimitExceeded {
