@@ -17,6 +17,10 @@ use crate::{BufferConfig, Lent, Meter, Span, WireError, WriteQueue};
 /// Longest header or trailer that a side slot takes.
 const SIDE_MAX: usize = 8;
 
+/// How far a read goes on behind a large home: 4 KiB. Where one value is large the next one often is, and what is read
+/// ahead of its home has to be copied there. Enough for headers and the small columns between the two.
+const BEHIND_HOME: usize = 4 << 10;
+
 /// Bytes of framing that lie inside or behind the bytes under way, and are kept out of them.
 #[derive(Debug, Default, Clone, Copy)]
 struct Side {
@@ -117,9 +121,12 @@ impl Buffers {
         self.input.consume(n)
     }
 
-    /// The bytes of a span.
+    /// The bytes of a span. One of no bytes never goes stale.
     #[inline]
     pub fn bytes(&self, span: Span) -> &[u8] {
+        if span.is_empty() {
+            return &[];
+        }
         if span.home == 0 {
             return self.input.bytes(span);
         }
@@ -147,6 +154,9 @@ impl Buffers {
     }
 
     /// Keeps the `size` bytes that come `distance` body bytes from now out of everything: they go to the side slot.
+    ///
+    /// There is one slot, and one read may bring a whole [`STEP`](crate::STEP) of a home behind it: framing inside a home
+    /// must lie further apart than that.
     ///
     /// # Panics
     /// When `size` is over 8: a core's bug.
@@ -183,7 +193,10 @@ impl Buffers {
     /// all further bytes of it are read straight there. The buffered part is copied, and metered.
     ///
     /// # Errors
-    /// The allocator's no. Nothing has changed then.
+    /// The allocator's no. Nothing has changed then, but for an offered vector that was too small, which is gone.
+    ///
+    /// # Panics
+    /// When fewer bytes are pending, or more than the value has: a core's bug.
     pub fn begin_home(&mut self, total: usize, buffered: usize) -> Result<(), WireError> {
         if total > u32::MAX as usize {
             return Err(WireError::LimitExceeded {
@@ -191,6 +204,7 @@ impl Buffers {
                 max: u64::from(u32::MAX),
             });
         }
+        assert!(buffered <= total, "more is buffered than the value has");
         let pending = self.input.pending();
         let head = &pending[pending.len() - buffered..];
         self.homes.begin(total, head, &mut self.meter)?;
@@ -212,7 +226,7 @@ impl Buffers {
         Span::of_home(home, len as u32)
     }
 
-    /// Offers a vector as the home of the next large value: it is lengthened only if it is too small.
+    /// Offers a vector as the home of the next large value: it is replaced, by one of just the size, only if it is too small.
     pub fn offer_home(&mut self, home: Vec<u8>) {
         self.homes.offer(home);
     }
@@ -224,7 +238,12 @@ impl Buffers {
 
     /// Takes a large value out, without a copy. `None` where the span lies in the read buffer.
     pub fn take_home(&mut self, span: Span) -> Option<Vec<u8>> {
-        (span.home != 0).then(|| self.homes.take(span.home))
+        if span.home == 0 {
+            return None;
+        }
+        let taken = self.homes.take(span.home);
+        self.meter.capacity_now = self.capacity();
+        Some(taken)
     }
 
     /// The row is over: its large homes may be used again.
@@ -264,8 +283,9 @@ impl Buffers {
         let mut spare = 0;
         if home_later == 0 {
             let min = self.min.saturating_sub(home);
-            self.input
-                .reserve(min, self.until_end.saturating_sub(home), &mut self.meter)?;
+            let until_end = self.until_end.saturating_sub(home);
+            let most = if home > 0 { BEHIND_HOME } else { usize::MAX };
+            self.input.reserve(min, until_end, most, &mut self.meter)?;
             spare = self.input.planned();
         }
         self.plan = Plan {
@@ -330,6 +350,8 @@ impl Buffers {
         }
         if plan.spare > 0 {
             self.input.commit(body - home, plan.home == 0);
+        } else {
+            assert_eq!(body, home, "committed more than was planned");
         }
         self.arrived += body;
         self.input.earn(n);
@@ -348,13 +370,17 @@ impl Buffers {
         self.output.shrink();
     }
 
-    /// Gives memory back until at most `keep` bytes stay (pending bytes always do). 0 gives all of it back.
+    /// Gives memory back until at most `keep` bytes stay (pending bytes and output always do). 0 gives all of it back, the
+    /// write queue's included.
     #[cold]
     pub fn release_to(&mut self, keep: usize) {
         // A failed allocation leaves the larger buffer: nothing is lost, and the next release tries again.
         let _ = self.input.shrink(keep, &mut self.meter);
         self.homes
             .shrink(keep.saturating_sub(self.input.capacity()));
+        if keep == 0 {
+            self.output.release();
+        }
         self.meter.capacity_now = self.capacity();
     }
 

@@ -13,7 +13,8 @@ pub struct BufferConfig {
     pub initial_read: usize,
     /// Largest size that adaptation goes up to, and so the ordinary capacity of a busy connection. 256 KiB.
     pub max_read: usize,
-    /// Hard limit of the read buffer. A message that must be contiguous and is larger fails with `LimitExceeded`.
+    /// Hard limit of the read buffer, from 16 bytes to 4 GiB - 1. A message that must be contiguous and is larger fails with
+    /// `LimitExceeded`.
     pub max_buffer: usize,
     /// What a connection may keep, of read buffer and large homes together, after a command. 256 KiB.
     pub idle_keep: usize,

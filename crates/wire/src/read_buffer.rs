@@ -14,6 +14,12 @@ use crate::{BufferConfig, Meter, STEP, Span, WireError};
 /// Moving this much is cheaper than any way around it: one or two cache lines' misses.
 const CHEAP: usize = 1 << 10;
 
+/// Smallest read and buffer, whatever is configured: the longest header is below it.
+const SMALLEST: usize = 16;
+
+/// At least what a core consumes in front of a message, as a piece by itself.
+const FRAMING: usize = 16;
+
 #[derive(Debug)]
 pub(crate) struct ReadBuffer {
     /// `len()` is the initialised part; what was reserved beyond it is address space only.
@@ -33,7 +39,7 @@ pub(crate) struct ReadBuffer {
     planned: usize,
     /// Largest message consumed since the last reserve.
     largest: usize,
-    /// Largest message lately: decays by a quarter a read.
+    /// Largest message lately: decays by a thirty-second with each read that ended a smaller one.
     expected: usize,
     /// Bytes that may still be moved: a quarter of what was received, less what was moved.
     credit: usize,
@@ -42,16 +48,17 @@ pub(crate) struct ReadBuffer {
 
 impl ReadBuffer {
     pub(crate) fn new(config: &BufferConfig) -> Self {
-        let min_read = config.initial_read.clamp(16, config.max_buffer);
+        let max = config.max_buffer.clamp(SMALLEST, u32::MAX as usize);
+        let min_read = config.initial_read.clamp(SMALLEST, max);
         Self {
             bytes: Vec::new(),
             capacity: 0,
             start: 0,
             end: 0,
-            max: config.max_buffer.min(u32::MAX as usize),
+            max,
             read_size: min_read,
             min_read,
-            max_read: config.max_read.clamp(min_read, config.max_buffer),
+            max_read: config.max_read.clamp(min_read, max),
             small_reads: 0,
             planned: 0,
             largest: 0,
@@ -106,7 +113,7 @@ impl ReadBuffer {
     pub(crate) fn bytes(&self, span: Span) -> &[u8] {
         #[cfg(debug_assertions)]
         assert!(
-            span.is_empty() || span.epoch == self.epoch,
+            span.epoch == self.epoch,
             "a span was used after the next read was prepared"
         );
         &self.bytes[span.start as usize..][..span.len as usize]
@@ -114,21 +121,15 @@ impl ReadBuffer {
 
     /// Makes room for at least `min` more bytes, and for the whole message, `until_end` more bytes (0: not known), where
     /// that fits. The only place where bytes move. Plans a read of at least `min` bytes (of at least one step when `min`
-    /// is larger than [`STEP`]).
+    /// is larger than [`STEP`]), and of more than `most` only where `min` is.
     pub(crate) fn reserve(
         &mut self,
         min: usize,
         until_end: usize,
+        most: usize,
         meter: &mut Meter,
     ) -> Result<(), WireError> {
-        self.expected = self.largest.max(self.expected - self.expected / 4);
-        self.largest = 0;
-        self.epoch = self.epoch.wrapping_add(1);
         let pending = self.pending_len();
-        if pending == 0 {
-            self.start = 0;
-            self.end = 0;
-        }
         let total = pending.saturating_add(min);
         if total > self.max {
             return Err(WireError::LimitExceeded {
@@ -136,16 +137,37 @@ impl ReadBuffer {
                 max: self.max as u64,
             });
         }
-        let whole = pending.saturating_add(min.max(until_end));
-        let room = if whole <= self.capacity { whole } else { total };
-        if self.start + room > self.capacity {
-            self.make_room(room, whole, meter)?;
-        } else if pending == 0 && self.capacity < self.read_size {
-            self.grow(self.read_size, meter)?;
+        self.expect();
+        if pending == 0 {
+            self.start = 0;
+            self.end = 0;
         }
-        self.plan(min, until_end);
+        let whole = total.max(pending.saturating_add(until_end));
+        let room = if whole <= self.capacity { whole } else { total };
+        if self.start + room > self.capacity
+            || (self.start > 0 && self.is_worth_moving(min, until_end))
+        {
+            self.make_room(total, whole, meter)?;
+        } else if pending == 0 && self.capacity < self.ordinary(1) {
+            self.grow(self.ordinary(1), meter)?;
+        }
+        self.epoch = self.epoch.wrapping_add(1);
+        self.plan(min, until_end, most);
         self.lengthen(meter);
         Ok(())
+    }
+
+    /// Whether to move bytes although there is room enough: a few, to be spared a short read; or those of a message that
+    /// might become too expensive to move before its end is known, once a growth is no way out.
+    fn is_worth_moving(&self, min: usize, until_end: usize) -> bool {
+        let pending = self.pending_len();
+        let is_last_chance = self.is_settled()
+            && self.is_endless(until_end)
+            && (pending > self.affordable() / 2 || pending + min > self.affordable());
+        if pending <= CHEAP {
+            return is_last_chance || self.limit(min, until_end) < self.read_size / 2;
+        }
+        is_last_chance && pending <= self.affordable()
     }
 
     /// Compacts where that is cheap or saves a growth, else grows to a power of two.
@@ -156,20 +178,49 @@ impl ReadBuffer {
         whole: usize,
         meter: &mut Meter,
     ) -> Result<(), WireError> {
-        let pending = self.pending_len();
-        let affordable = pending <= CHEAP || pending <= self.credit || self.capacity >= self.max;
-        if total <= self.capacity && affordable {
-            self.compact(meter);
-            return Ok(());
+        let mut ordinary = self.ordinary(1);
+        if total <= self.capacity {
+            // The messages fit and still one is cut: a stream, whose next reads may as well meet the buffer's end
+            // seldom. Growing copies no more than moving.
+            ordinary = self.ordinary(4);
+            let affordable = self.pending_len() <= self.affordable() || self.capacity >= self.max;
+            if self.capacity >= ordinary && affordable {
+                self.compact(meter);
+                return Ok(());
+            }
         }
         // Once for the whole message where its length is known: address space, not memory.
         let target = if whole <= self.max { whole } else { total };
-        self.grow(
-            target
-                .max(self.read_size)
-                .max(self.capacity.saturating_add(1)),
-            meter,
-        )
+        self.grow(target.max(ordinary).max(self.capacity + 1), meter)
+    }
+
+    /// The capacity that the traffic of late is worth: so many reads, and a message that begins at their very end.
+    #[inline]
+    fn ordinary(&self, reads: usize) -> usize {
+        let expected = if self.expected > CHEAP {
+            self.expected
+        } else {
+            0
+        };
+        self.read_size
+            .saturating_mul(reads)
+            .saturating_add(expected)
+            .min(self.max_read)
+    }
+
+    /// Bytes that may be moved now without breaking the bound.
+    fn affordable(&self) -> usize {
+        self.credit + CHEAP
+    }
+
+    /// Whether the buffer has its ordinary size: it grows on for larger messages only, not to be spared a move.
+    fn is_settled(&self) -> bool {
+        self.capacity >= self.max_read
+    }
+
+    /// Whether the message under way may go on to the end of the buffer and beyond, as far as is known.
+    fn is_endless(&self, until_end: usize) -> bool {
+        until_end == 0 || until_end > self.capacity - self.end
     }
 
     fn compact(&mut self, meter: &mut Meter) {
@@ -203,26 +254,46 @@ impl ReadBuffer {
         Ok(())
     }
 
-    /// How much to ask for: all the spare part in general, less where reading on would leave bytes to be moved.
-    fn plan(&mut self, min: usize, until_end: usize) {
+    /// Learns from what was consumed since the last reserve. A single small message is no reason to forget the large ones.
+    fn expect(&mut self) {
+        if self.largest > 0 {
+            self.expected = self.largest.max(self.expected - self.expected / 32);
+            self.largest = 0;
+        }
+    }
+
+    fn plan(&mut self, min: usize, until_end: usize, most: usize) {
         let spare = self.capacity - self.end;
-        let mut want = self.read_size.max(min).min(spare);
-        if self.expected > CHEAP {
-            if until_end > 0 {
-                // Near the end of the buffer stop at the end of the message: nothing is pending then, the reset is free.
-                if until_end <= spare && spare - until_end < self.expected {
-                    want = want.min(until_end);
-                }
-            } else if let Some(messages @ 1..) = spare.checked_div(self.expected) {
-                want = want.min(messages * self.expected);
-            }
+        let want = self.read_size.min(self.limit(min, until_end)).min(most);
+        self.planned = want.max(min).min(spare).min(STEP);
+    }
+
+    /// How far a read may go so that nothing large has to be moved after it.
+    ///
+    /// ```text
+    ///   |   pending   |  rest of the message under way  |   ahead   |  expected  |
+    ///                 end                               a message that begins here still fits
+    /// ```
+    fn limit(&self, min: usize, until_end: usize) -> usize {
+        let spare = self.capacity - self.end;
+        let is_endless = self.is_endless(until_end);
+        let known = if is_endless { min } else { until_end.max(min) };
+        let mut limit = spare;
+        // A message larger than the buffer is consumed in pieces: there is nothing behind it in here.
+        if self.expected > CHEAP && until_end <= spare {
+            let floor = if until_end == 0 { self.min_read } else { known };
+            limit = floor.max(spare.saturating_sub(self.expected + FRAMING));
         }
-        if self.capacity >= self.max {
-            // Growing is no longer a way out, so what is read beyond this message must be affordable to move.
-            let known = min.max(until_end.min(spare));
-            want = want.min(known.saturating_add(self.credit + CHEAP));
+        if self.is_settled() {
+            // Growing is no way out any more, so what may have to be moved after this read must be affordable.
+            let movable = if is_endless && self.start > 0 {
+                self.affordable().saturating_sub(self.pending_len())
+            } else {
+                known.saturating_add(self.affordable())
+            };
+            limit = limit.min(movable);
         }
-        self.planned = want.max(min.min(spare)).min(STEP);
+        limit
     }
 
     /// Zeroes the part of the planned read that was never used. Safe Rust demands it; once for each buffer.
@@ -260,7 +331,7 @@ impl ReadBuffer {
     }
 
     fn adapt(&mut self, n: usize) {
-        if n == self.planned && n >= self.read_size {
+        if n == self.planned && n >= self.read_size - self.read_size / 4 {
             self.read_size = (self.read_size * 2).min(self.max_read);
             self.small_reads = 0;
         } else if n < self.read_size / 4 && self.planned >= self.read_size / 2 {
@@ -288,8 +359,11 @@ impl ReadBuffer {
             (self.capacity, self.start, self.end) = (0, 0, 0);
             return Ok(());
         }
-        if pending.next_power_of_two() < self.capacity {
-            self.grow(pending, meter)?;
+        // Not below what the next read would make of it at once, where that may be kept.
+        let kept = keep.checked_ilog2().map_or(0, |log| 1 << log);
+        let target = pending.max(self.min_read.min(kept));
+        if target.next_power_of_two() < self.capacity {
+            self.grow(target, meter)?;
         }
         Ok(())
     }

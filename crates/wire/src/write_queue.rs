@@ -15,6 +15,9 @@ pub const CHUNK: usize = 16 << 10;
 /// Parts of at least this many bytes are cheaper to reference than to copy: 16 KiB.
 pub const LENT_THRESHOLD: usize = 16 << 10;
 
+/// Segments whose list is kept: some kilobytes, and more than an ordinary command has.
+const SEGMENTS_KEPT: usize = 64;
+
 /// The large parts of a call, held by the caller until the call has left.
 pub trait Lent {
     /// The part that was queued under `index`. Must give the same bytes each time.
@@ -148,6 +151,9 @@ impl WriteQueue {
 
     /// Appends `bytes` to the current chunk, where they fit.
     fn append(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return; // an empty segment would be a write of nothing, which looks like a closed stream
+        }
         let current = self.current;
         let chunk = &mut self.chunks[current];
         let start = chunk.len();
@@ -271,11 +277,20 @@ impl WriteQueue {
             - self.offset
     }
 
-    /// Gives back all chunks but the first.
+    /// Gives back all chunks but the first, and a list of segments that has become long. Nothing while something waits.
     #[inline]
     pub fn shrink(&mut self) {
-        if self.chunks.len() > 1 && self.is_empty() {
+        let is_large = self.chunks.len() > 1 || self.segments.capacity() > SEGMENTS_KEPT;
+        if is_large && self.is_empty() {
             self.chunks.truncate(1);
+            self.segments = Vec::new();
+        }
+    }
+
+    /// Gives back all memory. Nothing while something waits.
+    pub(crate) fn release(&mut self) {
+        if self.is_empty() {
+            self.chunks = Vec::new();
             self.segments = Vec::new();
         }
     }
