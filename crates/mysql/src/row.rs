@@ -17,7 +17,11 @@ pub struct Row<'r> {
 impl<'r> Row<'r> {
     #[inline]
     pub(crate) fn new(core: &'r ClientCore, buffers: &'r Buffers, span: Span) -> Self {
-        Self { core, buffers, span }
+        Self {
+            core,
+            buffers,
+            span,
+        }
     }
 
     /// The row's columns.
@@ -73,7 +77,9 @@ impl<'r> Row<'r> {
 
     #[inline]
     fn find(&self, column: impl ColumnIndex) -> Result<usize, Error> {
-        column.find(self.columns()).ok_or_else(|| Error::no_column(format!("{column:?}")))
+        column
+            .find(self.columns())
+            .ok_or_else(|| Error::no_column(format!("{column:?}")))
     }
 
     #[inline]
@@ -92,7 +98,9 @@ impl<'r> Row<'r> {
 
     #[inline]
     fn value_at(&self, index: usize) -> Result<Value<'r>, Error> {
-        let Some(bytes) = self.bytes_at(self.cell(index)?) else { return Ok(Value::Null) };
+        let Some(bytes) = self.bytes_at(self.cell(index)?) else {
+            return Ok(Value::Null);
+        };
         let column = &self.columns().columns()[index];
         let value = if self.core.is_binary() {
             Value::decode_binary(column.column_type, column.flags, column.collation, bytes)
