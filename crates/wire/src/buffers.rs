@@ -213,6 +213,28 @@ impl Buffers {
         Ok(())
     }
 
+    /// The value under way, whose home is full, goes on for `more` bytes: for payloads whose length is told packet by
+    /// packet. Pending bytes that belong to it are copied there, and metered; so is a growth of the home.
+    ///
+    /// # Errors
+    /// The allocator's no, or a value of 4 GiB and more. Nothing has changed then.
+    pub fn extend_home(&mut self, more: usize) -> Result<(), WireError> {
+        let total = self.homes.total().saturating_add(more);
+        if total > u32::MAX as usize {
+            return Err(WireError::LimitExceeded {
+                needed: total as u64,
+                max: u64::from(u32::MAX),
+            });
+        }
+        let pending = self.input.pending();
+        let head = &pending[..pending.len().min(more)];
+        let n = head.len();
+        self.homes.extend(more, head, &mut self.meter)?;
+        self.input.consume(n);
+        self.note_capacity();
+        Ok(())
+    }
+
     /// Bytes that the large home under way still misses.
     #[inline]
     pub fn home_missing(&self) -> usize {

@@ -29,6 +29,11 @@ impl Homes {
         self.total - self.filled
     }
 
+    /// Length that the home under way is to have.
+    pub(crate) fn total(&self) -> usize {
+        self.total
+    }
+
     pub(crate) fn offer(&mut self, home: Vec<u8>) {
         self.offered = Some(home);
     }
@@ -76,6 +81,32 @@ impl Homes {
         self.used += 1;
         self.total = total;
         self.filled = head.len();
+        Ok(())
+    }
+
+    /// The home under way becomes `more` bytes longer, `head` being the first of them. Grows by doubling, so that what is
+    /// copied for it stays below what the value has.
+    pub(crate) fn extend(
+        &mut self,
+        more: usize,
+        head: &[u8],
+        meter: &mut Meter,
+    ) -> Result<(), WireError> {
+        debug_assert_eq!(self.missing(), 0, "the home is not full yet");
+        let total = self.total + more;
+        let home = &mut self.homes[self.used - 1].bytes;
+        home.truncate(self.filled);
+        if home.capacity() < total {
+            home.try_reserve(more).map_err(|_| WireError::OutOfMemory {
+                bytes: total as u64,
+            })?;
+            meter.growths += 1;
+            meter.bytes_copied_by_growth += self.filled as u64;
+        }
+        home.extend_from_slice(head);
+        meter.bytes_copied_to_homes += head.len() as u64;
+        self.total = total;
+        self.filled += head.len();
         Ok(())
     }
 

@@ -88,3 +88,35 @@ fn a_home_smaller_than_its_buffered_part_is_a_cores_bug() {
     read(&mut buffers, b"0123456789");
     let _ = buffers.begin_home(9, 10);
 }
+
+#[test]
+fn a_home_whose_length_is_told_in_parts_is_one_value() {
+    for most in 1..24 {
+        let mut buffers = Buffers::new(SMALL);
+        let mut wire = &b"abcdefgh--ijklmn+"[..];
+        let mut read_some = |buffers: &mut Buffers, most: usize| {
+            let n = read(buffers, &wire[..wire.len().min(most)]);
+            assert!(n > 0, "all of it was read");
+            wire = &wire[n..];
+        };
+        buffers.need(1, 0);
+        read_some(&mut buffers, 1);
+        buffers.begin_home(8, 1).expect("some memory");
+        buffers.cut(7, 2);
+        while buffers.home_missing() > 0 || buffers.has_cut() {
+            buffers.need(buffers.home_missing().max(1), 0);
+            read_some(&mut buffers, most);
+            if let Some([a, b, ..]) = buffers.take_side() {
+                assert_eq!([a, b], *b"--");
+            }
+        }
+        buffers.extend_home(6).expect("some memory");
+        while buffers.home_missing() > 0 {
+            buffers.need(buffers.home_missing(), 0);
+            read_some(&mut buffers, most);
+        }
+        let value = buffers.finish_home();
+        assert_eq!(buffers.bytes(value), b"abcdefghijklmn");
+        assert!(matches!(buffers.pending(), b"" | b"+"), "another's");
+    }
+}
