@@ -1,0 +1,76 @@
+//! What ends a conversation with a client.
+
+use core::fmt;
+
+use onecopy_wire::WireError;
+
+use crate::auth::AuthError;
+use crate::codec::{DecodeError, EncodeError};
+use crate::frame::FrameError;
+
+/// What a client did wrong, a limit, or a call that does not fit the state.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// A packet is malformed. The connection is dead.
+    Decode(DecodeError),
+    /// A packet came out of order, or without a payload. The connection is dead.
+    Frame(FrameError),
+    /// A command is over the limit, or the allocator said no. The connection is dead.
+    Wire(WireError),
+    /// The account's nonce can't be used. The connection is dead.
+    Auth(AuthError),
+    /// What is to be sent does not fit its packet; nothing was sent.
+    Encode(EncodeError),
+    /// Bytes came in clear text behind the request for TLS. The connection is dead.
+    BytesBeforeTls,
+    /// The client asked for TLS, which it was not offered. The connection is dead.
+    TlsNotOffered,
+    /// The client closed the connection.
+    Closed {
+        /// What was under way.
+        during: &'static str,
+    },
+    /// A call that the state has no place for, such as an answer where none is waited for; nothing was sent.
+    Misuse(&'static str),
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Decode(error) => error.fmt(f),
+            Self::Frame(error) => error.fmt(f),
+            Self::Wire(error) => error.fmt(f),
+            Self::Auth(error) => error.fmt(f),
+            Self::Encode(error) => error.fmt(f),
+            Self::BytesBeforeTls => {
+                f.write_str("the client sent clear text behind its request for tls")
+            }
+            Self::TlsNotOffered => f.write_str("the client asks for tls, which was not offered"),
+            Self::Closed { during } => {
+                write!(f, "the client closed the connection during {during}")
+            }
+            Self::Misuse(what) => f.write_str(what),
+        }
+    }
+}
+
+impl core::error::Error for ServerError {}
+
+macro_rules! from {
+    ($($error:ty => $variant:ident;)*) => {$(
+        impl From<$error> for ServerError {
+            fn from(error: $error) -> Self {
+                Self::$variant(error)
+            }
+        }
+    )*};
+}
+
+from! {
+    DecodeError => Decode;
+    FrameError => Frame;
+    WireError => Wire;
+    AuthError => Auth;
+    EncodeError => Encode;
+}

@@ -1,0 +1,395 @@
+//! The login, from the server's side.
+//!
+//! ```text
+//!   greeting --> [StartTls] --> response: User --answer--> [switch, password ...] --> OK: Accepted, or ERR: Rejected
+//! ```
+//!
+//! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase.html>
+
+use onecopy_wire::{Buffers, Core, Span, Step, WireError};
+
+use super::{ServerCore, ServerError, ServerLimits};
+use crate::auth::{Channel, Plugin, ServerAuth, ServerAuthAction, Verifier, caching_sha2};
+use crate::codec::Put;
+use crate::frame::{Frame, FrameReader, PayloadWriter};
+use crate::packet::ok::OkHeader;
+use crate::packet::{
+    AuthMoreData, AuthSwitchRequest, ConnectAttributes, ErrPacket, Greeting, HandshakeResponse,
+    OkPacket, SslRequest,
+};
+use crate::{Capabilities, StatusFlags};
+
+const HEAD: usize = 8;
+
+/// What a server says of itself.
+#[derive(Debug, Clone)]
+pub struct ServerHandshakeConfig {
+    /// The version as it is written.
+    pub server_version: Vec<u8>,
+    /// The connection's number.
+    pub connection_id: u32,
+    /// Fresh random bytes, none of them zero.
+    pub nonce: [u8; 20],
+    /// What is offered; with `SSL` also TLS.
+    pub capabilities: Capabilities,
+    /// The plugin that the greeting names.
+    pub plugin: Plugin,
+    /// The lower 8 bits of the default collation.
+    pub collation: u8,
+    /// What carries the connection before TLS.
+    pub channel: Channel,
+}
+
+/// What a client's login said, and what was agreed on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServerSession {
+    /// What both sides can do.
+    pub capabilities: Capabilities,
+    /// The user's name.
+    pub user: Vec<u8>,
+    /// The database that the client wants.
+    pub database: Option<Vec<u8>>,
+    /// The lower 8 bits of the connection's collation.
+    pub collation: u8,
+    /// The largest payload the client takes, in bytes.
+    pub max_packet_bytes: u32,
+    /// Connection attributes in their encoded form, see [`attributes`](Self::attributes).
+    encoded_attributes: Vec<u8>,
+}
+
+impl ServerSession {
+    /// What the client tells of itself.
+    pub fn attributes(&self) -> ConnectAttributes<'_> {
+        ConnectAttributes::from_encoded(&self.encoded_attributes)
+    }
+}
+
+/// What the login came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerHandshakeMessage {
+    /// A user wants in, see [`ServerHandshake::session`]: [answer](ServerHandshake::answer) or
+    /// [reject](ServerHandshake::reject), then go on.
+    User,
+    /// The user is in, and OK is queued: [`ServerHandshake::into_core`].
+    Accepted,
+    /// The user is not in, and ERR is queued: send it and close.
+    Rejected,
+}
+
+/// What the server has of a user's account.
+#[derive(Debug, Clone)]
+pub struct Account {
+    /// What is kept of the password.
+    pub verifier: Verifier,
+    /// Fresh random bytes for a switch of the plugin, 32 for `client_ed25519`; `None` to stay with the greeting's.
+    pub nonce: Option<Vec<u8>>,
+    /// Whether `caching_sha2_password` asks for the password itself.
+    pub empty_cache: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    Greeting,
+    Response,
+    StartTls,
+    /// The caller is asked for the account; the plugin and response that are waiting for it.
+    User {
+        plugin: Option<Vec<u8>>,
+        response: Vec<u8>,
+    },
+    Auth(ServerAuth),
+    Over(ServerHandshakeMessage),
+    Dead(ServerError),
+}
+
+/// The server's side of the login.
+#[derive(Debug)]
+pub struct ServerHandshake {
+    config: ServerHandshakeConfig,
+    limits: ServerLimits,
+    frames: FrameReader,
+    state: State,
+    session: ServerSession,
+    channel: Channel,
+    tls: bool,
+}
+
+impl Core for ServerHandshake {
+    type Message = ServerHandshakeMessage;
+    type Error = ServerError;
+
+    fn advance(
+        &mut self,
+        buffers: &mut Buffers,
+    ) -> Result<Step<ServerHandshakeMessage>, ServerError> {
+        if let State::Dead(error) = &self.state {
+            return Err(error.clone());
+        }
+        self.step(buffers)
+            .inspect_err(|error| self.state = State::Dead(error.clone()))
+    }
+
+    fn handle_eof(&mut self, _buffers: &mut Buffers) -> ServerError {
+        if let State::Dead(error) = &self.state {
+            return error.clone();
+        }
+        let error = ServerError::Closed {
+            during: "the login",
+        };
+        self.state = State::Dead(error.clone());
+        error
+    }
+}
+
+impl ServerHandshake {
+    /// A login that begins with the greeting.
+    pub fn new(config: ServerHandshakeConfig, limits: ServerLimits) -> Self {
+        Self {
+            channel: config.channel,
+            config,
+            limits,
+            frames: FrameReader::default(),
+            state: State::Greeting,
+            session: ServerSession::default(),
+            tls: false,
+        }
+    }
+
+    /// What the client said, from the message `User` on.
+    pub fn session(&self) -> &ServerSession {
+        &self.session
+    }
+
+    /// Whether the stream has turned to TLS.
+    pub fn is_tls(&self) -> bool {
+        self.tls
+    }
+
+    /// The core for commands, once the user is in.
+    pub fn into_core(self) -> ServerCore {
+        ServerCore::new(self.session, self.limits)
+    }
+
+    /// The stream has been handed to TLS: go on with [`advance`](Core::advance).
+    ///
+    /// # Errors
+    /// Bytes that came in clear text behind the request: nothing of them may survive the switch.
+    pub fn tls_started(&mut self, buffers: &Buffers) -> Result<(), ServerError> {
+        if !matches!(self.state, State::StartTls) {
+            return Err(ServerError::Misuse("no start of tls was asked for"));
+        }
+        if !buffers.pending().is_empty() {
+            self.state = State::Dead(ServerError::BytesBeforeTls);
+            return Err(ServerError::BytesBeforeTls);
+        }
+        self.tls = true;
+        // A client that goes on has verified the server, or does not care: the server can't know.
+        self.channel = Channel::TlsVerified;
+        self.state = State::Response;
+        Ok(())
+    }
+
+    /// Answers the message `User` with the user's account: what is queued is a switch, a request for the password, OK or
+    /// ERR. Where there is no such account, [`reject`](Self::reject).
+    ///
+    /// # Errors
+    /// A nonce that the account's plugin can't use; no user that waits.
+    pub fn answer(&mut self, buffers: &mut Buffers, account: Account) -> Result<(), ServerError> {
+        let State::User { plugin, response } = &mut self.state else {
+            return Err(ServerError::Misuse("no user waits for an answer"));
+        };
+        let (plugin, response) = (plugin.take(), std::mem::take(response));
+        let nonce = account.nonce.as_deref().unwrap_or(&self.config.nonce);
+        let same_nonce = account.nonce.is_none();
+        let auth = ServerAuth::new(account.verifier, nonce, self.channel);
+        let mut auth = auth.map_err(|error| self.die(error.into()))?;
+        if account.empty_cache {
+            auth = auth.with_empty_cache();
+        }
+        let action = auth.on_handshake_response(plugin.as_deref(), &response, same_nonce);
+        self.state = State::Auth(auth);
+        self.act(buffers, action)
+    }
+
+    /// Refuses the connection, also in place of the greeting or of an answer.
+    pub fn reject(&mut self, buffers: &mut Buffers, err: &ErrPacket<'_>) {
+        self.send(buffers, |out| err.encode(out));
+        self.state = State::Over(ServerHandshakeMessage::Rejected);
+    }
+
+    fn step(&mut self, buffers: &mut Buffers) -> Result<Step<ServerHandshakeMessage>, ServerError> {
+        loop {
+            match &self.state {
+                State::Greeting => self.greet(buffers)?,
+                State::StartTls => {
+                    return if buffers.pending().is_empty() {
+                        Ok(Step::StartTls)
+                    } else {
+                        Err(ServerError::BytesBeforeTls)
+                    };
+                }
+                State::User { .. } => return Ok(Step::Message(ServerHandshakeMessage::User)),
+                State::Over(message) => return Ok(Step::Message(*message)),
+                State::Dead(error) => return Err(error.clone()),
+                State::Response => {
+                    let Some(payload) = self.receive(buffers)? else {
+                        return Ok(Step::NeedInput(buffers.needed()));
+                    };
+                    self.on_response(buffers, payload)?;
+                }
+                State::Auth(_) => {
+                    let Some(payload) = self.receive(buffers)? else {
+                        return Ok(Step::NeedInput(buffers.needed()));
+                    };
+                    self.on_auth(buffers, payload)?;
+                }
+            }
+        }
+    }
+
+    fn receive(&mut self, buffers: &mut Buffers) -> Result<Option<Span>, ServerError> {
+        match self.frames.next(buffers, self.limits.max_login_bytes)? {
+            Frame::Whole(payload) => Ok(Some(payload)),
+            Frame::Missing(_) => Ok(None),
+            Frame::Large(large) => Err(WireError::LimitExceeded {
+                needed: large.known(),
+                max: self.limits.max_login_bytes as u64,
+            }
+            .into()),
+        }
+    }
+
+    fn greet(&mut self, buffers: &mut Buffers) -> Result<(), ServerError> {
+        let config = self.config.clone();
+        let (head, tail) = config
+            .nonce
+            .split_first_chunk::<HEAD>()
+            .ok_or(ServerError::Misuse("the nonce is too short"))?;
+        let greeting = Greeting {
+            server_version: &config.server_version,
+            connection_id: config.connection_id,
+            nonce_head: *head,
+            nonce_tail: tail,
+            capabilities: config.capabilities
+                | Capabilities::PROTOCOL_41
+                | Capabilities::SECURE_CONNECTION,
+            collation: config.collation,
+            status_flags: StatusFlags::AUTOCOMMIT,
+            auth_plugin: config
+                .capabilities
+                .contains(Capabilities::PLUGIN_AUTH)
+                .then_some(config.plugin.name().as_bytes()),
+        };
+        let mut payload = Vec::new();
+        greeting.encode(&mut payload)?;
+        self.send(buffers, |out| out.put(&payload));
+        self.state = State::Response;
+        Ok(())
+    }
+
+    fn on_response(&mut self, buffers: &Buffers, payload: Span) -> Result<(), ServerError> {
+        let bytes = buffers.bytes(payload);
+        if !self.tls && SslRequest::is(bytes) {
+            if !self.config.capabilities.contains(Capabilities::SSL) {
+                return Err(ServerError::TlsNotOffered);
+            }
+            self.state = State::StartTls;
+            return Ok(());
+        }
+        let response = HandshakeResponse::decode(bytes)?;
+        let offered =
+            self.config.capabilities | Capabilities::PROTOCOL_41 | Capabilities::SECURE_CONNECTION;
+        self.session = ServerSession {
+            capabilities: response.capabilities.intersection(offered),
+            user: response.user.to_vec(),
+            database: response.database.map(<[u8]>::to_vec),
+            collation: response.collation,
+            max_packet_bytes: response.max_packet_bytes,
+            encoded_attributes: response.attributes.as_encoded().to_vec(),
+        };
+        self.state = State::User {
+            plugin: response.auth_plugin.map(<[u8]>::to_vec),
+            response: response.auth_response.to_vec(),
+        };
+        Ok(())
+    }
+
+    fn on_auth(&mut self, buffers: &mut Buffers, payload: Span) -> Result<(), ServerError> {
+        let State::Auth(auth) = &mut self.state else {
+            return Err(ServerError::Misuse("no authentication is under way"));
+        };
+        let action = auth.on_packet(buffers.bytes(payload));
+        self.act(buffers, action)
+    }
+
+    fn act(&mut self, buffers: &mut Buffers, action: ServerAuthAction) -> Result<(), ServerError> {
+        let State::Auth(auth) = &self.state else {
+            return Err(ServerError::Misuse("no authentication is under way"));
+        };
+        match action {
+            ServerAuthAction::Switch => {
+                let mut payload = Vec::new();
+                AuthSwitchRequest {
+                    plugin: auth.plugin().name().as_bytes(),
+                    data: &auth.auth_data(),
+                }
+                .encode(&mut payload)?;
+                self.send(buffers, |out| out.put(&payload));
+            }
+            ServerAuthAction::RequestPassword => {
+                self.more(buffers, caching_sha2::FULL_AUTHENTICATION)
+            }
+            ServerAuthAction::AcceptFast => {
+                self.more(buffers, caching_sha2::FAST_OK);
+                self.accept(buffers);
+            }
+            ServerAuthAction::Accept => self.accept(buffers),
+            ServerAuthAction::Reject => self.deny(buffers),
+        }
+        Ok(())
+    }
+
+    fn more(&mut self, buffers: &mut Buffers, byte: u8) {
+        self.send(buffers, |out| AuthMoreData { data: &[byte] }.encode(out));
+    }
+
+    fn accept(&mut self, buffers: &mut Buffers) {
+        let capabilities = self.session.capabilities;
+        let ok = OkPacket {
+            status_flags: StatusFlags::AUTOCOMMIT,
+            ..OkPacket::default()
+        };
+        self.send(buffers, |out| ok.encode(OkHeader::Ok, capabilities, out));
+        self.state = State::Over(ServerHandshakeMessage::Accepted);
+    }
+
+    fn deny(&mut self, buffers: &mut Buffers) {
+        const ACCESS_DENIED: u16 = 1045;
+        let user = String::from_utf8_lossy(&self.session.user);
+        let message = format!("Access denied for user '{user}'");
+        self.reject(
+            buffers,
+            &ErrPacket {
+                code: ACCESS_DENIED,
+                sql_state: Some(*b"28000"),
+                message: message.as_bytes(),
+            },
+        );
+    }
+
+    fn send(&mut self, buffers: &mut Buffers, write: impl FnOnce(&mut PayloadWriter<'_>)) {
+        let mut sequence = self.frames.sequence();
+        let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
+        write(&mut writer);
+        writer.finish();
+        self.frames.restart(sequence);
+    }
+
+    fn die(&mut self, error: ServerError) -> ServerError {
+        self.state = State::Dead(error.clone());
+        error
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! Replies: each is queued whole, under the sequence ids that the command under way asks for.
+//!
+//! Values of 16 KiB and more may stay with the caller: whoever sends the queue passes them as
+//! [`Lent`](onecopy_wire::Lent), so that a proxy forwards them without a copy.
+
+use onecopy_wire::Buffers;
+
+use super::ServerCore;
+use crate::Capabilities;
+use crate::codec::Put;
+use crate::frame::PayloadWriter;
+use crate::packet::ok::OkHeader;
+use crate::packet::{ColumnDefinition, EofPacket, ErrPacket, OkPacket, PrepareOk, ResultHeader};
+
+/// One value of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field<'a> {
+    /// SQL's NULL.
+    Null,
+    /// A value behind its length: every value of a text row; texts, bytes, dates and times of a binary one.
+    Bytes(&'a [u8]),
+    /// The same, `len` bytes that the caller lends under `index`.
+    Lent {
+        /// Where the caller has it; unique until the queue has left.
+        index: u32,
+        /// Its length.
+        len: usize,
+    },
+    /// A value without a length: a number of a binary row.
+    Fixed(&'a [u8]),
+}
+
+impl ServerCore {
+    /// OK: the command or result is done and has no rows.
+    pub fn ok(&mut self, buffers: &mut Buffers, ok: &OkPacket<'_>) {
+        let capabilities = self.capabilities();
+        self.send(buffers, |out| ok.encode(OkHeader::Ok, capabilities, out));
+    }
+
+    /// ERR: the command failed.
+    pub fn err(&mut self, buffers: &mut Buffers, err: &ErrPacket<'_>) {
+        self.send(buffers, |out| err.encode(out));
+    }
+
+    /// A result with rows begins. `metadata_follows` may be `false` where `MARIADB_CACHE_METADATA` was agreed on and the
+    /// statement's last definitions still hold.
+    pub fn column_count(&mut self, buffers: &mut Buffers, count: u16, metadata_follows: bool) {
+        let capabilities = self.capabilities();
+        self.send(buffers, |out| {
+            ResultHeader::encode_columns(count, metadata_follows, capabilities, out);
+        });
+    }
+
+    /// One column, or one parameter.
+    pub fn column_definition(&mut self, buffers: &mut Buffers, column: &ColumnDefinition<'_>) {
+        let capabilities = self.capabilities();
+        self.send(buffers, |out| column.encode(capabilities, out));
+    }
+
+    /// The column definitions end here: an EOF packet, or nothing at all with `DEPRECATE_EOF`.
+    pub fn definitions_end(&mut self, buffers: &mut Buffers, eof: &EofPacket) {
+        if !self.capabilities().contains(Capabilities::DEPRECATE_EOF) {
+            self.send(buffers, |out| eof.encode(out));
+        }
+    }
+
+    /// The rows end here: an OK packet with header 0xFE with `DEPRECATE_EOF`, else an EOF packet of its status and
+    /// warnings.
+    pub fn rows_end(&mut self, buffers: &mut Buffers, ok: &OkPacket<'_>) {
+        let capabilities = self.capabilities();
+        self.send(buffers, |out| {
+            if capabilities.contains(Capabilities::DEPRECATE_EOF) {
+                ok.encode(OkHeader::Eof, capabilities, out);
+            } else {
+                let (warnings, status_flags) = (ok.warnings, ok.status_flags);
+                EofPacket {
+                    warnings,
+                    status_flags,
+                }
+                .encode(out);
+            }
+        });
+    }
+
+    /// One row of the text protocol.
+    pub fn text_row<'a>(
+        &mut self,
+        buffers: &mut Buffers,
+        fields: impl IntoIterator<Item = Field<'a>>,
+    ) {
+        const NULL: u8 = 0xFB;
+        self.send(buffers, |out| {
+            for field in fields {
+                match field {
+                    Field::Null => out.put_u8(NULL),
+                    field => put_field(out, field),
+                }
+            }
+        });
+    }
+
+    /// One row of the binary protocol.
+    pub fn binary_row(&mut self, buffers: &mut Buffers, fields: &[Field<'_>]) {
+        self.send(buffers, |out| {
+            out.put_u8(0x00);
+            // The first two bits stand for nothing.
+            let mut byte = 0_u8;
+            let mut bit = 2;
+            for field in fields {
+                byte |= u8::from(*field == Field::Null) << bit;
+                bit += 1;
+                if bit == 8 {
+                    out.put_u8(byte);
+                    (byte, bit) = (0, 0);
+                }
+            }
+            if bit > 0 {
+                out.put_u8(byte);
+            }
+            for field in fields {
+                put_field(out, *field);
+            }
+        });
+    }
+
+    /// A statement is prepared; gives the number that the client has for it. Definitions of parameters and columns
+    /// follow, each list with its [end](Self::definitions_end).
+    pub fn prepared(
+        &mut self,
+        buffers: &mut Buffers,
+        parameters: u16,
+        columns: u16,
+        warnings: u16,
+    ) -> u32 {
+        let statement_id = self.statements.next_id();
+        self.statements.insert(statement_id, parameters, columns);
+        let capabilities = self.capabilities();
+        let ok = PrepareOk {
+            statement_id,
+            columns,
+            parameters,
+            warnings,
+            metadata_follows: true,
+        };
+        self.send(buffers, |out| ok.encode(capabilities, out));
+        statement_id
+    }
+
+    /// Asks for a file. Its bytes come as [packets](Self::expect_packet), the last of them empty; the first is expected.
+    pub fn local_infile(&mut self, buffers: &mut Buffers, file_name: &[u8]) {
+        self.send(buffers, |out| {
+            ResultHeader::encode_local_infile(file_name, out);
+        });
+        self.expect_packet();
+    }
+
+    /// Any payload, under the next sequence id.
+    pub fn payload(&mut self, buffers: &mut Buffers, payload: &[u8]) {
+        self.send(buffers, |out| out.put(payload));
+    }
+
+    /// Any payload by parts, copied or lent, under the next sequence ids.
+    pub fn send(&mut self, buffers: &mut Buffers, write: impl FnOnce(&mut PayloadWriter<'_>)) {
+        let mut sequence = self.frames.sequence();
+        let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
+        write(&mut writer);
+        writer.finish();
+        self.frames.restart(sequence);
+    }
+
+    /// Bytes as they are, headers and all: for what no honest server sends. Sequence ids are not counted on.
+    pub fn raw(&mut self, buffers: &mut Buffers, bytes: &[u8]) {
+        buffers.output().push(bytes);
+    }
+
+    /// The sequence id of the next packet, out of order: for what no honest server does.
+    pub fn set_sequence(&mut self, sequence: u8) {
+        self.frames.restart(sequence);
+    }
+}
+
+fn put_field(out: &mut PayloadWriter<'_>, field: Field<'_>) {
+    match field {
+        Field::Null => {}
+        Field::Bytes(bytes) => out.put_lenenc_bytes(bytes),
+        Field::Fixed(bytes) => out.put(bytes),
+        Field::Lent { index, len } => {
+            out.put_lenenc(u64::try_from(len).unwrap_or(u64::MAX));
+            out.put_lent(index, len);
+        }
+    }
+}
