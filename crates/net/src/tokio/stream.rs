@@ -32,6 +32,11 @@ pub trait Transport: Send {
 
     /// Ends both directions; errors are of no interest any more.
     fn shutdown(&mut self) {}
+
+    /// Whether nobody but the kernel is between the two ends, as on a Unix socket: passwords may be sent over it.
+    fn is_unix(&self) -> bool {
+        false
+    }
 }
 
 /// A connected stream.
@@ -63,7 +68,16 @@ impl Stream {
 
     /// Whether only the kernel is between the two ends.
     pub fn is_unix(&self) -> bool {
-        matches!(self.kind, Kind::Unix(_))
+        match &self.kind {
+            Kind::Tcp(_) => false,
+            Kind::Unix(_) => true,
+            Kind::Own(transport) => {
+                let transport = transport.lock();
+                transport
+                    .unwrap_or_else(std::sync::PoisonError::into_inner)
+                    .is_unix()
+            }
+        }
     }
 
     /// Ends both directions.
