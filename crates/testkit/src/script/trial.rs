@@ -1,0 +1,243 @@
+//! One conversation under every delivery and every fault, over both drivers.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Delivery, Fault, FaultKind, Place, Player, Script};
+
+/// A script up to this size is cut at every byte: 4 KiB.
+const EVERY_BYTE: usize = 4 << 10;
+
+/// A larger one within so many bytes of each header.
+const NEAR_HEADER: usize = 16;
+
+/// A script from this size on is delivered a few times only: 1 MiB.
+const LARGE: usize = 1 << 20;
+
+/// Random deliveries of each script.
+const RANDOM: u64 = 8;
+
+/// The deadline of each call where the network falls silent. Only the clock of the tokio runs has to come near it, and
+/// that one runs ahead while nothing else can happen.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// The client's part, once for each driver: gives what it saw, line by line.
+///
+/// A failure of the connection is its last line, and starts with the word that [`Trial`] expects for the fault.
+#[derive(Clone, Copy)]
+pub struct Talk {
+    /// Over the blocking driver, each call within the deadline.
+    pub blocking: fn(onecopy_net::blocking::Stream, Option<Duration>) -> Vec<String>,
+    /// Over the tokio driver.
+    pub tokio: fn(
+        onecopy_net::tokio::Stream,
+        Option<Duration>,
+    ) -> Pin<Box<dyn Future<Output = Vec<String>>>>,
+}
+
+/// A script, the client's part, and what the client must see.
+pub struct Trial {
+    script: Arc<Script>,
+    talk: Talk,
+    expected: Vec<String>,
+    runtime: tokio::runtime::Runtime,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Driver {
+    Blocking,
+    Tokio { hesitates: bool },
+}
+
+const DRIVERS: [Driver; 2] = [Driver::Blocking, Driver::Tokio { hesitates: true }];
+
+impl Trial {
+    /// Of a conversation in which the client must see the lines `expected`.
+    ///
+    /// # Panics
+    /// No runtime to be had.
+    pub fn new(script: &Script, talk: Talk, expected: &[&str]) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .expect("a runtime");
+        Self {
+            script: Arc::new(script.clone()),
+            talk,
+            expected: expected.iter().map(ToString::to_string).collect(),
+            runtime,
+        }
+    }
+
+    /// Plays it whole, byte by byte, cut at every place, in random pieces; then with a fault at every place.
+    ///
+    /// # Panics
+    /// Where the client sees or sends anything else.
+    pub fn run(&self) {
+        self.whole();
+        self.deliveries();
+        self.faults();
+    }
+
+    /// Plays it whole, over both drivers.
+    ///
+    /// # Panics
+    /// Where the client sees or sends anything else.
+    pub fn whole(&self) {
+        for driver in [
+            Driver::Blocking,
+            Driver::Tokio { hesitates: false },
+            Driver::Tokio { hesitates: true },
+        ] {
+            self.deliver(driver, Delivery::Whole);
+        }
+    }
+
+    fn deliveries(&self) {
+        let server = &self.script.server;
+        let mut ways: Vec<_> = (1..=RANDOM).map(Delivery::Random).collect();
+        if server.len() < LARGE {
+            ways.push(Delivery::AtMost(1));
+            ways.push(Delivery::AtMost(3));
+        } else {
+            ways.truncate(1);
+        }
+        let cuts = self.cuts();
+        // A large one is moved once a cut: a few of them, spread over all, and each over one driver.
+        let step = if server.len() < LARGE {
+            1
+        } else {
+            cuts.len() / 6 + 1
+        };
+        ways.extend(cuts.into_iter().step_by(step).map(Delivery::SplitAt));
+        for (number, way) in ways.into_iter().enumerate() {
+            for (index, driver) in DRIVERS.into_iter().enumerate() {
+                if server.len() < LARGE || number % 2 == index {
+                    self.deliver(driver, way);
+                }
+            }
+        }
+    }
+
+    /// Offsets of the server's bytes at which a delivery is cut.
+    fn cuts(&self) -> BTreeSet<usize> {
+        let range = self.script.preamble + 1..self.script.server.len();
+        if range.len() <= EVERY_BYTE {
+            return range.collect();
+        }
+        let near = |mark: &usize| mark.saturating_sub(NEAR_HEADER)..mark + NEAR_HEADER;
+        let marks = self.script.server_marks.iter().flat_map(near);
+        marks.filter(|cut| range.contains(cut)).collect()
+    }
+
+    fn faults(&self) {
+        use FaultKind::{Eof, Pipe, Reset, Silence};
+        let is_large = self.script.server.len() >= LARGE;
+        let marks = &self.script.server_marks;
+        let steps: BTreeSet<_> = marks
+            .iter()
+            .filter(|at| **at >= self.script.preamble)
+            .collect();
+        let thin = if is_large { steps.len() / 4 + 1 } else { 1 };
+        for &at in steps.into_iter().step_by(thin) {
+            for kind in [Eof, Reset, Silence] {
+                self.fail(Place::Server(at), kind);
+            }
+        }
+        if is_large {
+            return;
+        }
+        for at in self.cuts() {
+            self.fail(Place::Server(at), Eof);
+        }
+        for &mark in &self.script.client_marks {
+            for at in [mark, mark + 1] {
+                for kind in [Pipe, Reset, Silence] {
+                    self.fail(Place::Client(at), kind);
+                }
+            }
+        }
+    }
+
+    fn deliver(&self, driver: Driver, delivery: Delivery) {
+        let what = format!("{driver:?}, {delivery:?}");
+        let player = Player::new(Arc::clone(&self.script), delivery, None);
+        let seen = self.play(driver, &player, None, &what);
+        self.compare(&seen, &what);
+        if let Err(left) = player.finished() {
+            panic!("{what}: {left}");
+        }
+    }
+
+    fn compare(&self, seen: &[String], what: &str) {
+        if seen != self.expected {
+            let show = |lines: &[String]| lines.join("\n  ");
+            panic!(
+                "{what}: the client saw\n  {}\nand should have seen\n  {}",
+                show(seen),
+                show(&self.expected)
+            );
+        }
+    }
+
+    /// After a fault the client has seen a part of what it should see, then an error that names the fault. Or all of it,
+    /// where it has no more to do with the server.
+    fn fail(&self, place: Place, kind: FaultKind) {
+        for driver in DRIVERS {
+            let fault = Fault { place, kind };
+            let what = format!("{driver:?}, {fault:?}");
+            let player = Player::new(Arc::clone(&self.script), Delivery::Whole, Some(fault));
+            let deadline = (kind == FaultKind::Silence).then_some(DEADLINE);
+            let seen = self.play(driver, &player, deadline, &what);
+            if seen == self.expected {
+                continue;
+            }
+            let words: &[&str] = match kind {
+                FaultKind::Eof => &["Closed"],
+                FaultKind::Reset => &["reading", "writing"],
+                FaultKind::Pipe => &["writing"],
+                FaultKind::Silence => &["timeout"],
+            };
+            let named = |line: &String| words.iter().any(|word| line.starts_with(word));
+            let good = match seen.split_last() {
+                Some((last, before)) => named(last) && self.expected.starts_with(before),
+                None => false,
+            };
+            if !good {
+                println!("{what}: the last line should start with one of {words:?}");
+                self.compare(&seen, &what);
+            }
+        }
+    }
+
+    fn play(
+        &self,
+        driver: Driver,
+        player: &Player,
+        deadline: Option<Duration>,
+        what: &str,
+    ) -> Vec<String> {
+        let played = catch_unwind(AssertUnwindSafe(|| match driver {
+            Driver::Blocking => (self.talk.blocking)(player.blocking_stream(), deadline),
+            Driver::Tokio { hesitates } => {
+                let player = if hesitates {
+                    player.clone().hesitating()
+                } else {
+                    player.clone()
+                };
+                let talk = (self.talk.tokio)(player.tokio_stream(), deadline);
+                let talk = async { tokio::time::timeout(DEADLINE * 100, talk).await };
+                self.runtime.block_on(talk).expect("the client hangs")
+            }
+        }));
+        played.unwrap_or_else(|panic| {
+            eprintln!("while playing {what}");
+            resume_unwind(panic)
+        })
+    }
+}
