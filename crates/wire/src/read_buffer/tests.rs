@@ -574,3 +574,47 @@ fn several_messages_are_lent_from_one_read() {
     assert_eq!(bench.buffer.bytes(one.slice(1, 100)), b"ne");
     assert_eq!(bench.buffer.pending(), b" three");
 }
+
+#[test]
+fn a_read_ahead_of_very_large_messages_is_of_the_smallest_size() {
+    let mut bench = Bench::new(BufferConfig::default());
+    for _ in 0..10 {
+        bench.feed(&vec![b'm'; 250 * KIB]);
+        bench.buffer.consume(250 * KIB);
+    }
+    assert_eq!(bench.reserve(4, 0), 16 * KIB, "and not of the four bytes");
+    assert_eq!(
+        bench.reserve(250 * KIB, 250 * KIB),
+        250 * KIB,
+        "to the message's end"
+    );
+}
+
+#[test]
+fn a_message_that_will_not_fit_is_moved_early_while_little_of_it_has_come() {
+    let mut bench = Bench::new(BufferConfig::default());
+    for _ in 0..10 {
+        bench.feed(&vec![b'm'; 250 * KIB]);
+        bench.buffer.consume(250 * KIB);
+    }
+    bench.feed(&vec![b'm'; 128 * KIB]);
+    bench.buffer.consume(126 * KIB);
+    bench.reserve(1, 200 * KIB);
+    assert_eq!(bench.meter.bytes_moved, 2 * KIB as u64);
+    assert_eq!(bench.buffer.start, 0);
+}
+
+#[test]
+fn at_the_limit_a_part_given_up_for_the_rest_is_moved_rather_than_refused() {
+    let mut bench = Bench::new(BufferConfig {
+        max_read: 4 * KIB,
+        max_buffer: 4 * KIB,
+        ..SMALL
+    });
+    bench.feed(&[b'm'; 4 * KIB]);
+    bench.buffer.consume(10);
+    bench.buffer.credit = 0; // as if all had been spent
+    bench.reserve(10, 10);
+    assert_eq!(bench.buffer.pending_len(), 4 * KIB - 10);
+    assert_eq!((bench.meter.growths, bench.meter.compactions), (1, 1));
+}
