@@ -18,9 +18,15 @@ enum Kind {
     Connect(ConnectError),
     Protocol(ProtocolError),
     Server(ServerError),
-    Io { reading: bool, source: io::Error },
+    Io {
+        reading: bool,
+        source: io::Error,
+    },
     Timeout,
-    Value { column: String, source: FromValueError },
+    Value {
+        column: String,
+        source: FromValueError,
+    },
     NoColumn(String),
     Taken(String),
     Closed(String),
@@ -41,8 +47,14 @@ pub struct ServerError {
 
 impl ServerError {
     pub(crate) fn new(packet: &ErrPacket<'_>) -> Self {
-        let sql_state = packet.sql_state.map(|state| String::from_utf8_lossy(&state).into_owned());
-        Self { code: packet.code, sql_state, message: packet.message_lossy().into_owned() }
+        let sql_state = packet
+            .sql_state
+            .map(|state| String::from_utf8_lossy(&state).into_owned());
+        Self {
+            code: packet.code,
+            sql_state,
+            message: packet.message_lossy().into_owned(),
+        }
     }
 }
 
@@ -89,7 +101,10 @@ impl Error {
 
     /// Whether a deadline passed. The connection goes on: its next call first reads what is outstanding.
     pub fn is_timeout(&self) -> bool {
-        matches!(&*self.0, Kind::Timeout | Kind::Connect(ConnectError::Timeout { .. }))
+        matches!(
+            &*self.0,
+            Kind::Timeout | Kind::Connect(ConnectError::Timeout { .. })
+        )
     }
 
     /// Whether the same call may succeed on another try and did nothing on this one: no connection was made, or the server
@@ -100,7 +115,10 @@ impl Error {
         const TOO_MANY_CONNECTIONS: u16 = 1040;
         match &*self.0 {
             Kind::Connect(_) => true,
-            Kind::Server(error) => matches!(error.code, LOCK_WAIT_TIMEOUT | DEADLOCK | TOO_MANY_CONNECTIONS),
+            Kind::Server(error) => matches!(
+                error.code,
+                LOCK_WAIT_TIMEOUT | DEADLOCK | TOO_MANY_CONNECTIONS
+            ),
             _ => false,
         }
     }
@@ -165,8 +183,14 @@ impl From<DriveError<ProtocolError>> for Error {
     fn from(error: DriveError<ProtocolError>) -> Self {
         match error {
             DriveError::Core(error) => Kind::Protocol(error),
-            DriveError::Read(source) => Kind::Io { reading: true, source },
-            DriveError::Write(source) => Kind::Io { reading: false, source },
+            DriveError::Read(source) => Kind::Io {
+                reading: true,
+                source,
+            },
+            DriveError::Write(source) => Kind::Io {
+                reading: false,
+                source,
+            },
             DriveError::Timeout => Kind::Timeout,
             _ => Kind::TlsUnavailable,
         }
@@ -201,14 +225,22 @@ impl fmt::Display for Error {
             Kind::Connect(error) => error.fmt(f),
             Kind::Protocol(error) => error.fmt(f),
             Kind::Server(error) => error.fmt(f),
-            Kind::Io { reading: true, source } => write!(f, "reading from the server failed: {source}"),
-            Kind::Io { reading: false, source } => write!(f, "writing to the server failed: {source}"),
+            Kind::Io {
+                reading: true,
+                source,
+            } => write!(f, "reading from the server failed: {source}"),
+            Kind::Io {
+                reading: false,
+                source,
+            } => write!(f, "writing to the server failed: {source}"),
             Kind::Timeout => f.write_str("the deadline passed while waiting for the server"),
             Kind::Value { column, source } => write!(f, "column {column}: {source}"),
             Kind::NoColumn(index) => write!(f, "the row has no column {index}"),
             Kind::Taken(column) => write!(f, "column {column} was moved out of the row"),
             Kind::Closed(cause) => write!(f, "the connection is closed: {cause}; connect again"),
-            Kind::TlsUnavailable => f.write_str("tls is needed for this connection and this build has none"),
+            Kind::TlsUnavailable => {
+                f.write_str("tls is needed for this connection and this build has none")
+            }
             Kind::Source(error) => write!(f, "reading the parameter's value failed: {error}"),
         }
     }

@@ -36,9 +36,14 @@ pub(crate) struct Link {
 
 /// The buffers and the login of a new connection.
 pub(crate) fn login(config: &Config, is_unix: bool) -> Result<(Buffers, Handshake), Error> {
-    let buffers =
-        Buffers::new(BufferConfig { idle_keep: config.idle_keep, ..config.limits.buffer_config() });
-    Ok((buffers, Handshake::new(handshake_config(config, is_unix)?, config.limits)))
+    let buffers = Buffers::new(BufferConfig {
+        idle_keep: config.idle_keep,
+        ..config.limits.buffer_config()
+    });
+    Ok((
+        buffers,
+        Handshake::new(handshake_config(config, is_unix)?, config.limits),
+    ))
 }
 
 fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, Error> {
@@ -73,10 +78,14 @@ fn attributes(config: &Config) -> Vec<(String, String)> {
         ("_platform", std::env::consts::ARCH.to_owned()),
         ("_pid", std::process::id().to_string()),
     ];
-    own.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(config.attributes.iter().cloned()).collect()
+    own.into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .chain(config.attributes.iter().cloned())
+        .collect()
 }
 
 /// What has to happen before the next command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Before {
     /// Nothing.
     Ready,
@@ -123,13 +132,17 @@ impl Link {
             self.sent_before = self.buffers.output().sent();
             return Ok(Before::Ready);
         }
-        self.core.set_row_mode(onecopy_mysql_proto::client::RowMode::Skip);
+        self.core
+            .set_row_mode(onecopy_mysql_proto::client::RowMode::Skip);
         Ok(Before::Drain)
     }
 
     /// A reply for the caller: a server's error becomes one of ours.
     #[inline]
-    pub(crate) fn reply(&mut self, driven: Result<Reply, DriveError<ProtocolError>>) -> Result<Reply, Error> {
+    pub(crate) fn reply(
+        &mut self,
+        driven: Result<Reply, DriveError<ProtocolError>>,
+    ) -> Result<Reply, Error> {
         match driven {
             Ok(Reply::Err(span)) => Err(self.server_error(span)),
             Ok(reply) => Ok(reply),
@@ -178,16 +191,31 @@ impl Link {
 
     pub(crate) fn done(&self) -> Done {
         let ok = self.core.ok();
-        Done { affected_rows: ok.affected_rows, last_insert_id: ok.last_insert_id, warnings: ok.warnings }
+        Done {
+            affected_rows: ok.affected_rows,
+            last_insert_id: ok.last_insert_id,
+            warnings: ok.warnings,
+        }
     }
 
-    pub(crate) fn statement(&self, id: onecopy_mysql_proto::client::StatementId) -> Result<Statement, Error> {
-        Ok(Statement { id, connection: self.number, parameters: self.core.parameters(id)? })
+    pub(crate) fn statement(
+        &self,
+        id: onecopy_mysql_proto::client::StatementId,
+    ) -> Result<Statement, Error> {
+        Ok(Statement {
+            id,
+            connection: self.number,
+            parameters: self.core.parameters(id)?,
+        })
     }
 
     #[inline]
     pub(crate) fn own(&self, statement: &Statement) -> Result<(), Error> {
-        if statement.connection == self.number { Ok(()) } else { Err(ProtocolError::StatementClosed.into()) }
+        if statement.connection == self.number {
+            Ok(())
+        } else {
+            Err(ProtocolError::StatementClosed.into())
+        }
     }
 
     pub(crate) fn meter(&self) -> Meter {
@@ -211,7 +239,11 @@ impl Link {
     }
 
     /// A whole value of a streamed row as the caller's type.
-    pub(crate) fn decode<'v, T: FromValue<'v>>(&self, index: usize, bytes: &'v [u8]) -> Result<T, Error> {
+    pub(crate) fn decode<'v, T: FromValue<'v>>(
+        &self,
+        index: usize,
+        bytes: &'v [u8],
+    ) -> Result<T, Error> {
         let column = self.core.definitions().columns().get(index);
         let column = column.ok_or_else(|| Error::no_column(index.to_string()))?;
         let value = if self.core.is_binary() {
@@ -238,7 +270,10 @@ impl Link {
         let index = column
             .find(self.core.definitions())
             .ok_or_else(|| Error::no_column(format!("{column:?}")))?;
-        let cell = self.core.take_cell(index).ok_or_else(|| Error::no_column(index.to_string()))?;
+        let cell = self
+            .core
+            .take_cell(index)
+            .ok_or_else(|| Error::no_column(index.to_string()))?;
         if cell.is_taken() {
             return Err(Error::taken(index.to_string()));
         }
@@ -251,15 +286,23 @@ impl Link {
 }
 
 /// The value's bytes into `into`: its home as it is, or a copy.
-pub(crate) fn move_value(buffers: &mut Buffers, cell: Cell, row: Span, into: &mut Vec<u8>) -> Result<(), Error> {
+pub(crate) fn move_value(
+    buffers: &mut Buffers,
+    cell: Cell,
+    row: Span,
+    into: &mut Vec<u8>,
+) -> Result<(), Error> {
     let span = cell.span(row);
     if let Some(home) = buffers.take_home(span) {
         *into = home;
         return Ok(());
     }
     let bytes = buffers.bytes(span);
-    into.try_reserve_exact(bytes.len())
-        .map_err(|_| ProtocolError::Wire(onecopy_wire::WireError::OutOfMemory { bytes: bytes.len() as u64 }))?;
+    into.try_reserve_exact(bytes.len()).map_err(|_| {
+        ProtocolError::Wire(onecopy_wire::WireError::OutOfMemory {
+            bytes: bytes.len() as u64,
+        })
+    })?;
     into.extend_from_slice(bytes);
     buffers.count_owned(bytes.len());
     Ok(())

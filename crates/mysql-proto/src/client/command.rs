@@ -40,11 +40,19 @@ impl ClientCore {
     ///
     /// # Errors
     /// `Busy`, `StatementClosed`, `ParameterCount`.
-    pub fn execute(&mut self, buffers: &mut Buffers, statement: StatementId, params: Params<'_>) -> Result<(), Error> {
+    pub fn execute(
+        &mut self,
+        buffers: &mut Buffers,
+        statement: StatementId,
+        params: Params<'_>,
+    ) -> Result<(), Error> {
         let found = self.statements.find(statement)?;
         let (id, expected) = (found.id, found.parameters);
         if params.0.len() != usize::from(expected) {
-            return Err(Error::ParameterCount { expected, given: params.0.len() });
+            return Err(Error::ParameterCount {
+                expected,
+                given: params.0.len(),
+            });
         }
         self.begin(State::Header)?;
         self.source = Source::Statement(statement);
@@ -88,7 +96,11 @@ impl ClientCore {
     ///
     /// # Errors
     /// `Busy`, `StatementClosed`.
-    pub fn close_statement(&mut self, buffers: &mut Buffers, statement: StatementId) -> Result<(), Error> {
+    pub fn close_statement(
+        &mut self,
+        buffers: &mut Buffers,
+        statement: StatementId,
+    ) -> Result<(), Error> {
         self.statements.find(statement)?;
         self.begin(State::Idle)?;
         let id = self.statements.remove(statement)?;
@@ -100,7 +112,11 @@ impl ClientCore {
     ///
     /// # Errors
     /// `Busy`, `StatementClosed`.
-    pub fn reset_statement(&mut self, buffers: &mut Buffers, statement: StatementId) -> Result<(), Error> {
+    pub fn reset_statement(
+        &mut self,
+        buffers: &mut Buffers,
+        statement: StatementId,
+    ) -> Result<(), Error> {
         let id = self.statements.find(statement)?.id;
         self.begin(State::Header)?;
         self.send_id(buffers, CommandByte::STMT_RESET, id);
@@ -160,7 +176,10 @@ impl ClientCore {
     ///
     /// # Errors
     /// `StatementClosed`.
-    pub fn statement_definitions(&self, statement: StatementId) -> Result<&super::Definitions, Error> {
+    pub fn statement_definitions(
+        &self,
+        statement: StatementId,
+    ) -> Result<&super::Definitions, Error> {
         self.statements.find(statement)?;
         Ok(self.statements.definitions(statement))
     }
@@ -202,12 +221,26 @@ fn put_params(writer: &mut PayloadWriter<'_>, params: &[Param<'_>]) {
     const UNSIGNED: u8 = 0x80;
     let mut block = Block::default();
     for eight in params.chunks(8) {
-        let null = |(bit, param): (usize, &Param<'_>)| u8::from(matches!(param, Param::Null)) << bit;
-        block.put(writer, &[eight.iter().enumerate().map(null).fold(0, |byte, bit| byte | bit)]);
+        let null =
+            |(bit, param): (usize, &Param<'_>)| u8::from(matches!(param, Param::Null)) << bit;
+        block.put(
+            writer,
+            &[eight
+                .iter()
+                .enumerate()
+                .map(null)
+                .fold(0, |byte, bit| byte | bit)],
+        );
     }
     block.put(writer, &[1]);
     for param in params {
-        block.put(writer, &[param.column_type().0, if param.is_unsigned() { UNSIGNED } else { 0 }]);
+        block.put(
+            writer,
+            &[
+                param.column_type().0,
+                if param.is_unsigned() { UNSIGNED } else { 0 },
+            ],
+        );
     }
     for (index, param) in params.iter().enumerate() {
         if let Some(bytes) = param.as_bytes() {
@@ -228,7 +261,11 @@ fn put_params(writer: &mut PayloadWriter<'_>, params: &[Param<'_>]) {
 }
 
 fn put_or_lend(writer: &mut PayloadWriter<'_>, index: u32, bytes: &[u8]) {
-    if bytes.len() >= LENT_THRESHOLD { writer.put_lent(index, bytes.len()) } else { writer.put(bytes) }
+    if bytes.len() >= LENT_THRESHOLD {
+        writer.put_lent(index, bytes.len())
+    } else {
+        writer.put(bytes)
+    }
 }
 
 /// Gathers fields of a few bytes in registers and cache, so that the queue is asked once for all of them.
@@ -239,7 +276,10 @@ struct Block {
 
 impl Default for Block {
     fn default() -> Self {
-        Self { bytes: [0; 128], len: 0 }
+        Self {
+            bytes: [0; 128],
+            len: 0,
+        }
     }
 }
 

@@ -25,7 +25,12 @@ impl<'q> PayloadWriter<'q> {
     #[inline]
     pub fn new(queue: &'q mut WriteQueue, sequence: &'q mut u8) -> Self {
         let mark = queue.push_patchable(&[0; HEADER_BYTES]);
-        Self { queue, sequence, mark, filled: 0 }
+        Self {
+            queue,
+            sequence,
+            mark,
+            filled: 0,
+        }
     }
 
     /// Appends `len` bytes that the caller lends under `index`.
