@@ -90,7 +90,9 @@ impl<'r> Row<'r> {
 
     #[inline]
     fn bytes_at(&self, index: usize) -> Result<Option<&'r [u8]>, Error> {
-        let Some(cell) = self.cells.get(index) else { return Err(Error::no_column(index.to_string())) };
+        let Some(cell) = self.cells.get(index) else {
+            return Err(Error::no_column(index.to_string()));
+        };
         match cell.within(self.bytes) {
             Some(bytes) => Ok(Some(bytes)),
             None if cell.is_null() => Ok(None),
@@ -108,7 +110,9 @@ impl<'r> Row<'r> {
 
     #[inline]
     fn value_at(&self, index: usize) -> Result<Value<'r>, Error> {
-        let Some(bytes) = self.bytes_at(index)? else { return Ok(Value::Null) };
+        let Some(bytes) = self.bytes_at(index)? else {
+            return Ok(Value::Null);
+        };
         let Some(column) = self.definitions.columns().get(index) else {
             return Err(Error::no_column(index.to_string()));
         };

@@ -186,11 +186,8 @@ impl ClientCore {
 
     #[inline]
     fn begin(&mut self, next: State) -> Result<(), Error> {
-        if let Some(dead) = self.dead() {
-            return Err(dead.clone());
-        }
         if !self.is_idle() {
-            return Err(Error::Busy);
+            return Err(self.dead().cloned().unwrap_or(Error::Busy));
         }
         self.set_row_mode(RowMode::Lend);
         self.state = next;

@@ -56,7 +56,11 @@ impl Cell {
     #[inline]
     pub fn within(self, row: &[u8]) -> Option<&[u8]> {
         // NULL and taken lie beyond every row, so that one comparison finds them too.
-        if self.home == 0 { row.get(self.start as usize..self.start as usize + self.len as usize) } else { None }
+        if self.home == 0 {
+            row.get(self.start as usize..self.start as usize + self.len as usize)
+        } else {
+            None
+        }
     }
 
     /// The span of a large value.
@@ -163,10 +167,18 @@ pub(super) fn scan_binary(
         if is_null {
             *cell = Cell::NULL;
         } else if width != 0 {
-            *cell = Cell { home: 0, start: position(at), len: u32::from(width) };
+            *cell = Cell {
+                home: 0,
+                start: position(at),
+                len: u32::from(width),
+            };
             at += usize::from(width);
         } else if let Some(&short @ 0..=0xFA) = row.get(at) {
-            *cell = Cell { home: 0, start: position(at + 1), len: u32::from(short) };
+            *cell = Cell {
+                home: 0,
+                start: position(at + 1),
+                len: u32::from(short),
+            };
             at += 1 + usize::from(short);
         } else {
             at = scan_long(BINARY, row, at, cell)?;
