@@ -1,4 +1,33 @@
 //! The onecopy command line.
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod bench;
+mod sql;
+mod tour;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// MySQL and MariaDB on a wire layer that copies each byte once, with a meter that shows it.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Sql(sql::Args),
+    Bench(bench::Args),
+    Tour(tour::Args),
+}
+
+fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Sql(args) => sql::run(args),
+        Command::Bench(args) => bench::run(args),
+        Command::Tour(args) => tour::run(args),
+    }
+}

@@ -58,6 +58,23 @@ impl ServerError {
     }
 }
 
+impl ServerError {
+    /// Whether it is the server's farewell: shutting down, killed, idle for too long.
+    fn ends_connection(&self) -> bool {
+        const SERVER_SHUTDOWN: u16 = 1053;
+        const MARIADB_CONNECTION_KILLED: u16 = 1927;
+        const SESSION_WAS_KILLED: u16 = 3169;
+        const CLIENT_INTERACTION_TIMEOUT: u16 = 4031;
+        matches!(
+            self.code,
+            SERVER_SHUTDOWN
+                | MARIADB_CONNECTION_KILLED
+                | SESSION_WAS_KILLED
+                | CLIENT_INTERACTION_TIMEOUT
+        )
+    }
+}
+
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.sql_state {
@@ -68,7 +85,7 @@ impl fmt::Display for ServerError {
 }
 
 impl Error {
-    /// The server's error, where it is one: then the connection goes on.
+    /// The server's error, where it is one: then the connection goes on, but for a farewell.
     pub fn server(&self) -> Option<&ServerError> {
         match &*self.0 {
             Kind::Server(error) => Some(error),
@@ -89,8 +106,8 @@ impl Error {
         match &*self.0 {
             Kind::Io { .. } | Kind::Closed(_) | Kind::Connect(_) | Kind::TlsUnavailable => true,
             Kind::Protocol(error) => !error.is_misuse(),
+            Kind::Server(error) => error.ends_connection(),
             Kind::Config(_)
-            | Kind::Server(_)
             | Kind::Timeout
             | Kind::Value { .. }
             | Kind::NoColumn(_)

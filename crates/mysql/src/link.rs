@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use onecopy_mysql_proto::Error as ProtocolError;
-use onecopy_mysql_proto::client::{Cell, ClientCore, Handshake, HandshakeConfig, Reply};
+use onecopy_mysql_proto::client::{Cell, ClientCore, Handshake, HandshakeConfig, Reply, RowMode};
 use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_mysql_proto::value::{FromValue, FromValueError, Value};
 use onecopy_net::DriveError;
@@ -30,6 +30,8 @@ pub(crate) struct Link {
     call_timeout: Option<Duration>,
     /// Bytes that had left when the command under way was queued.
     sent_before: u64,
+    /// Bytes that were queued then and had not left.
+    queued_before: usize,
     /// Why the connection is closed.
     closed: Option<String>,
 }
@@ -49,7 +51,6 @@ pub(crate) fn login(config: &Config, is_unix: bool) -> Result<(Buffers, Handshak
 fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, Error> {
     match config.effective_ssl_mode() {
         SslMode::Disabled | SslMode::Preferred => {}
-        _ if is_unix => {}
         _ => {
             return Err(Error::config(
                 "tls is not available yet, and over a network it is demanded by default; set ssl-mode=disabled to \
@@ -101,6 +102,7 @@ impl Link {
             number: CONNECTIONS.fetch_add(1, Ordering::Relaxed),
             call_timeout: config.call_timeout,
             sent_before: 0,
+            queued_before: 0,
             closed: None,
         }
     }
@@ -121,20 +123,54 @@ impl Link {
         if let Some(cause) = &self.closed {
             return Err(Error::closed(cause.clone()));
         }
-        if self.buffers.has_output() && self.buffers.output().has_lent() {
-            if self.buffers.output().sent() != self.sent_before {
-                return Err(self.close("a command was dropped while half of it was sent"));
-            }
-            self.buffers.output().clear();
-            self.core.withdraw();
-        }
-        if self.core.is_idle() {
+        if self.core.is_idle() && !self.buffers.has_output() && self.buffers.pending().is_empty() {
             self.sent_before = self.buffers.output().sent();
+            self.queued_before = 0;
             return Ok(Before::Ready);
         }
-        self.core
-            .set_row_mode(onecopy_mysql_proto::client::RowMode::Skip);
-        Ok(Before::Drain)
+        self.before_slow()
+    }
+
+    #[cold]
+    fn before_slow(&mut self) -> Result<Before, Error> {
+        self.core.set_home_column(None);
+        drop(self.buffers.withdraw_home());
+        let idle = self.core.is_idle();
+        let has_lent = self.buffers.output().has_lent();
+        if self.buffers.has_output() && (has_lent || !idle) {
+            let sent = self.buffers.output().sent() != self.sent_before;
+            if !sent && self.queued_before == 0 {
+                self.buffers.output().clear();
+                self.core.withdraw();
+            } else if has_lent {
+                return Err(self.close("a command was dropped while half of it was sent"));
+            }
+        }
+        if !self.core.is_idle() {
+            self.core.set_row_mode(RowMode::Skip);
+            return Ok(Before::Drain);
+        }
+        if !self.buffers.pending().is_empty() {
+            self.core.kill(ProtocolError::Unsolicited);
+            return Err(self.close(&ProtocolError::Unsolicited.to_string()));
+        }
+        // What has no reply, such as the close of a statement, leaves with the command that follows.
+        self.sent_before = self.buffers.output().sent();
+        self.queued_before = self.buffers.output().len();
+        Ok(Before::Ready)
+    }
+
+    /// What is sent when the connection is dropped without being closed, if anything is to be.
+    pub(crate) fn goodbye(&mut self) -> Option<&'static [u8]> {
+        const QUIT: &[u8] = &[1, 0, 0, 0, 1];
+        let quiet = self.closed.is_none() && self.core.is_idle() && !self.buffers.has_output();
+        quiet.then_some(QUIT)
+    }
+
+    /// Closed by the caller.
+    pub(crate) fn closed(&mut self) {
+        self.closed
+            .get_or_insert_with(|| "it was closed".to_owned());
     }
 
     /// A reply for the caller: a server's error becomes one of ours.
@@ -154,8 +190,14 @@ impl Link {
     fn server_error(&mut self, span: Span) -> Error {
         let error = match ErrPacket::decode(self.buffers.bytes(span)) {
             Ok(packet) => Error::server_error(ServerError::new(&packet)),
-            Err(error) => ProtocolError::from(error).into(),
+            Err(error) => {
+                self.core.kill(error.into());
+                return self.failed(DriveError::Core(error.into()));
+            }
         };
+        if error.is_closed() {
+            self.closed.get_or_insert_with(|| error.to_string());
+        }
         self.buffers.release();
         error
     }

@@ -185,3 +185,6 @@ impl Homes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -83,7 +83,12 @@ pub(super) enum State {
     },
     DefinitionsEof,
     Rows,
+    /// In the middle of a row that is parsed while it comes.
+    LargeRow,
+    StreamedRow,
     Prepare(Preparing),
+    /// `dead` says why.
+    Dead,
 }
 
 /// Which definitions the result under way has.
@@ -125,22 +130,25 @@ impl Core for ClientCore {
 
     #[inline]
     fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
-        if let Some(dead) = &self.dead {
-            return Err(dead.clone());
+        // The one path that is walked for every row, apart from all the others.
+        let stepped = match self.state {
+            State::Rows if self.mode == RowMode::Lend => self.next_row(buffers),
+            _ => self.step(buffers),
+        };
+        match stepped {
+            Ok(step) => Ok(step),
+            Err(error) => Err(self.die(error)),
         }
-        self.step(buffers)
-            .inspect_err(|error| self.dead = Some(error.clone()))
     }
 
     fn handle_eof(&mut self, buffers: &mut Buffers) -> Error {
-        let error = if self.is_idle() && buffers.pending().is_empty() {
-            Error::Closed { during: "idle" }
+        let during = if self.is_idle() && buffers.pending().is_empty() {
+            "idleness"
         } else {
-            Error::Closed {
-                during: self.during(),
-            }
+            self.during()
         };
-        self.dead.get_or_insert(error).clone()
+        let error = Error::Closed { during };
+        self.die(error)
     }
 }
 
@@ -190,7 +198,10 @@ impl ClientCore {
 
     /// Whether rows or their definitions are still to come.
     pub fn is_in_rows(&self) -> bool {
-        matches!(self.state, State::Rows)
+        matches!(
+            self.state,
+            State::Rows | State::LargeRow | State::StreamedRow
+        )
     }
 
     /// The error that ended the conversation.
@@ -200,7 +211,13 @@ impl ClientCore {
 
     /// Ends the conversation: every further call gives `error`.
     pub fn kill(&mut self, error: Error) {
-        self.dead.get_or_insert(error);
+        self.die(error);
+    }
+
+    #[cold]
+    fn die(&mut self, error: Error) -> Error {
+        self.state = State::Dead;
+        self.dead.get_or_insert(error).clone()
     }
 
     /// How rows are handed over from now on. In the middle of a streamed row, `Skip` drops the rest of it.
@@ -289,10 +306,28 @@ impl ClientCore {
         shared
     }
 
+    #[inline(never)]
     fn step(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
         loop {
             match self.state {
-                State::Rows => return self.rows(buffers),
+                State::Rows if self.mode == RowMode::Lend => return self.row_after(buffers),
+                State::Rows => {
+                    buffers.recycle_homes();
+                    if let Some(step) = self.next_unlent(buffers)? {
+                        return Ok(step);
+                    }
+                }
+                State::LargeRow => {
+                    if let Some(step) = self.large_row(buffers)? {
+                        return Ok(step);
+                    }
+                }
+                State::StreamedRow => {
+                    if let Some(step) = self.streamed_row(buffers)? {
+                        return Ok(step);
+                    }
+                }
+                State::Dead => return Err(self.dead.clone().unwrap_or(Error::Unsolicited)),
                 State::Header => {
                     let Some(payload) = self.whole(buffers)? else {
                         return Ok(missing(buffers));
@@ -333,6 +368,7 @@ impl ClientCore {
     }
 
     /// A server may only speak when it is asked; its farewell (4031 and the like) is an error packet out of order.
+    #[inline(never)]
     fn idle(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
         if buffers.pending().is_empty() {
             buffers.need(1, 0);
@@ -366,7 +402,7 @@ impl ClientCore {
     }
 
     #[inline]
-    fn header(&mut self, buffers: &mut Buffers, payload: Span) -> Result<Option<Reply>, Error> {
+    fn header(&mut self, buffers: &Buffers, payload: Span) -> Result<Option<Reply>, Error> {
         const LOCAL_INFILE: u8 = 0xFB;
         let bytes = buffers.bytes(payload);
         match bytes.first() {
@@ -486,57 +522,57 @@ impl ClientCore {
         }
     }
 
-    fn rows(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
-        loop {
-            if let Some(large) = &mut self.large {
-                let definitions = match self.source {
-                    Source::Text => &self.text,
-                    Source::Statement(id) => self.statements.definitions(id),
-                };
-                let row = large.advance(
-                    buffers,
-                    &mut self.frames,
-                    definitions,
-                    &mut self.cells,
-                    &self.limits,
-                    self.home_column,
-                )?;
-                let Some(bytes) = row else {
-                    return Ok(missing(buffers));
-                };
-                self.large = None;
-                let row = buffers.consume(bytes);
-                if self.mode == RowMode::Lend {
-                    return Ok(Step::Message(Reply::Row(row)));
-                }
-                continue;
+    /// The next row, lent.
+    #[inline]
+    fn next_row(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
+        buffers.recycle_homes();
+        match self
+            .frames
+            .next(buffers, self.limits.contiguous_row_bytes)?
+        {
+            Frame::Whole(payload) => self.whole_row(buffers, payload),
+            Frame::Missing(n) => Ok(Step::NeedInput(n)),
+            Frame::Large(large) => {
+                self.refuse_large_end(buffers, large.known())?;
+                self.large = Some(LargeRow::new(large, self.is_binary()));
+                self.state = State::LargeRow;
+                self.step(buffers)
             }
-            if self.streamed.is_some() {
-                match self.streamed_row(buffers)? {
-                    Some(step) => return Ok(step),
-                    None => continue,
-                }
-            }
-            buffers.recycle_homes();
-            if self.mode != RowMode::Lend {
-                match self.next_unlent(buffers)? {
-                    Some(step) => return Ok(step),
-                    None => continue,
-                }
-            }
-            return match self
-                .frames
-                .next(buffers, self.limits.contiguous_row_bytes)?
-            {
-                Frame::Whole(payload) => self.whole_row(buffers, payload),
-                Frame::Missing(n) => Ok(Step::NeedInput(n)),
-                Frame::Large(large) => {
-                    self.refuse_large_end(buffers, large.known())?;
-                    self.large = Some(LargeRow::new(large, self.is_binary()));
-                    continue;
-                }
-            };
         }
+    }
+
+    /// [`next_row`](Self::next_row) behind something else: apart, so that neither burdens the other.
+    #[inline(never)]
+    fn row_after(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
+        self.next_row(buffers)
+    }
+
+    /// A large row goes on. `None`: it was dropped, go on with the next.
+    #[inline(never)]
+    fn large_row(&mut self, buffers: &mut Buffers) -> Result<Option<Step<Reply>>, Error> {
+        let Some(large) = &mut self.large else {
+            return Err(Error::Unsolicited);
+        };
+        let definitions = match self.source {
+            Source::Text => &self.text,
+            Source::Statement(id) => self.statements.definitions(id),
+        };
+        let (cells, home_column) = (&mut self.cells, self.home_column);
+        let row = large.advance(
+            buffers,
+            &mut self.frames,
+            definitions,
+            cells,
+            &self.limits,
+            home_column,
+        )?;
+        let Some(bytes) = row else {
+            return Ok(Some(missing(buffers)));
+        };
+        self.large = None;
+        self.state = State::Rows;
+        let row = buffers.consume(bytes);
+        Ok((self.mode == RowMode::Lend).then_some(Step::Message(Reply::Row(row))))
     }
 
     #[inline]
@@ -567,6 +603,7 @@ impl ClientCore {
     }
 
     /// The next row in another mode than `Lend`. `None`: go on.
+    #[inline(never)]
     fn next_unlent(&mut self, buffers: &mut Buffers) -> Result<Option<Step<Reply>>, Error> {
         let Some((first, length)) = self.frames.peek(buffers) else {
             return Ok(Some(missing(buffers)));
@@ -585,12 +622,14 @@ impl ClientCore {
                     row.skip_row();
                 }
                 self.streamed = Some(row);
+                self.state = State::StreamedRow;
                 Ok((!skip).then_some(Step::Message(Reply::RowStart)))
             }
             Frame::Missing(_) | Frame::Whole(_) => Ok(Some(missing(buffers))),
         }
     }
 
+    #[inline(never)]
     fn streamed_row(&mut self, buffers: &mut Buffers) -> Result<Option<Step<Reply>>, Error> {
         let Some(row) = &mut self.streamed else {
             return Ok(None);
@@ -606,6 +645,7 @@ impl ClientCore {
                 Streamed::Piece(span) => Some(Step::Message(Reply::Piece(span))),
                 Streamed::End { skipped } => {
                     self.streamed = None;
+                    self.state = State::Rows;
                     (!skipped).then_some(Step::Message(Reply::RowEnd))
                 }
             },
@@ -639,9 +679,10 @@ impl ClientCore {
             return Err(dead.clone());
         }
         match &mut self.streamed {
-            Some(row) => row
-                .can_read_direct(buffers, &mut self.frames)
-                .inspect_err(|error| self.dead = Some(error.clone())),
+            Some(row) => match row.can_read_direct(buffers, &mut self.frames) {
+                Ok(direct) => Ok(direct),
+                Err(error) => Err(self.die(error)),
+            },
             None => Ok(false),
         }
     }
@@ -695,6 +736,7 @@ impl ClientCore {
         self.state = if more { State::Header } else { State::Idle };
     }
 
+    #[inline(never)]
     fn take_ok(&mut self, buffers: &Buffers, payload: Span) -> Result<(), Error> {
         let packet = OkPacket::decode(buffers.bytes(payload), self.session.capabilities)?;
         self.ok = OkState {
@@ -717,10 +759,11 @@ impl ClientCore {
             .contains(Capabilities::DEPRECATE_EOF)
     }
 
+    #[inline(never)]
     fn preparing(
         &mut self,
         preparing: Preparing,
-        buffers: &mut Buffers,
+        buffers: &Buffers,
         payload: Span,
     ) -> Result<Option<Reply>, Error> {
         let bytes = buffers.bytes(payload);
@@ -784,8 +827,9 @@ impl ClientCore {
             State::Idle => "an unsolicited packet",
             State::Header => "the wait for a reply",
             State::Definitions { .. } | State::DefinitionsEof => "column definitions",
-            State::Rows => "rows",
+            State::Rows | State::LargeRow | State::StreamedRow => "rows",
             State::Prepare(_) => "the reply to prepare",
+            State::Dead => "an error",
         }
     }
 }

@@ -52,6 +52,23 @@ impl Cell {
         self.len == Self::TAKEN_LEN
     }
 
+    /// The value's bytes where they are among those of the row; `None` for NULL, what was taken, and large values.
+    #[inline]
+    pub fn within(self, row: &[u8]) -> Option<&[u8]> {
+        // NULL and taken lie beyond every row, so that one comparison finds them too.
+        if self.home == 0 {
+            row.get(self.start as usize..self.start as usize + self.len as usize)
+        } else {
+            None
+        }
+    }
+
+    /// The span of a large value.
+    #[inline]
+    pub fn home(self) -> Option<Span> {
+        (self.home != 0).then(|| Span::of_home(self.home, self.len))
+    }
+
     /// The value's bytes, `row` being those of the row. Of no bytes for NULL and what was taken.
     #[inline]
     pub fn span(self, row: Span) -> Span {
@@ -136,8 +153,18 @@ pub(super) fn scan_binary(
         return Err(bad_head(row));
     };
     let mut at = head;
-    for (index, (cell, &width)) in cells.iter_mut().zip(widths).enumerate() {
-        if is_null(bitmap, index) {
+    // The first two bits of the bitmap are of no column.
+    let (mut nulls, mut bit) = (bitmap.iter(), 2u8);
+    let mut eight = nulls.next().copied().unwrap_or(0) >> 2;
+    for (cell, &width) in cells.iter_mut().zip(widths) {
+        if bit == 8 {
+            eight = nulls.next().copied().unwrap_or(0);
+            bit = 0;
+        }
+        let is_null = eight & 1 == 1;
+        eight >>= 1;
+        bit += 1;
+        if is_null {
             *cell = Cell::NULL;
         } else if width != 0 {
             *cell = Cell {

@@ -243,6 +243,7 @@ impl Connection {
         self.settle()?;
         self.link.core.quit(&mut self.link.buffers)?;
         let left = self.flush(&());
+        self.link.closed();
         self.stream.shutdown();
         left
     }
@@ -368,5 +369,14 @@ impl Connection {
             self.stream.shutdown();
         }
         error
+    }
+}
+
+/// Says goodbye where that takes no wait, so that the server does not log an aborted connection.
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(goodbye) = self.link.goodbye() {
+            self.stream.try_send(goodbye);
+        }
     }
 }

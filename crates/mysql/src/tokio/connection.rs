@@ -246,6 +246,7 @@ impl Connection {
         self.settle().await?;
         self.link.core.quit(&mut self.link.buffers)?;
         let left = self.flush(&()).await;
+        self.link.closed();
         self.stream.shutdown();
         left
     }
@@ -401,5 +402,14 @@ impl Connection {
             self.stream.shutdown();
         }
         error
+    }
+}
+
+/// Says goodbye where that takes no wait, so that the server does not log an aborted connection.
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(goodbye) = self.link.goodbye() {
+            self.stream.try_send(goodbye);
+        }
     }
 }

@@ -80,6 +80,16 @@ impl Stream {
         }
     }
 
+    /// Sends a few last words where the kernel takes them at once; nobody waits for them, and a failure is of no interest.
+    /// Not over a transport of the caller's own.
+    pub fn try_send(&mut self, bytes: &[u8]) {
+        let _ = match &self.kind {
+            Kind::Tcp(stream) => socket2::SockRef::from(stream).send(bytes),
+            Kind::Unix(stream) => socket2::SockRef::from(stream).send(bytes),
+            Kind::Own(_) => Ok(0),
+        };
+    }
+
     /// Ends both directions.
     pub fn shutdown(&mut self) {
         // The peer may be gone already: then there is nothing to end.
