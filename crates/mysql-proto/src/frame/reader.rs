@@ -71,31 +71,29 @@ impl FrameReader {
         self.large(buffers)
     }
 
-    /// The first byte of the next payload and its packet's length, once both have come; nothing is consumed.
+    /// The first byte of the next payload and its packet's length, once both have come; nothing is consumed. An empty
+    /// packet has no first byte to wait for: it is given as 0.
     pub fn peek(&self, buffers: &mut Buffers) -> Option<(u8, usize)> {
         let pending = buffers.pending();
-        if let (Some(header), Some(first)) = (
-            pending.first_chunk::<HEADER_BYTES>(),
-            pending.get(HEADER_BYTES),
-        ) {
-            return Some((*first, split_header(*header).0));
+        let length = pending
+            .first_chunk::<HEADER_BYTES>()
+            .map(|header| split_header(*header).0);
+        match (length, pending.get(HEADER_BYTES)) {
+            (Some(0), _) => Some((0, 0)),
+            (Some(length), Some(&first)) => Some((first, length)),
+            _ => {
+                buffers.need((HEADER_BYTES + 1).saturating_sub(pending.len()), 0);
+                None
+            }
         }
-        buffers.need((HEADER_BYTES + 1).saturating_sub(pending.len()), 0);
-        None
     }
 
     fn large(&mut self, buffers: &mut Buffers) -> Result<Frame, FrameError> {
-        let pending = buffers.pending();
-        let (Some(header), Some(first)) = (
-            pending.first_chunk::<HEADER_BYTES>(),
-            pending.get(HEADER_BYTES),
-        ) else {
-            let missing = HEADER_BYTES + 1 - pending.len();
-            buffers.need(missing, 0);
-            return Ok(Frame::Missing(missing));
+        let Some((first, length)) = self.peek(buffers) else {
+            return Ok(Frame::Missing(buffers.needed()));
         };
-        let (length, sequence) = split_header(*header);
-        self.check(sequence, Some(*first))?;
+        let sequence = buffers.pending().get(HEADER_BYTES - 1).copied();
+        self.check(sequence.unwrap_or_default(), Some(first))?;
         if length == 0 {
             return Err(FrameError::Empty);
         }

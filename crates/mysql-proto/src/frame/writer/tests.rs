@@ -1,1 +1,97 @@
+use onecopy_wire::Lent;
 
+use super::*;
+
+/// All that is queued.
+fn sent(queue: &mut WriteQueue, lent: &(impl Lent + ?Sized)) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while !queue.is_empty() {
+        let mut slices = [std::io::IoSlice::new(&[]); 4];
+        let count = queue.slices(lent, &mut slices);
+        let before = bytes.len();
+        for slice in &slices[..count] {
+            bytes.extend_from_slice(slice);
+        }
+        let n = bytes.len() - before;
+        queue.advance(n);
+    }
+    bytes
+}
+
+#[test]
+fn a_payload_gets_its_length_and_its_sequence_id() {
+    let mut queue = WriteQueue::new();
+    let mut sequence = 255;
+    let mut writer = PayloadWriter::new(&mut queue, &mut sequence);
+    writer.put(b"ab");
+    writer.put_u8(b'c');
+    writer.finish();
+    let mut writer = PayloadWriter::new(&mut queue, &mut sequence);
+    writer.put(b"d");
+    writer.finish();
+    assert_eq!(sequence, 1, "it wraps");
+    assert_eq!(sent(&mut queue, &()), b"\x03\0\0\xffabc\x01\0\0\0d");
+}
+
+#[test]
+fn an_empty_payload_is_a_packet_of_a_header() {
+    let (mut queue, mut sequence) = (WriteQueue::new(), 3);
+    PayloadWriter::new(&mut queue, &mut sequence).finish();
+    assert_eq!(sent(&mut queue, &()), b"\0\0\0\x03");
+}
+
+#[test]
+fn lent_parts_lie_between_the_copied_ones() {
+    let (mut queue, mut sequence) = (WriteQueue::new(), 0);
+    let mut writer = PayloadWriter::new(&mut queue, &mut sequence);
+    writer.put(b"<");
+    writer.put_lent(1, 4);
+    writer.put(b"|");
+    writer.put_lent(0, 3);
+    writer.put(b">");
+    writer.finish();
+    let parts: [&[u8]; 2] = [b"big", b"huge"];
+    assert_eq!(queue.copied(), 3, "what was lent is not among it");
+    assert_eq!(sent(&mut queue, &parts[..]), b"\x0a\0\0\0<huge|big>");
+}
+
+/// What the packets of a payload of `len` bytes are to be, of which one byte is copied and the rest lent or copied too.
+fn packets(len: usize) -> Vec<(usize, u8)> {
+    let mut packets = vec![(MAX_BODY, 0); len / MAX_BODY];
+    packets.push((len % MAX_BODY, 0));
+    for (sequence, packet) in (0..).zip(&mut packets) {
+        packet.1 = sequence;
+    }
+    packets
+}
+
+#[test]
+fn a_full_packet_is_followed_by_another_be_it_empty() {
+    for len in [MAX_BODY - 1, MAX_BODY, MAX_BODY + 1, 2 * MAX_BODY] {
+        let body = vec![7; len - 1];
+        for lend in [true, false] {
+            let (mut queue, mut sequence) = (WriteQueue::new(), 0);
+            let mut writer = PayloadWriter::new(&mut queue, &mut sequence);
+            writer.put_u8(3);
+            if lend {
+                writer.put_lent(0, body.len());
+            } else {
+                writer.put(&body);
+            }
+            writer.finish();
+            let bytes = sent(&mut queue, &body[..]);
+            let mut at = 0;
+            for (length, due) in packets(len) {
+                let header = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+                assert_eq!(
+                    super::super::split_header(header),
+                    (length, due),
+                    "{len} {lend}"
+                );
+                at += HEADER_BYTES + length;
+            }
+            assert_eq!(at, bytes.len());
+            assert_eq!(usize::from(sequence), packets(len).len());
+        }
+    }
+}
