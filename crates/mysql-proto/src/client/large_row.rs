@@ -250,6 +250,3 @@ fn too_long(needed: u64, limits: &Limits) -> Error {
 fn small(n: usize) -> u32 {
     n as u32
 }
-
-#[cfg(test)]
-mod tests;

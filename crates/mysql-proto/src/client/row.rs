@@ -256,11 +256,12 @@ fn bad_head(row: &[u8]) -> DecodeError {
 }
 
 #[cold]
-fn error(packet: &'static str, _row: &[u8], at: usize, kind: DecodeErrorKind) -> DecodeError {
+fn error(packet: &'static str, row: &[u8], at: usize, kind: DecodeErrorKind) -> DecodeError {
     DecodeError {
         packet,
         field: "value",
-        offset: position(at),
+        // A value that goes on behind the row's end shows with the next column, or at the end.
+        offset: position(at.min(row.len())),
         kind,
     }
 }

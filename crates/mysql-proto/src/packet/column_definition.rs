@@ -134,7 +134,7 @@ pub enum ExtendedMetadataKind {
 
 impl<'a> ExtendedMetadata<'a> {
     /// Metadata from bytes that [`push`](Self::push) wrote.
-    pub fn from_encoded(bytes: &'a [u8]) -> Self {
+    pub const fn from_encoded(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
