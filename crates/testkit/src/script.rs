@@ -18,7 +18,7 @@ pub use delivery::{Delivery, Fault, FaultKind, Place};
 pub use noise::noise;
 pub use packet::{lenenc, packets, text_row};
 pub use player::Player;
-pub use trial::{Talk, Trial};
+pub use trial::{Later, Talk, Trial};
 
 /// Bytes of a packet's header.
 const HEADER: usize = 4;
@@ -129,6 +129,28 @@ impl Script {
         self.server.extend_from_slice(&next.server);
         self.client.extend_from_slice(&next.client);
         self.closes |= next.closes;
+        self
+    }
+
+    /// All that the client must send.
+    pub fn client_bytes(&self) -> &[u8] {
+        &self.client
+    }
+
+    /// All that the server sends.
+    pub fn server_bytes(&self) -> &[u8] {
+        &self.server
+    }
+
+    /// The same without what the server sends behind the client's last byte.
+    #[must_use]
+    pub fn without_last_answer(mut self) -> Self {
+        let is_answer = |gate: &&(usize, usize)| gate.1 == self.client.len();
+        if let Some(&(end, _)) = self.gates.iter().find(is_answer) {
+            self.server.truncate(end);
+            self.gates.retain(|gate| gate.0 < end);
+            self.server_marks.retain(|mark| *mark <= end);
+        }
         self
     }
 

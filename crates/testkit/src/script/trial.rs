@@ -33,17 +33,19 @@ pub struct Talk {
     /// Over the blocking driver, each call within the deadline.
     pub blocking: fn(onecopy_net::blocking::Stream, Option<Duration>) -> Vec<String>,
     /// Over the tokio driver.
-    pub tokio: fn(
-        onecopy_net::tokio::Stream,
-        Option<Duration>,
-    ) -> Pin<Box<dyn Future<Output = Vec<String>>>>,
+    pub tokio: fn(onecopy_net::tokio::Stream, Option<Duration>) -> Later,
 }
+
+/// What the client will have seen, line by line.
+pub type Later = Pin<Box<dyn Future<Output = Vec<String>>>>;
 
 /// A script, the client's part, and what the client must see.
 pub struct Trial {
     script: Arc<Script>,
     talk: Talk,
     expected: Vec<String>,
+    /// The conversation ends on an error: what the server goes on to say is not read.
+    ends_early: bool,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -70,6 +72,7 @@ impl Trial {
             script: Arc::new(script.clone()),
             talk,
             expected: expected.iter().map(ToString::to_string).collect(),
+            ends_early: false,
             runtime,
         }
     }
@@ -82,6 +85,20 @@ impl Trial {
         self.whole();
         self.deliveries();
         self.faults();
+    }
+
+    /// What the client sees of a script played whole, the same over both drivers; then as [`run`](Self::run). For errors
+    /// that are told apart by more than a whole line.
+    ///
+    /// # Panics
+    /// Where one driver sees or sends anything else than the other.
+    pub fn see(script: &Script, talk: Talk) -> Vec<String> {
+        let mut trial = Self::new(script, talk, &[]);
+        trial.ends_early = true;
+        let player = Player::new(Arc::clone(&trial.script), Delivery::Whole, None);
+        trial.expected = trial.play(Driver::Blocking, &player, None, "whole");
+        trial.run();
+        trial.expected
     }
 
     /// Plays it whole, over both drivers.
@@ -169,8 +186,9 @@ impl Trial {
         let player = Player::new(Arc::clone(&self.script), delivery, None);
         let seen = self.play(driver, &player, None, &what);
         self.compare(&seen, &what);
-        if let Err(left) = player.finished() {
-            panic!("{what}: {left}");
+        match player.finished() {
+            Err(left) if !self.ends_early => panic!("{what}: {left}"),
+            _ => {}
         }
     }
 
@@ -183,6 +201,20 @@ impl Trial {
                 show(&self.expected)
             );
         }
+    }
+
+    /// Plays it whole up to one fault; gives what the client saw, the same over both drivers.
+    ///
+    /// # Panics
+    /// Where one driver sees anything else than the other.
+    pub fn see_fault(script: &Script, talk: Talk, fault: Fault) -> Vec<String> {
+        let trial = Self::new(script, talk, &[]);
+        let [blocking, tokio] = DRIVERS.map(|driver| {
+            let player = Player::new(Arc::clone(&trial.script), Delivery::Whole, Some(fault));
+            trial.play(driver, &player, Some(DEADLINE), "a fault")
+        });
+        assert_eq!(blocking, tokio, "the drivers differ");
+        blocking
     }
 
     /// After a fault the client has seen a part of what it should see, then an error that names the fault. Or all of it,
