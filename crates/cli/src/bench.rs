@@ -1,11 +1,44 @@
 //! `onecopy bench`: the workloads, and how they are run.
 
+mod client;
+mod failure;
+mod floor;
+mod fold;
+mod progress;
+mod report;
+mod setup;
+mod shape;
+mod tap;
+mod usage;
+mod workload;
+
 use std::process::ExitCode;
 
 /// Run the benchmarks' workloads.
+///
+/// `setup` makes the tables once; `client` then runs one workload over one connection and says what an iteration cost.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
 
-pub(crate) fn run(_args: Args) -> ExitCode {
-    ExitCode::FAILURE
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Setup(setup::Args),
+    Client(client::Args),
+}
+
+pub(crate) fn run(args: Args) -> ExitCode {
+    let done = match args.command {
+        Command::Setup(args) => setup::run(&args),
+        Command::Client(args) => client::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("onecopy: {failure}");
+            ExitCode::FAILURE
+        }
+    }
 }

@@ -69,7 +69,10 @@ pub enum Error {
 impl Error {
     /// Whether the connection can go on: the call was refused before anything was sent.
     pub fn is_misuse(&self) -> bool {
-        matches!(self, Self::Encode(_) | Self::Busy | Self::StatementClosed | Self::ParameterCount { .. })
+        matches!(
+            self,
+            Self::Encode(_) | Self::Busy | Self::StatementClosed | Self::ParameterCount { .. }
+        )
     }
 }
 

@@ -57,7 +57,10 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            endpoint: Endpoint::Tcp { host: "localhost".into(), port: 3306 },
+            endpoint: Endpoint::Tcp {
+                host: "localhost".into(),
+                port: 3306,
+            },
             user: String::new(),
             password: Password::NONE,
             database: None,
@@ -96,7 +99,11 @@ impl Config {
 
     /// The TLS mode in force.
     pub fn effective_ssl_mode(&self) -> SslMode {
-        self.ssl_mode.unwrap_or(if self.endpoint.is_local() { SslMode::Disabled } else { SslMode::VerifyFull })
+        self.ssl_mode.unwrap_or(if self.endpoint.is_local() {
+            SslMode::Disabled
+        } else {
+            SslMode::VerifyFull
+        })
     }
 }
 

@@ -18,9 +18,15 @@ enum Kind {
     Connect(ConnectError),
     Protocol(ProtocolError),
     Server(ServerError),
-    Io { reading: bool, source: io::Error },
+    Io {
+        reading: bool,
+        source: io::Error,
+    },
     Timeout,
-    Value { column: String, source: FromValueError },
+    Value {
+        column: String,
+        source: FromValueError,
+    },
     NoColumn(String),
     Taken(String),
     Closed(String),
@@ -41,8 +47,31 @@ pub struct ServerError {
 
 impl ServerError {
     pub(crate) fn new(packet: &ErrPacket<'_>) -> Self {
-        let sql_state = packet.sql_state.map(|state| String::from_utf8_lossy(&state).into_owned());
-        Self { code: packet.code, sql_state, message: packet.message_lossy().into_owned() }
+        let sql_state = packet
+            .sql_state
+            .map(|state| String::from_utf8_lossy(&state).into_owned());
+        Self {
+            code: packet.code,
+            sql_state,
+            message: packet.message_lossy().into_owned(),
+        }
+    }
+}
+
+impl ServerError {
+    /// Whether it is the server's farewell: shutting down, killed, idle for too long.
+    fn ends_connection(&self) -> bool {
+        const SERVER_SHUTDOWN: u16 = 1053;
+        const MARIADB_CONNECTION_KILLED: u16 = 1927;
+        const SESSION_WAS_KILLED: u16 = 3169;
+        const CLIENT_INTERACTION_TIMEOUT: u16 = 4031;
+        matches!(
+            self.code,
+            SERVER_SHUTDOWN
+                | MARIADB_CONNECTION_KILLED
+                | SESSION_WAS_KILLED
+                | CLIENT_INTERACTION_TIMEOUT
+        )
     }
 }
 
@@ -56,7 +85,7 @@ impl fmt::Display for ServerError {
 }
 
 impl Error {
-    /// The server's error, where it is one: then the connection goes on.
+    /// The server's error, where it is one: then the connection goes on, but for a farewell.
     pub fn server(&self) -> Option<&ServerError> {
         match &*self.0 {
             Kind::Server(error) => Some(error),
@@ -77,8 +106,8 @@ impl Error {
         match &*self.0 {
             Kind::Io { .. } | Kind::Closed(_) | Kind::Connect(_) | Kind::TlsUnavailable => true,
             Kind::Protocol(error) => !error.is_misuse(),
+            Kind::Server(error) => error.ends_connection(),
             Kind::Config(_)
-            | Kind::Server(_)
             | Kind::Timeout
             | Kind::Value { .. }
             | Kind::NoColumn(_)
@@ -89,7 +118,10 @@ impl Error {
 
     /// Whether a deadline passed. The connection goes on: its next call first reads what is outstanding.
     pub fn is_timeout(&self) -> bool {
-        matches!(&*self.0, Kind::Timeout | Kind::Connect(ConnectError::Timeout { .. }))
+        matches!(
+            &*self.0,
+            Kind::Timeout | Kind::Connect(ConnectError::Timeout { .. })
+        )
     }
 
     /// Whether the same call may succeed on another try and did nothing on this one: no connection was made, or the server
@@ -100,7 +132,10 @@ impl Error {
         const TOO_MANY_CONNECTIONS: u16 = 1040;
         match &*self.0 {
             Kind::Connect(_) => true,
-            Kind::Server(error) => matches!(error.code, LOCK_WAIT_TIMEOUT | DEADLOCK | TOO_MANY_CONNECTIONS),
+            Kind::Server(error) => matches!(
+                error.code,
+                LOCK_WAIT_TIMEOUT | DEADLOCK | TOO_MANY_CONNECTIONS
+            ),
             _ => false,
         }
     }
@@ -165,8 +200,14 @@ impl From<DriveError<ProtocolError>> for Error {
     fn from(error: DriveError<ProtocolError>) -> Self {
         match error {
             DriveError::Core(error) => Kind::Protocol(error),
-            DriveError::Read(source) => Kind::Io { reading: true, source },
-            DriveError::Write(source) => Kind::Io { reading: false, source },
+            DriveError::Read(source) => Kind::Io {
+                reading: true,
+                source,
+            },
+            DriveError::Write(source) => Kind::Io {
+                reading: false,
+                source,
+            },
             DriveError::Timeout => Kind::Timeout,
             _ => Kind::TlsUnavailable,
         }
@@ -201,14 +242,22 @@ impl fmt::Display for Error {
             Kind::Connect(error) => error.fmt(f),
             Kind::Protocol(error) => error.fmt(f),
             Kind::Server(error) => error.fmt(f),
-            Kind::Io { reading: true, source } => write!(f, "reading from the server failed: {source}"),
-            Kind::Io { reading: false, source } => write!(f, "writing to the server failed: {source}"),
+            Kind::Io {
+                reading: true,
+                source,
+            } => write!(f, "reading from the server failed: {source}"),
+            Kind::Io {
+                reading: false,
+                source,
+            } => write!(f, "writing to the server failed: {source}"),
             Kind::Timeout => f.write_str("the deadline passed while waiting for the server"),
             Kind::Value { column, source } => write!(f, "column {column}: {source}"),
             Kind::NoColumn(index) => write!(f, "the row has no column {index}"),
             Kind::Taken(column) => write!(f, "column {column} was moved out of the row"),
             Kind::Closed(cause) => write!(f, "the connection is closed: {cause}; connect again"),
-            Kind::TlsUnavailable => f.write_str("tls is needed for this connection and this build has none"),
+            Kind::TlsUnavailable => {
+                f.write_str("tls is needed for this connection and this build has none")
+            }
             Kind::Source(error) => write!(f, "reading the parameter's value failed: {error}"),
         }
     }

@@ -46,7 +46,9 @@ pub use onecopy_mysql_proto::client::{Column, Definitions, Limits};
 pub use onecopy_mysql_proto::value::{
     Date, DateTime, Decimal, FromValue, OwnedDecimal, Param, Time, Value, ValueError,
 };
-pub use onecopy_mysql_proto::{CollationId, ColumnFlags, ColumnType, Error as ProtocolError, StatusFlags};
+pub use onecopy_mysql_proto::{
+    CollationId, ColumnFlags, ColumnType, Error as ProtocolError, StatusFlags,
+};
 pub use onecopy_net::{Endpoint, SocketOptions};
 pub use onecopy_wire::Meter;
 pub use owned_row::OwnedRow;

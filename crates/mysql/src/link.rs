@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use onecopy_mysql_proto::Error as ProtocolError;
-use onecopy_mysql_proto::client::{Cell, ClientCore, Handshake, HandshakeConfig, Reply};
+use onecopy_mysql_proto::client::{Cell, ClientCore, Handshake, HandshakeConfig, Reply, RowMode};
 use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_mysql_proto::value::{FromValue, FromValueError, Value};
 use onecopy_net::DriveError;
@@ -30,21 +30,27 @@ pub(crate) struct Link {
     call_timeout: Option<Duration>,
     /// Bytes that had left when the command under way was queued.
     sent_before: u64,
+    /// Bytes that were queued then and had not left.
+    queued_before: usize,
     /// Why the connection is closed.
     closed: Option<String>,
 }
 
 /// The buffers and the login of a new connection.
 pub(crate) fn login(config: &Config, is_unix: bool) -> Result<(Buffers, Handshake), Error> {
-    let buffers =
-        Buffers::new(BufferConfig { idle_keep: config.idle_keep, ..config.limits.buffer_config() });
-    Ok((buffers, Handshake::new(handshake_config(config, is_unix)?, config.limits)))
+    let buffers = Buffers::new(BufferConfig {
+        idle_keep: config.idle_keep,
+        ..config.limits.buffer_config()
+    });
+    Ok((
+        buffers,
+        Handshake::new(handshake_config(config, is_unix)?, config.limits),
+    ))
 }
 
 fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, Error> {
     match config.effective_ssl_mode() {
         SslMode::Disabled | SslMode::Preferred => {}
-        _ if is_unix => {}
         _ => {
             return Err(Error::config(
                 "tls is not available yet, and over a network it is demanded by default; set ssl-mode=disabled to \
@@ -73,10 +79,14 @@ fn attributes(config: &Config) -> Vec<(String, String)> {
         ("_platform", std::env::consts::ARCH.to_owned()),
         ("_pid", std::process::id().to_string()),
     ];
-    own.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(config.attributes.iter().cloned()).collect()
+    own.into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .chain(config.attributes.iter().cloned())
+        .collect()
 }
 
 /// What has to happen before the next command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Before {
     /// Nothing.
     Ready,
@@ -92,6 +102,7 @@ impl Link {
             number: CONNECTIONS.fetch_add(1, Ordering::Relaxed),
             call_timeout: config.call_timeout,
             sent_before: 0,
+            queued_before: 0,
             closed: None,
         }
     }
@@ -112,24 +123,62 @@ impl Link {
         if let Some(cause) = &self.closed {
             return Err(Error::closed(cause.clone()));
         }
-        if self.buffers.has_output() && self.buffers.output().has_lent() {
-            if self.buffers.output().sent() != self.sent_before {
-                return Err(self.close("a command was dropped while half of it was sent"));
-            }
-            self.buffers.output().clear();
-            self.core.withdraw();
-        }
-        if self.core.is_idle() {
+        if self.core.is_idle() && !self.buffers.has_output() && self.buffers.pending().is_empty() {
             self.sent_before = self.buffers.output().sent();
+            self.queued_before = 0;
             return Ok(Before::Ready);
         }
-        self.core.set_row_mode(onecopy_mysql_proto::client::RowMode::Skip);
-        Ok(Before::Drain)
+        self.before_slow()
+    }
+
+    #[cold]
+    fn before_slow(&mut self) -> Result<Before, Error> {
+        self.core.set_home_column(None);
+        drop(self.buffers.withdraw_home());
+        let idle = self.core.is_idle();
+        let has_lent = self.buffers.output().has_lent();
+        if self.buffers.has_output() && (has_lent || !idle) {
+            let sent = self.buffers.output().sent() != self.sent_before;
+            if !sent && self.queued_before == 0 {
+                self.buffers.output().clear();
+                self.core.withdraw();
+            } else if has_lent {
+                return Err(self.close("a command was dropped while half of it was sent"));
+            }
+        }
+        if !self.core.is_idle() {
+            self.core.set_row_mode(RowMode::Skip);
+            return Ok(Before::Drain);
+        }
+        if !self.buffers.pending().is_empty() {
+            self.core.kill(ProtocolError::Unsolicited);
+            return Err(self.close(&ProtocolError::Unsolicited.to_string()));
+        }
+        // What has no reply, such as the close of a statement, leaves with the command that follows.
+        self.sent_before = self.buffers.output().sent();
+        self.queued_before = self.buffers.output().len();
+        Ok(Before::Ready)
+    }
+
+    /// What is sent when the connection is dropped without being closed, if anything is to be.
+    pub(crate) fn goodbye(&mut self) -> Option<&'static [u8]> {
+        const QUIT: &[u8] = &[1, 0, 0, 0, 1];
+        let quiet = self.closed.is_none() && self.core.is_idle() && !self.buffers.has_output();
+        quiet.then_some(QUIT)
+    }
+
+    /// Closed by the caller.
+    pub(crate) fn closed(&mut self) {
+        self.closed
+            .get_or_insert_with(|| "it was closed".to_owned());
     }
 
     /// A reply for the caller: a server's error becomes one of ours.
     #[inline]
-    pub(crate) fn reply(&mut self, driven: Result<Reply, DriveError<ProtocolError>>) -> Result<Reply, Error> {
+    pub(crate) fn reply(
+        &mut self,
+        driven: Result<Reply, DriveError<ProtocolError>>,
+    ) -> Result<Reply, Error> {
         match driven {
             Ok(Reply::Err(span)) => Err(self.server_error(span)),
             Ok(reply) => Ok(reply),
@@ -141,8 +190,14 @@ impl Link {
     fn server_error(&mut self, span: Span) -> Error {
         let error = match ErrPacket::decode(self.buffers.bytes(span)) {
             Ok(packet) => Error::server_error(ServerError::new(&packet)),
-            Err(error) => ProtocolError::from(error).into(),
+            Err(error) => {
+                self.core.kill(error.into());
+                return self.failed(DriveError::Core(error.into()));
+            }
         };
+        if error.is_closed() {
+            self.closed.get_or_insert_with(|| error.to_string());
+        }
         self.buffers.release();
         error
     }
@@ -178,16 +233,31 @@ impl Link {
 
     pub(crate) fn done(&self) -> Done {
         let ok = self.core.ok();
-        Done { affected_rows: ok.affected_rows, last_insert_id: ok.last_insert_id, warnings: ok.warnings }
+        Done {
+            affected_rows: ok.affected_rows,
+            last_insert_id: ok.last_insert_id,
+            warnings: ok.warnings,
+        }
     }
 
-    pub(crate) fn statement(&self, id: onecopy_mysql_proto::client::StatementId) -> Result<Statement, Error> {
-        Ok(Statement { id, connection: self.number, parameters: self.core.parameters(id)? })
+    pub(crate) fn statement(
+        &self,
+        id: onecopy_mysql_proto::client::StatementId,
+    ) -> Result<Statement, Error> {
+        Ok(Statement {
+            id,
+            connection: self.number,
+            parameters: self.core.parameters(id)?,
+        })
     }
 
     #[inline]
     pub(crate) fn own(&self, statement: &Statement) -> Result<(), Error> {
-        if statement.connection == self.number { Ok(()) } else { Err(ProtocolError::StatementClosed.into()) }
+        if statement.connection == self.number {
+            Ok(())
+        } else {
+            Err(ProtocolError::StatementClosed.into())
+        }
     }
 
     pub(crate) fn meter(&self) -> Meter {
@@ -211,7 +281,11 @@ impl Link {
     }
 
     /// A whole value of a streamed row as the caller's type.
-    pub(crate) fn decode<'v, T: FromValue<'v>>(&self, index: usize, bytes: &'v [u8]) -> Result<T, Error> {
+    pub(crate) fn decode<'v, T: FromValue<'v>>(
+        &self,
+        index: usize,
+        bytes: &'v [u8],
+    ) -> Result<T, Error> {
         let column = self.core.definitions().columns().get(index);
         let column = column.ok_or_else(|| Error::no_column(index.to_string()))?;
         let value = if self.core.is_binary() {
@@ -238,7 +312,10 @@ impl Link {
         let index = column
             .find(self.core.definitions())
             .ok_or_else(|| Error::no_column(format!("{column:?}")))?;
-        let cell = self.core.take_cell(index).ok_or_else(|| Error::no_column(index.to_string()))?;
+        let cell = self
+            .core
+            .take_cell(index)
+            .ok_or_else(|| Error::no_column(index.to_string()))?;
         if cell.is_taken() {
             return Err(Error::taken(index.to_string()));
         }
@@ -251,15 +328,23 @@ impl Link {
 }
 
 /// The value's bytes into `into`: its home as it is, or a copy.
-pub(crate) fn move_value(buffers: &mut Buffers, cell: Cell, row: Span, into: &mut Vec<u8>) -> Result<(), Error> {
+pub(crate) fn move_value(
+    buffers: &mut Buffers,
+    cell: Cell,
+    row: Span,
+    into: &mut Vec<u8>,
+) -> Result<(), Error> {
     let span = cell.span(row);
     if let Some(home) = buffers.take_home(span) {
         *into = home;
         return Ok(());
     }
     let bytes = buffers.bytes(span);
-    into.try_reserve_exact(bytes.len())
-        .map_err(|_| ProtocolError::Wire(onecopy_wire::WireError::OutOfMemory { bytes: bytes.len() as u64 }))?;
+    into.try_reserve_exact(bytes.len()).map_err(|_| {
+        ProtocolError::Wire(onecopy_wire::WireError::OutOfMemory {
+            bytes: bytes.len() as u64,
+        })
+    })?;
     into.extend_from_slice(bytes);
     buffers.count_owned(bytes.len());
     Ok(())

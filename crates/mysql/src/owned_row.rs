@@ -29,13 +29,27 @@ enum Place {
 }
 
 impl OwnedRow {
-    pub(crate) fn take(core: &mut ClientCore, buffers: &mut Buffers, span: Span) -> Result<Self, Error> {
+    pub(crate) fn take(
+        core: &mut ClientCore,
+        buffers: &mut Buffers,
+        span: Span,
+    ) -> Result<Self, Error> {
         let cells = core.cells();
-        let small = cells.iter().filter(|cell| !cell.is_large()).map(|cell| cell.len()).sum();
+        let small = cells
+            .iter()
+            .filter(|cell| !cell.is_large())
+            .map(|cell| cell.len())
+            .sum();
         let mut bytes = Vec::new();
         let mut values = Vec::new();
-        let no_memory = |bytes: usize| ProtocolError::Wire(WireError::OutOfMemory { bytes: bytes as u64 });
-        bytes.try_reserve_exact(small).map_err(|_| no_memory(small))?;
+        let no_memory = |bytes: usize| {
+            ProtocolError::Wire(WireError::OutOfMemory {
+                bytes: bytes as u64,
+            })
+        };
+        bytes
+            .try_reserve_exact(small)
+            .map_err(|_| no_memory(small))?;
         values
             .try_reserve_exact(cells.len())
             .map_err(|_| no_memory(size_of_val(cells)))?;
@@ -51,11 +65,19 @@ impl OwnedRow {
             } else {
                 let start = bytes.len();
                 bytes.extend_from_slice(buffers.bytes(cell.span(span)));
-                Place::Small { start, end: bytes.len() }
+                Place::Small {
+                    start,
+                    end: bytes.len(),
+                }
             });
         }
         buffers.count_owned(bytes.len());
-        Ok(Self { columns: core.shared_definitions(buffers), binary: core.is_binary(), bytes, values })
+        Ok(Self {
+            columns: core.shared_definitions(buffers),
+            binary: core.is_binary(),
+            bytes,
+            values,
+        })
     }
 
     /// The row's columns.
@@ -88,7 +110,9 @@ impl OwnedRow {
     /// As [`Row::value`](crate::Row::value).
     pub fn value(&self, column: impl ColumnIndex) -> Result<Value<'_>, Error> {
         let index = self.find(column)?;
-        let Some(bytes) = self.bytes(index)? else { return Ok(Value::Null) };
+        let Some(bytes) = self.bytes(index)? else {
+            return Ok(Value::Null);
+        };
         let column = &self.columns.columns()[index];
         let value = if self.binary {
             Value::decode_binary(column.column_type, column.flags, column.collation, bytes)
@@ -130,7 +154,9 @@ impl OwnedRow {
     }
 
     fn find(&self, column: impl ColumnIndex) -> Result<usize, Error> {
-        column.find(&self.columns).ok_or_else(|| Error::no_column(format!("{column:?}")))
+        column
+            .find(&self.columns)
+            .ok_or_else(|| Error::no_column(format!("{column:?}")))
     }
 
     #[cold]

@@ -9,27 +9,36 @@ use crate::{ColumnIndex, Error};
 /// A row, lent from the connection's buffers: `Copy`, no allocation, gone with the next call on its rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'r> {
-    core: &'r ClientCore,
+    /// Looked up once a row: they are asked for each value.
+    definitions: &'r Definitions,
+    cells: &'r [Cell],
+    bytes: &'r [u8],
+    binary: bool,
     buffers: &'r Buffers,
-    span: Span,
 }
 
 impl<'r> Row<'r> {
     #[inline]
     pub(crate) fn new(core: &'r ClientCore, buffers: &'r Buffers, span: Span) -> Self {
-        Self { core, buffers, span }
+        Self {
+            definitions: core.definitions(),
+            cells: core.cells(),
+            bytes: buffers.bytes(span),
+            binary: core.is_binary(),
+            buffers,
+        }
     }
 
     /// The row's columns.
     #[inline]
     pub fn columns(&self) -> &'r Definitions {
-        self.core.definitions()
+        self.definitions
     }
 
     /// Number of columns.
     #[inline]
     pub fn len(&self) -> usize {
-        self.core.cells().len()
+        self.cells.len()
     }
 
     /// Whether there is no column; a row of a server has at least one.
@@ -68,38 +77,54 @@ impl<'r> Row<'r> {
     /// No such column.
     #[inline]
     pub fn bytes(&self, column: impl ColumnIndex) -> Result<Option<&'r [u8]>, Error> {
-        Ok(self.bytes_at(self.cell(self.find(column)?)?))
+        self.bytes_at(self.find(column)?)
     }
 
     #[inline]
     fn find(&self, column: impl ColumnIndex) -> Result<usize, Error> {
-        column.find(self.columns()).ok_or_else(|| Error::no_column(format!("{column:?}")))
-    }
-
-    #[inline]
-    fn cell(&self, index: usize) -> Result<Cell, Error> {
-        match self.core.cells().get(index) {
-            Some(cell) if cell.is_taken() => Err(Error::taken(self.name(index))),
-            Some(cell) => Ok(*cell),
-            None => Err(Error::no_column(index.to_string())),
+        match column.find(self.definitions) {
+            Some(index) => Ok(index),
+            None => Err(Error::no_column(format!("{column:?}"))),
         }
     }
 
     #[inline]
-    fn bytes_at(&self, cell: Cell) -> Option<&'r [u8]> {
-        (!cell.is_null()).then(|| self.buffers.bytes(cell.span(self.span)))
+    fn bytes_at(&self, index: usize) -> Result<Option<&'r [u8]>, Error> {
+        let Some(cell) = self.cells.get(index) else {
+            return Err(Error::no_column(index.to_string()));
+        };
+        match cell.within(self.bytes) {
+            Some(bytes) => Ok(Some(bytes)),
+            None if cell.is_null() => Ok(None),
+            None => self.bytes_elsewhere(index, *cell),
+        }
+    }
+
+    #[cold]
+    fn bytes_elsewhere(&self, index: usize, cell: Cell) -> Result<Option<&'r [u8]>, Error> {
+        match cell.home() {
+            Some(span) => Ok(Some(self.buffers.bytes(span))),
+            None => Err(Error::taken(self.name(index))),
+        }
     }
 
     #[inline]
     fn value_at(&self, index: usize) -> Result<Value<'r>, Error> {
-        let Some(bytes) = self.bytes_at(self.cell(index)?) else { return Ok(Value::Null) };
-        let column = &self.columns().columns()[index];
-        let value = if self.core.is_binary() {
+        let Some(bytes) = self.bytes_at(index)? else {
+            return Ok(Value::Null);
+        };
+        let Some(column) = self.definitions.columns().get(index) else {
+            return Err(Error::no_column(index.to_string()));
+        };
+        let value = if self.binary {
             Value::decode_binary(column.column_type, column.flags, column.collation, bytes)
         } else {
             Value::decode_text(column.column_type, column.flags, column.collation, bytes)
         };
-        value.map_err(|error| self.bad_value(index, FromValueError::Malformed(error)))
+        match value {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.bad_value(index, FromValueError::Malformed(error))),
+        }
     }
 
     #[cold]

@@ -1,1 +1,17 @@
-//! tokio face
+//! The face for tokio: the same methods as [`blocking`](crate::blocking), with `.await`.
+//!
+//! # Cancel safety
+//! A future may be dropped at any await. The connection then knows where it is: the next command first reads what is
+//! outstanding and drops it, and never sees another's rows. Only a command that was half sent with parts of 16 KiB or
+//! more, which were lent and are gone, closes the connection; it says so.
+
+mod column_reader;
+mod connection;
+mod rows;
+mod streaming_row;
+
+pub use column_reader::ColumnReader;
+pub use connection::Connection;
+pub use onecopy_net::tokio::{Stream, Transport};
+pub use rows::Rows;
+pub use streaming_row::StreamingRow;

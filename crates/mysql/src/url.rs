@@ -10,8 +10,13 @@ use crate::{Config, Error, Password, SslMode};
 const DEFAULT_PORT: u16 = 3306;
 
 pub(crate) fn parse(url: &str) -> Result<Config, Error> {
-    let Some(rest) = url.strip_prefix("mysql://").or_else(|| url.strip_prefix("mariadb://")) else {
-        return Err(bad("a url starts with mysql:// or mariadb://, as in mysql://user:password@host/database"));
+    let Some(rest) = url
+        .strip_prefix("mysql://")
+        .or_else(|| url.strip_prefix("mariadb://"))
+    else {
+        return Err(bad(
+            "a url starts with mysql:// or mariadb://, as in mysql://user:password@host/database",
+        ));
     };
     let mut config = Config::default();
     let (main, options) = rest.split_once('?').unwrap_or((rest, ""));
@@ -30,7 +35,9 @@ pub(crate) fn parse(url: &str) -> Result<Config, Error> {
         config.database = Some(decode(database, "database")?);
     }
     for option in options.split('&').filter(|option| !option.is_empty()) {
-        let (name, value) = option.split_once('=').ok_or_else(|| bad(format!("option '{option}' has no value")))?;
+        let (name, value) = option
+            .split_once('=')
+            .ok_or_else(|| bad(format!("option '{option}' has no value")))?;
         set(&mut config, name, &decode(value, name)?)?;
     }
     Ok(config)
@@ -38,12 +45,16 @@ pub(crate) fn parse(url: &str) -> Result<Config, Error> {
 
 fn endpoint(authority: &str) -> Result<Endpoint, Error> {
     let (host, port) = if let Some(bracketed) = authority.strip_prefix('[') {
-        let (host, rest) = bracketed.split_once(']').ok_or_else(|| bad("an IPv6 address ends with ']'"))?;
+        let (host, rest) = bracketed
+            .split_once(']')
+            .ok_or_else(|| bad("an IPv6 address ends with ']'"))?;
         (host.to_owned(), rest.strip_prefix(':'))
     } else {
         match authority.split_once(':') {
             Some((_, port)) if port.contains(':') => {
-                return Err(bad("an IPv6 address stands in brackets, as in mysql://user@[::1]:3306/"));
+                return Err(bad(
+                    "an IPv6 address stands in brackets, as in mysql://user@[::1]:3306/",
+                ));
             }
             Some((host, port)) => (decode(host, "host")?, Some(port)),
             None => (decode(authority, "host")?, None),
@@ -51,9 +62,15 @@ fn endpoint(authority: &str) -> Result<Endpoint, Error> {
     };
     let port = match port {
         None | Some("") => DEFAULT_PORT,
-        Some(port) => port.parse().map_err(|_| bad(format!("port '{port}' is not a number up to 65535")))?,
+        Some(port) => port
+            .parse()
+            .map_err(|_| bad(format!("port '{port}' is not a number up to 65535")))?,
     };
-    let host = if host.is_empty() { "localhost".to_owned() } else { host };
+    let host = if host.is_empty() {
+        "localhost".to_owned()
+    } else {
+        host
+    };
     Ok(Endpoint::Tcp { host, port })
 }
 
@@ -64,7 +81,9 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
         "password-file" => config.password = password_file(value)?,
         "password-env" => {
             let found = std::env::var(value);
-            config.password = found.map_err(|_| bad(format!("environment variable '{value}' has no text")))?.into();
+            config.password = found
+                .map_err(|_| bad(format!("environment variable '{value}' has no text")))?
+                .into();
         }
         "connect-timeout" => config.connect_timeout = seconds(name, value)?,
         "call-timeout" => config.call_timeout = seconds(name, value)?,
@@ -102,28 +121,39 @@ fn ssl_mode(value: &str) -> Result<SslMode, Error> {
 }
 
 fn password_file(path: &str) -> Result<Password, Error> {
-    let text = std::fs::read_to_string(path).map_err(|error| bad(format!("password file '{path}': {error}")))?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| bad(format!("password file '{path}': {error}")))?;
     Ok(text.lines().next().unwrap_or_default().into())
 }
 
 fn seconds(name: &str, value: &str) -> Result<Option<Duration>, Error> {
-    let duration = value.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let duration = duration.ok_or_else(|| bad(format!("{name} '{value}' is not a number of seconds")))?;
+    let duration = value
+        .parse()
+        .ok()
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let duration =
+        duration.ok_or_else(|| bad(format!("{name} '{value}' is not a number of seconds")))?;
     Ok(Some(duration).filter(|duration| !duration.is_zero()))
 }
 
 fn flag(name: &str, value: &str) -> Result<bool, Error> {
-    value.parse().map_err(|_| bad(format!("{name} '{value}' is neither true nor false")))
+    value
+        .parse()
+        .map_err(|_| bad(format!("{name} '{value}' is neither true nor false")))
 }
 
 fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, Error> {
-    value.parse().map_err(|_| bad(format!("{name} '{value}' is not a number of bytes")))
+    value
+        .parse()
+        .map_err(|_| bad(format!("{name} '{value}' is not a number of bytes")))
 }
 
 fn decode(part: &str, name: &str) -> Result<String, Error> {
     match percent_decode_str(part).decode_utf8() {
         Ok(text) => Ok(text.into_owned()),
-        Err(_) => Err(bad(format!("the {name} is not UTF-8 once it is percent-decoded"))),
+        Err(_) => Err(bad(format!(
+            "the {name} is not UTF-8 once it is percent-decoded"
+        ))),
     }
 }
 

@@ -5,5 +5,5 @@ mod drive;
 mod stream;
 
 pub use connect::connect;
-pub use drive::{drive, flush, read, read_into};
+pub use drive::{drive, flush, poll_drive, poll_read, poll_read_into};
 pub use stream::{Stream, Transport};

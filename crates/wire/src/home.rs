@@ -154,3 +154,6 @@ impl Homes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

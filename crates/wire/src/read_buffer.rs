@@ -85,10 +85,15 @@ impl ReadBuffer {
     /// Turns the first `n` pending bytes into a message; they stay readable until the next reserve.
     #[inline]
     pub(crate) fn consume(&mut self, n: usize) -> Span {
+        self.largest = self.largest.max(n);
+        self.consume_piece(n)
+    }
+
+    #[inline]
+    pub(crate) fn consume_piece(&mut self, n: usize) -> Span {
         assert!(n <= self.pending_len(), "consumed more than is pending");
         let span = self.span(self.start, n);
         self.start += n;
-        self.largest = self.largest.max(n);
         span
     }
 
@@ -161,13 +166,14 @@ impl ReadBuffer {
     /// might become too expensive to move before its end is known, once a growth is no way out.
     fn is_worth_moving(&self, min: usize, until_end: usize) -> bool {
         let pending = self.pending_len();
-        let is_last_chance = self.is_settled()
-            && self.is_endless(until_end)
-            && (pending > self.affordable() / 2 || pending + min > self.affordable());
-        if pending <= CHEAP {
-            return is_last_chance || self.limit(min, until_end) < self.read_size / 2;
+        if pending <= CHEAP && self.limit(min, until_end) < self.read_size / 2 {
+            return true;
         }
-        is_last_chance && pending <= self.affordable()
+        let affordable = self.affordable();
+        self.is_settled()
+            && self.is_endless(until_end)
+            && pending.saturating_add(min) > affordable / 2
+            && pending <= affordable
     }
 
     /// Compacts where that is cheap or saves a growth, else grows to a power of two.
@@ -331,7 +337,7 @@ impl ReadBuffer {
     }
 
     fn adapt(&mut self, n: usize) {
-        if n == self.planned && n >= self.read_size - self.read_size / 4 {
+        if n == self.planned && n >= self.read_size {
             self.read_size = (self.read_size * 2).min(self.max_read);
             self.small_reads = 0;
         } else if n < self.read_size / 4 && self.planned >= self.read_size / 2 {

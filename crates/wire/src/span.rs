@@ -28,7 +28,12 @@ impl Span {
     /// All `len` bytes of the large home of that number.
     #[inline]
     pub const fn of_home(number: u32, len: u32) -> Self {
-        Self { home: number, start: 0, len, ..Self::EMPTY }
+        Self {
+            home: number,
+            start: 0,
+            len,
+            ..Self::EMPTY
+        }
     }
 
     /// The large home's number, counted from 1; 0 for the read buffer.

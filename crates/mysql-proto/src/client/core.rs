@@ -78,10 +78,17 @@ pub(super) enum State {
     Idle,
     /// OK or ERR, or the first packet of a result.
     Header,
-    Definitions { left: u32 },
+    Definitions {
+        left: u32,
+    },
     DefinitionsEof,
     Rows,
+    /// In the middle of a row that is parsed while it comes.
+    LargeRow,
+    StreamedRow,
     Prepare(Preparing),
+    /// `dead` says why.
+    Dead,
 }
 
 /// Which definitions the result under way has.
@@ -123,19 +130,25 @@ impl Core for ClientCore {
 
     #[inline]
     fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
-        if let Some(dead) = &self.dead {
-            return Err(dead.clone());
+        // The one path that is walked for every row, apart from all the others.
+        let stepped = match self.state {
+            State::Rows if self.mode == RowMode::Lend => self.next_row(buffers),
+            _ => self.step(buffers),
+        };
+        match stepped {
+            Ok(step) => Ok(step),
+            Err(error) => Err(self.die(error)),
         }
-        self.step(buffers).inspect_err(|error| self.dead = Some(error.clone()))
     }
 
     fn handle_eof(&mut self, buffers: &mut Buffers) -> Error {
-        let error = if self.is_idle() && buffers.pending().is_empty() {
-            Error::Closed { during: "idle" }
+        let during = if self.is_idle() && buffers.pending().is_empty() {
+            "idleness"
         } else {
-            Error::Closed { during: self.during() }
+            self.during()
         };
-        self.dead.get_or_insert(error).clone()
+        let error = Error::Closed { during };
+        self.die(error)
     }
 }
 
@@ -152,7 +165,10 @@ impl ClientCore {
             mode: RowMode::Lend,
             text: Definitions::default(),
             cells: Vec::new(),
-            ok: OkState { status_flags: StatusFlags::AUTOCOMMIT, ..OkState::default() },
+            ok: OkState {
+                status_flags: StatusFlags::AUTOCOMMIT,
+                ..OkState::default()
+            },
             info: Vec::new(),
             changes: Vec::new(),
             large: None,
@@ -182,7 +198,10 @@ impl ClientCore {
 
     /// Whether rows or their definitions are still to come.
     pub fn is_in_rows(&self) -> bool {
-        matches!(self.state, State::Rows)
+        matches!(
+            self.state,
+            State::Rows | State::LargeRow | State::StreamedRow
+        )
     }
 
     /// The error that ended the conversation.
@@ -192,7 +211,13 @@ impl ClientCore {
 
     /// Ends the conversation: every further call gives `error`.
     pub fn kill(&mut self, error: Error) {
-        self.dead.get_or_insert(error);
+        self.die(error);
+    }
+
+    #[cold]
+    fn die(&mut self, error: Error) -> Error {
+        self.state = State::Dead;
+        self.dead.get_or_insert(error).clone()
     }
 
     /// How rows are handed over from now on. In the middle of a streamed row, `Skip` drops the rest of it.
@@ -281,18 +306,40 @@ impl ClientCore {
         shared
     }
 
+    #[inline(never)]
     fn step(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
         loop {
             match self.state {
-                State::Rows => return self.rows(buffers),
+                State::Rows if self.mode == RowMode::Lend => return self.row_after(buffers),
+                State::Rows => {
+                    buffers.recycle_homes();
+                    if let Some(step) = self.next_unlent(buffers)? {
+                        return Ok(step);
+                    }
+                }
+                State::LargeRow => {
+                    if let Some(step) = self.large_row(buffers)? {
+                        return Ok(step);
+                    }
+                }
+                State::StreamedRow => {
+                    if let Some(step) = self.streamed_row(buffers)? {
+                        return Ok(step);
+                    }
+                }
+                State::Dead => return Err(self.dead.clone().unwrap_or(Error::Unsolicited)),
                 State::Header => {
-                    let Some(payload) = self.whole(buffers)? else { return Ok(missing(buffers)) };
+                    let Some(payload) = self.whole(buffers)? else {
+                        return Ok(missing(buffers));
+                    };
                     if let Some(reply) = self.header(buffers, payload)? {
                         return Ok(Step::Message(reply));
                     }
                 }
                 State::Definitions { left } => {
-                    let Some(payload) = self.whole(buffers)? else { return Ok(missing(buffers)) };
+                    let Some(payload) = self.whole(buffers)? else {
+                        return Ok(missing(buffers));
+                    };
                     self.accept(buffers, payload)?;
                     self.state = State::Definitions { left: left - 1 };
                     if left == 1 && self.definitions_done() {
@@ -300,13 +347,17 @@ impl ClientCore {
                     }
                 }
                 State::DefinitionsEof => {
-                    let Some(payload) = self.whole(buffers)? else { return Ok(missing(buffers)) };
+                    let Some(payload) = self.whole(buffers)? else {
+                        return Ok(missing(buffers));
+                    };
                     if let Some(reply) = self.definitions_eof(buffers, payload)? {
                         return Ok(Step::Message(reply));
                     }
                 }
                 State::Prepare(preparing) => {
-                    let Some(payload) = self.whole(buffers)? else { return Ok(missing(buffers)) };
+                    let Some(payload) = self.whole(buffers)? else {
+                        return Ok(missing(buffers));
+                    };
                     if let Some(reply) = self.preparing(preparing, buffers, payload)? {
                         return Ok(Step::Message(reply));
                     }
@@ -317,6 +368,7 @@ impl ClientCore {
     }
 
     /// A server may only speak when it is asked; its farewell (4031 and the like) is an error packet out of order.
+    #[inline(never)]
     fn idle(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
         if buffers.pending().is_empty() {
             buffers.need(1, 0);
@@ -336,7 +388,9 @@ impl ClientCore {
     #[inline]
     fn whole(&mut self, buffers: &mut Buffers) -> Result<Option<Span>, Error> {
         match self.frames.next(buffers, self.limits.max_message_bytes)? {
-            Frame::Whole(payload) if payload.is_empty() => Err(crate::frame::FrameError::Empty.into()),
+            Frame::Whole(payload) if payload.is_empty() => {
+                Err(crate::frame::FrameError::Empty.into())
+            }
             Frame::Whole(payload) => Ok(Some(payload)),
             Frame::Missing(_) => Ok(None),
             Frame::Large(large) => Err(onecopy_wire::WireError::LimitExceeded {
@@ -348,7 +402,7 @@ impl ClientCore {
     }
 
     #[inline]
-    fn header(&mut self, buffers: &mut Buffers, payload: Span) -> Result<Option<Reply>, Error> {
+    fn header(&mut self, buffers: &Buffers, payload: Span) -> Result<Option<Reply>, Error> {
         const LOCAL_INFILE: u8 = 0xFB;
         let bytes = buffers.bytes(payload);
         match bytes.first() {
@@ -372,11 +426,19 @@ impl ClientCore {
     fn column_count(&self, bytes: &[u8]) -> Result<(u32, bool), Error> {
         let mut reader = Reader::new("result header", bytes);
         let count = reader.lenenc("column count")?;
-        let columns = u32::try_from(count).ok().filter(|&count| count > 0 && count <= self.limits.max_columns);
+        let columns = u32::try_from(count)
+            .ok()
+            .filter(|&count| count > 0 && count <= self.limits.max_columns);
         let Some(columns) = columns else {
-            return Err(Error::TooManyColumns { columns: count, max: self.limits.max_columns });
+            return Err(Error::TooManyColumns {
+                columns: count,
+                max: self.limits.max_columns,
+            });
         };
-        let cached = self.session.capabilities.contains(Capabilities::MARIADB_CACHE_METADATA);
+        let cached = self
+            .session
+            .capabilities
+            .contains(Capabilities::MARIADB_CACHE_METADATA);
         let follows = !cached || reader.u8("metadata follows")? != 0;
         reader.finish()?;
         Ok((columns, follows))
@@ -388,7 +450,9 @@ impl ClientCore {
         if self.cells.len() != count {
             self.cells.clear();
             let bytes = (count * size_of::<Cell>()) as u64;
-            self.cells.try_reserve_exact(count).map_err(|_| onecopy_wire::WireError::OutOfMemory { bytes })?;
+            self.cells
+                .try_reserve_exact(count)
+                .map_err(|_| onecopy_wire::WireError::OutOfMemory { bytes })?;
             self.cells.resize(count, Cell::NULL);
         }
         if follows {
@@ -414,23 +478,36 @@ impl ClientCore {
         let capabilities = self.session.capabilities;
         let max = self.limits.max_metadata_bytes;
         if buffers.bytes(payload).first() == Some(&err::HEADER) {
-            return Err(Error::Unexpected { during: "column definitions", byte: err::HEADER });
+            return Err(Error::Unexpected {
+                during: "column definitions",
+                byte: err::HEADER,
+            });
         }
-        self.definitions_mut().accept(buffers, payload, capabilities, max).map_err(|error| match error {
-            AcceptError::Decode(error) => error.into(),
-            AcceptError::Wire(error) => error.into(),
-        })
+        self.definitions_mut()
+            .accept(buffers, payload, capabilities, max)
+            .map_err(|error| match error {
+                AcceptError::Decode(error) => error.into(),
+                AcceptError::Wire(error) => error.into(),
+            })
     }
 
     /// All definitions are known. Gives whether rows begin at once, without an EOF packet before them.
     fn definitions_done(&mut self) -> bool {
         self.definitions_mut().finish();
         let eof = !self.deprecates_eof();
-        self.state = if eof { State::DefinitionsEof } else { State::Rows };
+        self.state = if eof {
+            State::DefinitionsEof
+        } else {
+            State::Rows
+        };
         !eof
     }
 
-    fn definitions_eof(&mut self, buffers: &Buffers, payload: Span) -> Result<Option<Reply>, Error> {
+    fn definitions_eof(
+        &mut self,
+        buffers: &Buffers,
+        payload: Span,
+    ) -> Result<Option<Reply>, Error> {
         match buffers.bytes(payload) {
             [eof::HEADER, rest @ ..] if rest.len() < 8 => {
                 self.state = State::Rows;
@@ -445,45 +522,57 @@ impl ClientCore {
         }
     }
 
-    fn rows(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
-        loop {
-            if let Some(large) = &mut self.large {
-                let definitions = match self.source {
-                    Source::Text => &self.text,
-                    Source::Statement(id) => self.statements.definitions(id),
-                };
-                let row = large.advance(buffers, &mut self.frames, definitions, &mut self.cells, &self.limits, self.home_column)?;
-                let Some(bytes) = row else { return Ok(missing(buffers)) };
-                self.large = None;
-                let row = buffers.consume(bytes);
-                if self.mode == RowMode::Lend {
-                    return Ok(Step::Message(Reply::Row(row)));
-                }
-                continue;
+    /// The next row, lent.
+    #[inline]
+    fn next_row(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
+        buffers.recycle_homes();
+        match self
+            .frames
+            .next(buffers, self.limits.contiguous_row_bytes)?
+        {
+            Frame::Whole(payload) => self.whole_row(buffers, payload),
+            Frame::Missing(n) => Ok(Step::NeedInput(n)),
+            Frame::Large(large) => {
+                self.refuse_large_end(buffers, large.known())?;
+                self.large = Some(LargeRow::new(large, self.is_binary()));
+                self.state = State::LargeRow;
+                self.step(buffers)
             }
-            if self.streamed.is_some() {
-                match self.streamed_row(buffers)? {
-                    Some(step) => return Ok(step),
-                    None => continue,
-                }
-            }
-            buffers.recycle_homes();
-            if self.mode != RowMode::Lend {
-                match self.next_unlent(buffers)? {
-                    Some(step) => return Ok(step),
-                    None => continue,
-                }
-            }
-            return match self.frames.next(buffers, self.limits.contiguous_row_bytes)? {
-                Frame::Whole(payload) => self.whole_row(buffers, payload),
-                Frame::Missing(n) => Ok(Step::NeedInput(n)),
-                Frame::Large(large) => {
-                    self.refuse_large_end(buffers, large.known())?;
-                    self.large = Some(LargeRow::new(large, self.is_binary()));
-                    continue;
-                }
-            };
         }
+    }
+
+    /// [`next_row`](Self::next_row) behind something else: apart, so that neither burdens the other.
+    #[inline(never)]
+    fn row_after(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
+        self.next_row(buffers)
+    }
+
+    /// A large row goes on. `None`: it was dropped, go on with the next.
+    #[inline(never)]
+    fn large_row(&mut self, buffers: &mut Buffers) -> Result<Option<Step<Reply>>, Error> {
+        let Some(large) = &mut self.large else {
+            return Err(Error::Unsolicited);
+        };
+        let definitions = match self.source {
+            Source::Text => &self.text,
+            Source::Statement(id) => self.statements.definitions(id),
+        };
+        let (cells, home_column) = (&mut self.cells, self.home_column);
+        let row = large.advance(
+            buffers,
+            &mut self.frames,
+            definitions,
+            cells,
+            &self.limits,
+            home_column,
+        )?;
+        let Some(bytes) = row else {
+            return Ok(Some(missing(buffers)));
+        };
+        self.large = None;
+        self.state = State::Rows;
+        let row = buffers.consume(bytes);
+        Ok((self.mode == RowMode::Lend).then_some(Step::Message(Reply::Row(row))))
     }
 
     #[inline]
@@ -494,22 +583,31 @@ impl ClientCore {
                 self.state = State::Idle;
                 Ok(Step::Message(Reply::Err(payload)))
             }
-            (Some(&eof::HEADER), _) if self.ends_rows(bytes.len()) => self.end_rows(buffers, payload),
+            (Some(&eof::HEADER), _) if self.ends_rows(bytes.len()) => {
+                self.end_rows(buffers, payload)
+            }
             (None, _) => Err(crate::frame::FrameError::Empty.into()),
             (_, Source::Text) => {
                 scan_text(bytes, &mut self.cells)?;
                 Ok(Step::Message(Reply::Row(payload)))
             }
             (_, Source::Statement(id)) => {
-                scan_binary(bytes, self.statements.definitions(id).widths(), &mut self.cells)?;
+                scan_binary(
+                    bytes,
+                    self.statements.definitions(id).widths(),
+                    &mut self.cells,
+                )?;
                 Ok(Step::Message(Reply::Row(payload)))
             }
         }
     }
 
     /// The next row in another mode than `Lend`. `None`: go on.
+    #[inline(never)]
     fn next_unlent(&mut self, buffers: &mut Buffers) -> Result<Option<Step<Reply>>, Error> {
-        let Some((first, length)) = self.frames.peek(buffers) else { return Ok(Some(missing(buffers))) };
+        let Some((first, length)) = self.frames.peek(buffers) else {
+            return Ok(Some(missing(buffers)));
+        };
         if first == err::HEADER || (first == eof::HEADER && self.ends_rows(length)) {
             return Ok(Some(match self.whole(buffers)? {
                 None => missing(buffers),
@@ -524,27 +622,34 @@ impl ClientCore {
                     row.skip_row();
                 }
                 self.streamed = Some(row);
+                self.state = State::StreamedRow;
                 Ok((!skip).then_some(Step::Message(Reply::RowStart)))
             }
             Frame::Missing(_) | Frame::Whole(_) => Ok(Some(missing(buffers))),
         }
     }
 
+    #[inline(never)]
     fn streamed_row(&mut self, buffers: &mut Buffers) -> Result<Option<Step<Reply>>, Error> {
-        let Some(row) = &mut self.streamed else { return Ok(None) };
+        let Some(row) = &mut self.streamed else {
+            return Ok(None);
+        };
         let widths = match self.source {
             Source::Text => self.text.widths(),
             Source::Statement(id) => self.statements.definitions(id).widths(),
         };
-        Ok(match row.advance(buffers, &mut self.frames, widths, &mut self.bitmap)? {
-            Streamed::Missing => Some(missing(buffers)),
-            Streamed::Value(len) => Some(Step::Message(Reply::Value(len))),
-            Streamed::Piece(span) => Some(Step::Message(Reply::Piece(span))),
-            Streamed::End { skipped } => {
-                self.streamed = None;
-                (!skipped).then_some(Step::Message(Reply::RowEnd))
-            }
-        })
+        Ok(
+            match row.advance(buffers, &mut self.frames, widths, &mut self.bitmap)? {
+                Streamed::Missing => Some(missing(buffers)),
+                Streamed::Value(len) => Some(Step::Message(Reply::Value(len))),
+                Streamed::Piece(span) => Some(Step::Message(Reply::Piece(span))),
+                Streamed::End { skipped } => {
+                    self.streamed = None;
+                    self.state = State::Rows;
+                    (!skipped).then_some(Step::Message(Reply::RowEnd))
+                }
+            },
+        )
     }
 
     /// Streamed rows: bytes of the value under way that were not handed over yet.
@@ -574,9 +679,10 @@ impl ClientCore {
             return Err(dead.clone());
         }
         match &mut self.streamed {
-            Some(row) => row
-                .can_read_direct(buffers, &mut self.frames)
-                .inspect_err(|error| self.dead = Some(error.clone())),
+            Some(row) => match row.can_read_direct(buffers, &mut self.frames) {
+                Ok(direct) => Ok(direct),
+                Err(error) => Err(self.die(error)),
+            },
             None => Ok(false),
         }
     }
@@ -596,9 +702,11 @@ impl ClientCore {
     fn refuse_large_end(&self, buffers: &Buffers, known: u64) -> Result<(), Error> {
         match buffers.pending() {
             [first @ err::HEADER, ..] => Err(unexpected("rows", &[*first])),
-            _ if known > self.limits.max_row_bytes => {
-                Err(onecopy_wire::WireError::LimitExceeded { needed: known, max: self.limits.max_row_bytes }.into())
+            _ if known > self.limits.max_row_bytes => Err(onecopy_wire::WireError::LimitExceeded {
+                needed: known,
+                max: self.limits.max_row_bytes,
             }
+            .into()),
             _ => Ok(()),
         }
     }
@@ -608,7 +716,11 @@ impl ClientCore {
             self.take_ok(buffers, payload)?;
         } else {
             let packet = crate::packet::EofPacket::decode(buffers.bytes(payload))?;
-            self.ok = OkState { status_flags: packet.status_flags, warnings: packet.warnings, ..OkState::default() };
+            self.ok = OkState {
+                status_flags: packet.status_flags,
+                warnings: packet.warnings,
+                ..OkState::default()
+            };
             self.info.clear();
             self.changes.clear();
         }
@@ -617,10 +729,14 @@ impl ClientCore {
     }
 
     fn end_of_result(&mut self) {
-        let more = self.ok.status_flags.contains(StatusFlags::MORE_RESULTS_EXISTS);
+        let more = self
+            .ok
+            .status_flags
+            .contains(StatusFlags::MORE_RESULTS_EXISTS);
         self.state = if more { State::Header } else { State::Idle };
     }
 
+    #[inline(never)]
     fn take_ok(&mut self, buffers: &Buffers, payload: Span) -> Result<(), Error> {
         let packet = OkPacket::decode(buffers.bytes(payload), self.session.capabilities)?;
         self.ok = OkState {
@@ -630,17 +746,24 @@ impl ClientCore {
             warnings: packet.warnings,
         };
         keep(buffers, &mut self.info, packet.info)?;
-        keep(buffers, &mut self.changes, packet.session_track.as_encoded())
+        keep(
+            buffers,
+            &mut self.changes,
+            packet.session_track.as_encoded(),
+        )
     }
 
     pub(super) fn deprecates_eof(&self) -> bool {
-        self.session.capabilities.contains(Capabilities::DEPRECATE_EOF)
+        self.session
+            .capabilities
+            .contains(Capabilities::DEPRECATE_EOF)
     }
 
+    #[inline(never)]
     fn preparing(
         &mut self,
         preparing: Preparing,
-        buffers: &mut Buffers,
+        buffers: &Buffers,
         payload: Span,
     ) -> Result<Option<Reply>, Error> {
         let bytes = buffers.bytes(payload);
@@ -654,13 +777,21 @@ impl ClientCore {
                     let ok = PrepareOk::decode(bytes, self.session.capabilities)?;
                     let id = self.statements.insert(&ok)?;
                     self.source = Source::Statement(id);
-                    Preparing::Parameters { id, left: ok.parameters, columns: ok.columns }
+                    Preparing::Parameters {
+                        id,
+                        left: ok.parameters,
+                        columns: ok.columns,
+                    }
                 }
                 _ => return Err(unexpected("the reply to prepare", bytes)),
             },
             Preparing::Parameters { id, left, columns } => {
                 // A parameter's definition tells nothing that execute needs; servers fill it with placeholders.
-                Preparing::Parameters { id, left: left - 1, columns }
+                Preparing::Parameters {
+                    id,
+                    left: left - 1,
+                    columns,
+                }
             }
             Preparing::ParametersEof { id, columns } => {
                 expect_eof(bytes)?;
@@ -696,8 +827,9 @@ impl ClientCore {
             State::Idle => "an unsolicited packet",
             State::Header => "the wait for a reply",
             State::Definitions { .. } | State::DefinitionsEof => "column definitions",
-            State::Rows => "rows",
+            State::Rows | State::LargeRow | State::StreamedRow => "rows",
             State::Prepare(_) => "the reply to prepare",
+            State::Dead => "an error",
         }
     }
 }
@@ -710,7 +842,10 @@ fn expect_eof(bytes: &[u8]) -> Result<(), Error> {
 }
 
 fn unexpected(during: &'static str, bytes: &[u8]) -> Error {
-    Error::Unexpected { during, byte: bytes.first().copied().unwrap_or_default() }
+    Error::Unexpected {
+        during,
+        byte: bytes.first().copied().unwrap_or_default(),
+    }
 }
 
 /// What the core asked the buffers for.
@@ -724,7 +859,9 @@ fn missing(buffers: &Buffers) -> Step<Reply> {
 fn keep(buffers: &Buffers, kept: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Error> {
     kept.clear();
     if !bytes.is_empty() {
-        let out_of_memory = |_| onecopy_wire::WireError::OutOfMemory { bytes: bytes.len() as u64 };
+        let out_of_memory = |_| onecopy_wire::WireError::OutOfMemory {
+            bytes: bytes.len() as u64,
+        };
         kept.try_reserve(bytes.len()).map_err(out_of_memory)?;
         kept.extend_from_slice(bytes);
         buffers.count_metadata(bytes.len());

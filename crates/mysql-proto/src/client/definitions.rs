@@ -90,13 +90,17 @@ impl Definitions {
     fn part(&self, index: usize, range: impl Fn(&Column) -> (u32, u32)) -> Option<&[u8]> {
         let column = self.columns.get(index)?;
         let (start, len) = range(column);
-        self.raw.get(column.start + start as usize..)?.get(..len as usize)
+        self.raw
+            .get(column.start + start as usize..)?
+            .get(..len as usize)
     }
 
     /// The index of the first column of that name, compared without regard to ASCII case as servers do.
     pub fn index_of(&self, name: &str) -> Option<usize> {
-        (0..self.len())
-            .find(|&index| self.name(index).is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes())))
+        (0..self.len()).find(|&index| {
+            self.name(index)
+                .is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes()))
+        })
     }
 
     /// Bytes that they take as they came.
@@ -125,7 +129,11 @@ impl Definitions {
         max_bytes: usize,
     ) -> Result<(), AcceptError> {
         let bytes = buffers.bytes(payload);
-        let start = if self.seen == 0 { 0 } else { self.ends.get(self.seen - 1).copied().unwrap_or(0) };
+        let start = if self.seen == 0 {
+            0
+        } else {
+            self.ends.get(self.seen - 1).copied().unwrap_or(0)
+        };
         if let Some(&end) = self.ends.get(self.seen)
             && self.raw.get(start..end) == Some(bytes)
         {
@@ -146,14 +154,28 @@ impl Definitions {
     }
 
     #[cold]
-    fn replace(&mut self, start: usize, bytes: &[u8], capabilities: Capabilities, max_bytes: usize) -> Result<(), AcceptError> {
+    fn replace(
+        &mut self,
+        start: usize,
+        bytes: &[u8],
+        capabilities: Capabilities,
+        max_bytes: usize,
+    ) -> Result<(), AcceptError> {
         self.truncate(self.seen);
-        let definition = ColumnDefinition::decode(bytes, capabilities).map_err(AcceptError::Decode)?;
+        let definition =
+            ColumnDefinition::decode(bytes, capabilities).map_err(AcceptError::Decode)?;
         let needed = start + bytes.len();
         if needed > max_bytes {
-            return Err(AcceptError::Wire(WireError::LimitExceeded { needed: needed as u64, max: max_bytes as u64 }));
+            return Err(AcceptError::Wire(WireError::LimitExceeded {
+                needed: needed as u64,
+                max: max_bytes as u64,
+            }));
         }
-        let out_of_memory = |_| AcceptError::Wire(WireError::OutOfMemory { bytes: needed as u64 });
+        let out_of_memory = |_| {
+            AcceptError::Wire(WireError::OutOfMemory {
+                bytes: needed as u64,
+            })
+        };
         self.raw.try_reserve(bytes.len()).map_err(out_of_memory)?;
         self.ends.try_reserve(1).map_err(out_of_memory)?;
         self.columns.try_reserve(1).map_err(out_of_memory)?;
@@ -199,7 +221,11 @@ pub(super) enum AcceptError {
 #[allow(clippy::cast_possible_truncation)]
 fn within(whole: &[u8], part: &[u8]) -> (u32, u32) {
     let offset = (part.as_ptr() as usize).wrapping_sub(whole.as_ptr() as usize);
-    if offset.saturating_add(part.len()) <= whole.len() { (offset as u32, part.len() as u32) } else { (0, 0) }
+    if offset.saturating_add(part.len()) <= whole.len() {
+        (offset as u32, part.len() as u32)
+    } else {
+        (0, 0)
+    }
 }
 
 /// Bytes of a value in a binary row; 0 where its length comes before it.

@@ -113,7 +113,8 @@ impl Core for Handshake {
         if let State::Dead(error) = &self.state {
             return Err(error.clone());
         }
-        self.step(buffers).inspect_err(|error| self.state = State::Dead(error.clone()))
+        self.step(buffers)
+            .inspect_err(|error| self.state = State::Dead(error.clone()))
     }
 
     fn handle_eof(&mut self, _buffers: &mut Buffers) -> Error {
@@ -167,13 +168,18 @@ impl Handshake {
             return Err(Error::BytesBeforeTls);
         }
         self.tls = true;
-        self.respond(buffers).inspect_err(|error| self.state = State::Dead(error.clone()))
+        self.respond(buffers)
+            .inspect_err(|error| self.state = State::Dead(error.clone()))
     }
 
     fn step(&mut self, buffers: &mut Buffers) -> Result<Step<HandshakeReply>, Error> {
         loop {
             if matches!(self.state, State::StartTls) {
-                return if buffers.pending().is_empty() { Ok(Step::StartTls) } else { Err(Error::BytesBeforeTls) };
+                return if buffers.pending().is_empty() {
+                    Ok(Step::StartTls)
+                } else {
+                    Err(Error::BytesBeforeTls)
+                };
             }
             let payload = match self.frames.next(buffers, MAX_LOGIN_PACKET)? {
                 Frame::Whole(payload) if payload.is_empty() => return Err(FrameError::Empty.into()),
@@ -181,7 +187,11 @@ impl Handshake {
                 Frame::Missing(n) => return Ok(Step::NeedInput(n)),
                 Frame::Large(large) => {
                     let max = MAX_LOGIN_PACKET as u64;
-                    return Err(onecopy_wire::WireError::LimitExceeded { needed: large.known(), max }.into());
+                    return Err(onecopy_wire::WireError::LimitExceeded {
+                        needed: large.known(),
+                        max,
+                    }
+                    .into());
                 }
             };
             if buffers.bytes(payload).first() == Some(&err::HEADER) {
@@ -196,7 +206,12 @@ impl Handshake {
                         AuthAction::Wait => {}
                         AuthAction::Done => return self.done(buffers, payload),
                         // An ERR packet was taken above; there is no further action.
-                        _ => return Err(Error::Unexpected { during: "the login", byte: err::HEADER }),
+                        _ => {
+                            return Err(Error::Unexpected {
+                                during: "the login",
+                                byte: err::HEADER,
+                            });
+                        }
                     }
                 }
                 State::StartTls | State::Done | State::Dead(_) => return Err(Error::Unsolicited),
@@ -257,7 +272,10 @@ impl Handshake {
             wanted |= Capabilities::LONG_PASSWORD;
         }
         for (flag, on) in [
-            (Capabilities::CONNECT_WITH_DB, self.config.database.is_some()),
+            (
+                Capabilities::CONNECT_WITH_DB,
+                self.config.database.is_some(),
+            ),
             (Capabilities::MULTI_STATEMENTS, self.config.multi_statements),
             (Capabilities::FOUND_ROWS, self.config.found_rows),
             (Capabilities::SSL, start_tls),
@@ -277,8 +295,13 @@ impl Handshake {
             (false, false, _) => Channel::Plain,
         };
         let password = self.config.password.clone();
-        let (auth, response) =
-            ClientAuth::new(self.config.auth, channel, password, self.plugin.as_deref(), &self.nonce)?;
+        let (auth, response) = ClientAuth::new(
+            self.config.auth,
+            channel,
+            password,
+            self.plugin.as_deref(),
+            &self.nonce,
+        )?;
         let mut attributes = Vec::new();
         for (name, value) in &self.config.attributes {
             ConnectAttributes::push(&mut attributes, name.as_bytes(), value.as_bytes());

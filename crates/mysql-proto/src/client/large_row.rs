@@ -4,9 +4,9 @@ use onecopy_wire::{Buffers, WireError};
 
 use super::row::{Cell, binary_head, is_null};
 use super::{Definitions, Limits};
+use crate::Error;
 use crate::codec::{DecodeError, DecodeErrorKind, Reader};
 use crate::frame::{FrameReader, Large};
-use crate::Error;
 
 /// A row whose values are found while it comes.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +34,14 @@ pub(super) enum Prefix {
 
 impl LargeRow {
     pub(super) fn new(payload: Large, binary: bool) -> Self {
-        Self { payload, binary, column: 0, position: 0, cursor: 0, in_home: false }
+        Self {
+            payload,
+            binary,
+            column: 0,
+            position: 0,
+            cursor: 0,
+            in_home: false,
+        }
     }
 
     /// Goes on until the row is complete (`Some` of the bytes in the read buffer) or more must come (`None`).
@@ -57,7 +64,11 @@ impl LargeRow {
                 return Ok(self.need(buffers, buffers.home_missing()));
             }
             let span = buffers.finish_home();
-            cells[self.column] = Cell { home: span.home(), start: 0, len: small(span.len()) };
+            cells[self.column] = Cell {
+                home: span.home(),
+                start: 0,
+                len: small(span.len()),
+            };
             self.column += 1;
             self.in_home = false;
         }
@@ -84,19 +95,30 @@ impl LargeRow {
                     self.column += 1;
                 }
                 Prefix::Value(skip, len) => {
-                    let end = self.position.saturating_add(skip as u64).saturating_add(len);
+                    let end = self
+                        .position
+                        .saturating_add(skip as u64)
+                        .saturating_add(len);
                     if end > limits.max_row_bytes {
                         return Err(too_long(end, limits));
                     }
                     self.check_end(end)?;
                     let len = usize::try_from(len).map_err(|_| too_long(end, limits))?;
                     if have >= skip + len {
-                        *cell = Cell { home: 0, start: small(self.cursor + skip), len: small(len) };
+                        *cell = Cell {
+                            home: 0,
+                            start: small(self.cursor + skip),
+                            len: small(len),
+                        };
                         self.pass(skip + len);
                         self.column += 1;
                     } else if len >= limits.large_value_bytes {
                         // A vector that the caller offered is for one column only.
-                        let kept = if home_column == Some(self.column) { None } else { buffers.withdraw_home() };
+                        let kept = if home_column == Some(self.column) {
+                            None
+                        } else {
+                            buffers.withdraw_home()
+                        };
                         let begun = buffers.begin_home(len, have - skip);
                         if let Some(kept) = kept {
                             buffers.offer_home(kept);
@@ -166,8 +188,17 @@ impl LargeRow {
 
     #[cold]
     fn malformed(&self, kind: DecodeErrorKind) -> DecodeError {
-        let packet = if self.binary { "binary row" } else { "text row" };
-        DecodeError { packet, field: "value", offset: u32::try_from(self.position).unwrap_or(u32::MAX), kind }
+        let packet = if self.binary {
+            "binary row"
+        } else {
+            "text row"
+        };
+        DecodeError {
+            packet,
+            field: "value",
+            offset: u32::try_from(self.position).unwrap_or(u32::MAX),
+            kind,
+        }
     }
 }
 
@@ -207,7 +238,11 @@ fn length_prefix(bytes: &[u8]) -> Result<Prefix, DecodeErrorKind> {
 }
 
 fn too_long(needed: u64, limits: &Limits) -> Error {
-    WireError::LimitExceeded { needed, max: limits.max_row_bytes }.into()
+    WireError::LimitExceeded {
+        needed,
+        max: limits.max_row_bytes,
+    }
+    .into()
 }
 
 /// Offsets and lengths within the read buffer or a home, both below 4 GiB.

@@ -38,6 +38,9 @@ impl Limits {
     /// Buffers that fit these limits.
     pub fn buffer_config(&self) -> BufferConfig {
         let max_row = usize::try_from(self.max_row_bytes).unwrap_or(usize::MAX);
-        BufferConfig { max_buffer: max_row.max(self.max_message_bytes + super::core::HEADER), ..BufferConfig::default() }
+        BufferConfig {
+            max_buffer: max_row.max(self.max_message_bytes + super::core::HEADER),
+            ..BufferConfig::default()
+        }
     }
 }

@@ -28,7 +28,11 @@ impl Cell {
     /// No value is that long: spans end at 4 GiB - 1, and a home starts at 0.
     const NULL_LEN: u32 = u32::MAX;
     const TAKEN_LEN: u32 = u32::MAX - 1;
-    pub(super) const NULL: Self = Self { home: 0, start: 0, len: Self::NULL_LEN };
+    pub(super) const NULL: Self = Self {
+        home: 0,
+        start: 0,
+        len: Self::NULL_LEN,
+    };
 
     /// Whether it is SQL's NULL.
     #[inline]
@@ -36,12 +40,33 @@ impl Cell {
         self.len == Self::NULL_LEN
     }
 
-    pub(super) const TAKEN: Self = Self { home: 0, start: 0, len: Self::TAKEN_LEN };
+    pub(super) const TAKEN: Self = Self {
+        home: 0,
+        start: 0,
+        len: Self::TAKEN_LEN,
+    };
 
     /// Whether the value was moved out of the row.
     #[inline]
     pub const fn is_taken(self) -> bool {
         self.len == Self::TAKEN_LEN
+    }
+
+    /// The value's bytes where they are among those of the row; `None` for NULL, what was taken, and large values.
+    #[inline]
+    pub fn within(self, row: &[u8]) -> Option<&[u8]> {
+        // NULL and taken lie beyond every row, so that one comparison finds them too.
+        if self.home == 0 {
+            row.get(self.start as usize..self.start as usize + self.len as usize)
+        } else {
+            None
+        }
+    }
+
+    /// The span of a large value.
+    #[inline]
+    pub fn home(self) -> Option<Span> {
+        (self.home != 0).then(|| Span::of_home(self.home, self.len))
     }
 
     /// The value's bytes, `row` being those of the row. Of no bytes for NULL and what was taken.
@@ -56,7 +81,11 @@ impl Cell {
     /// Length of the value in bytes, 0 for NULL.
     #[inline]
     pub const fn len(self) -> usize {
-        if self.len >= Self::TAKEN_LEN { 0 } else { self.len as usize }
+        if self.len >= Self::TAKEN_LEN {
+            0
+        } else {
+            self.len as usize
+        }
     }
 
     /// Whether it has no bytes; NULL has none either.
@@ -83,7 +112,9 @@ pub(super) const fn binary_head(columns: usize) -> usize {
 #[inline]
 pub(super) fn is_null(bitmap: &[u8], column: usize) -> bool {
     let bit = column + 2;
-    bitmap.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
+    bitmap
+        .get(bit / 8)
+        .is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
 }
 
 /// Finds the values of a whole text row.
@@ -93,7 +124,11 @@ pub(super) fn scan_text(row: &[u8], cells: &mut [Cell]) -> Result<(), DecodeErro
     for cell in cells {
         match row.get(at) {
             Some(&short @ 0..=0xFA) => {
-                *cell = Cell { home: 0, start: position(at + 1), len: u32::from(short) };
+                *cell = Cell {
+                    home: 0,
+                    start: position(at + 1),
+                    len: u32::from(short),
+                };
                 at += 1 + usize::from(short);
             }
             Some(0xFB) => {
@@ -108,20 +143,42 @@ pub(super) fn scan_text(row: &[u8], cells: &mut [Cell]) -> Result<(), DecodeErro
 
 /// Finds the values of a whole binary row; `widths` has one entry a column.
 #[inline]
-pub(super) fn scan_binary(row: &[u8], widths: &[u8], cells: &mut [Cell]) -> Result<(), DecodeError> {
+pub(super) fn scan_binary(
+    row: &[u8],
+    widths: &[u8],
+    cells: &mut [Cell],
+) -> Result<(), DecodeError> {
     let head = binary_head(cells.len());
     let (Some(bitmap), Some(0)) = (row.get(1..head), row.first()) else {
         return Err(bad_head(row));
     };
     let mut at = head;
-    for (index, (cell, &width)) in cells.iter_mut().zip(widths).enumerate() {
-        if is_null(bitmap, index) {
+    // The first two bits of the bitmap are of no column.
+    let (mut nulls, mut bit) = (bitmap.iter(), 2u8);
+    let mut eight = nulls.next().copied().unwrap_or(0) >> 2;
+    for (cell, &width) in cells.iter_mut().zip(widths) {
+        if bit == 8 {
+            eight = nulls.next().copied().unwrap_or(0);
+            bit = 0;
+        }
+        let is_null = eight & 1 == 1;
+        eight >>= 1;
+        bit += 1;
+        if is_null {
             *cell = Cell::NULL;
         } else if width != 0 {
-            *cell = Cell { home: 0, start: position(at), len: u32::from(width) };
+            *cell = Cell {
+                home: 0,
+                start: position(at),
+                len: u32::from(width),
+            };
             at += usize::from(width);
         } else if let Some(&short @ 0..=0xFA) = row.get(at) {
-            *cell = Cell { home: 0, start: position(at + 1), len: u32::from(short) };
+            *cell = Cell {
+                home: 0,
+                start: position(at + 1),
+                len: u32::from(short),
+            };
             at += 1 + usize::from(short);
         } else {
             at = scan_long(BINARY, row, at, cell)?;
@@ -135,20 +192,35 @@ pub(super) fn scan_binary(row: &[u8], widths: &[u8], cells: &mut [Cell]) -> Resu
 
 /// A length of more than one byte, and what is none.
 #[cold]
-fn scan_long(packet: &'static str, row: &[u8], at: usize, cell: &mut Cell) -> Result<usize, DecodeError> {
+fn scan_long(
+    packet: &'static str,
+    row: &[u8],
+    at: usize,
+    cell: &mut Cell,
+) -> Result<usize, DecodeError> {
     let mut reader = Reader::new(packet, row.get(at..).unwrap_or_default());
-    match reader.lenenc_or_null("value").map_err(|found| error(packet, row, at, found.kind))? {
+    match reader
+        .lenenc_or_null("value")
+        .map_err(|found| error(packet, row, at, found.kind))?
+    {
         None => {
             *cell = Cell::NULL;
             Ok(at + 1)
         }
         Some(len) => {
             let start = at + reader.offset();
-            let Some(end) = usize::try_from(len).ok().and_then(|len| start.checked_add(len)).filter(|&end| end <= row.len())
+            let Some(end) = usize::try_from(len)
+                .ok()
+                .and_then(|len| start.checked_add(len))
+                .filter(|&end| end <= row.len())
             else {
                 return Err(error(packet, row, at, DecodeErrorKind::BadLength));
             };
-            *cell = Cell { home: 0, start: position(start), len: position(end - start) };
+            *cell = Cell {
+                home: 0,
+                start: position(start),
+                len: position(end - start),
+            };
             Ok(end)
         }
     }
@@ -160,19 +232,37 @@ fn end(packet: &'static str, row: &[u8], at: usize) -> Result<(), DecodeError> {
     if at == row.len() {
         return Ok(());
     }
-    let kind = if at > row.len() { DecodeErrorKind::Truncated } else { DecodeErrorKind::Trailing };
+    let kind = if at > row.len() {
+        DecodeErrorKind::Truncated
+    } else {
+        DecodeErrorKind::Trailing
+    };
     Err(error(packet, row, at.min(row.len()), kind))
 }
 
 #[cold]
 fn bad_head(row: &[u8]) -> DecodeError {
-    let kind = if matches!(row.first(), None | Some(0)) { DecodeErrorKind::Truncated } else { DecodeErrorKind::BadValue };
-    DecodeError { packet: BINARY, field: "null bitmap", offset: 0, kind }
+    let kind = if matches!(row.first(), None | Some(0)) {
+        DecodeErrorKind::Truncated
+    } else {
+        DecodeErrorKind::BadValue
+    };
+    DecodeError {
+        packet: BINARY,
+        field: "null bitmap",
+        offset: 0,
+        kind,
+    }
 }
 
 #[cold]
 fn error(packet: &'static str, _row: &[u8], at: usize, kind: DecodeErrorKind) -> DecodeError {
-    DecodeError { packet, field: "value", offset: position(at), kind }
+    DecodeError {
+        packet,
+        field: "value",
+        offset: position(at),
+        kind,
+    }
 }
 
 /// Rows that are scanned whole are far below 4 GiB.

@@ -38,9 +38,13 @@ impl Statements {
             Some(index) => index,
             None => {
                 let bytes = size_of::<Statement>() as u64;
-                self.slots.try_reserve(1).map_err(|_| WireError::OutOfMemory { bytes })?;
+                self.slots
+                    .try_reserve(1)
+                    .map_err(|_| WireError::OutOfMemory { bytes })?;
                 // Closing must not need memory.
-                self.free.try_reserve(self.slots.len() + 1).map_err(|_| WireError::OutOfMemory { bytes })?;
+                self.free
+                    .try_reserve(self.slots.len() + 1)
+                    .map_err(|_| WireError::OutOfMemory { bytes })?;
                 self.slots.push(Statement::default());
                 u32::try_from(self.slots.len() - 1).map_err(|_| WireError::OutOfMemory { bytes })?
             }
@@ -50,7 +54,10 @@ impl Statements {
         slot.id = ok.statement_id;
         slot.parameters = ok.parameters;
         slot.definitions = Definitions::default();
-        Ok(StatementId { index, generation: slot.generation })
+        Ok(StatementId {
+            index,
+            generation: slot.generation,
+        })
     }
 
     pub(super) fn find(&self, id: StatementId) -> Result<&Statement, Error> {
@@ -71,7 +78,12 @@ impl Statements {
 
     /// The server has forgotten all of them.
     pub(super) fn forget_all(&mut self) {
-        for (index, slot) in self.slots.iter_mut().enumerate().filter(|(_, slot)| slot.open) {
+        for (index, slot) in self
+            .slots
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, slot)| slot.open)
+        {
             slot.open = false;
             slot.generation = slot.generation.wrapping_add(1);
             self.free.extend(u32::try_from(index));
@@ -94,11 +106,25 @@ impl Statements {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Preparing {
     Header,
-    Parameters { id: StatementId, left: u16, columns: u16 },
-    ParametersEof { id: StatementId, columns: u16 },
-    Columns { id: StatementId, left: u16 },
-    ColumnsEof { id: StatementId },
-    Done { id: StatementId },
+    Parameters {
+        id: StatementId,
+        left: u16,
+        columns: u16,
+    },
+    ParametersEof {
+        id: StatementId,
+        columns: u16,
+    },
+    Columns {
+        id: StatementId,
+        left: u16,
+    },
+    ColumnsEof {
+        id: StatementId,
+    },
+    Done {
+        id: StatementId,
+    },
 }
 
 impl Preparing {
@@ -107,13 +133,19 @@ impl Preparing {
         let had_parameters = matches!(before, Self::Parameters { .. });
         let had_columns = matches!(before, Self::Columns { .. });
         match self {
-            Self::Parameters { id, left: 0, columns } if had_parameters && !deprecates_eof => {
-                Self::ParametersEof { id, columns }
+            Self::Parameters {
+                id,
+                left: 0,
+                columns,
+            } if had_parameters && !deprecates_eof => Self::ParametersEof { id, columns },
+            Self::Parameters {
+                id,
+                left: 0,
+                columns,
+            } => Self::Columns { id, left: columns }.settle(before, deprecates_eof),
+            Self::Columns { id, left: 0 } if had_columns && !deprecates_eof => {
+                Self::ColumnsEof { id }
             }
-            Self::Parameters { id, left: 0, columns } => {
-                Self::Columns { id, left: columns }.settle(before, deprecates_eof)
-            }
-            Self::Columns { id, left: 0 } if had_columns && !deprecates_eof => Self::ColumnsEof { id },
             Self::Columns { id, left: 0 } => Self::Done { id },
             other => other,
         }
@@ -127,6 +159,9 @@ pub struct Params<'p>(pub &'p [Param<'p>]);
 /// Large parameters are lent under their index.
 impl Lent for Params<'_> {
     fn part(&self, index: u32) -> &[u8] {
-        self.0.get(index as usize).and_then(Param::as_bytes).unwrap_or_default()
+        self.0
+            .get(index as usize)
+            .and_then(Param::as_bytes)
+            .unwrap_or_default()
     }
 }

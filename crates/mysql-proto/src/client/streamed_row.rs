@@ -34,7 +34,15 @@ pub(super) enum Streamed {
 
 impl StreamedRow {
     pub(super) fn new(payload: Large, binary: bool) -> Self {
-        Self { payload, binary, column: 0, position: 0, value_left: 0, skip_value: false, skip_row: false }
+        Self {
+            payload,
+            binary,
+            column: 0,
+            position: 0,
+            value_left: 0,
+            skip_value: false,
+            skip_row: false,
+        }
     }
 
     pub(super) fn value_left(&self) -> u64 {
@@ -72,7 +80,10 @@ impl StreamedRow {
                 continue;
             }
             self.skip_value = false;
-            if self.binary && self.position == 0 && !self.take_head(buffers, widths.len(), bitmap)? {
+            if self.binary
+                && self.position == 0
+                && !self.take_head(buffers, widths.len(), bitmap)?
+            {
                 return Ok(Streamed::Missing);
             }
             if self.column == widths.len() {
@@ -99,7 +110,10 @@ impl StreamedRow {
                     self.check_end((skip as u64).saturating_add(len))?;
                     let whole = skip as u64 + len.min(ONE_PIECE);
                     if len <= ONE_PIECE && (have as u64) < whole {
-                        return Ok(self.missing(buffers, usize::try_from(whole).unwrap_or(usize::MAX) - have));
+                        return Ok(self.missing(
+                            buffers,
+                            usize::try_from(whole).unwrap_or(usize::MAX) - have,
+                        ));
                     }
                     self.take(buffers, skip);
                     self.column += 1;
@@ -124,7 +138,12 @@ impl StreamedRow {
     }
 
     /// The binary row's first byte and bitmap. The bitmap is kept: at most 513 bytes.
-    fn take_head(&mut self, buffers: &mut Buffers, columns: usize, bitmap: &mut Vec<u8>) -> Result<bool, Error> {
+    fn take_head(
+        &mut self,
+        buffers: &mut Buffers,
+        columns: usize,
+        bitmap: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
         let head = binary_head(columns);
         let unparsed = self.unparsed(buffers);
         let Some((first, rest)) = unparsed.get(..head).and_then(<[u8]>::split_first) else {
@@ -164,9 +183,17 @@ impl StreamedRow {
     }
 
     /// Whether the value's next bytes can go straight to the caller: none is buffered. Plans the cut and the need.
-    pub(super) fn can_read_direct(&mut self, buffers: &mut Buffers, frames: &mut FrameReader) -> Result<bool, Error> {
+    pub(super) fn can_read_direct(
+        &mut self,
+        buffers: &mut Buffers,
+        frames: &mut FrameReader,
+    ) -> Result<bool, Error> {
         self.payload.update(buffers, frames)?;
-        if self.skip_value || self.skip_row || self.value_left == 0 || !self.unparsed(buffers).is_empty() {
+        if self.skip_value
+            || self.skip_row
+            || self.value_left == 0
+            || !self.unparsed(buffers).is_empty()
+        {
             return Ok(false);
         }
         self.check_end(self.value_left)?;
@@ -181,7 +208,7 @@ impl StreamedRow {
 
     fn take(&mut self, buffers: &mut Buffers, n: usize) -> Span {
         self.position += n as u64;
-        buffers.consume(n)
+        buffers.consume_piece(n)
     }
 
     fn unparsed<'b>(&self, buffers: &'b Buffers) -> &'b [u8] {
@@ -205,7 +232,16 @@ impl StreamedRow {
 
     #[cold]
     fn malformed(&self, kind: DecodeErrorKind) -> DecodeError {
-        let packet = if self.binary { "binary row" } else { "text row" };
-        DecodeError { packet, field: "value", offset: u32::try_from(self.position).unwrap_or(u32::MAX), kind }
+        let packet = if self.binary {
+            "binary row"
+        } else {
+            "text row"
+        };
+        DecodeError {
+            packet,
+            field: "value",
+            offset: u32::try_from(self.position).unwrap_or(u32::MAX),
+            kind,
+        }
     }
 }

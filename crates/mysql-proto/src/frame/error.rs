@@ -21,7 +21,10 @@ impl fmt::Display for FrameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sequence { expected, found } => {
-                write!(f, "packet out of order: sequence id {found} came where {expected} was due")
+                write!(
+                    f,
+                    "packet out of order: sequence id {found} came where {expected} was due"
+                )
             }
             Self::Empty => f.write_str("an empty packet came where one with a payload was due"),
         }

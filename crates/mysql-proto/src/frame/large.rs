@@ -19,14 +19,22 @@ pub struct Large {
 
 impl Large {
     pub(super) fn new(length: usize, pending: usize) -> Self {
-        Self { known: length as u64, arrived: pending as u64, last: length < MAX_BODY }
+        Self {
+            known: length as u64,
+            arrived: pending as u64,
+            last: length < MAX_BODY,
+        }
     }
 
     /// Takes note of what the last read brought, and of the header in it, and sees that the next header is cut out.
     ///
     /// # Errors
     /// A continuation's sequence id out of order.
-    pub fn update(&mut self, buffers: &mut Buffers, frames: &mut FrameReader) -> Result<(), FrameError> {
+    pub fn update(
+        &mut self,
+        buffers: &mut Buffers,
+        frames: &mut FrameReader,
+    ) -> Result<(), FrameError> {
         self.arrived += buffers.take_arrived() as u64;
         if let Some([a, b, c, d, ..]) = buffers.take_side() {
             let (length, sequence) = split_header([a, b, c, d]);
@@ -36,7 +44,10 @@ impl Large {
         }
         if !self.last && !buffers.has_cut() {
             // Reads are far shorter than a packet: a second header can't have come with the first.
-            buffers.cut(usize::try_from(self.known.saturating_sub(self.arrived)).unwrap_or(usize::MAX), HEADER_BYTES);
+            buffers.cut(
+                usize::try_from(self.known.saturating_sub(self.arrived)).unwrap_or(usize::MAX),
+                HEADER_BYTES,
+            );
         }
         Ok(())
     }
@@ -65,9 +76,13 @@ impl Large {
         self.last && self.arrived >= self.known
     }
 
-    /// Bytes until its end as far as that is known, else 0.
+    /// Bytes until its end; more than any buffer has while a further packet is to come.
     #[inline]
     pub fn until_end(&self) -> usize {
-        if self.last { usize::try_from(self.known.saturating_sub(self.arrived)).unwrap_or(usize::MAX) } else { 0 }
+        if self.last {
+            usize::try_from(self.known.saturating_sub(self.arrived)).unwrap_or(usize::MAX)
+        } else {
+            usize::MAX
+        }
     }
 }

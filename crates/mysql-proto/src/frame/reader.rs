@@ -74,7 +74,10 @@ impl FrameReader {
     /// The first byte of the next payload and its packet's length, once both have come; nothing is consumed.
     pub fn peek(&self, buffers: &mut Buffers) -> Option<(u8, usize)> {
         let pending = buffers.pending();
-        if let (Some(header), Some(first)) = (pending.first_chunk::<HEADER_BYTES>(), pending.get(HEADER_BYTES)) {
+        if let (Some(header), Some(first)) = (
+            pending.first_chunk::<HEADER_BYTES>(),
+            pending.get(HEADER_BYTES),
+        ) {
             return Some((*first, split_header(*header).0));
         }
         buffers.need((HEADER_BYTES + 1).saturating_sub(pending.len()), 0);
@@ -83,7 +86,10 @@ impl FrameReader {
 
     fn large(&mut self, buffers: &mut Buffers) -> Result<Frame, FrameError> {
         let pending = buffers.pending();
-        let (Some(header), Some(first)) = (pending.first_chunk::<HEADER_BYTES>(), pending.get(HEADER_BYTES)) else {
+        let (Some(header), Some(first)) = (
+            pending.first_chunk::<HEADER_BYTES>(),
+            pending.get(HEADER_BYTES),
+        ) else {
             let missing = HEADER_BYTES + 1 - pending.len();
             buffers.need(missing, 0);
             return Ok(Frame::Missing(missing));
@@ -102,7 +108,10 @@ impl FrameReader {
     pub(super) fn check(&mut self, found: u8, first: Option<u8>) -> Result<(), FrameError> {
         const ERR: u8 = 0xFF;
         if found != self.sequence && first != Some(ERR) {
-            return Err(FrameError::Sequence { expected: self.sequence, found });
+            return Err(FrameError::Sequence {
+                expected: self.sequence,
+                found,
+            });
         }
         self.sequence = found.wrapping_add(1);
         Ok(())

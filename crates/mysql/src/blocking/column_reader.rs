@@ -22,7 +22,11 @@ pub struct ColumnReader<'r> {
 
 impl<'r> ColumnReader<'r> {
     pub(super) fn new(conn: &'r mut Connection, len: Option<u64>) -> Self {
-        Self { conn, len, piece: Span::EMPTY }
+        Self {
+            conn,
+            len,
+            piece: Span::EMPTY,
+        }
     }
 
     /// The column's position.
@@ -32,13 +36,22 @@ impl<'r> ColumnReader<'r> {
 
     /// The column's name.
     pub fn name(&self) -> std::borrow::Cow<'_, str> {
-        String::from_utf8_lossy(self.conn.link.core.definitions().name(self.index()).unwrap_or_default())
+        String::from_utf8_lossy(
+            self.conn
+                .link
+                .core
+                .definitions()
+                .name(self.index())
+                .unwrap_or_default(),
+        )
     }
 
     /// The column's type.
     pub fn column_type(&self) -> ColumnType {
         let columns = self.conn.link.core.definitions().columns();
-        columns.get(self.index()).map_or(ColumnType::NULL, |column| column.column_type)
+        columns
+            .get(self.index())
+            .map_or(ColumnType::NULL, |column| column.column_type)
     }
 
     /// Whether the value is NULL.
@@ -63,13 +76,16 @@ impl<'r> ColumnReader<'r> {
     pub fn get<'v, T: FromValue<'v>>(&'v mut self) -> Result<T, Error> {
         let index = self.index();
         let Some(len) = self.len else {
-            return T::from_value(Value::Null).map_err(|error| Error::value(index.to_string(), error));
+            return T::from_value(Value::Null)
+                .map_err(|error| Error::value(index.to_string(), error));
         };
         if len > 0 {
             self.fill()?;
         }
         if self.piece.len() as u64 != len {
-            return Err(Error::taken(format!("{index} is over 4 KiB or was read in part; read it: it")));
+            return Err(Error::taken(format!(
+                "{index} is over 4 KiB or was read in part; read it: it"
+            )));
         }
         let bytes = self.conn.link.buffers.bytes(self.piece);
         self.conn.link.decode(index, bytes)
@@ -107,7 +123,10 @@ impl Read for ColumnReader<'_> {
         if into.is_empty() {
             return Ok(0);
         }
-        while self.piece.is_empty() && into.len() >= DIRECT_READ && self.conn.link.can_read_direct()? {
+        while self.piece.is_empty()
+            && into.len() >= DIRECT_READ
+            && self.conn.link.can_read_direct()?
+        {
             // A read may bring nothing but the header between two packets.
             match self.conn.read_direct(into)? {
                 0 => {}

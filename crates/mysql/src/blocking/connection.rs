@@ -37,7 +37,9 @@ impl Connection {
     /// # Errors
     /// No server there, a login that is refused, the deadline.
     pub fn connect_with(config: &Config) -> Result<Self, Error> {
-        let deadline = config.connect_timeout.map(|timeout| Instant::now() + timeout);
+        let deadline = config
+            .connect_timeout
+            .map(|timeout| Instant::now() + timeout);
         let stream = net::connect(&config.endpoint, &config.socket, deadline)?;
         Self::login(config, stream, deadline)
     }
@@ -47,10 +49,20 @@ impl Connection {
     /// # Errors
     /// A login that is refused, the deadline.
     pub fn from_stream(config: &Config, stream: Stream) -> Result<Self, Error> {
-        Self::login(config, stream, config.connect_timeout.map(|timeout| Instant::now() + timeout))
+        Self::login(
+            config,
+            stream,
+            config
+                .connect_timeout
+                .map(|timeout| Instant::now() + timeout),
+        )
     }
 
-    fn login(config: &Config, mut stream: Stream, deadline: Option<Instant>) -> Result<Self, Error> {
+    fn login(
+        config: &Config,
+        mut stream: Stream,
+        deadline: Option<Instant>,
+    ) -> Result<Self, Error> {
         let (mut buffers, mut handshake) = login(config, stream.is_unix())?;
         match net::drive(&mut handshake, &mut buffers, &mut stream, &(), deadline)? {
             HandshakeReply::Err(span) => {
@@ -59,7 +71,10 @@ impl Connection {
             }
             HandshakeReply::Done => {
                 let core: ClientCore = handshake.into_core();
-                Ok(Self { link: Link::new(core, buffers, config), stream })
+                Ok(Self {
+                    link: Link::new(core, buffers, config),
+                    stream,
+                })
             }
         }
     }
@@ -71,7 +86,9 @@ impl Connection {
     #[inline]
     pub fn query(&mut self, sql: &str) -> Result<Rows<'_>, Error> {
         self.settle()?;
-        self.link.core.query(&mut self.link.buffers, sql.as_bytes())?;
+        self.link
+            .core
+            .query(&mut self.link.buffers, sql.as_bytes())?;
         let reply = self.drive(sql.as_bytes())?;
         Ok(Rows::new(self, reply))
     }
@@ -90,7 +107,9 @@ impl Connection {
     /// The server's error, or a failure of the connection.
     pub fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
         self.settle()?;
-        self.link.core.prepare(&mut self.link.buffers, sql.as_bytes())?;
+        self.link
+            .core
+            .prepare(&mut self.link.buffers, sql.as_bytes())?;
         match self.drive(sql.as_bytes())? {
             Reply::Prepared(id) => self.link.statement(id),
             _ => Err(self.link.close("a prepare got another reply")),
@@ -102,11 +121,17 @@ impl Connection {
     /// # Errors
     /// The server's error, a wrong number of parameters, a statement of another connection.
     #[inline]
-    pub fn execute(&mut self, statement: &Statement, params: &[Param<'_>]) -> Result<Rows<'_>, Error> {
+    pub fn execute(
+        &mut self,
+        statement: &Statement,
+        params: &[Param<'_>],
+    ) -> Result<Rows<'_>, Error> {
         self.link.own(statement)?;
         self.settle()?;
         let params = Params(params);
-        self.link.core.execute(&mut self.link.buffers, statement.id, params)?;
+        self.link
+            .core
+            .execute(&mut self.link.buffers, statement.id, params)?;
         let reply = self.drive(&params)?;
         Ok(Rows::new(self, reply))
     }
@@ -131,14 +156,21 @@ impl Connection {
                 Ok(n) => n,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(error) => {
-                    self.link.core.reset_statement(&mut self.link.buffers, statement.id)?;
+                    self.link
+                        .core
+                        .reset_statement(&mut self.link.buffers, statement.id)?;
                     self.drive(&())?;
                     return Err(Error::source(error));
                 }
             };
             // An empty value is sent too: without any piece the server would take it for one that was not given.
             if n > 0 || total == 0 {
-                self.link.core.send_long_data(&mut self.link.buffers, statement.id, parameter, &piece[..n])?;
+                self.link.core.send_long_data(
+                    &mut self.link.buffers,
+                    statement.id,
+                    parameter,
+                    &piece[..n],
+                )?;
                 self.flush(&piece[..n])?;
             }
             if n == 0 {
@@ -155,7 +187,10 @@ impl Connection {
     pub fn close_statement(&mut self, statement: Statement) -> Result<(), Error> {
         self.link.own(&statement)?;
         self.settle()?;
-        Ok(self.link.core.close_statement(&mut self.link.buffers, statement.id)?)
+        Ok(self
+            .link
+            .core
+            .close_statement(&mut self.link.buffers, statement.id)?)
     }
 
     /// The columns that a statement's rows have; none where it gives no rows.
@@ -183,7 +218,9 @@ impl Connection {
     /// The server's error, or a failure of the connection.
     pub fn use_database(&mut self, database: &str) -> Result<(), Error> {
         self.settle()?;
-        self.link.core.init_db(&mut self.link.buffers, database.as_bytes())?;
+        self.link
+            .core
+            .init_db(&mut self.link.buffers, database.as_bytes())?;
         self.ok()
     }
 
@@ -206,6 +243,7 @@ impl Connection {
         self.settle()?;
         self.link.core.quit(&mut self.link.buffers)?;
         let left = self.flush(&());
+        self.link.closed();
         self.stream.shutdown();
         left
     }
@@ -263,10 +301,11 @@ impl Connection {
     /// Sees that no reply is outstanding.
     #[inline]
     fn settle(&mut self) -> Result<(), Error> {
-        match self.link.before()? {
-            Before::Ready => Ok(()),
-            Before::Drain => self.drain(),
+        if self.link.before()? == Before::Drain {
+            self.drain()?;
+            self.link.before()?;
         }
+        Ok(())
     }
 
     #[cold]
@@ -280,13 +319,19 @@ impl Connection {
             }
         }
         self.link.finish();
-        self.settle()
+        Ok(())
     }
 
     #[inline]
     pub(super) fn drive<L: Lent + Sync + ?Sized>(&mut self, lent: &L) -> Result<Reply, Error> {
         let deadline = self.link.deadline();
-        let driven = net::drive(&mut self.link.core, &mut self.link.buffers, &mut self.stream, lent, deadline);
+        let driven = net::drive(
+            &mut self.link.core,
+            &mut self.link.buffers,
+            &mut self.stream,
+            lent,
+            deadline,
+        );
         let reply = self.link.reply(driven);
         if reply.is_err() && self.link.is_closed() {
             self.stream.shutdown();
@@ -296,7 +341,8 @@ impl Connection {
 
     fn flush<L: Lent + Sync + ?Sized>(&mut self, lent: &L) -> Result<(), Error> {
         let deadline = self.link.deadline();
-        net::flush(&mut self.link.buffers, &mut self.stream, lent, deadline).map_err(|error| self.fail(error))
+        net::flush(&mut self.link.buffers, &mut self.stream, lent, deadline)
+            .map_err(|error| self.fail(error))
     }
 
     /// Reads of the value under way straight into the caller's slice. Gives how many bytes are there.
@@ -323,5 +369,14 @@ impl Connection {
             self.stream.shutdown();
         }
         error
+    }
+}
+
+/// Says goodbye where that takes no wait, so that the server does not log an aborted connection.
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(goodbye) = self.link.goodbye() {
+            self.stream.try_send(goodbye);
+        }
     }
 }

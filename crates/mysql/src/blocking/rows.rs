@@ -22,7 +22,12 @@ pub struct Rows<'c> {
 impl<'c> Rows<'c> {
     #[inline]
     pub(super) fn new(conn: &'c mut Connection, reply: Reply) -> Self {
-        let mut rows = Self { conn, open: false, has_columns: false, current: None };
+        let mut rows = Self {
+            conn,
+            open: false,
+            has_columns: false,
+            current: None,
+        };
         rows.start(reply);
         rows
     }
@@ -69,9 +74,15 @@ impl<'c> Rows<'c> {
     ///
     /// # Errors
     /// As [`next`](Self::next), and no such column.
-    pub fn next_into(&mut self, column: impl ColumnIndex, value: &mut Vec<u8>) -> Result<Option<Row<'_>>, Error> {
+    pub fn next_into(
+        &mut self,
+        column: impl ColumnIndex,
+        value: &mut Vec<u8>,
+    ) -> Result<Option<Row<'_>>, Error> {
         let columns = self.conn.link.core.definitions();
-        let index = column.find(columns).ok_or_else(|| Error::no_column(format!("{column:?}")))?;
+        let index = column
+            .find(columns)
+            .ok_or_else(|| Error::no_column(format!("{column:?}")))?;
         self.conn.link.core.set_home_column(Some(index));
         self.conn.link.buffers.offer_home(std::mem::take(value));
         let next = self.next_span();
@@ -93,9 +104,15 @@ impl<'c> Rows<'c> {
     /// # Errors
     /// No such column, no row, or the value was taken before.
     pub fn take(&mut self, column: impl ColumnIndex) -> Result<Option<Vec<u8>>, Error> {
-        let span = self.current.ok_or_else(|| Error::no_column(format!("{column:?}")))?;
+        let span = self
+            .current
+            .ok_or_else(|| Error::no_column(format!("{column:?}")))?;
         let mut value = Vec::new();
-        Ok(self.conn.link.take_value(span, column, &mut value)?.then_some(value))
+        Ok(self
+            .conn
+            .link
+            .take_value(span, column, &mut value)?
+            .then_some(value))
     }
 
     /// The next row as a stream of its values in order, each a reader, in constant memory.
@@ -110,7 +127,10 @@ impl<'c> Rows<'c> {
         self.conn.link.core.set_row_mode(RowMode::Stream);
         match self.receive()? {
             Some(Reply::RowStart) => Ok(Some(StreamingRow::new(self.conn))),
-            Some(_) => Err(self.conn.link.close("a row came in another form than it was asked for")),
+            Some(_) => Err(self
+                .conn
+                .link
+                .close("a row came in another form than it was asked for")),
             None => Ok(None),
         }
     }
@@ -181,7 +201,10 @@ impl<'c> Rows<'c> {
                 self.current = Some(span);
                 Ok(Some(span))
             }
-            Some(_) => Err(self.conn.link.close("a row came in another form than it was asked for")),
+            Some(_) => Err(self
+                .conn
+                .link
+                .close("a row came in another form than it was asked for")),
             None => Ok(None),
         }
     }

@@ -32,7 +32,10 @@ impl<'r> StreamingRow<'r> {
                 self.ended = true;
                 Ok(None)
             }
-            _ => Err(self.conn.link.close("a value came in another form than it was asked for")),
+            _ => Err(self
+                .conn
+                .link
+                .close("a value came in another form than it was asked for")),
         }
     }
 }

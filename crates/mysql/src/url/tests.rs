@@ -6,7 +6,10 @@ use super::parse;
 use crate::SslMode;
 
 fn tcp(host: &str, port: u16) -> Endpoint {
-    Endpoint::Tcp { host: host.into(), port }
+    Endpoint::Tcp {
+        host: host.into(),
+        port,
+    }
 }
 
 #[test]
@@ -26,19 +29,31 @@ fn what_is_left_out_has_a_default() {
     assert_eq!(config.endpoint, tcp("localhost", 3306));
     assert!(config.user.is_empty() && !config.password.is_some() && config.database.is_none());
     assert_eq!(config.effective_ssl_mode(), SslMode::Disabled);
-    assert_eq!(parse("mysql://db.example").unwrap().effective_ssl_mode(), SslMode::VerifyFull);
+    assert_eq!(
+        parse("mysql://db.example").unwrap().effective_ssl_mode(),
+        SslMode::VerifyFull
+    );
 }
 
 #[test]
 fn a_socket_takes_the_place_of_host_and_port() {
     let config = parse("mariadb://root@localhost/test?socket=/run/mysqld/mysqld.sock").unwrap();
-    assert_eq!(config.endpoint, Endpoint::Unix("/run/mysqld/mysqld.sock".into()));
+    assert_eq!(
+        config.endpoint,
+        Endpoint::Unix("/run/mysqld/mysqld.sock".into())
+    );
 }
 
 #[test]
 fn an_ipv6_address_stands_in_brackets() {
-    assert_eq!(parse("mysql://u@[::1]:3307/d").unwrap().endpoint, tcp("::1", 3307));
-    assert_eq!(parse("mysql://u@[fe80::2]/d").unwrap().endpoint, tcp("fe80::2", 3306));
+    assert_eq!(
+        parse("mysql://u@[::1]:3307/d").unwrap().endpoint,
+        tcp("::1", 3307)
+    );
+    assert_eq!(
+        parse("mysql://u@[fe80::2]/d").unwrap().endpoint,
+        tcp("fe80::2", 3306)
+    );
     assert!(parse("mysql://u@::1/d").is_err());
 }
 

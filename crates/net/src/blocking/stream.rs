@@ -59,6 +59,16 @@ impl Stream {
         matches!(self.kind, Kind::Unix(_))
     }
 
+    /// Sends a few last words where the kernel takes them at once; nobody waits for them, and a failure is of no interest.
+    /// Not over a transport of the caller's own, which may block.
+    pub fn try_send(&mut self, bytes: &[u8]) {
+        let _ = match &self.kind {
+            Kind::Tcp(stream) => last_words(stream, bytes),
+            Kind::Unix(stream) => last_words(stream, bytes),
+            Kind::Own(_) => Ok(0),
+        };
+    }
+
     /// Ends both directions.
     pub fn shutdown(&mut self) {
         // The peer may be gone already: then there is nothing to end.
@@ -134,6 +144,12 @@ impl Stream {
         }
         Ok(())
     }
+}
+
+fn last_words<'s>(socket: impl Into<socket2::SockRef<'s>>, bytes: &[u8]) -> io::Result<usize> {
+    let socket = socket.into();
+    socket.set_nonblocking(true)?;
+    socket.send(bytes)
 }
 
 impl From<TcpStream> for Stream {

@@ -5,8 +5,8 @@
 //! the core and the buffers know afterwards is what happened on the socket.
 
 use std::future::{Future, poll_fn};
-use std::io::{self, ErrorKind, IoSlice};
-use std::task::ready;
+use std::io::{ErrorKind, IoSlice};
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use onecopy_wire::{Buffers, Core, Lent, Step, WireError};
@@ -30,17 +30,34 @@ pub async fn drive<C: Core, L: Lent + Sync + ?Sized>(
     lent: &L,
     deadline: Option<Instant>,
 ) -> Result<C::Message, DriveError<C::Error>> {
+    let driven = poll_fn(|context| poll_drive(context, core, buffers, stream, lent));
+    within(deadline, driven)
+        .await
+        .unwrap_or(Err(DriveError::Timeout))
+}
+
+/// [`drive`] as one poll, without a deadline.
+///
+/// # Errors
+/// As [`drive`].
+pub fn poll_drive<C: Core, L: Lent + ?Sized>(
+    context: &mut Context<'_>,
+    core: &mut C,
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    lent: &L,
+) -> Poll<Result<C::Message, DriveError<C::Error>>> {
     loop {
         match core.advance(buffers).map_err(DriveError::Core)? {
-            Step::Message(message) => return Ok(message),
-            Step::StartTls => return Err(DriveError::TlsUnavailable),
+            Step::Message(message) => return Poll::Ready(Ok(message)),
+            Step::StartTls => return Poll::Ready(Err(DriveError::TlsUnavailable)),
             Step::NeedInput(_) => {
-                let refused = flush_or_hear(buffers, stream, lent, deadline).await?;
-                if read(buffers, stream, deadline).await? == 0 {
-                    return Err(refused.map_or_else(
-                        || DriveError::Core(core.handle_eof(buffers)),
-                        DriveError::Write,
-                    ));
+                ready!(poll_flush_or_hear(context, buffers, stream, lent))?;
+                if ready!(poll_read(context, buffers, stream))? == 0 {
+                    return Poll::Ready(Err(match stream.refused.take() {
+                        Some(refused) => DriveError::Write(refused),
+                        None => DriveError::Core(core.handle_eof(buffers)),
+                    }));
                 }
             }
         }
@@ -48,16 +65,13 @@ pub async fn drive<C: Core, L: Lent + Sync + ?Sized>(
 }
 
 /// Flushes; where the peer has closed its side, it may have said why: the failure is kept back until the read shows.
-async fn flush_or_hear<E>(
+fn poll_flush_or_hear<E>(
+    context: &mut Context<'_>,
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &(impl Lent + Sync + ?Sized),
-    deadline: Option<Instant>,
-) -> Result<Option<io::Error>, DriveError<E>> {
-    if !buffers.has_output() {
-        return Ok(None);
-    }
-    match flush(buffers, stream, lent, deadline).await {
+    lent: &(impl Lent + ?Sized),
+) -> Poll<Result<(), DriveError<E>>> {
+    match ready!(poll_flush(context, buffers, stream, lent)) {
         Err(DriveError::Write(error))
             if matches!(
                 error.kind(),
@@ -65,9 +79,10 @@ async fn flush_or_hear<E>(
             ) =>
         {
             buffers.output().clear();
-            Ok(Some(error))
+            stream.refused = Some(error);
+            Poll::Ready(Ok(()))
         }
-        flushed => flushed.map(|()| None),
+        flushed => Poll::Ready(flushed),
     }
 }
 
@@ -81,66 +96,62 @@ pub async fn flush<E>(
     lent: &(impl Lent + Sync + ?Sized),
     deadline: Option<Instant>,
 ) -> Result<(), DriveError<E>> {
+    let flushed = poll_fn(|context| poll_flush(context, buffers, stream, lent));
+    within(deadline, flushed)
+        .await
+        .unwrap_or(Err(DriveError::Timeout))
+}
+
+fn poll_flush<E>(
+    context: &mut Context<'_>,
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    lent: &(impl Lent + ?Sized),
+) -> Poll<Result<(), DriveError<E>>> {
     while buffers.has_output() {
-        let wrote = poll_fn(|context| {
-            let mut slices = [IoSlice::new(&[]); WRITE_SLICES];
-            let count = buffers.output_slices(lent, &mut slices);
-            let n = ready!(stream.poll_write(context, &slices[..count]))?;
-            buffers.commit_output(n);
-            std::task::Poll::Ready(Ok(n))
-        });
-        match within(deadline, wrote).await {
-            None => return Err(DriveError::Timeout),
-            Some(Ok(0)) => return Err(DriveError::Write(ErrorKind::WriteZero.into())),
-            Some(Ok(_)) => {}
-            Some(Err(error)) => return Err(DriveError::Write(error)),
+        let mut slices = [IoSlice::new(&[]); WRITE_SLICES];
+        let count = buffers.output_slices(lent, &mut slices);
+        match ready!(stream.poll_write(context, &slices[..count])) {
+            Ok(0) => return Poll::Ready(Err(DriveError::Write(ErrorKind::WriteZero.into()))),
+            Ok(n) => buffers.commit_output(n),
+            Err(error) => return Poll::Ready(Err(DriveError::Write(error))),
         }
     }
-    Ok(())
+    Poll::Ready(Ok(()))
 }
 
 /// Reads once into the buffers' own targets; 0 is the end of the stream.
 ///
 /// # Errors
-/// After [`DriveError::Timeout`], or where memory could not be had, nothing is lost.
-pub async fn read<E: From<WireError>>(
+/// Where memory could not be had, nothing is lost.
+pub fn poll_read<E: From<WireError>>(
+    context: &mut Context<'_>,
     buffers: &mut Buffers,
     stream: &mut Stream,
-    deadline: Option<Instant>,
-) -> Result<usize, DriveError<E>> {
+) -> Poll<Result<usize, DriveError<E>>> {
     buffers.prepare()?;
-    let came = poll_fn(|context| {
-        let n = ready!(stream.poll_read(context, buffers.targets().as_mut()))?;
-        buffers.commit(n);
-        std::task::Poll::Ready(Ok(n))
-    });
-    within(deadline, came)
-        .await
-        .ok_or(DriveError::Timeout)?
-        .map_err(DriveError::Read)
+    let n =
+        ready!(stream.poll_read(context, buffers.targets().as_mut())).map_err(DriveError::Read)?;
+    buffers.commit(n);
+    Poll::Ready(Ok(n))
 }
 
 /// Reads once, straight into the caller's slice, of a value that goes on for `later` bytes behind it. Gives the bytes
 /// that came in all, and those of them that are in the slice.
 ///
 /// # Errors
-/// As [`read`].
-pub async fn read_into<E: From<WireError>>(
+/// As [`poll_read`].
+pub fn poll_read_into<E: From<WireError>>(
+    context: &mut Context<'_>,
     buffers: &mut Buffers,
     stream: &mut Stream,
     into: &mut [u8],
     later: usize,
-    deadline: Option<Instant>,
-) -> Result<(usize, usize), DriveError<E>> {
+) -> Poll<Result<(usize, usize), DriveError<E>>> {
     buffers.prepare_into(into.len(), later)?;
-    let came = poll_fn(|context| {
-        let n = ready!(stream.poll_read(context, buffers.targets_into(into).as_mut()))?;
-        std::task::Poll::Ready(Ok((n, buffers.commit(n))))
-    });
-    within(deadline, came)
-        .await
-        .ok_or(DriveError::Timeout)?
-        .map_err(DriveError::Read)
+    let n = ready!(stream.poll_read(context, buffers.targets_into(into).as_mut()))
+        .map_err(DriveError::Read)?;
+    Poll::Ready(Ok((n, buffers.commit(n))))
 }
 
 /// `None` when the deadline passed first. Without one no timer is made.

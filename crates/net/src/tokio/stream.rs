@@ -35,7 +35,11 @@ pub trait Transport: Send {
 }
 
 /// A connected stream.
-pub struct Stream(Kind);
+pub struct Stream {
+    kind: Kind,
+    /// A failed write, kept back while the peer's last words are read.
+    pub(super) refused: Option<io::Error>,
+}
 
 enum Kind {
     Tcp(TcpStream),
@@ -47,18 +51,35 @@ enum Kind {
 impl Stream {
     /// A stream over the caller's own transport.
     pub fn own(transport: impl Transport + 'static) -> Self {
-        Self(Kind::Own(std::sync::Mutex::new(Box::new(transport))))
+        Self::new(Kind::Own(std::sync::Mutex::new(Box::new(transport))))
+    }
+
+    fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            refused: None,
+        }
     }
 
     /// Whether only the kernel is between the two ends.
     pub fn is_unix(&self) -> bool {
-        matches!(self.0, Kind::Unix(_))
+        matches!(self.kind, Kind::Unix(_))
+    }
+
+    /// Sends a few last words where the kernel takes them at once; nobody waits for them, and a failure is of no interest.
+    /// Not over a transport of the caller's own.
+    pub fn try_send(&mut self, bytes: &[u8]) {
+        let _ = match &self.kind {
+            Kind::Tcp(stream) => socket2::SockRef::from(stream).send(bytes),
+            Kind::Unix(stream) => socket2::SockRef::from(stream).send(bytes),
+            Kind::Own(_) => Ok(0),
+        };
     }
 
     /// Ends both directions.
     pub fn shutdown(&mut self) {
         // The peer may be gone already: then there is nothing to end.
-        let _ = match &mut self.0 {
+        let _ = match &mut self.kind {
             Kind::Tcp(stream) => {
                 socket2::SockRef::from(&*stream).shutdown(std::net::Shutdown::Both)
             }
@@ -78,7 +99,7 @@ impl Stream {
         slices: &mut [IoSliceMut<'_>],
     ) -> Poll<io::Result<usize>> {
         let wanted = slices.iter().map(|slice| slice.len()).sum();
-        match &mut self.0 {
+        match &mut self.kind {
             Kind::Tcp(stream) => loop {
                 ready!(stream.poll_read_ready(context))?;
                 let io = |interest, call: &mut dyn FnMut() -> io::Result<usize>| {
@@ -111,7 +132,7 @@ impl Stream {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let wanted = slices.iter().map(|slice| slice.len()).sum();
-        match &mut self.0 {
+        match &mut self.kind {
             Kind::Tcp(stream) => loop {
                 ready!(stream.poll_write_ready(context))?;
                 let io = |interest, call: &mut dyn FnMut() -> io::Result<usize>| {
@@ -190,19 +211,19 @@ fn own(transport: &mut std::sync::Mutex<Box<dyn Transport>>) -> &mut dyn Transpo
 
 impl From<TcpStream> for Stream {
     fn from(stream: TcpStream) -> Self {
-        Self(Kind::Tcp(stream))
+        Self::new(Kind::Tcp(stream))
     }
 }
 
 impl From<UnixStream> for Stream {
     fn from(stream: UnixStream) -> Self {
-        Self(Kind::Unix(stream))
+        Self::new(Kind::Unix(stream))
     }
 }
 
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match &self.kind {
             Kind::Tcp(stream) => stream.fmt(f),
             Kind::Unix(stream) => stream.fmt(f),
             Kind::Own(_) => f.write_str("Own"),

@@ -1,4 +1,5 @@
 use super::*;
+use crate::STEP;
 
 const KIB: usize = 1 << 10;
 
@@ -87,4 +88,444 @@ fn a_home_smaller_than_its_buffered_part_is_a_cores_bug() {
     buffers.need(10, 10);
     read(&mut buffers, b"0123456789");
     let _ = buffers.begin_home(9, 10);
+}
+
+/// Buffers that have read `wire` and wait for more.
+fn buffers_with(wire: &[u8]) -> Buffers {
+    let mut buffers = Buffers::new(SMALL);
+    buffers.need(wire.len(), wire.len());
+    assert_eq!(read(&mut buffers, wire), wire.len());
+    buffers
+}
+
+#[test]
+fn new_buffers_hold_nothing() {
+    let buffers = Buffers::new(BufferConfig::default());
+    assert_eq!(buffers.meter(), Meter::default());
+    assert_eq!(buffers.config(), &BufferConfig::default());
+    assert_eq!(buffers.pending(), b"");
+    assert!(!buffers.has_output() && !buffers.has_cut());
+}
+
+#[test]
+fn without_a_plan_there_are_no_targets() {
+    let mut buffers = buffers_with(b"abc");
+    assert_eq!(buffers.targets().total(), 0);
+    assert!(buffers.targets().single().is_none());
+    assert_eq!(buffers.commit(0), 0);
+}
+
+#[test]
+fn a_plain_read_has_one_target() {
+    let mut buffers = Buffers::new(SMALL);
+    buffers.prepare().expect("memory");
+    assert_eq!(
+        buffers.targets().single().map(|target| target.len()),
+        Some(16)
+    );
+    assert_eq!(buffers.targets().as_mut().len(), 1);
+}
+
+#[test]
+fn a_need_of_nothing_is_one_of_a_byte() {
+    let mut buffers = buffers_with(&[b'm'; 1024]);
+    buffers.need(0, 0);
+    assert_eq!(
+        buffers.prepare(),
+        Err(WireError::LimitExceeded {
+            needed: 1025,
+            max: 1024
+        }),
+        "a read into nothing would look like the end of the stream"
+    );
+    assert_eq!(buffers.pending(), [b'm'; 1024]);
+    buffers.consume(1);
+    buffers.prepare().expect("there is room now");
+    assert_eq!(buffers.targets().total(), 1);
+}
+
+#[test]
+fn a_refused_need_leaves_everything_as_it_was() {
+    let mut buffers = buffers_with(b"pending");
+    let span = buffers.consume(3);
+    let meter = buffers.meter();
+    buffers.need(2000, 2000);
+    assert_eq!(
+        buffers.prepare(),
+        Err(WireError::LimitExceeded {
+            needed: 2004,
+            max: 1024
+        })
+    );
+    assert_eq!(buffers.meter(), meter);
+    assert_eq!(buffers.bytes(span), b"pen");
+    assert_eq!(buffers.pending(), b"ding");
+    buffers.need(1, 0);
+    assert_eq!(read(&mut buffers, b"!"), 1, "and the connection goes on");
+}
+
+#[test]
+fn a_home_is_read_straight_from_the_socket_and_the_rest_behind_it() {
+    let mut buffers = buffers_with(b"row|valu");
+    buffers.consume(4);
+    buffers.begin_home(300, 4).expect("memory");
+    assert_eq!(buffers.pending(), b"");
+    assert_eq!(buffers.home_missing(), 296);
+    let mut wire = vec![b'e'; 296];
+    wire.extend_from_slice(b"|next");
+    buffers.need(296, 296);
+    buffers.prepare().expect("memory");
+    assert_eq!(buffers.targets().as_mut().len(), 2);
+    let n = deliver(buffers.targets(), &wire);
+    assert_eq!(n, 301);
+    assert_eq!(buffers.commit(n), 296, "went home");
+    assert_eq!(buffers.home_missing(), 0);
+    let span = buffers.finish_home();
+    assert!(span.is_large());
+    assert_eq!(buffers.bytes(span)[..5], *b"value");
+    assert_eq!(buffers.bytes(span.slice(4, 10)), b"eeeeeeeeee");
+    assert_eq!(buffers.pending(), b"|next");
+    let meter = buffers.meter();
+    assert_eq!((meter.bytes_copied_to_homes, meter.copied()), (4, 4));
+    assert_eq!((meter.reads, meter.bytes_read), (2, 309));
+}
+
+#[test]
+fn what_comes_before_the_home_in_its_row_stays_lent() {
+    let mut buffers = buffers_with(b"col|va");
+    buffers.begin_home(4, 2).expect("memory");
+    assert_eq!(buffers.pending(), b"col|");
+    buffers.need(2, 2);
+    read(&mut buffers, b"lu|more");
+    let value = buffers.finish_home();
+    assert_eq!(buffers.pending(), b"col||more");
+    let columns = buffers.consume(4);
+    assert_eq!(buffers.bytes(columns), b"col|");
+    assert_eq!(buffers.bytes(value), b"valu");
+}
+
+#[test]
+fn a_read_into_the_middle_of_a_home_leaves_the_read_buffer_alone() {
+    let mut buffers = Buffers::new(SMALL);
+    buffers.begin_home(STEP + 1000, 0).expect("memory");
+    buffers.need(STEP + 1000, STEP + 1000);
+    buffers.prepare().expect("memory");
+    assert_eq!(buffers.targets().total(), STEP);
+    assert_eq!(buffers.meter().growths, 0);
+    let n = deliver(buffers.targets(), &vec![b'v'; STEP]);
+    assert_eq!(buffers.commit(n), STEP);
+    buffers.need(1000, 1000);
+    buffers.prepare().expect("memory");
+    assert_eq!(buffers.targets().total(), 1000 + 16);
+}
+
+#[test]
+fn little_is_read_behind_a_home() {
+    let mut buffers = Buffers::new(BufferConfig::default());
+    buffers.begin_home(100, 0).expect("memory");
+    buffers.prepare().expect("memory");
+    assert_eq!(buffers.targets().total(), 100 + BEHIND_HOME);
+    buffers.need(100 + 5000, 0);
+    buffers.prepare().expect("memory");
+    assert_eq!(buffers.targets().total(), 100 + 5000, "but what is needed");
+}
+
+#[test]
+fn a_home_over_four_gib_is_refused() {
+    let mut buffers = Buffers::new(SMALL);
+    assert_eq!(
+        buffers.begin_home(1 << 32, 0),
+        Err(WireError::LimitExceeded {
+            needed: 1 << 32,
+            max: (1 << 32) - 1
+        })
+    );
+    assert_eq!(buffers.meter(), Meter::default());
+}
+
+#[test]
+fn a_value_in_the_read_buffer_has_no_home_to_take() {
+    let mut buffers = buffers_with(b"small");
+    let span = buffers.consume(5);
+    assert_eq!(buffers.take_home(span), None);
+    assert_eq!(buffers.bytes(span), b"small");
+}
+
+#[test]
+fn an_offered_home_is_used_and_an_unused_one_comes_back() {
+    let mut buffers = Buffers::new(SMALL);
+    buffers.offer_home(vec![0; 64]);
+    buffers.begin_home(64, 0).expect("memory");
+    buffers.need(64, 64);
+    read(&mut buffers, &[b'v'; 64]);
+    let span = buffers.finish_home();
+    assert_eq!(buffers.bytes(span), [b'v'; 64]);
+    assert_eq!(buffers.meter().bytes_zeroed, 16, "the read buffer's alone");
+    buffers.offer_home(vec![1]);
+    assert_eq!(buffers.withdraw_home(), Some(vec![1]));
+}
+
+/// A home of 40 bytes with a slot of 4 after `distance` body bytes, read in pieces of at most `piece` bytes.
+fn side_slot(distance: usize, piece: usize) {
+    let body: Vec<u8> = (b'a'..=b'z').cycle().take(48).collect();
+    let mut wire = body.clone();
+    wire.splice(distance..distance, *b"\x01\x02\x03\x04");
+    let mut buffers = Buffers::new(SMALL);
+    buffers.begin_home(40, 0).expect("memory");
+    buffers.cut(distance, 4);
+    assert!(buffers.has_cut());
+    let mut arrived = 0;
+    let mut side = None;
+    while !wire.is_empty() {
+        buffers.need(1, 0);
+        let n = read(&mut buffers, &wire[..piece.min(wire.len())]);
+        assert!(n > 0);
+        wire.drain(..n);
+        arrived += buffers.take_arrived();
+        side = side.or(buffers.take_side());
+    }
+    let place = format!("a slot at {distance}, pieces of {piece}");
+    assert_eq!(side, Some([1, 2, 3, 4, 0, 0, 0, 0]), "{place}");
+    assert!(!buffers.has_cut());
+    assert_eq!(arrived, 48, "{place}");
+    let value = buffers.finish_home();
+    assert_eq!(buffers.bytes(value), &body[..40], "{place}");
+    assert_eq!(buffers.pending(), &body[40..], "{place}");
+    assert_eq!(buffers.meter().bytes_read, 52);
+}
+
+#[test]
+fn a_side_slot_takes_its_bytes_out_at_every_distance_and_split() {
+    for distance in 0..=48 {
+        for piece in 1..=52 {
+            side_slot(distance, piece);
+        }
+    }
+}
+
+#[test]
+fn a_side_slot_beyond_the_targets_waits() {
+    let mut buffers = Buffers::new(SMALL);
+    buffers.cut(17, 2);
+    assert_eq!(read(&mut buffers, &[b'b'; 30]), 16);
+    assert_eq!(buffers.take_side(), None);
+    buffers.consume(16);
+    assert_eq!(read(&mut buffers, b"b\r\nnext"), 7);
+    assert_eq!(buffers.take_side(), Some(*b"\r\n\0\0\0\0\0\0"));
+    assert_eq!(buffers.pending(), b"bnext");
+}
+
+#[test]
+fn a_side_slot_at_the_very_end_of_the_spare_part_is_read_with_it() {
+    let mut buffers = Buffers::new(SMALL);
+    buffers.cut(16, 2);
+    buffers.prepare().expect("memory");
+    assert_eq!(buffers.targets().total(), 18);
+    let n = deliver(buffers.targets(), b"0123456789abcdef\r\n");
+    buffers.commit(n);
+    assert_eq!(buffers.take_side(), Some(*b"\r\n\0\0\0\0\0\0"));
+    assert_eq!(buffers.pending(), b"0123456789abcdef");
+}
+
+#[test]
+fn a_side_slot_may_be_as_long_as_eight_bytes_and_of_none_is_none() {
+    let mut buffers = Buffers::new(SMALL);
+    buffers.cut(0, 8);
+    read(&mut buffers, b"12345678rest");
+    assert_eq!(buffers.take_side(), Some(*b"12345678"));
+    assert_eq!(buffers.take_side(), None, "only once");
+    assert_eq!(buffers.pending(), b"rest");
+    buffers.cut(5, 0);
+    assert!(!buffers.has_cut());
+}
+
+#[test]
+#[should_panic(expected = "a side slot takes at most 8 bytes")]
+fn a_side_slot_of_nine_bytes_is_a_cores_bug() {
+    Buffers::new(SMALL).cut(0, 9);
+}
+
+#[test]
+fn all_four_targets_come_in_the_order_of_the_stream() {
+    let mut buffers = Buffers::new(SMALL);
+    buffers.begin_home(10, 0).expect("memory");
+    buffers.cut(4, 2);
+    buffers.prepare().expect("memory");
+    let mut targets = buffers.targets();
+    let lengths: Vec<usize> = targets.as_mut().iter().map(|slice| slice.len()).collect();
+    assert_eq!(lengths, [4, 2, 6, 16]);
+    assert_eq!(targets.total(), 28);
+    assert!(targets.single().is_none());
+}
+
+#[test]
+fn a_slice_of_the_caller_is_filled_in_place_of_a_home() {
+    let mut buffers = buffers_with(b"he");
+    let mut into = [0; 8];
+    buffers.need(1, 0);
+    buffers.prepare_into(8, 0).expect("memory");
+    let n = deliver(buffers.targets_into(&mut into), b"ad of valnext");
+    assert_eq!(buffers.commit(n), 8);
+    assert_eq!(&into, b"ad of va");
+    assert_eq!(buffers.pending(), b"helnext");
+    assert_eq!(buffers.meter().copied(), 0);
+    assert_eq!(buffers.meter().large_values, 0);
+}
+
+#[test]
+fn nothing_is_read_behind_a_slice_while_more_of_the_value_is_to_come() {
+    let mut buffers = Buffers::new(SMALL);
+    let mut into = [0; 8];
+    buffers.prepare_into(8, 1).expect("memory");
+    assert_eq!(
+        buffers.targets_into(&mut into).single().map(|s| s.len()),
+        Some(8)
+    );
+    assert_eq!(buffers.commit(3), 3);
+    assert_eq!(buffers.meter().capacity_now, 0, "no buffer is needed");
+}
+
+#[test]
+fn a_slice_takes_its_side_slot_too() {
+    for distance in 0..=12 {
+        let mut wire = b"abcdefghijkl".to_vec();
+        wire.splice(distance..distance, *b"##");
+        let mut buffers = Buffers::new(SMALL);
+        let mut into = [0; 8];
+        buffers.cut(distance, 2);
+        buffers.prepare_into(8, 0).expect("memory");
+        let n = deliver(buffers.targets_into(&mut into), &wire);
+        assert_eq!(n, 14);
+        assert_eq!(buffers.commit(n), 8, "{distance}");
+        assert_eq!(&into, b"abcdefgh", "{distance}");
+        assert_eq!(buffers.pending(), b"ijkl", "{distance}");
+        assert_eq!(buffers.take_side(), Some(*b"##\0\0\0\0\0\0"));
+    }
+}
+
+#[test]
+fn a_slot_alone_is_read_where_the_slice_has_no_room() {
+    let mut buffers = Buffers::new(SMALL);
+    buffers.cut(0, 4);
+    buffers.prepare_into(0, 100).expect("memory");
+    let n = deliver(buffers.targets_into(&mut []), b"abcdefgh");
+    assert_eq!(n, 4);
+    assert_eq!(buffers.commit(n), 0);
+    assert_eq!(buffers.take_arrived(), 0);
+    assert_eq!(buffers.take_side(), Some(*b"abcd\0\0\0\0"));
+}
+
+#[test]
+fn arrived_bytes_are_told_once() {
+    let mut buffers = Buffers::new(SMALL);
+    buffers.cut(1, 2);
+    read(&mut buffers, b"a..bc");
+    assert_eq!(buffers.take_arrived(), 3);
+    assert_eq!(buffers.take_arrived(), 0);
+}
+
+#[test]
+fn an_end_of_stream_is_not_a_read() {
+    let mut buffers = Buffers::new(SMALL);
+    assert_eq!(read(&mut buffers, b""), 0);
+    assert_eq!(buffers.meter().reads, 0);
+    assert_eq!(read(&mut buffers, b"x"), 1);
+    assert_eq!(buffers.meter().reads, 1);
+}
+
+#[test]
+fn a_release_within_what_may_be_kept_costs_nothing() {
+    let mut buffers = buffers_with(&[b'm'; 200]);
+    let span = buffers.consume(200);
+    let before = buffers.meter();
+    buffers.release();
+    assert_eq!(buffers.meter(), before);
+    assert_eq!(buffers.bytes(span), [b'm'; 200], "spans stay good");
+}
+
+#[test]
+fn a_release_gives_back_what_is_above_the_limit() {
+    let mut buffers = buffers_with(&[b'm'; 1000]);
+    buffers.consume(1000);
+    assert_eq!(buffers.meter().capacity_now, 1024);
+    buffers.release();
+    assert_eq!(buffers.meter().capacity_now, 0);
+    assert_eq!(buffers.meter().peak_capacity, 1024);
+}
+
+#[test]
+fn a_release_keeps_pending_bytes() {
+    let mut buffers = buffers_with(&[b'm'; 1000]);
+    buffers.consume(600);
+    buffers.release();
+    assert_eq!(buffers.pending(), [b'm'; 400]);
+    assert_eq!(buffers.meter().capacity_now, 512);
+    buffers.release_to(0);
+    assert_eq!(buffers.pending(), [b'm'; 400]);
+}
+
+#[test]
+fn homes_and_read_buffer_share_what_may_be_kept() {
+    let mut buffers = Buffers::new(SMALL);
+    for total in [100, 241] {
+        buffers.begin_home(total, 0).expect("memory");
+        buffers.need(total, total);
+        read(&mut buffers, &vec![b'v'; total]);
+        buffers.finish_home();
+        buffers.release();
+        assert_eq!(
+            buffers.meter().capacity_now,
+            total as u64 + 16,
+            "the row is still lent"
+        );
+        buffers.recycle_homes();
+        buffers.release();
+    }
+    assert_eq!(
+        buffers.meter().capacity_now,
+        16,
+        "116 bytes were kept, of 257 the homes were given back"
+    );
+}
+
+#[test]
+fn the_meter_counts_what_leaves_and_what_is_copied_out() {
+    let mut buffers = Buffers::new(SMALL);
+    buffers.output().push(b"command");
+    assert!(buffers.has_output());
+    let mut slices = [std::io::IoSlice::new(&[]); 4];
+    assert_eq!(buffers.output_slices(&(), &mut slices), 1);
+    assert_eq!(&*slices[0], b"command");
+    buffers.commit_output(0);
+    buffers.commit_output(3);
+    buffers.commit_output(4);
+    assert!(!buffers.has_output());
+    buffers.count_owned(5);
+    buffers.count_owned(6);
+    buffers.count_metadata(9);
+    let meter = buffers.meter();
+    assert_eq!((meter.writes, meter.bytes_written), (2, 7));
+    assert_eq!(meter.bytes_copied_to_output, 7);
+    assert_eq!(meter.bytes_copied_to_owned, 11);
+    assert_eq!(meter.bytes_copied_to_metadata, 9);
+    assert_eq!(meter.copied(), 27);
+    assert_eq!(meter.since(&meter).copied(), 0);
+}
+
+#[test]
+fn every_field_of_the_meter_is_named_once() {
+    let fields = Meter::default().fields();
+    let names: std::collections::BTreeSet<_> = fields.iter().map(|(name, _)| name).collect();
+    assert_eq!(names.len(), fields.len());
+    assert_eq!(
+        fields.len() * size_of::<u64>(),
+        size_of::<Meter>(),
+        "a new field is to be listed"
+    );
+}
+
+#[test]
+fn buffers_may_be_moved_and_shared_between_threads() {
+    fn is_send_and_sync<T: Send + Sync>() {}
+    is_send_and_sync::<Buffers>();
 }

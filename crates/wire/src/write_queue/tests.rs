@@ -27,8 +27,309 @@ fn a_long_list_of_segments_is_given_back_once_all_has_left() {
 fn nothing_appended_is_nothing_to_write() {
     let mut queue = WriteQueue::new();
     queue.push(b"");
-    queue.push_patchable(b"");
     queue.push_lent(0, 3, 0);
     assert!(queue.is_empty());
     assert_eq!(queue.slices(&(), &mut [IoSlice::new(&[]); 4]), 0);
+}
+
+/// All that waits, as one vectored write of up to 64 slices would send it.
+fn waiting(queue: &WriteQueue, lent: &(impl Lent + ?Sized)) -> Vec<u8> {
+    let mut slices = [IoSlice::new(&[]); 64];
+    let count = queue.slices(lent, &mut slices);
+    let bytes = joined(&slices[..count]);
+    assert!(slices[..count].iter().all(|slice| !slice.is_empty()));
+    assert_eq!(bytes.len(), queue.len());
+    bytes
+}
+
+fn joined(slices: &[IoSlice<'_>]) -> Vec<u8> {
+    slices.iter().flat_map(|slice| slice.to_vec()).collect()
+}
+
+fn pattern(len: usize) -> Vec<u8> {
+    (0..=250).cycle().take(len).collect()
+}
+
+#[test]
+fn a_new_queue_is_empty_and_holds_nothing() {
+    let queue = WriteQueue::new();
+    assert!(queue.is_empty() && !queue.has_lent());
+    assert_eq!((queue.len(), queue.capacity()), (0, 0));
+    assert_eq!(waiting(&queue, &()), b"");
+}
+
+#[test]
+fn small_parts_become_one_slice() {
+    let mut queue = WriteQueue::new();
+    for part in [&b"SET "[..], b"key ", b"value"] {
+        queue.push(part);
+    }
+    assert_eq!(waiting(&queue, &()), b"SET key value");
+    assert_eq!(queue.slices(&(), &mut [IoSlice::new(&[]); 4]), 1);
+    assert_eq!(queue.copied(), 13);
+}
+
+#[test]
+fn a_length_is_patched_where_it_was_left_open() {
+    let mut queue = WriteQueue::new();
+    queue.push(b"a");
+    let mark = queue.push_patchable(*b"????");
+    queue.push(b"body");
+    queue.patch(mark, *b"\x04\x00");
+    assert_eq!(waiting(&queue, &()), b"a\x04\x00??body");
+    queue.patch(mark, *b"\x04\x00\x00\x01");
+    assert_eq!(waiting(&queue, &()), b"a\x04\x00\x00\x01body");
+    assert_eq!(queue.copied(), 5, "fields written in place are no copies");
+}
+
+#[test]
+fn a_patchable_part_is_never_split_over_chunks() {
+    for room in 0..=5 {
+        let mut queue = WriteQueue::new();
+        let before = pattern(CHUNK - room);
+        queue.push(&before);
+        let mark = queue.push_patchable(*b"????");
+        queue.push(b"rest");
+        queue.patch(mark, *b"1234");
+        assert_eq!(
+            waiting(&queue, &()),
+            [&before[..], b"1234rest"].concat(),
+            "{room} left"
+        );
+    }
+}
+
+#[test]
+fn a_part_longer_than_a_chunk_is_spread_and_nothing_is_regrown() {
+    for len in [CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 3 * CHUNK + 7] {
+        let mut queue = WriteQueue::new();
+        queue.push(b"head");
+        let part = pattern(len);
+        queue.push(&part);
+        queue.push(b"tail");
+        assert_eq!(waiting(&queue, &()), [b"head", &part[..], b"tail"].concat());
+        assert!(queue.chunks.iter().all(|chunk| chunk.capacity() == CHUNK));
+        assert_eq!(queue.copied(), len as u64 + 8);
+    }
+}
+
+#[test]
+fn parts_by_reference_keep_their_place_and_are_not_copied() {
+    let large = pattern(50_000);
+    let other = pattern(20_000);
+    let lent: [&[u8]; 3] = [&large, b"", &other];
+    let mut queue = WriteQueue::new();
+    queue.push(b"head");
+    queue.push_lent(0, 0, 30_000);
+    queue.push(b"between");
+    queue.push_lent(0, 30_000, 20_000);
+    queue.push_lent(2, 5, 10);
+    let expected = [
+        b"head",
+        &large[..30_000],
+        b"between",
+        &large[30_000..],
+        &other[5..15],
+    ]
+    .concat();
+    assert_eq!(waiting(&queue, &lent[..]), expected);
+    assert_eq!(queue.copied(), 11);
+    assert!(queue.has_lent());
+}
+
+#[test]
+fn a_queue_may_begin_with_a_part_by_reference() {
+    let mut queue = WriteQueue::new();
+    queue.push_lent(7, 0, 4);
+    queue.push(b"tail");
+    assert_eq!(waiting(&queue, b"lent".as_slice()), b"lenttail"[..]);
+}
+
+#[test]
+fn a_write_split_at_every_byte_sends_the_same_stream() {
+    let lent = pattern(300);
+    for at in 0..=CHUNK + 400 {
+        if (60..CHUNK - 60).contains(&at) && at % 251 != 0 {
+            continue; // nothing but the inside of one chunk
+        }
+        let mut queue = WriteQueue::new();
+        queue.push(b"head");
+        queue.push_lent(0, 10, 20);
+        queue.push(&pattern(CHUNK));
+        queue.push_lent(0, 0, 300);
+        let whole = waiting(&queue, &lent[..]);
+        if at > whole.len() {
+            continue;
+        }
+        queue.advance(at);
+        assert_eq!(waiting(&queue, &lent[..]), whole[at..], "split at {at}");
+        assert_eq!(queue.sent(), at as u64);
+        assert_eq!(queue.is_empty(), at == whole.len());
+        queue.advance(whole.len() - at);
+        assert!(queue.is_empty());
+    }
+}
+
+#[test]
+fn writes_of_one_byte_send_the_same_stream() {
+    let lent = pattern(40);
+    let mut queue = WriteQueue::new();
+    queue.push(b"head");
+    queue.push_lent(0, 0, 40);
+    queue.push(b"tail");
+    let whole = waiting(&queue, &lent[..]);
+    let mut sent = Vec::new();
+    while !queue.is_empty() {
+        sent.push(waiting(&queue, &lent[..])[0]);
+        queue.advance(1);
+    }
+    assert_eq!(sent, whole);
+}
+
+#[test]
+fn what_is_queued_behind_a_short_write_follows_it() {
+    let mut queue = WriteQueue::new();
+    queue.push(b"first");
+    queue.advance(3);
+    queue.push(b"second");
+    queue.push_lent(0, 0, 4);
+    queue.push(b"third");
+    assert_eq!(
+        waiting(&queue, b"lent".as_slice()),
+        b"stsecondlentthird"[..]
+    );
+    queue.advance(2 + 6 + 1);
+    assert_eq!(waiting(&queue, b"lent".as_slice()), b"entthird"[..]);
+    queue.push(b"!");
+    assert_eq!(waiting(&queue, b"lent".as_slice()), b"entthird!"[..]);
+}
+
+#[test]
+fn a_patch_reaches_what_is_half_written() {
+    let mut queue = WriteQueue::new();
+    queue.push(b"command");
+    let mark = queue.push_patchable(*b"????");
+    queue.advance(5);
+    queue.patch(mark, *b"1234");
+    assert_eq!(waiting(&queue, &()), b"nd1234");
+}
+
+#[test]
+fn more_parts_than_slices_leave_with_the_next_call() {
+    let mut queue = WriteQueue::new();
+    for _ in 0..5 {
+        queue.push(b"h");
+        queue.push_lent(0, 0, 4);
+    }
+    let mut slices = [IoSlice::new(&[]); 3];
+    assert_eq!(queue.slices(b"lent".as_slice(), &mut slices), 3);
+    assert_eq!(joined(&slices), b"hlenth");
+    assert_eq!(queue.slices(b"lent".as_slice(), &mut []), 0);
+    queue.advance(6);
+    assert_eq!(
+        waiting(&queue, b"lent".as_slice()),
+        b"lenthlenthlenthlent"[..]
+    );
+}
+
+#[test]
+fn the_callers_slices_are_needed_until_the_last_of_them_has_left() {
+    let mut queue = WriteQueue::new();
+    queue.push(b"head");
+    assert!(!queue.has_lent());
+    queue.push_lent(0, 0, 4);
+    queue.push(b"tail");
+    queue.advance(7);
+    assert!(queue.has_lent());
+    queue.advance(1);
+    assert!(!queue.has_lent() && !queue.is_empty());
+}
+
+#[test]
+fn a_command_of_which_nothing_has_left_is_withdrawn() {
+    let mut queue = WriteQueue::new();
+    queue.push(&pattern(2 * CHUNK));
+    queue.push_lent(0, 0, 100);
+    let sent = queue.sent();
+    queue.clear();
+    assert_eq!(queue.sent(), sent, "unchanged: it may be withdrawn");
+    assert!(queue.is_empty() && !queue.has_lent());
+    queue.push(b"next");
+    assert_eq!(waiting(&queue, &()), b"next");
+}
+
+#[test]
+fn clearing_forgets_what_a_short_write_left() {
+    let mut queue = WriteQueue::new();
+    queue.push(b"half written");
+    queue.advance(4);
+    queue.clear();
+    assert_eq!((queue.len(), queue.sent()), (0, 4));
+    queue.push(b"next");
+    assert_eq!(waiting(&queue, &()), b"next");
+}
+
+#[test]
+fn chunks_are_used_again_once_all_has_left() {
+    let mut queue = WriteQueue::new();
+    let part = pattern(3 * CHUNK - 10);
+    queue.push(&part);
+    queue.advance(part.len());
+    let held = queue.capacity();
+    for _ in 0..10 {
+        queue.push(&part);
+        assert_eq!(waiting(&queue, &()), part);
+        queue.advance(part.len());
+    }
+    assert_eq!(queue.capacity(), held, "a steady state allocates nothing");
+}
+
+#[test]
+fn shrinking_keeps_the_first_chunk_and_what_waits() {
+    let mut queue = WriteQueue::new();
+    let part = pattern(3 * CHUNK);
+    queue.push(&part);
+    queue.advance(2 * CHUNK);
+    queue.shrink();
+    queue.release();
+    assert_eq!(waiting(&queue, &()), part[2 * CHUNK..]);
+    queue.advance(CHUNK);
+    queue.shrink();
+    assert_eq!(queue.capacity(), CHUNK);
+    queue.push(b"next");
+    assert_eq!(waiting(&queue, &()), b"next");
+}
+
+#[test]
+#[should_panic(expected = "more left than was queued")]
+fn sending_more_than_was_queued_is_a_drivers_bug() {
+    let mut queue = WriteQueue::new();
+    queue.push(b"four");
+    queue.advance(5);
+}
+
+#[test]
+#[should_panic(expected = "range end index")]
+fn a_part_that_became_shorter_stops_the_stream() {
+    let mut queue = WriteQueue::new();
+    queue.push_lent(0, 0, 5);
+    queue.slices(b"four".as_slice(), &mut [IoSlice::new(&[]); 1]);
+}
+
+#[test]
+#[should_panic(expected = "out of range")]
+fn a_mark_does_not_outlive_its_queue() {
+    let mut queue = WriteQueue::new();
+    let mark = queue.push_patchable(*b"????");
+    queue.advance(4);
+    queue.patch(mark, *b"1234");
+}
+
+#[test]
+fn a_list_of_parts_is_empty_where_there_is_none() {
+    let lent: [&[u8]; 1] = [b"one"];
+    assert_eq!(lent[..].part(0), b"one");
+    assert_eq!(lent[..].part(1), b"");
+    assert_eq!(().part(0), b"");
+    assert_eq!(b"any".as_slice().part(9), b"any");
 }

@@ -37,6 +37,19 @@ fn size(capacity: usize) -> impl Strategy<Value = usize> {
     ]
 }
 
+/// Buffers whose bytes are dear to move, while little was received that would pay for it.
+fn medium_config() -> impl Strategy<Value = BufferConfig> {
+    (0..5u32, 0..2u32, 0..3usize).prop_map(|(ordinary, limit, odd)| {
+        let max_read = (2 * KIB) << ordinary;
+        BufferConfig {
+            initial_read: KIB,
+            max_read,
+            max_buffer: (max_read << limit) + odd,
+            idle_keep: max_read,
+        }
+    })
+}
+
 fn small_sizes(capacity: usize) -> BoxedStrategy<Vec<usize>> {
     let many = 1..60;
     prop_oneof![
@@ -93,6 +106,7 @@ fn asking() -> impl Strategy<Value = Asking> {
         2 => Just(Asking::Exactly),
         1 => Just(Asking::Hinting),
         1 => Just(Asking::Blindly),
+        1 => (1..3000usize).prop_map(Asking::Piecewise),
     ]
 }
 
@@ -150,6 +164,33 @@ proptest! {
             .release_every(release_every);
         let result = reader.run(&sizes);
         let fits = sizes.iter().all(|len| len + 4 <= config.max_buffer.max(16));
+        prop_assert_eq!(result.is_ok(), fits);
+        check(&reader, &sizes, 0, result);
+    }
+
+    #[test]
+    fn what_is_dear_to_move_is_left_alone(
+        (config, sizes) in medium_config().prop_flat_map(|config| {
+            let most = config.max_buffer - 4;
+            let sizes = prop_oneof![
+                prop::collection::vec(size(config.max_buffer), 1..8),
+                prop::collection::vec(0..=most, 1..8),
+                (0..=most, 0..=most).prop_map(|(one, other)| vec![one, other, one, other]),
+            ];
+            (Just(config), sizes)
+        }),
+        delivery in prop_oneof![
+            Just(Delivery::UpTo(usize::MAX)),
+            (100..5000usize).prop_map(Delivery::UpTo),
+            (100..50_000usize).prop_map(Delivery::Any),
+        ],
+        asking in asking(),
+        seed in any::<u64>(),
+    ) {
+        let peer = Peer::new(&sizes, None, delivery, seed);
+        let mut reader = Reader::new(config, peer, Large::Buffered, None).asking(asking);
+        let result = reader.run(&sizes);
+        let fits = sizes.iter().all(|len| len + 4 <= config.max_buffer);
         prop_assert_eq!(result.is_ok(), fits);
         check(&reader, &sizes, 0, result);
     }

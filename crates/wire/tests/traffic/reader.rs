@@ -24,6 +24,8 @@ pub(crate) enum Asking {
     Hinting,
     /// Any more, with the length unknown, as where a message ends with a delimiter.
     Blindly,
+    /// At least so many more, with the length unknown, as where a message consists of many short ones.
+    Piecewise(usize),
 }
 
 /// What the reader itself saw, to be compared with the meter.
@@ -153,6 +155,7 @@ impl Reader {
                 Asking::Exactly => self.buffers.need(missing, missing),
                 Asking::Hinting => self.buffers.need(1, missing),
                 Asking::Blindly => self.buffers.need(1, 0),
+                Asking::Piecewise(most) => self.buffers.need(missing.min(most), 0),
             }
             self.read()?;
         }

@@ -1,0 +1,165 @@
+//! One value as a reader.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use ::tokio::io::{AsyncBufRead, AsyncRead, ReadBuf};
+
+use onecopy_mysql_proto::client::Reply;
+use onecopy_mysql_proto::value::FromValue;
+use onecopy_wire::Span;
+
+use super::Connection;
+use crate::link::DIRECT_READ;
+use crate::{ColumnType, Error, Value};
+
+/// One value of a streamed row. As [`AsyncBufRead`] it lends the bytes as they lie in the read buffer; as [`AsyncRead`] with a large
+/// slice (16 KiB or more) they come straight from the socket into it.
+#[derive(Debug)]
+pub struct ColumnReader<'r> {
+    conn: &'r mut Connection,
+    len: Option<u64>,
+    /// The bytes that are lent now.
+    piece: Span,
+}
+
+impl<'r> ColumnReader<'r> {
+    pub(super) fn new(conn: &'r mut Connection, len: Option<u64>) -> Self {
+        Self {
+            conn,
+            len,
+            piece: Span::EMPTY,
+        }
+    }
+
+    /// The column's position.
+    pub fn index(&self) -> usize {
+        self.conn.link.core.streamed_column().saturating_sub(1)
+    }
+
+    /// The column's name.
+    pub fn name(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(
+            self.conn
+                .link
+                .core
+                .definitions()
+                .name(self.index())
+                .unwrap_or_default(),
+        )
+    }
+
+    /// The column's type.
+    pub fn column_type(&self) -> ColumnType {
+        let columns = self.conn.link.core.definitions().columns();
+        columns
+            .get(self.index())
+            .map_or(ColumnType::NULL, |column| column.column_type)
+    }
+
+    /// Whether the value is NULL.
+    pub fn is_null(&self) -> bool {
+        self.len.is_none()
+    }
+
+    /// Length of the whole value in bytes, `None` for NULL.
+    pub fn len(&self) -> Option<u64> {
+        self.len
+    }
+
+    /// Whether the value has no bytes; NULL has none either.
+    pub fn is_empty(&self) -> bool {
+        self.len.unwrap_or(0) == 0
+    }
+
+    /// A value of at most 4 KiB as the caller's type: every number and date.
+    ///
+    /// # Errors
+    /// As [`Row::get`](crate::Row::get); a value that is longer, or of which a part was read.
+    pub async fn get<'v, T: FromValue<'v>>(&'v mut self) -> Result<T, Error> {
+        let index = self.index();
+        let Some(len) = self.len else {
+            return T::from_value(Value::Null)
+                .map_err(|error| Error::value(index.to_string(), error));
+        };
+        if len > 0 {
+            self.fill().await?;
+        }
+        if self.piece.len() as u64 != len {
+            return Err(Error::taken(format!(
+                "{index} is over 4 KiB or was read in part; read it: it"
+            )));
+        }
+        let bytes = self.conn.link.buffers.bytes(self.piece);
+        self.conn.link.decode(index, bytes)
+    }
+
+    /// Makes the next bytes ready to be lent.
+    async fn fill(&mut self) -> Result<(), Error> {
+        poll_fn(|context| self.poll_fill(context)).await
+    }
+
+    fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        if self.piece.is_empty() && self.conn.link.core.value_left() > 0 {
+            match ready!(self.conn.poll_drive(context))? {
+                Reply::Piece(piece) => self.piece = piece,
+                _ => return Poll::Ready(Err(self.conn.link.close("a value ended early"))),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn pass(&mut self, n: usize) {
+        self.piece = self.piece.after(n);
+    }
+}
+
+impl AsyncBufRead for ColumnReader<'_> {
+    fn poll_fill_buf(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        let this = self.get_mut();
+        ready!(this.poll_fill(context))?;
+        Poll::Ready(Ok(this.conn.link.buffers.bytes(this.piece)))
+    }
+
+    fn consume(self: Pin<&mut Self>, n: usize) {
+        self.get_mut().pass(n);
+    }
+}
+
+impl AsyncRead for ColumnReader<'_> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if into.remaining() == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        while this.piece.is_empty()
+            && into.remaining() >= DIRECT_READ
+            && this.conn.link.can_read_direct()?
+        {
+            // A read may bring nothing but the header between two packets.
+            match ready!(
+                this.conn
+                    .poll_read_direct(context, into.initialize_unfilled())
+            )? {
+                0 => {}
+                n => {
+                    into.advance(n);
+                    return Poll::Ready(Ok(()));
+                }
+            }
+        }
+        ready!(this.poll_fill(context))?;
+        let bytes = this.conn.link.buffers.bytes(this.piece);
+        let n = bytes.len().min(into.remaining());
+        into.put_slice(&bytes[..n]);
+        this.conn.link.buffers.count_owned(n);
+        this.pass(n);
+        Poll::Ready(Ok(()))
+    }
+}

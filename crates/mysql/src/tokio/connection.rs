@@ -1,0 +1,415 @@
+//! A connection, and what can be asked of it.
+
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use ::tokio::io::{AsyncRead, AsyncReadExt};
+
+use onecopy_mysql_proto::client::{ClientCore, HandshakeReply, Params, Reply};
+use onecopy_mysql_proto::packet::{ErrPacket, SessionTrack};
+use onecopy_mysql_proto::{Error as ProtocolError, StatusFlags};
+use onecopy_net::{DriveError, tokio as net};
+use onecopy_wire::{Lent, Meter};
+
+use super::{Rows, Stream};
+use crate::link::{Before, LONG_DATA_PIECE, Link, login};
+use crate::{Config, Definitions, Done, Error, Param, ServerError, Statement};
+
+/// A connection to a MySQL or MariaDB server.
+///
+/// After a server's error the connection goes on; after any error for which [`Error::is_closed`] is true it is closed and
+/// says so to every further call.
+#[derive(Debug)]
+pub struct Connection {
+    pub(super) link: Link,
+    pub(super) stream: Stream,
+}
+
+impl Connection {
+    /// Connects by URL, see [`Config::from_url`].
+    ///
+    /// # Errors
+    /// A bad URL, no server there, a login that is refused, the deadline.
+    pub async fn connect(url: &str) -> Result<Self, Error> {
+        Self::connect_with(&Config::from_url(url)?).await
+    }
+
+    /// Connects within [`Config::connect_timeout`]; there is no round trip after the login.
+    ///
+    /// # Errors
+    /// No server there, a login that is refused, the deadline.
+    pub async fn connect_with(config: &Config) -> Result<Self, Error> {
+        let deadline = config
+            .connect_timeout
+            .map(|timeout| Instant::now() + timeout);
+        let stream = net::connect(&config.endpoint, &config.socket, deadline).await?;
+        Self::login(config, stream, deadline).await
+    }
+
+    /// Logs in over a stream of the caller's own.
+    ///
+    /// # Errors
+    /// A login that is refused, the deadline.
+    pub async fn from_stream(config: &Config, stream: Stream) -> Result<Self, Error> {
+        Self::login(
+            config,
+            stream,
+            config
+                .connect_timeout
+                .map(|timeout| Instant::now() + timeout),
+        )
+        .await
+    }
+
+    async fn login(
+        config: &Config,
+        mut stream: Stream,
+        deadline: Option<Instant>,
+    ) -> Result<Self, Error> {
+        let (mut buffers, mut handshake) = login(config, stream.is_unix())?;
+        match net::drive(&mut handshake, &mut buffers, &mut stream, &(), deadline).await? {
+            HandshakeReply::Err(span) => {
+                let packet = ErrPacket::decode(buffers.bytes(span)).map_err(ProtocolError::from)?;
+                Err(Error::server_error(ServerError::new(&packet)))
+            }
+            HandshakeReply::Done => {
+                let core: ClientCore = handshake.into_core();
+                Ok(Self {
+                    link: Link::new(core, buffers, config),
+                    stream,
+                })
+            }
+        }
+    }
+
+    /// Runs SQL as text. Large texts are sent without a copy.
+    ///
+    /// # Errors
+    /// The server's error, or a failure of the connection.
+    #[inline]
+    pub async fn query(&mut self, sql: &str) -> Result<Rows<'_>, Error> {
+        self.settle().await?;
+        self.link
+            .core
+            .query(&mut self.link.buffers, sql.as_bytes())?;
+        let reply = self.drive(sql.as_bytes()).await?;
+        Ok(Rows::new(self, reply))
+    }
+
+    /// Runs SQL whose rows are of no interest, all of its results.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query); the first result's error.
+    pub async fn run(&mut self, sql: &str) -> Result<Done, Error> {
+        self.query(sql).await?.finish().await
+    }
+
+    /// Prepares a statement.
+    ///
+    /// # Errors
+    /// The server's error, or a failure of the connection.
+    pub async fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
+        self.settle().await?;
+        self.link
+            .core
+            .prepare(&mut self.link.buffers, sql.as_bytes())?;
+        match self.drive(sql.as_bytes()).await? {
+            Reply::Prepared(id) => self.link.statement(id),
+            _ => Err(self.link.close("a prepare got another reply")),
+        }
+    }
+
+    /// Executes a statement. Parameters of 16 KiB and more are sent without a copy.
+    ///
+    /// # Errors
+    /// The server's error, a wrong number of parameters, a statement of another connection.
+    #[inline]
+    pub async fn execute(
+        &mut self,
+        statement: &Statement,
+        params: &[Param<'_>],
+    ) -> Result<Rows<'_>, Error> {
+        self.link.own(statement)?;
+        self.settle().await?;
+        let params = Params(params);
+        self.link
+            .core
+            .execute(&mut self.link.buffers, statement.id, params)?;
+        let reply = self.drive(&params).await?;
+        Ok(Rows::new(self, reply))
+    }
+
+    /// Sends a parameter's value from a reader, in constant memory; then execute with [`Param::LongData`] in its place.
+    /// Gives its length in bytes. What is wrong with it on the server shows at the execution.
+    ///
+    /// # Errors
+    /// The reader's error (what was sent is dropped then), or a failure of the connection.
+    pub async fn send_long_data(
+        &mut self,
+        statement: &Statement,
+        parameter: u16,
+        mut reader: impl AsyncRead + Unpin,
+    ) -> Result<u64, Error> {
+        self.link.own(statement)?;
+        self.settle().await?;
+        let mut piece = vec![0; LONG_DATA_PIECE];
+        let mut total = 0;
+        loop {
+            let n = match reader.read(&mut piece).await {
+                Ok(n) => n,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    self.link
+                        .core
+                        .reset_statement(&mut self.link.buffers, statement.id)?;
+                    self.drive(&()).await?;
+                    return Err(Error::source(error));
+                }
+            };
+            // An empty value is sent too: without any piece the server would take it for one that was not given.
+            if n > 0 || total == 0 {
+                self.link.core.send_long_data(
+                    &mut self.link.buffers,
+                    statement.id,
+                    parameter,
+                    &piece[..n],
+                )?;
+                self.flush(&piece[..n]).await?;
+            }
+            if n == 0 {
+                return Ok(total);
+            }
+            total += n as u64;
+        }
+    }
+
+    /// Closes a statement; this leaves with the next command.
+    ///
+    /// # Errors
+    /// A statement that is closed already, or of another connection.
+    pub async fn close_statement(&mut self, statement: Statement) -> Result<(), Error> {
+        self.link.own(&statement)?;
+        self.settle().await?;
+        Ok(self
+            .link
+            .core
+            .close_statement(&mut self.link.buffers, statement.id)?)
+    }
+
+    /// The columns that a statement's rows have; none where it gives no rows.
+    ///
+    /// # Errors
+    /// A statement that is closed, or of another connection.
+    pub fn statement_columns(&self, statement: &Statement) -> Result<&Definitions, Error> {
+        self.link.own(statement)?;
+        Ok(self.link.core.statement_definitions(statement.id)?)
+    }
+
+    /// Asks whether the server is there.
+    ///
+    /// # Errors
+    /// A failure of the connection.
+    pub async fn ping(&mut self) -> Result<(), Error> {
+        self.settle().await?;
+        self.link.core.ping(&mut self.link.buffers)?;
+        self.ok().await
+    }
+
+    /// Changes the default database.
+    ///
+    /// # Errors
+    /// The server's error, or a failure of the connection.
+    pub async fn use_database(&mut self, database: &str) -> Result<(), Error> {
+        self.settle().await?;
+        self.link
+            .core
+            .init_db(&mut self.link.buffers, database.as_bytes())?;
+        self.ok().await
+    }
+
+    /// Brings the session back to its state after the login: transaction, variables, temporary tables, locks and prepared
+    /// statements are gone.
+    ///
+    /// # Errors
+    /// The server's error, or a failure of the connection.
+    pub async fn reset(&mut self) -> Result<(), Error> {
+        self.settle().await?;
+        self.link.core.reset_connection(&mut self.link.buffers)?;
+        self.ok().await
+    }
+
+    /// Says goodbye and closes.
+    ///
+    /// # Errors
+    /// A failure of the connection, which is closed all the same.
+    pub async fn close(mut self) -> Result<(), Error> {
+        self.settle().await?;
+        self.link.core.quit(&mut self.link.buffers)?;
+        let left = self.flush(&()).await;
+        self.link.closed();
+        self.stream.shutdown();
+        left
+    }
+
+    /// What this connection's bytes have cost so far.
+    pub fn meter(&self) -> Meter {
+        self.link.meter()
+    }
+
+    /// Deadline of each further call, see [`Config::call_timeout`].
+    pub fn set_call_timeout(&mut self, timeout: Option<Duration>) {
+        self.link.set_call_timeout(timeout);
+    }
+
+    /// The server's number for this connection, which `KILL` takes.
+    pub fn connection_id(&self) -> u32 {
+        self.link.core.session().connection_id
+    }
+
+    /// The server's version as it writes it.
+    pub fn server_version(&self) -> &str {
+        &self.link.core.session().server_version
+    }
+
+    /// The server's state as the last command left it: in a transaction, autocommit.
+    pub fn status(&self) -> StatusFlags {
+        self.link.core.ok().status_flags
+    }
+
+    /// The session's changes that the last command reported, where the server tracks them.
+    pub fn session_changes(&self) -> SessionTrack<'_> {
+        self.link.core.session_changes()
+    }
+
+    /// Whether it is closed for good.
+    pub fn is_closed(&self) -> bool {
+        self.link.is_closed()
+    }
+
+    /// Gives buffers back until at most `keep` bytes stay; 0 for a connection that will be idle for long.
+    pub fn release(&mut self, keep: usize) {
+        self.link.buffers.release_to(keep);
+    }
+
+    async fn ok(&mut self) -> Result<(), Error> {
+        match self.drive(&()).await? {
+            Reply::Ok => {
+                self.link.finish();
+                Ok(())
+            }
+            _ => Err(self.link.close("a command got another reply than ok")),
+        }
+    }
+
+    /// Sees that no reply is outstanding.
+    #[inline]
+    async fn settle(&mut self) -> Result<(), Error> {
+        if self.link.before()? == Before::Drain {
+            self.drain().await?;
+            self.link.before()?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    async fn drain(&mut self) -> Result<(), Error> {
+        while !self.link.core.is_idle() {
+            // An error that ends what nobody waits for is of no interest; one that ends the connection is.
+            if let Err(error) = self.drive(&()).await
+                && error.server().is_none()
+            {
+                return Err(error);
+            }
+        }
+        self.link.finish();
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) async fn drive<L: Lent + Sync + ?Sized>(
+        &mut self,
+        lent: &L,
+    ) -> Result<Reply, Error> {
+        let deadline = self.link.deadline();
+        let driven = net::drive(
+            &mut self.link.core,
+            &mut self.link.buffers,
+            &mut self.stream,
+            lent,
+            deadline,
+        )
+        .await;
+        let reply = self.link.reply(driven);
+        if reply.is_err() && self.link.is_closed() {
+            self.stream.shutdown();
+        }
+        reply
+    }
+
+    async fn flush<L: Lent + Sync + ?Sized>(&mut self, lent: &L) -> Result<(), Error> {
+        let deadline = self.link.deadline();
+        net::flush(&mut self.link.buffers, &mut self.stream, lent, deadline)
+            .await
+            .map_err(|error| self.fail(error))
+    }
+
+    /// [`drive`](Self::drive) as one poll, for readers: what deadline they have is the caller's.
+    pub(super) fn poll_drive(&mut self, context: &mut Context<'_>) -> Poll<Result<Reply, Error>> {
+        let driven = net::poll_drive(
+            context,
+            &mut self.link.core,
+            &mut self.link.buffers,
+            &mut self.stream,
+            &(),
+        );
+        let reply = self.link.reply(ready!(driven));
+        if reply.is_err() && self.link.is_closed() {
+            self.stream.shutdown();
+        }
+        Poll::Ready(reply)
+    }
+
+    /// Reads of the value under way straight into the caller's slice. Gives how many bytes are there.
+    pub(super) fn poll_read_direct(
+        &mut self,
+        context: &mut Context<'_>,
+        into: &mut [u8],
+    ) -> Poll<Result<usize, Error>> {
+        let left = self.link.core.value_left();
+        let len = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let later = usize::try_from(left).unwrap_or(usize::MAX) - len;
+        let (buffers, stream) = (&mut self.link.buffers, &mut self.stream);
+        let read = ready!(net::poll_read_into(
+            context,
+            buffers,
+            stream,
+            &mut into[..len],
+            later
+        ));
+        let (came, there) = read.map_err(|error| self.fail(error))?;
+        self.link.core.direct_read(there);
+        if came == 0 {
+            let eof = onecopy_wire::Core::handle_eof(&mut self.link.core, &mut self.link.buffers);
+            return Poll::Ready(Err(self.fail(DriveError::Core(eof))));
+        }
+        Poll::Ready(Ok(there))
+    }
+
+    #[cold]
+    fn fail(&mut self, error: DriveError<ProtocolError>) -> Error {
+        let error = self.link.failed(error);
+        if self.link.is_closed() {
+            self.stream.shutdown();
+        }
+        error
+    }
+}
+
+/// Says goodbye where that takes no wait, so that the server does not log an aborted connection.
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(goodbye) = self.link.goodbye() {
+            self.stream.try_send(goodbye);
+        }
+    }
+}

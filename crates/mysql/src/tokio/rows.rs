@@ -1,0 +1,230 @@
+//! The rows of a result, and the results behind it.
+
+use onecopy_mysql_proto::client::{Reply, RowMode};
+use onecopy_wire::Span;
+
+use super::{Connection, StreamingRow};
+use crate::{ColumnIndex, Definitions, Done, Error, OwnedRow, Row};
+
+/// The rows of one result after the other. Dropped early, the next command reads what is left and drops it.
+#[derive(Debug)]
+#[must_use = "rows are read one by one"]
+pub struct Rows<'c> {
+    conn: &'c mut Connection,
+    /// Rows are still to come in this result.
+    open: bool,
+    /// This result has columns.
+    has_columns: bool,
+    /// The row that was lent last.
+    current: Option<Span>,
+}
+
+impl<'c> Rows<'c> {
+    #[inline]
+    pub(super) fn new(conn: &'c mut Connection, reply: Reply) -> Self {
+        let mut rows = Self {
+            conn,
+            open: false,
+            has_columns: false,
+            current: None,
+        };
+        rows.start(reply);
+        rows
+    }
+
+    fn start(&mut self, reply: Reply) {
+        self.open = reply == Reply::Columns;
+        self.has_columns = self.open;
+        if !self.open && self.conn.link.core.is_idle() {
+            self.conn.link.finish();
+        }
+    }
+
+    /// The columns; none where the statement gives no rows.
+    pub fn columns(&self) -> Option<&Definitions> {
+        self.has_columns.then(|| self.conn.link.core.definitions())
+    }
+
+    /// The next row, lent until the next call. `None` at the end of this result.
+    ///
+    /// # Errors
+    /// The server's error, after which the results are over; a failure of the connection.
+    #[inline]
+    #[allow(clippy::should_implement_trait)] // a lent row can't be an iterator's item
+    pub async fn next(&mut self) -> Result<Option<Row<'_>>, Error> {
+        match self.next_span().await? {
+            Some(span) => Ok(Some(self.conn.link.row(span))),
+            None => Ok(None),
+        }
+    }
+
+    /// The next row as the caller's own. Large values are moved, the others copied once, together.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub async fn next_owned(&mut self) -> Result<Option<OwnedRow>, Error> {
+        match self.next_span().await? {
+            Some(span) => self.conn.link.owned_row(span).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The next row, one of whose values goes into `value`: read straight into it where it is large, and reallocated only
+    /// where it is too small. The row is lent with its other values; `value` is empty where this one is NULL.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next), and no such column.
+    pub async fn next_into(
+        &mut self,
+        column: impl ColumnIndex,
+        value: &mut Vec<u8>,
+    ) -> Result<Option<Row<'_>>, Error> {
+        let columns = self.conn.link.core.definitions();
+        let index = column
+            .find(columns)
+            .ok_or_else(|| Error::no_column(format!("{column:?}")))?;
+        self.conn.link.core.set_home_column(Some(index));
+        self.conn.link.buffers.offer_home(std::mem::take(value));
+        let next = self.next_span().await;
+        self.conn.link.core.set_home_column(None);
+        if let Some(unused) = self.conn.link.buffers.withdraw_home() {
+            *value = unused;
+        }
+        match next? {
+            Some(span) => {
+                self.conn.link.take_value(span, index, value)?;
+                Ok(Some(self.conn.link.row(span)))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Takes a value out of the row that was lent last, `None` for NULL: a large one is moved, not copied.
+    ///
+    /// # Errors
+    /// No such column, no row, or the value was taken before.
+    pub fn take(&mut self, column: impl ColumnIndex) -> Result<Option<Vec<u8>>, Error> {
+        let span = self
+            .current
+            .ok_or_else(|| Error::no_column(format!("{column:?}")))?;
+        let mut value = Vec::new();
+        Ok(self
+            .conn
+            .link
+            .take_value(span, column, &mut value)?
+            .then_some(value))
+    }
+
+    /// The next row as a stream of its values in order, each a reader, in constant memory.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub async fn next_streaming(&mut self) -> Result<Option<StreamingRow<'_>>, Error> {
+        if !self.open {
+            return Ok(None);
+        }
+        self.current = None;
+        self.conn.link.core.set_row_mode(RowMode::Stream);
+        match self.receive().await? {
+            Some(Reply::RowStart) => Ok(Some(StreamingRow::new(self.conn))),
+            Some(_) => Err(self
+                .conn
+                .link
+                .close("a row came in another form than it was asked for")),
+            None => Ok(None),
+        }
+    }
+
+    /// Passes over the rest of this result to the next one. `false` where there is none.
+    ///
+    /// # Errors
+    /// The next result's error; a failure of the connection.
+    pub async fn next_result(&mut self) -> Result<bool, Error> {
+        self.skip_rows().await?;
+        if self.conn.link.core.is_idle() {
+            return Ok(false);
+        }
+        let reply = self.conn.drive(&()).await?;
+        self.start(reply);
+        Ok(true)
+    }
+
+    /// Passes over everything that is left; gives the last result's numbers.
+    ///
+    /// # Errors
+    /// As [`next_result`](Self::next_result).
+    pub async fn finish(mut self) -> Result<Done, Error> {
+        while self.next_result().await? {}
+        Ok(self.done())
+    }
+
+    /// All rows of this result as the caller's own.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub async fn collect_owned(&mut self) -> Result<Vec<OwnedRow>, Error> {
+        let mut rows = Vec::new();
+        while let Some(row) = self.next_owned().await? {
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    /// The numbers of this result; complete once its rows are over.
+    pub fn done(&self) -> Done {
+        self.conn.link.done()
+    }
+
+    /// The server's text for people about this result, such as `Rows matched: 1`.
+    pub fn info(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(self.conn.link.core.info())
+    }
+
+    async fn skip_rows(&mut self) -> Result<(), Error> {
+        self.current = None;
+        while self.open {
+            self.conn.link.core.set_row_mode(RowMode::Skip);
+            self.receive().await?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    async fn next_span(&mut self) -> Result<Option<Span>, Error> {
+        if !self.open {
+            return Ok(None);
+        }
+        self.current = None;
+        self.conn.link.core.set_row_mode(RowMode::Lend);
+        match self.receive().await? {
+            Some(Reply::Row(span)) => {
+                self.current = Some(span);
+                Ok(Some(span))
+            }
+            Some(_) => Err(self
+                .conn
+                .link
+                .close("a row came in another form than it was asked for")),
+            None => Ok(None),
+        }
+    }
+
+    /// The next reply within the rows; `None` at their end.
+    #[inline]
+    async fn receive(&mut self) -> Result<Option<Reply>, Error> {
+        match self.conn.drive(&()).await {
+            Ok(Reply::RowsEnd) => {
+                self.open = false;
+                if self.conn.link.core.is_idle() {
+                    self.conn.link.finish();
+                }
+                Ok(None)
+            }
+            Ok(reply) => Ok(Some(reply)),
+            Err(error) => {
+                self.open = error.is_timeout();
+                Err(error)
+            }
+        }
+    }
+}

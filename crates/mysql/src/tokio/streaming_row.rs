@@ -1,0 +1,49 @@
+//! A row whose values come in order, each as a reader.
+
+use onecopy_mysql_proto::client::{Reply, RowMode};
+
+use super::{ColumnReader, Connection};
+use crate::Error;
+
+/// A row whose values come strictly in order, in constant memory. Dropped early, the rest of the row is passed over.
+#[derive(Debug)]
+pub struct StreamingRow<'r> {
+    conn: &'r mut Connection,
+    ended: bool,
+}
+
+impl<'r> StreamingRow<'r> {
+    pub(super) fn new(conn: &'r mut Connection) -> Self {
+        Self { conn, ended: false }
+    }
+
+    /// The next column; what was not read of the one before is passed over. `None` at the row's end.
+    ///
+    /// # Errors
+    /// A failure of the connection.
+    pub async fn next_column(&mut self) -> Result<Option<ColumnReader<'_>>, Error> {
+        if self.ended {
+            return Ok(None);
+        }
+        self.conn.link.core.skip_value();
+        match self.conn.drive(&()).await? {
+            Reply::Value(len) => Ok(Some(ColumnReader::new(self.conn, len))),
+            Reply::RowEnd => {
+                self.ended = true;
+                Ok(None)
+            }
+            _ => Err(self
+                .conn
+                .link
+                .close("a value came in another form than it was asked for")),
+        }
+    }
+}
+
+impl Drop for StreamingRow<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.conn.link.core.set_row_mode(RowMode::Skip);
+        }
+    }
+}
