@@ -121,6 +121,15 @@ impl Buffers {
         self.input.consume(n)
     }
 
+    /// The same for a piece of a larger message, which tells nothing about how large messages are.
+    ///
+    /// # Panics
+    /// As [`consume`](Self::consume).
+    #[inline]
+    pub fn consume_piece(&mut self, n: usize) -> Span {
+        self.input.consume_piece(n)
+    }
+
     /// The bytes of a span. One of no bytes never goes stale.
     #[inline]
     pub fn bytes(&self, span: Span) -> &[u8] {

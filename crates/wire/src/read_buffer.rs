@@ -85,10 +85,15 @@ impl ReadBuffer {
     /// Turns the first `n` pending bytes into a message; they stay readable until the next reserve.
     #[inline]
     pub(crate) fn consume(&mut self, n: usize) -> Span {
+        self.largest = self.largest.max(n);
+        self.consume_piece(n)
+    }
+
+    #[inline]
+    pub(crate) fn consume_piece(&mut self, n: usize) -> Span {
         assert!(n <= self.pending_len(), "consumed more than is pending");
         let span = self.span(self.start, n);
         self.start += n;
-        self.largest = self.largest.max(n);
         span
     }
 

@@ -139,6 +139,32 @@ impl WriteQueue {
         self.push_slow(bytes);
     }
 
+    /// Appends a field that was just made: written once, from registers, and so no copy that counts.
+    #[inline]
+    pub fn push_array<const N: usize>(&mut self, bytes: [u8; N]) {
+        if let (
+            Some(chunk),
+            Some(Segment::Chunk {
+                chunk: last, end, ..
+            }),
+        ) = (self.chunks.get_mut(self.current), self.segments.last_mut())
+            && *last == self.current
+            && N <= CHUNK - chunk.len()
+        {
+            chunk.extend_from_slice(&bytes);
+            *end += N;
+            return;
+        }
+        self.push_array_slow(bytes);
+    }
+
+    #[cold]
+    fn push_array_slow<const N: usize>(&mut self, bytes: [u8; N]) {
+        const { assert!(N <= 64) };
+        self.chunk_with(N);
+        self.append_array(bytes);
+    }
+
     #[cold]
     fn push_slow(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
@@ -160,6 +186,22 @@ impl WriteQueue {
         chunk.extend_from_slice(bytes);
         let end = chunk.len();
         self.copied += bytes.len() as u64;
+        self.extend_segment(start, end);
+    }
+
+    /// Appends a field to the current chunk, where it fits.
+    #[inline]
+    fn append_array<const N: usize>(&mut self, bytes: [u8; N]) {
+        let chunk = &mut self.chunks[self.current];
+        let start = chunk.len();
+        chunk.extend_from_slice(&bytes);
+        self.extend_segment(start, start + N);
+    }
+
+    /// The current chunk's bytes from `start` to `end` are to leave behind everything else.
+    #[inline]
+    fn extend_segment(&mut self, start: usize, end: usize) {
+        let current = self.current;
         match self.segments[self.head..].last_mut() {
             Some(Segment::Chunk {
                 chunk, end: last, ..
@@ -187,16 +229,16 @@ impl WriteQueue {
         &mut self.chunks[self.current]
     }
 
-    /// Appends `bytes` so that they can be patched as long as they have not left. At most 64 bytes.
-    pub fn push_patchable(&mut self, bytes: &[u8]) -> Mark {
-        debug_assert!(bytes.len() <= 64);
-        let start = self.chunk_with(bytes.len()).len();
-        let mark = Mark {
+    /// Appends a field, at most 64 bytes, so that it can be patched as long as it has not left.
+    #[inline]
+    pub fn push_patchable<const N: usize>(&mut self, bytes: [u8; N]) -> Mark {
+        const { assert!(N > 0 && N <= 64) };
+        let start = self.chunk_with(N).len();
+        self.append_array(bytes);
+        Mark {
             chunk: self.current,
             start,
-        };
-        self.append(bytes);
-        mark
+        }
     }
 
     /// Overwrites what was appended at `mark`.
@@ -204,8 +246,8 @@ impl WriteQueue {
     /// # Panics
     /// When the mark is not of this queue, or the queue has been emptied since: the caller's bug.
     #[inline]
-    pub fn patch(&mut self, mark: Mark, bytes: &[u8]) {
-        self.chunks[mark.chunk][mark.start..][..bytes.len()].copy_from_slice(bytes);
+    pub fn patch<const N: usize>(&mut self, mark: Mark, bytes: [u8; N]) {
+        self.chunks[mark.chunk][mark.start..][..N].copy_from_slice(&bytes);
     }
 
     /// Appends the part that the caller lends under `index`, from `start`, `len` bytes; it is not copied.

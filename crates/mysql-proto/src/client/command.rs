@@ -60,7 +60,7 @@ impl ClientCore {
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
         let [a, b, c, d] = id.to_le_bytes();
         // No cursor; the iteration count is always 1.
-        writer.put(&[CommandByte::STMT_EXECUTE.0, a, b, c, d, 0, 1, 0, 0, 0]);
+        writer.put_array([CommandByte::STMT_EXECUTE.0, a, b, c, d, 0, 1, 0, 0, 0]);
         if !params.0.is_empty() {
             put_params(&mut writer, params.0);
         }
@@ -86,7 +86,7 @@ impl ClientCore {
         let mut sequence = 0;
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
         let ([a, b, c, d], [e, f]) = (id.to_le_bytes(), parameter.to_le_bytes());
-        writer.put(&[CommandByte::STMT_SEND_LONG_DATA.0, a, b, c, d, e, f]);
+        writer.put_array([CommandByte::STMT_SEND_LONG_DATA.0, a, b, c, d, e, f]);
         put_or_lend(&mut writer, 0, piece);
         writer.finish();
         Ok(())
@@ -207,7 +207,7 @@ impl ClientCore {
         let mut sequence = 0;
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
         let [a, b, c, d] = id.to_le_bytes();
-        writer.put(&[command.0, a, b, c, d]);
+        writer.put_array([command.0, a, b, c, d]);
         writer.finish();
         self.frames.restart(sequence);
     }
@@ -216,45 +216,39 @@ impl ClientCore {
 /// Null bitmap, the flag that types follow, types, values.
 fn put_params(writer: &mut PayloadWriter<'_>, params: &[Param<'_>]) {
     const UNSIGNED: u8 = 0x80;
-    let mut block = Block::default();
+    let mut block = Block::new();
     for eight in params.chunks(8) {
-        let null =
-            |(bit, param): (usize, &Param<'_>)| u8::from(matches!(param, Param::Null)) << bit;
-        block.put(
-            writer,
-            &[eight
-                .iter()
-                .enumerate()
-                .map(null)
-                .fold(0, |byte, bit| byte | bit)],
-        );
+        let nulls = eight.iter().enumerate();
+        let byte = nulls.fold(0, |byte, (bit, param)| {
+            byte | u8::from(param.is_null()) << bit
+        });
+        block.put(writer, [byte]);
     }
-    block.put(writer, &[1]);
+    block.put(writer, [1]);
     for param in params {
-        block.put(
-            writer,
-            &[
-                param.column_type().0,
-                if param.is_unsigned() { UNSIGNED } else { 0 },
-            ],
-        );
+        let flags = if param.is_unsigned() { UNSIGNED } else { 0 };
+        block.put(writer, [param.column_type().0, flags]);
     }
     for (index, param) in params.iter().enumerate() {
-        if let Some(bytes) = param.as_bytes() {
-            block.put_lenenc(writer, length_of(bytes));
-            if bytes.len() >= LENT_THRESHOLD {
-                block.flush(writer);
-                writer.put_lent(u32::try_from(index).unwrap_or(u32::MAX), bytes.len());
-            } else {
-                block.put(writer, bytes);
-            }
-        } else {
-            let mut fixed = [0; 16];
-            let len = param.encode_fixed(&mut fixed);
-            block.put(writer, &fixed[..len]);
+        match param {
+            Param::Int(number) => block.put(writer, number.to_le_bytes()),
+            Param::UInt(number) => block.put(writer, number.to_le_bytes()),
+            Param::Float(number) => block.put(writer, number.to_le_bytes()),
+            Param::Double(number) => block.put(writer, number.to_le_bytes()),
+            other => put_param(writer, &mut block, index, other),
         }
     }
     block.flush(writer);
+}
+
+fn put_param(writer: &mut PayloadWriter<'_>, block: &mut Block, index: usize, param: &Param<'_>) {
+    if let Some(bytes) = param.as_bytes() {
+        block.put_lenenc(writer, length_of(bytes));
+        block.flush(writer);
+        put_or_lend(writer, u32::try_from(index).unwrap_or(u32::MAX), bytes);
+    } else {
+        block.put_prefix(writer, |out| param.encode_fixed(out));
+    }
 }
 
 fn put_or_lend(writer: &mut PayloadWriter<'_>, index: u32, bytes: &[u8]) {
@@ -265,49 +259,63 @@ fn put_or_lend(writer: &mut PayloadWriter<'_>, index: u32, bytes: &[u8]) {
     }
 }
 
-/// Gathers fields of a few bytes in registers and cache, so that the queue is asked once for all of them.
+/// Gathers fields of a few bytes, so that the queue is asked once for all of them.
 struct Block {
     bytes: [u8; 128],
     len: usize,
 }
 
-impl Default for Block {
-    fn default() -> Self {
+impl Block {
+    #[inline]
+    fn new() -> Self {
         Self {
             bytes: [0; 128],
             len: 0,
         }
     }
-}
 
-impl Block {
     #[inline]
-    fn put(&mut self, writer: &mut PayloadWriter<'_>, bytes: &[u8]) {
-        if bytes.len() > self.bytes.len() - self.len {
-            self.flush(writer);
-            if bytes.len() > self.bytes.len() / 2 {
-                writer.put(bytes);
-                return;
-            }
-        }
-        for (slot, byte) in self.bytes[self.len..].iter_mut().zip(bytes) {
-            *slot = *byte;
-        }
-        self.len += bytes.len();
+    fn put<const N: usize>(&mut self, writer: &mut PayloadWriter<'_>, bytes: [u8; N]) {
+        *self.slot(writer) = bytes;
+        self.len += N;
+    }
+
+    /// Of what `encode` writes, as many bytes as it says.
+    #[inline]
+    fn put_prefix<const N: usize>(
+        &mut self,
+        writer: &mut PayloadWriter<'_>,
+        encode: impl FnOnce(&mut [u8; N]) -> usize,
+    ) {
+        let len = encode(self.slot(writer));
+        self.len += len.min(N);
     }
 
     #[inline]
     fn put_lenenc(&mut self, writer: &mut PayloadWriter<'_>, value: u64) {
         let [a, b, c, d, e, f, g, h] = value.to_le_bytes();
         match value {
-            0..=0xFA => self.put(writer, &[a]),
-            0xFB..=0xFFFF => self.put(writer, &[0xFC, a, b]),
-            0x1_0000..=0xFF_FFFF => self.put(writer, &[0xFD, a, b, c]),
-            _ => self.put(writer, &[0xFE, a, b, c, d, e, f, g, h]),
+            0..=0xFA => self.put(writer, [a]),
+            0xFB..=0xFFFF => self.put(writer, [0xFC, a, b]),
+            0x1_0000..=0xFF_FFFF => self.put(writer, [0xFD, a, b, c]),
+            _ => self.put(writer, [0xFE, a, b, c, d, e, f, g, h]),
         }
     }
 
+    /// Room for the next `N` bytes.
     #[inline]
+    fn slot<const N: usize>(&mut self, writer: &mut PayloadWriter<'_>) -> &mut [u8; N] {
+        const { assert!(N <= 128) };
+        if N > self.bytes.len() - self.len {
+            self.flush(writer);
+        }
+        let rest = &mut self.bytes[self.len..];
+        // There is room now: the block is longer than any field.
+        rest.first_chunk_mut()
+            .expect("a field is shorter than the block")
+    }
+
+    #[inline(never)]
     fn flush(&mut self, writer: &mut PayloadWriter<'_>) {
         writer.put(&self.bytes[..self.len]);
         self.len = 0;

@@ -208,7 +208,7 @@ impl StreamedRow {
 
     fn take(&mut self, buffers: &mut Buffers, n: usize) -> Span {
         self.position += n as u64;
-        buffers.consume(n)
+        buffers.consume_piece(n)
     }
 
     fn unparsed<'b>(&self, buffers: &'b Buffers) -> &'b [u8] {

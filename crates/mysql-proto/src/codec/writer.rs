@@ -9,16 +9,22 @@ pub trait Put {
     /// Appends `bytes`.
     fn put(&mut self, bytes: &[u8]);
 
+    /// Appends a field of a known length; cheaper than [`put`](Self::put) where it can be written in place.
+    #[inline]
+    fn put_array<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.put(&bytes);
+    }
+
     /// One byte.
     #[inline]
     fn put_u8(&mut self, value: u8) {
-        self.put(&[value]);
+        self.put_array([value]);
     }
 
     /// Two bytes, little-endian.
     #[inline]
     fn put_u16(&mut self, value: u16) {
-        self.put(&value.to_le_bytes());
+        self.put_array(value.to_le_bytes());
     }
 
     /// The lower three bytes, little-endian; `value` is at most 0xFFFFFF.
@@ -26,19 +32,19 @@ pub trait Put {
     fn put_u24(&mut self, value: u32) {
         debug_assert!(value <= 0xFF_FFFF, "{value} needs more than three bytes");
         let [a, b, c, _] = value.to_le_bytes();
-        self.put(&[a, b, c]);
+        self.put_array([a, b, c]);
     }
 
     /// Four bytes, little-endian.
     #[inline]
     fn put_u32(&mut self, value: u32) {
-        self.put(&value.to_le_bytes());
+        self.put_array(value.to_le_bytes());
     }
 
     /// Eight bytes, little-endian.
     #[inline]
     fn put_u64(&mut self, value: u64) {
-        self.put(&value.to_le_bytes());
+        self.put_array(value.to_le_bytes());
     }
 
     /// A length-encoded integer in its shortest form: 1, 3, 4 or 9 bytes.
@@ -46,10 +52,10 @@ pub trait Put {
     fn put_lenenc(&mut self, value: u64) {
         let [a, b, c, d, e, f, g, h] = value.to_le_bytes();
         match value {
-            0..=0xFA => self.put(&[a]),
-            0xFB..=0xFFFF => self.put(&[0xFC, a, b]),
-            0x1_0000..=0xFF_FFFF => self.put(&[0xFD, a, b, c]),
-            _ => self.put(&[0xFE, a, b, c, d, e, f, g, h]),
+            0..=0xFA => self.put_array([a]),
+            0xFB..=0xFFFF => self.put_array([0xFC, a, b]),
+            0x1_0000..=0xFF_FFFF => self.put_array([0xFD, a, b, c]),
+            _ => self.put_array([0xFE, a, b, c, d, e, f, g, h]),
         }
     }
 
@@ -90,10 +96,15 @@ impl Put for Vec<u8> {
     }
 }
 
-impl<P: Put + ?Sized> Put for &mut P {
+impl<P: Put> Put for &mut P {
     #[inline]
     fn put(&mut self, bytes: &[u8]) {
         (**self).put(bytes);
+    }
+
+    #[inline]
+    fn put_array<const N: usize>(&mut self, bytes: [u8; N]) {
+        (**self).put_array(bytes);
     }
 }
 

@@ -76,13 +76,13 @@ impl Large {
         self.last && self.arrived >= self.known
     }
 
-    /// Bytes until its end as far as that is known, else 0.
+    /// Bytes until its end; more than any buffer has while a further packet is to come.
     #[inline]
     pub fn until_end(&self) -> usize {
         if self.last {
             usize::try_from(self.known.saturating_sub(self.arrived)).unwrap_or(usize::MAX)
         } else {
-            0
+            usize::MAX
         }
     }
 }

@@ -24,7 +24,7 @@ impl<'q> PayloadWriter<'q> {
     /// Starts a payload whose first packet has the id `sequence`; that is counted on for each packet.
     #[inline]
     pub fn new(queue: &'q mut WriteQueue, sequence: &'q mut u8) -> Self {
-        let mark = queue.push_patchable(&[0; HEADER_BYTES]);
+        let mark = queue.push_patchable([0; HEADER_BYTES]);
         Self {
             queue,
             sequence,
@@ -59,7 +59,7 @@ impl<'q> PayloadWriter<'q> {
     #[cold]
     fn next_packet(&mut self) {
         self.close_packet();
-        self.mark = self.queue.push_patchable(&[0; HEADER_BYTES]);
+        self.mark = self.queue.push_patchable([0; HEADER_BYTES]);
         self.filled = 0;
     }
 
@@ -67,7 +67,7 @@ impl<'q> PayloadWriter<'q> {
     #[allow(clippy::cast_possible_truncation)] // `filled` is at most 0xFFFFFF
     fn close_packet(&mut self) {
         let header = (self.filled as u32 | u32::from(*self.sequence) << 24).to_le_bytes();
-        self.queue.patch(self.mark, &header);
+        self.queue.patch(self.mark, header);
         *self.sequence = self.sequence.wrapping_add(1);
     }
 
@@ -93,6 +93,16 @@ impl Put for PayloadWriter<'_> {
             self.filled += bytes.len();
         } else {
             self.put_over_packets(bytes);
+        }
+    }
+
+    #[inline]
+    fn put_array<const N: usize>(&mut self, bytes: [u8; N]) {
+        if N <= MAX_BODY - self.filled {
+            self.queue.push_array(bytes);
+            self.filled += N;
+        } else {
+            self.put_over_packets(&bytes);
         }
     }
 }
