@@ -1,16 +1,16 @@
 //! `onecopy bench`: the workloads, and how they are run.
 
-mod client;
-mod failure;
-mod floor;
+pub(crate) mod client;
+pub(crate) mod failure;
+pub(crate) mod floor;
 mod fold;
-mod progress;
+pub(crate) mod progress;
 mod report;
-mod setup;
-mod shape;
+pub(crate) mod setup;
+pub(crate) mod shape;
 mod tap;
-mod usage;
-mod workload;
+pub(crate) mod usage;
+pub(crate) mod workload;
 
 use std::process::ExitCode;
 

@@ -2,6 +2,10 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod failure;
+mod hint;
+mod meter;
+mod output;
 mod sql;
 mod tour;
 
@@ -11,7 +15,7 @@ use clap::{Parser, Subcommand};
 
 /// MySQL and MariaDB on a wire layer that copies each byte once, with a meter that shows it.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true)]
+#[command(version, propagate_version = true, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -23,6 +27,12 @@ enum Command {
     Bench(bench::Args),
     Tour(tour::Args),
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product'
+  onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product' --meter > product.tsv
+  onecopy sql --help";
 
 fn main() -> ExitCode {
     match Cli::parse().command {

@@ -1,11 +1,129 @@
 //! `onecopy sql`: statements to a server, rows to standard output.
 
+mod cancel;
+mod login;
+mod session;
+mod source;
+mod splitter;
+mod value_file;
+
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Run SQL and show its rows as they stream in.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+use crate::meter::MeterFormat;
+use crate::output::FormatName;
 
-pub(crate) fn run(_args: Args) -> ExitCode {
-    ExitCode::FAILURE
+/// Run SQL and show its rows as they stream in
+///
+/// Results of any size pass through in constant memory. Each STATEMENT is sent as it is; without one, statements come
+/// from standard input, where ';' ends each. The first error ends the run.
+#[derive(Debug, clap::Args)]
+#[command(after_help = SHORT_HELP, after_long_help = LONG_HELP)]
+pub(crate) struct Args {
+    /// mysql://user@host:port/database?option=value; may be left out where ONECOPY_URL is set
+    url: Option<String>,
+
+    /// SQL; each argument is one statement
+    #[arg(value_name = "STATEMENT")]
+    statements: Vec<String>,
+
+    /// How rows are written: by default a table on a terminal, tsv elsewhere
+    #[arg(short, long, value_enum)]
+    format: Option<FormatName>,
+
+    /// Leave the columns' names out of table, csv and tsv
+    #[arg(short = 'N', long)]
+    no_header: bool,
+
+    /// Say on standard error what each byte cost since the login
+    #[arg(long, value_name = "FORMAT", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "table")]
+    meter: Option<MeterFormat>,
+
+    /// Write one value of one row to FILE as it arrives, in constant memory
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// The column for --out; needed where there are several
+    #[arg(long, value_name = "NAME", requires = "out")]
+    column: Option<String>,
+
+    /// Ask for the password
+    #[arg(short, long)]
+    password_prompt: bool,
+
+    /// Take the first line of FILE as the password
+    #[arg(long, value_name = "FILE", conflicts_with = "password_prompt")]
+    password_file: Option<PathBuf>,
+
+    /// Say nothing of statements that went well but their rows
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+const SHORT_HELP: &str = "\
+Examples:
+  onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product'
+  onecopy sql mysql://user@localhost/shop -p < schema.sql
+
+--help says more.";
+
+const LONG_HELP: &str = "\
+Examples:
+  A table, and what its bytes cost:
+    onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product' --meter
+  To a file as tsv, which LOAD DATA reads:
+    onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product' > p.tsv
+  To another program:
+    onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product' -f json |
+      jq '.[].name'
+  Several statements:
+    onecopy sql mysql://user@localhost/shop -p 'USE test' 'SHOW TABLES'
+    onecopy sql mysql://user@localhost/shop -p < schema.sql
+  One large value to a file:
+    onecopy sql mysql://user@localhost/shop -p --out photo.jpg \\
+      'SELECT photo FROM product WHERE id = 7'
+  The url from the environment:
+    export ONECOPY_URL='mysql://user@localhost/shop?socket=/run/mysqld/mysqld.sock'
+    onecopy sql 'SELECT VERSION()'
+
+Formats:
+  table     For people. A long value is cut with …, a line feed is \\n, bytes that
+            do not read well are 0x... The first 1,000 rows, 256 KiB or second
+            set the widths.
+  vertical  For people. A line for each column, the values whole.
+  json      An array of objects, a row a line; several results are several
+            arrays. Numbers have every digit that the server sent, dates are
+            strings. Values of binary columns, and texts up to 64 KiB that are
+            not UTF-8, are {\"base64\":\"...\"}; a longer text that is not UTF-8 is
+            an error. Columns of one name are a, a_2, a_3.
+  csv       RFC 4180. NULL is nothing, an empty text is \"\".
+  tsv       \\t \\n \\r \\0 \\\\ in values, \\N for NULL: LOAD DATA ... IGNORE 1 LINES
+            reads it back.
+  csv and tsv begin with the columns' names; an empty line stands between two
+  results. A BIT is a number in every format.
+
+Password:
+  From -p, --password-file, the url (where others see it in the list of
+  processes) or ONECOPY_PASSWORD: the first that is there.
+
+--out:
+  Takes the value of the only row of the only result. FILE is left as it was
+  where there is no row, the value is NULL, or --column is needed and not given.
+  A second row is an error; FILE holds the first one's value then.
+
+Ctrl-C:
+  Cancels the query on the server, by KILL QUERY over a second connection.
+  Once more, and onecopy leaves at once.
+
+Exit status:
+  0    all went well, or who read our output had seen enough, as head does
+  1    an error, told on standard error
+  2    wrong arguments
+  130  ended by Ctrl-C; 128 and the signal's number for other signals";
+
+pub(crate) fn run(args: Args) -> ExitCode {
+    match session::run(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(code) => code,
+    }
 }

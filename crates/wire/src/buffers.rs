@@ -218,6 +218,10 @@ impl Buffers {
         let head = &pending[pending.len() - buffered..];
         self.homes.begin(total, head, &mut self.meter)?;
         self.input.drop_tail(buffered);
+        if buffered > self.config.initial_read {
+            // Where one value is large the next one often is: what is read ahead of it has to be copied too.
+            self.input.read_less();
+        }
         self.note_capacity();
         Ok(())
     }

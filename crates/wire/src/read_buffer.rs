@@ -336,6 +336,12 @@ impl ReadBuffer {
         self.credit = (self.credit + received / 4).min(self.max);
     }
 
+    /// What was read ahead had to be copied: the next reads bring less of it.
+    pub(crate) fn read_less(&mut self) {
+        self.read_size = self.min_read;
+        self.small_reads = 0;
+    }
+
     fn adapt(&mut self, n: usize) {
         if n == self.planned && n >= self.read_size {
             self.read_size = (self.read_size * 2).min(self.max_read);

@@ -1,10 +1,10 @@
 //! `onecopy bench client`: one workload, over and over, on one connection.
 
-mod blocking;
+pub(crate) mod blocking;
 mod floor;
 mod tokio;
 
-use onecopy_mysql::{Config, Meter};
+use onecopy_mysql::{Config, Meter, Param};
 
 use super::failure::Failure;
 use super::progress::Progress;
@@ -51,11 +51,11 @@ pub(super) enum Driver {
 
 /// What is run, made before anything is measured.
 #[derive(Debug)]
-struct Job<'a> {
-    workload: Workload,
-    sql: String,
-    params: &'a [onecopy_mysql::Param<'a>],
-    iterations: u64,
+pub(crate) struct Job<'a> {
+    pub(crate) workload: Workload,
+    pub(crate) sql: String,
+    pub(crate) params: &'a [Param<'a>],
+    pub(crate) iterations: u64,
 }
 
 /// What came of it.

@@ -152,6 +152,11 @@ pub(crate) fn packet_limit(conn: &mut Connection) -> Result<u64, Failure> {
     Ok(number(conn, "SELECT @@max_allowed_packet")?.unwrap_or(u64::MAX))
 }
 
+/// Whether the database has such a table.
+pub(crate) fn is_there(conn: &mut Connection, table: &str) -> Result<bool, Failure> {
+    Ok(table_comment(conn, table)?.is_some())
+}
+
 fn table_comment(conn: &mut Connection, table: &str) -> Result<Option<String>, Failure> {
     let sql = format!(
         "SELECT TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND \

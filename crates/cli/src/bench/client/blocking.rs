@@ -54,7 +54,7 @@ impl<'j> Runner<'j> {
 }
 
 /// The job's statement, where it is prepared.
-pub(super) fn prepare(conn: &mut Connection, job: &Job<'_>) -> Result<Option<Statement>, Error> {
+pub(crate) fn prepare(conn: &mut Connection, job: &Job<'_>) -> Result<Option<Statement>, Error> {
     job.workload
         .is_prepared()
         .then(|| conn.prepare(&job.sql))
@@ -63,7 +63,7 @@ pub(super) fn prepare(conn: &mut Connection, job: &Job<'_>) -> Result<Option<Sta
 
 /// One iteration; gives its sum.
 #[inline]
-pub(super) fn once(
+pub(crate) fn once(
     conn: &mut Connection,
     job: &Job<'_>,
     statement: Option<Statement>,

@@ -12,7 +12,8 @@ use crate::bench::workload::Workload;
 
 pub(super) fn run(config: &Config, job: &Job<'_>) -> Result<Outcome, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(iterate(config, job))
+    // The runtime moves the future's output around at every wake-up: a pointer instead of the whole outcome.
+    *runtime.block_on(async { Box::new(iterate(config, job).await) })
 }
 
 async fn iterate(config: &Config, job: &Job<'_>) -> Result<Outcome, Failure> {

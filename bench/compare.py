@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Measures onecopy and its peers on one server in one run.
+
+    bench/compare.py [--counts] [--time] [--workloads A,B] [--clients A,B] [--rounds 7] [--out FILE]
+
+Builds the programs, starts a private MariaDB, makes the tables, and runs every client on every workload:
+  counts  instructions (callgrind, all and without the C library's mem* functions), bytes copied by mem* (dhat copy mode),
+          heap blocks and bytes (dhat), read/write calls and all calls (strace): per iteration, from the difference of two
+          lengths, so that start-up drops out
+  time    CPU (user + system) and wall time per iteration, clients alternating, medians and minima over the rounds
+Prints Markdown tables and writes FILE as JSON. Needs valgrind, strace, cc and libmariadb's headers for its peer; a client
+that can't be built is left out, and the tables say so.
+"""
+import argparse, json, os, pathlib, re, resource, shutil, statistics, subprocess, sys, tempfile, time
+from urllib.parse import unquote
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+WORKLOADS = {  # name: iterations of the two counted lengths, and of one timed run
+    "one-small-row": (200, 1200, 20000),
+    "one-big-row": (200, 1200, 10000),
+    "many-rows": (1, 3, 4),
+    "stmt-params": (200, 1200, 10000),
+    "blob": (1, 4, 20),
+    "blob-reuse": (1, 4, 20),
+    "blob-stream": (1, 4, 20),
+}
+ONECOPY_ONLY = {"blob-reuse", "blob-stream"}
+MEM = re.compile(r"\b_*(mem(cpy|move|set|chr)|mempcpy)")
+
+
+def sh(argv, **kw):
+    return subprocess.run([str(a) for a in argv], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kw)
+
+
+def build(target):
+    """Builds everything; gives the binaries' folder and the clients that can be run."""
+    subprocess.run(["cargo", "build", "--release", "-p", "onecopy", "-p", "onecopy-testkit", "--bins"], cwd=ROOT, check=True)
+    clients = ["floor", "onecopy", "onecopy-tokio"]
+    peers = sh(["cargo", "build", "--release", "--target-dir", target], cwd=HERE)
+    if peers.returncode == 0:
+        clients += ["mysql", "mysql-async", "sqlx"]
+    else:
+        print("the Rust peers can't be built:\n" + peers.stderr[-600:], file=sys.stderr)
+    flags = sh(["mariadb_config", "--cflags", "--libs"]).stdout.split() if shutil.which("mariadb_config") else ["-I/usr/include/mariadb", "-lmariadb"]
+    c = sh(["cc", "-O2", "-o", f"{target}/peer-mariadb", HERE / "libmariadb/peer.c", *flags])
+    if c.returncode == 0:
+        clients += ["libmariadb"]
+    else:
+        print("libmariadb's peer can't be built (install libmariadb-dev):\n" + c.stderr[-300:], file=sys.stderr)
+    return clients
+
+
+def command(client, workload, url, n, target):
+    if client in ("floor", "onecopy", "onecopy-tokio"):
+        extra = {"floor": ["--floor"], "onecopy": [], "onecopy-tokio": ["--driver", "tokio"]}[client]
+        return [f"{cargo_target()}/release/onecopy", "bench", "client", workload, "--url", url, "--iterations", str(n), "--json", *extra]
+    if workload in ONECOPY_ONLY:
+        return None
+    if client == "libmariadb":
+        user, password, database, socket = re.match(r"mysql://([^:]+):([^@]*)@[^/]*/([^?]*)\?socket=(.*)", url).groups()
+        return [f"{target}/peer-mariadb", workload, unquote(socket), user, password, database, str(n)]
+    return [f"{target}/release/onecopy-peers", client, workload, url, str(n)]
+
+
+def cargo_target():
+    return os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
+
+
+def callgrind(cmd, folder):
+    out = f"{folder}/callgrind"
+    sh(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *cmd]).check_returncode()
+    total = mem = 0
+    for line in sh(["callgrind_annotate", "--threshold=100", out]).stdout.splitlines():
+        m = re.match(r"\s*([\d,]+)(?:\s*\([\d. ]+%\))?\s+(.*)", line)
+        if m:
+            n = int(m[1].replace(",", ""))
+            if "PROGRAM TOTALS" in m[2]:
+                total = n
+            elif MEM.search(m[2]):
+                mem += n
+    return {"ir": total, "ir_star": total - mem}
+
+
+def dhat(cmd, folder, mode):
+    run = sh(["valgrind", "--tool=dhat", f"--mode={mode}", f"--dhat-out-file={folder}/dhat", *cmd])
+    run.check_returncode()
+    size, blocks = (int(x.replace(",", "")) for x in re.search(r"Total:\s+([\d,]+) bytes in ([\d,]+) blocks", run.stderr).groups())
+    return {"copied": size} if mode == "copy" else {"allocations": blocks, "allocated": size}
+
+
+def strace(cmd, folder):
+    out = f"{folder}/strace"
+    sh(["strace", "-c", "-f", "-o", out, *cmd]).check_returncode()
+    io = total = 0
+    for line in open(out):
+        f = line.split()
+        if len(f) >= 5 and f[3].isdigit():
+            if f[-1] == "total":
+                total = int(f[3])
+            elif re.search(r"read|write|recv|send", f[-1]) and not f[-1].startswith("readlink"):
+                io += int(f[3])
+    return {"io_calls": io, "calls": total}
+
+
+def counts(make, lengths):
+    short, long = lengths
+    result = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for tool in (callgrind, lambda c, d: dhat(c, d, "copy"), lambda c, d: dhat(c, d, "heap"), strace):
+            a, b = tool(make(short), folder), tool(make(long), folder)
+            result |= {key: round((b[key] - a[key]) / (long - short), 1) for key in a}
+    return result
+
+
+def timed(cmd):
+    """CPU and wall seconds, peak resident KiB, and what the program printed."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    child = subprocess.Popen(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    out, err = child.communicate()
+    wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if child.returncode:
+        sys.exit(f"{' '.join(cmd)}\n{err}")
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return cpu, wall, out
+
+
+def times(jobs, n, rounds):
+    """Alternates the clients, so that all of them meet the machine in the same moods."""
+    seen = {client: [] for client in jobs}
+    for _ in range(rounds):
+        for client, make in jobs.items():
+            idle, full = timed(make(1)), timed(make(n + 1))
+            seen[client].append(((full[0] - idle[0]) / n, (full[1] - idle[1]) / n))
+    per = lambda values: {"median": statistics.median(values), "min": min(values)}
+    return {client: {"cpu": per([c for c, _ in runs]), "wall": per([w for _, w in runs])} for client, runs in seen.items()}
+
+
+def peak(cmd):
+    with tempfile.NamedTemporaryFile() as out:
+        if not shutil.which("time"):
+            return None
+        sh(["/usr/bin/time", "-f", "%M", "-o", out.name, *cmd])
+        return int(open(out.name).read().split()[-1])
+
+
+def table(workload, rows):
+    keys = ["cpu µs median / min", "io / all calls", "Ir*", "copied B", "allocations / B", "peak KiB"]
+    print(f"\n| {workload} | " + " | ".join(keys) + " |\n| --- |" + " --- |" * len(keys))
+    for client, r in rows.items():
+        t, c = r.get("time"), r.get("counts")
+        num = lambda x: f"{x:,.0f}" if abs(x) >= 100 else f"{x:,.1f}"
+        print(f"| {client} | " + " | ".join([
+            f"{t['cpu']['median'] * 1e6:,.1f} / {t['cpu']['min'] * 1e6:,.1f}" if t else "",
+            f"{num(c['io_calls'])} / {num(c['calls'])}" if c else "",
+            num(c["ir_star"]) if c else "",
+            num(c["copied"]) if c else "",
+            f"{num(c['allocations'])} / {num(c['allocated'])}" if c else "",
+            f"{r['peak_kib']:,}" if r.get("peak_kib") else "",
+        ]) + " |")
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("--counts", action="store_true")
+    args.add_argument("--time", action="store_true")
+    args.add_argument("--workloads", default=",".join(WORKLOADS))
+    args.add_argument("--clients", default="")
+    args.add_argument("--rounds", type=int, default=7)
+    args.add_argument("--out")
+    args.add_argument("--url", help="a server whose tables are there; else a private one is started")
+    a = args.parse_args()
+    target = os.environ.get("ONECOPY_PEERS_TARGET", str(HERE / "target"))
+    clients = build(target)
+    if a.clients:
+        clients = [c for c in clients if c in a.clients.split(",")]
+    if not a.url:  # again, inside a private server's life
+        with_mariadb = f"{cargo_target()}/release/with-mariadb"
+        sys.exit(subprocess.run([with_mariadb, "--", sys.executable, __file__, *sys.argv[1:], "--url", "{URL}"]).returncode)
+    subprocess.run([f"{cargo_target()}/release/onecopy", "bench", "setup", "--url", a.url], check=True)
+    result = {"command": "bench/compare.py " + " ".join(x for x in sys.argv[1:] if x != a.url and x != "--url"), "workloads": {}}
+    for workload in a.workloads.split(","):
+        short, long, n = WORKLOADS[workload]
+        jobs = {c: (lambda k, c=c: command(c, workload, a.url, k, target)) for c in clients if command(c, workload, a.url, 1, target)}
+        rows = {c: {} for c in jobs}
+        if a.counts or not a.time:
+            for c, make in jobs.items():
+                rows[c]["counts"] = counts(make, (short, long))
+                print(f"counted {workload} with {c}", file=sys.stderr)
+        if a.time or not a.counts:
+            for c, t in times(jobs, n, a.rounds).items():
+                rows[c]["time"] = t
+                rows[c]["peak_kib"] = peak(jobs[c](n))
+        result["workloads"][workload] = rows
+        table(workload, rows)
+    if a.out:
+        pathlib.Path(a.out).write_text(json.dumps(result, indent=1) + "\n")
+
+
+main()

@@ -1,0 +1,32 @@
+//! Other clients on onecopy's workloads.
+//!
+//! `onecopy-peers CLIENT WORKLOAD URL ITERATIONS`, CLIENT one of `mysql`, `mysql-async`, `sqlx`, WORKLOAD as in
+//! `onecopy bench client`. Each value is decoded the way the client offers and folded into a sum; the sum is printed.
+#![forbid(unsafe_code)]
+
+mod rust_mysql;
+mod rust_mysql_async;
+mod rust_sqlx;
+mod shape;
+mod target;
+
+use shape::Workload;
+use target::Target;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [client, workload, url, iterations] = args.as_slice() else {
+        eprintln!("usage: onecopy-peers CLIENT WORKLOAD URL ITERATIONS");
+        std::process::exit(2);
+    };
+    let workload = Workload::from_name(workload).expect("a workload of onecopy bench client");
+    let target = Target::from_url(url);
+    let iterations: u64 = iterations.parse().expect("a number of iterations");
+    let sum = match client.as_str() {
+        "mysql" => rust_mysql::run(&target, workload, iterations),
+        "mysql-async" => rust_mysql_async::run(&target, workload, iterations),
+        "sqlx" => rust_sqlx::run(&target, workload, iterations),
+        other => panic!("{other} is none of mysql, mysql-async, sqlx"),
+    };
+    println!("{sum:016x}");
+}

@@ -1,0 +1,93 @@
+//! Why a command ended early, and how the user is told.
+
+use std::fmt::{self, Write as _};
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use onecopy_mysql::Error;
+
+use crate::hint;
+use crate::output::text::{Lines, push_visible};
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The server's error, or one of the connection.
+    Database(Error),
+    /// Whoever read our output has seen enough, as `head` does. No error.
+    ReaderGone,
+    /// A signal asked for the end.
+    Cancelled {
+        /// Its number; the exit status is 128 more.
+        signal: u8,
+    },
+    /// Anything else, in a line for the user.
+    Other(String),
+}
+
+impl Failure {
+    pub(crate) fn other(text: impl Into<String>) -> Self {
+        Self::Other(text.into())
+    }
+
+    /// Tells the user on standard error, with a hint where there is one. `place`: the statement that failed.
+    pub(crate) fn report(&self, place: Option<&dyn fmt::Display>) -> ExitCode {
+        let text = match self {
+            Self::ReaderGone => return ExitCode::SUCCESS,
+            Self::Cancelled { signal } => {
+                say("cancelled");
+                return ExitCode::from(128 + signal);
+            }
+            Self::Database(error) => match error.server() {
+                Some(error) => format!(
+                    " {} ({}): {}",
+                    error.code,
+                    error.sql_state.as_deref().unwrap_or("no sqlstate"),
+                    error.message
+                ),
+                None => format!(": {error}"),
+            },
+            Self::Other(text) => format!(": {text}"),
+        };
+        let mut lines = format!("{RED}error{PLAIN}");
+        push_visible(&text, Lines::Kept, &mut lines);
+        if let Some(place) = place {
+            let _ = write!(lines, "\n   at: {place}");
+        }
+        if let Self::Database(error) = self
+            && let Some(hint) = hint::find(error)
+        {
+            let _ = write!(lines, "\n {BOLD}hint{PLAIN}: {hint}");
+        }
+        say(&lines);
+        ExitCode::FAILURE
+    }
+}
+
+const RED: &str = "\x1b[1;31m";
+const BOLD: &str = "\x1b[1m";
+const PLAIN: &str = "\x1b[0m";
+
+/// A line on standard error; colours only where it is a terminal and NO_COLOR is not set. A closed standard error is no
+/// reason to fail, let alone to panic as `eprintln` does.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(anstream::stderr(), "{line}");
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+/// Reads of a value and writes of the output both fail with an [`io::Error`]: the first have ours inside.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        let kind = error.kind();
+        match error.downcast::<Error>() {
+            Ok(error) => Self::Database(error),
+            Err(_) if kind == io::ErrorKind::BrokenPipe => Self::ReaderGone,
+            Err(error) => Self::Other(format!("can't write the output: {error}")),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The meter, for people and for programs.
+
+use std::fmt::Write as _;
+
+use indicatif::HumanCount;
+use onecopy_mysql::Meter;
+
+/// How the meter is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum MeterFormat {
+    /// A small table
+    Table,
+    /// One JSON object
+    Json,
+}
+
+/// The meter in this format, without a line feed at the end.
+pub(crate) fn text(meter: &Meter, format: MeterFormat) -> String {
+    match format {
+        MeterFormat::Table => table(meter),
+        MeterFormat::Json => json(meter),
+    }
+}
+
+/// What came, what of it was copied again and why, and the memory for it.
+fn table(meter: &Meter) -> String {
+    let mut text = String::from("meter                     bytes      times\n");
+    let mut line = |name: &str, bytes: u64, times: Option<u64>, what: &str| {
+        let times = times.map_or(String::new(), |times| HumanCount(times).to_string());
+        let line = format!(
+            "{name:<16}{:>15}{times:>11}  {what}",
+            HumanCount(bytes).to_string()
+        );
+        let _ = writeln!(text, "{}", line.trim_end());
+    };
+    line("read", meter.bytes_read, Some(meter.reads), "reads");
+    line("written", meter.bytes_written, Some(meter.writes), "writes");
+    line("copied, in all", meter.copied(), None, &share(meter));
+    line(
+        "  to make room",
+        meter.bytes_moved,
+        Some(meter.compactions),
+        "compactions",
+    );
+    line(
+        "  by growth",
+        meter.bytes_copied_by_growth,
+        Some(meter.growths),
+        "growths",
+    );
+    line(
+        "  to homes",
+        meter.bytes_copied_to_homes,
+        Some(meter.large_values),
+        "large values read in place",
+    );
+    line("  to owned", meter.bytes_copied_to_owned, None, "");
+    line("  to output", meter.bytes_copied_to_output, None, "");
+    line("  to metadata", meter.bytes_copied_to_metadata, None, "");
+    line("zeroed", meter.bytes_zeroed, None, "");
+    line("buffers, peak", meter.peak_capacity, None, "");
+    line("buffers, now", meter.capacity_now, None, "");
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// Copied bytes for each hundred on the wire.
+fn share(meter: &Meter) -> String {
+    let wire = u128::from(meter.bytes_read) + u128::from(meter.bytes_written);
+    if wire == 0 {
+        return String::new();
+    }
+    let thousandths = u128::from(meter.copied()) * 100_000 / wire;
+    format!(
+        "= {}.{:03} % of read and written",
+        thousandths / 1000,
+        thousandths % 1000
+    )
+}
+
+/// Every counter by its name, and `copied`, their sum.
+fn json(meter: &Meter) -> String {
+    let mut text = String::from("{");
+    for (name, value) in meter.fields() {
+        let _ = write!(text, "\"{name}\":{value},");
+    }
+    let _ = write!(text, "\"copied\":{}}}", meter.copied());
+    text
+}

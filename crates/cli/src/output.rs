@@ -1,0 +1,85 @@
+//! Results as text: one trait, five formats, each in constant memory.
+
+mod column;
+mod delimited;
+mod escape;
+mod json;
+mod sink;
+mod table;
+pub(crate) mod text;
+mod vertical;
+
+use std::io::BufRead;
+
+use crate::failure::Failure;
+
+pub(crate) use column::{Column, Kind};
+pub(crate) use sink::Out;
+
+/// How rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum FormatName {
+    /// A table for people; long values are cut with …
+    Table,
+    /// A line for each column, values whole
+    Vertical,
+    /// An array of objects, one row a line; bytes are {"base64":"..."}
+    Json,
+    /// RFC 4180 with a header; NULL is empty, an empty text is ""
+    Csv,
+    /// Tab-separated with a header; \t \n \r \0 and \\ stand for themselves, \N for NULL
+    Tsv,
+}
+
+/// One value that is not NULL, as it comes.
+pub(crate) struct Value<'v> {
+    /// Bytes of the whole value.
+    pub(crate) len: u64,
+    /// Lends the bytes in pieces. What is left unread is passed over.
+    pub(crate) bytes: &'v mut dyn BufRead,
+}
+
+/// Writes one result after the other. For each row `value` is called once a column, in order.
+pub(crate) trait Format {
+    /// A result with these columns begins.
+    fn begin(&mut self, columns: &[Column], out: &mut Out) -> Result<(), Failure>;
+
+    /// The row's next value; `None` is NULL.
+    fn value(
+        &mut self,
+        column: &Column,
+        value: Option<Value<'_>>,
+        out: &mut Out,
+    ) -> Result<(), Failure>;
+
+    /// The row is over.
+    fn end_row(&mut self, out: &mut Out) -> Result<(), Failure>;
+
+    /// The result is over.
+    fn end(&mut self, out: &mut Out) -> Result<(), Failure>;
+
+    /// The result breaks off: writes what is held back, and does not pretend to be complete.
+    fn break_off(&mut self, _out: &mut Out) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// Options of the formats.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layout {
+    /// Write the columns' names; JSON and vertical do so always.
+    pub(crate) header: bool,
+    /// Columns of the terminal that tables have to fit; `None` for no limit.
+    pub(crate) width: Option<usize>,
+}
+
+/// The format of that name.
+pub(crate) fn format(name: FormatName, layout: Layout) -> Box<dyn Format> {
+    match name {
+        FormatName::Table => Box::new(table::Table::new(layout)),
+        FormatName::Vertical => Box::new(vertical::Vertical::default()),
+        FormatName::Json => Box::new(json::Json::default()),
+        FormatName::Csv => Box::new(delimited::Delimited::csv(layout)),
+        FormatName::Tsv => Box::new(delimited::Delimited::tsv(layout)),
+    }
+}

@@ -1,0 +1,162 @@
+//! CSV and TSV.
+
+use std::io::Write;
+
+use super::escape::write_escaped;
+use super::{Column, Format, Layout, Out, Value};
+use crate::failure::Failure;
+
+/// Values between delimiters, a row a line. Several results follow each other with an empty line between.
+pub(super) struct Delimited {
+    dialect: Dialect,
+    header: bool,
+    results: u64,
+    at_line_start: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    /// RFC 4180: CRLF, quotes where they are needed, quotes inside doubled. NULL is nothing at all, an empty text `""`.
+    Csv,
+    /// What `LOAD DATA` reads by default, which also reads `\N` as NULL.
+    Tsv,
+}
+
+impl Delimited {
+    pub(super) fn csv(layout: Layout) -> Self {
+        Self {
+            dialect: Dialect::Csv,
+            header: layout.header,
+            results: 0,
+            at_line_start: true,
+        }
+    }
+
+    pub(super) fn tsv(layout: Layout) -> Self {
+        Self {
+            dialect: Dialect::Tsv,
+            header: layout.header,
+            results: 0,
+            at_line_start: true,
+        }
+    }
+
+    fn delimit(&mut self, out: &mut Out) -> Result<(), Failure> {
+        if !std::mem::replace(&mut self.at_line_start, false) {
+            out.write_all(if self.dialect == Dialect::Csv {
+                b","
+            } else {
+                b"\t"
+            })?;
+        }
+        Ok(())
+    }
+
+    fn end_line(&mut self, out: &mut Out) -> Result<(), Failure> {
+        self.at_line_start = true;
+        out.write_all(if self.dialect == Dialect::Csv {
+            b"\r\n"
+        } else {
+            b"\n"
+        })?;
+        Ok(())
+    }
+
+    fn write(&self, mut value: Value<'_>, out: &mut Out) -> Result<(), Failure> {
+        match self.dialect {
+            Dialect::Csv => write_csv(&mut value, out),
+            Dialect::Tsv => loop {
+                let piece = value.bytes.fill_buf()?;
+                let len = piece.len();
+                if len == 0 {
+                    return Ok(());
+                }
+                write_escaped(out, piece, tsv_escape)?;
+                value.bytes.consume(len);
+            },
+        }
+    }
+}
+
+impl Format for Delimited {
+    fn begin(&mut self, columns: &[Column], out: &mut Out) -> Result<(), Failure> {
+        self.results += 1;
+        if self.results > 1 {
+            self.end_line(out)?;
+        }
+        if !self.header {
+            return Ok(());
+        }
+        for column in columns {
+            let mut name = column.name.as_bytes();
+            self.delimit(out)?;
+            self.write(
+                Value {
+                    len: name.len() as u64,
+                    bytes: &mut name,
+                },
+                out,
+            )?;
+        }
+        self.end_line(out)
+    }
+
+    fn value(
+        &mut self,
+        _column: &Column,
+        value: Option<Value<'_>>,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        self.delimit(out)?;
+        match (value, self.dialect) {
+            (Some(value), _) => self.write(value, out),
+            (None, Dialect::Csv) => Ok(()),
+            (None, Dialect::Tsv) => Ok(out.write_all(b"\\N")?),
+        }
+    }
+
+    fn end_row(&mut self, out: &mut Out) -> Result<(), Failure> {
+        self.end_line(out)?;
+        Ok(out.end_row()?)
+    }
+
+    fn end(&mut self, _out: &mut Out) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+fn tsv_escape(byte: u8) -> Option<&'static [u8]> {
+    match byte {
+        b'\t' => Some(b"\\t"),
+        b'\n' => Some(b"\\n"),
+        b'\r' => Some(b"\\r"),
+        b'\\' => Some(b"\\\\"),
+        0 => Some(b"\\0"),
+        _ => None,
+    }
+}
+
+/// A value that comes in more than one piece is quoted: what comes later may need it.
+fn write_csv(value: &mut Value<'_>, out: &mut Out) -> Result<(), Failure> {
+    let piece = value.bytes.fill_buf()?;
+    let len = piece.len();
+    let is_plain = |byte: &u8| !matches!(byte, b'"' | b',' | b'\r' | b'\n');
+    if len > 0 && len as u64 == value.len && piece.iter().all(is_plain) {
+        out.write_all(piece)?;
+        value.bytes.consume(len);
+        return Ok(());
+    }
+    out.write_all(b"\"")?;
+    loop {
+        let piece = value.bytes.fill_buf()?;
+        let len = piece.len();
+        if len == 0 {
+            break;
+        }
+        write_escaped(out, piece, |byte| {
+            (byte == b'"').then_some(b"\"\"".as_slice())
+        })?;
+        value.bytes.consume(len);
+    }
+    Ok(out.write_all(b"\"")?)
+}

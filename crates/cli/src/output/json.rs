@@ -1,0 +1,264 @@
+//! JSON: each result an array, each row an object on a line of its own.
+
+use std::collections::{HashMap, HashSet};
+use std::io::Write;
+
+use base64::engine::general_purpose::STANDARD;
+use base64::write::EncoderWriter;
+
+use super::escape::write_escaped;
+use super::text::{Part, Pieces};
+use super::{Column, Format, Kind, Out, Value};
+use crate::failure::Failure;
+
+/// A text up to this size is looked at as a whole, and written as bytes where it is not UTF-8. A longer one is written
+/// as it comes, and where it is not UTF-8 the result breaks off: 64 KiB.
+const WHOLE_TEXT: u64 = 64 << 10;
+
+/// Numbers are written with every digit that the server sent; text as strings; bytes as `{"base64":"..."}`.
+#[derive(Default)]
+pub(super) struct Json {
+    /// Each column's name as JSON, with what stands before and behind it.
+    keys: Vec<Vec<u8>>,
+    rows: u64,
+    /// Columns of this row that are written.
+    column: usize,
+    /// A value that is looked at as a whole.
+    whole: Vec<u8>,
+}
+
+impl Format for Json {
+    fn begin(&mut self, columns: &[Column], out: &mut Out) -> Result<(), Failure> {
+        self.rows = 0;
+        self.keys = keys(columns)?;
+        Ok(out.write_all(b"[")?)
+    }
+
+    fn value(
+        &mut self,
+        column: &Column,
+        value: Option<Value<'_>>,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        if self.column == 0 {
+            self.rows += 1;
+            out.write_all(if self.rows == 1 { b"\n" } else { b",\n" })?;
+        }
+        if let Some(key) = self.keys.get(self.column) {
+            out.write_all(key)?;
+        }
+        self.column += 1;
+        let Some(value) = value else {
+            return Ok(out.write_all(b"null")?);
+        };
+        match column.kind {
+            Kind::Number | Kind::Bit => self.write_number(value, out),
+            Kind::Text => self.write_text(column, value, out),
+            Kind::Bytes => write_base64(value, out),
+        }
+    }
+
+    fn end_row(&mut self, out: &mut Out) -> Result<(), Failure> {
+        self.column = 0;
+        out.write_all(b"}")?;
+        Ok(out.end_row()?)
+    }
+
+    fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
+        Ok(out.write_all(if self.rows == 0 { b"]\n" } else { b"\n]\n" })?)
+    }
+
+    fn break_off(&mut self, out: &mut Out) -> Result<(), Failure> {
+        self.column = 0;
+        Ok(out.write_all(b"\n")?)
+    }
+}
+
+impl Json {
+    fn write_number(&mut self, value: Value<'_>, out: &mut Out) -> Result<(), Failure> {
+        self.read_whole(value)?;
+        match number(&self.whole) {
+            Some((sign, digits)) => {
+                out.write_all(sign)?;
+                Ok(out.write_all(digits)?)
+            }
+            None => write_string(&self.whole, out),
+        }
+    }
+
+    fn write_text(
+        &mut self,
+        column: &Column,
+        value: Value<'_>,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        if value.len > WHOLE_TEXT {
+            return write_long_text(column, value, out);
+        }
+        let piece = value.bytes.fill_buf()?;
+        if piece.len() as u64 == value.len && std::str::from_utf8(piece).is_ok() {
+            let len = piece.len();
+            write_string(piece, out)?;
+            value.bytes.consume(len);
+            return Ok(());
+        }
+        self.read_whole(value)?;
+        match std::str::from_utf8(&self.whole) {
+            Ok(_) => write_string(&self.whole, out),
+            Err(_) => write_base64(
+                Value {
+                    len: self.whole.len() as u64,
+                    bytes: &mut self.whole.as_slice(),
+                },
+                out,
+            ),
+        }
+    }
+
+    fn read_whole(&mut self, value: Value<'_>) -> Result<(), Failure> {
+        self.whole.clear();
+        value.bytes.read_to_end(&mut self.whole)?;
+        Ok(())
+    }
+}
+
+/// `{"id":` for the first column, `,"name":` for the others. A name that is there already gets its count: no parser
+/// keeps two values of one name.
+fn keys(columns: &[Column]) -> Result<Vec<Vec<u8>>, Failure> {
+    let mut taken: HashSet<String> = HashSet::new();
+    let given: HashSet<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    let mut counts: HashMap<&str, u64> = HashMap::new();
+    let mut keys = Vec::with_capacity(columns.len());
+    for column in columns {
+        let count = counts.entry(&column.name).or_insert(0);
+        *count += 1;
+        let mut name = column.name.clone();
+        if *count > 1 {
+            name = format!("{}_{count}", column.name);
+            while given.contains(name.as_str()) || taken.contains(&name) {
+                *count += 1;
+                name = format!("{}_{count}", column.name);
+            }
+        }
+        let mut key = if keys.is_empty() {
+            b"{".to_vec()
+        } else {
+            b",".to_vec()
+        };
+        write_string(name.as_bytes(), &mut key)?;
+        key.push(b':');
+        keys.push(key);
+        taken.insert(name);
+    }
+    Ok(keys)
+}
+
+/// `bytes` are UTF-8.
+fn write_string(bytes: &[u8], out: &mut impl Write) -> Result<(), Failure> {
+    out.write_all(b"\"")?;
+    write_escaped(out, bytes, escape)?;
+    Ok(out.write_all(b"\"")?)
+}
+
+fn write_long_text(column: &Column, value: Value<'_>, out: &mut Out) -> Result<(), Failure> {
+    out.write_all(b"\"")?;
+    let mut pieces = Pieces::default();
+    let mut write = |part: Part<'_>| match part {
+        Part::Text(text) => Ok(write_escaped(out, text.as_bytes(), escape)?),
+        Part::Bad(_) => Err(Failure::other(format!(
+            "column {} holds a long text that is not UTF-8, which JSON can't carry; CAST(... AS BINARY) makes it bytes",
+            column.name
+        ))),
+    };
+    loop {
+        let piece = value.bytes.fill_buf()?;
+        let len = piece.len();
+        if len == 0 {
+            break;
+        }
+        pieces.feed(piece, &mut write)?;
+        value.bytes.consume(len);
+    }
+    pieces.finish(&mut write)?;
+    Ok(out.write_all(b"\"")?)
+}
+
+fn write_base64(value: Value<'_>, out: &mut Out) -> Result<(), Failure> {
+    out.write_all(b"{\"base64\":\"")?;
+    let mut encoder = EncoderWriter::new(&mut *out, &STANDARD);
+    loop {
+        let piece = value.bytes.fill_buf()?;
+        let len = piece.len();
+        if len == 0 {
+            break;
+        }
+        encoder.write_all(piece)?;
+        value.bytes.consume(len);
+    }
+    encoder.finish()?;
+    drop(encoder);
+    Ok(out.write_all(b"\"}")?)
+}
+
+/// RFC 8259: quotes, backslashes and control characters.
+fn escape(byte: u8) -> Option<&'static [u8]> {
+    const CONTROL: [&[u8]; 0x20] = [
+        b"\\u0000", b"\\u0001", b"\\u0002", b"\\u0003", b"\\u0004", b"\\u0005", b"\\u0006",
+        b"\\u0007", b"\\b", b"\\t", b"\\n", b"\\u000b", b"\\f", b"\\r", b"\\u000e", b"\\u000f",
+        b"\\u0010", b"\\u0011", b"\\u0012", b"\\u0013", b"\\u0014", b"\\u0015", b"\\u0016",
+        b"\\u0017", b"\\u0018", b"\\u0019", b"\\u001a", b"\\u001b", b"\\u001c", b"\\u001d",
+        b"\\u001e", b"\\u001f",
+    ];
+    match byte {
+        b'"' => Some(b"\\\""),
+        b'\\' => Some(b"\\\\"),
+        _ => CONTROL.get(usize::from(byte)).copied(),
+    }
+}
+
+/// Sign and digits of a number as JSON writes it: ZEROFILL's zeros are dropped. `None` where it is none for JSON.
+fn number(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (sign, digits) = match text {
+        [b'-', digits @ ..] => (&text[..1], digits),
+        digits => (&text[..0], digits),
+    };
+    let zeros = digits.iter().take_while(|&&byte| byte == b'0').count();
+    let is_digit = |at: usize| digits.get(at).is_some_and(u8::is_ascii_digit);
+    let digits = &digits[if zeros > 0 && !is_digit(zeros) {
+        zeros - 1
+    } else {
+        zeros
+    }..];
+    is_number(digits).then_some((sign, digits))
+}
+
+fn is_number(unsigned: &[u8]) -> bool {
+    let skip = |from: &[u8]| from.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let integer = skip(unsigned);
+    let mut rest = &unsigned[integer..];
+    if integer == 0 {
+        return false;
+    }
+    if let [b'.', fraction @ ..] = rest {
+        let len = skip(fraction);
+        if len == 0 {
+            return false;
+        }
+        rest = &fraction[len..];
+    }
+    if let [b'e' | b'E', exponent @ ..] = rest {
+        let exponent = exponent
+            .strip_prefix(b"-")
+            .or(exponent.strip_prefix(b"+"))
+            .unwrap_or(exponent);
+        let len = skip(exponent);
+        if len == 0 {
+            return false;
+        }
+        rest = &exponent[len..];
+    }
+    rest.is_empty()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! Ctrl-C.
+
+use std::io::{BufRead, BufReader};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use onecopy_mysql::blocking::Connection;
+
+use crate::{interrupt, onecopy, stderr, url};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Whether the server runs a statement with this text, waited for until it is so.
+fn wait_until_running(text: &str, expected: bool) {
+    let mut connection = Connection::connect(url()).unwrap();
+    let query = format!(
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%{text}%' AND id <> CONNECTION_ID()"
+    );
+    let start = Instant::now();
+    loop {
+        let mut rows = connection.query(&query).unwrap();
+        let count: i64 = rows.next().unwrap().unwrap().get(0).unwrap();
+        if (count > 0) == expected {
+            return;
+        }
+        assert!(
+            start.elapsed() < PATIENCE,
+            "{text}: running should be {expected}"
+        );
+        sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn ctrl_c_cancels_the_query_on_the_server() {
+    let start = Instant::now();
+    let child = onecopy()
+        .args([url(), "SELECT SLEEP(300), 'one ctrl-c'"])
+        .spawn()
+        .unwrap();
+    wait_until_running("one ctrl-c", true);
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(
+        stderr(&output).ends_with("cancelled\n"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(start.elapsed() < PATIENCE);
+    wait_until_running("one ctrl-c", false);
+}
+
+#[test]
+fn ctrl_c_ends_a_result_that_streams_and_the_statements_behind_it() {
+    let mut command = onecopy();
+    let statements = [
+        "SELECT seq, 'streaming' FROM seq_1_to_1000000000",
+        "CREATE TABLE never_made (a INT)",
+    ];
+    let mut child = command.arg(url()).args(statements).spawn().unwrap();
+    let mut rows = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    rows.read_line(&mut line).unwrap();
+    interrupt(&child);
+    std::io::copy(&mut rows, &mut std::io::sink()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    wait_until_running("streaming", false);
+    let mut connection = Connection::connect(url()).unwrap();
+    assert!(connection.run("SELECT * FROM never_made").is_err());
+}
+
+#[test]
+fn a_second_ctrl_c_leaves_at_once() {
+    // Nobody reads the rows: the run is stuck in a write, and the first signal can't end it.
+    let mut child = onecopy()
+        .args([url(), "SELECT seq, 'two ctrl-c' FROM seq_1_to_1000000000"])
+        .spawn()
+        .unwrap();
+    wait_until_running("two ctrl-c", true);
+    interrupt(&child);
+    let mut said = String::new();
+    BufReader::new(child.stderr.take().unwrap())
+        .read_line(&mut said)
+        .unwrap();
+    assert!(said.starts_with("cancelling"), "{said}");
+    interrupt(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    wait_until_running("two ctrl-c", false);
+}

@@ -1,0 +1,111 @@
+//! The URL and the password, from wherever they come.
+
+use std::process::Output;
+
+use crate::{onecopy, sql, stderr, url};
+
+const PASSWORD: &str = "p@ss/w%rd";
+
+/// The URL of a user with a password, without it.
+fn url_without_password() -> String {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let create = format!("CREATE USER login@localhost IDENTIFIED BY '{PASSWORD}'");
+        assert!(
+            sql(&[&create, "GRANT SELECT ON test.* TO login@localhost"])
+                .status
+                .success()
+        );
+    });
+    let (_, place) = url().split_once('@').unwrap();
+    format!("mysql://login@{place}")
+}
+
+fn assert_logged_in(output: &Output) {
+    assert_eq!((output.status.code(), stderr(output)), (Some(0), ""));
+    assert_eq!(output.stdout, b"login@localhost\n");
+}
+
+const WHO: [&str; 2] = ["SELECT USER()", "-N"];
+
+#[test]
+fn the_password_comes_from_a_file_or_the_environment() {
+    let url = url_without_password();
+    let output = onecopy().arg(&url).args(WHO).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).starts_with("error 1045 (28000)"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(
+        stderr(&output).contains("hint: no password was given"),
+        "{}",
+        stderr(&output)
+    );
+
+    assert_logged_in(
+        &onecopy()
+            .arg(&url)
+            .args(WHO)
+            .env("ONECOPY_PASSWORD", PASSWORD)
+            .output()
+            .unwrap(),
+    );
+
+    let path = std::env::temp_dir().join(format!("onecopy-password-{}", std::process::id()));
+    std::fs::write(&path, format!("{PASSWORD}\nanother line\n")).unwrap();
+    let mut command = onecopy();
+    let output = command
+        .arg(&url)
+        .args(WHO)
+        .arg("--password-file")
+        .arg(&path)
+        .output()
+        .unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_logged_in(&output);
+}
+
+#[test]
+fn the_urls_password_goes_before_the_environments() {
+    let output = onecopy()
+        .arg(url())
+        .args(["SELECT 1", "-N"])
+        .env("ONECOPY_PASSWORD", "wrong")
+        .output()
+        .unwrap();
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
+}
+
+#[test]
+fn the_url_comes_from_the_environment_where_no_argument_is_one() {
+    let output = onecopy()
+        .args(["SELECT 1", "SELECT 2", "-N"])
+        .env("ONECOPY_URL", url())
+        .output()
+        .unwrap();
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
+    assert_eq!(output.stdout, b"1\n\n2\n");
+    let nowhere = "mysql://root@127.0.0.1:1/";
+    let output = onecopy()
+        .args([url(), "SELECT 1", "-N"])
+        .env("ONECOPY_URL", nowhere)
+        .output()
+        .unwrap();
+    assert_eq!(output.stdout, b"1\n");
+}
+
+#[test]
+fn without_a_url_the_user_is_told_how_to_give_one() {
+    let output = onecopy().output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).starts_with("error: no url; give mysql://"),
+        "{}",
+        stderr(&output)
+    );
+    let output = onecopy().arg("SELECT 1").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("mysql://"), "{}", stderr(&output));
+}

@@ -1,0 +1,87 @@
+//! `onecopy sql`, the real binary on a private MariaDB.
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+mod cancel;
+mod errors;
+mod formats;
+mod large;
+mod login;
+mod statements;
+
+use std::io::Write;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use onecopy_mysql::blocking::Connection;
+
+/// The server's URL. Values of 1 GiB are allowed on it, and a statement of `FROM seq_1_to_...` gives rows.
+fn url() -> &'static str {
+    static URL: OnceLock<String> = OnceLock::new();
+    URL.get_or_init(|| {
+        let url = onecopy_testkit::server::shared().socket_url();
+        Connection::connect(&url)
+            .unwrap()
+            .run("SET GLOBAL max_allowed_packet = 1 << 30")
+            .unwrap();
+        url
+    })
+}
+
+/// `onecopy sql` with nothing of ours in its environment.
+fn onecopy() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_onecopy"));
+    for variable in [
+        "ONECOPY_URL",
+        "ONECOPY_PASSWORD",
+        "NO_COLOR",
+        "CLICOLOR_FORCE",
+    ] {
+        command.env_remove(variable);
+    }
+    command
+        .arg("sql")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn sql(arguments: &[&str]) -> Output {
+    onecopy().arg(url()).args(arguments).output().unwrap()
+}
+
+/// With `text` on standard input.
+fn sql_input(arguments: &[&str], text: &[u8]) -> Output {
+    let mut child = onecopy()
+        .arg(url())
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Closed at once where the first statement fails.
+    let _ = child.stdin.take().unwrap().write_all(text);
+    child.wait_with_output().unwrap()
+}
+
+/// Standard output of a run that went well and said nothing.
+fn stdout(arguments: &[&str]) -> String {
+    let output = sql(arguments);
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
+
+fn interrupt(child: &Child) {
+    let status = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+fn is_soak() -> bool {
+    std::env::var_os("ONECOPY_SOAK").is_some_and(|value| value == "1")
+}

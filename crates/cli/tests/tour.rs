@@ -1,0 +1,148 @@
+//! `onecopy tour`, the real binary on real servers: each test has its own, for the tour's database has one name.
+#![allow(clippy::unwrap_used)] // the helpers are part of the tests
+
+use std::process::{Command, Output};
+
+use onecopy_mysql::blocking::Connection;
+use onecopy_testkit::server::MariaDb;
+
+const ROWS: &str = "40";
+const BLOB_BYTES: &str = "20971520";
+
+fn tour(url: &str, environment: &[(&str, &str)]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_onecopy"))
+        .args([
+            "tour",
+            "--url",
+            url,
+            "--rows",
+            ROWS,
+            "--blob-bytes",
+            BLOB_BYTES,
+        ])
+        .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR_FORCE")
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap()
+}
+
+fn taken(url: &str, environment: &[(&str, &str)]) -> String {
+    let output = tour(url, environment);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn tables(server: &MariaDb, database: &str) -> Vec<String> {
+    let mut conn = Connection::connect(&server.socket_url()).unwrap();
+    let sql = format!(
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{database}' ORDER BY 1"
+    );
+    let mut rows = conn.query(&sql).unwrap();
+    rows.collect_owned()
+        .unwrap()
+        .iter()
+        .map(|row| row.get(0).unwrap())
+        .collect()
+}
+
+fn has_database(server: &MariaDb, database: &str) -> bool {
+    Connection::connect(&server.socket_url())
+        .unwrap()
+        .use_database(database)
+        .is_ok()
+}
+
+#[test]
+fn the_tour_runs_to_its_end_and_leaves_nothing_behind() {
+    let server = MariaDb::start().unwrap();
+    for url in [server.socket_url(), server.url()] {
+        let text = taken(&url, &[]);
+        assert!(text.contains(server.version()), "{text}");
+        for stop in [
+            "1. ",
+            "2. ",
+            "3. A value of 20 MiB, owned",
+            "4. ",
+            "5. ",
+            "They are the same.",
+            "That was the tour",
+        ] {
+            assert!(text.contains(stop), "no {stop} in {text}");
+        }
+        assert_eq!(
+            text.matches("onecopy             floor").count(),
+            5,
+            "{text}"
+        );
+        assert!(!text.contains('\u{1b}'), "colour without a terminal");
+        assert!(
+            text.lines().all(|line| line.len() <= 110),
+            "a line is too long for a terminal: {text}"
+        );
+        assert!(!has_database(&server, "onecopy_tour"));
+        assert!(tables(&server, "test").is_empty());
+    }
+}
+
+#[test]
+fn no_color_is_kept() {
+    let server = MariaDb::start().unwrap();
+    let forced = taken(&server.socket_url(), &[("CLICOLOR_FORCE", "1")]);
+    assert!(forced.contains('\u{1b}'), "{forced}");
+    let without = taken(&server.socket_url(), &[("NO_COLOR", "1")]);
+    assert!(!without.contains('\u{1b}'), "{without}");
+}
+
+#[test]
+fn a_database_that_was_there_is_left() {
+    let server = MariaDb::start().unwrap();
+    let mut conn = Connection::connect(&server.socket_url()).unwrap();
+    conn.run("CREATE DATABASE onecopy_tour").unwrap();
+    conn.run("CREATE TABLE onecopy_tour.mine (id INT)").unwrap();
+    let text = taken(&server.socket_url(), &[]);
+    assert!(text.contains("was there before and is left"), "{text}");
+    assert_eq!(tables(&server, "onecopy_tour"), ["mine"]);
+}
+
+#[test]
+fn a_user_who_may_not_make_a_database_takes_the_tour_in_the_url_s() {
+    let server = MariaDb::start().unwrap();
+    let mut conn = Connection::connect(&server.socket_url()).unwrap();
+    conn.run("CREATE USER visitor@localhost IDENTIFIED BY 'ticket'")
+        .unwrap();
+    conn.run("GRANT ALL ON test.* TO visitor@localhost")
+        .unwrap();
+    let server_url = server.socket_url();
+    let (_, place) = server_url.split_once('@').unwrap();
+    let url = format!("mysql://visitor:ticket@{place}");
+    let text = taken(&url, &[]);
+    assert!(
+        text.contains("The database test was there before"),
+        "{text}"
+    );
+    assert!(tables(&server, "test").is_empty());
+
+    let output = tour(&url.replace("/test?", "?"), &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        errors.contains("1044") && errors.contains("name a database in the url"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_server_of_small_packets_gets_a_smaller_value() {
+    let server = MariaDb::builder()
+        .argument("--max-allowed-packet=16M")
+        .start()
+        .unwrap();
+    let text = taken(&server.socket_url(), &[]);
+    assert!(text.contains("at most 16777216 bytes"), "{text}");
+    assert!(text.contains("A value of 16 MiB, owned"), "{text}");
+}
