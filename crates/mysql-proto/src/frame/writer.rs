@@ -89,7 +89,7 @@ impl Put for PayloadWriter<'_> {
 }
 
 // Below, fields go by value to what is not inlined: a writer whose address is taken lives in memory, and to store and
-// load it again was a third of a small packet's time.
+// load it again was half of a small packet's time.
 
 #[inline]
 fn open(queue: &mut WriteQueue) -> Mark {
