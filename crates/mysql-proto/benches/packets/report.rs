@@ -1,6 +1,7 @@
 //! The results as a table and as data.
 
 use std::fmt::Write;
+use std::process::Command;
 
 use crate::count::Counts;
 use crate::time::Time;
@@ -70,7 +71,14 @@ impl Report {
         let mut json = String::from(
             "{\n  \"command\": \"cargo bench -p onecopy-mysql-proto --bench packets -- --json\",\n",
         );
-        let _ = writeln!(json, "  \"unit\": \"one iteration\",\n  \"workloads\": [");
+        for (name, value) in [
+            ("rustc", first_line("rustc", "--version")),
+            ("valgrind", first_line("valgrind", "--version")),
+            ("processor", processor()),
+        ] {
+            let _ = writeln!(json, "  \"{name}\": \"{}\",", value.unwrap_or_default());
+        }
+        json.push_str("  \"unit\": \"one iteration\",\n  \"workloads\": [\n");
         for (index, row) in self.rows.iter().enumerate() {
             let comma = if index + 1 < self.rows.len() { "," } else { "" };
             let _ = write!(
@@ -99,6 +107,18 @@ impl Report {
         json.push_str("  ]\n}\n");
         json
     }
+}
+
+fn first_line(program: &str, option: &str) -> Option<String> {
+    let output = Command::new(program).arg(option).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    text.lines().next().map(str::to_owned)
+}
+
+fn processor() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
 }
 
 fn markdown<const N: usize>(lines: &[[String; N]]) -> String {

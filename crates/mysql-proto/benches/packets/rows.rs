@@ -177,6 +177,7 @@ impl Query {
         let mut end = Vec::new();
         OkPacket::default().encode(OkHeader::Eof, CAPABILITIES, &mut end);
         push_packet(&mut bytes, &mut sequence, &end);
+        assert_eq!(bytes.len(), 1284, "as the workload says");
         let chunk = bytes.len();
         Self {
             client,

@@ -95,6 +95,6 @@ workloads! {
         rows::Rows::small_text();
     "rows-15-binary", "the same as a binary row", "", ROWS,
         rows::Rows::small_binary();
-    "query-15-binary", "execute, a reply of 1,445 B with one such row, its definitions unchanged", "", SMALL,
+    "query-15-binary", "execute, a reply of 1,284 B with one such row, its definitions unchanged", "", SMALL,
         rows::Query::new();
 }
