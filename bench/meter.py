@@ -32,7 +32,7 @@ def run(workload, url, driver, n):
     if done.returncode:
         sys.exit(done.stderr)
     total = int(re.search(r"Total:\s+([\d,]+) bytes", done.stderr)[1].replace(",", ""))
-    meter = json.loads(done.stdout)["meter"]
+    meter = json.loads(done.stdout)["connection_meter"]
     return total, sum(meter[key] for key in COPIES)
 
 
