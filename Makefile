@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test soak bench fmt lint doc clean
+.PHONY: help run test soak bench meter fmt lint doc clean
 BIN := $(or $(CARGO_TARGET_DIR),target)/release
 COMPONENTS := cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
 export URL
@@ -16,6 +16,8 @@ soak:  ## run the tests with the large counts: gigabytes, millions, minutes
 	ONECOPY_SOAK=1 cargo test --release --workspace --all-features
 bench: ## run the benchmarks
 	cargo bench --workspace --all-features
+meter: ## hold the meter against the copies that valgrind counts
+	bench/meter.py
 fmt:   ## format the code
 	cargo fmt --all
 lint:  ## check the format, and clippy without a warning

@@ -133,11 +133,17 @@ impl Buffers {
     /// The bytes of a span. One of no bytes never goes stale.
     #[inline]
     pub fn bytes(&self, span: Span) -> &[u8] {
+        if span.home == 0 {
+            self.input.bytes(span)
+        } else {
+            self.bytes_of_home(span)
+        }
+    }
+
+    #[inline(never)]
+    fn bytes_of_home(&self, span: Span) -> &[u8] {
         if span.is_empty() {
             return &[];
-        }
-        if span.home == 0 {
-            return self.input.bytes(span);
         }
         &self.homes.bytes(span.home)[span.start as usize..][..span.len as usize]
     }

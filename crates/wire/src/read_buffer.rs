@@ -114,14 +114,19 @@ impl ReadBuffer {
         }
     }
 
+    /// One of no bytes may be of memory that was given back.
     #[inline]
     pub(crate) fn bytes(&self, span: Span) -> &[u8] {
         #[cfg(debug_assertions)]
         assert!(
-            span.epoch == self.epoch,
+            span.epoch == self.epoch || span.is_empty(),
             "a span was used after the next read was prepared"
         );
-        &self.bytes[span.start as usize..][..span.len as usize]
+        let start = span.start as usize;
+        match self.bytes.get(start..start + span.len as usize) {
+            Some(bytes) => bytes,
+            None => beyond(span),
+        }
     }
 
     /// Makes room for at least `min` more bytes, and for the whole message, `until_end` more bytes (0: not known), where
@@ -379,6 +384,15 @@ impl ReadBuffer {
         }
         Ok(())
     }
+}
+
+#[cold]
+fn beyond(span: Span) -> &'static [u8] {
+    assert!(
+        span.is_empty(),
+        "a span was used after its memory was given back"
+    );
+    &[]
 }
 
 #[cfg(test)]

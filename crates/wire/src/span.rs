@@ -60,6 +60,24 @@ impl Span {
         self.home != 0
     }
 
+    /// All bytes from its start to the end of `last`, which lies behind it in the same place: several messages with what
+    /// is between them, to be sent on in one part. A span of no bytes (`consume(0)`) will do for the start.
+    ///
+    /// # Panics
+    /// When `last` lies elsewhere: a core's bug.
+    #[inline]
+    #[must_use]
+    pub fn to(self, last: Self) -> Self {
+        let is_behind = last.home == self.home && last.start >= self.start;
+        assert!(is_behind, "the last span is not behind the first");
+        #[cfg(debug_assertions)]
+        assert!(self.epoch == last.epoch, "spans of two reads were joined");
+        Self {
+            len: last.start + last.len - self.start,
+            ..self
+        }
+    }
+
     /// What is left behind its first `n` bytes.
     #[inline]
     #[must_use]

@@ -1,11 +1,14 @@
 //! The write queue: fixed chunks for small parts, references for large ones.
 //!
 //! ```text
-//!   segments:  [chunk 0: 0..212] [lent 9: 0..36000] [chunk 0: 212..430] [lent 11: 0..35000] [chunk 0: 430..501]
+//!   chunk 0: | 212 bytes | 218 bytes | 71 bytes ...
+//!                        ^           ^
+//!                 part 9, lent       part 11, lent: each leaves in front of the byte at its place
 //! ```
 //!
-//! All of it leaves with one vectored write. Nothing is regrown, nothing moves: a short write advances an offset, and a
-//! length that is known only later is patched into its chunk.
+//! All of it leaves with one vectored write. Nothing is regrown, nothing moves: a short write moves a cursor, and a
+//! length that is known only later is patched into its chunk. A command without lent parts, which most are, is no more
+//! than bytes in chunks: there is no list of pieces to keep.
 
 use std::io::IoSlice;
 
@@ -15,8 +18,8 @@ pub const CHUNK: usize = 16 << 10;
 /// Parts of at least this many bytes are cheaper to reference than to copy: 16 KiB.
 pub const LENT_THRESHOLD: usize = 16 << 10;
 
-/// Segments whose list is kept: some kilobytes, and more than an ordinary command has.
-const SEGMENTS_KEPT: usize = 64;
+/// Lent parts whose list is kept: some kilobytes, and more than an ordinary command has.
+const PARTS_KEPT: usize = 64;
 
 /// The large parts of a call, held by the caller until the call has left.
 pub trait Lent {
@@ -52,8 +55,29 @@ pub struct Mark {
     start: usize,
 }
 
+/// A part by reference.
 #[derive(Debug, Clone, Copy)]
-enum Segment {
+struct LentPart {
+    /// It leaves in front of this byte of that chunk.
+    chunk: usize,
+    at: usize,
+    index: u32,
+    start: usize,
+    end: usize,
+}
+
+/// What has left: all before byte `at` of a chunk, all parts before the `part`-th, `offset` bytes of that one.
+#[derive(Debug, Default, Clone, Copy)]
+struct Cursor {
+    chunk: usize,
+    at: usize,
+    part: usize,
+    offset: usize,
+}
+
+/// Bytes that leave together.
+#[derive(Debug, Clone, Copy)]
+enum Piece {
     Chunk {
         chunk: usize,
         start: usize,
@@ -66,24 +90,16 @@ enum Segment {
     },
 }
 
-impl Segment {
-    fn len(self) -> usize {
-        match self {
-            Self::Chunk { start, end, .. } | Self::Lent { start, end, .. } => end - start,
-        }
-    }
-}
-
 /// Commands that wait to be sent.
 #[derive(Debug, Default)]
 pub struct WriteQueue {
     chunks: Vec<Vec<u8>>,
     /// The chunk that is appended to; those before it are full.
     current: usize,
-    segments: Vec<Segment>,
-    /// Segments that have left; the first of the others has lost `offset` bytes.
-    head: usize,
-    offset: usize,
+    /// In the order of their places.
+    lent: Vec<LentPart>,
+    /// At the start where nothing waits.
+    head: Cursor,
     copied: u64,
     sent: u64,
 }
@@ -97,7 +113,19 @@ impl WriteQueue {
     /// Whether everything has left.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.head == self.segments.len()
+        // Whoever takes the last byte clears, so that nothing is left where no chunk and no part has anything.
+        self.lent.is_empty() && self.chunks.first().is_none_or(Vec::is_empty)
+    }
+
+    /// Bytes that wait, those by reference included.
+    pub fn len(&self) -> usize {
+        let mut cursor = self.head;
+        let mut bytes = 0;
+        while let Some(piece) = self.piece(&mut cursor) {
+            cursor.pass(piece, piece.len());
+            bytes += piece.len();
+        }
+        bytes
     }
 
     /// Bytes that have left since the queue was made. Unchanged since a command was queued: it can be withdrawn.
@@ -113,113 +141,53 @@ impl WriteQueue {
     }
 
     /// Whether parts by reference have not left yet: the caller's slices are still needed.
+    #[inline]
     pub fn has_lent(&self) -> bool {
-        self.segments[self.head..]
-            .iter()
-            .any(|segment| matches!(segment, Segment::Lent { .. }))
+        self.head.part < self.lent.len()
     }
 
     /// Appends a copy of `bytes`, spread over chunks where need be.
     #[inline]
     pub fn push(&mut self, bytes: &[u8]) {
-        if let (
-            Some(chunk),
-            Some(Segment::Chunk {
-                chunk: last, end, ..
-            }),
-        ) = (self.chunks.get_mut(self.current), self.segments.last_mut())
-            && *last == self.current
-            && bytes.len() <= CHUNK - chunk.len()
+        if let Some(chunk) = self.chunks.get_mut(self.current)
+            && bytes.len() <= room(chunk)
         {
             chunk.extend_from_slice(bytes);
-            *end += bytes.len();
             self.copied += bytes.len() as u64;
             return;
         }
         self.push_slow(bytes);
     }
 
-    /// Appends a field that was just made: written once, from registers, and so no copy that counts.
-    #[inline]
-    pub fn push_array<const N: usize>(&mut self, bytes: [u8; N]) {
-        if let (
-            Some(chunk),
-            Some(Segment::Chunk {
-                chunk: last, end, ..
-            }),
-        ) = (self.chunks.get_mut(self.current), self.segments.last_mut())
-            && *last == self.current
-            && N <= CHUNK - chunk.len()
-        {
-            chunk.extend_from_slice(&bytes);
-            *end += N;
-            return;
-        }
-        self.push_array_slow(bytes);
-    }
-
-    #[cold]
-    fn push_array_slow<const N: usize>(&mut self, bytes: [u8; N]) {
-        const { assert!(N <= 64) };
-        self.chunk_with(N);
-        self.append_array(bytes);
-    }
-
     #[cold]
     fn push_slow(&mut self, mut bytes: &[u8]) {
+        self.copied += bytes.len() as u64;
         while !bytes.is_empty() {
-            let room = CHUNK - self.chunk_with(1).len();
-            let (now, later) = bytes.split_at(bytes.len().min(room));
-            self.append(now);
+            let chunk = self.chunk_with(1);
+            let (now, later) = bytes.split_at(bytes.len().min(room(chunk)));
+            chunk.extend_from_slice(now);
             bytes = later;
         }
     }
 
-    /// Appends `bytes` to the current chunk, where they fit.
-    fn append(&mut self, bytes: &[u8]) {
-        if bytes.is_empty() {
-            return; // an empty segment would be a write of nothing, which looks like a closed stream
-        }
-        let current = self.current;
-        let chunk = &mut self.chunks[current];
-        let start = chunk.len();
-        chunk.extend_from_slice(bytes);
-        let end = chunk.len();
-        self.copied += bytes.len() as u64;
-        self.extend_segment(start, end);
-    }
-
-    /// Appends a field to the current chunk, where it fits.
+    /// Appends a field that was just made: written once, from registers, and so no copy that counts.
     #[inline]
-    fn append_array<const N: usize>(&mut self, bytes: [u8; N]) {
-        let chunk = &mut self.chunks[self.current];
-        let start = chunk.len();
-        chunk.extend_from_slice(&bytes);
-        self.extend_segment(start, start + N);
-    }
-
-    /// The current chunk's bytes from `start` to `end` are to leave behind everything else.
-    #[inline]
-    fn extend_segment(&mut self, start: usize, end: usize) {
-        let current = self.current;
-        match self.segments[self.head..].last_mut() {
-            Some(Segment::Chunk {
-                chunk, end: last, ..
-            }) if *chunk == current && *last == start => *last = end,
-            _ => self.segments.push(Segment::Chunk {
-                chunk: current,
-                start,
-                end,
-            }),
+    pub fn push_array<const N: usize>(&mut self, bytes: [u8; N]) {
+        const { assert!(N <= 64) };
+        if let Some(chunk) = self.chunks.get_mut(self.current)
+            && N <= room(chunk)
+        {
+            chunk.extend_from_slice(&bytes);
+        } else {
+            self.chunk_with(N).extend_from_slice(&bytes);
         }
     }
 
-    /// The current chunk, with room for at least `room` bytes.
-    fn chunk_with(&mut self, room: usize) -> &mut Vec<u8> {
-        if self
-            .chunks
-            .get(self.current)
-            .is_some_and(|chunk| CHUNK - chunk.len() < room)
+    /// The current chunk or the next one, with room for at least `bytes` more.
+    #[cold]
+    fn chunk_with(&mut self, bytes: usize) -> &mut Vec<u8> {
+        if let Some(chunk) = self.chunks.get(self.current)
+            && room(chunk) < bytes
         {
             self.current += 1;
         }
@@ -232,12 +200,11 @@ impl WriteQueue {
     /// Appends a field, at most 64 bytes, so that it can be patched as long as it has not left.
     #[inline]
     pub fn push_patchable<const N: usize>(&mut self, bytes: [u8; N]) -> Mark {
-        const { assert!(N > 0 && N <= 64) };
-        let start = self.chunk_with(N).len();
-        self.append_array(bytes);
+        const { assert!(N > 0) };
+        self.push_array(bytes);
         Mark {
             chunk: self.current,
-            start,
+            start: self.chunks[self.current].len() - N,
         }
     }
 
@@ -252,12 +219,48 @@ impl WriteQueue {
 
     /// Appends the part that the caller lends under `index`, from `start`, `len` bytes; it is not copied.
     pub fn push_lent(&mut self, index: u32, start: usize, len: usize) {
-        if len > 0 {
-            self.segments.push(Segment::Lent {
-                index,
-                start,
-                end: start + len,
-            });
+        if len == 0 {
+            return; // a slice of nothing would be a write of nothing, which looks like a closed stream
+        }
+        self.lent.push(LentPart {
+            chunk: self.current,
+            at: self.chunks.get(self.current).map_or(0, Vec::len),
+            index,
+            start,
+            end: start + len,
+        });
+    }
+
+    /// The piece that begins at the cursor, which is moved on to the next chunk where that is due.
+    #[inline]
+    fn piece(&self, cursor: &mut Cursor) -> Option<Piece> {
+        let part = self.lent.get(cursor.part);
+        loop {
+            let until = match part {
+                Some(part) if part.chunk == cursor.chunk => Some(part.at),
+                _ => None,
+            };
+            if let (Some(part), Some(at)) = (part, until)
+                && at == cursor.at
+            {
+                return Some(Piece::Lent {
+                    index: part.index,
+                    start: part.start + cursor.offset,
+                    end: part.end,
+                });
+            }
+            let end = until.unwrap_or(self.chunks.get(cursor.chunk)?.len());
+            if cursor.at < end {
+                return Some(Piece::Chunk {
+                    chunk: cursor.chunk,
+                    start: cursor.at,
+                    end,
+                });
+            }
+            if cursor.chunk == self.current {
+                return None;
+            }
+            (cursor.chunk, cursor.at) = (cursor.chunk + 1, 0);
         }
     }
 
@@ -267,19 +270,19 @@ impl WriteQueue {
         lent: &'a (impl Lent + ?Sized),
         slices: &mut [IoSlice<'a>],
     ) -> usize {
-        let mut count = 0;
-        let mut offset = self.offset;
-        for (segment, slot) in self.segments[self.head..].iter().zip(slices) {
-            let bytes = match *segment {
-                Segment::Chunk { chunk, start, end } => &self.chunks[chunk][start..end],
-                // A part that has become shorter would desynchronise the stream: the panic is the caller's bug.
-                Segment::Lent { index, start, end } => &lent.part(index)[start..end],
+        let mut cursor = self.head;
+        for (count, slot) in slices.iter_mut().enumerate() {
+            let Some(piece) = self.piece(&mut cursor) else {
+                return count;
             };
-            *slot = IoSlice::new(&bytes[offset..]);
-            offset = 0;
-            count += 1;
+            *slot = IoSlice::new(match piece {
+                Piece::Chunk { chunk, start, end } => &self.chunks[chunk][start..end],
+                // A part that has become shorter would desynchronise the stream: the panic is the caller's bug.
+                Piece::Lent { index, start, end } => &lent.part(index)[start..end],
+            });
+            cursor.pass(piece, slot.len());
         }
-        count
+        slices.len()
     }
 
     /// `n` bytes have left.
@@ -288,44 +291,40 @@ impl WriteQueue {
     /// When that is more than there was: a driver's bug.
     pub fn advance(&mut self, n: usize) {
         self.sent += n as u64;
-        self.offset += n;
-        while let Some(segment) = self.segments.get(self.head) {
-            if self.offset < segment.len() {
+        let mut cursor = self.head;
+        let mut left = n;
+        while let Some(piece) = self.piece(&mut cursor) {
+            if left < piece.len() {
+                cursor.pass(piece, left);
+                self.head = cursor;
                 return;
             }
-            self.offset -= segment.len();
-            self.head += 1;
+            cursor.pass(piece, piece.len());
+            left -= piece.len();
         }
-        assert_eq!(self.offset, 0, "more left than was queued");
+        assert_eq!(left, 0, "more left than was queued");
         self.clear();
     }
 
     /// Forgets everything that has not left. For a command of which no byte has, or a connection that is closed.
     pub fn clear(&mut self) {
-        self.segments.clear();
-        (self.head, self.offset) = (0, 0);
         for chunk in self.chunks.iter_mut().take(self.current + 1) {
             chunk.clear();
         }
         self.current = 0;
+        self.lent.clear();
+        self.head = Cursor::default();
     }
 
-    /// Bytes that wait, those by reference included.
-    pub fn len(&self) -> usize {
-        self.segments[self.head..]
-            .iter()
-            .map(|segment| segment.len())
-            .sum::<usize>()
-            - self.offset
-    }
-
-    /// Gives back all chunks but the first, and a list of segments that has become long. Nothing while something waits.
+    /// Gives back all chunks but the first, and a list of lent parts that has become long. Nothing while something waits.
     #[inline]
     pub fn shrink(&mut self) {
-        let is_large = self.chunks.len() > 1 || self.segments.capacity() > SEGMENTS_KEPT;
+        let is_large = self.chunks.len() > 1 || self.lent.capacity() > PARTS_KEPT;
         if is_large && self.is_empty() {
             self.chunks.truncate(1);
-            self.segments = Vec::new();
+            if self.lent.capacity() > PARTS_KEPT {
+                self.lent = Vec::new();
+            }
         }
     }
 
@@ -333,9 +332,36 @@ impl WriteQueue {
     pub(crate) fn release(&mut self) {
         if self.is_empty() {
             self.chunks = Vec::new();
-            self.segments = Vec::new();
+            self.lent = Vec::new();
         }
     }
+}
+
+impl Cursor {
+    /// `n` bytes of the piece at the cursor have left.
+    #[inline]
+    fn pass(&mut self, piece: Piece, n: usize) {
+        match piece {
+            Piece::Chunk { .. } => self.at += n,
+            Piece::Lent { .. } if n == piece.len() => (self.part, self.offset) = (self.part + 1, 0),
+            Piece::Lent { .. } => self.offset += n,
+        }
+    }
+}
+
+impl Piece {
+    #[inline]
+    fn len(self) -> usize {
+        match self {
+            Self::Chunk { start, end, .. } | Self::Lent { start, end, .. } => end - start,
+        }
+    }
+}
+
+/// Bytes that fit in a chunk behind what it has.
+#[inline]
+fn room(chunk: &Vec<u8>) -> usize {
+    chunk.capacity() - chunk.len()
 }
 
 #[cfg(test)]

@@ -66,6 +66,8 @@ pub(super) struct Outcome {
     pub(super) usage: Usage,
     /// Counted over the iterations alone.
     pub(super) meter: Meter,
+    /// The same since the connection was made, login and warm-up included.
+    pub(super) connection_meter: Meter,
     /// The sum of one iteration, the same for each; the floor has none.
     pub(super) checksum: Option<u64>,
     /// Over the whole life of the process, in bytes.
@@ -137,6 +139,7 @@ impl Stretch {
             server: self.server,
             iterations,
             meter: meter.since(&self.before),
+            connection_meter: meter,
             checksum,
             peak_resident: peak_resident(),
         }

@@ -55,6 +55,17 @@ pub(super) fn json(workload: &str, face: &str, outcome: &Outcome) -> String {
     for (name, bytes) in sizes(outcome) {
         let _ = write!(text, ",\"{name}\":{bytes}");
     }
+    for (name, meter) in [
+        ("meter", &outcome.meter),
+        ("connection_meter", &outcome.connection_meter),
+    ] {
+        let _ = write!(text, ",\"{name}\":{{");
+        for (name, count) in meter.fields() {
+            let _ = write!(text, "\"{name}\":{count},");
+        }
+        text.pop();
+        text.push('}');
+    }
     text.push_str(",\"per_iteration\":{");
     for (name, time) in times(outcome) {
         let _ = write!(

@@ -52,8 +52,7 @@ impl FrameReader {
         let total = HEADER_BYTES + length;
         if pending.len() >= total && length < MAX_BODY {
             self.check(sequence, pending.get(HEADER_BYTES).copied())?;
-            buffers.consume(HEADER_BYTES);
-            return Ok(Frame::Whole(buffers.consume(length)));
+            return Ok(Frame::Whole(buffers.consume(total).after(HEADER_BYTES)));
         }
         if length <= contiguous && length < MAX_BODY {
             let missing = total - pending.len();

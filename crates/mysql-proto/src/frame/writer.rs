@@ -15,7 +15,7 @@ pub struct PayloadWriter<'q> {
     queue: &'q mut WriteQueue,
     sequence: &'q mut u8,
     /// The open packet's header.
-    mark: Mark,
+    header: Mark,
     /// Bytes in the open packet, at most `MAX_BODY`.
     filled: usize,
 }
@@ -24,27 +24,27 @@ impl<'q> PayloadWriter<'q> {
     /// Starts a payload whose first packet has the id `sequence`; that is counted on for each packet.
     #[inline]
     pub fn new(queue: &'q mut WriteQueue, sequence: &'q mut u8) -> Self {
-        let mark = queue.push_patchable([0; HEADER_BYTES]);
+        let header = open(queue);
         Self {
             queue,
             sequence,
-            mark,
+            header,
             filled: 0,
         }
     }
 
     /// Appends `len` bytes that the caller lends under `index`.
+    #[inline]
     pub fn put_lent(&mut self, index: u32, len: usize) {
         let mut start = 0;
-        while start < len {
-            if self.filled == MAX_BODY {
-                self.next_packet();
-            }
-            let part = (len - start).min(MAX_BODY - self.filled);
+        while len - start > MAX_BODY - self.filled {
+            let part = MAX_BODY - self.filled;
             self.queue.push_lent(index, start, part);
-            self.filled += part;
             start += part;
+            self.next_packet();
         }
+        self.queue.push_lent(index, start, len - start);
+        self.filled += len - start;
     }
 
     /// Ends the payload: with a packet of no bytes where the last one is full.
@@ -53,47 +53,28 @@ impl<'q> PayloadWriter<'q> {
         if self.filled == MAX_BODY {
             self.next_packet();
         }
-        self.close_packet();
+        close(self.queue, self.sequence, self.header, self.filled);
     }
 
-    #[cold]
-    fn next_packet(&mut self) {
-        self.close_packet();
-        self.mark = self.queue.push_patchable([0; HEADER_BYTES]);
-        self.filled = 0;
-    }
-
+    /// The open packet is full.
     #[inline]
-    #[allow(clippy::cast_possible_truncation)] // `filled` is at most 0xFFFFFF
-    fn close_packet(&mut self) {
-        let header = (self.filled as u32 | u32::from(*self.sequence) << 24).to_le_bytes();
-        self.queue.patch(self.mark, header);
-        *self.sequence = self.sequence.wrapping_add(1);
-    }
-
-    #[cold]
-    fn put_over_packets(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            if self.filled == MAX_BODY {
-                self.next_packet();
-            }
-            let (now, later) = bytes.split_at(bytes.len().min(MAX_BODY - self.filled));
-            self.queue.push(now);
-            self.filled += now.len();
-            bytes = later;
-        }
+    fn next_packet(&mut self) {
+        self.header = next(self.queue, self.sequence, self.header);
+        self.filled = 0;
     }
 }
 
 impl Put for PayloadWriter<'_> {
     #[inline]
-    fn put(&mut self, bytes: &[u8]) {
-        if bytes.len() <= MAX_BODY - self.filled {
-            self.queue.push(bytes);
-            self.filled += bytes.len();
-        } else {
-            self.put_over_packets(bytes);
+    fn put(&mut self, mut bytes: &[u8]) {
+        while bytes.len() > MAX_BODY - self.filled {
+            let (now, later) = bytes.split_at(MAX_BODY - self.filled);
+            self.queue.push(now);
+            bytes = later;
+            self.next_packet();
         }
+        self.queue.push(bytes);
+        self.filled += bytes.len();
     }
 
     #[inline]
@@ -102,9 +83,31 @@ impl Put for PayloadWriter<'_> {
             self.queue.push_array(bytes);
             self.filled += N;
         } else {
-            self.put_over_packets(&bytes);
+            self.put(&bytes);
         }
     }
+}
+
+// Below, fields go by value to what is not inlined: a writer whose address is taken lives in memory, and to store and
+// load it again was half of a small packet's time.
+
+#[inline]
+fn open(queue: &mut WriteQueue) -> Mark {
+    queue.push_patchable([0; HEADER_BYTES])
+}
+
+#[inline]
+#[allow(clippy::cast_possible_truncation)] // `filled` is at most 0xFFFFFF
+fn close(queue: &mut WriteQueue, sequence: &mut u8, header: Mark, filled: usize) {
+    let bytes = (filled as u32 | u32::from(*sequence) << 24).to_le_bytes();
+    queue.patch(header, bytes);
+    *sequence = sequence.wrapping_add(1);
+}
+
+#[cold]
+fn next(queue: &mut WriteQueue, sequence: &mut u8, full: Mark) -> Mark {
+    close(queue, sequence, full, MAX_BODY);
+    open(queue)
 }
 
 #[cfg(test)]

@@ -265,6 +265,28 @@ fn an_offered_home_is_used_and_an_unused_one_comes_back() {
     assert_eq!(buffers.withdraw_home(), Some(vec![1]));
 }
 
+#[test]
+fn messages_behind_each_other_are_sent_on_as_one_span() {
+    let mut buffers = buffers_with(b"1a2bb3c");
+    let start = buffers.consume(0);
+    buffers.consume(1);
+    let first = buffers.consume(1);
+    buffers.consume(1);
+    let second = buffers.consume(2);
+    assert_eq!(buffers.bytes(start.to(first)), b"1a");
+    assert_eq!(buffers.bytes(start.to(second)), b"1a2bb");
+    assert_eq!(buffers.bytes(first.to(second)), b"a2bb");
+    assert!(start.to(start).is_empty());
+}
+
+#[test]
+#[should_panic(expected = "the last span is not behind the first")]
+fn a_span_does_not_go_backwards() {
+    let mut buffers = buffers_with(b"ab");
+    let first = buffers.consume(1);
+    let _ = buffers.consume(1).to(first);
+}
+
 /// A home of 40 bytes with a slot of 4 after `distance` body bytes, read in pieces of at most `piece` bytes.
 fn side_slot(distance: usize, piece: usize) {
     let body: Vec<u8> = (b'a'..=b'z').cycle().take(48).collect();

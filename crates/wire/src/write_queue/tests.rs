@@ -1,15 +1,17 @@
+use proptest::prelude::*;
+
 use super::*;
 
 impl WriteQueue {
     /// Bytes of memory held.
     pub(crate) fn capacity(&self) -> usize {
         self.chunks.iter().map(Vec::capacity).sum::<usize>()
-            + self.segments.capacity() * size_of::<Segment>()
+            + self.lent.capacity() * size_of::<LentPart>()
     }
 }
 
 #[test]
-fn a_long_list_of_segments_is_given_back_once_all_has_left() {
+fn a_long_list_of_lent_parts_is_given_back_once_all_has_left() {
     let mut queue = WriteQueue::new();
     for _ in 0..1000 {
         queue.push(b"head");
@@ -332,4 +334,73 @@ fn a_list_of_parts_is_empty_where_there_is_none() {
     assert_eq!(lent[..].part(1), b"");
     assert_eq!(().part(0), b"");
     assert_eq!(b"any".as_slice().part(9), b"any");
+}
+
+#[derive(Debug, Clone)]
+enum Act {
+    Push(usize),
+    Field,
+    Lend(usize, usize),
+    /// Send that many of a thousandth parts of what waits, by calls of so many slices.
+    Send(usize, usize),
+    Withdraw,
+    Shrink,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        8 => (0..2 * CHUNK).prop_map(Act::Push),
+        8 => (0..100usize).prop_map(Act::Push),
+        8 => Just(Act::Field),
+        6 => (0..500usize, 0..500usize).prop_map(|(start, len)| Act::Lend(start, len)),
+        6 => (0..=1000usize, 1..6usize).prop_map(|(part, slices)| Act::Send(part, slices)),
+        1 => Just(Act::Withdraw),
+        1 => Just(Act::Shrink),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_order_of_parts_and_short_writes_sends_what_was_queued(
+        acts in prop::collection::vec(act(), 0..60),
+    ) {
+        let lent: Vec<u8> = (0..=255).cycle().take(1000).collect();
+        let mut queue = WriteQueue::new();
+        let mut model = Vec::new();
+        for (number, act) in acts.into_iter().enumerate() {
+            match act {
+                Act::Push(len) => {
+                    let part = vec![u8::try_from(number).expect("few acts"); len];
+                    queue.push(&part);
+                    model.extend(part);
+                }
+                Act::Field => {
+                    let mark = queue.push_patchable(*b"????");
+                    queue.patch(mark, *b"1234");
+                    model.extend(b"1234");
+                }
+                Act::Lend(start, len) => {
+                    queue.push_lent(0, start, len);
+                    model.extend(&lent[start..start + len]);
+                }
+                Act::Send(part, most) => {
+                    let mut slices = vec![IoSlice::new(&[]); most];
+                    let count = queue.slices(&lent[..], &mut slices);
+                    let offered = joined(&slices[..count]);
+                    prop_assert_eq!(&offered[..], &model[..offered.len()]);
+                    prop_assert_eq!(offered.is_empty(), model.is_empty());
+                    let n = offered.len() * part / 1000;
+                    queue.advance(n);
+                    model.drain(..n);
+                }
+                Act::Withdraw => {
+                    queue.clear();
+                    model.clear();
+                }
+                Act::Shrink => queue.shrink(),
+            }
+            prop_assert_eq!(queue.len(), model.len());
+            prop_assert_eq!(queue.is_empty(), model.is_empty());
+        }
+    }
 }
