@@ -1,9 +1,10 @@
 //! A conversation written down: what the server sends and what the client must send, to the byte.
 //!
 //! ```text
-//!   C 01 00 00 00       COM_PING: two spaces or a bar end the bytes of a line
-//!     0e
-//!   S 07 00 00 01  00 00 00 02 00 00 00 | <- only the header counts here: use one space
+//!   # COM_PING
+//!   C 01 00 00 00 0e
+//!   S 07 00 00 01                 | the header; a bar or two spaces end the bytes of a line
+//!     00 00 00 02 00 00 00        | OK
 //! ```
 //!
 //! [`Trial`] plays a script in every way that a network can deliver it, and with every fault, over both drivers.
@@ -201,3 +202,6 @@ fn mark_packets(marks: &mut Vec<usize>, base: usize, bytes: &[u8]) {
     }
     marks.push(base + bytes.len());
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,14 +2,12 @@
 
 use onecopy_testkit::script::{Fault, FaultKind, Place, Script, Talk, Trial, text_row};
 
-use crate::large::{COLUMN, ROWS_END};
+use crate::large::{COLUMN, OK, ROWS_END};
 use crate::login::{Style, login, login_multi};
 use crate::talk::multi_statements;
 
 /// Memory that a claim may cost: the first read's, and what is made ready ahead of the next.
 const BOUND: u64 = (16 << 10) + (512 << 10);
-
-const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 
 /// A query, all of whose rows are dropped; then what it cost.
 fn run_query() -> Talk {
@@ -416,7 +414,7 @@ fn more_results_for_ever_can_be_left_between_two_of_them() {
         }
         wait!(conn.ping())
     });
-    let mut results = vec![MORE; 400];
+    let mut results = vec![MORE; 100];
     results.push(OK);
     let script = login_multi(Style::DeprecateEof)
         .command(b"\x03SELECT")

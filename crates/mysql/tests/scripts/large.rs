@@ -1,6 +1,5 @@
-//! Rows in all ways they can be read, up to several packets long.
+//! Rows that count as large under small limits, in all ways they can be read.
 
-use onecopy_mysql::Config;
 use onecopy_testkit::script::{Script, Talk, Trial, lenenc, noise, text_row};
 
 use crate::login::{Style, login};
@@ -15,10 +14,10 @@ pub(crate) const COLUMN: &[u8] = &[
 /// An OK packet in the place of an EOF.
 pub(crate) const ROWS_END: &[u8] = &[0xFE, 0, 0, 2, 0, 0, 0];
 
-const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+pub(crate) const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 
 /// One value, and how it shows.
-type Cell = (Option<&'static [u8]>, &'static str);
+pub(crate) type Cell = (Option<&'static [u8]>, &'static str);
 
 /// Small, large and NULL values, for limits of 64 and 24 bytes.
 fn cells() -> [Cell; 7] {
@@ -41,7 +40,7 @@ fn shown(cells: &[Cell]) -> String {
         .join(" | ")
 }
 
-fn binary_row(cells: &[Cell]) -> Vec<u8> {
+pub(crate) fn binary_row(cells: &[Cell]) -> Vec<u8> {
     let mut bitmap = vec![0; (cells.len() + 9) / 8];
     let mut values = Vec::new();
     for (index, cell) in cells.iter().enumerate() {
@@ -178,7 +177,7 @@ fn large_values_into_a_vector_that_is_used_again() {
             log.bytes(&value);
         }
         assert!(wait!(rows.next_into(1, &mut value))?.is_none());
-        let _ = memory;
+        assert_eq!(value.as_ptr(), memory, "used again");
     });
     let short = "23 bytes, not yet large";
     run(talks, &["noise(600)", "noise(300)", "small", short]);
@@ -235,9 +234,7 @@ fn streamed_values_and_rows_dropped_in_the_middle() {
             wait!(row.next_column())?.unwrap();
             let column = wait!(row.next_column())?.unwrap();
             assert!(wait!(face::read_some(column, 11))? > 0);
-            let null = wait!(row.next_column())?.unwrap();
-            assert!(null.is_null());
-            drop(null);
+            assert!(wait!(row.next_column())?.unwrap().is_null());
             let column = wait!(row.next_column())?.unwrap();
             log.bytes(&wait!(face::read(column, 50))?);
         }
@@ -267,145 +264,4 @@ fn rows_dropped_before_their_first_after_one_and_in_the_middle_of_a_value() {
         assert!(wait!(face::read_some(column, 11))? > 0);
     });
     run(talks, &["Some(300)"]);
-}
-
-/// Lengths of a value whose row, as a payload, is a full packet and an empty one, one byte more, and two full packets. The
-/// last row starts with 0xFE, as the end of rows does.
-const FULL: [(usize, &str); 3] = [
-    (0xFF_FFFF - 4, "noise(16777211)"),
-    (0xFF_FFFF - 3, "noise(16777212)"),
-    (2 * 0xFF_FFFF - 9, "noise(33554421)"),
-];
-
-/// A row of that value between two small ones, then a ping.
-fn huge(len: usize) -> Script {
-    let row = text_row(&[Some(noise(len))]);
-    let small = text_row(&[Some(b"small")]);
-    login(Style::DeprecateEof)
-        .command(b"\x03SELECT")
-        .server_packets(1, &[&[1], COLUMN, &small, &row, &small, ROWS_END])
-        .command(b"\x0e")
-        .server_packets(1, &[OK])
-}
-
-#[test]
-fn rows_of_full_packets_lent() {
-    let talk = talk!(|conn, log, wait, face| {
-        {
-            let mut rows = wait!(conn.query("SELECT"))?;
-            while let Some(row) = wait!(rows.next())? {
-                log.row(&row)?;
-            }
-        }
-        wait!(conn.ping())?;
-        let meter = conn.meter();
-        assert!(meter.bytes_copied_to_homes <= 64 << 10, "{meter:#?}");
-        assert!(
-            meter.bytes_moved + meter.bytes_copied_by_growth <= 64 << 10,
-            "{meter:#?}"
-        );
-        assert!(
-            meter.peak_capacity <= 2 * 0xFF_FFFF + (1 << 20),
-            "{meter:#?}"
-        );
-        assert!(meter.capacity_now <= 256 << 10, "{meter:#?}");
-        Ok(())
-    });
-    for (len, shown) in FULL {
-        Trial::new(&huge(len), talk, &["small", shown, "small"]).run();
-    }
-}
-
-#[test]
-fn rows_of_full_packets_owned_into_streamed_and_dropped() {
-    let owned = talk!(|conn, log, wait, face| {
-        let mut rows = wait!(conn.query("SELECT"))?;
-        for row in wait!(rows.collect_owned())? {
-            log.owned_row(&row)?;
-        }
-        wait!(conn.ping())
-    });
-    let into = talk!(|conn, log, wait, face| {
-        let mut value = Vec::new();
-        let mut rows = wait!(conn.query("SELECT"))?;
-        while wait!(rows.next_into(0, &mut value))?.is_some() {
-            log.bytes(&value);
-        }
-        wait!(conn.ping())
-    });
-    let streamed = talk!(|conn, log, wait, face| {
-        {
-            let mut rows = wait!(conn.query("SELECT"))?;
-            while let Some(mut row) = wait!(rows.next_streaming())? {
-                let column = wait!(row.next_column())?.unwrap();
-                log.bytes(&wait!(face::read(column, 64 << 10))?);
-                assert!(wait!(row.next_column())?.is_none());
-            }
-        }
-        let meter = conn.meter();
-        assert!(meter.peak_capacity <= 1 << 20, "{meter:#?}");
-        wait!(conn.ping())
-    });
-    let dropped = talk!(|conn, log, wait, face| {
-        {
-            let mut rows = wait!(conn.query("SELECT"))?;
-            log.row(&wait!(rows.next())?.unwrap())?;
-            let mut row = wait!(rows.next_streaming())?.unwrap();
-            let column = wait!(row.next_column())?.unwrap();
-            assert!(wait!(face::read_some(column, 20 << 10))? > 0);
-        }
-        let meter = conn.meter();
-        assert!(meter.peak_capacity <= 1 << 20, "{meter:#?}");
-        wait!(conn.ping())
-    });
-    for (len, shown) in FULL {
-        let script = huge(len);
-        for talk in [owned, into, streamed] {
-            Trial::new(&script, talk, &["small", shown, "small"]).whole();
-        }
-        Trial::new(&script, dropped, &["small"]).whole();
-    }
-}
-
-/// A second packet is refused by its header where the row would be over the limit; streamed it has none.
-#[test]
-fn endless_continuation_packets_meet_the_limit_of_a_row() {
-    fn limited() -> Config {
-        let mut config = crate::talk::config();
-        config.limits.max_row_bytes = 20 << 20;
-        config
-    }
-    let len = 2 * 0xFF_FFFF - 9;
-    let lent = talk!(limited(), |conn, log, wait, face| {
-        let mut rows = wait!(conn.query("SELECT"))?;
-        log.row(&wait!(rows.next())?.unwrap())?;
-        wait!(rows.next()).map(|_| ())
-    });
-    let whole = huge(len);
-    // Up to the second packet's header: row 1 is small, and nothing behind the header may be needed.
-    let seen = Trial::see_fault(
-        &whole,
-        lent,
-        onecopy_testkit::script::Fault {
-            place: onecopy_testkit::script::Place::Server(whole.server_bytes().len() - 0xFF_FFFF),
-            kind: onecopy_testkit::script::FaultKind::Silence,
-        },
-    );
-    // The value's own length is the first to be over it.
-    assert_eq!(
-        seen,
-        [
-            "small",
-            "Wire(LimitExceeded { needed: 33554430, max: 20971520 })"
-        ]
-    );
-    let streamed = talk!(limited(), |conn, log, wait, face| {
-        let mut rows = wait!(conn.query("SELECT"))?;
-        while let Some(mut row) = wait!(rows.next_streaming())? {
-            let column = wait!(row.next_column())?.unwrap();
-            log.bytes(&wait!(face::read(column, 64 << 10))?);
-        }
-        wait!(conn.ping())
-    });
-    Trial::new(&whole, streamed, &["small", "noise(33554421)", "small"]).whole();
 }

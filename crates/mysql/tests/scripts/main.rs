@@ -7,6 +7,7 @@ mod talk;
 
 mod hostile;
 mod hostile_login;
+mod huge;
 mod large;
 mod login;
 mod prepared;

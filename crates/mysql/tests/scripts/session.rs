@@ -8,12 +8,10 @@ use onecopy_testkit::script::{
     Delivery, Fault, FaultKind, Place, Player, Script, Trial, packets, text_row,
 };
 
-use crate::large::{COLUMN, ROWS_END};
+use crate::large::{COLUMN, OK, ROWS_END};
 use crate::login::{Style, login};
 use crate::talk::{config, within};
 use crate::text::both_styles;
-
-const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 
 #[test]
 fn ping_use_database_and_reset() {

@@ -17,7 +17,7 @@ macro_rules! talk {
 
         use onecopy_mysql::Error;
 
-        #[allow(unused_imports, unused_mut)]
+        #[allow(unused_imports, unused_mut, clippy::redundant_closure_call)]
         fn blocking(
             stream: onecopy_mysql::blocking::Stream,
             deadline: Option<Duration>,
