@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use onecopy_mysql::{Config, Error};
+use onecopy_mysql::{Config, Error, ProtocolError};
 
 use super::Connection;
 use crate::common::{url, urls, with_option};
@@ -215,6 +215,33 @@ async fn tls_that_is_demanded_and_not_there_is_no_connection() {
 }
 
 #[tokio::test]
+async fn a_row_over_the_limit_is_a_typed_error() {
+    for (limit, len) in [
+        (1_000, 1_001),
+        (1_000, 300_000),
+        (100_000, 150_000),
+        (1_000_000, 1_000_001),
+        (20_000_000, 20_000_001),
+    ] {
+        for binary in [false, true] {
+            let url = with_option(&url(), &format!("max-row-bytes={limit}"));
+            let mut conn = wait!(Connection::connect(&url)).unwrap();
+            assert_eq!(
+                row_of(&mut conn, limit - 20, binary).await.unwrap(),
+                limit - 20
+            );
+            let error = row_of(&mut conn, len, binary).await.unwrap_err();
+            let Some(ProtocolError::Wire(cause)) = error.protocol() else {
+                panic!("{limit} {len} {binary}: {error}");
+            };
+            assert!(cause.to_string().contains(&limit.to_string()), "{cause}");
+            assert!(error.is_closed() && conn.is_closed());
+            assert!(wait!(conn.ping()).unwrap_err().is_closed());
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_row_over_the_limit_may_be_streamed_or_passed_over() {
     let url = with_option(&url(), "max-row-bytes=1000");
     let mut conn = wait!(Connection::connect(&url)).unwrap();
@@ -230,6 +257,24 @@ async fn a_row_over_the_limit_may_be_streamed_or_passed_over() {
     wait!(rows.finish()).unwrap();
     wait!(conn.run("SELECT REPEAT('x', 3000000)")).unwrap();
     assert_eq!(one(&mut conn, "SELECT 9").await, 9);
+}
+
+#[tokio::test]
+async fn a_row_of_the_limit_is_within_it() {
+    let mut config = Config::from_url(&url()).unwrap();
+    for payload in [1_000, 65_538, 65_540, 300_000, 16_777_215, 16_777_216] {
+        let prefix = if payload <= 65_538 { 3 } else { 4 };
+        config.limits.max_row_bytes = payload;
+        let mut conn = wait!(Connection::connect_with(&config)).unwrap();
+        let len = usize::try_from(payload).unwrap() - prefix;
+        assert_eq!(row_of(&mut conn, len, false).await.unwrap(), len);
+        assert!(
+            row_of(&mut conn, len + 1, false)
+                .await
+                .unwrap_err()
+                .is_closed()
+        );
+    }
 }
 
 fn assert_refused(result: Result<Connection, Error>, code: u16, state: &str) {
@@ -248,4 +293,17 @@ async fn one(conn: &mut Connection, sql: &str) -> i64 {
     let number = wait!(rows.next()).unwrap().unwrap().get(0).unwrap();
     wait!(rows.finish()).unwrap();
     number
+}
+
+/// Reads a row with one value of `len` bytes.
+async fn row_of(conn: &mut Connection, len: usize, binary: bool) -> Result<usize, Error> {
+    let sql = format!("SELECT REPEAT('x', {len})");
+    let statement = wait!(conn.prepare(&sql))?;
+    let mut rows = if binary {
+        wait!(conn.execute(&statement, &[]))?
+    } else {
+        wait!(conn.query(&sql))?
+    };
+    let row = wait!(rows.next())?.unwrap();
+    Ok(row.get::<&[u8]>(0)?.len())
 }
