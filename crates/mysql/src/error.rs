@@ -34,7 +34,7 @@ enum Kind {
     Source(io::Error),
 }
 
-/// An error that the server sent. The connection goes on.
+/// An error that the server sent. The connection goes on, but after those few by which a server ends it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerError {
     /// The error's number, such as 1062 for a duplicate key.
@@ -58,6 +58,19 @@ impl ServerError {
     }
 }
 
+impl ServerError {
+    /// Whether the server closes the connection behind this error.
+    fn is_farewell(&self) -> bool {
+        const SERVER_SHUTDOWN: u16 = 1053;
+        const CONNECTION_KILLED: u16 = 1927; // MariaDB
+        const CLIENT_INTERACTION_TIMEOUT: u16 = 4031; // MySQL, after wait_timeout
+        matches!(
+            self.code,
+            SERVER_SHUTDOWN | CONNECTION_KILLED | CLIENT_INTERACTION_TIMEOUT
+        )
+    }
+}
+
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.sql_state {
@@ -68,7 +81,7 @@ impl fmt::Display for ServerError {
 }
 
 impl Error {
-    /// The server's error, where it is one: then the connection goes on.
+    /// The server's error, where it is one. The connection goes on unless [`is_closed`](Self::is_closed).
     pub fn server(&self) -> Option<&ServerError> {
         match &*self.0 {
             Kind::Server(error) => Some(error),
@@ -89,8 +102,8 @@ impl Error {
         match &*self.0 {
             Kind::Io { .. } | Kind::Closed(_) | Kind::Connect(_) | Kind::TlsUnavailable => true,
             Kind::Protocol(error) => !error.is_misuse(),
+            Kind::Server(error) => error.is_farewell(),
             Kind::Config(_)
-            | Kind::Server(_)
             | Kind::Timeout
             | Kind::Value { .. }
             | Kind::NoColumn(_)

@@ -156,6 +156,9 @@ impl Link {
             Ok(packet) => Error::server_error(ServerError::new(&packet)),
             Err(error) => ProtocolError::from(error).into(),
         };
+        if error.is_closed() {
+            self.closed.get_or_insert_with(|| error.to_string());
+        }
         self.buffers.release();
         error
     }

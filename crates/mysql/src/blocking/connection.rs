@@ -312,7 +312,7 @@ impl Connection {
         while !self.link.core.is_idle() {
             // An error that ends what nobody waits for is of no interest; one that ends the connection is.
             if let Err(error) = self.drive(&())
-                && error.server().is_none()
+                && (error.is_closed() || error.server().is_none())
             {
                 return Err(error);
             }

@@ -68,6 +68,14 @@ async fn a_connection_that_is_killed_says_that_it_is_closed() {
 }
 
 #[tokio::test]
+async fn a_connection_that_ends_itself_says_so() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let error = wait!(conn.run("KILL CONNECTION_ID()")).unwrap_err();
+    assert!(error.is_closed() && conn.is_closed(), "{error}");
+    assert!(wait!(conn.ping()).unwrap_err().is_closed());
+}
+
+#[tokio::test]
 async fn a_connection_that_the_server_gave_up_says_so() {
     let mut conn = wait!(Connection::connect(&url())).unwrap();
     wait!(conn.run("SET SESSION wait_timeout = 1")).unwrap();
