@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use onecopy_mysql_proto::Error as ProtocolError;
-use onecopy_mysql_proto::client::{Cell, ClientCore, Handshake, HandshakeConfig, Reply};
+use onecopy_mysql_proto::client::{
+    Cell, ClientCore, Handshake, HandshakeConfig, Reply, StatementId,
+};
 use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_mysql_proto::value::{FromValue, FromValueError, Value};
 use onecopy_net::DriveError;
@@ -30,6 +32,8 @@ pub(crate) struct Link {
     call_timeout: Option<Duration>,
     /// Bytes that had left when the command under way was queued.
     sent_before: u64,
+    /// Bytes that waited then: statements to be closed.
+    queued_before: usize,
     /// Why the connection is closed.
     closed: Option<String>,
 }
@@ -101,6 +105,7 @@ impl Link {
             number: CONNECTIONS.fetch_add(1, Ordering::Relaxed),
             call_timeout: config.call_timeout,
             sent_before: 0,
+            queued_before: 0,
             closed: None,
         }
     }
@@ -122,19 +127,39 @@ impl Link {
             return Err(Error::closed(cause.clone()));
         }
         if self.buffers.has_output() && self.buffers.output().has_lent() {
-            if self.buffers.output().sent() != self.sent_before {
-                return Err(self.close("a command was dropped while half of it was sent"));
-            }
-            self.buffers.output().clear();
-            self.core.withdraw();
+            self.withdraw()?;
         }
-        if self.core.is_idle() {
-            self.sent_before = self.buffers.output().sent();
-            return Ok(Before::Ready);
+        if !self.core.is_idle() {
+            self.core
+                .set_row_mode(onecopy_mysql_proto::client::RowMode::Skip);
+            return Ok(Before::Drain);
         }
-        self.core
-            .set_row_mode(onecopy_mysql_proto::client::RowMode::Skip);
-        Ok(Before::Drain)
+        self.mark();
+        Ok(Before::Ready)
+    }
+
+    /// What is queued from here on can be withdrawn as long as none of it has left.
+    #[inline]
+    pub(crate) fn mark(&mut self) {
+        let waits = self.buffers.has_output();
+        let output = self.buffers.output();
+        self.sent_before = output.sent();
+        self.queued_before = if waits { output.len() } else { 0 };
+    }
+
+    #[cold]
+    fn withdraw(&mut self) -> Result<(), Error> {
+        let output = self.buffers.output();
+        let sent = output.sent() - self.sent_before;
+        let left = usize::try_from(sent)
+            .ok()
+            .and_then(|sent| self.queued_before.checked_sub(sent));
+        let Some(left) = left else {
+            return Err(self.close("a command was dropped while half of it was sent"));
+        };
+        output.truncate(left);
+        self.core.withdraw();
+        Ok(())
     }
 
     /// A reply for the caller: a server's error becomes one of ours.
@@ -201,10 +226,7 @@ impl Link {
         }
     }
 
-    pub(crate) fn statement(
-        &self,
-        id: onecopy_mysql_proto::client::StatementId,
-    ) -> Result<Statement, Error> {
+    pub(crate) fn statement(&self, id: StatementId) -> Result<Statement, Error> {
         Ok(Statement {
             id,
             connection: self.number,

@@ -72,6 +72,14 @@ impl Segment {
             Self::Chunk { start, end, .. } | Self::Lent { start, end, .. } => end - start,
         }
     }
+
+    fn truncate(&mut self, len: usize) {
+        match self {
+            Self::Chunk { start, end, .. } | Self::Lent { start, end, .. } => {
+                *end = (*end).min(*start + len);
+            }
+        }
+    }
 }
 
 /// Commands that wait to be sent.
@@ -266,6 +274,42 @@ impl WriteQueue {
             chunk.clear();
         }
         self.current = 0;
+    }
+
+    /// Forgets all but the first `len` bytes of those that wait: a command that is withdrawn, not what is queued before it.
+    pub fn truncate(&mut self, len: usize) {
+        let mut left = len + self.offset;
+        let mut kept = self.head;
+        while len > 0
+            && left > 0
+            && let Some(segment) = self.segments.get_mut(kept)
+        {
+            segment.truncate(left);
+            left -= segment.len();
+            kept += 1;
+        }
+        self.segments.truncate(kept);
+        if self.is_empty() {
+            return self.clear();
+        }
+        self.truncate_chunks();
+    }
+
+    /// Appending goes on right behind the last segment of a chunk.
+    fn truncate_chunks(&mut self) {
+        let last = self
+            .segments
+            .iter()
+            .rev()
+            .find_map(|segment| match *segment {
+                Segment::Chunk { chunk, end, .. } => Some((chunk, end)),
+                Segment::Lent { .. } => None,
+            });
+        let (current, end) = last.unwrap_or((0, 0));
+        for (index, chunk) in self.chunks.iter_mut().enumerate().skip(current) {
+            chunk.truncate(if index == current { end } else { 0 });
+        }
+        self.current = current;
     }
 
     /// Bytes that wait, those by reference included.

@@ -207,6 +207,32 @@ async fn an_abandoned_query_is_not_taken_for_the_next_ones_result() {
     }
 }
 
+/// A command that is withdrawn for it was never begun takes nothing else with it.
+#[tokio::test]
+async fn a_statement_closed_before_a_withdrawn_command_is_closed_on_the_server() {
+    let mut conn = Connection::connect(&urls()[0]).await.unwrap();
+    let text = format!("SELECT LENGTH('{}')", "x".repeat(100_000));
+    for _ in 0..3 {
+        let statement = conn.prepare("SELECT 1").await.unwrap();
+        conn.close_statement(statement).await.unwrap();
+        while tokio::task::coop::has_budget_remaining() {
+            tokio::task::coop::consume_budget().await;
+        }
+        // Without a budget no byte is written.
+        let before = conn.meter().bytes_written;
+        assert!(within(1, conn.query(&text)).await.is_none());
+        assert_eq!(conn.meter().bytes_written, before);
+        tokio::task::yield_now().await;
+        own_result(&mut conn, 20).await.unwrap();
+    }
+    let mut rows = conn
+        .query("SHOW SESSION STATUS LIKE 'Com_stmt_close'")
+        .await
+        .unwrap();
+    let row = rows.next().await.unwrap().unwrap();
+    assert_eq!(row.get::<&str>(1).unwrap(), "3");
+}
+
 /// Polls at most `polls` times; `None` if it was not done by then.
 async fn within<T>(polls: u64, future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
