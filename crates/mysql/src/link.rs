@@ -34,6 +34,8 @@ pub(crate) struct Link {
     sent_before: u64,
     /// Bytes that waited then: statements to be closed.
     queued_before: usize,
+    /// A statement of which long data was sent in part: what arrived must not be taken for its value's beginning.
+    pub(crate) long_data: Option<StatementId>,
     /// Why the connection is closed.
     closed: Option<String>,
 }
@@ -95,6 +97,8 @@ pub(crate) enum Before {
     Ready,
     /// Rows that nobody read any more are still to come: read on and drop them.
     Drain,
+    /// Long data of this statement arrived in part: the server must forget it.
+    Forget(StatementId),
 }
 
 impl Link {
@@ -106,6 +110,7 @@ impl Link {
             call_timeout: config.call_timeout,
             sent_before: 0,
             queued_before: 0,
+            long_data: None,
             closed: None,
         }
     }
@@ -133,6 +138,9 @@ impl Link {
             self.core
                 .set_row_mode(onecopy_mysql_proto::client::RowMode::Skip);
             return Ok(Before::Drain);
+        }
+        if let Some(statement) = self.long_data.take() {
+            return Ok(Before::Forget(statement));
         }
         self.mark();
         Ok(Before::Ready)

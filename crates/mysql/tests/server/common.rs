@@ -127,18 +127,19 @@ impl Random {
         self.0
     }
 
-    #[cfg(feature = "tokio")]
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 }
 
-/// A reader that gives its bytes a few at a time, as a pipe does; it may fail at their end.
+/// A reader that gives its bytes a few at a time, as a pipe does; it may fail at their end, or pause before each piece.
 #[derive(Debug)]
 pub(crate) struct Dribble<'b> {
     bytes: &'b [u8],
     step: usize,
     fails: bool,
+    pauses: bool,
+    paused: bool,
 }
 
 impl<'b> Dribble<'b> {
@@ -147,12 +148,22 @@ impl<'b> Dribble<'b> {
             bytes,
             step,
             fails: false,
+            pauses: false,
+            paused: false,
         }
     }
 
     pub(crate) fn that_fails(self) -> Self {
         Self {
             fails: true,
+            ..self
+        }
+    }
+
+    /// In the tokio face only: a reader that blocks has nobody to pause for.
+    pub(crate) fn that_pauses(self) -> Self {
+        Self {
+            pauses: true,
             ..self
         }
     }
@@ -175,10 +186,17 @@ impl Read for Dribble<'_> {
 impl ::tokio::io::AsyncRead for Dribble<'_> {
     fn poll_read(
         self: std::pin::Pin<&mut Self>,
-        _context: &mut std::task::Context<'_>,
+        context: &mut std::task::Context<'_>,
         into: &mut ::tokio::io::ReadBuf<'_>,
     ) -> std::task::Poll<io::Result<()>> {
-        let n = self.get_mut().read(into.initialize_unfilled())?;
+        let this = self.get_mut();
+        if this.pauses && !this.paused {
+            this.paused = true;
+            context.waker().wake_by_ref();
+            return std::task::Poll::Pending;
+        }
+        this.paused = false;
+        let n = this.read(into.initialize_unfilled())?;
         into.advance(n);
         std::task::Poll::Ready(Ok(()))
     }

@@ -207,6 +207,42 @@ async fn an_abandoned_query_is_not_taken_for_the_next_ones_result() {
     }
 }
 
+/// Were the pieces kept that had arrived, the value sent again would be behind them.
+#[tokio::test]
+async fn long_data_of_a_dropped_future_is_forgotten() {
+    let mut conn = Connection::connect(&urls()[0]).await.unwrap();
+    let mut statement = conn.prepare("SELECT ?, ?").await.unwrap();
+    for polls in 1..count(12, 60) as u64 {
+        for (resent, expected) in [(Param::LongData, "again"), (Param::from("other"), "other")] {
+            let pausing = Dribble::new(binary().first(3_000_000), 100_000).that_pauses();
+            let begun = within(polls, conn.send_long_data(&statement, 0, pausing)).await;
+            assert!(begun.is_none());
+            if conn.ping().await.is_err_and(|error| error.is_closed()) {
+                conn = Connection::connect(&urls()[0]).await.unwrap(); // half a piece was sent
+                statement = conn.prepare("SELECT ?, ?").await.unwrap();
+                continue;
+            }
+            if resent == Param::LongData {
+                let sent = conn
+                    .send_long_data(&statement, 0, expected.as_bytes())
+                    .await;
+                assert_eq!(sent.unwrap(), 5);
+            }
+            let mut rows = conn
+                .execute(&statement, &[resent, "x".into()])
+                .await
+                .unwrap();
+            let row = rows.next().await.unwrap().unwrap();
+            let value = row.get::<&[u8]>(0).unwrap();
+            assert!(
+                value == expected.as_bytes(),
+                "{} bytes after {polls} polls",
+                value.len()
+            );
+        }
+    }
+}
+
 /// A command that is withdrawn for it was never begun takes nothing else with it.
 #[tokio::test]
 async fn a_statement_closed_before_a_withdrawn_command_is_closed_on_the_server() {

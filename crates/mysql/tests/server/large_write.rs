@@ -140,6 +140,27 @@ async fn a_reader_that_fails_leaves_nothing_behind() {
 }
 
 #[tokio::test]
+async fn long_data_that_was_not_sent_is_the_servers_error() {
+    let mut conn = wait!(Connection::connect(&urls()[0])).unwrap();
+    let select = wait!(conn.prepare("SELECT ?, ?")).unwrap();
+    let text = Param::from("x");
+    for params in [
+        [Param::LongData, text],
+        [text, Param::LongData],
+        [Param::LongData; 2],
+    ] {
+        let error = wait!(conn.execute(&select, &params)).map(drop).unwrap_err();
+        assert_eq!(error.server().unwrap().code, 1210, "{params:?}");
+        wait!(
+            wait!(conn.execute(&select, &[text, text]))
+                .unwrap()
+                .finish()
+        )
+        .unwrap();
+    }
+}
+
+#[tokio::test]
 async fn long_data_is_sent_once() {
     let mut conn = wait!(Connection::connect(&urls()[0])).unwrap();
     let set = wait!(conn.prepare("SET @r = ?")).unwrap();

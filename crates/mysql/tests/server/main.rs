@@ -4,6 +4,7 @@
 //! in `tokio`. `ONECOPY_SOAK=1` runs the whole of each matrix.
 #![allow(clippy::unwrap_used, clippy::duplicate_mod)]
 
+#[cfg_attr(not(feature = "tokio"), allow(dead_code))]
 mod common;
 
 #[cfg(feature = "tokio")]
