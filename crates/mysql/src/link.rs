@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use onecopy_mysql_proto::Error as ProtocolError;
-use onecopy_mysql_proto::client::{Cell, ClientCore, Handshake, HandshakeConfig, Reply, RowMode};
+use onecopy_mysql_proto::client::{
+    Cell, ClientCore, Handshake, HandshakeConfig, Reply, RowMode, StatementId,
+};
 use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_mysql_proto::value::{FromValue, FromValueError, Value};
 use onecopy_net::DriveError;
@@ -30,8 +32,10 @@ pub(crate) struct Link {
     call_timeout: Option<Duration>,
     /// Bytes that had left when the command under way was queued.
     sent_before: u64,
-    /// Bytes that were queued then and had not left.
+    /// Bytes that waited then: statements to be closed.
     queued_before: usize,
+    /// A statement of which long data was sent in part: what arrived must not be taken for its value's beginning.
+    pub(crate) long_data: Option<StatementId>,
     /// Why the connection is closed.
     closed: Option<String>,
 }
@@ -92,6 +96,8 @@ pub(crate) enum Before {
     Ready,
     /// Rows that nobody read any more are still to come: read on and drop them.
     Drain,
+    /// Long data of this statement arrived in part: the server must forget it.
+    Forget(StatementId),
 }
 
 impl Link {
@@ -103,6 +109,7 @@ impl Link {
             call_timeout: config.call_timeout,
             sent_before: 0,
             queued_before: 0,
+            long_data: None,
             closed: None,
         }
     }
@@ -123,7 +130,8 @@ impl Link {
         if let Some(cause) = &self.closed {
             return Err(Error::closed(cause.clone()));
         }
-        if self.core.is_idle() && !self.buffers.has_output() && self.buffers.pending().is_empty() {
+        let quiet = self.long_data.is_none() && self.buffers.pending().is_empty();
+        if quiet && self.core.is_idle() && !self.buffers.has_output() {
             self.sent_before = self.buffers.output().sent();
             self.queued_before = 0;
             return Ok(Before::Ready);
@@ -135,16 +143,9 @@ impl Link {
     fn before_slow(&mut self) -> Result<Before, Error> {
         self.core.set_home_column(None);
         drop(self.buffers.withdraw_home());
-        let idle = self.core.is_idle();
         let has_lent = self.buffers.output().has_lent();
-        if self.buffers.has_output() && (has_lent || !idle) {
-            let sent = self.buffers.output().sent() != self.sent_before;
-            if !sent && self.queued_before == 0 {
-                self.buffers.output().clear();
-                self.core.withdraw();
-            } else if has_lent {
-                return Err(self.close("a command was dropped while half of it was sent"));
-            }
+        if self.buffers.has_output() && (has_lent || !self.core.is_idle()) {
+            self.withdraw()?;
         }
         if !self.core.is_idle() {
             self.core.set_row_mode(RowMode::Skip);
@@ -154,10 +155,41 @@ impl Link {
             self.core.kill(ProtocolError::Unsolicited);
             return Err(self.close(&ProtocolError::Unsolicited.to_string()));
         }
-        // What has no reply, such as the close of a statement, leaves with the command that follows.
-        self.sent_before = self.buffers.output().sent();
-        self.queued_before = self.buffers.output().len();
+        if let Some(statement) = self.long_data.take() {
+            return Ok(Before::Forget(statement));
+        }
+        self.mark();
         Ok(Before::Ready)
+    }
+
+    /// What is queued from here on can be withdrawn as long as none of it has left.
+    #[inline]
+    pub(crate) fn mark(&mut self) {
+        let waits = self.buffers.has_output();
+        let output = self.buffers.output();
+        self.sent_before = output.sent();
+        self.queued_before = if waits { output.len() } else { 0 };
+    }
+
+    /// Takes back the command that was queued last where none of it has left; what is queued before it stays. One that
+    /// was sent in part goes on where the queue holds the rest of it.
+    fn withdraw(&mut self) -> Result<(), Error> {
+        let output = self.buffers.output();
+        let sent = output.sent() - self.sent_before;
+        let left = usize::try_from(sent)
+            .ok()
+            .and_then(|sent| self.queued_before.checked_sub(sent));
+        match left {
+            Some(left) => {
+                output.truncate(left);
+                self.core.withdraw();
+                Ok(())
+            }
+            None if output.has_lent() => {
+                Err(self.close("a command was dropped while half of it was sent"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// What is sent when the connection is dropped without being closed, if anything is to be.
@@ -240,10 +272,7 @@ impl Link {
         }
     }
 
-    pub(crate) fn statement(
-        &self,
-        id: onecopy_mysql_proto::client::StatementId,
-    ) -> Result<Statement, Error> {
+    pub(crate) fn statement(&self, id: StatementId) -> Result<Statement, Error> {
         Ok(Statement {
             id,
             connection: self.number,

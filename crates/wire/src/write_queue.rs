@@ -316,6 +316,32 @@ impl WriteQueue {
         self.head = Cursor::default();
     }
 
+    /// Forgets all but the first `len` bytes of those that wait: a command that is withdrawn, not what is queued before it.
+    pub fn truncate(&mut self, len: usize) {
+        let mut cursor = self.head;
+        let mut left = len;
+        while left > 0
+            && let Some(piece) = self.piece(&mut cursor)
+        {
+            let n = left.min(piece.len());
+            cursor.pass(piece, n);
+            left -= n;
+        }
+        if len == left {
+            return self.clear();
+        }
+        if cursor.offset > 0 {
+            let part = &mut self.lent[cursor.part];
+            part.end = part.start + cursor.offset;
+            cursor.part += 1;
+        }
+        self.lent.truncate(cursor.part);
+        for (index, chunk) in self.chunks.iter_mut().enumerate().skip(cursor.chunk) {
+            chunk.truncate(if index == cursor.chunk { cursor.at } else { 0 });
+        }
+        self.current = cursor.chunk;
+    }
+
     /// Gives back all chunks but the first, and a list of lent parts that has become long. Nothing while something waits.
     #[inline]
     pub fn shrink(&mut self) {

@@ -587,6 +587,9 @@ impl ClientCore {
                 self.end_rows(buffers, payload)
             }
             (None, _) => Err(crate::frame::FrameError::Empty.into()),
+            _ if bytes.len() as u64 > self.limits.max_row_bytes => {
+                Err(row_too_long(bytes.len() as u64, &self.limits))
+            }
             (_, Source::Text) => {
                 scan_text(bytes, &mut self.cells)?;
                 Ok(Step::Message(Reply::Row(payload)))
@@ -702,11 +705,7 @@ impl ClientCore {
     fn refuse_large_end(&self, buffers: &Buffers, known: u64) -> Result<(), Error> {
         match buffers.pending() {
             [first @ err::HEADER, ..] => Err(unexpected("rows", &[*first])),
-            _ if known > self.limits.max_row_bytes => Err(onecopy_wire::WireError::LimitExceeded {
-                needed: known,
-                max: self.limits.max_row_bytes,
-            }
-            .into()),
+            _ if known > self.limits.max_row_bytes => Err(row_too_long(known, &self.limits)),
             _ => Ok(()),
         }
     }
@@ -846,6 +845,15 @@ fn unexpected(during: &'static str, bytes: &[u8]) -> Error {
         during,
         byte: bytes.first().copied().unwrap_or_default(),
     }
+}
+
+#[cold]
+pub(super) fn row_too_long(needed: u64, limits: &Limits) -> Error {
+    onecopy_wire::WireError::LimitExceeded {
+        needed,
+        max: limits.max_row_bytes,
+    }
+    .into()
 }
 
 /// What the core asked the buffers for.

@@ -1,7 +1,8 @@
 //! A large row, lent: small values stay in the read buffer, large ones are read straight into memory of their own.
 
-use onecopy_wire::{Buffers, WireError};
+use onecopy_wire::Buffers;
 
+use super::core::row_too_long;
 use super::row::{Cell, binary_head, is_null};
 use super::{Definitions, Limits};
 use crate::Error;
@@ -56,7 +57,7 @@ impl LargeRow {
     ) -> Result<Option<usize>, Error> {
         self.payload.update(buffers, frames)?;
         if self.payload.known() > limits.max_row_bytes {
-            return Err(too_long(self.payload.known(), limits));
+            return Err(row_too_long(self.payload.known(), limits));
         }
         if self.in_home {
             if buffers.home_missing() > 0 {
@@ -100,10 +101,10 @@ impl LargeRow {
                         .saturating_add(skip as u64)
                         .saturating_add(len);
                     if end > limits.max_row_bytes {
-                        return Err(too_long(end, limits));
+                        return Err(row_too_long(end, limits));
                     }
                     self.check_end(end)?;
-                    let len = usize::try_from(len).map_err(|_| too_long(end, limits))?;
+                    let len = usize::try_from(len).map_err(|_| row_too_long(end, limits))?;
                     if have >= skip + len {
                         *cell = Cell {
                             home: 0,
@@ -235,14 +236,6 @@ fn length_prefix(bytes: &[u8]) -> Result<Prefix, DecodeErrorKind> {
         Err(error) if error.kind == DecodeErrorKind::Truncated => Ok(Prefix::Cut),
         Err(error) => Err(error.kind),
     }
-}
-
-fn too_long(needed: u64, limits: &Limits) -> Error {
-    WireError::LimitExceeded {
-        needed,
-        max: limits.max_row_bytes,
-    }
-    .into()
 }
 
 /// Offsets and lengths within the read buffer or a home, both below 4 GiB.

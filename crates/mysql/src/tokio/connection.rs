@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ::tokio::io::{AsyncRead, AsyncReadExt};
 
-use onecopy_mysql_proto::client::{ClientCore, HandshakeReply, Params, Reply};
+use onecopy_mysql_proto::client::{ClientCore, HandshakeReply, Params, Reply, StatementId};
 use onecopy_mysql_proto::packet::{ErrPacket, SessionTrack};
 use onecopy_mysql_proto::{Error as ProtocolError, StatusFlags};
 use onecopy_net::{DriveError, tokio as net};
@@ -143,7 +143,8 @@ impl Connection {
     /// Gives its length in bytes. What is wrong with it on the server shows at the execution.
     ///
     /// # Errors
-    /// The reader's error (what was sent is dropped then), or a failure of the connection.
+    /// The reader's error, or a failure of the connection. What was sent for this statement, of its other parameters too, is
+    /// forgotten then; so after a timeout and where the call is dropped.
     pub async fn send_long_data(
         &mut self,
         statement: &Statement,
@@ -152,22 +153,20 @@ impl Connection {
     ) -> Result<u64, Error> {
         self.link.own(statement)?;
         self.settle().await?;
+        self.link.core.parameters(statement.id)?;
+        // Until all of it has left: what an error or a dropped call leaves behind is forgotten before the next command.
+        self.link.long_data = Some(statement.id);
         let mut piece = vec![0; LONG_DATA_PIECE];
         let mut total = 0;
         loop {
             let n = match reader.read(&mut piece).await {
                 Ok(n) => n,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => {
-                    self.link
-                        .core
-                        .reset_statement(&mut self.link.buffers, statement.id)?;
-                    self.drive(&()).await?;
-                    return Err(Error::source(error));
-                }
+                Err(error) => return Err(Error::source(error)),
             };
             // An empty value is sent too: without any piece the server would take it for one that was not given.
             if n > 0 || total == 0 {
+                self.link.mark();
                 self.link.core.send_long_data(
                     &mut self.link.buffers,
                     statement.id,
@@ -177,6 +176,7 @@ impl Connection {
                 self.flush(&piece[..n]).await?;
             }
             if n == 0 {
+                self.link.long_data = None;
                 return Ok(total);
             }
             total += n as u64;
@@ -304,11 +304,25 @@ impl Connection {
     /// Sees that no reply is outstanding.
     #[inline]
     async fn settle(&mut self) -> Result<(), Error> {
-        if self.link.before()? == Before::Drain {
-            self.drain().await?;
-            self.link.before()?;
+        loop {
+            match self.link.before()? {
+                Before::Ready => return Ok(()),
+                Before::Drain => self.drain().await?,
+                Before::Forget(statement) => self.forget(statement).await?,
+            }
         }
-        Ok(())
+    }
+
+    /// Has the server forget the long data of a statement.
+    #[cold]
+    async fn forget(&mut self, statement: StatementId) -> Result<(), Error> {
+        let buffers = &mut self.link.buffers;
+        self.link.core.reset_statement(buffers, statement)?;
+        match self.drive(&()).await {
+            // A statement that the server does not know has no long data either.
+            Err(error) if error.is_closed() || error.server().is_none() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     #[cold]
@@ -316,7 +330,7 @@ impl Connection {
         while !self.link.core.is_idle() {
             // An error that ends what nobody waits for is of no interest; one that ends the connection is.
             if let Err(error) = self.drive(&()).await
-                && error.server().is_none()
+                && (error.is_closed() || error.server().is_none())
             {
                 return Err(error);
             }

@@ -404,3 +404,53 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_queue_cut_anywhere_goes_on_behind_the_cut() {
+    let lent = b"LENT";
+    let whole = b"firstLENTsecondLENTthird";
+    for sent in 0..whole.len() {
+        for kept in 0..=whole.len() - sent {
+            let mut queue = WriteQueue::new();
+            for part in [&b"first"[..], b"second", b"third"] {
+                queue.push(part);
+                if part != b"third" {
+                    queue.push_lent(0, 0, 4);
+                }
+            }
+            if sent > 0 {
+                queue.advance(sent);
+            }
+            queue.truncate(kept);
+            assert_eq!(
+                waiting(&queue, lent.as_slice()),
+                whole[sent..][..kept],
+                "{sent} sent"
+            );
+            assert_eq!(queue.len(), kept);
+
+            queue.push(b"more");
+            queue.push_lent(0, 1, 2);
+            queue.push(b"end");
+            let expected = [&whole[sent..][..kept], b"moreENend"].concat();
+            assert_eq!(
+                waiting(&queue, lent.as_slice()),
+                expected,
+                "{sent} sent, {kept} kept"
+            );
+            queue.advance(expected.len());
+            assert!(queue.is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_queue_of_several_chunks_is_cut_back_to_one() {
+    let bytes: Vec<u8> = (0..=u8::MAX).cycle().take(3 * CHUNK).collect();
+    let mut queue = WriteQueue::new();
+    queue.push(&bytes);
+    queue.truncate(CHUNK + 5);
+    queue.push(b"end");
+    let expected = [&bytes[..CHUNK + 5], b"end"].concat();
+    assert_eq!(waiting(&queue, b"".as_slice()), expected);
+}

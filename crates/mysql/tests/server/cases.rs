@@ -1,0 +1,16 @@
+//! The cases of both faces, one concern a file.
+
+mod definitions;
+mod dropped;
+mod failures;
+mod large_read;
+mod large_write;
+mod memory;
+mod results;
+mod round_trips;
+mod session;
+mod statements;
+mod value_types;
+
+/// The connection of this face.
+type Connection = face!(Connection);

@@ -1,0 +1,203 @@
+//! Which server, which counts, and bytes to send.
+
+use std::io::{self, Read};
+use std::sync::OnceLock;
+
+use onecopy_testkit::server::test_server;
+
+/// What fits one packet; a payload of this length is followed by an empty packet.
+pub(crate) const PACKET: usize = 0xFF_FFFF;
+
+/// Whether the whole of each matrix is run.
+pub(crate) fn soak() -> bool {
+    std::env::var_os("ONECOPY_SOAK").is_some_and(|value| value == "1")
+}
+
+/// `small` in a test run, `large` in a soak.
+pub(crate) fn count(small: usize, large: usize) -> usize {
+    if soak() { large } else { small }
+}
+
+/// The server over each transport it has, the Unix socket first.
+pub(crate) fn urls() -> Vec<String> {
+    let server = test_server();
+    server
+        .socket_url()
+        .into_iter()
+        .chain([server.url()])
+        .collect()
+}
+
+/// The server over its Unix socket, or over TCP where it has none that is known.
+pub(crate) fn url() -> String {
+    urls().swap_remove(0)
+}
+
+/// The URL with one more option.
+pub(crate) fn with_option(url: &str, option: &str) -> String {
+    let separator = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{separator}{option}")
+}
+
+/// Lengths at which a length prefix, a home or the read buffer changes.
+pub(crate) fn small_lengths() -> Vec<usize> {
+    let mut lengths = vec![0, 1, 250, 251, 255, 256, 65_535, 65_536];
+    lengths.extend(262_140..=262_150);
+    lengths
+}
+
+/// Lengths around one and two whole packets; of those around two only some in a test run.
+pub(crate) fn large_lengths() -> Vec<usize> {
+    let step = count(4, 1);
+    (16_777_205..=16_777_220)
+        .chain((2 * PACKET - 8..=2 * PACKET + 8).step_by(step))
+        .collect()
+}
+
+/// Where windows of lengths begin; sums up to here are kept.
+const CHECKPOINTS: [usize; 3] = [0, PACKET - 64, 2 * PACKET - 64];
+
+/// Bytes to send and to expect, longer than any of the lengths above.
+#[derive(Debug)]
+pub(crate) struct Sample {
+    bytes: Vec<u8>,
+    sums: [u32; CHECKPOINTS.len()],
+}
+
+impl Sample {
+    fn new(bytes: Vec<u8>) -> Self {
+        let sums = CHECKPOINTS.map(|len| crc32fast::hash(&bytes[..len]));
+        Self { bytes, sums }
+    }
+
+    /// The first `len` bytes.
+    pub(crate) fn first(&self, len: usize) -> &[u8] {
+        &self.bytes[..len]
+    }
+
+    /// CRC-32 of the first `len` bytes. From the last checkpoint on: a whole one takes 100 ms in debug.
+    pub(crate) fn crc32(&self, len: usize) -> u32 {
+        let checkpoint = CHECKPOINTS.partition_point(|&start| start <= len) - 1;
+        let mut hasher = crc32fast::Hasher::new_with_initial(self.sums[checkpoint]);
+        hasher.update(&self.bytes[CHECKPOINTS[checkpoint]..len]);
+        hasher.finalize()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+/// Bytes of every value without a period.
+pub(crate) fn binary() -> &'static Sample {
+    static BINARY: OnceLock<Sample> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        let mut random = Random::new(0x0FEC_0B17);
+        let words = (2 * PACKET + 64) / 8;
+        Sample::new(
+            (0..words)
+                .flat_map(|_| random.next().to_le_bytes())
+                .collect(),
+        )
+    })
+}
+
+/// Sixteen letters in the same order: text that needs no escape.
+pub(crate) fn letters() -> &'static Sample {
+    static LETTERS: OnceLock<Sample> = OnceLock::new();
+    LETTERS.get_or_init(|| {
+        let letter = |byte: &u8| b'a' + (byte & 0x0F);
+        Sample::new(binary().bytes.iter().map(letter).collect())
+    })
+}
+
+/// Xorshift: enough for lengths and moments, and the same in each run.
+#[derive(Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed | 1)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+}
+
+/// A reader that gives its bytes a few at a time, as a pipe does; it may fail at their end, or pause before each piece.
+#[derive(Debug)]
+pub(crate) struct Dribble<'b> {
+    bytes: &'b [u8],
+    step: usize,
+    fails: bool,
+    pauses: bool,
+    paused: bool,
+}
+
+impl<'b> Dribble<'b> {
+    pub(crate) fn new(bytes: &'b [u8], step: usize) -> Self {
+        Self {
+            bytes,
+            step,
+            fails: false,
+            pauses: false,
+            paused: false,
+        }
+    }
+
+    pub(crate) fn that_fails(self) -> Self {
+        Self {
+            fails: true,
+            ..self
+        }
+    }
+
+    /// In the tokio face only: a reader that blocks has nobody to pause for.
+    pub(crate) fn that_pauses(self) -> Self {
+        Self {
+            pauses: true,
+            ..self
+        }
+    }
+}
+
+impl Read for Dribble<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.bytes.is_empty() && self.fails {
+            return Err(io::Error::other("the pipe broke"));
+        }
+        let n = self.bytes.len().min(self.step).min(into.len());
+        let (now, later) = self.bytes.split_at(n);
+        into[..n].copy_from_slice(now);
+        self.bytes = later;
+        Ok(n)
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl ::tokio::io::AsyncRead for Dribble<'_> {
+    fn poll_read(
+        self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+        into: &mut ::tokio::io::ReadBuf<'_>,
+    ) -> std::task::Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.pauses && !this.paused {
+            this.paused = true;
+            context.waker().wake_by_ref();
+            return std::task::Poll::Pending;
+        }
+        this.paused = false;
+        let n = this.read(into.initialize_unfilled())?;
+        into.advance(n);
+        std::task::Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,317 @@
+//! What fails, how it is told, and what the connection is worth afterwards.
+
+use std::time::{Duration, Instant};
+
+use onecopy_mysql::{Config, Error, ProtocolError};
+
+use super::Connection;
+use crate::common::{url, urls, with_option};
+
+#[tokio::test]
+async fn a_servers_error_leaves_the_connection_usable() {
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        for (sql, code, state) in [
+            ("SELEKT 1", 1064, "42000"),
+            ("SELECT * FROM no_such_table", 1146, "42S02"),
+            (
+                "SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 30001, MESSAGE_TEXT = 'größer'",
+                30_001,
+                "45000",
+            ),
+        ] {
+            let error = wait!(conn.query(sql)).unwrap_err();
+            let server = error.server().unwrap();
+            assert_eq!(
+                (server.code, server.sql_state.as_deref()),
+                (code, Some(state))
+            );
+            assert!(!error.is_closed() && !conn.is_closed() && !error.is_retryable());
+            wait!(conn.ping()).unwrap();
+        }
+        let error =
+            wait!(conn.run("SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'größer'")).unwrap_err();
+        assert_eq!(error.to_string(), "server error 1644 (45000): größer");
+        assert_eq!(
+            wait!(conn.use_database("no_such_database"))
+                .unwrap_err()
+                .server()
+                .unwrap()
+                .code,
+            1049
+        );
+        let error = wait!(conn.prepare("SELECT * FROM no_such_table")).unwrap_err();
+        assert_eq!(error.server().unwrap().code, 1146);
+        assert_eq!(one(&mut conn, "SELECT 5").await, 5);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_killed_says_that_it_is_closed() {
+    for url in urls() {
+        let mut killer = wait!(Connection::connect(&url)).unwrap();
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        wait!(killer.run(&format!("KILL {}", conn.connection_id()))).unwrap();
+        let error = wait!(conn.ping()).unwrap_err();
+        assert!(error.is_closed() && conn.is_closed(), "{error}");
+        for _ in 0..2 {
+            let error = wait!(conn.query("SELECT 1")).unwrap_err();
+            assert!(
+                error.is_closed() && error.to_string().ends_with("; connect again"),
+                "{error}"
+            );
+        }
+        assert!(wait!(conn.prepare("SELECT 1")).unwrap_err().is_closed());
+        assert!(wait!(conn.reset()).unwrap_err().is_closed());
+        assert!(wait!(conn.close()).unwrap_err().is_closed());
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_ends_itself_says_so() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let error = wait!(conn.run("KILL CONNECTION_ID()")).unwrap_err();
+    assert!(error.is_closed() && conn.is_closed(), "{error}");
+    assert!(wait!(conn.ping()).unwrap_err().is_closed());
+}
+
+#[tokio::test]
+async fn a_connection_that_the_server_gave_up_says_so() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    wait!(conn.run("SET SESSION wait_timeout = 1")).unwrap();
+    std::thread::sleep(Duration::from_millis(1_500));
+    let error = wait!(conn.query("SELECT 1")).unwrap_err();
+    assert!(error.is_closed() && conn.is_closed(), "{error}");
+}
+
+#[tokio::test]
+async fn a_connection_that_is_killed_in_a_query_says_that_it_is_closed() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let (id, url) = (conn.connection_id(), url());
+    let killer = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        let mut killer = onecopy_mysql::blocking::Connection::connect(&url).unwrap();
+        killer.run(&format!("KILL {id}")).unwrap();
+    });
+    let error = wait!(conn.run("SELECT SLEEP(20)")).unwrap_err();
+    assert!(error.is_closed() && conn.is_closed(), "{error}");
+    killer.join().unwrap();
+}
+
+#[tokio::test]
+async fn a_query_that_is_killed_leaves_the_connection_usable() {
+    let mut killer = wait!(Connection::connect(&url())).unwrap();
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    // Rows are under way: what was sent before the end still comes.
+    let mut rows =
+        wait!(conn.query("SELECT a.seq FROM seq_1_to_100000 AS a, seq_1_to_100000 AS b")).unwrap();
+    wait!(rows.next()).unwrap().unwrap();
+    drop(rows);
+    wait!(killer.run(&format!("KILL QUERY {}", conn.connection_id()))).unwrap();
+    assert_eq!(one(&mut conn, "SELECT 6").await, 6);
+}
+
+#[tokio::test]
+async fn a_call_that_times_out_leaves_the_connection_usable() {
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&with_option(&url, "call-timeout=0.15"))).unwrap();
+        let start = Instant::now();
+        let error = wait!(conn.query("SELECT SLEEP(0.6)")).unwrap_err();
+        let waited = start.elapsed();
+        assert!(
+            error.is_timeout() && !error.is_closed() && !conn.is_closed(),
+            "{error}"
+        );
+        assert!(
+            waited >= Duration::from_millis(140) && waited < Duration::from_millis(500),
+            "{waited:?}"
+        );
+        // The outstanding reply is still awaited, within the same time.
+        assert!(wait!(conn.ping()).unwrap_err().is_timeout());
+        conn.set_call_timeout(Some(Duration::from_secs(20)));
+        assert_eq!(one(&mut conn, "SELECT 7").await, 7);
+        conn.set_call_timeout(None);
+        assert_eq!(one(&mut conn, "SELECT SLEEP(0.2) + 8").await, 8);
+    }
+}
+
+#[tokio::test]
+async fn a_row_that_times_out_can_be_asked_for_again() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    // The first rows fill the server's buffer, so that they leave before it sleeps.
+    let sql = "SELECT seq, REPEAT('x', 1000), IF(seq = 900, SLEEP(0.5), 0) FROM seq_1_to_1000";
+    conn.set_call_timeout(Some(Duration::from_millis(120)));
+    let mut rows = wait!(conn.query(sql)).unwrap();
+    let (mut seen, mut timeouts) = (0, 0);
+    loop {
+        match wait!(rows.next()) {
+            Ok(Some(row)) => {
+                seen += 1;
+                assert_eq!(row.get::<i64>(0).unwrap(), seen);
+            }
+            Ok(None) => break,
+            Err(error) => {
+                assert!(error.is_timeout(), "{error}");
+                timeouts += 1;
+            }
+        }
+    }
+    assert_eq!(seen, 1000);
+    assert!(timeouts > 0);
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_given_up_at_the_deadline() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let start = Instant::now();
+    let url = format!("mysql://root@127.0.0.1:{port}/?connect-timeout=0.2");
+    let error = wait!(Connection::connect(&url)).unwrap_err();
+    let waited = start.elapsed();
+    assert!(error.is_timeout(), "{error}");
+    assert!(
+        waited >= Duration::from_millis(190) && waited < Duration::from_secs(3),
+        "{waited:?}"
+    );
+}
+
+#[tokio::test]
+async fn no_server_is_a_refused_connection() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    for url in [
+        format!("mysql://root@127.0.0.1:{port}/"),
+        "mysql://root@localhost/?socket=/nonexistent/mysqld.sock".to_owned(),
+    ] {
+        let error = wait!(Connection::connect(&url)).unwrap_err();
+        assert!(error.is_closed() && error.is_retryable() && !error.is_timeout());
+        assert!(
+            error.to_string().ends_with("is the server running there?"),
+            "{error}"
+        );
+        let source = std::error::Error::source(&error).unwrap();
+        assert!(source.downcast_ref::<std::io::Error>().is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_password_and_an_unknown_database_are_the_servers_errors() {
+    for url in urls() {
+        let mut config = Config::from_url(&url).unwrap();
+        config.password = "wrong".into();
+        assert_refused(wait!(Connection::connect_with(&config)), 1045, "28000");
+        config.password = "".into();
+        assert_refused(wait!(Connection::connect_with(&config)), 1045, "28000");
+        let mut config = Config::from_url(&url).unwrap();
+        config.user = "nobody_of_that_name".into();
+        assert_refused(wait!(Connection::connect_with(&config)), 1045, "28000");
+        let mut config = Config::from_url(&url).unwrap();
+        config.database = Some("no_such_database".into());
+        assert_refused(wait!(Connection::connect_with(&config)), 1049, "42000");
+    }
+}
+
+#[tokio::test]
+async fn tls_that_is_demanded_and_not_there_is_no_connection() {
+    for mode in ["required", "verify-ca", "verify-full"] {
+        let tcp = urls().pop().unwrap();
+        let url = with_option(&tcp, &format!("ssl-mode={mode}"));
+        let error = wait!(Connection::connect(&url)).unwrap_err();
+        assert!(error.to_string().contains("tls"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_row_over_the_limit_is_a_typed_error() {
+    for (limit, len) in [
+        (1_000, 1_001),
+        (1_000, 300_000),
+        (100_000, 150_000),
+        (1_000_000, 1_000_001),
+        (20_000_000, 20_000_001),
+    ] {
+        for binary in [false, true] {
+            let url = with_option(&url(), &format!("max-row-bytes={limit}"));
+            let mut conn = wait!(Connection::connect(&url)).unwrap();
+            assert_eq!(
+                row_of(&mut conn, limit - 20, binary).await.unwrap(),
+                limit - 20
+            );
+            let error = row_of(&mut conn, len, binary).await.unwrap_err();
+            let Some(ProtocolError::Wire(cause)) = error.protocol() else {
+                panic!("{limit} {len} {binary}: {error}");
+            };
+            assert!(cause.to_string().contains(&limit.to_string()), "{cause}");
+            assert!(error.is_closed() && conn.is_closed());
+            assert!(wait!(conn.ping()).unwrap_err().is_closed());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_row_over_the_limit_may_be_streamed_or_passed_over() {
+    let url = with_option(&url(), "max-row-bytes=1000");
+    let mut conn = wait!(Connection::connect(&url)).unwrap();
+    let mut rows = wait!(conn.query("SELECT REPEAT('x', 3000000), 'end'")).unwrap();
+    let mut row = wait!(rows.next_streaming()).unwrap().unwrap();
+    assert_eq!(
+        wait!(row.next_column()).unwrap().unwrap().len(),
+        Some(3_000_000)
+    );
+    let mut end = wait!(row.next_column()).unwrap().unwrap();
+    assert_eq!(wait!(end.get::<&str>()).unwrap(), "end");
+    drop(row);
+    wait!(rows.finish()).unwrap();
+    wait!(conn.run("SELECT REPEAT('x', 3000000)")).unwrap();
+    assert_eq!(one(&mut conn, "SELECT 9").await, 9);
+}
+
+#[tokio::test]
+async fn a_row_of_the_limit_is_within_it() {
+    let mut config = Config::from_url(&url()).unwrap();
+    for payload in [1_000, 65_538, 65_540, 300_000, 16_777_215, 16_777_216] {
+        let prefix = if payload <= 65_538 { 3 } else { 4 };
+        config.limits.max_row_bytes = payload;
+        let mut conn = wait!(Connection::connect_with(&config)).unwrap();
+        let len = usize::try_from(payload).unwrap() - prefix;
+        assert_eq!(row_of(&mut conn, len, false).await.unwrap(), len);
+        assert!(
+            row_of(&mut conn, len + 1, false)
+                .await
+                .unwrap_err()
+                .is_closed()
+        );
+    }
+}
+
+fn assert_refused(result: Result<Connection, Error>, code: u16, state: &str) {
+    let error = result.unwrap_err();
+    let server = error.server().unwrap();
+    assert_eq!(
+        (server.code, server.sql_state.as_deref()),
+        (code, Some(state)),
+        "{error}"
+    );
+    assert!(!error.is_retryable());
+}
+
+async fn one(conn: &mut Connection, sql: &str) -> i64 {
+    let mut rows = wait!(conn.query(sql)).unwrap();
+    let number = wait!(rows.next()).unwrap().unwrap().get(0).unwrap();
+    wait!(rows.finish()).unwrap();
+    number
+}
+
+/// Reads a row with one value of `len` bytes.
+async fn row_of(conn: &mut Connection, len: usize, binary: bool) -> Result<usize, Error> {
+    let sql = format!("SELECT REPEAT('x', {len})");
+    let statement = wait!(conn.prepare(&sql))?;
+    let mut rows = if binary {
+        wait!(conn.execute(&statement, &[]))?
+    } else {
+        wait!(conn.query(&sql))?
+    };
+    let row = wait!(rows.next())?.unwrap();
+    Ok(row.get::<&[u8]>(0)?.len())
+}

@@ -1,0 +1,365 @@
+//! The tokio face's futures: they may go to another thread, and be dropped at any await.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
+use onecopy_mysql::tokio::{ColumnReader, Connection, Rows, Stream, StreamingRow};
+use onecopy_mysql::{Config, Error, Param, ProtocolError, Statement};
+use tokio::io::{AsyncReadExt, BufReader};
+
+use crate::common::{Dribble, Random, binary, count, letters, urls};
+
+fn send<T: Send>(_: T) {}
+
+/// Compiled, never called: that each future is `Send` is what it shows.
+#[allow(dead_code)]
+fn every_future(
+    config: &'static Config,
+    stream: Stream,
+    conn: &mut Connection,
+    statement: Statement,
+) {
+    send(Connection::connect(""));
+    send(Connection::connect_with(config));
+    send(Connection::from_stream(config, stream));
+    send(conn.query(""));
+    send(conn.run(""));
+    send(conn.prepare(""));
+    send(conn.execute(&statement, &[Param::Null]));
+    send(conn.send_long_data(&statement, 0, &b""[..]));
+    send(conn.close_statement(statement));
+    send(conn.ping());
+    send(conn.use_database(""));
+    send(conn.reset());
+}
+
+#[allow(dead_code)]
+fn every_future_of_rows(
+    rows: &mut Rows<'_>,
+    row: &mut StreamingRow<'_>,
+    column: &mut ColumnReader<'_>,
+) {
+    send(rows.next());
+    send(rows.next_owned());
+    send(rows.next_into(0, &mut Vec::new()));
+    send(rows.next_streaming());
+    send(rows.next_result());
+    send(rows.collect_owned());
+    send(row.next_column());
+    send(column.get::<u8>());
+    send(column.read(&mut []));
+    send(BufReader::new(column));
+}
+
+#[allow(dead_code)]
+fn every_future_of_the_end(conn: Connection, rows: Rows<'_>) {
+    send(rows.finish());
+    send(conn.close());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_work_in_tasks_on_several_threads() {
+    let mut tasks = Vec::new();
+    for (number, url) in urls().into_iter().cycle().take(8).enumerate() {
+        tasks.push(tokio::spawn(async move {
+            let mut conn = Connection::connect(&url).await?;
+            let mut sum = 0;
+            for _ in 0..20 {
+                let mut rows = conn
+                    .query("SELECT seq, REPEAT('x', 1000) FROM seq_1_to_100")
+                    .await?;
+                while let Some(row) = rows.next().await? {
+                    sum += row.get::<u64>(0)?;
+                    tokio::task::yield_now().await;
+                }
+            }
+            conn.close().await?;
+            Ok::<_, Error>((number, sum))
+        }));
+    }
+    for (number, task) in tasks.into_iter().enumerate() {
+        assert_eq!(task.await.unwrap().unwrap(), (number, 20 * 5050));
+    }
+}
+
+/// What is begun and dropped.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Begun {
+    Query,
+    ManyRows,
+    OwnedRows,
+    ReusedRows,
+    StreamedRow,
+    LargeText,
+    LargeParameter,
+    LongData,
+    Prepare,
+    Ping,
+    UseDatabase,
+    Reset,
+    Finish,
+}
+
+const BEGUN: [Begun; 13] = [
+    Begun::Query,
+    Begun::ManyRows,
+    Begun::OwnedRows,
+    Begun::ReusedRows,
+    Begun::StreamedRow,
+    Begun::LargeText,
+    Begun::LargeParameter,
+    Begun::LongData,
+    Begun::Prepare,
+    Begun::Ping,
+    Begun::UseDatabase,
+    Begun::Reset,
+    Begun::Finish,
+];
+
+impl Begun {
+    /// Whether parts are lent that are gone with the future: half sent, they close the connection.
+    fn lends(self) -> bool {
+        matches!(
+            self,
+            Self::LargeText | Self::LargeParameter | Self::LongData
+        )
+    }
+}
+
+#[tokio::test]
+async fn a_future_dropped_at_any_poll_leaves_the_next_command_its_own_result() {
+    let mut random = Random::new(0xD20B_BED5);
+    for url in urls() {
+        let mut conn = Connection::connect(&url).await.unwrap();
+        let (mut dropped, mut closed) = (0, 0);
+        let rounds = count(200, 5_000);
+        for round in 0..rounds {
+            let begun = BEGUN[usize::try_from(random.below(BEGUN.len() as u64)).unwrap()];
+            // Most need one or two polls, the long ones some hundred.
+            let polls = match random.below(3) {
+                0 => random.below(3),
+                1 => random.below(10),
+                _ => random.below(100),
+            };
+            match within(polls, begin(&mut conn, begun)).await {
+                None => dropped += 1,
+                Some(result) => result.unwrap_or_else(|error| panic!("{begun:?}: {error}")),
+            }
+            match own_result(&mut conn, round as u64).await {
+                Ok(()) => {}
+                Err(error) if error.is_closed() && begun.lends() => {
+                    closed += 1;
+                    assert!(conn.is_closed());
+                    assert!(own_result(&mut conn, 0).await.unwrap_err().is_closed());
+                    conn = Connection::connect(&url).await.unwrap();
+                }
+                Err(error) => panic!("round {round}, {begun:?} after {polls} polls: {error}"),
+            }
+        }
+        assert!(
+            dropped > rounds / 4,
+            "only {dropped} of {rounds} were dropped"
+        );
+        assert!(
+            closed < dropped / 2,
+            "{closed} of {dropped} closed the connection"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_login_dropped_at_any_poll_leaves_nothing() {
+    for url in urls() {
+        for polls in 0..count(10, 50) {
+            let login = Connection::connect(&url);
+            if let Some(conn) = within(polls as u64, login).await {
+                conn.unwrap().ping().await.unwrap();
+            }
+        }
+    }
+}
+
+/// A reply that was begun by a future that is gone is what the next command waits for first.
+#[tokio::test]
+async fn an_abandoned_query_is_not_taken_for_the_next_ones_result() {
+    for url in urls() {
+        let mut conn = Connection::connect(&url).await.unwrap();
+        assert!(
+            within(1, conn.query("SELECT SLEEP(0.3), 'abandoned'"))
+                .await
+                .is_none()
+        );
+        own_result(&mut conn, 17).await.unwrap();
+        // A statement whose number was not heard of any more does no harm.
+        assert!(
+            within(1, conn.prepare("SELECT 'abandoned'"))
+                .await
+                .is_none()
+        );
+        own_result(&mut conn, 18).await.unwrap();
+        assert!(
+            within(0, conn.query("SELECT 'never begun'"))
+                .await
+                .is_none()
+        );
+        own_result(&mut conn, 19).await.unwrap();
+    }
+}
+
+/// Were the pieces kept that had arrived, the value sent again would be behind them.
+#[tokio::test]
+async fn long_data_of_a_dropped_future_is_forgotten() {
+    let mut conn = Connection::connect(&urls()[0]).await.unwrap();
+    let mut statement = conn.prepare("SELECT ?, ?").await.unwrap();
+    for polls in 1..count(12, 60) as u64 {
+        for (resent, expected) in [(Param::LongData, "again"), (Param::from("other"), "other")] {
+            let pausing = Dribble::new(binary().first(3_000_000), 100_000).that_pauses();
+            let begun = within(polls, conn.send_long_data(&statement, 0, pausing)).await;
+            assert!(begun.is_none());
+            if conn.ping().await.is_err_and(|error| error.is_closed()) {
+                conn = Connection::connect(&urls()[0]).await.unwrap(); // half a piece was sent
+                statement = conn.prepare("SELECT ?, ?").await.unwrap();
+                continue;
+            }
+            if resent == Param::LongData {
+                let sent = conn
+                    .send_long_data(&statement, 0, expected.as_bytes())
+                    .await;
+                assert_eq!(sent.unwrap(), 5);
+            }
+            let mut rows = conn
+                .execute(&statement, &[resent, "x".into()])
+                .await
+                .unwrap();
+            let row = rows.next().await.unwrap().unwrap();
+            let value = row.get::<&[u8]>(0).unwrap();
+            assert!(
+                value == expected.as_bytes(),
+                "{} bytes after {polls} polls",
+                value.len()
+            );
+        }
+    }
+}
+
+/// A command that is withdrawn for it was never begun takes nothing else with it.
+#[tokio::test]
+async fn a_statement_closed_before_a_withdrawn_command_is_closed_on_the_server() {
+    let mut conn = Connection::connect(&urls()[0]).await.unwrap();
+    let text = format!("SELECT LENGTH('{}')", "x".repeat(100_000));
+    for _ in 0..3 {
+        let statement = conn.prepare("SELECT 1").await.unwrap();
+        conn.close_statement(statement).await.unwrap();
+        while tokio::task::coop::has_budget_remaining() {
+            tokio::task::coop::consume_budget().await;
+        }
+        // Without a budget no byte is written.
+        let before = conn.meter().bytes_written;
+        assert!(within(1, conn.query(&text)).await.is_none());
+        assert_eq!(conn.meter().bytes_written, before);
+        tokio::task::yield_now().await;
+        own_result(&mut conn, 20).await.unwrap();
+    }
+    let mut rows = conn
+        .query("SHOW SESSION STATUS LIKE 'Com_stmt_close'")
+        .await
+        .unwrap();
+    let row = rows.next().await.unwrap().unwrap();
+    assert_eq!(row.get::<&str>(1).unwrap(), "3");
+}
+
+/// Polls at most `polls` times; `None` if it was not done by then.
+async fn within<T>(polls: u64, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    let mut left = polls;
+    poll_fn(|context| {
+        if left == 0 {
+            return Poll::Ready(None);
+        }
+        left -= 1;
+        match future.as_mut().poll(context) {
+            Poll::Ready(value) => Poll::Ready(Some(value)),
+            Poll::Pending if left == 0 => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}
+
+async fn begin(conn: &mut Connection, begun: Begun) -> Result<(), Error> {
+    const MANY: &str = "SELECT seq, REPEAT('x', 300) FROM seq_1_to_5000";
+    const LARGE: &str = "SELECT n, REPEAT('z', 400000), 'end' FROM (SELECT 1 AS n UNION SELECT 2 UNION SELECT 3) AS three";
+    match begun {
+        Begun::Query => conn.query("SELECT 'begun'").await?.finish().await.map(drop),
+        Begun::Finish => conn.query(MANY).await?.finish().await.map(drop),
+        Begun::ManyRows => {
+            let mut rows = conn.query(MANY).await?;
+            while rows.next().await?.is_some() {}
+            Ok(())
+        }
+        Begun::OwnedRows => conn.query(LARGE).await?.collect_owned().await.map(drop),
+        Begun::ReusedRows => {
+            let mut value = Vec::with_capacity(400_000);
+            let mut rows = conn.query(LARGE).await?;
+            while rows.next_into(1, &mut value).await?.is_some() {
+                assert_eq!(value.len(), 400_000);
+            }
+            Ok(())
+        }
+        Begun::StreamedRow => {
+            let mut rows = conn.query(LARGE).await?;
+            let mut slice = vec![0; 30_000];
+            while let Some(mut row) = rows.next_streaming().await? {
+                while let Some(mut column) = row.next_column().await? {
+                    while column.read(&mut slice).await.unwrap() > 0 {}
+                }
+            }
+            Ok(())
+        }
+        Begun::LargeText => {
+            let text = std::str::from_utf8(letters().first(2_000_000)).unwrap();
+            conn.query(&format!("SELECT LENGTH('{text}')"))
+                .await?
+                .finish()
+                .await
+                .map(drop)
+        }
+        Begun::LargeParameter => {
+            let statement = conn.prepare("SELECT LENGTH(?), LENGTH(?)").await?;
+            let params = [binary().first(3_000_000), binary().first(20_000)].map(Param::Bytes);
+            conn.execute(&statement, &params).await?.finish().await?;
+            conn.close_statement(statement).await
+        }
+        Begun::LongData => {
+            let statement = conn.prepare("SELECT LENGTH(?)").await?;
+            let reader = Dribble::new(binary().first(3_000_000), 100_000);
+            conn.send_long_data(&statement, 0, reader).await?;
+            conn.execute(&statement, &[Param::LongData])
+                .await?
+                .finish()
+                .await?;
+            conn.close_statement(statement).await
+        }
+        Begun::Prepare => {
+            let statement = conn.prepare("SELECT ?, 'begun'").await?;
+            match conn.execute(&statement, &[]).await {
+                Err(error)
+                    if matches!(error.protocol(), Some(ProtocolError::ParameterCount { .. })) => {}
+                other => panic!("{:?}", other.map(drop)),
+            }
+            conn.close_statement(statement).await
+        }
+        Begun::Ping => conn.ping().await,
+        Begun::UseDatabase => conn.use_database("mysql").await,
+        Begun::Reset => conn.reset().await,
+    }
+}
+
+async fn own_result(conn: &mut Connection, number: u64) -> Result<(), Error> {
+    let mut rows = conn.query(&format!("SELECT 'own', {number}")).await?;
+    let row = rows.next().await?.unwrap();
+    assert_eq!((row.get::<&str>(0)?, row.get::<u64>(1)?), ("own", number));
+    assert!(rows.next().await?.is_none());
+    rows.finish().await.map(drop)
+}

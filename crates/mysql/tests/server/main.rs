@@ -1,0 +1,25 @@
+//! Tests against a real server: a private MariaDB, or the one that `ONECOPY_TEST_MYSQL_URL` names.
+//!
+//! Each case is written once and compiled twice: `wait!` and `face!` are the blocking face's in `blocking`, and tokio's
+//! in `tokio`. `ONECOPY_SOAK=1` runs the whole of each matrix.
+#![allow(clippy::unwrap_used, clippy::duplicate_mod)]
+
+#[cfg_attr(not(feature = "tokio"), allow(dead_code))]
+mod common;
+
+#[cfg(feature = "tokio")]
+mod futures;
+#[cfg(feature = "tokio")]
+mod parity;
+
+#[macro_use]
+mod blocking_face;
+#[path = "cases.rs"]
+mod blocking;
+
+#[cfg(feature = "tokio")]
+#[macro_use]
+mod tokio_face;
+#[cfg(feature = "tokio")]
+#[path = "cases.rs"]
+mod tokio;

@@ -1,0 +1,261 @@
+//! Several results of one statement, and errors among them.
+
+use onecopy_mysql::params;
+
+use super::Connection;
+use crate::common::{url, urls, with_option};
+
+#[tokio::test]
+async fn several_statements_are_refused_unless_asked_for() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let error = wait!(conn.run("SELECT 1; SELECT 2")).unwrap_err();
+    assert_eq!(error.server().unwrap().code, 1064);
+    wait!(conn.run("SELECT 1;")).unwrap();
+    assert!(!conn.is_closed());
+}
+
+#[tokio::test]
+async fn results_come_one_after_the_other() {
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&with_option(
+            &url,
+            "multi-statements=true"
+        )))
+        .unwrap();
+        wait!(
+            conn.run("CREATE TEMPORARY TABLE several (id INT AUTO_INCREMENT PRIMARY KEY, v INT)")
+        )
+        .unwrap();
+        let sql = "SELECT 1 AS a; INSERT INTO several (v) VALUES (10), (20); SELECT v, id AS b FROM several ORDER BY id; \
+                   SELECT 3 AS c WHERE FALSE; DO 0";
+        let mut rows = wait!(conn.query(sql)).unwrap();
+        assert_eq!(
+            wait!(rows.next())
+                .unwrap()
+                .unwrap()
+                .get::<i32>("a")
+                .unwrap(),
+            1
+        );
+        assert!(wait!(rows.next()).unwrap().is_none());
+        assert!(wait!(rows.next()).unwrap().is_none());
+
+        assert!(wait!(rows.next_result()).unwrap());
+        assert!(rows.columns().is_none());
+        assert_eq!(
+            (rows.done().affected_rows, rows.done().last_insert_id),
+            (2, 1)
+        );
+        assert!(wait!(rows.next()).unwrap().is_none());
+
+        assert!(wait!(rows.next_result()).unwrap());
+        assert_eq!(rows.columns().unwrap().len(), 2);
+        let all = wait!(rows.collect_owned()).unwrap();
+        let values: Vec<i32> = all.iter().map(|row| row.get("v").unwrap()).collect();
+        assert_eq!(values, [10, 20]);
+
+        assert!(wait!(rows.next_result()).unwrap());
+        assert_eq!(rows.columns().unwrap().name(0), Some(&b"c"[..]));
+        assert!(wait!(rows.next_owned()).unwrap().is_none());
+
+        assert!(wait!(rows.next_result()).unwrap());
+        assert!(rows.columns().is_none());
+        assert!(!wait!(rows.next_result()).unwrap());
+        assert!(!wait!(rows.next_result()).unwrap());
+        // Rows of an earlier result keep their own columns.
+        assert_eq!(all[1].get::<i32>("b").unwrap(), 2);
+        wait!(conn.ping()).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn results_and_rows_that_nobody_reads_are_passed_over() {
+    let mut conn = wait!(Connection::connect(&with_option(
+        &url(),
+        "multi-statements=true"
+    )))
+    .unwrap();
+    let sql = "SELECT seq FROM seq_1_to_5000; SELECT 'x', seq FROM seq_1_to_5000; SELECT 'last'";
+    let mut rows = wait!(conn.query(sql)).unwrap();
+    wait!(rows.next()).unwrap().unwrap();
+    assert!(wait!(rows.next_result()).unwrap());
+    wait!(rows.next()).unwrap().unwrap();
+    assert!(wait!(rows.next_result()).unwrap());
+    assert_eq!(
+        wait!(rows.next()).unwrap().unwrap().get::<&str>(0).unwrap(),
+        "last"
+    );
+    assert!(!wait!(rows.next_result()).unwrap());
+
+    let mut rows = wait!(conn.query(sql)).unwrap();
+    wait!(rows.next()).unwrap().unwrap();
+    drop(rows);
+    wait!(conn.ping()).unwrap();
+    assert_eq!(
+        wait!(wait!(conn.query(sql)).unwrap().finish())
+            .unwrap()
+            .warnings,
+        0
+    );
+}
+
+#[tokio::test]
+async fn an_error_in_the_middle_ends_the_results_and_not_the_connection() {
+    let mut conn = wait!(Connection::connect(&with_option(
+        &url(),
+        "multi-statements=true"
+    )))
+    .unwrap();
+    let sql = "SELECT seq FROM seq_1_to_3; SELECT no_such_column; SELECT 3";
+    let mut rows = wait!(conn.query(sql)).unwrap();
+    assert_eq!(wait!(rows.collect_owned()).unwrap().len(), 3);
+    let error = wait!(rows.next_result()).unwrap_err();
+    assert_eq!(error.server().unwrap().code, 1054);
+    assert!(!wait!(rows.next_result()).unwrap());
+    assert!(wait!(rows.next()).unwrap().is_none());
+    assert_eq!(
+        wait!(conn.run(sql)).unwrap_err().server().unwrap().code,
+        1054
+    );
+
+    // Dropped before the error: it is nobody's.
+    let mut rows = wait!(conn.query(sql)).unwrap();
+    wait!(rows.next()).unwrap().unwrap();
+    drop(rows);
+    wait!(conn.ping()).unwrap();
+}
+
+#[tokio::test]
+async fn an_error_among_the_rows_ends_them_and_not_the_connection() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    // The subquery has two rows only for the third: the rows before are sent already.
+    let sql = "SELECT seq, (SELECT s.seq FROM seq_1_to_2 AS s WHERE s.seq <= outside.seq - 1) FROM \
+               seq_1_to_5 AS outside";
+    let statement = wait!(conn.prepare(sql)).unwrap();
+    for binary in [false, true] {
+        for streamed in [false, true] {
+            let mut rows = if binary {
+                wait!(conn.execute(&statement, &[])).unwrap()
+            } else {
+                wait!(conn.query(sql)).unwrap()
+            };
+            let mut seen = 0;
+            let error = loop {
+                let next = if streamed {
+                    wait!(rows.next_streaming()).map(|row| row.is_some())
+                } else {
+                    wait!(rows.next()).map(|row| row.is_some())
+                };
+                match next {
+                    Ok(true) => seen += 1,
+                    Ok(false) => panic!("the error was lost after {seen} rows"),
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!(
+                (seen, error.server().unwrap().code),
+                (2, 1242),
+                "{binary} {streamed}"
+            );
+            assert!(wait!(rows.next()).unwrap().is_none());
+            assert!(!wait!(rows.next_result()).unwrap());
+            wait!(conn.ping()).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_procedure_gives_its_results_in_both_protocols() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let name = format!("several_{}", conn.connection_id());
+    let body = "BEGIN SELECT n AS first; SELECT n + 1 AS second, 'x' AS x UNION ALL SELECT n + 2, 'y'; \
+                IF n < 0 THEN SELECT * FROM no_such_table; END IF; SELECT 'end' AS third; END";
+    wait!(conn.run(&format!("CREATE PROCEDURE {name} (n INT) {body}"))).unwrap();
+    let call = wait!(conn.prepare(&format!("CALL {name}(?)"))).unwrap();
+    for round in 0..3 {
+        for binary in [false, true] {
+            let mut rows = if binary {
+                wait!(conn.execute(&call, &params![round])).unwrap()
+            } else {
+                wait!(conn.query(&format!("CALL {name}({round})"))).unwrap()
+            };
+            assert_eq!(
+                wait!(rows.next())
+                    .unwrap()
+                    .unwrap()
+                    .get::<i32>("first")
+                    .unwrap(),
+                round
+            );
+            assert!(wait!(rows.next_result()).unwrap());
+            let two = wait!(rows.collect_owned()).unwrap();
+            assert_eq!(two[1].get::<i32>("second").unwrap(), round + 2);
+            assert_eq!(two[1].get::<&str>("x").unwrap(), "y");
+            assert!(wait!(rows.next_result()).unwrap());
+            assert_eq!(
+                wait!(rows.next())
+                    .unwrap()
+                    .unwrap()
+                    .get::<&str>("third")
+                    .unwrap(),
+                "end"
+            );
+            assert!(wait!(rows.next_result()).unwrap());
+            assert!(rows.columns().is_none());
+            assert!(!wait!(rows.next_result()).unwrap());
+        }
+    }
+    let mut rows = wait!(conn.execute(&call, &params![-5])).unwrap();
+    assert!(wait!(rows.next_result()).unwrap());
+    assert_eq!(wait!(rows.collect_owned()).unwrap().len(), 2);
+    assert_eq!(
+        wait!(rows.next_result())
+            .unwrap_err()
+            .server()
+            .unwrap()
+            .code,
+        1146
+    );
+    assert!(!wait!(rows.next_result()).unwrap());
+    wait!(conn.run(&format!("DROP PROCEDURE {name}"))).unwrap();
+}
+
+#[tokio::test]
+async fn returning_gives_rows_in_both_protocols() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    if !conn.server_version().contains("MariaDB") {
+        return; // MySQL has no RETURNING
+    }
+    wait!(
+        conn.run(
+            "CREATE TEMPORARY TABLE returned (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(10))"
+        )
+    )
+    .unwrap();
+    let mut rows =
+        wait!(conn.query("INSERT INTO returned (v) VALUES ('a'), ('b') RETURNING id, v")).unwrap();
+    assert_eq!(
+        wait!(rows.collect_owned()).unwrap()[1]
+            .get::<&str>("v")
+            .unwrap(),
+        "b"
+    );
+    wait!(rows.finish()).unwrap();
+    // The prepare may tell no columns: they come with the execution.
+    let insert = wait!(
+        conn.prepare("INSERT INTO returned (v) VALUES (?) RETURNING id, CONCAT(v, '!') AS w")
+    )
+    .unwrap();
+    for id in 3..6 {
+        let mut rows = wait!(conn.execute(&insert, &params!["c"])).unwrap();
+        let row = wait!(rows.next()).unwrap().unwrap();
+        assert_eq!(
+            (row.get::<i32>("id").unwrap(), row.get::<&str>("w").unwrap()),
+            (id, "c!")
+        );
+        wait!(rows.finish()).unwrap();
+    }
+    let delete = wait!(conn.prepare("DELETE FROM returned WHERE id < ? RETURNING id")).unwrap();
+    let mut rows = wait!(conn.execute(&delete, &params![4])).unwrap();
+    assert_eq!(wait!(rows.collect_owned()).unwrap().len(), 3);
+}
