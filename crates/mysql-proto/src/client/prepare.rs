@@ -1,0 +1,81 @@
+//! The reply to a prepare: the statement's number, then its parameters and columns.
+
+use onecopy_wire::{Buffers, Span};
+
+use super::Reply;
+use super::core::{ClientCore, Source, State, unexpected};
+use super::statement::Preparing;
+use crate::Error;
+use crate::packet::{PrepareOk, eof, err};
+
+impl ClientCore {
+    #[inline(never)]
+    pub(super) fn preparing(
+        &mut self,
+        preparing: Preparing,
+        buffers: &Buffers,
+        payload: Span,
+    ) -> Result<Option<Reply>, Error> {
+        let bytes = buffers.bytes(payload);
+        let next = match preparing {
+            Preparing::Header => match bytes.first() {
+                Some(&err::HEADER) => {
+                    self.state = State::Idle;
+                    return Ok(Some(Reply::Err(payload)));
+                }
+                Some(0x00) => {
+                    let ok = PrepareOk::decode(bytes, self.session.capabilities)?;
+                    let id = self.statements.insert(&ok)?;
+                    self.source = Source::Statement(id);
+                    Preparing::Parameters {
+                        id,
+                        left: ok.parameters,
+                        columns: ok.columns,
+                    }
+                }
+                _ => return Err(unexpected("the reply to prepare", bytes)),
+            },
+            Preparing::Parameters { id, left, columns } => {
+                // A parameter's definition tells nothing that execute needs; servers fill it with placeholders.
+                Preparing::Parameters {
+                    id,
+                    left: left - 1,
+                    columns,
+                }
+            }
+            Preparing::ParametersEof { id, columns } => {
+                expect_eof(bytes)?;
+                Preparing::Columns { id, left: columns }
+            }
+            Preparing::Columns { id, left } => {
+                self.accept(buffers, payload)?;
+                if left == 1 {
+                    self.definitions_mut().finish();
+                }
+                Preparing::Columns { id, left: left - 1 }
+            }
+            Preparing::ColumnsEof { id } => {
+                expect_eof(bytes)?;
+                Preparing::Done { id }
+            }
+            Preparing::Done { id } => Preparing::Done { id },
+        };
+        match next.settle(preparing, self.deprecates_eof()) {
+            Preparing::Done { id } => {
+                self.state = State::Idle;
+                Ok(Some(Reply::Prepared(id)))
+            }
+            next => {
+                self.state = State::Prepare(next);
+                Ok(None)
+            }
+        }
+    }
+}
+
+fn expect_eof(bytes: &[u8]) -> Result<(), Error> {
+    match bytes {
+        [eof::HEADER, rest @ ..] if rest.len() < 8 => Ok(()),
+        bytes => Err(unexpected("the reply to prepare", bytes)),
+    }
+}

@@ -1,0 +1,181 @@
+//! The head of a result: OK, ERR, or the columns of the rows that follow.
+
+use onecopy_wire::{Buffers, Span, WireError};
+
+use super::core::{ClientCore, Source, State, unexpected};
+use super::definitions::AcceptError;
+use super::{Cell, Definitions, OkState, Reply};
+use crate::codec::Reader;
+use crate::packet::{OkPacket, eof, err};
+use crate::{Capabilities, Error, StatusFlags};
+
+impl ClientCore {
+    #[inline]
+    pub(super) fn header(
+        &mut self,
+        buffers: &Buffers,
+        payload: Span,
+    ) -> Result<Option<Reply>, Error> {
+        const LOCAL_INFILE: u8 = 0xFB;
+        let bytes = buffers.bytes(payload);
+        match bytes.first() {
+            Some(0x00) => {
+                self.take_ok(buffers, payload)?;
+                self.end_of_result();
+                Ok(Some(Reply::Ok))
+            }
+            Some(&err::HEADER) => {
+                self.state = State::Idle;
+                Ok(Some(Reply::Err(payload)))
+            }
+            Some(&LOCAL_INFILE) => Err(Error::LocalInfileRefused),
+            _ => {
+                let (columns, follows) = self.column_count(bytes)?;
+                self.start_result(columns, follows)
+            }
+        }
+    }
+
+    pub(super) fn column_count(&self, bytes: &[u8]) -> Result<(u32, bool), Error> {
+        let mut reader = Reader::new("result header", bytes);
+        let count = reader.lenenc("column count")?;
+        let columns = u32::try_from(count)
+            .ok()
+            .filter(|&count| count > 0 && count <= self.limits.max_columns);
+        let Some(columns) = columns else {
+            return Err(Error::TooManyColumns {
+                columns: count,
+                max: self.limits.max_columns,
+            });
+        };
+        let cached = self
+            .session
+            .capabilities
+            .contains(Capabilities::MARIADB_CACHE_METADATA);
+        let follows = !cached || reader.u8("metadata follows")? != 0;
+        reader.finish()?;
+        Ok((columns, follows))
+    }
+
+    pub(super) fn start_result(
+        &mut self,
+        columns: u32,
+        follows: bool,
+    ) -> Result<Option<Reply>, Error> {
+        let count = columns as usize;
+        self.shared = None;
+        if self.cells.len() != count {
+            self.cells.clear();
+            let bytes = (count * size_of::<Cell>()) as u64;
+            self.cells
+                .try_reserve_exact(count)
+                .map_err(|_| WireError::OutOfMemory { bytes })?;
+            self.cells.resize(count, Cell::NULL);
+        }
+        if follows {
+            self.definitions_mut().restart();
+            self.state = State::Definitions { left: columns };
+            return Ok(None);
+        }
+        if self.definitions().len() != count {
+            return Err(Error::MetadataMissing);
+        }
+        self.state = State::Definitions { left: 0 };
+        Ok(self.definitions_done().then_some(Reply::Columns))
+    }
+
+    pub(super) fn definitions_mut(&mut self) -> &mut Definitions {
+        match self.source {
+            Source::Text => &mut self.text,
+            Source::Statement(id) => self.statements.definitions_mut(id),
+        }
+    }
+
+    pub(super) fn accept(&mut self, buffers: &Buffers, payload: Span) -> Result<(), Error> {
+        let capabilities = self.session.capabilities;
+        let max = self.limits.max_metadata_bytes;
+        if buffers.bytes(payload).first() == Some(&err::HEADER) {
+            return Err(Error::Unexpected {
+                during: "column definitions",
+                byte: err::HEADER,
+            });
+        }
+        self.definitions_mut()
+            .accept(buffers, payload, capabilities, max)
+            .map_err(|error| match error {
+                AcceptError::Decode(error) => error.into(),
+                AcceptError::Wire(error) => error.into(),
+            })
+    }
+
+    /// All definitions are known. Gives whether rows begin at once, without an EOF packet before them.
+    pub(super) fn definitions_done(&mut self) -> bool {
+        self.definitions_mut().finish();
+        let eof = !self.deprecates_eof();
+        self.state = if eof {
+            State::DefinitionsEof
+        } else {
+            State::Rows
+        };
+        !eof
+    }
+
+    pub(super) fn definitions_eof(
+        &mut self,
+        buffers: &Buffers,
+        payload: Span,
+    ) -> Result<Option<Reply>, Error> {
+        match buffers.bytes(payload) {
+            [eof::HEADER, rest @ ..] if rest.len() < 8 => {
+                self.state = State::Rows;
+                Ok(Some(Reply::Columns))
+            }
+            // An error found while the rows were made ready, before the first of them.
+            [err::HEADER, ..] => {
+                self.state = State::Idle;
+                Ok(Some(Reply::Err(payload)))
+            }
+            bytes => Err(unexpected("the end of column definitions", bytes)),
+        }
+    }
+
+    pub(super) fn end_of_result(&mut self) {
+        let more = self
+            .ok
+            .status_flags
+            .contains(StatusFlags::MORE_RESULTS_EXISTS);
+        self.state = if more { State::Header } else { State::Idle };
+    }
+
+    #[inline(never)]
+    pub(super) fn take_ok(&mut self, buffers: &Buffers, payload: Span) -> Result<(), Error> {
+        let packet = OkPacket::decode(buffers.bytes(payload), self.session.capabilities)?;
+        self.ok = OkState {
+            affected_rows: packet.affected_rows,
+            last_insert_id: packet.last_insert_id,
+            status_flags: packet.status_flags,
+            warnings: packet.warnings,
+        };
+        keep(buffers, &mut self.info, packet.info)?;
+        keep(
+            buffers,
+            &mut self.changes,
+            packet.session_track.as_encoded(),
+        )
+    }
+}
+
+/// Copies text that must outlive the next read. Empty in nearly every reply.
+#[inline]
+fn keep(buffers: &Buffers, kept: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Error> {
+    kept.clear();
+    if !bytes.is_empty() {
+        let out_of_memory = |_| WireError::OutOfMemory {
+            bytes: bytes.len() as u64,
+        };
+        kept.try_reserve(bytes.len()).map_err(out_of_memory)?;
+        kept.extend_from_slice(bytes);
+        buffers.count_metadata(bytes.len());
+    }
+    Ok(())
+}

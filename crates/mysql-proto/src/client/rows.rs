@@ -1,0 +1,236 @@
+//! Rows: lent whole, lent value by value, streamed, or skipped.
+
+use onecopy_wire::{Buffers, Span, Step};
+
+use super::core::{ClientCore, Source, State, missing, row_too_long, unexpected};
+use super::large_row::LargeRow;
+use super::row::{scan_binary, scan_text};
+use super::streamed_row::{Streamed, StreamedRow};
+use super::{OkState, Reply, RowMode};
+use crate::Error;
+use crate::frame::{Frame, FrameError};
+use crate::packet::{EofPacket, eof, err};
+
+impl ClientCore {
+    /// The next row, lent.
+    #[inline]
+    pub(super) fn next_row(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
+        buffers.recycle_homes();
+        match self
+            .frames
+            .next(buffers, self.limits.contiguous_row_bytes)?
+        {
+            Frame::Whole(payload) => self.whole_row(buffers, payload),
+            Frame::Missing(n) => Ok(Step::NeedInput(n)),
+            Frame::Large(large) => {
+                self.refuse_large_end(buffers, large.known())?;
+                self.large = Some(LargeRow::new(large, self.is_binary()));
+                self.state = State::LargeRow;
+                self.step(buffers)
+            }
+        }
+    }
+
+    /// [`next_row`](Self::next_row) behind something else: apart, so that neither burdens the other.
+    #[inline(never)]
+    pub(super) fn row_after(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
+        self.next_row(buffers)
+    }
+
+    /// A large row goes on. `None`: it was dropped, go on with the next.
+    #[inline(never)]
+    pub(super) fn large_row(
+        &mut self,
+        buffers: &mut Buffers,
+    ) -> Result<Option<Step<Reply>>, Error> {
+        let Some(large) = &mut self.large else {
+            return Err(Error::Unsolicited);
+        };
+        let definitions = match self.source {
+            Source::Text => &self.text,
+            Source::Statement(id) => self.statements.definitions(id),
+        };
+        let (cells, home_column) = (&mut self.cells, self.home_column);
+        let row = large.advance(
+            buffers,
+            &mut self.frames,
+            definitions,
+            cells,
+            &self.limits,
+            home_column,
+        )?;
+        let Some(bytes) = row else {
+            return Ok(Some(missing(buffers)));
+        };
+        self.large = None;
+        self.state = State::Rows;
+        let row = buffers.consume(bytes);
+        Ok((self.mode == RowMode::Lend).then_some(Step::Message(Reply::Row(row))))
+    }
+
+    #[inline]
+    pub(super) fn whole_row(
+        &mut self,
+        buffers: &mut Buffers,
+        payload: Span,
+    ) -> Result<Step<Reply>, Error> {
+        let bytes = buffers.bytes(payload);
+        match (bytes.first(), self.source) {
+            (Some(&err::HEADER), _) => {
+                self.state = State::Idle;
+                Ok(Step::Message(Reply::Err(payload)))
+            }
+            (Some(&eof::HEADER), _) if self.ends_rows(bytes.len()) => {
+                self.end_rows(buffers, payload)
+            }
+            (None, _) => Err(FrameError::Empty.into()),
+            _ if bytes.len() as u64 > self.limits.max_row_bytes => {
+                Err(row_too_long(bytes.len() as u64, &self.limits))
+            }
+            (_, Source::Text) => {
+                scan_text(bytes, &mut self.cells)?;
+                Ok(Step::Message(Reply::Row(payload)))
+            }
+            (_, Source::Statement(id)) => {
+                scan_binary(
+                    bytes,
+                    self.statements.definitions(id).widths(),
+                    &mut self.cells,
+                )?;
+                Ok(Step::Message(Reply::Row(payload)))
+            }
+        }
+    }
+
+    /// The next row in another mode than `Lend`. `None`: go on.
+    #[inline(never)]
+    pub(super) fn next_unlent(
+        &mut self,
+        buffers: &mut Buffers,
+    ) -> Result<Option<Step<Reply>>, Error> {
+        let Some((first, length)) = self.frames.peek(buffers) else {
+            return Ok(Some(missing(buffers)));
+        };
+        if first == err::HEADER || (first == eof::HEADER && self.ends_rows(length)) {
+            return Ok(Some(match self.whole(buffers)? {
+                None => missing(buffers),
+                Some(payload) => self.whole_row(buffers, payload)?,
+            }));
+        }
+        match self.frames.head(buffers)? {
+            Frame::Large(large) => {
+                let mut row = StreamedRow::new(large, self.is_binary());
+                let skip = self.mode == RowMode::Skip;
+                if skip {
+                    row.skip_row();
+                }
+                self.streamed = Some(row);
+                self.state = State::StreamedRow;
+                Ok((!skip).then_some(Step::Message(Reply::RowStart)))
+            }
+            Frame::Missing(_) | Frame::Whole(_) => Ok(Some(missing(buffers))),
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn streamed_row(
+        &mut self,
+        buffers: &mut Buffers,
+    ) -> Result<Option<Step<Reply>>, Error> {
+        let Some(row) = &mut self.streamed else {
+            return Ok(None);
+        };
+        let widths = match self.source {
+            Source::Text => self.text.widths(),
+            Source::Statement(id) => self.statements.definitions(id).widths(),
+        };
+        Ok(
+            match row.advance(buffers, &mut self.frames, widths, &mut self.bitmap)? {
+                Streamed::Missing => Some(missing(buffers)),
+                Streamed::Value(len) => Some(Step::Message(Reply::Value(len))),
+                Streamed::Piece(span) => Some(Step::Message(Reply::Piece(span))),
+                Streamed::End { skipped } => {
+                    self.streamed = None;
+                    self.state = State::Rows;
+                    (!skipped).then_some(Step::Message(Reply::RowEnd))
+                }
+            },
+        )
+    }
+
+    /// Streamed rows: bytes of the value under way that were not handed over yet.
+    pub fn value_left(&self) -> u64 {
+        self.streamed.as_ref().map_or(0, StreamedRow::value_left)
+    }
+
+    /// Streamed rows: the index of the next value, once [`Reply::Value`] was given the one behind it.
+    pub fn streamed_column(&self) -> usize {
+        self.streamed.as_ref().map_or(0, StreamedRow::column)
+    }
+
+    /// Streamed rows: drops what is left of the value under way.
+    pub fn skip_value(&mut self) {
+        if let Some(row) = &mut self.streamed {
+            row.skip_value();
+        }
+    }
+
+    /// Streamed rows: whether the value's next bytes can be read straight into the caller's slice, none of them being
+    /// buffered. Follow it by a read into at most [`value_left`](Self::value_left) bytes and [`direct_read`](Self::direct_read).
+    ///
+    /// # Errors
+    /// As `advance`: a continuation out of order.
+    pub fn can_read_direct(&mut self, buffers: &mut Buffers) -> Result<bool, Error> {
+        if let Some(dead) = &self.dead {
+            return Err(dead.clone());
+        }
+        match &mut self.streamed {
+            Some(row) => match row.can_read_direct(buffers, &mut self.frames) {
+                Ok(direct) => Ok(direct),
+                Err(error) => Err(self.die(error)),
+            },
+            None => Ok(false),
+        }
+    }
+
+    /// Streamed rows: `n` bytes of the value were read straight into the caller's slice.
+    pub fn direct_read(&mut self, n: usize) {
+        if let Some(row) = &mut self.streamed {
+            row.direct_read(n);
+        }
+    }
+
+    pub(super) fn ends_rows(&self, payload_bytes: usize) -> bool {
+        eof::ends_rows(eof::HEADER, payload_bytes as u64, self.session.capabilities)
+    }
+
+    /// A payload of several packets is a row: what ends rows is short.
+    pub(super) fn refuse_large_end(&self, buffers: &Buffers, known: u64) -> Result<(), Error> {
+        match buffers.pending() {
+            [first @ err::HEADER, ..] => Err(unexpected("rows", &[*first])),
+            _ if known > self.limits.max_row_bytes => Err(row_too_long(known, &self.limits)),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn end_rows(
+        &mut self,
+        buffers: &Buffers,
+        payload: Span,
+    ) -> Result<Step<Reply>, Error> {
+        if self.deprecates_eof() {
+            self.take_ok(buffers, payload)?;
+        } else {
+            let packet = EofPacket::decode(buffers.bytes(payload))?;
+            self.ok = OkState {
+                status_flags: packet.status_flags,
+                warnings: packet.warnings,
+                ..OkState::default()
+            };
+            self.info.clear();
+            self.changes.clear();
+        }
+        self.end_of_result();
+        Ok(Step::Message(Reply::RowsEnd))
+    }
+}
