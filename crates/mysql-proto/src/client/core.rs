@@ -5,6 +5,7 @@
 //!    ^                  | OK, ERR                                  | end
 //!    +------------------+------------------------------------------+   (more results: Header again)
 //! ```
+#![deny(clippy::indexing_slicing)]
 
 use std::sync::Arc;
 

@@ -2,6 +2,7 @@
 //!
 //! The definitions' bytes are kept as they came. A definition that comes again with the same bytes is recognised by one
 //! comparison and not parsed: parsing them was 85 % of the instructions of a small query in the best peer.
+#![deny(clippy::indexing_slicing)]
 
 use onecopy_wire::{Buffers, Span, WireError};
 

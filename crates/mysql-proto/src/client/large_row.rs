@@ -1,4 +1,5 @@
 //! A large row, lent: small values stay in the read buffer, large ones are read straight into memory of their own.
+#![deny(clippy::indexing_slicing)]
 
 use onecopy_wire::Buffers;
 
@@ -65,11 +66,13 @@ impl LargeRow {
                 return Ok(self.need(buffers, buffers.home_missing()));
             }
             let span = buffers.finish_home();
-            cells[self.column] = Cell {
-                home: span.home(),
-                start: 0,
-                len: small(span.len()),
-            };
+            if let Some(cell) = cells.get_mut(self.column) {
+                *cell = Cell {
+                    home: span.home(),
+                    start: 0,
+                    len: small(span.len()),
+                };
+            }
             self.column += 1;
             self.in_home = false;
         }
@@ -171,7 +174,7 @@ impl LargeRow {
     fn unparsed<'b>(&self, buffers: &'b Buffers) -> &'b [u8] {
         let pending = buffers.pending().get(self.cursor..).unwrap_or_default();
         let own = usize::try_from(self.payload.available(self.position)).unwrap_or(usize::MAX);
-        &pending[..own.min(pending.len())]
+        pending.get(..own).unwrap_or(pending)
     }
 
     fn need(&self, buffers: &mut Buffers, min: usize) -> Option<usize> {

@@ -1,4 +1,5 @@
 //! The reply to a prepare: the statement's number, then its parameters and columns.
+#![deny(clippy::indexing_slicing)]
 
 use onecopy_wire::{Buffers, Span};
 

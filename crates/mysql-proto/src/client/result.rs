@@ -1,4 +1,5 @@
 //! The head of a result: OK, ERR, or the columns of the rows that follow.
+#![deny(clippy::indexing_slicing)]
 
 use onecopy_wire::{Buffers, Span, WireError};
 

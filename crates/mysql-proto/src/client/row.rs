@@ -9,6 +9,7 @@
 //! | ...         | values      | of the columns that are not NULL: fixed, or behind a length  |
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_binary_resultset.html>
+#![deny(clippy::indexing_slicing)]
 
 use onecopy_wire::Span;
 

@@ -1,4 +1,5 @@
 //! Rows: lent whole, lent value by value, streamed, or skipped.
+#![deny(clippy::indexing_slicing)]
 
 use onecopy_wire::{Buffers, Span, Step};
 

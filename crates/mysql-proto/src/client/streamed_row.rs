@@ -1,4 +1,5 @@
 //! A row whose values are handed out strictly in order and in pieces, in constant memory.
+#![deny(clippy::indexing_slicing)]
 
 use onecopy_wire::{Buffers, Span};
 
@@ -214,7 +215,7 @@ impl StreamedRow {
     fn unparsed<'b>(&self, buffers: &'b Buffers) -> &'b [u8] {
         let pending = buffers.pending();
         let own = usize::try_from(self.payload.available(self.position)).unwrap_or(usize::MAX);
-        &pending[..own.min(pending.len())]
+        pending.get(..own).unwrap_or(pending)
     }
 
     fn missing(&self, buffers: &mut Buffers, min: usize) -> Streamed {

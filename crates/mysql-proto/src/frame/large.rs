@@ -1,6 +1,7 @@
 //! A payload that is parsed while it comes, over as many packets as it takes.
 //!
 //! Positions count the payload's own bytes: the headers between its packets are cut out by the read itself.
+#![deny(clippy::indexing_slicing)]
 
 use onecopy_wire::Buffers;
 

@@ -1,4 +1,5 @@
 //! Finds whole payloads in the read buffer, and the heads of those that are too large for it.
+#![deny(clippy::indexing_slicing)]
 
 use onecopy_wire::{Buffers, Span};
 

@@ -1,4 +1,5 @@
 //! Writes one payload into the queue, as many packets as it takes, their lengths patched in behind.
+#![deny(clippy::indexing_slicing)]
 
 use onecopy_wire::{Mark, WriteQueue};
 
