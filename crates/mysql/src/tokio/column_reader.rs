@@ -78,6 +78,9 @@ impl<'r> ColumnReader<'r> {
     ///
     /// # Errors
     /// As [`Row::get`](crate::Row::get); a value that is longer, or of which a part was read.
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
     pub async fn get<'v, T: FromValue<'v>>(&'v mut self) -> Result<T, Error> {
         let index = self.index();
         let Some(len) = self.len else {

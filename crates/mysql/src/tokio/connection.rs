@@ -30,6 +30,9 @@ impl Connection {
     ///
     /// # Errors
     /// A bad URL, no server there, a login that is refused, the deadline.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, the socket is closed.
     pub async fn connect(url: &str) -> Result<Self, Error> {
         Self::connect_with(&Config::from_url(url)?).await
     }
@@ -38,6 +41,9 @@ impl Connection {
     ///
     /// # Errors
     /// No server there, a login that is refused, the deadline.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, the socket is closed.
     pub async fn connect_with(config: &Config) -> Result<Self, Error> {
         let deadline = config
             .connect_timeout
@@ -50,6 +56,9 @@ impl Connection {
     ///
     /// # Errors
     /// A login that is refused, the deadline.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, the stream is closed.
     pub async fn from_stream(config: &Config, stream: Stream) -> Result<Self, Error> {
         Self::login(
             config,
@@ -86,6 +95,9 @@ impl Connection {
     ///
     /// # Errors
     /// The server's error, or a failure of the connection.
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
     #[inline]
     pub async fn query(&mut self, sql: &str) -> Result<Rows<'_>, Error> {
         self.settle().await?;
@@ -100,6 +112,9 @@ impl Connection {
     ///
     /// # Errors
     /// As [`query`](Self::query); the first result's error.
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
     pub async fn run(&mut self, sql: &str) -> Result<Done, Error> {
         self.query(sql).await?.finish().await
     }
@@ -108,6 +123,9 @@ impl Connection {
     ///
     /// # Errors
     /// The server's error, or a failure of the connection.
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
     pub async fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
         self.settle().await?;
         self.link
@@ -123,6 +141,9 @@ impl Connection {
     ///
     /// # Errors
     /// The server's error, a wrong number of parameters, a statement of another connection.
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
     #[inline]
     pub async fn execute(
         &mut self,
@@ -145,6 +166,9 @@ impl Connection {
     /// # Errors
     /// The reader's error, or a failure of the connection. What was sent for this statement, of its other parameters too, is
     /// forgotten then; so after a timeout and where the call is dropped.
+    ///
+    /// # Cancel safety
+    /// Dropped half way, the server is made to forget what was sent before the next command.
     pub async fn send_long_data(
         &mut self,
         statement: &Statement,
@@ -187,6 +211,9 @@ impl Connection {
     ///
     /// # Errors
     /// A statement that is closed already, or of another connection.
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
     pub async fn close_statement(&mut self, statement: Statement) -> Result<(), Error> {
         self.link.own(&statement)?;
         self.settle().await?;
@@ -209,6 +236,9 @@ impl Connection {
     ///
     /// # Errors
     /// A failure of the connection.
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
     pub async fn ping(&mut self) -> Result<(), Error> {
         self.settle().await?;
         self.link.core.ping(&mut self.link.buffers)?;
@@ -219,6 +249,9 @@ impl Connection {
     ///
     /// # Errors
     /// The server's error, or a failure of the connection.
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
     pub async fn use_database(&mut self, database: &str) -> Result<(), Error> {
         self.settle().await?;
         self.link
@@ -232,6 +265,9 @@ impl Connection {
     ///
     /// # Errors
     /// The server's error, or a failure of the connection.
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
     pub async fn reset(&mut self) -> Result<(), Error> {
         self.settle().await?;
         self.link.core.reset_connection(&mut self.link.buffers)?;
@@ -242,6 +278,9 @@ impl Connection {
     ///
     /// # Errors
     /// A failure of the connection, which is closed all the same.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, the socket is closed without a goodbye.
     pub async fn close(mut self) -> Result<(), Error> {
         self.settle().await?;
         self.link.core.quit(&mut self.link.buffers)?;

@@ -49,6 +49,9 @@ impl<'c> Rows<'c> {
     ///
     /// # Errors
     /// The server's error, after which the results are over; a failure of the connection.
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
     #[inline]
     #[allow(clippy::should_implement_trait)] // a lent row can't be an iterator's item
     pub async fn next(&mut self) -> Result<Option<Row<'_>>, Error> {
@@ -62,6 +65,9 @@ impl<'c> Rows<'c> {
     ///
     /// # Errors
     /// As [`next`](Self::next).
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
     pub async fn next_owned(&mut self) -> Result<Option<OwnedRow>, Error> {
         match self.next_span().await? {
             Some(span) => self.conn.link.owned_row(span).map(Some),
@@ -74,6 +80,9 @@ impl<'c> Rows<'c> {
     ///
     /// # Errors
     /// As [`next`](Self::next), and no such column.
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
     pub async fn next_into(
         &mut self,
         column: impl ColumnIndex,
@@ -119,6 +128,9 @@ impl<'c> Rows<'c> {
     ///
     /// # Errors
     /// As [`next`](Self::next).
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
     pub async fn next_streaming(&mut self) -> Result<Option<StreamingRow<'_>>, Error> {
         if !self.open {
             return Ok(None);
@@ -139,6 +151,9 @@ impl<'c> Rows<'c> {
     ///
     /// # Errors
     /// The next result's error; a failure of the connection.
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
     pub async fn next_result(&mut self) -> Result<bool, Error> {
         self.skip_rows().await?;
         if self.conn.link.core.is_idle() {
@@ -153,6 +168,9 @@ impl<'c> Rows<'c> {
     ///
     /// # Errors
     /// As [`next_result`](Self::next_result).
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
     pub async fn finish(mut self) -> Result<Done, Error> {
         while self.next_result().await? {}
         Ok(self.done())
@@ -162,6 +180,9 @@ impl<'c> Rows<'c> {
     ///
     /// # Errors
     /// As [`next`](Self::next).
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
     pub async fn collect_owned(&mut self) -> Result<Vec<OwnedRow>, Error> {
         let mut rows = Vec::new();
         while let Some(row) = self.next_owned().await? {

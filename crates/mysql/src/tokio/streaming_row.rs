@@ -21,6 +21,9 @@ impl<'r> StreamingRow<'r> {
     ///
     /// # Errors
     /// A failure of the connection.
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
     pub async fn next_column(&mut self) -> Result<Option<ColumnReader<'_>>, Error> {
         if self.ended {
             return Ok(None);

@@ -8,6 +8,21 @@ use std::task::{Context, Poll, ready};
 use tokio::io::Interest;
 use tokio::net::{TcpStream, UnixStream};
 
+/// Makes a call once the socket is ready for it: TCP and Unix sockets have the same methods and no trait in common.
+macro_rules! when_ready {
+    ($stream:ident, $ready:ident($context:ident), $interest:ident, $wanted:ident, $call:expr) => {
+        loop {
+            ready!($stream.$ready($context))?;
+            let io = |interest, call: &mut dyn FnMut() -> io::Result<usize>| {
+                $stream.try_io(interest, call)
+            };
+            if let Some(n) = attempt(io, Interest::$interest, $wanted, &mut || $call)? {
+                break Poll::Ready(Ok(n));
+            }
+        }
+    };
+}
+
 /// A stream of the caller's own: a tunnel, a test's script.
 pub trait Transport: Send {
     /// Fills the slices in order with at least one byte; 0 at the end of the stream.
@@ -114,28 +129,24 @@ impl Stream {
     ) -> Poll<io::Result<usize>> {
         let wanted = slices.iter().map(|slice| slice.len()).sum();
         match &mut self.kind {
-            Kind::Tcp(stream) => loop {
-                ready!(stream.poll_read_ready(context))?;
-                let io = |interest, call: &mut dyn FnMut() -> io::Result<usize>| {
-                    stream.try_io(interest, call)
-                };
-                if let Some(n) = attempt(io, Interest::READABLE, wanted, &mut || {
+            Kind::Tcp(stream) => {
+                when_ready!(
+                    stream,
+                    poll_read_ready(context),
+                    READABLE,
+                    wanted,
                     read_now(&*stream, slices)
-                })? {
-                    return Poll::Ready(Ok(n));
-                }
-            },
-            Kind::Unix(stream) => loop {
-                ready!(stream.poll_read_ready(context))?;
-                let io = |interest, call: &mut dyn FnMut() -> io::Result<usize>| {
-                    stream.try_io(interest, call)
-                };
-                if let Some(n) = attempt(io, Interest::READABLE, wanted, &mut || {
+                )
+            }
+            Kind::Unix(stream) => {
+                when_ready!(
+                    stream,
+                    poll_read_ready(context),
+                    READABLE,
+                    wanted,
                     read_now(&*stream, slices)
-                })? {
-                    return Poll::Ready(Ok(n));
-                }
-            },
+                )
+            }
             Kind::Own(transport) => own(transport).poll_read_vectored(context, slices),
         }
     }
@@ -147,28 +158,24 @@ impl Stream {
     ) -> Poll<io::Result<usize>> {
         let wanted = slices.iter().map(|slice| slice.len()).sum();
         match &mut self.kind {
-            Kind::Tcp(stream) => loop {
-                ready!(stream.poll_write_ready(context))?;
-                let io = |interest, call: &mut dyn FnMut() -> io::Result<usize>| {
-                    stream.try_io(interest, call)
-                };
-                if let Some(n) = attempt(io, Interest::WRITABLE, wanted, &mut || {
+            Kind::Tcp(stream) => {
+                when_ready!(
+                    stream,
+                    poll_write_ready(context),
+                    WRITABLE,
+                    wanted,
                     write_now(&*stream, slices)
-                })? {
-                    return Poll::Ready(Ok(n));
-                }
-            },
-            Kind::Unix(stream) => loop {
-                ready!(stream.poll_write_ready(context))?;
-                let io = |interest, call: &mut dyn FnMut() -> io::Result<usize>| {
-                    stream.try_io(interest, call)
-                };
-                if let Some(n) = attempt(io, Interest::WRITABLE, wanted, &mut || {
+                )
+            }
+            Kind::Unix(stream) => {
+                when_ready!(
+                    stream,
+                    poll_write_ready(context),
+                    WRITABLE,
+                    wanted,
                     write_now(&*stream, slices)
-                })? {
-                    return Poll::Ready(Ok(n));
-                }
-            },
+                )
+            }
             Kind::Own(transport) => own(transport).poll_write_vectored(context, slices),
         }
     }
