@@ -43,6 +43,7 @@ pub use done::Done;
 pub use error::{Error, ServerError};
 pub use index::ColumnIndex;
 pub use onecopy_mysql_proto::client::{Column, Definitions, Limits};
+pub use onecopy_mysql_proto::packet::{SessionChange, SessionTrack};
 pub use onecopy_mysql_proto::value::{
     Date, DateTime, Decimal, FromValue, OwnedDecimal, Param, Time, Value, ValueError,
 };

@@ -131,7 +131,7 @@ macro_rules! integers {
     )*};
 }
 
-integers!(i8 i16 i32 i64 i128 u8 u16 u32 u64);
+integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize);
 
 impl<'a> FromValue<'a> for bool {
     /// 0 and 1 only: a TINYINT(1) may hold other numbers, and they are no truth values to guess at.

@@ -302,7 +302,8 @@ impl Connection {
     #[inline]
     fn settle(&mut self) -> Result<(), Error> {
         loop {
-            match self.link.before()? {
+            let before = self.link.before().inspect_err(|_| self.stream.shutdown());
+            match before? {
                 Before::Ready => return Ok(()),
                 Before::Drain => self.drain()?,
                 Before::Forget(statement) => self.forget(statement)?,

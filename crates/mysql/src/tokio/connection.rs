@@ -344,7 +344,8 @@ impl Connection {
     #[inline]
     async fn settle(&mut self) -> Result<(), Error> {
         loop {
-            match self.link.before()? {
+            let before = self.link.before().inspect_err(|_| self.stream.shutdown());
+            match before? {
                 Before::Ready => return Ok(()),
                 Before::Drain => self.drain().await?,
                 Before::Forget(statement) => self.forget(statement).await?,
