@@ -55,7 +55,8 @@ def command(client, workload, url, n, target):
     if client in ("floor", "onecopy", "onecopy-tokio"):
         extra = {"floor": ["--floor"], "onecopy": [], "onecopy-tokio": ["--driver", "tokio"]}[client]
         return [f"{cargo_target()}/release/onecopy", "bench", "client", workload, "--url", url, "--iterations", str(n), "--json", *extra]
-    if workload in ONECOPY_ONLY:
+    # sqlx 0.9 takes a text row whose first value has 16 MiB or more for the end of the rows.
+    if workload in ONECOPY_ONLY or (client, workload) == ("sqlx", "blob"):
         return None
     if client == "libmariadb":
         user, password, database, socket = re.match(r"mysql://([^:]+):([^@]*)@[^/]*/([^?]*)\?socket=(.*)", url).groups()
@@ -193,8 +194,8 @@ def main():
                 rows[c]["peak_kib"] = peak(jobs[c](n))
         result["workloads"][workload] = rows
         table(workload, rows)
-    if a.out:
-        pathlib.Path(a.out).write_text(json.dumps(result, indent=1) + "\n")
+        if a.out:  # after each: the whole takes its time
+            pathlib.Path(a.out).write_text(json.dumps(result, indent=1) + "\n")
 
 
 main()
