@@ -57,6 +57,8 @@ pub enum Error {
     Busy,
     /// The statement is closed, or of another connection; nothing was sent.
     StatementClosed,
+    /// A row is half read in another form than it is asked for now; ask for it in the form that it was begun in.
+    RowUnderWay,
     /// The number of parameters is not the statement's; nothing was sent.
     ParameterCount {
         /// What the statement takes.
@@ -71,7 +73,11 @@ impl Error {
     pub fn is_misuse(&self) -> bool {
         matches!(
             self,
-            Self::Encode(_) | Self::Busy | Self::StatementClosed | Self::ParameterCount { .. }
+            Self::Encode(_)
+                | Self::Busy
+                | Self::StatementClosed
+                | Self::RowUnderWay
+                | Self::ParameterCount { .. }
         )
     }
 }
@@ -100,6 +106,9 @@ impl fmt::Display for Error {
             Self::BytesBeforeTls => f.write_str("the server sent clear text after tls was requested; is it tampered with?"),
             Self::Busy => f.write_str("a reply is outstanding; read or drop its rows first"),
             Self::StatementClosed => f.write_str("the statement is closed or of another connection; prepare it again"),
+            Self::RowUnderWay => {
+                f.write_str("a lent row is half read; take it with next before rows are streamed")
+            }
             Self::ParameterCount { expected, given } => {
                 write!(f, "the statement takes {expected} parameters and {given} were given")
             }

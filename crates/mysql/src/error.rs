@@ -124,18 +124,14 @@ impl Error {
         )
     }
 
-    /// Whether the same call may succeed on another try and did nothing on this one: no connection was made, or the server
-    /// rolled the transaction back (deadlock, lock wait with rollback).
+    /// Whether another try may succeed. No connection was made: connect again. Or the server chose this transaction as the
+    /// victim of a deadlock and rolled all of it back: run the whole transaction again, not the last statement alone.
     pub fn is_retryable(&self) -> bool {
-        const LOCK_WAIT_TIMEOUT: u16 = 1205;
         const DEADLOCK: u16 = 1213;
         const TOO_MANY_CONNECTIONS: u16 = 1040;
         match &*self.0 {
             Kind::Connect(_) => true,
-            Kind::Server(error) => matches!(
-                error.code,
-                LOCK_WAIT_TIMEOUT | DEADLOCK | TOO_MANY_CONNECTIONS
-            ),
+            Kind::Server(error) => matches!(error.code, DEADLOCK | TOO_MANY_CONNECTIONS),
             _ => false,
         }
     }

@@ -30,6 +30,7 @@ pub(crate) struct Link {
     /// Tells statements of different connections apart.
     number: u64,
     call_timeout: Option<Duration>,
+    deadline: Option<Instant>,
     /// Bytes that had left when the command under way was queued.
     sent_before: u64,
     /// Bytes that waited then: statements to be closed.
@@ -38,6 +39,11 @@ pub(crate) struct Link {
     pub(crate) long_data: Option<StatementId>,
     /// Why the connection is closed.
     closed: Option<String>,
+}
+
+/// The deadline of what begins now; none where the time has no end that a clock could show.
+pub(crate) fn deadline_in(timeout: Option<Duration>) -> Option<Instant> {
+    timeout.and_then(|timeout| Instant::now().checked_add(timeout))
 }
 
 /// The buffers and the login of a new connection.
@@ -107,6 +113,7 @@ impl Link {
             buffers,
             number: CONNECTIONS.fetch_add(1, Ordering::Relaxed),
             call_timeout: config.call_timeout,
+            deadline: None,
             sent_before: 0,
             queued_before: 0,
             long_data: None,
@@ -114,13 +121,28 @@ impl Link {
         }
     }
 
+    /// The deadline of the call under way.
     #[inline]
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.call_timeout.map(|timeout| Instant::now() + timeout)
+        self.deadline
+    }
+
+    /// A call of the caller's begins: everything in it, what an earlier one left included, has one deadline.
+    #[inline]
+    pub(crate) fn start_call(&mut self) {
+        if self.call_timeout.is_some() {
+            self.deadline = deadline_in(self.call_timeout);
+        }
+    }
+
+    #[cfg(feature = "tokio")]
+    pub(crate) fn call_timeout(&self) -> Option<Duration> {
+        self.call_timeout
     }
 
     pub(crate) fn set_call_timeout(&mut self, timeout: Option<Duration>) {
         self.call_timeout = timeout;
+        self.deadline = None;
     }
 
     /// Looks at what an earlier call left: one dropped before a byte of it left is withdrawn; one dropped half written
@@ -155,7 +177,7 @@ impl Link {
             self.core.kill(ProtocolError::Unsolicited);
             return Err(self.close(&ProtocolError::Unsolicited.to_string()));
         }
-        if let Some(statement) = self.long_data.take() {
+        if let Some(statement) = self.long_data {
             return Ok(Before::Forget(statement));
         }
         self.mark();
@@ -261,6 +283,15 @@ impl Link {
         self.buffers.recycle_homes();
         self.buffers.release();
         self.done()
+    }
+
+    /// Gives back until at most `keep` bytes stay.
+    pub(crate) fn release(&mut self, keep: usize) {
+        if !self.core.is_in_large_row() {
+            self.buffers.recycle_homes();
+        }
+        self.buffers.release_to(keep);
+        self.core.release();
     }
 
     pub(crate) fn done(&self) -> Done {

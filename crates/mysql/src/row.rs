@@ -1,5 +1,7 @@
 //! A row that is lent.
 
+use std::fmt;
+
 use onecopy_mysql_proto::client::{Cell, ClientCore, Definitions};
 use onecopy_mysql_proto::value::{FromValue, FromValueError, Value};
 use onecopy_wire::{Buffers, Span};
@@ -7,7 +9,7 @@ use onecopy_wire::{Buffers, Span};
 use crate::{ColumnIndex, Error};
 
 /// A row, lent from the connection's buffers: `Copy`, no allocation, gone with the next call on its rows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Row<'r> {
     /// Looked up once a row: they are asked for each value.
     definitions: &'r Definitions,
@@ -136,5 +138,15 @@ impl<'r> Row<'r> {
     fn name(&self, index: usize) -> String {
         let name = self.columns().name(index).unwrap_or_default();
         format!("{index} ({})", String::from_utf8_lossy(name))
+    }
+}
+
+/// Sizes only: a row may be large, and is nobody's business in a log.
+impl fmt::Debug for Row<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Row")
+            .field("columns", &self.len())
+            .field("bytes", &self.bytes.len())
+            .finish_non_exhaustive()
     }
 }

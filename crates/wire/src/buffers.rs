@@ -7,12 +7,13 @@
 //!                     ^ a header or trailer that must not enter the value
 //! ```
 
+use std::fmt;
 use std::io::IoSliceMut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::home::Homes;
 use crate::read_buffer::ReadBuffer;
-use crate::{BufferConfig, Lent, Meter, Span, WireError, WriteQueue};
+use crate::{BufferConfig, Lent, Meter, STEP, Span, WireError, WriteQueue};
 
 /// Longest header or trailer that a side slot takes.
 const SIDE_MAX: usize = 8;
@@ -63,6 +64,8 @@ struct Plan {
 /// Cores call [`pending`](Self::pending), [`consume`](Self::consume), [`need`](Self::need), [`cut`](Self::cut) and
 /// [`begin_home`](Self::begin_home); drivers [`prepare`](Self::prepare), [`targets`](Self::targets) and
 /// [`commit`](Self::commit), and the write queue's counterparts.
+///
+/// `Debug` shows sizes, never bytes: there are rows, statements and passwords among them.
 #[derive(Debug)]
 pub struct Buffers {
     input: ReadBuffer,
@@ -317,7 +320,9 @@ impl Buffers {
     /// # Errors
     /// As [`prepare`](Self::prepare).
     pub fn prepare_into(&mut self, len: usize, later: usize) -> Result<(), WireError> {
-        self.plan(len, later, true)
+        // One read crosses one header at the most: a further one would need a second side slot.
+        let step = len.min(STEP);
+        self.plan(step, later.saturating_add(len - step), true)
     }
 
     fn plan(&mut self, home: usize, home_later: usize, external: bool) -> Result<(), WireError> {
@@ -500,7 +505,6 @@ fn add(counter: &AtomicU64, bytes: usize) {
 }
 
 /// The slices of one vectored read.
-#[derive(Debug)]
 pub struct Targets<'a> {
     slices: [IoSliceMut<'a>; 4],
     len: usize,
@@ -566,6 +570,13 @@ impl<'a> Targets<'a> {
             .iter()
             .map(|slice| slice.len())
             .sum()
+    }
+}
+
+impl fmt::Debug for Targets<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lengths = self.slices[..self.len].iter().map(|slice| slice.len());
+        f.debug_list().entries(lengths).finish()
     }
 }
 

@@ -1,16 +1,25 @@
 //! Large homes: a value's own, final allocation, filled straight from the socket.
 
+use std::fmt;
+
 use crate::{Meter, STEP, WireError};
 
 /// One value's memory. `bytes.len()` is what was ever initialised, `len` the value's own length.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Home {
     bytes: Vec<u8>,
     len: usize,
 }
 
+/// Sizes only: the bytes are the caller's.
+impl fmt::Debug for Home {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} B", self.len, self.bytes.capacity())
+    }
+}
+
 /// The homes of the row under way; recycled from row to row until they are taken.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Homes {
     /// The first `used` belong to the row under way, the rest wait to be used again.
     homes: Vec<Home>,
@@ -183,6 +192,16 @@ impl Homes {
         if self.used == 0 && self.capacity() > keep {
             self.homes = Vec::new();
         }
+    }
+}
+
+impl fmt::Debug for Homes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Homes")
+            .field("homes", &self.homes)
+            .field("used", &self.used)
+            .field("missing", &self.missing())
+            .finish_non_exhaustive()
     }
 }
 

@@ -10,6 +10,7 @@
 //! Bytes move in [`ReadBuffer::reserve`] only, just before a read. When nothing is pending the buffer resets for free.
 
 use crate::{BufferConfig, Meter, STEP, Span, WireError};
+use std::fmt;
 
 /// Moving this much is cheaper than any way around it: one or two cache lines' misses.
 const CHEAP: usize = 1 << 10;
@@ -20,7 +21,6 @@ const SMALLEST: usize = 16;
 /// At least what a core consumes in front of a message, as a piece by itself.
 const FRAMING: usize = 16;
 
-#[derive(Debug)]
 pub(crate) struct ReadBuffer {
     /// `len()` is the initialised part; what was reserved beyond it is address space only.
     bytes: Vec<u8>,
@@ -393,6 +393,17 @@ fn beyond(span: Span) -> &'static [u8] {
         "a span was used after its memory was given back"
     );
     &[]
+}
+
+/// Sizes only: the bytes are rows and logins.
+impl fmt::Debug for ReadBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadBuffer")
+            .field("pending", &self.pending_len())
+            .field("capacity", &self.capacity)
+            .field("read_size", &self.read_size)
+            .finish_non_exhaustive()
+    }
 }
 
 #[cfg(test)]

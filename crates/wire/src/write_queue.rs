@@ -10,6 +10,7 @@
 //! length that is known only later is patched into its chunk. A command without lent parts, which most are, is no more
 //! than bytes in chunks: there is no list of pieces to keep.
 
+use std::fmt;
 use std::io::IoSlice;
 
 /// Size of one chunk: 16 KiB. The whole of an ordinary command fits in the first, which is kept.
@@ -91,7 +92,7 @@ enum Piece {
 }
 
 /// Commands that wait to be sent.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct WriteQueue {
     chunks: Vec<Vec<u8>>,
     /// The chunk that is appended to; those before it are full.
@@ -388,6 +389,18 @@ impl Piece {
 #[inline]
 fn room(chunk: &Vec<u8>) -> usize {
     chunk.capacity() - chunk.len()
+}
+
+/// Sizes only: the bytes are statements and logins.
+impl fmt::Debug for WriteQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteQueue")
+            .field("len", &self.len())
+            .field("chunks", &self.chunks.len())
+            .field("lent", &(self.lent.len() - self.head.part))
+            .field("sent", &self.sent)
+            .finish_non_exhaustive()
+    }
 }
 
 #[cfg(test)]

@@ -149,7 +149,7 @@ impl ClientCore {
     /// `Busy`.
     pub fn reset_connection(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
         self.begin(State::Header)?;
-        self.statements.forget_all();
+        self.forgets_statements = true;
         self.send_text(buffers, CommandByte::RESET_CONNECTION, &[]);
         Ok(())
     }
@@ -190,6 +190,7 @@ impl ClientCore {
             return Err(self.dead().cloned().unwrap_or(Error::Busy));
         }
         self.set_row_mode(RowMode::Lend);
+        self.forgets_statements = false;
         self.state = next;
         Ok(())
     }

@@ -68,6 +68,8 @@ pub struct ClientCore {
     pub(super) bitmap: Vec<u8>,
     /// The column that a vector of the caller's was offered for.
     pub(super) home_column: Option<usize>,
+    /// The command under way makes the server forget all statements.
+    pub(super) forgets_statements: bool,
     pub(super) shared: Option<Arc<Definitions>>,
     pub(super) dead: Option<Error>,
 }
@@ -123,6 +125,7 @@ impl ClientCore {
             streamed: None,
             bitmap: Vec::new(),
             home_column: None,
+            forgets_statements: false,
             shared: None,
             dead: None,
         }
@@ -207,6 +210,22 @@ impl ClientCore {
     /// Only the large value of this column may use the vector that was offered to the buffers.
     pub fn set_home_column(&mut self, column: Option<usize>) {
         self.home_column = column;
+    }
+
+    /// Whether a large row is half read, so that its values are being put into memory of their own.
+    pub fn is_in_large_row(&self) -> bool {
+        self.state == State::LargeRow
+    }
+
+    /// Gives back what is kept of results that are over: columns of text results, texts of OK packets. Not in rows.
+    pub fn release(&mut self) {
+        if self.is_idle() {
+            self.text = Definitions::default();
+            self.shared = None;
+            self.info = Vec::new();
+            self.changes = Vec::new();
+            self.cells = Vec::new();
+        }
     }
 
     /// Marks a value of the lent row as moved out of it; gives where it was.

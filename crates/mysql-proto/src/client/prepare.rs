@@ -38,6 +38,9 @@ impl ClientCore {
             },
             Preparing::Parameters { id, left, columns } => {
                 // A parameter's definition tells nothing that execute needs; servers fill it with placeholders.
+                if matches!(bytes, [err::HEADER, ..]) || is_eof(bytes) {
+                    return Err(unexpected("the reply to prepare", bytes));
+                }
                 Preparing::Parameters {
                     id,
                     left: left - 1,
@@ -75,8 +78,13 @@ impl ClientCore {
 }
 
 fn expect_eof(bytes: &[u8]) -> Result<(), Error> {
-    match bytes {
-        [eof::HEADER, rest @ ..] if rest.len() < 8 => Ok(()),
-        bytes => Err(unexpected("the reply to prepare", bytes)),
+    if is_eof(bytes) {
+        Ok(())
+    } else {
+        Err(unexpected("the reply to prepare", bytes))
     }
+}
+
+fn is_eof(bytes: &[u8]) -> bool {
+    matches!(bytes, [eof::HEADER, rest @ ..] if rest.len() < 8)
 }

@@ -23,6 +23,10 @@ impl ClientCore {
             Some(0x00) => {
                 self.take_ok(buffers, payload)?;
                 self.end_of_result();
+                if self.forgets_statements {
+                    self.forgets_statements = false;
+                    self.statements.forget_all();
+                }
                 Ok(Some(Reply::Ok))
             }
             Some(&err::HEADER) => {
@@ -169,7 +173,12 @@ impl ClientCore {
 /// Copies text that must outlive the next read. Empty in nearly every reply.
 #[inline]
 fn keep(buffers: &Buffers, kept: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Error> {
+    /// Texts up to this size keep their memory for the next one: 4 KiB.
+    const KEPT: usize = 4 << 10;
     kept.clear();
+    if kept.capacity() > KEPT.max(bytes.len()) {
+        *kept = Vec::new();
+    }
     if !bytes.is_empty() {
         let out_of_memory = |_| WireError::OutOfMemory {
             bytes: bytes.len() as u64,

@@ -55,7 +55,7 @@ impl FrameReader {
             self.check(sequence, pending.get(HEADER_BYTES).copied())?;
             return Ok(Frame::Whole(buffers.consume(total).after(HEADER_BYTES)));
         }
-        if length <= contiguous && length < MAX_BODY {
+        if length < MAX_BODY && (length <= contiguous || is_no_row(pending)) {
             let missing = total - pending.len();
             buffers.need(missing, missing);
             return Ok(Frame::Missing(missing));
@@ -114,6 +114,13 @@ impl FrameReader {
         self.sequence = found.wrapping_add(1);
         Ok(())
     }
+}
+
+/// Whether the payload is an ERR packet, or the OK that ends rows: a row of one packet starts with neither byte. Such a
+/// payload is needed whole, whatever rows are.
+#[cold]
+fn is_no_row(pending: &[u8]) -> bool {
+    matches!(pending.get(HEADER_BYTES), Some(0xFE | 0xFF))
 }
 
 #[cfg(test)]

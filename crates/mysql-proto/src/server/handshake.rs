@@ -9,7 +9,7 @@
 use onecopy_wire::{Buffers, Core, Span, Step, WireError};
 
 use super::{ServerCore, ServerError, ServerLimits};
-use crate::auth::{Channel, Plugin, ServerAuth, ServerAuthAction, Verifier, caching_sha2};
+use crate::auth::{Channel, Plugin, Secret, ServerAuth, ServerAuthAction, Verifier, caching_sha2};
 use crate::codec::Put;
 use crate::frame::{Frame, FrameReader, PayloadWriter};
 use crate::packet::ok::OkHeader;
@@ -95,7 +95,7 @@ enum State {
     /// The caller is asked for the account; the plugin and response that are waiting for it.
     User {
         plugin: Option<Vec<u8>>,
-        response: Vec<u8>,
+        response: Secret,
     },
     Auth(ServerAuth),
     Over(ServerHandshakeMessage),
@@ -206,7 +206,7 @@ impl ServerHandshake {
         if account.empty_cache {
             auth = auth.with_empty_cache();
         }
-        let action = auth.on_handshake_response(plugin.as_deref(), &response, same_nonce);
+        let action = auth.on_handshake_response(plugin.as_deref(), response.expose(), same_nonce);
         self.state = State::Auth(auth);
         self.act(buffers, action)
     }
@@ -309,7 +309,7 @@ impl ServerHandshake {
         };
         self.state = State::User {
             plugin: response.auth_plugin.map(<[u8]>::to_vec),
-            response: response.auth_response.to_vec(),
+            response: Secret::new(response.auth_response),
         };
         Ok(())
     }

@@ -10,7 +10,7 @@ use onecopy_net::{DriveError, blocking as net};
 use onecopy_wire::{Lent, Meter};
 
 use super::{Rows, Stream};
-use crate::link::{Before, LONG_DATA_PIECE, Link, login};
+use crate::link::{Before, LONG_DATA_PIECE, Link, deadline_in, login};
 use crate::{Config, Definitions, Done, Error, Param, ServerError, Statement};
 
 /// A connection to a MySQL or MariaDB server.
@@ -37,9 +37,7 @@ impl Connection {
     /// # Errors
     /// No server there, a login that is refused, the deadline.
     pub fn connect_with(config: &Config) -> Result<Self, Error> {
-        let deadline = config
-            .connect_timeout
-            .map(|timeout| Instant::now() + timeout);
+        let deadline = deadline_in(config.connect_timeout);
         let stream = net::connect(&config.endpoint, &config.socket, deadline)?;
         Self::login(config, stream, deadline)
     }
@@ -49,13 +47,7 @@ impl Connection {
     /// # Errors
     /// A login that is refused, the deadline.
     pub fn from_stream(config: &Config, stream: Stream) -> Result<Self, Error> {
-        Self::login(
-            config,
-            stream,
-            config
-                .connect_timeout
-                .map(|timeout| Instant::now() + timeout),
-        )
+        Self::login(config, stream, deadline_in(config.connect_timeout))
     }
 
     fn login(
@@ -98,7 +90,7 @@ impl Connection {
     /// # Errors
     /// As [`query`](Self::query); the first result's error.
     pub fn run(&mut self, sql: &str) -> Result<Done, Error> {
-        self.query(sql)?.finish()
+        self.query(sql)?.finish_within()
     }
 
     /// Prepares a statement.
@@ -163,6 +155,7 @@ impl Connection {
             };
             // An empty value is sent too: without any piece the server would take it for one that was not given.
             if n > 0 || total == 0 {
+                self.link.start_call();
                 self.link.mark();
                 self.link.core.send_long_data(
                     &mut self.link.buffers,
@@ -285,7 +278,7 @@ impl Connection {
 
     /// Gives buffers back until at most `keep` bytes stay; 0 for a connection that will be idle for long.
     pub fn release(&mut self, keep: usize) {
-        self.link.buffers.release_to(keep);
+        self.link.release(keep);
     }
 
     fn ok(&mut self) -> Result<(), Error> {
@@ -301,6 +294,7 @@ impl Connection {
     /// Sees that no reply is outstanding.
     #[inline]
     fn settle(&mut self) -> Result<(), Error> {
+        self.link.start_call();
         loop {
             let before = self.link.before().inspect_err(|_| self.stream.shutdown());
             match before? {
@@ -314,23 +308,38 @@ impl Connection {
     /// Has the server forget the long data of a statement.
     #[cold]
     fn forget(&mut self, statement: StatementId) -> Result<(), Error> {
+        self.link.mark();
         let buffers = &mut self.link.buffers;
-        self.link.core.reset_statement(buffers, statement)?;
+        match self.link.core.reset_statement(buffers, statement) {
+            Ok(()) => {}
+            Err(ProtocolError::StatementClosed) => {
+                self.link.long_data = None;
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        }
         match self.drive(&()) {
             // A statement that the server does not know has no long data either.
             Err(error) if error.is_closed() || error.server().is_none() => Err(error),
-            _ => Ok(()),
+            _ => {
+                self.link.long_data = None;
+                Ok(())
+            }
         }
     }
 
     #[cold]
     fn drain(&mut self) -> Result<(), Error> {
         while !self.link.core.is_idle() {
-            // An error that ends what nobody waits for is of no interest; one that ends the connection is.
-            if let Err(error) = self.drive(&())
-                && (error.is_closed() || error.server().is_none())
-            {
-                return Err(error);
+            match self.drive(&()) {
+                // Nobody has its number: it is closed, with the command that follows.
+                Ok(Reply::Prepared(id)) => {
+                    let buffers = &mut self.link.buffers;
+                    self.link.core.close_statement(buffers, id)?;
+                }
+                // An error that ends what nobody waits for is of no interest; one that ends the connection is.
+                Err(error) if error.is_closed() || error.server().is_none() => return Err(error),
+                _ => {}
             }
         }
         self.link.finish();
@@ -362,6 +371,7 @@ impl Connection {
 
     /// Reads of the value under way straight into the caller's slice. Gives how many bytes are there.
     pub(super) fn read_direct(&mut self, into: &mut [u8]) -> Result<usize, Error> {
+        self.link.start_call();
         let left = self.link.core.value_left();
         let len = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         let later = usize::try_from(left).unwrap_or(usize::MAX) - len;

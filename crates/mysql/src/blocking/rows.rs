@@ -1,12 +1,14 @@
 //! The rows of a result, and the results behind it.
 
+use onecopy_mysql_proto::Error as ProtocolError;
 use onecopy_mysql_proto::client::{Reply, RowMode};
 use onecopy_wire::Span;
 
 use super::{Connection, StreamingRow};
 use crate::{ColumnIndex, Definitions, Done, Error, OwnedRow, Row};
 
-/// The rows of one result after the other. Dropped early, the next command reads what is left and drops it.
+/// The rows of one result after the other. Dropped early, the next command reads what is left and drops it; until then,
+/// or until [`Connection::release`], the connection keeps the memory of the row that was lent last.
 #[derive(Debug)]
 #[must_use = "rows are read one by one"]
 pub struct Rows<'c> {
@@ -124,6 +126,10 @@ impl<'c> Rows<'c> {
             return Ok(None);
         }
         self.current = None;
+        if self.conn.link.core.is_in_large_row() {
+            return Err(ProtocolError::RowUnderWay.into());
+        }
+        self.conn.link.start_call();
         self.conn.link.core.set_row_mode(RowMode::Stream);
         match self.receive()? {
             Some(Reply::RowStart) => Ok(Some(StreamingRow::new(self.conn))),
@@ -140,6 +146,11 @@ impl<'c> Rows<'c> {
     /// # Errors
     /// The next result's error; a failure of the connection.
     pub fn next_result(&mut self) -> Result<bool, Error> {
+        self.conn.link.start_call();
+        self.advance_result()
+    }
+
+    fn advance_result(&mut self) -> Result<bool, Error> {
         self.skip_rows()?;
         if self.conn.link.core.is_idle() {
             return Ok(false);
@@ -153,8 +164,14 @@ impl<'c> Rows<'c> {
     ///
     /// # Errors
     /// As [`next_result`](Self::next_result).
-    pub fn finish(mut self) -> Result<Done, Error> {
-        while self.next_result()? {}
+    pub fn finish(self) -> Result<Done, Error> {
+        self.conn.link.start_call();
+        self.finish_within()
+    }
+
+    /// [`finish`](Self::finish) within the call under way.
+    pub(super) fn finish_within(mut self) -> Result<Done, Error> {
+        while self.advance_result()? {}
         Ok(self.done())
     }
 
@@ -195,6 +212,7 @@ impl<'c> Rows<'c> {
             return Ok(None);
         }
         self.current = None;
+        self.conn.link.start_call();
         self.conn.link.core.set_row_mode(RowMode::Lend);
         match self.receive()? {
             Some(Reply::Row(span)) => {

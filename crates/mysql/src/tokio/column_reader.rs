@@ -1,14 +1,16 @@
 //! One value as a reader.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use ::tokio::io::{AsyncBufRead, AsyncRead, ReadBuf};
+use ::tokio::time::Sleep;
 
 use onecopy_mysql_proto::client::Reply;
 use onecopy_mysql_proto::value::FromValue;
+use onecopy_net::DriveError;
 use onecopy_wire::Span;
 
 use super::Connection;
@@ -23,6 +25,8 @@ pub struct ColumnReader<'r> {
     len: Option<u64>,
     /// The bytes that are lent now.
     piece: Span,
+    /// The deadline of the wait under way, where calls have one.
+    sleep: Option<Pin<Box<Sleep>>>,
 }
 
 impl<'r> ColumnReader<'r> {
@@ -31,6 +35,7 @@ impl<'r> ColumnReader<'r> {
             conn,
             len,
             piece: Span::EMPTY,
+            sleep: None,
         }
     }
 
@@ -106,12 +111,34 @@ impl<'r> ColumnReader<'r> {
 
     fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         if self.piece.is_empty() && self.conn.link.core.value_left() > 0 {
-            match ready!(self.conn.poll_drive(context))? {
+            let driven = self.conn.poll_drive(context);
+            match ready!(self.within(context, driven))? {
                 Reply::Piece(piece) => self.piece = piece,
                 _ => return Poll::Ready(Err(self.conn.link.close("a value ended early"))),
             }
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Bounds a wait by the call's timeout. It begins with the first poll that is pending.
+    fn within<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        polled: Poll<Result<T, Error>>,
+    ) -> Poll<Result<T, Error>> {
+        if polled.is_ready() {
+            self.sleep = None;
+            return polled;
+        }
+        let Some(timeout) = self.conn.link.call_timeout() else {
+            return polled;
+        };
+        let sleep = self
+            .sleep
+            .get_or_insert_with(|| Box::pin(::tokio::time::sleep(timeout)));
+        ready!(sleep.as_mut().poll(context));
+        self.sleep = None;
+        Poll::Ready(Err(self.conn.link.failed(DriveError::Timeout)))
     }
 
     fn pass(&mut self, n: usize) {
@@ -146,10 +173,10 @@ impl AsyncRead for ColumnReader<'_> {
             && this.conn.link.can_read_direct()?
         {
             // A read may bring nothing but the header between two packets.
-            match ready!(
-                this.conn
-                    .poll_read_direct(context, into.initialize_unfilled())
-            )? {
+            let read = this
+                .conn
+                .poll_read_direct(context, into.initialize_unfilled());
+            match ready!(this.within(context, read))? {
                 0 => {}
                 n => {
                     into.advance(n);

@@ -12,7 +12,7 @@ use onecopy_net::{DriveError, tokio as net};
 use onecopy_wire::{Lent, Meter};
 
 use super::{Rows, Stream};
-use crate::link::{Before, LONG_DATA_PIECE, Link, login};
+use crate::link::{Before, LONG_DATA_PIECE, Link, deadline_in, login};
 use crate::{Config, Definitions, Done, Error, Param, ServerError, Statement};
 
 /// A connection to a MySQL or MariaDB server.
@@ -45,9 +45,7 @@ impl Connection {
     /// # Cancel safety
     /// Dropped before it is done, the socket is closed.
     pub async fn connect_with(config: &Config) -> Result<Self, Error> {
-        let deadline = config
-            .connect_timeout
-            .map(|timeout| Instant::now() + timeout);
+        let deadline = deadline_in(config.connect_timeout);
         let stream = net::connect(&config.endpoint, &config.socket, deadline).await?;
         Self::login(config, stream, deadline).await
     }
@@ -60,14 +58,7 @@ impl Connection {
     /// # Cancel safety
     /// Dropped before it is done, the stream is closed.
     pub async fn from_stream(config: &Config, stream: Stream) -> Result<Self, Error> {
-        Self::login(
-            config,
-            stream,
-            config
-                .connect_timeout
-                .map(|timeout| Instant::now() + timeout),
-        )
-        .await
+        Self::login(config, stream, deadline_in(config.connect_timeout)).await
     }
 
     async fn login(
@@ -116,7 +107,7 @@ impl Connection {
     /// # Cancel safety
     /// Safe: see [the module](crate::tokio).
     pub async fn run(&mut self, sql: &str) -> Result<Done, Error> {
-        self.query(sql).await?.finish().await
+        self.query(sql).await?.finish_within().await
     }
 
     /// Prepares a statement.
@@ -190,6 +181,7 @@ impl Connection {
             };
             // An empty value is sent too: without any piece the server would take it for one that was not given.
             if n > 0 || total == 0 {
+                self.link.start_call();
                 self.link.mark();
                 self.link.core.send_long_data(
                     &mut self.link.buffers,
@@ -327,7 +319,7 @@ impl Connection {
 
     /// Gives buffers back until at most `keep` bytes stay; 0 for a connection that will be idle for long.
     pub fn release(&mut self, keep: usize) {
-        self.link.buffers.release_to(keep);
+        self.link.release(keep);
     }
 
     async fn ok(&mut self) -> Result<(), Error> {
@@ -343,6 +335,7 @@ impl Connection {
     /// Sees that no reply is outstanding.
     #[inline]
     async fn settle(&mut self) -> Result<(), Error> {
+        self.link.start_call();
         loop {
             let before = self.link.before().inspect_err(|_| self.stream.shutdown());
             match before? {
@@ -356,23 +349,38 @@ impl Connection {
     /// Has the server forget the long data of a statement.
     #[cold]
     async fn forget(&mut self, statement: StatementId) -> Result<(), Error> {
+        self.link.mark();
         let buffers = &mut self.link.buffers;
-        self.link.core.reset_statement(buffers, statement)?;
+        match self.link.core.reset_statement(buffers, statement) {
+            Ok(()) => {}
+            Err(ProtocolError::StatementClosed) => {
+                self.link.long_data = None;
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        }
         match self.drive(&()).await {
             // A statement that the server does not know has no long data either.
             Err(error) if error.is_closed() || error.server().is_none() => Err(error),
-            _ => Ok(()),
+            _ => {
+                self.link.long_data = None;
+                Ok(())
+            }
         }
     }
 
     #[cold]
     async fn drain(&mut self) -> Result<(), Error> {
         while !self.link.core.is_idle() {
-            // An error that ends what nobody waits for is of no interest; one that ends the connection is.
-            if let Err(error) = self.drive(&()).await
-                && (error.is_closed() || error.server().is_none())
-            {
-                return Err(error);
+            match self.drive(&()).await {
+                // Nobody has its number: it is closed, with the command that follows.
+                Ok(Reply::Prepared(id)) => {
+                    let buffers = &mut self.link.buffers;
+                    self.link.core.close_statement(buffers, id)?;
+                }
+                // An error that ends what nobody waits for is of no interest; one that ends the connection is.
+                Err(error) if error.is_closed() || error.server().is_none() => return Err(error),
+                _ => {}
             }
         }
         self.link.finish();
@@ -407,7 +415,7 @@ impl Connection {
             .map_err(|error| self.fail(error))
     }
 
-    /// [`drive`](Self::drive) as one poll, for readers: what deadline they have is the caller's.
+    /// [`drive`](Self::drive) as one poll, for readers, which see to the deadline themselves.
     pub(super) fn poll_drive(&mut self, context: &mut Context<'_>) -> Poll<Result<Reply, Error>> {
         let driven = net::poll_drive(
             context,

@@ -1,12 +1,14 @@
 //! The rows of a result, and the results behind it.
 
+use onecopy_mysql_proto::Error as ProtocolError;
 use onecopy_mysql_proto::client::{Reply, RowMode};
 use onecopy_wire::Span;
 
 use super::{Connection, StreamingRow};
 use crate::{ColumnIndex, Definitions, Done, Error, OwnedRow, Row};
 
-/// The rows of one result after the other. Dropped early, the next command reads what is left and drops it.
+/// The rows of one result after the other. Dropped early, the next command reads what is left and drops it; until then,
+/// or until [`Connection::release`], the connection keeps the memory of the row that was lent last.
 #[derive(Debug)]
 #[must_use = "rows are read one by one"]
 pub struct Rows<'c> {
@@ -136,6 +138,10 @@ impl<'c> Rows<'c> {
             return Ok(None);
         }
         self.current = None;
+        if self.conn.link.core.is_in_large_row() {
+            return Err(ProtocolError::RowUnderWay.into());
+        }
+        self.conn.link.start_call();
         self.conn.link.core.set_row_mode(RowMode::Stream);
         match self.receive().await? {
             Some(Reply::RowStart) => Ok(Some(StreamingRow::new(self.conn))),
@@ -155,6 +161,11 @@ impl<'c> Rows<'c> {
     /// # Cancel safety
     /// Safe: see [the module](crate::tokio).
     pub async fn next_result(&mut self) -> Result<bool, Error> {
+        self.conn.link.start_call();
+        self.advance_result().await
+    }
+
+    async fn advance_result(&mut self) -> Result<bool, Error> {
         self.skip_rows().await?;
         if self.conn.link.core.is_idle() {
             return Ok(false);
@@ -171,8 +182,14 @@ impl<'c> Rows<'c> {
     ///
     /// # Cancel safety
     /// Safe: see [the module](crate::tokio).
-    pub async fn finish(mut self) -> Result<Done, Error> {
-        while self.next_result().await? {}
+    pub async fn finish(self) -> Result<Done, Error> {
+        self.conn.link.start_call();
+        self.finish_within().await
+    }
+
+    /// [`finish`](Self::finish) within the call under way.
+    pub(super) async fn finish_within(mut self) -> Result<Done, Error> {
+        while self.advance_result().await? {}
         Ok(self.done())
     }
 
@@ -216,6 +233,7 @@ impl<'c> Rows<'c> {
             return Ok(None);
         }
         self.current = None;
+        self.conn.link.start_call();
         self.conn.link.core.set_row_mode(RowMode::Lend);
         match self.receive().await? {
             Some(Reply::Row(span)) => {

@@ -1,10 +1,14 @@
 //! Connects a socket within one deadline, the look-up of the name included.
 
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use std::{io, thread};
+
+use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::Stream;
 use crate::{ConnectError, Endpoint, SocketOptions};
@@ -19,10 +23,16 @@ pub fn connect(
     deadline: Option<Instant>,
 ) -> Result<Stream, ConnectError> {
     match endpoint {
-        // Connecting a Unix socket blocks only while the server's backlog is full, and has no timeout of its own.
-        Endpoint::Unix(path) => UnixStream::connect(path)
+        Endpoint::Unix(path) => connect_unix(path, deadline)
             .map(Stream::from)
-            .map_err(|source| failed(endpoint, source)),
+            .map_err(|source| match source.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut if deadline.is_some() => {
+                    ConnectError::Timeout {
+                        endpoint: endpoint.to_string(),
+                    }
+                }
+                _ => failed(endpoint, source),
+            }),
         Endpoint::Tcp { host, port } => {
             let addresses = resolve(host, *port, deadline)?;
             let mut last = failed(endpoint, io::Error::other("the name has no address"));
@@ -65,6 +75,19 @@ fn connect_tcp(
     Ok(stream.into())
 }
 
+/// Connecting a Unix socket blocks while the server's backlog is full; its time to write is what bounds that.
+fn connect_unix(path: &Path, deadline: Option<Instant>) -> io::Result<UnixStream> {
+    let Some(deadline) = deadline else {
+        return UnixStream::connect(path);
+    };
+    let left = deadline.saturating_duration_since(Instant::now());
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_write_timeout(Some(left.max(Duration::from_millis(1))))?;
+    socket.connect(&SockAddr::unix(path)?)?;
+    socket.set_write_timeout(None)?;
+    Ok(UnixStream::from(OwnedFd::from(socket)))
+}
+
 /// The system's resolver has no deadline: under one it runs on a thread of its own, which is left behind if it is late.
 fn resolve(
     host: &str,
@@ -82,10 +105,14 @@ fn resolve(
         Some(deadline) => {
             let (sender, receiver) = mpsc::channel();
             let name = host.to_owned();
-            thread::spawn(move || {
+            let spawned = thread::Builder::new().spawn(move || {
                 // Nobody listens any more when the look-up was late.
                 let _ = sender.send(look_up(&name));
             });
+            spawned.map_err(|source| ConnectError::Resolve {
+                host: host.to_owned(),
+                source,
+            })?;
             receiver
                 .recv_timeout(deadline.saturating_duration_since(Instant::now()))
                 .map_err(|_| ConnectError::Timeout {

@@ -83,7 +83,7 @@ pub fn flush<E>(
         match stream.write(&slices[..count]) {
             Ok(0) => return Err(DriveError::Write(ErrorKind::WriteZero.into())),
             Ok(n) => buffers.commit_output(n),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if stream.is_early(&error) => {}
             Err(error) => return Err(write_error(error)),
         }
     }
@@ -108,7 +108,7 @@ pub fn read<E: From<onecopy_wire::WireError>>(
                 buffers.commit(n);
                 return Ok(n);
             }
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if stream.is_early(&error) => {}
             Err(error) => return Err(read_error(error)),
         }
     }
@@ -131,7 +131,7 @@ pub fn read_into<E: From<onecopy_wire::WireError>>(
         stream.arm(deadline).map_err(read_error)?;
         match stream.read(buffers.targets_into(into).as_mut()) {
             Ok(n) => return Ok((n, buffers.commit(n))),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if stream.is_early(&error) => {}
             Err(error) => return Err(read_error(error)),
         }
     }

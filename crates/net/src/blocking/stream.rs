@@ -37,6 +37,9 @@ pub trait Transport: Send {
     }
 }
 
+/// What is left of a deadline is not cut any more below this: 8 ms.
+const SHORT: Duration = Duration::from_millis(8);
+
 /// A connected stream and the timeout that is set on it.
 pub struct Stream {
     kind: Kind,
@@ -114,8 +117,9 @@ impl Stream {
         }
     }
 
-    /// Sees that the next call ends by `deadline`. The timeout is set on the socket only when its shape changes: where it
-    /// is within an eighth of what is left it stays, so an ordinary command costs no call.
+    /// Sees that the next call ends by `deadline`, or earlier and [`is_early`](Self::is_early). The timeout is set on the
+    /// socket only when its shape changes: it is set somewhat too short, and stays as long as it is neither longer than
+    /// what is left nor shorter than half of it, so an ordinary command costs no call.
     ///
     /// # Errors
     /// `TimedOut` when the deadline has passed.
@@ -128,18 +132,33 @@ impl Stream {
         }
     }
 
+    /// Whether a failed call is to be made again: it was interrupted, or its timeout was shorter than the deadline.
+    pub(crate) fn is_early(&self, error: &io::Error) -> bool {
+        match error.kind() {
+            io::ErrorKind::Interrupted => true,
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                self.timeout.is_some() && !matches!(self.kind, Kind::Own(_))
+            }
+            _ => false,
+        }
+    }
+
     fn arm_slow(&mut self, deadline: Option<Instant>) -> io::Result<()> {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) {
             return Err(io::ErrorKind::TimedOut.into());
         }
         let fits = match (self.timeout, left) {
-            (Some(set), Some(left)) => {
-                set >= left && set - left <= left / 8 || set <= left && left - set <= left / 8
-            }
+            (Some(set), Some(left)) => set <= left && set >= left / 2,
             (set, left) => set == left,
         };
         if !fits {
+            // A transport of the caller's own is told the whole time: what it says of it is final.
+            let is_own = matches!(self.kind, Kind::Own(_));
+            let left = left.map(|left| match left {
+                short if short < SHORT || is_own => short,
+                long => long - long / 8,
+            });
             match &mut self.kind {
                 Kind::Tcp(stream) => stream
                     .set_read_timeout(left)

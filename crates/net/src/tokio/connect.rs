@@ -1,6 +1,7 @@
 //! Connects a socket within one deadline, the look-up of the name included.
 
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tokio::net::{TcpStream, UnixStream, lookup_host};
@@ -26,7 +27,7 @@ pub async fn connect(
     };
     match endpoint {
         Endpoint::Unix(path) => {
-            let stream = within(deadline, UnixStream::connect(path))
+            let stream = within(deadline, connect_unix(path))
                 .await
                 .ok_or_else(late)?;
             stream
@@ -72,6 +73,19 @@ pub async fn connect(
                 }
             }
             Err(last)
+        }
+    }
+}
+
+/// A full backlog can't be waited for by readiness: the kernel says no at once.
+async fn connect_unix(path: &Path) -> io::Result<UnixStream> {
+    const PAUSE: Duration = Duration::from_millis(5);
+    loop {
+        match UnixStream::connect(path).await {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                tokio::time::sleep(PAUSE).await;
+            }
+            connected => return connected,
         }
     }
 }

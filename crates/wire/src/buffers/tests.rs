@@ -583,3 +583,32 @@ fn a_home_whose_length_is_told_in_parts_is_one_value() {
         assert!(matches!(buffers.pending(), b"" | b"+"), "another's");
     }
 }
+
+#[test]
+fn one_read_into_the_callers_slice_is_at_most_one_step() {
+    let mut buffers = Buffers::new(BufferConfig::default());
+    let mut slice = vec![0; 3 * STEP];
+    buffers.cut(10, 4);
+    buffers.need(1, usize::MAX);
+    buffers.prepare_into(slice.len(), 0).unwrap();
+    // The side slot comes on top; nothing behind the step is read, so that no second header can come.
+    assert_eq!(buffers.targets_into(&mut slice).total(), STEP + 4);
+    assert_eq!(buffers.commit(STEP + 4), STEP);
+}
+
+#[test]
+fn debug_shows_no_byte_of_what_passes_through() {
+    let mut buffers = Buffers::new(BufferConfig::default());
+    buffers.output().push(b"SET PASSWORD = 'hunter2'");
+    buffers.need(7, 7);
+    buffers.prepare().unwrap();
+    buffers.targets().single().unwrap()[..7].copy_from_slice(b"hunter2");
+    assert!(!format!("{:?}", buffers.targets()).contains("104"));
+    buffers.commit(7);
+    let shown = format!("{buffers:?}");
+    assert!(shown.len() < 2000, "{shown}");
+    assert!(
+        !shown.contains("hunter2") && !shown.contains("104, 117"),
+        "{shown}"
+    );
+}
