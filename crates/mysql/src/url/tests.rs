@@ -83,6 +83,50 @@ fn no_error_and_no_debug_text_shows_the_password() {
 }
 
 #[test]
+fn a_reserved_character_in_the_password_is_told_without_the_password() {
+    for url in [
+        "mysql://root:s3cr3t/xyz@127.0.0.1:1/db",
+        "mysql://root:s3cr3t?xyz@127.0.0.1/db",
+        "mysql://root:s3cr3t?xyz=1@127.0.0.1/db",
+        "mysql://root:33/s3cr3t@127.0.0.1/db",
+        "mysql://root:xyz@s3cr3t/s3cr3t@127.0.0.1/db",
+        "mysql://s3cr3t/root@127.0.0.1",
+    ] {
+        let error = parse(url).unwrap_err();
+        let text = format!("{error} {error:?}");
+        assert!(
+            text.contains("percent-encode / and ? in the password (%2F, %3F)"),
+            "{url}: {text}"
+        );
+        for part in ["s3cr3t", "xyz", "33", "root", "127"] {
+            assert!(!text.contains(part), "{url}: {text}");
+        }
+    }
+    let config = parse("mysql://u:a%2Fb%3Fc%40d@h/e%40f?socket=/g%40h").unwrap();
+    assert_eq!(config.password.to_secret().expose(), b"a/b?c@d");
+    assert_eq!(config.database.as_deref(), Some("e@f"));
+    assert_eq!(config.endpoint, Endpoint::Unix("/g@h".into()));
+}
+
+#[test]
+fn neither_a_port_nor_an_option_without_a_value_is_quoted() {
+    for (url, hint) in [
+        ("mysql://root:s3cr3t", "port"),
+        ("mysql://root:s3cr3t/db", "port"),
+        ("mysql://u@[::1]:s3cr3t", "port"),
+        ("mysql://root?s3cr3t", "name=value"),
+        ("mysql://u:p@h/d?found-rows=true&s3cr3t", "name=value"),
+    ] {
+        let error = parse(url).unwrap_err();
+        let text = format!("{error} {error:?}");
+        assert!(
+            text.contains(hint) && !text.contains("s3cr3t"),
+            "{url}: {text}"
+        );
+    }
+}
+
+#[test]
 fn a_password_comes_from_a_file_or_the_environment() {
     let path = std::env::temp_dir().join(format!("onecopy-password-{}", std::process::id()));
     std::fs::write(&path, "from file\nsecond line\n").unwrap();
