@@ -9,6 +9,9 @@ use crate::{Config, Error, Password, SslMode};
 
 const DEFAULT_PORT: u16 = 3306;
 
+/// The longest deadline, a year: the clock's range has an end, and beyond this a number is a mistake.
+const MAX_SECONDS: f64 = 365.0 * 24.0 * 60.0 * 60.0;
+
 pub(crate) fn parse(url: &str) -> Result<Config, Error> {
     let Some(rest) = url
         .strip_prefix("mysql://")
@@ -141,13 +144,15 @@ fn password_file(path: &str) -> Result<Password, Error> {
 }
 
 fn seconds(name: &str, value: &str) -> Result<Option<Duration>, Error> {
-    let duration = value
-        .parse()
-        .ok()
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let duration =
-        duration.ok_or_else(|| bad(format!("{name} '{value}' is not a number of seconds")))?;
-    Ok(Some(duration).filter(|duration| !duration.is_zero()))
+    let seconds = value.parse().ok().filter(|seconds| *seconds >= 0.0);
+    let seconds: f64 =
+        seconds.ok_or_else(|| bad(format!("{name} '{value}' is not a number of seconds")))?;
+    if seconds > MAX_SECONDS {
+        return Err(bad(format!(
+            "{name} '{value}' is more than a year; 0 is none"
+        )));
+    }
+    Ok(Some(Duration::from_secs_f64(seconds)).filter(|duration| !duration.is_zero()))
 }
 
 fn flag(name: &str, value: &str) -> Result<bool, Error> {

@@ -67,6 +67,7 @@ fn a_bad_url_is_refused_with_what_would_be_right() {
         ("mysql://h?ssl-mode=on", "verify-full"),
         ("mysql://h?found-rows=1", "true nor false"),
         ("mysql://h?connect-timeout=-1", "seconds"),
+        ("mysql://h?connect-timeout=NaN", "seconds"),
         ("mysql://%FF@h", "UTF-8"),
     ] {
         let text = parse(url).unwrap_err().to_string();
@@ -124,6 +125,32 @@ fn neither_a_port_nor_an_option_without_a_value_is_quoted() {
             "{url}: {text}"
         );
     }
+}
+
+#[test]
+fn a_deadline_is_at_most_a_year() {
+    for name in [
+        "connect-timeout",
+        "call-timeout",
+        "tcp-keepalive",
+        "tcp-user-timeout",
+    ] {
+        for value in ["1e19", "1e300", "inf", "31536001"] {
+            let text = parse(&format!("mysql://h?{name}={value}"))
+                .unwrap_err()
+                .to_string();
+            assert!(
+                text.contains(&format!("{name} '{value}' is more than a year")),
+                "{text}"
+            );
+        }
+    }
+    let config = parse("mysql://h?connect-timeout=31536000&call-timeout=0").unwrap();
+    assert_eq!(
+        config.connect_timeout,
+        Some(Duration::from_secs(31_536_000))
+    );
+    assert_eq!(config.call_timeout, None);
 }
 
 #[test]
