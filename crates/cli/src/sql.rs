@@ -113,7 +113,8 @@ Password:
 
 Ctrl-C:
   Cancels the query on the server, by KILL QUERY over a second connection.
-  Once more, and onecopy leaves at once.
+  Once more, and onecopy leaves at once. A query over the url's call-timeout is
+  cancelled in the same way.
 
 Exit status:
   0    all went well, or who read our output had seen enough, as head does
