@@ -115,7 +115,7 @@ async fn a_query_that_is_killed_leaves_the_connection_usable() {
 async fn a_call_that_times_out_leaves_the_connection_usable() {
     for url in urls() {
         let mut conn = wait!(Connection::connect(&with_option(&url, "call-timeout=0.15"))).unwrap();
-        let start = Instant::now();
+        let (start, deadline) = (Instant::now(), Duration::from_millis(150));
         let error = wait!(conn.query("SELECT SLEEP(0.6)")).unwrap_err();
         let waited = start.elapsed();
         assert!(
@@ -123,7 +123,7 @@ async fn a_call_that_times_out_leaves_the_connection_usable() {
             "{error}"
         );
         assert!(
-            waited >= Duration::from_millis(140) && waited < Duration::from_millis(500),
+            waited >= deadline && waited <= deadline + LATE,
             "{waited:?}"
         );
         // The outstanding reply is still awaited, within the same time.
@@ -284,6 +284,9 @@ async fn a_row_of_the_limit_is_within_it() {
         );
     }
 }
+
+/// How late a timeout may be told: for timers, and a machine that does other things too.
+const LATE: Duration = Duration::from_millis(60);
 
 fn assert_refused(result: Result<Connection, Error>, code: u16, state: &str) {
     let error = result.unwrap_err();
