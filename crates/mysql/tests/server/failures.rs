@@ -135,6 +135,42 @@ async fn a_call_that_times_out_leaves_the_connection_usable() {
     }
 }
 
+/// Also where the call before had a deadline an eighth longer or shorter, whose timer a driver might keep.
+#[tokio::test]
+async fn each_call_times_out_at_its_own_deadline() {
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        for (before, millis) in [(100, 200), (200, 180), (200, 220)] {
+            let timeout = Duration::from_millis(millis);
+            let mut late = Duration::MAX;
+            // A busy machine is late at times, a timer of another length at all times.
+            for _ in 0..5 {
+                conn.set_call_timeout(Some(Duration::from_millis(before)));
+                wait!(conn.ping()).unwrap();
+                conn.set_call_timeout(Some(timeout));
+                let start = Instant::now();
+                let error = wait!(conn.query("SELECT SLEEP(0.35)")).unwrap_err();
+                let waited = start.elapsed();
+                assert!(error.is_timeout(), "{error}");
+                assert!(
+                    waited >= timeout,
+                    "{waited:?} for a deadline of {timeout:?}"
+                );
+                late = late.min(waited - timeout);
+                conn.set_call_timeout(Some(Duration::from_secs(20)));
+                wait!(conn.ping()).unwrap();
+                if late < Duration::from_millis(15) {
+                    break;
+                }
+            }
+            assert!(
+                late < Duration::from_millis(15),
+                "{late:?} late for a deadline of {timeout:?} after one of {before} ms"
+            );
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_row_that_times_out_can_be_asked_for_again() {
     let mut conn = wait!(Connection::connect(&url())).unwrap();
