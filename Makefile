@@ -5,18 +5,19 @@ COMPONENTS := cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/de
 export URL
 
 help:  ## list what can be made
-	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST))
+	@sed -n 's/^\([a-z]*\):.*## */  make \1	/p' $(firstword $(MAKEFILE_LIST))
 run:   ## take the tour on a private MariaDB, or on your server: make run URL=mysql://user:password@host/database
 	cargo build --release -p onecopy -p onecopy-testkit --bins
 	@$(if $(URL),$(BIN)/onecopy tour --url "$$URL",$(BIN)/with-mariadb -- $(BIN)/onecopy tour --url {URL})
 test: lint  ## check everything: format, lints, tests on a private MariaDB, documentation
 	cargo test --workspace --all-features
 	$(MAKE) doc
-soak:  ## run the tests with the large counts: gigabytes, millions, minutes
+soak: meter ## run the tests with the large counts, gigabytes, millions, minutes, and hold the meter; needs valgrind
 	ONECOPY_SOAK=1 cargo test --release --workspace --all-features
 bench: ## run the benchmarks
 	cargo bench --workspace --all-features
-meter: ## hold the meter against the copies that valgrind counts
+meter: ## hold the meter against the copies that valgrind counts; needs valgrind
+	@command -v valgrind >/dev/null || { echo "valgrind is missing; install the package valgrind" >&2; exit 1; }
 	bench/meter.py
 fmt:   ## format the code
 	cargo fmt --all

@@ -36,9 +36,6 @@ pub(crate) fn run(args: Args) -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("onecopy: {failure}");
-            ExitCode::FAILURE
-        }
+        Err(failure) => crate::failure::Failure::from(failure).report(None),
     }
 }

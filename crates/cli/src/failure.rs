@@ -30,6 +30,11 @@ impl Failure {
         Self::Other(text.into())
     }
 
+    /// Whether a deadline passed.
+    pub(crate) fn is_timeout(&self) -> bool {
+        matches!(self, Self::Database(error) if error.is_timeout())
+    }
+
     /// Tells the user on standard error, with a hint where there is one. `place`: the statement that failed.
     pub(crate) fn report(&self, place: Option<&dyn fmt::Display>) -> ExitCode {
         let text = match self {

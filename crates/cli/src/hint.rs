@@ -31,13 +31,16 @@ pub(crate) fn find(error: &Error) -> Option<&'static str> {
     }
 }
 
+/// How the names of the benchmarks' tables begin.
+const BENCH_TABLES: &str = "onecopy_bench_";
+
 /// Hints by the server's error number. The numbers are the same in MySQL and MariaDB up to 1,900.
 fn server(code: u16, message: &str) -> Option<&'static str> {
     Some(match code {
         1040 | 1203 | 1226 => {
             "the server has as many connections as it allows; try again, or raise max_connections"
         }
-        1044 => "this user may not use that database; SHOW GRANTS lists what it may",
+        1044 => "name a database in the url that this user may use; SHOW GRANTS lists what it may",
         1045 if message.contains("user ''") => "the url names no user: mysql://USER@host/database",
         1045 if message.contains("password: NO") => {
             "no password was given: -p asks for one, --password-file reads one, ONECOPY_PASSWORD holds one"
@@ -63,6 +66,9 @@ fn server(code: u16, message: &str) -> Option<&'static str> {
         }
         1130 => "the server lets no user in from this host; CREATE USER 'name'@'host' allows one",
         1142 | 1143 | 1227 | 1370 => "this user lacks the privilege; SHOW GRANTS lists what it has",
+        1146 if message.contains(BENCH_TABLES) => {
+            "onecopy bench setup --url URL makes the tables of the benchmarks"
+        }
         1146 => "SHOW TABLES lists those that there are; names may differ in upper and lower case",
         1153 => {
             "the statement is longer than the server's max_allowed_packet; raise it there, or send less at once"

@@ -35,7 +35,7 @@ Examples:
   onecopy sql --help";
 
 fn main() -> ExitCode {
-    match Cli::parse().command {
+    match Cli::parse_from(sql::with_meter_format(std::env::args_os())).command {
         Command::Sql(args) => sql::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Tour(args) => tour::run(args),

@@ -7,6 +7,7 @@ mod source;
 mod splitter;
 mod value_file;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -113,13 +114,35 @@ Password:
 
 Ctrl-C:
   Cancels the query on the server, by KILL QUERY over a second connection.
-  Once more, and onecopy leaves at once.
+  Once more, and onecopy leaves at once. A query over the url's call-timeout is
+  cancelled in the same way.
 
 Exit status:
   0    all went well, or who read our output had seen enough, as head does
   1    an error, told on standard error
   2    wrong arguments
   130  ended by Ctrl-C; 128 and the signal's number for other signals";
+
+/// `--meter json` as `--meter=json`: its format may be left out, so that clap would take the word for a statement. None is
+/// spelled like that.
+pub(crate) fn with_meter_format(
+    arguments: impl Iterator<Item = OsString>,
+) -> impl Iterator<Item = OsString> {
+    let mut arguments = arguments.peekable();
+    let mut options_ended = false;
+    std::iter::from_fn(move || {
+        let mut argument = arguments.next()?;
+        options_ended |= argument == "--";
+        if argument == "--meter"
+            && !options_ended
+            && let Some(format) = arguments.next_if(|next| next == "json" || next == "table")
+        {
+            argument.push("=");
+            argument.push(format);
+        }
+        Some(argument)
+    })
+}
 
 pub(crate) fn run(args: Args) -> ExitCode {
     match session::run(args) {

@@ -39,10 +39,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> ExitCode {
     match tour(&args) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("onecopy: {failure}");
-            ExitCode::FAILURE
-        }
+        Err(failure) => crate::failure::Failure::from(failure).report(None),
     }
 }
 

@@ -254,8 +254,27 @@ fn a_client_without_tables_says_how_to_make_them() {
     let output = onecopy(&["bench", "client", "many-rows", "--url", &url]);
     assert_eq!(output.status.code(), Some(1));
     let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        errors,
+        "error 1146 (42S02): Table 'bench_nothing.onecopy_bench_rows' doesn't exist\n \
+         hint: onecopy bench setup --url URL makes the tables of the benchmarks\n"
+    );
+}
+
+#[test]
+fn what_ends_a_benchmark_is_told_as_by_every_command() {
+    // Port 1 is nobody's.
+    let output = onecopy(&["bench", "setup", "--url", "mysql://root@127.0.0.1:1/d"]);
+    assert_eq!(output.status.code(), Some(1));
+    let errors = String::from_utf8_lossy(&output.stderr);
     assert!(
-        errors.contains("1146") && errors.contains("onecopy bench setup"),
+        errors.starts_with("error: can't connect to 127.0.0.1:1: Connection refused")
+            && errors.contains("\n hint: mysql://"),
         "{errors}"
+    );
+    let output = onecopy(&["bench", "client", "blob", "--url", "mysql://root@localhost"]);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "error: the url names no database; write mysql://user@host/database\n"
     );
 }

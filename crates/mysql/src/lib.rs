@@ -70,3 +70,8 @@ pub use statement::Statement;
 macro_rules! params {
     ($($value:expr),* $(,)?) => { [$($crate::Param::from($value)),*] };
 }
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

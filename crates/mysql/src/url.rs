@@ -9,6 +9,9 @@ use crate::{Config, Error, Password, SslMode};
 
 const DEFAULT_PORT: u16 = 3306;
 
+/// The longest deadline, a year: the clock's range has an end, and beyond this a number is a mistake.
+const MAX_SECONDS: f64 = 365.0 * 24.0 * 60.0 * 60.0;
+
 pub(crate) fn parse(url: &str) -> Result<Config, Error> {
     let Some(rest) = url
         .strip_prefix("mysql://")
@@ -18,6 +21,12 @@ pub(crate) fn parse(url: &str) -> Result<Config, Error> {
             "a url starts with mysql:// or mariadb://, as in mysql://user:password@host/database",
         ));
     };
+    if has_late_at(rest) {
+        return Err(bad(
+            "an '@' stands behind the url's first '/' or '?': percent-encode / and ? in the password (%2F, %3F), and @ in \
+             what follows the host (%40)",
+        ));
+    }
     let mut config = Config::default();
     let (main, options) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, database) = main.split_once('/').unwrap_or((main, ""));
@@ -37,10 +46,17 @@ pub(crate) fn parse(url: &str) -> Result<Config, Error> {
     for option in options.split('&').filter(|option| !option.is_empty()) {
         let (name, value) = option
             .split_once('=')
-            .ok_or_else(|| bad(format!("option '{option}' has no value")))?;
+            .ok_or_else(|| bad("an option of the url has no value; one is written name=value"))?;
         set(&mut config, name, &decode(value, name)?)?;
     }
     Ok(config)
+}
+
+/// Whether the login seems to reach past the first '/' or '?', which then is a part of the password: what stands there as
+/// host, port, database or option may be a secret, and no error may quote it.
+fn has_late_at(rest: &str) -> bool {
+    rest.find(['/', '?'])
+        .is_some_and(|end| rest[end..].contains('@'))
 }
 
 fn endpoint(authority: &str) -> Result<Endpoint, Error> {
@@ -62,9 +78,10 @@ fn endpoint(authority: &str) -> Result<Endpoint, Error> {
     };
     let port = match port {
         None | Some("") => DEFAULT_PORT,
+        // Not quoted: in a login without its '@' this is the password.
         Some(port) => port
             .parse()
-            .map_err(|_| bad(format!("port '{port}' is not a number up to 65535")))?,
+            .map_err(|_| bad("the url's port is not a number up to 65535"))?,
     };
     let host = if host.is_empty() {
         "localhost".to_owned()
@@ -127,13 +144,15 @@ fn password_file(path: &str) -> Result<Password, Error> {
 }
 
 fn seconds(name: &str, value: &str) -> Result<Option<Duration>, Error> {
-    let duration = value
-        .parse()
-        .ok()
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let duration =
-        duration.ok_or_else(|| bad(format!("{name} '{value}' is not a number of seconds")))?;
-    Ok(Some(duration).filter(|duration| !duration.is_zero()))
+    let seconds = value.parse().ok().filter(|seconds| *seconds >= 0.0);
+    let seconds: f64 =
+        seconds.ok_or_else(|| bad(format!("{name} '{value}' is not a number of seconds")))?;
+    if seconds > MAX_SECONDS {
+        return Err(bad(format!(
+            "{name} '{value}' is more than a year; 0 is none"
+        )));
+    }
+    Ok(Some(Duration::from_secs_f64(seconds)).filter(|duration| !duration.is_zero()))
 }
 
 fn flag(name: &str, value: &str) -> Result<bool, Error> {

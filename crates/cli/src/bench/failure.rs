@@ -1,11 +1,12 @@
-//! Why a command could not be carried out, with what to do.
+//! Why a benchmark or the tour could not be carried out.
+//!
+//! Apart from the other commands' failure, for here the IO errors are those of sockets, not of the output.
 
-use std::{fmt, io};
+use std::io;
 
 use onecopy_mysql::Error;
 
-/// ER_NO_SUCH_TABLE.
-const NO_SUCH_TABLE: u16 = 1146;
+use crate::failure;
 
 /// A failure that ends the command.
 #[derive(Debug)]
@@ -29,17 +30,14 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Client(error) => error.fmt(f)?,
-            Self::Io(error) => error.fmt(f)?,
-            Self::Said(text) => f.write_str(text)?,
+/// As every command's failure is told.
+impl From<Failure> for failure::Failure {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Client(error) => Self::Database(error),
+            Failure::Io(error) => Self::other(error.to_string()),
+            Failure::Said(text) => Self::Other(text),
         }
-        if self.is_server(NO_SUCH_TABLE) {
-            f.write_str("; `onecopy bench setup --url URL` makes the tables")?;
-        }
-        Ok(())
     }
 }
 

@@ -1,9 +1,10 @@
-//! Ctrl-C: the query is cancelled on the server, not only forgotten here.
+//! Ctrl-C and timeouts: the query is cancelled on the server, not only forgotten here.
 
 use std::process;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
+use std::time::Duration;
 
 use onecopy_mysql::Config;
 use onecopy_mysql::blocking::Connection;
@@ -17,12 +18,17 @@ const IDLE: u8 = 0;
 /// A statement is under way: a signal cancels it. Any other value is the signal that did; the next one ends the process.
 const RUNNING: u8 = u8::MAX;
 
+/// The order to cancel has a deadline of its own: that of the url's queries may be too short for it, or none at all.
+const ORDER: Duration = Duration::from_secs(10);
+
 /// Watches for SIGINT and SIGTERM. Not for SIGHUP, which `nohup` has the process ignore.
 #[derive(Debug, Clone)]
 pub(super) struct Cancel(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
+    config: Config,
+    connection_id: u32,
     state: AtomicU8,
     /// The server has taken the order to cancel.
     is_taken: OnceLock<()>,
@@ -33,20 +39,25 @@ impl Cancel {
     pub(super) fn watch(config: &Config, connection_id: u32) -> Result<Self, Failure> {
         let mut signals = Signals::new([SIGINT, SIGTERM])
             .map_err(|error| Failure::other(format!("can't watch for signals: {error}")))?;
+        let mut orders = config.clone();
+        orders.call_timeout = Some(ORDER);
+        orders.connect_timeout.get_or_insert(ORDER);
         let cancel = Self(Arc::new(Shared {
+            config: orders,
+            connection_id,
             state: AtomicU8::new(IDLE),
             is_taken: OnceLock::new(),
         }));
-        let (watched, config) = (cancel.clone(), config.clone());
+        let watched = cancel.clone();
         thread::spawn(move || {
             for signal in &mut signals {
-                watched.take(u8::try_from(signal).unwrap_or(1), &config, connection_id);
+                watched.take(u8::try_from(signal).unwrap_or(1));
             }
         });
         Ok(cancel)
     }
 
-    fn take(&self, signal: u8, config: &Config, connection_id: u32) {
+    fn take(&self, signal: u8) {
         let status = 128 + i32::from(signal);
         if self
             .0
@@ -57,13 +68,10 @@ impl Cancel {
             process::exit(status);
         }
         say("cancelling the query on the server; Ctrl-C again leaves at once");
-        let (cancel, config) = (self.clone(), config.clone());
+        let cancel = self.clone();
         // Not on this thread: the next signal must find it waiting.
         thread::spawn(move || {
-            if let Err(error) = kill(&config, connection_id) {
-                say(&format!(
-                    "can't cancel the query, it may go on without us: {error}"
-                ));
+            if !cancel.kill() {
                 process::exit(status);
             }
             let _ = cancel.0.is_taken.set(());
@@ -104,10 +112,22 @@ impl Cancel {
             signal => Err(Failure::Cancelled { signal }),
         }
     }
-}
 
-fn kill(config: &Config, connection_id: u32) -> Result<(), onecopy_mysql::Error> {
-    let mut connection = Connection::connect_with(config)?;
-    connection.run(&format!("KILL QUERY {connection_id}"))?;
-    connection.close()
+    /// Cancels the statement under way, which nobody waits for any more. Whether the server has taken the order; the user
+    /// is told where it has not.
+    pub(super) fn kill(&self) -> bool {
+        let done = self.order();
+        if let Err(error) = &done {
+            say(&format!(
+                "can't cancel the query, it may go on without us: {error}"
+            ));
+        }
+        done.is_ok()
+    }
+
+    fn order(&self) -> Result<(), onecopy_mysql::Error> {
+        let mut connection = Connection::connect_with(&self.0.config)?;
+        connection.run(&format!("KILL QUERY {}", self.0.connection_id))?;
+        connection.close()
+    }
 }

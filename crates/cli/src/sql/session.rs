@@ -108,6 +108,10 @@ impl Session {
         self.cancel.begin()?;
         let ended = self.show_results(connection, &statement.sql, args);
         let flushed = self.out.flush();
+        // It would go on on the server, with its locks. Ctrl-C still works meanwhile.
+        if ended.as_ref().is_err_and(Failure::is_timeout) && self.cancel.kill() {
+            say("cancelled the query on the server");
+        }
         // A cancelled statement fails in many ways, and all of them say the same.
         self.cancel.end()?;
         ended?;

@@ -43,11 +43,6 @@ impl Ground {
             {
                 (database.as_str(), false)
             }
-            (Err(error), None) if error.is_server(DENIED) => {
-                return Err(Failure::said(format!(
-                    "{error}; name a database in the url in which the user may make tables"
-                )));
-            }
             (Err(error), _) => return Err(error),
         };
         conn.use_database(database)?;

@@ -1,4 +1,4 @@
-//! Ctrl-C.
+//! Ctrl-C, and queries that take too long.
 
 use std::io::{BufRead, BufReader};
 use std::thread::sleep;
@@ -12,6 +12,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Whether the server runs a statement with this text, waited for until it is so.
 fn wait_until_running(text: &str, expected: bool) {
+    wait_until_running_within(text, expected, PATIENCE);
+}
+
+fn wait_until_running_within(text: &str, expected: bool, patience: Duration) {
     let mut connection = Connection::connect(url()).unwrap();
     let query = format!(
         "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%{text}%' AND id <> CONNECTION_ID()"
@@ -24,7 +28,7 @@ fn wait_until_running(text: &str, expected: bool) {
             return;
         }
         assert!(
-            start.elapsed() < PATIENCE,
+            start.elapsed() < patience,
             "{text}: running should be {expected}"
         );
         sleep(Duration::from_millis(20));
@@ -88,4 +92,27 @@ fn a_second_ctrl_c_leaves_at_once() {
     interrupt(&child);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     wait_until_running("two ctrl-c", false);
+}
+
+#[test]
+fn a_query_over_its_deadline_is_cancelled_on_the_server() {
+    let url = format!("{}&call-timeout=0.3", url());
+    for (statement, text) in [
+        ("SELECT SLEEP(30), 'over its deadline'", "over its deadline"),
+        // Rows are under way: they fill the server's buffer, so that they leave before it sleeps.
+        (
+            "SELECT seq, REPEAT('x', 1000), IF(seq = 900, SLEEP(30), 'late rows') FROM seq_1_to_1000",
+            "late rows",
+        ),
+    ] {
+        let output = onecopy().args([&url, statement]).output().unwrap();
+        wait_until_running_within(text, false, Duration::from_secs(1));
+        assert_eq!(output.status.code(), Some(1));
+        let said = stderr(&output);
+        assert!(
+            said.starts_with("cancelled the query on the server\nerror: the deadline passed")
+                && said.contains(" hint: ?connect-timeout"),
+            "{said}"
+        );
+    }
 }

@@ -93,6 +93,33 @@ fn the_meter_counts_what_came_in_a_table_or_in_json() {
 }
 
 #[test]
+fn the_meters_format_may_follow_a_space() {
+    for arguments in [
+        [url(), "--meter", "json", "SELECT 1"],
+        [url(), "SELECT 1", "--meter", "json"],
+        ["--meter", "json", url(), "SELECT 1"],
+    ] {
+        let output = onecopy().args(arguments).output().unwrap();
+        assert_eq!(output.stdout, b"1\n1\n");
+        let meter: serde_json::Value = serde_json::from_str(stderr(&output)).unwrap();
+        assert_eq!(meter["writes"], 1, "{arguments:?}");
+    }
+    let output = sql(&["--meter", "table", "SELECT 1"]);
+    assert!(stderr(&output).starts_with("meter  "));
+    // Anything else is a statement, and so is all that is behind `--`.
+    assert!(
+        stderr(&sql(&["--meter", "SELECT 1"])).starts_with("meter  "),
+        "no format"
+    );
+    let output = sql(&["-q", "--", "--meter", "json"]);
+    assert!(
+        stderr(&output).starts_with("error 1064"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
 fn help_teaches_and_the_version_is_told() {
     let help = onecopy().arg("--help").output().unwrap();
     let text = String::from_utf8(help.stdout).unwrap();

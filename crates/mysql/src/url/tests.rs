@@ -67,6 +67,7 @@ fn a_bad_url_is_refused_with_what_would_be_right() {
         ("mysql://h?ssl-mode=on", "verify-full"),
         ("mysql://h?found-rows=1", "true nor false"),
         ("mysql://h?connect-timeout=-1", "seconds"),
+        ("mysql://h?connect-timeout=NaN", "seconds"),
         ("mysql://%FF@h", "UTF-8"),
     ] {
         let text = parse(url).unwrap_err().to_string();
@@ -80,6 +81,76 @@ fn no_error_and_no_debug_text_shows_the_password() {
     assert!(!format!("{config:?}").contains("hunter2"));
     let error = parse("mysql://u:hunter2@h/d?nope=1").unwrap_err();
     assert!(!format!("{error} {error:?}").contains("hunter2"));
+}
+
+#[test]
+fn a_reserved_character_in_the_password_is_told_without_the_password() {
+    for url in [
+        "mysql://root:s3cr3t/xyz@127.0.0.1:1/db",
+        "mysql://root:s3cr3t?xyz@127.0.0.1/db",
+        "mysql://root:s3cr3t?xyz=1@127.0.0.1/db",
+        "mysql://root:33/s3cr3t@127.0.0.1/db",
+        "mysql://root:xyz@s3cr3t/s3cr3t@127.0.0.1/db",
+        "mysql://s3cr3t/root@127.0.0.1",
+    ] {
+        let error = parse(url).unwrap_err();
+        let text = format!("{error} {error:?}");
+        assert!(
+            text.contains("percent-encode / and ? in the password (%2F, %3F)"),
+            "{url}: {text}"
+        );
+        for part in ["s3cr3t", "xyz", "33", "root", "127"] {
+            assert!(!text.contains(part), "{url}: {text}");
+        }
+    }
+    let config = parse("mysql://u:a%2Fb%3Fc%40d@h/e%40f?socket=/g%40h").unwrap();
+    assert_eq!(config.password.to_secret().expose(), b"a/b?c@d");
+    assert_eq!(config.database.as_deref(), Some("e@f"));
+    assert_eq!(config.endpoint, Endpoint::Unix("/g@h".into()));
+}
+
+#[test]
+fn neither_a_port_nor_an_option_without_a_value_is_quoted() {
+    for (url, hint) in [
+        ("mysql://root:s3cr3t", "port"),
+        ("mysql://root:s3cr3t/db", "port"),
+        ("mysql://u@[::1]:s3cr3t", "port"),
+        ("mysql://root?s3cr3t", "name=value"),
+        ("mysql://u:p@h/d?found-rows=true&s3cr3t", "name=value"),
+    ] {
+        let error = parse(url).unwrap_err();
+        let text = format!("{error} {error:?}");
+        assert!(
+            text.contains(hint) && !text.contains("s3cr3t"),
+            "{url}: {text}"
+        );
+    }
+}
+
+#[test]
+fn a_deadline_is_at_most_a_year() {
+    for name in [
+        "connect-timeout",
+        "call-timeout",
+        "tcp-keepalive",
+        "tcp-user-timeout",
+    ] {
+        for value in ["1e19", "1e300", "inf", "31536001"] {
+            let text = parse(&format!("mysql://h?{name}={value}"))
+                .unwrap_err()
+                .to_string();
+            assert!(
+                text.contains(&format!("{name} '{value}' is more than a year")),
+                "{text}"
+            );
+        }
+    }
+    let config = parse("mysql://h?connect-timeout=31536000&call-timeout=0").unwrap();
+    assert_eq!(
+        config.connect_timeout,
+        Some(Duration::from_secs(31_536_000))
+    );
+    assert_eq!(config.call_timeout, None);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use onecopy_mysql::tokio::{ColumnReader, Connection, Rows, Stream, StreamingRow};
 use onecopy_mysql::{Config, Error, Param, ProtocolError, Statement};
@@ -171,13 +172,47 @@ async fn a_future_dropped_at_any_poll_leaves_the_next_command_its_own_result() {
 #[tokio::test]
 async fn a_login_dropped_at_any_poll_leaves_nothing() {
     for url in urls() {
+        let mut config = Config::from_url(&url).unwrap();
+        config.database = Some(OWN.to_owned());
+        let before = Connection::connect(&url).await.unwrap();
+        let mut dropped = 0;
         for polls in 0..count(10, 50) {
-            let login = Connection::connect(&url);
-            if let Some(conn) = within(polls as u64, login).await {
-                conn.unwrap().ping().await.unwrap();
+            let login = Connection::connect_with(&config);
+            match within(polls as u64, login).await {
+                Some(conn) => conn.unwrap().ping().await.unwrap(),
+                None => dropped += 1,
             }
         }
+        // Poll 0 does not even begin.
+        assert!(dropped > 1, "only {dropped} were dropped");
+        // The server numbers sessions as it accepts them: those between these two are of the logins above, or of other tests.
+        let mut after = Connection::connect(&url).await.unwrap();
+        let start = Instant::now();
+        while sessions_between(&before, &mut after).await > 0 {
+            assert!(
+                start.elapsed() < Duration::from_secs(1),
+                "a dropped login left a session"
+            );
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
+}
+
+/// The database of the logins that are dropped: every user may use it, and other tests do so for a moment only.
+const OWN: &str = "information_schema";
+
+/// Sessions in our database, or that wait for the rest of a login.
+async fn sessions_between(before: &Connection, after: &mut Connection) -> u64 {
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID > {} AND ID < {} AND (DB = '{OWN}' OR USER = \
+         'unauthenticated user')",
+        before.connection_id(),
+        after.connection_id()
+    );
+    let mut rows = after.query(&sql).await.unwrap();
+    let sessions = rows.next().await.unwrap().unwrap().get(0).unwrap();
+    rows.finish().await.unwrap();
+    sessions
 }
 
 /// A reply that was begun by a future that is gone is what the next command waits for first.
