@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Measures onecopy and its peers on one server in one run.
 
+    bench/compare.py --render FILE...
     bench/compare.py [--counts] [--time] [--workloads A,B] [--clients A,B] [--rounds 7] [--out FILE]
 
 Builds the programs, starts a private MariaDB, makes the tables, and runs every client on every workload:
@@ -161,6 +162,18 @@ def table(workload, rows):
         ]) + " |")
 
 
+def render(files):
+    """Tables of earlier runs' data, put together."""
+    together = {}
+    for file in files:
+        for workload, rows in json.loads(pathlib.Path(file).read_text())["workloads"].items():
+            for client, row in rows.items():
+                together.setdefault(workload, {}).setdefault(client, {}).update(row)
+    for workload in WORKLOADS:
+        if workload in together:
+            table(workload, together[workload])
+
+
 def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     args.add_argument("--counts", action="store_true")
@@ -169,8 +182,11 @@ def main():
     args.add_argument("--clients", default="")
     args.add_argument("--rounds", type=int, default=7)
     args.add_argument("--out")
+    args.add_argument("--render", nargs="+", metavar="FILE", help="only print the tables of these files")
     args.add_argument("--url", help="a server whose tables are there; else a private one is started")
     a = args.parse_args()
+    if a.render:
+        return render(a.render)
     target = os.environ.get("ONECOPY_PEERS_TARGET", str(HERE / "target"))
     clients = build(target)
     if a.clients:

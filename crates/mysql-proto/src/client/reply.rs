@@ -8,15 +8,15 @@ use crate::StatusFlags;
 /// What the server said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
-    /// A command or result without rows is done; [`ClientCore::ok`] has its numbers.
+    /// A command or result without rows is done; [`ClientCore::ok`](super::ClientCore::ok) has its numbers.
     Ok,
     /// An ERR packet, whole: decode it with [`ErrPacket`](crate::packet::ErrPacket). The command is over.
     Err(Span),
-    /// Rows begin; [`ClientCore::definitions`] has their columns.
+    /// Rows begin; [`ClientCore::definitions`](super::ClientCore::definitions) has their columns.
     Columns,
-    /// A row to be lent; [`ClientCore::cells`] says where its values are.
+    /// A row to be lent; [`ClientCore::cells`](super::ClientCore::cells) says where its values are.
     Row(Span),
-    /// Streamed rows: one begins. [`ClientCore`] goes on with its first value.
+    /// Streamed rows: one begins. [`ClientCore`](super::ClientCore) goes on with its first value.
     RowStart,
     /// Streamed rows: the next value, with its length, or `None` for NULL.
     Value(Option<u64>),
@@ -24,7 +24,7 @@ pub enum Reply {
     Piece(Span),
     /// Streamed rows: one is over.
     RowEnd,
-    /// The rows are over; [`ClientCore::ok`] has the numbers behind them.
+    /// The rows are over; [`ClientCore::ok`](super::ClientCore::ok) has the numbers behind them.
     RowsEnd,
     /// A statement is prepared.
     Prepared(StatementId),
