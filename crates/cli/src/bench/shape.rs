@@ -79,7 +79,7 @@ pub(crate) fn create_blobs(comment: &str) -> String {
     )
 }
 
-/// The statement that takes a [`Row`]'s parameters.
+/// The statement that takes a row's parameters.
 pub(crate) fn insert_row() -> String {
     let marks = vec!["?"; COLUMNS.len()].join(", ");
     format!("INSERT INTO {ROWS_TABLE} VALUES ({marks})")
