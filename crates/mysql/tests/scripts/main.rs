@@ -10,6 +10,7 @@ mod hostile_login;
 mod huge;
 mod large;
 mod login;
+mod mended;
 mod prepared;
 mod session;
 mod text;
