@@ -7,6 +7,7 @@
 //! ```
 #![deny(clippy::indexing_slicing)]
 
+use std::fmt;
 use std::sync::Arc;
 
 use onecopy_wire::{Buffers, Core, Span, Step, WireError};
@@ -47,7 +48,6 @@ pub(super) enum Source {
 }
 
 /// The client's core behind the login: commands in, replies out.
-#[derive(Debug)]
 pub struct ClientCore {
     pub(super) session: Session,
     pub(super) limits: Limits,
@@ -99,6 +99,20 @@ impl Core for ClientCore {
         };
         let error = Error::Closed { during };
         self.die(error)
+    }
+}
+
+/// The state, and no text of the server's.
+impl fmt::Debug for ClientCore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientCore")
+            .field("session", &self.session)
+            .field("state", &self.state)
+            .field("mode", &self.mode)
+            .field("ok", &self.ok)
+            .field("columns", &self.definitions().len())
+            .field("dead", &self.dead)
+            .finish_non_exhaustive()
     }
 }
 
