@@ -18,13 +18,13 @@ from urllib.parse import unquote
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 WORKLOADS = {  # name: iterations of the two counted lengths, and of one timed run
-    "one-small-row": (200, 1200, 20000),
-    "one-big-row": (200, 1200, 10000),
-    "many-rows": (1, 3, 4),
-    "stmt-params": (200, 1200, 10000),
-    "blob": (1, 4, 20),
-    "blob-reuse": (1, 4, 20),
-    "blob-stream": (1, 4, 20),
+    "one-small-row": (200, 1200, 10000),
+    "one-big-row": (200, 1200, 5000),
+    "many-rows": (1, 3, 3),
+    "stmt-params": (200, 1200, 5000),
+    "blob": (1, 4, 10),
+    "blob-reuse": (1, 4, 10),
+    "blob-stream": (1, 4, 10),
 }
 ONECOPY_ONLY = {"blob-reuse", "blob-stream"}
 MEM = re.compile(r"\b_*(mem(cpy|move|set|chr)|mempcpy)")
