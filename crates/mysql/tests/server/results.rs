@@ -259,3 +259,31 @@ async fn returning_gives_rows_in_both_protocols() {
     let mut rows = wait!(conn.execute(&delete, &params![4])).unwrap();
     assert_eq!(wait!(rows.collect_owned()).unwrap().len(), 3);
 }
+
+#[tokio::test]
+async fn the_values_of_a_row_in_order_are_those_at_each_position() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let sql = "SELECT 1 AS a, NULL AS b, 'text' AS c, REPEAT('x', 300000) AS d, 2.5 AS e";
+    let statement = wait!(conn.prepare(sql)).unwrap();
+    for prepared in [false, true] {
+        let mut rows = if prepared {
+            wait!(conn.execute(&statement, &[])).unwrap()
+        } else {
+            wait!(conn.query(sql)).unwrap()
+        };
+        let row = wait!(rows.next()).unwrap().unwrap();
+        let values: Vec<_> = row.values().map(Result::unwrap).collect();
+        assert_eq!(values.len(), 5);
+        for (index, value) in values.iter().enumerate() {
+            assert_eq!(*value, row.value(index).unwrap(), "column {index}");
+        }
+        assert_eq!(values[1], onecopy_mysql::Value::Null);
+        assert_eq!(row.get::<&str>("d").unwrap().len(), 300_000);
+
+        let mut large = Vec::new();
+        let mut rows = wait!(conn.query(sql)).unwrap();
+        let row = wait!(rows.next_into("d", &mut large)).unwrap().unwrap();
+        assert_eq!(large.len(), 300_000);
+        assert!(row.values().nth(3).unwrap().is_err(), "it was moved out");
+    }
+}
