@@ -58,17 +58,20 @@ pub(crate) fn login(config: &Config, is_unix: bool) -> Result<(Buffers, Handshak
     ))
 }
 
-fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, Error> {
+/// Refuses a configuration that can't be kept, before anybody is connected to.
+pub(crate) fn check(config: &Config) -> Result<(), Error> {
     match config.effective_ssl_mode() {
-        SslMode::Disabled | SslMode::Preferred => {}
-        _ => {
-            return Err(Error::config(
-                "tls is not available yet, and over a network it is demanded by default; set ssl-mode=disabled to \
-                 connect in clear text"
-                    .into(),
-            ));
-        }
+        SslMode::Disabled | SslMode::Preferred => Ok(()),
+        _ => Err(Error::config(
+            "tls is not available yet, and over a network it is demanded by default; set ssl-mode=disabled to \
+             connect in clear text"
+                .into(),
+        )),
     }
+}
+
+fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, Error> {
+    check(config)?;
     Ok(HandshakeConfig {
         user: config.user.clone().into_bytes(),
         password: config.password.to_secret(),

@@ -10,7 +10,7 @@ use onecopy_net::{DriveError, blocking as net};
 use onecopy_wire::{Lent, Meter};
 
 use super::{Rows, Stream};
-use crate::link::{Before, LONG_DATA_PIECE, Link, deadline_in, login};
+use crate::link::{Before, LONG_DATA_PIECE, Link, check, deadline_in, login};
 use crate::{Config, Definitions, Done, Error, Param, ServerError, Statement};
 
 /// A connection to a MySQL or MariaDB server.
@@ -37,6 +37,7 @@ impl Connection {
     /// # Errors
     /// No server there, a login that is refused, the deadline.
     pub fn connect_with(config: &Config) -> Result<Self, Error> {
+        check(config)?;
         let deadline = deadline_in(config.connect_timeout);
         let stream = net::connect(&config.endpoint, &config.socket, deadline)?;
         Self::login(config, stream, deadline)

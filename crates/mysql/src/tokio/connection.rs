@@ -12,7 +12,7 @@ use onecopy_net::{DriveError, tokio as net};
 use onecopy_wire::{Lent, Meter};
 
 use super::{Rows, Stream};
-use crate::link::{Before, LONG_DATA_PIECE, Link, deadline_in, login};
+use crate::link::{Before, LONG_DATA_PIECE, Link, check, deadline_in, login};
 use crate::{Config, Definitions, Done, Error, Param, ServerError, Statement};
 
 /// A connection to a MySQL or MariaDB server.
@@ -45,6 +45,7 @@ impl Connection {
     /// # Cancel safety
     /// Dropped before it is done, the socket is closed.
     pub async fn connect_with(config: &Config) -> Result<Self, Error> {
+        check(config)?;
         let deadline = deadline_in(config.connect_timeout);
         let stream = net::connect(&config.endpoint, &config.socket, deadline).await?;
         Self::login(config, stream, deadline).await

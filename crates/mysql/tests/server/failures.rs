@@ -354,3 +354,16 @@ async fn row_of(conn: &mut Connection, len: usize, binary: bool) -> Result<usize
     let row = wait!(rows.next())?.unwrap();
     Ok(row.get::<&[u8]>(0)?.len())
 }
+
+#[tokio::test]
+async fn where_tls_is_demanded_nobody_is_connected_to_without_it() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    for mode in ["required", "verify-ca", "verify-full"] {
+        let url = format!("mysql://root:secret@127.0.0.1:{port}/test?ssl-mode={mode}");
+        let error = wait!(Connection::connect(&url)).unwrap_err();
+        assert!(error.to_string().contains("tls"), "{error}");
+        assert!(listener.accept().is_err(), "somebody was connected to");
+    }
+}
