@@ -44,6 +44,8 @@ pub struct Config {
     pub multi_statements: bool,
     /// Affected rows count the rows that were found, not those that were changed.
     pub found_rows: bool,
+    /// Let MariaDB leave out column definitions that the client has. On; off for what stands between and can't do it.
+    pub cached_metadata: bool,
     /// Options of the socket.
     pub socket: SocketOptions,
     /// What the server may make the client do.
@@ -69,6 +71,7 @@ impl Default for Config {
             call_timeout: None,
             multi_statements: false,
             found_rows: false,
+            cached_metadata: true,
             socket: SocketOptions::default(),
             limits: Limits::default(),
             idle_keep: 256 << 10,
@@ -87,7 +90,7 @@ impl Config {
     /// | `password-file` | a file whose first line is the password |
     /// | `password-env` | an environment variable that holds the password |
     /// | `connect-timeout`, `call-timeout` | seconds, with a fraction; 0 for none |
-    /// | `multi-statements`, `found-rows`, `tcp-nodelay` | `true` or `false` |
+    /// | `multi-statements`, `found-rows`, `cached-metadata`, `tcp-nodelay` | `true` or `false` |
     /// | `tcp-keepalive`, `tcp-user-timeout` | seconds; 0 for none |
     /// | `max-row-bytes`, `idle-keep` | bytes |
     ///

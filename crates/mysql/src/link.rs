@@ -8,7 +8,7 @@ use onecopy_mysql_proto::client::{
     Cell, ClientCore, Handshake, HandshakeConfig, Reply, RowMode, StatementId,
 };
 use onecopy_mysql_proto::packet::ErrPacket;
-use onecopy_mysql_proto::value::{FromValue, FromValueError, Value};
+use onecopy_mysql_proto::value::{FromValue, FromValueError};
 use onecopy_net::DriveError;
 use onecopy_wire::{BufferConfig, Buffers, Meter, Span};
 
@@ -79,6 +79,7 @@ fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, E
         is_unix,
         multi_statements: config.multi_statements,
         found_rows: config.found_rows,
+        full_metadata: !config.cached_metadata,
         attributes: attributes(config),
         ..HandshakeConfig::default()
     })
@@ -351,11 +352,7 @@ impl Link {
     ) -> Result<T, Error> {
         let column = self.core.definitions().columns().get(index);
         let column = column.ok_or_else(|| Error::no_column(index.to_string()))?;
-        let value = if self.core.is_binary() {
-            Value::decode_binary(column.column_type, column.flags, column.collation, bytes)
-        } else {
-            Value::decode_text(column.column_type, column.flags, column.collation, bytes)
-        };
+        let value = column.decode(self.core.is_binary(), bytes);
         if T::COPIES {
             self.buffers.count_owned(bytes.len());
         }

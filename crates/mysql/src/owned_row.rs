@@ -114,11 +114,7 @@ impl OwnedRow {
             return Ok(Value::Null);
         };
         let column = &self.columns.columns()[index];
-        let value = if self.binary {
-            Value::decode_binary(column.column_type, column.flags, column.collation, bytes)
-        } else {
-            Value::decode_text(column.column_type, column.flags, column.collation, bytes)
-        };
+        let value = column.decode(self.binary, bytes);
         value.map_err(|error| self.bad_value(index, FromValueError::Malformed(error)))
     }
 

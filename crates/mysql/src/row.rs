@@ -138,11 +138,7 @@ impl<'r> Row<'r> {
             None if cell.is_null() => return Ok(Value::Null),
             None => self.bytes_elsewhere(index, cell)?.unwrap_or_default(),
         };
-        let value = if self.binary {
-            Value::decode_binary(column.column_type, column.flags, column.collation, bytes)
-        } else {
-            Value::decode_text(column.column_type, column.flags, column.collation, bytes)
-        };
+        let value = column.decode(self.binary, bytes);
         match value {
             Ok(value) => Ok(value),
             Err(error) => Err(self.bad_value(index, FromValueError::Malformed(error))),

@@ -108,6 +108,7 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
         "tcp-user-timeout" => config.socket.user_timeout = seconds(name, value)?,
         "tcp-nodelay" => config.socket.nodelay = flag(name, value)?,
         "multi-statements" => config.multi_statements = flag(name, value)?,
+        "cached-metadata" => config.cached_metadata = flag(name, value)?,
         "found-rows" => config.found_rows = flag(name, value)?,
         "max-row-bytes" => config.limits.max_row_bytes = number(name, value)?,
         "idle-keep" => config.idle_keep = number(name, value)?,
@@ -115,7 +116,7 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
             return Err(bad(format!(
                 "unknown option '{name}'; known are socket, ssl-mode, password-file, password-env, connect-timeout, \
                  call-timeout, tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
-                 max-row-bytes and idle-keep"
+                 cached-metadata, max-row-bytes and idle-keep"
             )));
         }
     }

@@ -309,42 +309,33 @@ impl ClientCore {
                     }
                 }
                 State::Dead => return Err(self.dead.clone().unwrap_or(Error::Unsolicited)),
-                State::Header => {
-                    let Some(payload) = self.whole(buffers)? else {
-                        return Ok(missing(buffers));
-                    };
-                    if let Some(reply) = self.header(buffers, payload)? {
-                        return Ok(Step::Message(reply));
-                    }
-                }
-                State::Definitions { left } => {
-                    let Some(payload) = self.whole(buffers)? else {
-                        return Ok(missing(buffers));
-                    };
-                    self.accept(buffers, payload)?;
-                    self.state = State::Definitions { left: left - 1 };
-                    if left == 1 && self.definitions_done() {
-                        return Ok(Step::Message(Reply::Columns));
-                    }
-                }
-                State::DefinitionsEof => {
-                    let Some(payload) = self.whole(buffers)? else {
-                        return Ok(missing(buffers));
-                    };
-                    if let Some(reply) = self.definitions_eof(buffers, payload)? {
-                        return Ok(Step::Message(reply));
-                    }
-                }
-                State::Prepare(preparing) => {
-                    let Some(payload) = self.whole(buffers)? else {
-                        return Ok(missing(buffers));
-                    };
-                    if let Some(reply) = self.preparing(preparing, buffers, payload)? {
-                        return Ok(Step::Message(reply));
-                    }
-                }
                 State::Idle => return self.idle(buffers),
+                State::Header
+                | State::Definitions { .. }
+                | State::DefinitionsEof
+                | State::Prepare(_) => {
+                    let Some(payload) = self.whole(buffers)? else {
+                        return Ok(missing(buffers));
+                    };
+                    if let Some(reply) = self.packet(buffers, payload)? {
+                        return Ok(Step::Message(reply));
+                    }
+                }
             }
+        }
+    }
+
+    /// A packet that is not a row. `None`: it has no reply of its own.
+    fn packet(&mut self, buffers: &Buffers, payload: Span) -> Result<Option<Reply>, Error> {
+        match self.state {
+            State::Definitions { left } => {
+                self.accept(buffers, payload)?;
+                self.state = State::Definitions { left: left - 1 };
+                Ok((left == 1 && self.definitions_done()).then_some(Reply::Columns))
+            }
+            State::DefinitionsEof => self.definitions_eof(buffers, payload),
+            State::Prepare(preparing) => self.preparing(preparing, buffers, payload),
+            _ => self.header(buffers, payload),
         }
     }
 

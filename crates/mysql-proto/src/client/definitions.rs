@@ -8,6 +8,7 @@ use onecopy_wire::{Buffers, Span, WireError};
 
 use crate::codec::DecodeError;
 use crate::packet::ColumnDefinition;
+use crate::value::{Value, ValueError};
 use crate::{Capabilities, CollationId, ColumnFlags, ColumnType};
 
 /// One column of a result. Names are bytes as the server sent them, in the connection's character set.
@@ -30,6 +31,21 @@ pub struct Column {
     pub length: u32,
     /// Digits behind the decimal point, 31 where that is not fixed.
     pub decimals: u8,
+}
+
+impl Column {
+    /// A value of this column that is not NULL, from its bytes in a binary or a text row.
+    ///
+    /// # Errors
+    /// Bytes that are no value of the column's type.
+    #[inline]
+    pub fn decode<'v>(&self, binary: bool, bytes: &'v [u8]) -> Result<Value<'v>, ValueError> {
+        if binary {
+            Value::decode_binary(self.column_type, self.flags, self.collation, bytes)
+        } else {
+            Value::decode_text(self.column_type, self.flags, self.collation, bytes)
+        }
+    }
 }
 
 /// The columns of one result.

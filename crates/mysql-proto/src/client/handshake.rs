@@ -54,6 +54,8 @@ pub struct HandshakeConfig {
     pub multi_statements: bool,
     /// Affected rows count the rows found.
     pub found_rows: bool,
+    /// Have MariaDB send all column definitions each time, also those that the client has.
+    pub full_metadata: bool,
     /// Connection attributes.
     pub attributes: Vec<(String, String)>,
 }
@@ -266,8 +268,7 @@ impl Handshake {
             | Capabilities::PLUGIN_AUTH_LENENC_CLIENT_DATA
             | Capabilities::CONNECT_ATTRS
             | Capabilities::SESSION_TRACK
-            | Capabilities::DEPRECATE_EOF
-            | Capabilities::MARIADB_CACHE_METADATA;
+            | Capabilities::DEPRECATE_EOF;
         if offered.contains(Capabilities::LONG_PASSWORD) {
             wanted |= Capabilities::LONG_PASSWORD;
         }
@@ -278,6 +279,10 @@ impl Handshake {
             ),
             (Capabilities::MULTI_STATEMENTS, self.config.multi_statements),
             (Capabilities::FOUND_ROWS, self.config.found_rows),
+            (
+                Capabilities::MARIADB_CACHE_METADATA,
+                !self.config.full_metadata,
+            ),
             (Capabilities::SSL, start_tls),
         ] {
             if on {

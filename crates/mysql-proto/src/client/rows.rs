@@ -139,7 +139,7 @@ impl ClientCore {
         buffers: &mut Buffers,
     ) -> Result<Option<Step<Reply>>, Error> {
         let Some(row) = &mut self.streamed else {
-            return Ok(None);
+            return Err(Error::Unsolicited);
         };
         let widths = match self.source {
             Source::Text => self.text.widths(),

@@ -182,3 +182,20 @@ async fn names_or_code(
     wait!(rows.finish()).unwrap();
     Ok(names)
 }
+
+#[tokio::test]
+async fn all_definitions_are_sent_each_time_where_caching_is_off() {
+    let url = crate::common::with_option(&url(), "cached-metadata=false");
+    let mut conn = wait!(Connection::connect(&url)).unwrap();
+    let statement = wait!(conn.prepare(FIFTEEN)).unwrap();
+    let definitions = conn.statement_columns(&statement).unwrap().raw_len() as u64;
+    for _ in 0..2 {
+        let before = conn.meter();
+        let mut rows = wait!(conn.execute(&statement, &[])).unwrap();
+        let row = wait!(rows.next()).unwrap().unwrap();
+        assert_eq!(row.get::<i32>("o").unwrap(), 15);
+        wait!(rows.finish()).unwrap();
+        let cost = conn.meter().since(&before);
+        assert!(cost.bytes_read > definitions, "{cost:?}");
+    }
+}
