@@ -56,7 +56,7 @@ def command(client, workload, url, n, target):
     if client in ("floor", "onecopy", "onecopy-tokio"):
         extra = {"floor": ["--floor"], "onecopy": [], "onecopy-tokio": ["--driver", "tokio"]}[client]
         return [f"{cargo_target()}/release/onecopy", "bench", "client", workload, "--url", url, "--iterations", str(n), "--json", *extra]
-    # sqlx 0.9 takes a text row whose first value has 16 MiB or more for the end of the rows.
+    # sqlx 0.9 fails at its second execution here, docs/benchmarks.md.
     if workload in ONECOPY_ONLY or (client, workload) == ("sqlx", "blob"):
         return None
     if client == "libmariadb":

@@ -50,7 +50,8 @@ pub struct Config {
     pub socket: SocketOptions,
     /// What the server may make the client do.
     pub limits: Limits,
-    /// Memory that the connection keeps between commands, in bytes. 256 KiB; less where there are many.
+    /// Memory that the connection's buffers keep once a command's rows are read, in bytes. 256 KiB; less where there are
+    /// many connections. Column definitions of statements and of the last text result come on top.
     pub idle_keep: usize,
     /// Further connection attributes, beside the client's name and version.
     pub attributes: Vec<(String, String)>,
