@@ -3,24 +3,9 @@
 use std::time::Duration;
 
 use onecopy_mysql_proto::client::Limits;
-use onecopy_net::{Endpoint, SocketOptions};
+use onecopy_net::{Endpoint, Pem, SocketOptions, TlsCache};
 
-use crate::{Error, Password};
-
-/// Whether and how TLS is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SslMode {
-    /// Clear text, also over a network.
-    Disabled,
-    /// TLS where the server offers it, unverified: protects from nobody who can change packets.
-    Preferred,
-    /// TLS or no connection; the server is not verified.
-    Required,
-    /// TLS with a certificate of a trusted authority.
-    VerifyCa,
-    /// The same, and for this host: the default over a network.
-    VerifyFull,
-}
+use crate::{Error, Password, SslMode};
 
 /// Everything that a connection needs to know. Made from a URL, or from [`Config::default`] and its fields.
 #[derive(Debug, Clone)]
@@ -34,8 +19,16 @@ pub struct Config {
     pub password: Password,
     /// The default database.
     pub database: Option<String>,
-    /// `None`: clear text to this host, `VerifyFull` to any other.
+    /// `None`: clear text to this host, `VerifyFull` to any other, and wherever `ssl_ca` or `ssl_cert` is given.
     pub ssl_mode: Option<SslMode>,
+    /// The authorities whose certificates are trusted; `None`: those of the system.
+    pub ssl_ca: Option<Pem>,
+    /// This client's certificate, and those between it and its authority, for servers that ask for one.
+    pub ssl_cert: Option<Pem>,
+    /// The private key of `ssl_cert`.
+    pub ssl_key: Option<Pem>,
+    /// The host that the server's certificate must be for, where it is not the one connected to.
+    pub ssl_server_name: Option<String>,
     /// One deadline over look-up, connect and login. 10 seconds.
     pub connect_timeout: Option<Duration>,
     /// Deadline of each later call: a command until its first reply, the next row. None.
@@ -55,6 +48,8 @@ pub struct Config {
     pub idle_keep: usize,
     /// Further connection attributes, beside the client's name and version.
     pub attributes: Vec<(String, String)>,
+    /// What was made of the options of TLS; clones share it, so connections of one configuration resume sessions.
+    pub(crate) tls_cache: TlsCache,
 }
 
 impl Default for Config {
@@ -68,6 +63,10 @@ impl Default for Config {
             password: Password::NONE,
             database: None,
             ssl_mode: None,
+            ssl_ca: None,
+            ssl_cert: None,
+            ssl_key: None,
+            ssl_server_name: None,
             connect_timeout: Some(Duration::from_secs(10)),
             call_timeout: None,
             multi_statements: false,
@@ -77,6 +76,7 @@ impl Default for Config {
             limits: Limits::default(),
             idle_keep: 256 << 10,
             attributes: Vec::new(),
+            tls_cache: TlsCache::default(),
         }
     }
 }
@@ -88,6 +88,8 @@ impl Config {
     /// |--------|-------|
     /// | `socket` | path of a Unix socket, in place of host and port |
     /// | `ssl-mode` | `disabled`, `preferred`, `required`, `verify-ca`, `verify-full` |
+    /// | `ssl-ca`, `ssl-cert`, `ssl-key` | PEM files: trusted authorities, this client's certificate, its key |
+    /// | `ssl-server-name` | the host that the server's certificate is for |
     /// | `password-file` | a file whose first line is the password |
     /// | `password-env` | an environment variable that holds the password |
     /// | `connect-timeout`, `call-timeout` | seconds, with a fraction; 0 for none |
@@ -103,11 +105,13 @@ impl Config {
 
     /// The TLS mode in force.
     pub fn effective_ssl_mode(&self) -> SslMode {
-        self.ssl_mode.unwrap_or(if self.endpoint.is_local() {
-            SslMode::Disabled
-        } else {
-            SslMode::VerifyFull
-        })
+        let has_files = self.ssl_ca.is_some() || self.ssl_cert.is_some();
+        self.ssl_mode
+            .unwrap_or(if self.endpoint.is_local() && !has_files {
+                SslMode::Disabled
+            } else {
+                SslMode::VerifyFull
+            })
     }
 }
 

@@ -5,7 +5,7 @@ use std::{fmt, io};
 use onecopy_mysql_proto::Error as ProtocolError;
 use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_mysql_proto::value::FromValueError;
-use onecopy_net::{ConnectError, DriveError};
+use onecopy_net::{ConnectError, DriveError, TlsError};
 
 /// What went wrong, and whether the connection can go on.
 ///
@@ -30,6 +30,7 @@ enum Kind {
     NoColumn(String),
     Taken(String),
     Closed(String),
+    Tls(TlsError),
     TlsUnavailable,
     Source(io::Error),
 }
@@ -101,10 +102,22 @@ impl Error {
         }
     }
 
+    /// The failure of TLS, where it is one: a server that is not trusted, files that can't be read.
+    pub fn tls(&self) -> Option<&TlsError> {
+        match &*self.0 {
+            Kind::Tls(error) => Some(error),
+            _ => None,
+        }
+    }
+
     /// Whether the connection is of no more use: connect again.
     pub fn is_closed(&self) -> bool {
         match &*self.0 {
-            Kind::Io { .. } | Kind::Closed(_) | Kind::Connect(_) | Kind::TlsUnavailable => true,
+            Kind::Io { .. }
+            | Kind::Closed(_)
+            | Kind::Connect(_)
+            | Kind::Tls(_)
+            | Kind::TlsUnavailable => true,
             Kind::Protocol(error) => !error.is_misuse(),
             Kind::Server(error) => error.ends_connection(),
             Kind::Config(_)
@@ -191,6 +204,17 @@ impl From<ConnectError> for Error {
     }
 }
 
+impl From<TlsError> for Error {
+    #[cold]
+    fn from(error: TlsError) -> Self {
+        match error {
+            TlsError::Buffer(error) => Kind::Protocol(error.into()),
+            error => Kind::Tls(error),
+        }
+        .into()
+    }
+}
+
 impl From<DriveError<ProtocolError>> for Error {
     #[cold]
     fn from(error: DriveError<ProtocolError>) -> Self {
@@ -205,6 +229,7 @@ impl From<DriveError<ProtocolError>> for Error {
                 source,
             },
             DriveError::Timeout => Kind::Timeout,
+            DriveError::Tls(error) => return error.into(),
             _ => Kind::TlsUnavailable,
         }
         .into()
@@ -251,8 +276,9 @@ impl fmt::Display for Error {
             Kind::NoColumn(index) => write!(f, "the row has no column {index}"),
             Kind::Taken(column) => write!(f, "column {column} was moved out of the row"),
             Kind::Closed(cause) => write!(f, "the connection is closed: {cause}; connect again"),
+            Kind::Tls(error) => error.fmt(f),
             Kind::TlsUnavailable => {
-                f.write_str("tls is needed for this connection and this build has none")
+                f.write_str("tls is needed for this connection and its stream was given none")
             }
             Kind::Source(error) => write!(f, "reading the parameter's value failed: {error}"),
         }
@@ -263,6 +289,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.0 {
             Kind::Connect(error) => error.source(),
+            Kind::Tls(error) => Some(error),
             Kind::Io { source, .. } | Kind::Source(source) => Some(source),
             Kind::Value { source, .. } => Some(source),
             _ => None,

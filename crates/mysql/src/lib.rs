@@ -34,11 +34,12 @@ mod owned_row;
 mod row;
 mod secret;
 mod statement;
+mod tls;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 mod url;
 
-pub use config::{Config, SslMode};
+pub use config::Config;
 pub use done::Done;
 pub use error::{Error, ServerError};
 pub use index::ColumnIndex;
@@ -50,12 +51,13 @@ pub use onecopy_mysql_proto::value::{
 pub use onecopy_mysql_proto::{
     CollationId, ColumnFlags, ColumnType, Error as ProtocolError, StatusFlags,
 };
-pub use onecopy_net::{Endpoint, SocketOptions};
+pub use onecopy_net::{Endpoint, Pem, SocketOptions, TlsError, TlsSession, Verify};
 pub use onecopy_wire::Meter;
 pub use owned_row::OwnedRow;
 pub use row::Row;
 pub use secret::Password;
 pub use statement::Statement;
+pub use tls::SslMode;
 
 /// An execution's parameters from values of any fitting types.
 ///

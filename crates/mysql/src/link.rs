@@ -12,7 +12,7 @@ use onecopy_mysql_proto::value::{FromValue, FromValueError};
 use onecopy_net::DriveError;
 use onecopy_wire::{BufferConfig, Buffers, Meter, Span};
 
-use crate::{ColumnIndex, Config, Done, Error, OwnedRow, Row, ServerError, SslMode, Statement};
+use crate::{ColumnIndex, Config, Done, Error, OwnedRow, Row, ServerError, Statement};
 
 /// A parameter from a reader is sent in pieces of this size: 128 KiB.
 pub(crate) const LONG_DATA_PIECE: usize = 128 << 10;
@@ -47,42 +47,30 @@ pub(crate) fn deadline_in(timeout: Option<Duration>) -> Option<Instant> {
 }
 
 /// The buffers and the login of a new connection.
-pub(crate) fn login(config: &Config, is_unix: bool) -> Result<(Buffers, Handshake), Error> {
+pub(crate) fn login(config: &Config, is_unix: bool) -> (Buffers, Handshake) {
     let buffers = Buffers::new(BufferConfig {
         idle_keep: config.idle_keep,
         ..config.limits.buffer_config()
     });
-    Ok((
-        buffers,
-        Handshake::new(handshake_config(config, is_unix)?, config.limits),
-    ))
+    let handshake = Handshake::new(handshake_config(config, is_unix), config.limits);
+    (buffers, handshake)
 }
 
-/// Refuses a configuration that can't be kept, before anybody is connected to.
-pub(crate) fn check(config: &Config) -> Result<(), Error> {
-    match config.effective_ssl_mode() {
-        SslMode::Disabled | SslMode::Preferred => Ok(()),
-        _ => Err(Error::config(
-            "tls is not available yet, and over a network it is demanded by default; set ssl-mode=disabled to \
-             connect in clear text"
-                .into(),
-        )),
-    }
-}
-
-fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, Error> {
-    check(config)?;
-    Ok(HandshakeConfig {
+fn handshake_config(config: &Config, is_unix: bool) -> HandshakeConfig {
+    let mode = config.effective_ssl_mode();
+    HandshakeConfig {
         user: config.user.clone().into_bytes(),
         password: config.password.to_secret(),
         database: config.database.clone().map(String::into_bytes),
         is_unix,
+        tls: mode.demand(),
+        tls_verifies: mode.verifies(),
         multi_statements: config.multi_statements,
         found_rows: config.found_rows,
         full_metadata: !config.cached_metadata,
         attributes: attributes(config),
         ..HandshakeConfig::default()
-    })
+    }
 }
 
 fn attributes(config: &Config) -> Vec<(String, String)> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use onecopy_net::Endpoint;
+use onecopy_net::{Endpoint, Pem};
 use percent_encoding::percent_decode_str;
 
 use crate::{Config, Error, Password, SslMode};
@@ -95,6 +95,10 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
     match name {
         "socket" => config.endpoint = Endpoint::Unix(value.into()),
         "ssl-mode" => config.ssl_mode = Some(ssl_mode(value)?),
+        "ssl-ca" => config.ssl_ca = Some(Pem::File(value.into())),
+        "ssl-cert" => config.ssl_cert = Some(Pem::File(value.into())),
+        "ssl-key" => config.ssl_key = Some(Pem::File(value.into())),
+        "ssl-server-name" => config.ssl_server_name = Some(value.to_owned()),
         "password-file" => config.password = password_file(value)?,
         "password-env" => {
             let found = std::env::var(value);
@@ -114,8 +118,8 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
         "idle-keep" => config.idle_keep = number(name, value)?,
         _ => {
             return Err(bad(format!(
-                "unknown option '{name}'; known are socket, ssl-mode, password-file, password-env, connect-timeout, \
-                 call-timeout, tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
+                "unknown option '{name}'; known are socket, ssl-mode, ssl-ca, ssl-cert, ssl-key, ssl-server-name, \
+                 password-file, password-env, connect-timeout, call-timeout, tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
                  cached-metadata, max-row-bytes and idle-keep"
             )));
         }
@@ -124,18 +128,15 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
 }
 
 fn ssl_mode(value: &str) -> Result<SslMode, Error> {
-    Ok(match value {
-        "disabled" => SslMode::Disabled,
-        "preferred" => SslMode::Preferred,
-        "required" => SslMode::Required,
-        "verify-ca" => SslMode::VerifyCa,
-        "verify-full" => SslMode::VerifyFull,
-        _ => {
-            return Err(bad(format!(
+    use SslMode::{Disabled, Preferred, Required, VerifyCa, VerifyFull};
+    [Disabled, Preferred, Required, VerifyCa, VerifyFull]
+        .into_iter()
+        .find(|mode| mode.name() == value)
+        .ok_or_else(|| {
+            bad(format!(
                 "ssl-mode '{value}' is none of disabled, preferred, required, verify-ca, verify-full"
-            )));
-        }
-    })
+            ))
+        })
 }
 
 fn password_file(path: &str) -> Result<Password, Error> {

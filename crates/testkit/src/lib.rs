@@ -2,8 +2,9 @@
 //!
 //! Not published. [`server`] starts a real MariaDB for a test, a benchmark or the tour, and stops it whatever happens. With the
 //! feature `script`, `script` plays a server's part of a conversation byte by byte, to both drivers, with a fault at any
-//! place.
+//! place. [`certificate`] makes the certificates of tests over TLS.
 
+pub mod certificate;
 #[cfg(feature = "script")]
 pub mod script;
 pub mod server;

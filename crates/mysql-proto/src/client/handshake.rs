@@ -119,6 +119,16 @@ impl Core for Handshake {
             .inspect_err(|error| self.state = State::Dead(error.clone()))
     }
 
+    fn tls_started(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
+        if !buffers.pending().is_empty() {
+            self.state = State::Dead(Error::BytesBeforeTls);
+            return Err(Error::BytesBeforeTls);
+        }
+        self.tls = true;
+        self.respond(buffers)
+            .inspect_err(|error| self.state = State::Dead(error.clone()))
+    }
+
     fn handle_eof(&mut self, _buffers: &mut Buffers) -> Error {
         let during = match &self.state {
             State::Dead(error) => return error.clone(),
@@ -158,20 +168,6 @@ impl Handshake {
         let mut core = ClientCore::new(self.session, self.limits);
         core.set_status(self.status_flags);
         core
-    }
-
-    /// The stream has been handed to TLS: go on with [`advance`](Core::advance).
-    ///
-    /// # Errors
-    /// Bytes that came in clear text behind the request: nothing of them may survive the switch.
-    pub fn tls_started(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
-        if !buffers.pending().is_empty() {
-            self.state = State::Dead(Error::BytesBeforeTls);
-            return Err(Error::BytesBeforeTls);
-        }
-        self.tls = true;
-        self.respond(buffers)
-            .inspect_err(|error| self.state = State::Dead(error.clone()))
     }
 
     fn step(&mut self, buffers: &mut Buffers) -> Result<Step<HandshakeReply>, Error> {

@@ -129,6 +129,21 @@ impl Core for ServerHandshake {
             .inspect_err(|error| self.state = State::Dead(error.clone()))
     }
 
+    fn tls_started(&mut self, buffers: &mut Buffers) -> Result<(), ServerError> {
+        if !matches!(self.state, State::StartTls) {
+            return Err(ServerError::Misuse("no start of tls was asked for"));
+        }
+        if !buffers.pending().is_empty() {
+            self.state = State::Dead(ServerError::BytesBeforeTls);
+            return Err(ServerError::BytesBeforeTls);
+        }
+        self.tls = true;
+        // A client that goes on has verified the server, or does not care: the server can't know.
+        self.channel = Channel::TlsVerified;
+        self.state = State::Response;
+        Ok(())
+    }
+
     fn handle_eof(&mut self, _buffers: &mut Buffers) -> ServerError {
         if let State::Dead(error) = &self.state {
             return error.clone();
@@ -168,25 +183,6 @@ impl ServerHandshake {
     /// The core for commands, once the user is in.
     pub fn into_core(self) -> ServerCore {
         ServerCore::new(self.session, self.limits)
-    }
-
-    /// The stream has been handed to TLS: go on with [`advance`](Core::advance).
-    ///
-    /// # Errors
-    /// Bytes that came in clear text behind the request: nothing of them may survive the switch.
-    pub fn tls_started(&mut self, buffers: &Buffers) -> Result<(), ServerError> {
-        if !matches!(self.state, State::StartTls) {
-            return Err(ServerError::Misuse("no start of tls was asked for"));
-        }
-        if !buffers.pending().is_empty() {
-            self.state = State::Dead(ServerError::BytesBeforeTls);
-            return Err(ServerError::BytesBeforeTls);
-        }
-        self.tls = true;
-        // A client that goes on has verified the server, or does not care: the server can't know.
-        self.channel = Channel::TlsVerified;
-        self.state = State::Response;
-        Ok(())
     }
 
     /// Answers the message `User` with the user's account: what is queued is a switch, a request for the password, OK or

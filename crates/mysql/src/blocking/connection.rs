@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use onecopy_mysql_proto::client::{ClientCore, HandshakeReply, Params, Reply, StatementId};
 use onecopy_mysql_proto::packet::{ErrPacket, SessionTrack};
 use onecopy_mysql_proto::{Error as ProtocolError, StatusFlags};
-use onecopy_net::{DriveError, blocking as net};
+use onecopy_net::{DriveError, TlsConnector, TlsSession, blocking as net};
 use onecopy_wire::{Lent, Meter};
 
 use super::{Rows, Stream};
-use crate::link::{Before, LONG_DATA_PIECE, Link, check, deadline_in, login};
+use crate::link::{Before, LONG_DATA_PIECE, Link, deadline_in, login};
+use crate::tls::connector;
 use crate::{Config, Definitions, Done, Error, Param, ServerError, Statement};
 
 /// A connection to a MySQL or MariaDB server.
@@ -37,10 +38,10 @@ impl Connection {
     /// # Errors
     /// No server there, a login that is refused, the deadline.
     pub fn connect_with(config: &Config) -> Result<Self, Error> {
-        check(config)?;
+        let tls = connector(config)?;
         let deadline = deadline_in(config.connect_timeout);
         let stream = net::connect(&config.endpoint, &config.socket, deadline)?;
-        Self::login(config, stream, deadline)
+        Self::login(config, stream, tls, deadline)
     }
 
     /// Logs in over a stream of the caller's own.
@@ -48,15 +49,20 @@ impl Connection {
     /// # Errors
     /// A login that is refused, the deadline.
     pub fn from_stream(config: &Config, stream: Stream) -> Result<Self, Error> {
-        Self::login(config, stream, deadline_in(config.connect_timeout))
+        let tls = connector(config)?;
+        Self::login(config, stream, tls, deadline_in(config.connect_timeout))
     }
 
     fn login(
         config: &Config,
         mut stream: Stream,
+        tls: Option<TlsConnector>,
         deadline: Option<Instant>,
     ) -> Result<Self, Error> {
-        let (mut buffers, mut handshake) = login(config, stream.is_unix())?;
+        let (mut buffers, mut handshake) = login(config, stream.is_unix());
+        if let Some(tls) = tls {
+            stream.offer_tls(tls);
+        }
         match net::drive(&mut handshake, &mut buffers, &mut stream, &(), deadline)? {
             HandshakeReply::Err(span) => {
                 let packet = ErrPacket::decode(buffers.bytes(span)).map_err(ProtocolError::from)?;
@@ -244,7 +250,15 @@ impl Connection {
 
     /// What this connection's bytes have cost so far.
     pub fn meter(&self) -> Meter {
-        self.link.meter()
+        Meter {
+            bytes_copied_by_tls: self.stream.bytes_copied_by_tls(),
+            ..self.link.meter()
+        }
+    }
+
+    /// What TLS agreed on; `None` in clear text.
+    pub fn tls(&self) -> Option<TlsSession> {
+        self.stream.tls()
     }
 
     /// Deadline of each further call, see [`Config::call_timeout`].
@@ -280,6 +294,7 @@ impl Connection {
     /// Gives buffers back until at most `keep` bytes stay; 0 for a connection that will be idle for long.
     pub fn release(&mut self, keep: usize) {
         self.link.release(keep);
+        self.stream.release(keep);
     }
 
     fn ok(&mut self) -> Result<(), Error> {
