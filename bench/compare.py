@@ -192,8 +192,8 @@ def main():
     if a.clients:
         clients = [c for c in clients if c in a.clients.split(",")]
     if not a.url:  # again, inside a private server's life
-        with_mariadb = f"{cargo_target()}/release/with-mariadb"
-        sys.exit(subprocess.run([with_mariadb, "--", sys.executable, __file__, *sys.argv[1:], "--url", "{URL}"]).returncode)
+        with_server = f"{cargo_target()}/release/with-server"
+        sys.exit(subprocess.run([with_server, "--", sys.executable, __file__, *sys.argv[1:], "--url", "{URL}"]).returncode)
     subprocess.run([f"{cargo_target()}/release/onecopy", "bench", "setup", "--url", a.url], check=True)
     result = {"command": "bench/compare.py " + " ".join(x for x in sys.argv[1:] if x != a.url and x != "--url"), "workloads": {}}
     for workload in a.workloads.split(","):

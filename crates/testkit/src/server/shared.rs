@@ -3,18 +3,18 @@
 use std::env;
 use std::sync::OnceLock;
 
-use super::MariaDb;
+use super::Server;
 
 /// The private server of this process, started at first use and stopped when the process ends.
 ///
 /// # Panics
 /// Where no server can be had, with the reason: a test that needs a server fails loudly.
-pub fn shared() -> &'static MariaDb {
+pub fn shared() -> &'static Server {
     // The failure is kept as well: a hundred tests must not each wait for a deadline.
-    static SERVER: OnceLock<Result<MariaDb, String>> = OnceLock::new();
-    match SERVER.get_or_init(|| MariaDb::start().map_err(|error| error.to_string())) {
+    static SERVER: OnceLock<Result<Server, String>> = OnceLock::new();
+    match SERVER.get_or_init(|| Server::start().map_err(|error| error.to_string())) {
         Ok(server) => server,
-        Err(why) => panic!("this test needs a MariaDB server: {why}"),
+        Err(why) => panic!("this test needs a server: {why}"),
     }
 }
 
@@ -22,7 +22,7 @@ pub fn shared() -> &'static MariaDb {
 #[derive(Debug, Clone)]
 pub enum TestServer {
     /// The private one, see [`shared`].
-    Private(&'static MariaDb),
+    Private(&'static Server),
     /// The one that `ONECOPY_TEST_MYSQL_URL` names; tests may create and drop tables in its database.
     Given(String),
 }
