@@ -10,6 +10,7 @@ mod results;
 mod round_trips;
 mod session;
 mod statements;
+mod tls;
 mod value_types;
 
 /// The connection of this face.

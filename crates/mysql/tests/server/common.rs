@@ -25,6 +25,7 @@ pub(crate) fn urls() -> Vec<String> {
         .socket_url()
         .into_iter()
         .chain([server.url()])
+        .chain(server.tls_url())
         .collect()
 }
 

@@ -249,16 +249,6 @@ async fn a_wrong_password_and_an_unknown_database_are_the_servers_errors() {
 }
 
 #[tokio::test]
-async fn tls_that_is_demanded_and_not_there_is_no_connection() {
-    for mode in ["required", "verify-ca", "verify-full"] {
-        let tcp = urls().pop().unwrap();
-        let url = with_option(&tcp, &format!("ssl-mode={mode}"));
-        let error = wait!(Connection::connect(&url)).unwrap_err();
-        assert!(error.to_string().contains("tls"), "{error}");
-    }
-}
-
-#[tokio::test]
 async fn a_row_over_the_limit_is_a_typed_error() {
     for (limit, len) in [
         (1_000, 1_001),
@@ -322,7 +312,7 @@ async fn a_row_of_the_limit_is_within_it() {
 }
 
 /// How late a timeout may be told: for timers, and a machine that does other things too.
-const LATE: Duration = Duration::from_millis(60);
+const LATE: Duration = Duration::from_millis(250);
 
 fn assert_refused(result: Result<Connection, Error>, code: u16, state: &str) {
     let error = result.unwrap_err();
@@ -353,17 +343,4 @@ async fn row_of(conn: &mut Connection, len: usize, binary: bool) -> Result<usize
     };
     let row = wait!(rows.next())?.unwrap();
     Ok(row.get::<&[u8]>(0)?.len())
-}
-
-#[tokio::test]
-async fn where_tls_is_demanded_nobody_is_connected_to_without_it() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.set_nonblocking(true).unwrap();
-    let port = listener.local_addr().unwrap().port();
-    for mode in ["required", "verify-ca", "verify-full"] {
-        let url = format!("mysql://root:secret@127.0.0.1:{port}/test?ssl-mode={mode}");
-        let error = wait!(Connection::connect(&url)).unwrap_err();
-        assert!(error.to_string().contains("tls"), "{error}");
-        assert!(listener.accept().is_err(), "somebody was connected to");
-    }
 }
