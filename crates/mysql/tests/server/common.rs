@@ -3,7 +3,9 @@
 use std::io::{self, Read};
 use std::sync::OnceLock;
 
-use onecopy_testkit::server::test_server;
+use onecopy_mysql::{Config, Error, blocking};
+pub(crate) use onecopy_testkit::server::lacks;
+use onecopy_testkit::server::{sequences, test_server};
 
 /// What fits one packet; a payload of this length is followed by an empty packet.
 pub(crate) const PACKET: usize = 0xFF_FFFF;
@@ -18,14 +20,59 @@ pub(crate) fn count(small: usize, large: usize) -> usize {
     if soak() { large } else { small }
 }
 
-/// The server over each transport it has, the Unix socket first.
+/// The server over each transport it has, the Unix socket first. `SELECT seq FROM seq_1_to_100` gives rows on it.
 pub(crate) fn urls() -> Vec<String> {
-    let server = test_server();
-    server
-        .socket_url()
-        .into_iter()
-        .chain([server.url()])
-        .collect()
+    static URLS: OnceLock<Vec<String>> = OnceLock::new();
+    let urls = URLS.get_or_init(|| {
+        let server = test_server();
+        let urls: Vec<String> = server
+            .socket_url()
+            .into_iter()
+            .chain([server.url()])
+            .collect();
+        if urls.len() == 1 {
+            lacks(
+                "Unix socket",
+                "ONECOPY_TEST_MYSQL_URL names one transport; tests over both run over that alone",
+            );
+        }
+        make_sequences(&urls[0]).unwrap();
+        urls
+    });
+    urls.clone()
+}
+
+/// The database of those URLs.
+pub(crate) fn database() -> String {
+    Config::from_url(&url()).unwrap().database.unwrap()
+}
+
+/// Stand-ins for MariaDB's SEQUENCE engine where the server has none.
+fn make_sequences(url: &str) -> Result<(), Error> {
+    let mut conn = blocking::Connection::connect(url)?;
+    if conn.run("SELECT seq FROM seq_1_to_2").is_err() {
+        for statement in sequences() {
+            conn.run(&statement)?;
+        }
+    }
+    conn.close()
+}
+
+/// Whether a statement that asks for `what` ran; where the server can't, that is said.
+///
+/// # Panics
+/// On an error that is not the server's.
+pub(crate) fn offered<T>(what: &str, asked: Result<T, Error>) -> bool {
+    match asked {
+        Ok(_) => true,
+        Err(error) => {
+            let Some(server) = error.server() else {
+                panic!("{what}: {error}");
+            };
+            lacks(what, &server.to_string());
+            false
+        }
+    }
 }
 
 /// The server over its Unix socket, or over TCP where it has none that is known.

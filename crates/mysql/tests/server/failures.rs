@@ -71,8 +71,13 @@ async fn a_connection_that_is_killed_says_that_it_is_closed() {
 async fn a_connection_that_ends_itself_says_so() {
     let mut conn = wait!(Connection::connect(&url())).unwrap();
     let error = wait!(conn.run("KILL CONNECTION_ID()")).unwrap_err();
-    assert!(error.is_closed() && conn.is_closed(), "{error}");
-    assert!(wait!(conn.ping()).unwrap_err().is_closed());
+    // MariaDB says goodbye; MySQL tells that the statement was interrupted, which other statements survive.
+    let interrupted = error.server().is_some_and(|server| server.code == 1317);
+    assert!(
+        interrupted || error.is_closed() && conn.is_closed(),
+        "{error}"
+    );
+    assert!(wait!(conn.ping()).unwrap_err().is_closed() && conn.is_closed());
 }
 
 #[tokio::test]
@@ -236,12 +241,12 @@ async fn a_wrong_password_and_an_unknown_database_are_the_servers_errors() {
     for url in urls() {
         let mut config = Config::from_url(&url).unwrap();
         config.password = "wrong".into();
-        assert_refused(wait!(Connection::connect_with(&config)), 1045, "28000");
+        assert_unknown(wait!(Connection::connect_with(&config)));
         config.password = "".into();
         assert_refused(wait!(Connection::connect_with(&config)), 1045, "28000");
         let mut config = Config::from_url(&url).unwrap();
         config.user = "nobody_of_that_name".into();
-        assert_refused(wait!(Connection::connect_with(&config)), 1045, "28000");
+        assert_unknown(wait!(Connection::connect_with(&config)));
         let mut config = Config::from_url(&url).unwrap();
         config.database = Some("no_such_database".into());
         assert_refused(wait!(Connection::connect_with(&config)), 1049, "42000");
@@ -323,6 +328,23 @@ async fn a_row_of_the_limit_is_within_it() {
 
 /// How late a timeout may be told: for timers, and a machine that does other things too.
 const LATE: Duration = Duration::from_millis(60);
+
+/// A password that is not in the cache of `caching_sha2_password` is asked for itself, as is that of a user whom MySQL
+/// does not know, for whom it makes up a plugin: where it may not be sent the login
+/// ends before the server has judged it.
+fn assert_unknown(result: Result<Connection, Error>) {
+    let error = match &result {
+        Err(error) if error.server().is_none() => error,
+        _ => return assert_refused(result, 1045, "28000"),
+    };
+    assert!(
+        error
+            .to_string()
+            .contains("_password needs the password itself"),
+        "{error}"
+    );
+    assert!(error.is_closed());
+}
 
 fn assert_refused(result: Result<Connection, Error>, code: u16, state: &str) {
     let error = result.unwrap_err();
