@@ -10,6 +10,9 @@ use onecopy_testkit::server::{sequences, test_server};
 /// What fits one packet; a payload of this length is followed by an empty packet.
 pub(crate) const PACKET: usize = 0xFF_FFFF;
 
+/// More than any statement and row around two whole packets has.
+pub(crate) const LARGEST: usize = 2 * PACKET + (4 << 10);
+
 /// Whether the whole of each matrix is run.
 pub(crate) fn soak() -> bool {
     std::env::var_os("ONECOPY_SOAK").is_some_and(|value| value == "1")
@@ -56,6 +59,29 @@ fn make_sequences(url: &str) -> Result<(), Error> {
         }
     }
     conn.close()
+}
+
+/// The largest value that the server takes and makes, in bytes.
+pub(crate) fn max_value_bytes() -> u64 {
+    static MOST: OnceLock<u64> = OnceLock::new();
+    *MOST.get_or_init(|| {
+        let mut conn = blocking::Connection::connect(&url()).unwrap();
+        let mut rows = conn.query("SELECT @@max_allowed_packet").unwrap();
+        rows.next().unwrap().unwrap().get(0).unwrap()
+    })
+}
+
+/// Whether the server takes values of so many bytes; where it does not, that is said.
+pub(crate) fn takes(bytes: usize) -> bool {
+    let most = max_value_bytes();
+    let takes = most >= bytes as u64;
+    if !takes {
+        lacks(
+            &format!("values of {bytes} bytes"),
+            &format!("max_allowed_packet is {most}"),
+        );
+    }
+    takes
 }
 
 /// Whether a statement that asks for `what` ran; where the server can't, that is said.

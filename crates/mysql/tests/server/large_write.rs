@@ -4,7 +4,8 @@ use onecopy_mysql::Param;
 
 use super::Connection;
 use crate::common::{
-    Dribble, PACKET, binary, count, large_lengths, letters, small_lengths, soak, urls,
+    Dribble, LARGEST, PACKET, binary, count, large_lengths, letters, small_lengths, soak, takes,
+    urls,
 };
 
 /// What an execution with the parameters of `as_parameter` has around its large value: header and counts 12, types 6, an
@@ -25,6 +26,9 @@ async fn values_of_small_lengths_arrive_as_they_are() {
 
 #[tokio::test]
 async fn values_around_whole_packets_arrive_as_they_are() {
+    if !takes(LARGEST) {
+        return;
+    }
     let mut conns = Vec::new();
     for url in urls() {
         conns.push(wait!(Connection::connect(&url)).unwrap());
@@ -52,6 +56,9 @@ async fn values_around_whole_packets_arrive_as_they_are() {
 
 #[tokio::test]
 async fn commands_around_whole_packets_arrive_as_they_are() {
+    if !takes(LARGEST) {
+        return;
+    }
     let mut conns = Vec::new();
     for url in urls() {
         conns.push(wait!(Connection::connect(&url)).unwrap());
@@ -87,6 +94,9 @@ async fn commands_around_whole_packets_arrive_as_they_are() {
 
 #[tokio::test]
 async fn a_value_is_stored_and_read_back() {
+    if !takes(LARGEST) {
+        return;
+    }
     let mut conn = wait!(Connection::connect(&urls()[0])).unwrap();
     wait!(conn.run("CREATE TEMPORARY TABLE kept (id INT PRIMARY KEY, a LONGBLOB, b LONGBLOB)"))
         .unwrap();
