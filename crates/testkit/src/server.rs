@@ -9,6 +9,7 @@
 //!
 //! Which server: the machine's own, or the one that `ONECOPY_TEST_SERVER` names.
 
+mod capability;
 mod error;
 mod find;
 mod folder;
@@ -23,6 +24,7 @@ mod url;
 mod warm_up;
 mod watchdog;
 
+pub use capability::{lacks, sequences};
 pub use error::StartError;
 pub use kind::ServerKind;
 pub use shared::{TestServer, shared, test_server};

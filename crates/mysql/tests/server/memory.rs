@@ -8,7 +8,7 @@ use std::process::Command;
 use onecopy_mysql::Param;
 
 use super::Connection;
-use crate::common::{count, url};
+use crate::common::{LARGEST, count, takes, url};
 
 use_reader_traits!();
 
@@ -32,6 +32,9 @@ const SERVER: &str = "ONECOPY_TEST_MYSQL_URL";
 
 #[tokio::test]
 async fn an_owned_value_peaks_at_its_own_size() {
+    if !takes(usize::try_from(VALUE).unwrap() + LARGEST) {
+        return;
+    }
     let cases = [
         "owned-text",
         "reused-binary",
@@ -52,6 +55,9 @@ async fn an_owned_value_peaks_at_its_own_size() {
 
 #[tokio::test]
 async fn a_streamed_value_takes_constant_memory() {
+    if !takes(usize::try_from(VALUE).unwrap() + LARGEST) {
+        return;
+    }
     let cases = [
         "slices-binary",
         "lent-text",
@@ -67,6 +73,9 @@ async fn a_streamed_value_takes_constant_memory() {
 
 #[tokio::test]
 async fn what_a_connection_keeps_is_under_its_cap() {
+    if !takes(64 << 20) {
+        return;
+    }
     let mut conns = Vec::new();
     for number in 0..100 {
         let mut conn = wait!(Connection::connect(&url())).unwrap();
