@@ -2,8 +2,10 @@
 //!
 //! Not published. [`server`] starts a real MariaDB for a test, a benchmark or the tour, and stops it whatever happens. With the
 //! feature `script`, `script` plays a server's part of a conversation byte by byte, to both drivers, with a fault at any
-//! place.
+//! place. With the feature `alloc`, `alloc` is an allocator that counts, and fails where it is told to.
 
+#[cfg(feature = "alloc")]
+pub mod alloc;
 #[cfg(feature = "script")]
 pub mod script;
 pub mod server;
