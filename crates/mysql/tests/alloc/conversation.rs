@@ -49,8 +49,11 @@ pub(crate) struct Stage {
 #[derive(Clone, Copy)]
 pub(crate) struct Conversation {
     pub(crate) blocking: fn(&Stage),
-    pub(crate) tokio: fn(Rc<Stage>) -> Pin<Box<dyn Future<Output = ()>>>,
+    pub(crate) tokio: fn(Rc<Stage>) -> Later,
 }
+
+/// A conversation that is still to come.
+type Later = Pin<Box<dyn Future<Output = ()>>>;
 
 impl Stage {
     fn new(script: &Arc<Script>, nth: usize, refusal: Option<u16>) -> Self {
