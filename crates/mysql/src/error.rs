@@ -3,6 +3,7 @@
 use std::{fmt, io};
 
 use onecopy_mysql_proto::Error as ProtocolError;
+use onecopy_mysql_proto::owned;
 use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_mysql_proto::value::FromValueError;
 use onecopy_net::{ConnectError, DriveError, TlsError};
@@ -47,33 +48,39 @@ pub struct ServerError {
 }
 
 impl ServerError {
-    pub(crate) fn new(packet: &ErrPacket<'_>) -> Self {
+    /// `OutOfMemory` where its text could not be had: the connection goes on, but for a farewell.
+    pub(crate) fn new(packet: &ErrPacket<'_>) -> Result<Self, ProtocolError> {
+        let message = owned::lossy_text(packet.message).map_err(|error| {
+            if is_farewell(packet.code) {
+                error.into()
+            } else {
+                ProtocolError::of_call(error)
+            }
+        })?;
         let sql_state = packet
             .sql_state
             .map(|state| String::from_utf8_lossy(&state).into_owned());
-        Self {
+        Ok(Self {
             code: packet.code,
             sql_state,
-            message: packet.message_lossy().into_owned(),
-        }
+            message,
+        })
     }
 }
 
-impl ServerError {
-    /// Whether it is the server's farewell: shutting down, killed, idle for too long.
-    fn ends_connection(&self) -> bool {
-        const SERVER_SHUTDOWN: u16 = 1053;
-        const MARIADB_CONNECTION_KILLED: u16 = 1927;
-        const SESSION_WAS_KILLED: u16 = 3169;
-        const CLIENT_INTERACTION_TIMEOUT: u16 = 4031;
-        matches!(
-            self.code,
-            SERVER_SHUTDOWN
-                | MARIADB_CONNECTION_KILLED
-                | SESSION_WAS_KILLED
-                | CLIENT_INTERACTION_TIMEOUT
-        )
-    }
+/// Whether it is the server's farewell: shutting down, killed, idle for too long.
+fn is_farewell(code: u16) -> bool {
+    const SERVER_SHUTDOWN: u16 = 1053;
+    const MARIADB_CONNECTION_KILLED: u16 = 1927;
+    const SESSION_WAS_KILLED: u16 = 3169;
+    const CLIENT_INTERACTION_TIMEOUT: u16 = 4031;
+    matches!(
+        code,
+        SERVER_SHUTDOWN
+            | MARIADB_CONNECTION_KILLED
+            | SESSION_WAS_KILLED
+            | CLIENT_INTERACTION_TIMEOUT
+    )
 }
 
 impl fmt::Display for ServerError {
@@ -119,13 +126,24 @@ impl Error {
             | Kind::Tls(_)
             | Kind::TlsUnavailable => true,
             Kind::Protocol(error) => !error.is_misuse(),
-            Kind::Server(error) => error.ends_connection(),
+            Kind::Server(error) => is_farewell(error.code),
             Kind::Config(_)
             | Kind::Timeout
             | Kind::Value { .. }
             | Kind::NoColumn(_)
             | Kind::Taken(_)
             | Kind::Source(_) => false,
+        }
+    }
+
+    /// Whether the allocator said no. Where the connection [is closed](Self::is_closed), it was while a reply was read.
+    /// Else it goes on: either nothing of the call was sent, or what failed is a copy of what has come, and the next call
+    /// is behind it.
+    pub fn is_out_of_memory(&self) -> bool {
+        match &*self.0 {
+            Kind::Protocol(error) => error.is_out_of_memory(),
+            Kind::Value { source, .. } => matches!(source, FromValueError::OutOfMemory { .. }),
+            _ => false,
         }
     }
 
@@ -243,6 +261,7 @@ impl From<Error> for io::Error {
             Kind::Timeout => io::ErrorKind::TimedOut,
             Kind::Io { source, .. } => source.kind(),
             Kind::Protocol(ProtocolError::Closed { .. }) => io::ErrorKind::UnexpectedEof,
+            Kind::Protocol(error) if error.is_out_of_memory() => io::ErrorKind::OutOfMemory,
             Kind::Protocol(_) => io::ErrorKind::InvalidData,
             _ => io::ErrorKind::Other,
         };

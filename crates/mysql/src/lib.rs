@@ -33,6 +33,7 @@ mod link;
 mod owned_row;
 mod row;
 mod secret;
+mod shown;
 mod statement;
 mod tls;
 #[cfg(feature = "tokio")]

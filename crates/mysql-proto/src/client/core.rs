@@ -61,7 +61,7 @@ pub struct ClientCore {
     pub(super) cells: Vec<Cell>,
     pub(super) ok: OkState,
     /// Human-readable text and raw session changes of the last OK packet; reused.
-    pub(super) info: Vec<u8>,
+    pub(super) info: String,
     pub(super) changes: Vec<u8>,
     pub(super) large: Option<LargeRow>,
     pub(super) streamed: Option<StreamedRow>,
@@ -133,7 +133,7 @@ impl ClientCore {
                 status_flags: StatusFlags::AUTOCOMMIT,
                 ..OkState::default()
             },
-            info: Vec::new(),
+            info: String::new(),
             changes: Vec::new(),
             large: None,
             streamed: None,
@@ -205,8 +205,8 @@ impl ClientCore {
         &self.ok
     }
 
-    /// The last OK packet's text for people, such as `Rows matched: 1`.
-    pub fn info(&self) -> &[u8] {
+    /// The last OK packet's text for people, such as `Rows matched: 1`. Bytes that are not UTF-8 are replaced.
+    pub fn info(&self) -> &str {
         &self.info
     }
 
@@ -236,7 +236,7 @@ impl ClientCore {
         if self.is_idle() {
             self.text = Definitions::default();
             self.shared = None;
-            self.info = Vec::new();
+            self.info = String::new();
             self.changes = Vec::new();
             self.cells = Vec::new();
         }
@@ -277,14 +277,17 @@ impl ClientCore {
     }
 
     /// The same, shared: copied once a result, for rows that outlive it.
-    pub fn shared_definitions(&mut self, buffers: &Buffers) -> Arc<Definitions> {
+    ///
+    /// # Errors
+    /// `OutOfMemory`; the result goes on.
+    pub fn shared_definitions(&mut self, buffers: &Buffers) -> Result<Arc<Definitions>, Error> {
         if let Some(shared) = &self.shared {
-            return Arc::clone(shared);
+            return Ok(Arc::clone(shared));
         }
-        let shared = Arc::new(self.definitions().clone());
+        let shared = Arc::new(self.definitions().copy().map_err(Error::of_call)?);
         buffers.count_metadata(shared.raw_len());
         self.shared = Some(Arc::clone(&shared));
-        shared
+        Ok(shared)
     }
 
     #[inline(never)]

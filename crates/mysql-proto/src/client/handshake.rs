@@ -12,6 +12,7 @@ use super::{ClientCore, Limits};
 use crate::auth::{AuthAction, AuthOptions, Channel, ClientAuth, Secret};
 use crate::codec::Put;
 use crate::frame::{Frame, FrameError, FrameReader, PayloadWriter};
+use crate::owned;
 use crate::packet::{ConnectAttributes, Greeting, HandshakeResponse, OkPacket, SslRequest, err};
 use crate::{Capabilities, Error, ServerVersion, StatusFlags};
 
@@ -200,7 +201,7 @@ impl Handshake {
                 State::Greeting => self.greeted(buffers, payload)?,
                 State::Auth(auth) => {
                     match auth.on_packet(buffers.bytes(payload))? {
-                        AuthAction::Send(response) => self.send(buffers, response.expose()),
+                        AuthAction::Send(response) => self.send(buffers, response.expose())?,
                         AuthAction::Wait => {}
                         AuthAction::Done => return self.done(buffers, payload),
                         // An ERR packet was taken above; there is no further action.
@@ -229,10 +230,10 @@ impl Handshake {
         self.session = Session {
             capabilities: self.wanted(offered, start_tls).intersection(offered),
             connection_id: greeting.connection_id,
-            server_version: String::from_utf8_lossy(greeting.server_version).into_owned(),
+            server_version: owned::lossy_text(greeting.server_version)?,
             version: ServerVersion::parse(greeting.server_version),
         };
-        self.plugin = greeting.auth_plugin.map(<[u8]>::to_vec);
+        self.plugin = greeting.auth_plugin.map(owned::bytes).transpose()?;
         self.nonce = greeting.to_nonce();
         if !start_tls {
             return self.respond(buffers);
@@ -245,7 +246,7 @@ impl Handshake {
         let mut sequence = self.frames.sequence();
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
         request.encode(&mut writer);
-        writer.finish();
+        writer.finish()?;
         self.frames.restart(sequence);
         self.state = State::StartTls;
         Ok(())
@@ -303,10 +304,7 @@ impl Handshake {
             self.plugin.as_deref(),
             &self.nonce,
         )?;
-        let mut attributes = Vec::new();
-        for (name, value) in &self.config.attributes {
-            ConnectAttributes::push(&mut attributes, name.as_bytes(), value.as_bytes());
-        }
+        let attributes = encode_attributes(&self.config.attributes)?;
         let packet = HandshakeResponse {
             capabilities: self.session.capabilities,
             max_packet_bytes: MAX_PACKET_BYTES,
@@ -321,18 +319,19 @@ impl Handshake {
         let mut sequence = self.frames.sequence();
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
         packet.encode(&mut writer)?;
-        writer.finish();
+        writer.finish()?;
         self.frames.restart(sequence);
         self.state = State::Auth(auth);
         Ok(())
     }
 
-    fn send(&mut self, buffers: &mut Buffers, payload: &[u8]) {
+    fn send(&mut self, buffers: &mut Buffers, payload: &[u8]) -> Result<(), Error> {
         let mut sequence = self.frames.sequence();
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
         writer.put(payload);
-        writer.finish();
+        writer.finish()?;
         self.frames.restart(sequence);
+        Ok(())
     }
 
     fn done(&mut self, buffers: &Buffers, payload: Span) -> Result<Step<HandshakeReply>, Error> {
@@ -345,6 +344,18 @@ impl Handshake {
         }
         Ok(Step::Message(HandshakeReply::Done))
     }
+}
+
+/// All attributes in their encoded form, in one allocation that is large enough.
+fn encode_attributes(attributes: &[(String, String)]) -> Result<Vec<u8>, Error> {
+    /// Bytes of the longest length prefix.
+    const PREFIX: usize = 9;
+    let bytes = |(name, value): &(String, String)| name.len() + value.len() + 2 * PREFIX;
+    let mut encoded = owned::with_capacity(attributes.iter().map(bytes).sum())?;
+    for (name, value) in attributes {
+        ConnectAttributes::push(&mut encoded, name.as_bytes(), value.as_bytes());
+    }
+    Ok(encoded)
 }
 
 /// What this side takes at most in one payload: the protocol's own maximum.

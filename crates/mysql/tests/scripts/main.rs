@@ -9,8 +9,15 @@ mod hostile;
 mod hostile_login;
 mod huge;
 mod large;
+mod little_memory;
 mod login;
 mod mended;
 mod prepared;
 mod session;
 mod text;
+
+use onecopy_testkit::alloc::Allocator;
+
+/// Caps what hostile servers make the client take.
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
