@@ -297,7 +297,7 @@ impl Handshake {
         };
         let password = self.config.password.clone();
         let (auth, response) = ClientAuth::new(
-            self.config.auth,
+            self.config.auth.clone(),
             channel,
             password,
             self.plugin.as_deref(),
