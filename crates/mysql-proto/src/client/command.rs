@@ -185,7 +185,7 @@ impl ClientCore {
     }
 
     #[inline]
-    fn begin(&mut self, next: State) -> Result<(), Error> {
+    pub(super) fn begin(&mut self, next: State) -> Result<(), Error> {
         if !self.is_idle() {
             return Err(self.dead().cloned().unwrap_or(Error::Busy));
         }

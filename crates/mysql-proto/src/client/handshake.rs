@@ -8,18 +8,19 @@
 
 use onecopy_wire::{Buffers, Core, Span, Step};
 
+use super::change_user::Login;
 use super::{ClientCore, Limits};
-use crate::auth::{AuthAction, AuthOptions, Channel, ClientAuth, Secret};
+use crate::auth::{AuthAction, AuthOptions, Channel, ClientAuth, Plugin, Secret};
 use crate::codec::Put;
 use crate::frame::{Frame, FrameError, FrameReader, PayloadWriter};
 use crate::packet::{ConnectAttributes, Greeting, HandshakeResponse, OkPacket, SslRequest, err};
 use crate::{Capabilities, Error, ServerVersion, StatusFlags};
 
 /// utf8mb4_general_ci: known to every server that is spoken to, and of the whole of Unicode.
-const COLLATION: u8 = 45;
+pub(super) const COLLATION: u8 = 45;
 
 /// What servers' packets may have at most during the login; the largest there is is a key of some hundred bytes.
-const MAX_LOGIN_PACKET: usize = 64 << 10;
+pub(super) const MAX_LOGIN_PACKET: usize = 64 << 10;
 
 /// Whether the connection is to be turned to TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -105,6 +106,8 @@ pub struct Handshake {
     nonce: Vec<u8>,
     tls: bool,
     status_flags: StatusFlags,
+    /// What a change of user will go on with.
+    login: Login,
 }
 
 impl Core for Handshake {
@@ -160,6 +163,7 @@ impl Handshake {
             nonce: Vec::new(),
             tls: false,
             status_flags: StatusFlags::empty(),
+            login: Login::default(),
         }
     }
 
@@ -167,6 +171,7 @@ impl Handshake {
     pub fn into_core(self) -> ClientCore {
         let mut core = ClientCore::new(self.session, self.limits);
         core.set_status(self.status_flags);
+        core.login = Box::new(self.login);
         core
     }
 
@@ -303,10 +308,7 @@ impl Handshake {
             self.plugin.as_deref(),
             &self.nonce,
         )?;
-        let mut attributes = Vec::new();
-        for (name, value) in &self.config.attributes {
-            ConnectAttributes::push(&mut attributes, name.as_bytes(), value.as_bytes());
-        }
+        let attributes = ConnectAttributes::encode_all(&self.config.attributes)?;
         let packet = HandshakeResponse {
             capabilities: self.session.capabilities,
             max_packet_bytes: MAX_PACKET_BYTES,
@@ -324,6 +326,13 @@ impl Handshake {
         writer.finish();
         self.frames.restart(sequence);
         self.state = State::Auth(auth);
+        self.login = Login {
+            options: self.config.auth.clone(),
+            channel,
+            attributes,
+            plugin: Plugin::NativePassword,
+            nonce: std::mem::take(&mut self.nonce),
+        };
         Ok(())
     }
 
@@ -338,6 +347,12 @@ impl Handshake {
     fn done(&mut self, buffers: &Buffers, payload: Span) -> Result<Step<HandshakeReply>, Error> {
         let ok = OkPacket::decode(buffers.bytes(payload), self.session.capabilities)?;
         self.status_flags = ok.status_flags;
+        if let State::Auth(auth) = &self.state {
+            self.login.plugin = auth.plugin();
+            if let Some(nonce) = auth.nonce() {
+                self.login.nonce = nonce.to_vec();
+            }
+        }
         self.state = State::Done;
         // Behind the login nothing comes unasked: what does would be taken for the first command's reply.
         if !buffers.pending().is_empty() {
