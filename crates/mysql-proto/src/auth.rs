@@ -6,12 +6,13 @@
 //! |-----------------------------------------------------|-------------|-------------|---------------|-------------------|
 //! | `mysql_native_password`, `client_ed25519`, `parsec` | hash        | hash        | hash          | hash              |
 //! | `caching_sha2_password`, the server knows it        | hash        | hash        | hash          | hash              |
-//! | `caching_sha2_password` else, `sha256_password`     | under a key | itself      | itself        | by opt-in         |
+//! | `caching_sha2_password` else                        | under a key | itself      | itself        | by opt-in         |
+//! | `sha256_password`                                   | under a key | under a key | itself        | by opt-in         |
 //! | `mysql_clear_password`                              | no          | by opt-in   | by opt-in     | no                |
 //! | `mysql_old_password`                                | no          | no          | no            | no                |
 //!
-//! "Under a key": under the server's RSA key where the caller has given it, under one that the server hands over by opt-in,
-//! not at all by default. Servers take that over clear text only; over TLS they take what comes for the password itself.
+//! "Under a key": under the server's RSA key where the caller has given it; over a Unix socket else under the one that the
+//! server hands over; over clear text under that one by opt-in, and not at all by default. See [`rsa`].
 #![deny(clippy::indexing_slicing)]
 
 pub mod caching_sha2;

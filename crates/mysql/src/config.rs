@@ -35,7 +35,7 @@ pub struct Config {
     /// one is used only over TLS that verifies the server or a Unix socket, whatever stands here.
     pub auth_plugins: PluginSet,
     /// The server's RSA key, which `caching_sha2_password` and `sha256_password` send the password under where there is no
-    /// TLS and no Unix socket. None.
+    /// TLS; over a Unix socket only the latter does, and asks the server where this is `None`. None.
     pub server_public_key: Option<PublicKey>,
     /// Where there is no key above, ask the server for its key and send the password under whichever comes. Off: whoever is
     /// on the way can put in a key of their own, and then has the password.

@@ -288,7 +288,7 @@ impl ClientAuth {
                 Ok(Secret::default())
             }
             Plugin::Sha256Password => {
-                if self.options.may_encrypt(self.channel) {
+                if self.options.may_encrypt(plugin, self.channel) {
                     self.take_nonce(data)?;
                 }
                 self.state = State::Answered;
@@ -304,14 +304,14 @@ impl ClientAuth {
         Ok(nonce)
     }
 
-    /// The password and its NUL, where the channel is fit for it; an empty one is no secret. Over clear text under a key,
-    /// which is asked for by `request` where it is not at hand.
+    /// The password and its NUL, where channel and plugin are fit for it; an empty one is no secret. Else under a key, which
+    /// is asked for by `request` where it is not at hand.
     fn give_password(&mut self, request: u8) -> Result<Secret, AuthError> {
         let (plugin, channel) = (self.plugin, self.channel);
-        if self.password.is_empty() || self.options.may_carry_password(channel) {
+        if self.password.is_empty() || self.options.may_carry_password(plugin, channel) {
             return Ok(caching_sha2::with_nul(&self.password));
         }
-        if !self.options.may_encrypt(channel) {
+        if !self.options.may_encrypt(plugin, channel) {
             return Err(AuthError::InsecureChannel { plugin, channel });
         }
         if let Some(key) = &self.options.server_public_key {

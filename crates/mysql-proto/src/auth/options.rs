@@ -14,8 +14,8 @@ pub struct AuthOptions {
     /// whoever answered. Off by default. `mysql_clear_password` is refused there all the same. It alone decides there:
     /// over TLS servers take no password under a key.
     pub password_over_unverified_tls: bool,
-    /// The server's key, which `caching_sha2_password` and `sha256_password` send the password under over clear text. None
-    /// by default. Where there is one, the server is not asked for any.
+    /// The server's key, which `caching_sha2_password` and `sha256_password` send the password under over clear text, and
+    /// the latter over a Unix socket too. None by default. Where there is one, the server is not asked for any.
     pub server_public_key: Option<PublicKey>,
     /// Whether to ask the server for its key where none is given, and to send the password under whichever comes: whoever
     /// is on the way can put in a key of their own and read the password. Off by default.
@@ -37,16 +37,24 @@ impl Default for AuthOptions {
 }
 
 impl AuthOptions {
-    /// Whether the password itself may go over `channel` where the plugin is one that asks a sure server for it.
-    pub(super) fn may_carry_password(&self, channel: Channel) -> bool {
-        channel.is_verified()
-            || channel == Channel::TlsUnverified && self.password_over_unverified_tls
+    /// Whether the password itself may go over `channel` for a plugin that asks a sure server for it.
+    pub(super) fn may_carry_password(&self, plugin: Plugin, channel: Channel) -> bool {
+        match channel {
+            Channel::TlsVerified => true,
+            // There MySQL takes it under its key only, as over clear text.
+            Channel::UnixSocket => plugin != Plugin::Sha256Password,
+            Channel::TlsUnverified => self.password_over_unverified_tls,
+            Channel::Plain => false,
+        }
     }
 
-    /// Whether the password may go over `channel` under a key.
-    pub(super) fn may_encrypt(&self, channel: Channel) -> bool {
-        let has_key = self.server_public_key.is_some() || self.get_server_public_key;
-        channel == Channel::Plain && has_key
+    /// Whether the password may go over `channel` under a key. One that comes over a Unix socket is the server's own.
+    pub(super) fn may_encrypt(&self, plugin: Plugin, channel: Channel) -> bool {
+        match channel {
+            Channel::Plain => self.server_public_key.is_some() || self.get_server_public_key,
+            Channel::UnixSocket => plugin == Plugin::Sha256Password,
+            Channel::TlsVerified | Channel::TlsUnverified => false,
+        }
     }
 
     pub(super) fn allows(&self, plugin: Plugin) -> bool {
@@ -56,7 +64,9 @@ impl AuthOptions {
     /// Whether a plugin can be answered at once over `channel`.
     pub(super) fn may_use(&self, plugin: Plugin, channel: Channel) -> bool {
         let channel_fits = match plugin {
-            Plugin::Sha256Password => self.may_carry_password(channel) || self.may_encrypt(channel),
+            Plugin::Sha256Password => {
+                self.may_carry_password(plugin, channel) || self.may_encrypt(plugin, channel)
+            }
             Plugin::ClearPassword => channel.is_verified(),
             _ => true,
         };

@@ -3,8 +3,9 @@
 //! The password and its NUL, each byte XORed with the nonce's, the nonce repeated as often as it takes; all of that by
 //! RSA-OAEP with SHA-1. The client may ask for the key by one byte of its own; the server sends it as PEM.
 //!
-//! Servers take this over clear text only. Over TLS, verified or not, they take whatever comes for the password itself,
-//! so that there a key is of no use.
+//! Servers take this over clear text only, and for `sha256_password` over a Unix socket, where a key that is asked for is
+//! the server's own. Over TLS, verified or not, they take whatever comes for the password itself, so that there a key is of
+//! no use. Tried with MySQL 9.7.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_caching_sha2_authentication_exchanges.html>
 

@@ -1,9 +1,22 @@
 //! Which server, which counts, and bytes to send.
 
-use std::io::{self, Read};
-use std::sync::OnceLock;
+use std::collections::BTreeSet;
+use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use onecopy_testkit::server::test_server;
+
+/// Says what the server lacks, and why, once for each: nothing is passed over in silence.
+pub(crate) fn lacks(what: &str, reason: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let test = std::thread::current();
+    let test = test.name().unwrap_or("unnamed");
+    let line = format!("lacks: {test}: {what}: {reason}\n");
+    if SAID.lock().unwrap().insert(line.clone()) {
+        io::stderr().write_all(line.as_bytes()).unwrap();
+    }
+}
 
 /// What fits one packet; a payload of this length is followed by an empty packet.
 pub(crate) const PACKET: usize = 0xFF_FFFF;
@@ -38,6 +51,12 @@ pub(crate) fn url() -> String {
 pub(crate) fn with_option(url: &str, option: &str) -> String {
     let separator = if url.contains('?') { '&' } else { '?' };
     format!("{url}{separator}{option}")
+}
+
+/// Another number each time, in both faces: for names.
+pub(crate) fn number() -> usize {
+    static NUMBER: AtomicUsize = AtomicUsize::new(1);
+    NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Lengths at which a length prefix, a home or the read buffer changes.

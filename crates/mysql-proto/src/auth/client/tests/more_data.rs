@@ -99,10 +99,19 @@ fn over_a_verified_channel_the_password_itself_goes_whatever_key_there_is() {
         for options in [options(true, false), options(false, true)] {
             let (mut auth, _) = start(options.clone(), channel, CACHING);
             assert_eq!(sent(auth.on_packet(&[0x01, 0x04])), b"secret\0");
-            let (_, response) = start(options, channel, SHA256);
-            assert_eq!(response.expose(), b"secret\0");
         }
     }
+}
+
+#[test]
+fn over_a_unix_socket_sha256_password_is_under_a_key_without_leave() {
+    let (mut auth, response) = start(options(false, false), Channel::UnixSocket, SHA256);
+    assert_eq!(response.expose(), [0x01]);
+    assert_eq!(sent(auth.on_packet(&key_packet(KEY))), under_the_key());
+    let (_, response) = start(options(true, false), Channel::UnixSocket, SHA256);
+    assert_eq!(response.expose(), under_the_key());
+    let (_, response) = start(options(true, true), Channel::TlsVerified, SHA256);
+    assert_eq!(response.expose(), b"secret\0");
 }
 
 #[test]
