@@ -57,6 +57,8 @@ pub enum Error {
     TlsNotOffered,
     /// Bytes came in clear text behind the request for TLS. The connection is dead.
     BytesBeforeTls,
+    /// The server refused a change of user. The connection is dead: whose session it would go on with, servers differ in.
+    UserRefused,
     /// The caller's value does not fit its packet; nothing was sent.
     Encode(EncodeError),
     /// A command was given while a reply is outstanding; nothing was sent.
@@ -128,6 +130,7 @@ impl fmt::Display for Error {
                 f.write_str("tls is required and the server offers none; enable it there or set ssl-mode=disabled")
             }
             Self::BytesBeforeTls => f.write_str("the server sent clear text after tls was requested; is it tampered with?"),
+            Self::UserRefused => f.write_str("the server refused the change of user"),
             Self::Busy => f.write_str("a reply is outstanding; read or drop its rows first"),
             Self::StatementClosed => f.write_str("the statement is closed or of another connection; prepare it again"),
             Self::RowUnderWay => {

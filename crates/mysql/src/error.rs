@@ -19,6 +19,8 @@ enum Kind {
     Connect(ConnectError),
     Protocol(ProtocolError),
     Server(ServerError),
+    /// A server's error that ended the connection.
+    Refusal(ServerError),
     Io {
         reading: bool,
         source: io::Error,
@@ -36,7 +38,7 @@ enum Kind {
     Source(io::Error),
 }
 
-/// An error that the server sent. The connection goes on.
+/// An error that the server sent. The connection goes on unless [`Error::is_closed`] says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerError {
     /// The error's number, such as 1062 for a duplicate key.
@@ -93,10 +95,10 @@ impl fmt::Display for ServerError {
 }
 
 impl Error {
-    /// The server's error, where it is one: then the connection goes on, but for a farewell.
+    /// The server's error, where it is one: then the connection goes on, but for a farewell and a refused change of user.
     pub fn server(&self) -> Option<&ServerError> {
         match &*self.0 {
-            Kind::Server(error) => Some(error),
+            Kind::Server(error) | Kind::Refusal(error) => Some(error),
             _ => None,
         }
     }
@@ -124,6 +126,7 @@ impl Error {
             | Kind::Closed(_)
             | Kind::Connect(_)
             | Kind::Tls(_)
+            | Kind::Refusal(_)
             | Kind::TlsUnavailable => true,
             Kind::Protocol(error) => !error.is_misuse(),
             Kind::Server(error) => is_farewell(error.code),
@@ -147,7 +150,8 @@ impl Error {
         }
     }
 
-    /// Whether a deadline passed. The connection goes on: its next call first reads what is outstanding.
+    /// Whether a deadline passed. The connection goes on: its next call first reads what is outstanding. Only a change of
+    /// user has closed it.
     pub fn is_timeout(&self) -> bool {
         matches!(
             &*self.0,
@@ -173,6 +177,14 @@ impl Error {
 
     pub(crate) fn server_error(error: ServerError) -> Self {
         Kind::Server(error).into()
+    }
+
+    /// A server's error becomes one that ended the connection.
+    pub(crate) fn into_refusal(self) -> Self {
+        match *self.0 {
+            Kind::Server(error) => Kind::Refusal(error).into(),
+            other => other.into(),
+        }
     }
 
     #[cold]
@@ -281,7 +293,7 @@ impl fmt::Display for Error {
             Kind::Config(problem) => f.write_str(problem),
             Kind::Connect(error) => error.fmt(f),
             Kind::Protocol(error) => error.fmt(f),
-            Kind::Server(error) => error.fmt(f),
+            Kind::Server(error) | Kind::Refusal(error) => error.fmt(f),
             Kind::Io {
                 reading: true,
                 source,

@@ -1,5 +1,7 @@
 //! What both faces share: the core, its buffers, and what is true between two calls.
 
+mod change_user;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -74,8 +76,8 @@ fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, E
         multi_statements: config.multi_statements,
         found_rows: config.found_rows,
         full_metadata: !config.cached_metadata,
+        auth: config.auth_options(),
         attributes: attributes(config).map_err(ProtocolError::from)?,
-        ..HandshakeConfig::default()
     })
 }
 

@@ -177,7 +177,7 @@ impl ClientCore {
     }
 
     #[inline]
-    fn begin(&mut self, next: State) -> Result<(), Error> {
+    pub(super) fn begin(&mut self, next: State) -> Result<(), Error> {
         if !self.is_idle() {
             return Err(self.dead().cloned().unwrap_or(Error::Busy));
         }
@@ -217,7 +217,11 @@ impl ClientCore {
 
     /// The command waits to be sent; or there was no memory for it, and it was never given.
     #[inline]
-    fn queued(&mut self, queued: Result<(), WireError>, sequence: u8) -> Result<(), Error> {
+    pub(super) fn queued(
+        &mut self,
+        queued: Result<(), WireError>,
+        sequence: u8,
+    ) -> Result<(), Error> {
         match queued {
             Ok(()) => {
                 self.frames.restart(sequence);

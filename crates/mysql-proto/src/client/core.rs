@@ -12,10 +12,12 @@ use std::sync::Arc;
 
 use onecopy_wire::{Buffers, Core, Span, Step, WireError};
 
+use super::change_user::Login;
 use super::large_row::LargeRow;
 use super::statement::{Preparing, Statements};
 use super::streamed_row::StreamedRow;
 use super::{Cell, Definitions, Limits, OkState, Reply, RowMode, Session, StatementId};
+use crate::auth::ClientAuth;
 use crate::frame::{Frame, FrameError, FrameReader, HEADER_BYTES};
 use crate::packet::err;
 use crate::{Capabilities, Error, StatusFlags};
@@ -36,6 +38,8 @@ pub(super) enum State {
     LargeRow,
     StreamedRow,
     Prepare(Preparing),
+    /// `auth` says where it stands.
+    ChangeUser,
     /// `dead` says why.
     Dead,
 }
@@ -71,6 +75,9 @@ pub struct ClientCore {
     /// The command under way makes the server forget all statements.
     pub(super) forgets_statements: bool,
     pub(super) shared: Option<Arc<Definitions>>,
+    /// What a change of user goes on with; its part of the authentication while it is under way.
+    pub(super) login: Box<Login>,
+    pub(super) auth: Option<Box<ClientAuth>>,
     pub(super) dead: Option<Error>,
 }
 
@@ -141,6 +148,8 @@ impl ClientCore {
             home_column: None,
             forgets_statements: false,
             shared: None,
+            login: Box::default(),
+            auth: None,
             dead: None,
         }
     }
@@ -258,6 +267,7 @@ impl ClientCore {
 
     /// Withdraws a command of which no byte has left.
     pub fn withdraw(&mut self) {
+        self.auth = None;
         self.state = State::Idle;
     }
 
@@ -313,6 +323,7 @@ impl ClientCore {
                 }
                 State::Dead => return Err(self.dead.clone().unwrap_or(Error::Unsolicited)),
                 State::Idle => return self.idle(buffers),
+                State::ChangeUser => return self.changing_user(buffers),
                 State::Header
                 | State::Definitions { .. }
                 | State::DefinitionsEof
@@ -387,6 +398,7 @@ impl ClientCore {
             State::Definitions { .. } | State::DefinitionsEof => "column definitions",
             State::Rows | State::LargeRow | State::StreamedRow => "rows",
             State::Prepare(_) => "the reply to prepare",
+            State::ChangeUser => "the change of user",
             State::Dead => "an error",
         }
     }

@@ -8,8 +8,9 @@
 
 use onecopy_wire::{Buffers, Core, Span, Step};
 
+use super::change_user::Login;
 use super::{ClientCore, Limits};
-use crate::auth::{AuthAction, AuthOptions, Channel, ClientAuth, Secret};
+use crate::auth::{AuthAction, AuthOptions, Channel, ClientAuth, Plugin, Secret};
 use crate::codec::Put;
 use crate::frame::{Frame, FrameError, FrameReader, PayloadWriter};
 use crate::owned;
@@ -17,10 +18,10 @@ use crate::packet::{ConnectAttributes, Greeting, HandshakeResponse, OkPacket, Ss
 use crate::{Capabilities, Error, ServerVersion, StatusFlags};
 
 /// utf8mb4_general_ci: known to every server that is spoken to, and of the whole of Unicode.
-const COLLATION: u8 = 45;
+pub(super) const COLLATION: u8 = 45;
 
 /// What servers' packets may have at most during the login; the largest there is is a key of some hundred bytes.
-const MAX_LOGIN_PACKET: usize = 64 << 10;
+pub(super) const MAX_LOGIN_PACKET: usize = 64 << 10;
 
 /// Whether the connection is to be turned to TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -106,6 +107,8 @@ pub struct Handshake {
     nonce: Vec<u8>,
     tls: bool,
     status_flags: StatusFlags,
+    /// What a change of user will go on with.
+    login: Login,
 }
 
 impl Core for Handshake {
@@ -161,6 +164,7 @@ impl Handshake {
             nonce: Vec::new(),
             tls: false,
             status_flags: StatusFlags::empty(),
+            login: Login::default(),
         }
     }
 
@@ -168,6 +172,7 @@ impl Handshake {
     pub fn into_core(self) -> ClientCore {
         let mut core = ClientCore::new(self.session, self.limits);
         core.set_status(self.status_flags);
+        core.login = Box::new(self.login);
         core
     }
 
@@ -298,7 +303,7 @@ impl Handshake {
         };
         let password = self.config.password.clone();
         let (auth, response) = ClientAuth::new(
-            self.config.auth,
+            self.config.auth.clone(),
             channel,
             password,
             self.plugin.as_deref(),
@@ -322,6 +327,13 @@ impl Handshake {
         writer.finish()?;
         self.frames.restart(sequence);
         self.state = State::Auth(auth);
+        self.login = Login {
+            options: self.config.auth.clone(),
+            channel,
+            attributes,
+            plugin: Plugin::NativePassword,
+            nonce: std::mem::take(&mut self.nonce),
+        };
         Ok(())
     }
 
@@ -337,6 +349,12 @@ impl Handshake {
     fn done(&mut self, buffers: &Buffers, payload: Span) -> Result<Step<HandshakeReply>, Error> {
         let ok = OkPacket::decode(buffers.bytes(payload), self.session.capabilities)?;
         self.status_flags = ok.status_flags;
+        if let State::Auth(auth) = &self.state {
+            self.login.plugin = auth.plugin();
+            if let Some(nonce) = auth.nonce() {
+                self.login.nonce = nonce.to_vec();
+            }
+        }
         self.state = State::Done;
         // Behind the login nothing comes unasked: what does would be taken for the first command's reply.
         if !buffers.pending().is_empty() {
@@ -352,9 +370,7 @@ fn encode_attributes(attributes: &[(String, String)]) -> Result<Vec<u8>, Error> 
     const PREFIX: usize = 9;
     let bytes = |(name, value): &(String, String)| name.len() + value.len() + 2 * PREFIX;
     let mut encoded = owned::with_capacity(attributes.iter().map(bytes).sum())?;
-    for (name, value) in attributes {
-        ConnectAttributes::push(&mut encoded, name.as_bytes(), value.as_bytes());
-    }
+    ConnectAttributes::encode_all(attributes, &mut encoded)?;
     Ok(encoded)
 }
 

@@ -12,7 +12,7 @@ use onecopy_wire::{Lent, Meter};
 use super::{Rows, Stream};
 use crate::link::{Before, Link, deadline_in, login, login_refused, long_data_piece};
 use crate::tls::connector;
-use crate::{Config, Definitions, Done, Error, Param, Statement};
+use crate::{Config, Definitions, Done, Error, Param, Password, Statement};
 
 /// A connection to a MySQL or MariaDB server.
 ///
@@ -230,6 +230,28 @@ impl Connection {
         self.settle()?;
         self.link.core.reset_connection(&mut self.link.buffers)?;
         self.ok()
+    }
+
+    /// Logs in as another user on this connection, which is quicker than a new one: the session is as after a login,
+    /// transaction, variables, temporary tables, locks and prepared statements are gone. Without a database none is in use.
+    /// Plugins, keys and attributes are those that this connection was made with.
+    ///
+    /// MySQL and MariaDB take two round trips for it, `caching_sha2_password` and `parsec` a third where they have to.
+    ///
+    /// # Errors
+    /// After any of them the connection is closed, the server's refusal and a deadline included: MySQL closes it, MariaDB
+    /// would go on as the user before. Only a NUL byte in `user` or `database` leaves everything as it was.
+    pub fn change_user(
+        &mut self,
+        user: &str,
+        password: impl Into<Password>,
+        database: Option<&str>,
+    ) -> Result<(), Error> {
+        let password = password.into();
+        self.settle()?;
+        self.link.change_user(user, &password, database)?;
+        let reply = self.drive(&());
+        self.link.user_changed(reply)
     }
 
     /// Says goodbye and closes.

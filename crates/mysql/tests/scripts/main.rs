@@ -5,7 +5,10 @@
 #[macro_use]
 mod talk;
 
+mod auth;
+mod change_user;
 mod hostile;
+mod hostile_auth;
 mod hostile_login;
 mod huge;
 mod large;

@@ -1,5 +1,6 @@
 //! The cases of both faces, one concern a file.
 
+mod auth;
 mod definitions;
 mod dropped;
 mod failures;

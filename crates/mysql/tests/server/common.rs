@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use onecopy_mysql::{Config, Error, blocking};
 pub(crate) use onecopy_testkit::server::lacks;
@@ -111,6 +112,12 @@ pub(crate) fn url() -> String {
 pub(crate) fn with_option(url: &str, option: &str) -> String {
     let separator = if url.contains('?') { '&' } else { '?' };
     format!("{url}{separator}{option}")
+}
+
+/// Another number each time, in both faces: for names.
+pub(crate) fn number() -> usize {
+    static NUMBER: AtomicUsize = AtomicUsize::new(1);
+    NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Lengths at which a length prefix, a home or the read buffer changes.
