@@ -3,7 +3,7 @@
 //! # Cancel safety
 //! A future may be dropped at any await. The connection then knows where it is: the next command first reads what is
 //! outstanding and drops it, and never sees another's rows. Only a command that was half sent with parts of 16 KiB or
-//! more, which were lent and are gone, closes the connection; it says so.
+//! more, which were lent and are gone, and a change of user close the connection; it says so.
 
 mod column_reader;
 mod connection;

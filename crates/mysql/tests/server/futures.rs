@@ -33,6 +33,7 @@ fn every_future(
     send(conn.ping());
     send(conn.use_database(""));
     send(conn.reset());
+    send(conn.change_user("", "", None));
 }
 
 #[allow(dead_code)]
