@@ -1,5 +1,7 @@
 //! The cases of both faces, one concern a file.
 
+mod abandoned;
+mod cancels;
 mod definitions;
 mod dropped;
 mod failures;
