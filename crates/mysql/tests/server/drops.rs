@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use onecopy_mysql::tokio::Connection;
-use onecopy_mysql::{Cancelled, Error, Param, ProtocolError, Statement, blocking};
+use onecopy_mysql::{Cancelled, Config, Error, Param, ProtocolError, Statement, blocking};
 use tokio::io::AsyncReadExt;
 
 use crate::common::{
@@ -266,7 +266,7 @@ impl Worker {
             return statements.clone();
         }
         let conn = &mut self.conn;
-        let rows = "SELECT seq, ?, REPEAT('b', 300) FROM seq_1_to_1500";
+        let rows = "SELECT seq, ?, REPEAT('b', 300) FROM seq_1_to_1000";
         let statements = Statements {
             rows: conn.prepare(rows).await.unwrap(),
             parameters: conn.prepare("SELECT LENGTH(?), ?").await.unwrap(),
@@ -323,8 +323,10 @@ async fn begin(
     token: &str,
     stage: &AtomicU8,
 ) -> Result<(), Error> {
-    let many = format!("SELECT seq, '{token}', REPEAT('x', 300) FROM seq_1_to_1500");
-    let large = format!("SELECT seq, REPEAT('z', 300000), '{token}' FROM seq_1_to_3");
+    let many = format!("SELECT seq, '{token}', REPEAT('x', 300) FROM seq_1_to_1000");
+    let large = format!(
+        "SELECT n, REPEAT('z', 300000), '{token}' FROM (SELECT 1 AS n UNION SELECT 2 UNION SELECT 3) AS three"
+    );
     let rows_come = || stage.store(1, Ordering::Relaxed);
     match begun {
         Begun::Short => {
@@ -405,7 +407,11 @@ async fn begin(
             conn.close_statement(statement).await
         }
         Begun::Ping => conn.ping().await,
-        Begun::UseDatabase => conn.use_database("mysql").await,
+        Begun::UseDatabase => {
+            let url = url();
+            let database = Config::from_url(&url)?.database.unwrap_or_default();
+            conn.use_database(&database).await
+        }
         Begun::Reset => conn.reset().await,
     }
 }
