@@ -52,15 +52,14 @@ async fn a_short_statement_is_not_cancelled() {
     );
 }
 
+/// Of one table: over a join MariaDB looks for an order only once a buffer.
 #[tokio::test]
 async fn rows_without_an_end_are_cancelled_by_the_next_command() {
     for url in urls() {
         let mut conn = wait!(Connection::connect(&url)).unwrap();
         let tag = tag(&conn);
-        for columns in ["a.seq", "REPEAT('x', 1000000)"] {
-            let sql = format!(
-                "SELECT {columns}, '{tag}' FROM seq_1_to_100000 AS a, seq_1_to_100000 AS b"
-            );
+        for columns in ["seq", "REPEAT('x', 1000000)"] {
+            let sql = format!("SELECT {columns}, '{tag}' FROM seq_1_to_1000000000");
             let mut rows = wait!(conn.query(&sql)).unwrap();
             wait!(rows.next()).unwrap().unwrap();
             drop(rows);
