@@ -99,6 +99,8 @@ Dir::Etc::trusted "/dev/null";
 Dir::Etc::trustedparts "/dev/null";
 Acquire::Languages "none";
 Acquire::Retries "3";
+# Otherwise a list that could not be had is a warning, and the last one is used.
+APT::Update::Error-Mode "any";
 Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
 APT::Install-Recommends "false";
 # Nothing is installed: neither what every system must have, nor locks, nor a user of its own.
