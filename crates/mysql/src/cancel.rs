@@ -17,7 +17,7 @@
 mod turn;
 mod way;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use onecopy_mysql_proto::client::Session;
@@ -60,7 +60,8 @@ pub(crate) struct Target {
     pub(crate) turn: Turn,
     connection_id: u32,
     server_version: String,
-    way: Option<Arc<Way>>,
+    /// Another one once the connection's user has changed.
+    way: Mutex<Option<Arc<Way>>>,
     pub(crate) blocking: crate::blocking::Delivery,
     #[cfg(feature = "tokio")]
     pub(crate) tokio: crate::tokio::Delivery,
@@ -72,7 +73,7 @@ impl Target {
             turn: Turn::new(under_way),
             connection_id: session.connection_id,
             server_version: session.server_version.clone(),
-            way,
+            way: Mutex::new(way),
             blocking: crate::blocking::Delivery::default(),
             #[cfg(feature = "tokio")]
             tokio: crate::tokio::Delivery::default(),
@@ -85,14 +86,20 @@ impl Target {
     }
 
     /// How the server is reached.
-    pub(crate) fn way(&self) -> Result<&Way, Error> {
-        self.way.as_deref().ok_or_else(|| {
+    pub(crate) fn way(&self) -> Result<Arc<Way>, Error> {
+        let way = self.way.lock().unwrap_or_else(PoisonError::into_inner);
+        way.clone().ok_or_else(|| {
             Error::config(
                 "a statement on a stream of the caller's own can't be cancelled: there is no address for a second \
                  connection"
                     .into(),
             )
         })
+    }
+
+    /// From here on the server is reached in this way.
+    pub(crate) fn set_way(&self, way: Arc<Way>) {
+        *self.way.lock().unwrap_or_else(PoisonError::into_inner) = Some(way);
     }
 
     /// Refuses to give an order to another server than the connection's, as far as it can be told: its threads have the

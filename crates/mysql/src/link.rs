@@ -177,7 +177,11 @@ impl Link {
 
     /// From here on orders to cancel can be given.
     pub(crate) fn reachable_by(&mut self, way: Way) {
-        self.way = Some(Arc::new(way));
+        let way = Arc::new(way);
+        if let Some(target) = self.target.get() {
+            target.set_way(Arc::clone(&way));
+        }
+        self.way = Some(way);
     }
 
     /// The deadline of the call under way.

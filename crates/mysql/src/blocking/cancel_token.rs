@@ -44,7 +44,7 @@ impl CancelToken {
         let Some(generation) = target.turn.under_way() else {
             return Ok(Cancelled::Nothing);
         };
-        let mut side = connect(target, order_deadline(target.way()?))?;
+        let mut side = connect(target, order_deadline(&*target.way()?))?;
         let cancelled = order(target, generation, &mut side, None)?;
         if cancelled == Cancelled::Nothing {
             return Ok(cancelled);
@@ -109,7 +109,7 @@ pub(super) fn order(
     }
     let mut order = Order {
         side: side.take(),
-        deadline: target.way().ok().and_then(order_deadline),
+        deadline: target.way().ok().and_then(|way| order_deadline(&way)),
         sql: Some(target.sql()),
     };
     let told = target.blocking.drive(&target.turn, &mut order, wait_until);

@@ -259,7 +259,7 @@ impl Connection {
         self.settle()?;
         self.link.change_user(user, &password, database)?;
         let reply = self.drive(&());
-        self.link.user_changed(reply)
+        self.link.user_changed(reply, user, &password)
     }
 
     /// Says goodbye and closes.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use onecopy_net::Endpoint;
 
-use crate::Config;
+use crate::{Config, Password};
 
 /// Where an order to cancel goes, as whom, and how long getting there takes.
 #[derive(Debug)]
@@ -31,6 +31,20 @@ impl Way {
             config,
             endpoint,
             took,
+        }
+    }
+
+    /// The same under another login.
+    pub(crate) fn with_user(&self, user: &str, password: &Password) -> Self {
+        let config = Config {
+            user: user.to_owned(),
+            password: password.clone(),
+            ..self.config.clone()
+        };
+        Self {
+            config,
+            endpoint: self.endpoint.clone(),
+            took: self.took,
         }
     }
 }

@@ -30,11 +30,20 @@ impl Link {
         Ok(())
     }
 
-    /// Takes what came of it.
-    pub(crate) fn user_changed(&mut self, reply: Result<Reply, Error>) -> Result<(), Error> {
+    /// Takes what came of it. Orders to cancel are given under the new login from here on: a server takes none for
+    /// another user's statements.
+    pub(crate) fn user_changed(
+        &mut self,
+        reply: Result<Reply, Error>,
+        user: &str,
+        password: &Password,
+    ) -> Result<(), Error> {
         match reply {
             Ok(Reply::Ok) => {
                 self.closed = None;
+                if let Some(way) = &self.way {
+                    self.reachable_by(way.with_user(user, password));
+                }
                 self.finish();
                 Ok(())
             }

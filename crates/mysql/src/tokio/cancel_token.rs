@@ -51,7 +51,7 @@ impl CancelToken {
         let Some(generation) = target.turn.under_way() else {
             return Ok(Cancelled::Nothing);
         };
-        let mut side = connect(target, order_deadline(target.way()?)).await?;
+        let mut side = connect(target, order_deadline(&*target.way()?)).await?;
         let cancelled = order(target, generation, &mut side).await?;
         if cancelled == Cancelled::Nothing {
             return Ok(cancelled);
@@ -146,7 +146,7 @@ impl Delivery {
         let mut slot = lock(&self.order);
         let start = target.turn.start(generation);
         if start == Start::Started {
-            let deadline = target.way().ok().and_then(order_deadline);
+            let deadline = target.way().ok().and_then(|way| order_deadline(&way));
             let order = deliver(side.take(), target.sql(), deadline, Arc::clone(told));
             *slot = Some(order);
         }

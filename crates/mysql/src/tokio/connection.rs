@@ -301,7 +301,7 @@ impl Connection {
         self.settle().await?;
         self.link.change_user(user, &password, database)?;
         let reply = self.drive(&()).await;
-        self.link.user_changed(reply)
+        self.link.user_changed(reply, user, &password)
     }
 
     /// Says goodbye and closes.

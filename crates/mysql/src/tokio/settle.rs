@@ -124,7 +124,7 @@ impl Connection {
             return Ok(());
         };
         let settled = target.tokio.settle(&target.turn);
-        let stuck = stuck_at(target.way()?);
+        let stuck = stuck_at(&*target.way()?);
         let until = match (stuck, self.link.deadline()) {
             (Some(stuck), Some(deadline)) => Some(stuck.min(deadline)),
             (stuck, deadline) => stuck.or(deadline),

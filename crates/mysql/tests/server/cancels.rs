@@ -39,6 +39,41 @@ async fn a_cancelled_statement_ends_and_the_following_ones_do_not_notice() {
     }
 }
 
+/// A server takes an order only from the user whose statement it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_change_of_user_orders_are_the_new_users() {
+    let mut root = wait!(Connection::connect(&url())).unwrap();
+    let face = module_path!().split("::").nth(1).unwrap();
+    let users = ["first", "second"].map(|name| format!("cancels_{name}_{face}"));
+    for user in &users {
+        for sql in [
+            format!("DROP USER IF EXISTS {user}"),
+            format!("CREATE USER {user} IDENTIFIED BY '{user}'"),
+        ] {
+            wait!(root.run(&sql)).unwrap();
+        }
+    }
+    let mut config = Config::from_url(&url()).unwrap();
+    config.database = None;
+    config.user.clone_from(&users[0]);
+    config.password = users[0].as_str().into();
+    let mut conn = wait!(Connection::connect_with(&config)).unwrap();
+    // One that was made before the change, too.
+    let token = conn.cancel_token();
+    wait!(conn.change_user(&users[1], users[1].as_str(), None)).unwrap();
+    let work = spawn!({
+        while wait!(token.clone().cancel()).unwrap() == Cancelled::Nothing {
+            pause!(Duration::from_millis(1));
+        }
+    });
+    assert!(is_cut_short(&mut conn, "SELECT SLEEP(60)").await);
+    join!(work);
+    assert_eq!(own_result(&mut conn, 1).await, Ok(()));
+    for user in &users {
+        wait!(root.run(&format!("DROP USER {user}"))).unwrap();
+    }
+}
+
 #[tokio::test]
 async fn where_nothing_is_under_way_nothing_is_cancelled() {
     let relay = Relay::to(&tcp_url());
