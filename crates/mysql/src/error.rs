@@ -276,7 +276,7 @@ impl From<DriveError<ProtocolError>> for Error {
                 source,
             },
             DriveError::Timeout => Kind::Timeout,
-            DriveError::Tls(error) => return error.into(),
+            DriveError::Tls(error) => return (*error).into(),
             _ => Kind::TlsUnavailable,
         }
         .into()

@@ -19,7 +19,7 @@ pub enum DriveError<E> {
     /// The deadline passed. What had come is kept, what was queued stays queued.
     Timeout,
     /// TLS could not be had, or failed: the server is not trusted, or what it sends is wrong.
-    Tls(TlsError),
+    Tls(Box<TlsError>),
     /// The core asks for TLS and the stream was given none.
     TlsUnavailable,
 }
@@ -32,7 +32,7 @@ impl<E: From<WireError>> From<WireError> for DriveError<E> {
 
 impl<E> From<TlsError> for DriveError<E> {
     fn from(error: TlsError) -> Self {
-        Self::Tls(error)
+        Self::Tls(Box::new(error))
     }
 }
 

@@ -66,7 +66,31 @@ impl<'a> OkPacket<'a> {
     /// # Errors
     /// Another header, a field cut short, trailing bytes. Session changes are checked only for their whole length;
     /// each is checked when it is read.
+    #[inline]
     pub fn decode(payload: &'a [u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
+        // Numbers of one byte and no text: what nearly every statement ends with.
+        if let [
+            HEADER | super::eof::HEADER,
+            affected_rows @ 0..=0xFA,
+            last_insert_id @ 0..=0xFA,
+            s0,
+            s1,
+            w0,
+            w1,
+        ] = *payload
+        {
+            return Ok(Self {
+                affected_rows: affected_rows.into(),
+                last_insert_id: last_insert_id.into(),
+                status_flags: StatusFlags(u16::from_le_bytes([s0, s1])),
+                warnings: u16::from_le_bytes([w0, w1]),
+                ..Self::default()
+            });
+        }
+        Self::decode_any(payload, capabilities)
+    }
+
+    fn decode_any(payload: &'a [u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
         let start = reader.clone();
         if !matches!(reader.u8("header")?, HEADER | super::eof::HEADER) {

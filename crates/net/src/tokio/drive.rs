@@ -90,6 +90,9 @@ fn poll_flush_or_hear<E>(
     stream: &mut Stream,
     lent: &(impl Lent + ?Sized),
 ) -> Poll<Result<(), DriveError<E>>> {
+    if !buffers.has_output() && !stream.has_unsent() {
+        return Poll::Ready(Ok(()));
+    }
     match ready!(poll_flush(context, buffers, stream, lent)) {
         Err(DriveError::Write(error))
             if matches!(
@@ -121,6 +124,7 @@ pub async fn flush<E>(
         .unwrap_or(Err(DriveError::Timeout))
 }
 
+#[inline]
 fn poll_flush<E>(
     context: &mut Context<'_>,
     buffers: &mut Buffers,
@@ -146,6 +150,7 @@ fn poll_flush<E>(
 ///
 /// # Errors
 /// Where memory could not be had, nothing is lost.
+#[inline]
 pub fn poll_read<E: From<WireError>>(
     context: &mut Context<'_>,
     buffers: &mut Buffers,
@@ -189,5 +194,5 @@ pub(super) async fn within<T>(
 
 #[cold]
 fn failed<E>(error: io::Error, kind: fn(io::Error) -> DriveError<E>) -> DriveError<E> {
-    TlsError::from_io(error).map_or_else(kind, DriveError::Tls)
+    TlsError::from_io(error).map_or_else(kind, DriveError::from)
 }

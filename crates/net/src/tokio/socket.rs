@@ -107,6 +107,7 @@ impl Socket {
         };
     }
 
+    #[inline]
     pub(super) fn poll_read(
         &mut self,
         context: &mut Context<'_>,
@@ -136,6 +137,7 @@ impl Socket {
         }
     }
 
+    #[inline]
     pub(super) fn poll_write(
         &mut self,
         context: &mut Context<'_>,
