@@ -7,6 +7,7 @@ mod talk;
 
 mod hostile;
 mod hostile_login;
+mod hostile_tls;
 mod huge;
 mod large;
 mod login;

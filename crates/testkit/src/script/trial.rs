@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use super::{Delivery, Fault, FaultKind, Place, Player, Script};
 
+mod over_tls;
+
 /// A script up to this size is cut at every byte: 4 KiB.
 const EVERY_BYTE: usize = 4 << 10;
 
@@ -77,17 +79,24 @@ impl Trial {
         }
     }
 
-    /// Plays it whole, byte by byte, cut at every place, in random pieces; then with a fault at every place.
+    /// Plays it whole, byte by byte, cut at every place, in random pieces; then with a fault at every place. Then some of
+    /// that over TLS.
     ///
     /// # Panics
     /// Where the client sees or sends anything else.
     pub fn run(&self) {
-        self.whole();
+        if self.is_over_tls() {
+            return self.run_over_tls();
+        }
+        self.play_whole();
         self.deliveries();
         self.faults();
+        if let Some(trial) = self.over_tls() {
+            trial.run_over_tls();
+        }
     }
 
-    /// What the client sees of a script played whole, the same over both drivers; then as [`run`](Self::run). For errors
+    /// What the client sees of a script played whole, the same over both drivers and over TLS; then as [`run`](Self::run). For errors
     /// that are told apart by more than a whole line.
     ///
     /// # Panics
@@ -101,11 +110,34 @@ impl Trial {
         trial.expected
     }
 
-    /// Plays it whole, over both drivers.
+    /// All that the client may see, over both drivers: for scripts where it depends on the delivery.
+    pub fn see_each(script: &Script, talk: Talk) -> BTreeSet<Vec<String>> {
+        let trial = Self::new(script, talk, &[]);
+        let mut ways = vec![Delivery::Whole, Delivery::AtMost(1), Delivery::AtMost(3)];
+        ways.extend((1..=RANDOM).map(Delivery::Random));
+        ways.extend(trial.cuts().into_iter().map(Delivery::SplitAt));
+        let ways = ways
+            .into_iter()
+            .flat_map(|way| DRIVERS.map(|driver| (way, driver)));
+        let see = |(way, driver): (Delivery, Driver)| {
+            let player = Player::new(Arc::clone(&trial.script), way, None);
+            trial.play(driver, &player, None, &format!("{driver:?}, {way:?}"))
+        };
+        ways.map(see).collect()
+    }
+
+    /// Plays it whole, over both drivers, then over TLS.
     ///
     /// # Panics
     /// Where the client sees or sends anything else.
     pub fn whole(&self) {
+        self.play_whole();
+        if let Some(trial) = self.over_tls() {
+            trial.play_whole();
+        }
+    }
+
+    fn play_whole(&self) {
         for driver in [
             Driver::Blocking,
             Driver::Tokio { hesitates: false },
@@ -184,8 +216,12 @@ impl Trial {
     fn deliver(&self, driver: Driver, delivery: Delivery) {
         let what = format!("{driver:?}, {delivery:?}");
         let player = Player::new(Arc::clone(&self.script), delivery, None);
-        let seen = self.play(driver, &player, None, &what);
-        self.compare(&seen, &what);
+        self.deliver_by(driver, &player, &what);
+    }
+
+    fn deliver_by(&self, driver: Driver, player: &Player, what: &str) {
+        let seen = self.play(driver, player, None, what);
+        self.compare(&seen, what);
         match player.finished() {
             Err(left) if !self.ends_early => panic!("{what}: {left}"),
             _ => {}
@@ -203,11 +239,20 @@ impl Trial {
         }
     }
 
-    /// Plays it whole up to one fault; gives what the client saw, the same over both drivers.
+    /// Plays it whole up to one fault; gives what the client saw, the same over both drivers and over TLS.
     ///
     /// # Panics
     /// Where one driver sees anything else than the other.
     pub fn see_fault(script: &Script, talk: Talk, fault: Fault) -> Vec<String> {
+        let seen = Self::see_one_fault(script, talk, fault);
+        if let Some((script, Some(fault))) = script.over_tls_with(Some(fault)) {
+            let inside = Self::see_one_fault(&script, talk, fault);
+            assert_eq!(seen, inside, "it differs over tls");
+        }
+        seen
+    }
+
+    fn see_one_fault(script: &Script, talk: Talk, fault: Fault) -> Vec<String> {
         let trial = Self::new(script, talk, &[]);
         let [blocking, tokio] = DRIVERS.map(|driver| {
             let player = Player::new(Arc::clone(&trial.script), Delivery::Whole, Some(fault));
@@ -224,26 +269,30 @@ impl Trial {
             let fault = Fault { place, kind };
             let what = format!("{driver:?}, {fault:?}");
             let player = Player::new(Arc::clone(&self.script), Delivery::Whole, Some(fault));
-            let deadline = (kind == FaultKind::Silence).then_some(DEADLINE);
-            let seen = self.play(driver, &player, deadline, &what);
-            if seen == self.expected {
-                continue;
-            }
-            let words: &[&str] = match kind {
-                FaultKind::Eof => &["Closed"],
-                FaultKind::Reset => &["reading", "writing"],
-                FaultKind::Pipe => &["writing"],
-                FaultKind::Silence => &["timeout"],
-            };
-            let named = |line: &String| words.iter().any(|word| line.starts_with(word));
-            let good = match seen.split_last() {
-                Some((last, before)) => named(last) && self.expected.starts_with(before),
-                None => false,
-            };
-            if !good {
-                println!("{what}: the last line should start with one of {words:?}");
-                self.compare(&seen, &what);
-            }
+            self.fail_by(driver, &player, kind, &what);
+        }
+    }
+
+    fn fail_by(&self, driver: Driver, player: &Player, kind: FaultKind, what: &str) {
+        let deadline = (kind == FaultKind::Silence).then_some(DEADLINE);
+        let seen = self.play(driver, player, deadline, what);
+        if seen == self.expected {
+            return;
+        }
+        let words: &[&str] = match kind {
+            FaultKind::Eof => &["Closed", "the server closed the connection while tls"],
+            FaultKind::Reset => &["reading", "writing"],
+            FaultKind::Pipe => &["writing"],
+            FaultKind::Silence => &["timeout"],
+        };
+        let named = |line: &String| words.iter().any(|word| line.starts_with(word));
+        let good = match seen.split_last() {
+            Some((last, before)) => named(last) && self.expected.starts_with(before),
+            None => false,
+        };
+        if !good {
+            println!("{what}: the last line should start with one of {words:?}");
+            self.compare(&seen, what);
         }
     }
 
