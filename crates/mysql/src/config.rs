@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use onecopy_mysql_proto::auth::{AuthOptions, PluginSet, PublicKey};
 use onecopy_mysql_proto::client::Limits;
 use onecopy_net::{Endpoint, Pem, SocketOptions, TlsCache};
 
+use crate::crypto::AwsLc;
 use crate::{Error, Password, SslMode};
 
 /// Everything that a connection needs to know. Made from a URL, or from [`Config::default`] and its fields.
@@ -29,6 +31,18 @@ pub struct Config {
     pub ssl_key: Option<Pem>,
     /// The host that the server's certificate must be for, where it is not the one connected to.
     pub ssl_server_name: Option<String>,
+    /// The authentication plugins to take part in; [`PluginSet::SAFE`] by default, which lacks `mysql_clear_password`. That
+    /// one is used only over TLS that verifies the server or a Unix socket, whatever stands here.
+    pub auth_plugins: PluginSet,
+    /// The server's RSA key, which `caching_sha2_password` and `sha256_password` send the password under where there is no
+    /// TLS; over a Unix socket only the latter does, and asks the server where this is `None`. None.
+    pub server_public_key: Option<PublicKey>,
+    /// Where there is no key above, ask the server for its key and send the password under whichever comes. Off: whoever is
+    /// on the way can put in a key of their own, and then has the password.
+    pub get_server_public_key: bool,
+    /// Let these two plugins send the password itself over TLS that does not verify the server, to whoever answered. Off.
+    /// It alone decides there: over TLS servers take no password under a key.
+    pub password_over_unverified_tls: bool,
     /// One deadline over look-up, connect and login. 10 seconds.
     pub connect_timeout: Option<Duration>,
     /// Deadline of each later call: a command until its first reply, the next row. None.
@@ -46,7 +60,7 @@ pub struct Config {
     /// Memory that the connection's buffers keep once a command's rows are read, in bytes. 256 KiB; less where there are
     /// many connections. Column definitions of statements and of the last text result come on top.
     pub idle_keep: usize,
-    /// Further connection attributes, beside the client's name and version.
+    /// Further connection attributes, beside the client's name and version. Servers take 65,535 bytes of them in all.
     pub attributes: Vec<(String, String)>,
     /// What was made of the options of TLS; clones share it, so connections of one configuration resume sessions.
     pub(crate) tls_cache: TlsCache,
@@ -67,6 +81,10 @@ impl Default for Config {
             ssl_cert: None,
             ssl_key: None,
             ssl_server_name: None,
+            auth_plugins: PluginSet::SAFE,
+            server_public_key: None,
+            get_server_public_key: false,
+            password_over_unverified_tls: false,
             connect_timeout: Some(Duration::from_secs(10)),
             call_timeout: None,
             multi_statements: false,
@@ -90,6 +108,9 @@ impl Config {
     /// | `ssl-mode` | `disabled`, `preferred`, `required`, `verify-ca`, `verify-full` |
     /// | `ssl-ca`, `ssl-cert`, `ssl-key` | PEM files: trusted authorities, this client's certificate, its key |
     /// | `ssl-server-name` | the host that the server's certificate is for |
+    /// | `auth-plugins` | names with a comma between: the authentication plugins to take part in, and no others |
+    /// | `server-public-key` | a file with the server's RSA key in PEM |
+    /// | `get-server-public-key`, `password-over-unverified-tls` | `true` or `false` |
     /// | `password-file` | a file whose first line is the password |
     /// | `password-env` | an environment variable that holds the password |
     /// | `connect-timeout`, `call-timeout` | seconds, with a fraction; 0 for none |
@@ -101,6 +122,16 @@ impl Config {
     /// What is wrong with the URL, and what would be right; an unknown option too. The password is never in the text.
     pub fn from_url(url: &str) -> Result<Self, Error> {
         crate::url::parse(url)
+    }
+
+    pub(crate) fn auth_options(&self) -> AuthOptions {
+        AuthOptions {
+            allowed: self.auth_plugins,
+            password_over_unverified_tls: self.password_over_unverified_tls,
+            server_public_key: self.server_public_key.clone(),
+            get_server_public_key: self.get_server_public_key,
+            crypto: &AwsLc,
+        }
     }
 
     /// The TLS mode in force.

@@ -3,6 +3,7 @@
 use std::{fmt, io};
 
 use onecopy_mysql_proto::Error as ProtocolError;
+use onecopy_mysql_proto::owned;
 use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_mysql_proto::value::FromValueError;
 use onecopy_net::{ConnectError, DriveError, TlsError};
@@ -18,6 +19,8 @@ enum Kind {
     Connect(ConnectError),
     Protocol(ProtocolError),
     Server(ServerError),
+    /// A server's error that ended the connection.
+    Refusal(ServerError),
     Io {
         reading: bool,
         source: io::Error,
@@ -35,7 +38,7 @@ enum Kind {
     Source(io::Error),
 }
 
-/// An error that the server sent. The connection goes on.
+/// An error that the server sent. The connection goes on unless [`Error::is_closed`] says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerError {
     /// The error's number, such as 1062 for a duplicate key.
@@ -47,33 +50,39 @@ pub struct ServerError {
 }
 
 impl ServerError {
-    pub(crate) fn new(packet: &ErrPacket<'_>) -> Self {
+    /// `OutOfMemory` where its text could not be had: the connection goes on, but for a farewell.
+    pub(crate) fn new(packet: &ErrPacket<'_>) -> Result<Self, ProtocolError> {
+        let message = owned::lossy_text(packet.message).map_err(|error| {
+            if is_farewell(packet.code) {
+                error.into()
+            } else {
+                ProtocolError::of_call(error)
+            }
+        })?;
         let sql_state = packet
             .sql_state
             .map(|state| String::from_utf8_lossy(&state).into_owned());
-        Self {
+        Ok(Self {
             code: packet.code,
             sql_state,
-            message: packet.message_lossy().into_owned(),
-        }
+            message,
+        })
     }
 }
 
-impl ServerError {
-    /// Whether it is the server's farewell: shutting down, killed, idle for too long.
-    fn ends_connection(&self) -> bool {
-        const SERVER_SHUTDOWN: u16 = 1053;
-        const MARIADB_CONNECTION_KILLED: u16 = 1927;
-        const SESSION_WAS_KILLED: u16 = 3169;
-        const CLIENT_INTERACTION_TIMEOUT: u16 = 4031;
-        matches!(
-            self.code,
-            SERVER_SHUTDOWN
-                | MARIADB_CONNECTION_KILLED
-                | SESSION_WAS_KILLED
-                | CLIENT_INTERACTION_TIMEOUT
-        )
-    }
+/// Whether it is the server's farewell: shutting down, killed, idle for too long.
+fn is_farewell(code: u16) -> bool {
+    const SERVER_SHUTDOWN: u16 = 1053;
+    const MARIADB_CONNECTION_KILLED: u16 = 1927;
+    const SESSION_WAS_KILLED: u16 = 3169;
+    const CLIENT_INTERACTION_TIMEOUT: u16 = 4031;
+    matches!(
+        code,
+        SERVER_SHUTDOWN
+            | MARIADB_CONNECTION_KILLED
+            | SESSION_WAS_KILLED
+            | CLIENT_INTERACTION_TIMEOUT
+    )
 }
 
 impl fmt::Display for ServerError {
@@ -86,10 +95,10 @@ impl fmt::Display for ServerError {
 }
 
 impl Error {
-    /// The server's error, where it is one: then the connection goes on, but for a farewell.
+    /// The server's error, where it is one: then the connection goes on, but for a farewell and a refused change of user.
     pub fn server(&self) -> Option<&ServerError> {
         match &*self.0 {
-            Kind::Server(error) => Some(error),
+            Kind::Server(error) | Kind::Refusal(error) => Some(error),
             _ => None,
         }
     }
@@ -117,9 +126,10 @@ impl Error {
             | Kind::Closed(_)
             | Kind::Connect(_)
             | Kind::Tls(_)
+            | Kind::Refusal(_)
             | Kind::TlsUnavailable => true,
             Kind::Protocol(error) => !error.is_misuse(),
-            Kind::Server(error) => error.ends_connection(),
+            Kind::Server(error) => is_farewell(error.code),
             Kind::Config(_)
             | Kind::Timeout
             | Kind::Value { .. }
@@ -129,7 +139,19 @@ impl Error {
         }
     }
 
-    /// Whether a deadline passed. The connection goes on: its next call first reads what is outstanding.
+    /// Whether the allocator said no. Where the connection [is closed](Self::is_closed), it was while a reply was read.
+    /// Else it goes on: either nothing of the call was sent, or what failed is a copy of what has come, and the next call
+    /// is behind it.
+    pub fn is_out_of_memory(&self) -> bool {
+        match &*self.0 {
+            Kind::Protocol(error) => error.is_out_of_memory(),
+            Kind::Value { source, .. } => matches!(source, FromValueError::OutOfMemory { .. }),
+            _ => false,
+        }
+    }
+
+    /// Whether a deadline passed. The connection goes on: its next call first reads what is outstanding. Only a change of
+    /// user has closed it.
     pub fn is_timeout(&self) -> bool {
         matches!(
             &*self.0,
@@ -155,6 +177,14 @@ impl Error {
 
     pub(crate) fn server_error(error: ServerError) -> Self {
         Kind::Server(error).into()
+    }
+
+    /// A server's error becomes one that ended the connection.
+    pub(crate) fn into_refusal(self) -> Self {
+        match *self.0 {
+            Kind::Server(error) => Kind::Refusal(error).into(),
+            other => other.into(),
+        }
     }
 
     #[cold]
@@ -243,6 +273,7 @@ impl From<Error> for io::Error {
             Kind::Timeout => io::ErrorKind::TimedOut,
             Kind::Io { source, .. } => source.kind(),
             Kind::Protocol(ProtocolError::Closed { .. }) => io::ErrorKind::UnexpectedEof,
+            Kind::Protocol(error) if error.is_out_of_memory() => io::ErrorKind::OutOfMemory,
             Kind::Protocol(_) => io::ErrorKind::InvalidData,
             _ => io::ErrorKind::Other,
         };
@@ -262,7 +293,7 @@ impl fmt::Display for Error {
             Kind::Config(problem) => f.write_str(problem),
             Kind::Connect(error) => error.fmt(f),
             Kind::Protocol(error) => error.fmt(f),
-            Kind::Server(error) => error.fmt(f),
+            Kind::Server(error) | Kind::Refusal(error) => error.fmt(f),
             Kind::Io {
                 reading: true,
                 source,

@@ -26,6 +26,7 @@
 
 pub mod blocking;
 mod config;
+mod crypto;
 mod done;
 mod error;
 mod index;
@@ -33,6 +34,7 @@ mod link;
 mod owned_row;
 mod row;
 mod secret;
+mod shown;
 mod statement;
 mod tls;
 #[cfg(feature = "tokio")]
@@ -43,6 +45,7 @@ pub use config::Config;
 pub use done::Done;
 pub use error::{Error, ServerError};
 pub use index::ColumnIndex;
+pub use onecopy_mysql_proto::auth::{Plugin, PluginSet, PublicKey, PublicKeyError};
 pub use onecopy_mysql_proto::client::{Column, Definitions, Limits};
 pub use onecopy_mysql_proto::packet::{SessionChange, SessionTrack};
 pub use onecopy_mysql_proto::value::{

@@ -1,5 +1,7 @@
 //! What both faces share: the core, its buffers, and what is true between two calls.
 
+mod change_user;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -7,11 +9,13 @@ use onecopy_mysql_proto::Error as ProtocolError;
 use onecopy_mysql_proto::client::{
     Cell, ClientCore, Handshake, HandshakeConfig, Reply, RowMode, StatementId,
 };
+use onecopy_mysql_proto::owned;
 use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_mysql_proto::value::{FromValue, FromValueError};
 use onecopy_net::DriveError;
-use onecopy_wire::{BufferConfig, Buffers, Meter, Span};
+use onecopy_wire::{BufferConfig, Buffers, Meter, Span, WireError};
 
+use crate::shown::shown;
 use crate::{ColumnIndex, Config, Done, Error, OwnedRow, Row, ServerError, Statement};
 
 /// A parameter from a reader is sent in pieces of this size: 128 KiB.
@@ -47,44 +51,72 @@ pub(crate) fn deadline_in(timeout: Option<Duration>) -> Option<Instant> {
 }
 
 /// The buffers and the login of a new connection.
-pub(crate) fn login(config: &Config, is_unix: bool) -> (Buffers, Handshake) {
+pub(crate) fn login(config: &Config, is_unix: bool) -> Result<(Buffers, Handshake), Error> {
     let buffers = Buffers::new(BufferConfig {
         idle_keep: config.idle_keep,
         ..config.limits.buffer_config()
     });
-    let handshake = Handshake::new(handshake_config(config, is_unix), config.limits);
-    (buffers, handshake)
+    let handshake = Handshake::new(handshake_config(config, is_unix)?, config.limits);
+    Ok((buffers, handshake))
 }
 
-fn handshake_config(config: &Config, is_unix: bool) -> HandshakeConfig {
+fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, Error> {
     let mode = config.effective_ssl_mode();
-    HandshakeConfig {
-        user: config.user.clone().into_bytes(),
+    let database = config.database.as_deref().map(str::as_bytes);
+    Ok(HandshakeConfig {
+        user: owned::bytes(config.user.as_bytes()).map_err(ProtocolError::from)?,
         password: config.password.to_secret(),
-        database: config.database.clone().map(String::into_bytes),
+        database: database
+            .map(owned::bytes)
+            .transpose()
+            .map_err(ProtocolError::from)?,
         is_unix,
         tls: mode.demand(),
         tls_verifies: mode.verifies(),
         multi_statements: config.multi_statements,
         found_rows: config.found_rows,
         full_metadata: !config.cached_metadata,
-        attributes: attributes(config),
-        ..HandshakeConfig::default()
+        auth: config.auth_options(),
+        attributes: attributes(config).map_err(ProtocolError::from)?,
+    })
+}
+
+fn attributes(config: &Config) -> Result<Vec<(String, String)>, WireError> {
+    let pid = std::process::id().to_string();
+    let own = [
+        ("_client_name", "onecopy"),
+        ("_client_version", env!("CARGO_PKG_VERSION")),
+        ("_os", std::env::consts::OS),
+        ("_platform", std::env::consts::ARCH),
+        ("_pid", &pid),
+    ];
+    let others = config.attributes.iter();
+    let others = others.map(|(name, value)| (name.as_str(), value.as_str()));
+    let mut attributes = owned::with_capacity(own.len() + config.attributes.len())?;
+    for (name, value) in own.into_iter().chain(others) {
+        attributes.push((owned::text(name)?, owned::text(value)?));
+    }
+    Ok(attributes)
+}
+
+/// The server's error in the place of a login.
+#[cold]
+pub(crate) fn login_refused(payload: &[u8]) -> Error {
+    let packet = ErrPacket::decode(payload).map_err(ProtocolError::from);
+    match packet.and_then(|packet| ServerError::new(&packet)) {
+        Ok(error) => Error::server_error(error),
+        Err(error) => error.into(),
     }
 }
 
-fn attributes(config: &Config) -> Vec<(String, String)> {
-    let own = [
-        ("_client_name", "onecopy".to_owned()),
-        ("_client_version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("_os", std::env::consts::OS.to_owned()),
-        ("_platform", std::env::consts::ARCH.to_owned()),
-        ("_pid", std::process::id().to_string()),
-    ];
-    own.into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .chain(config.attributes.iter().cloned())
-        .collect()
+/// Memory for the pieces of a long value.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(crate) fn long_data_piece() -> Result<Vec<u8>, Error> {
+    let mut piece = owned::with_capacity(LONG_DATA_PIECE).map_err(ProtocolError::of_call)?;
+    piece.resize(LONG_DATA_PIECE, 0);
+    Ok(piece)
 }
 
 /// What has to happen before the next command.
@@ -234,15 +266,18 @@ impl Link {
 
     #[cold]
     fn server_error(&mut self, span: Span) -> Error {
-        let error = match ErrPacket::decode(self.buffers.bytes(span)) {
-            Ok(packet) => Error::server_error(ServerError::new(&packet)),
+        let packet = ErrPacket::decode(self.buffers.bytes(span)).map_err(ProtocolError::from);
+        let error = match packet.and_then(|packet| ServerError::new(&packet)) {
+            Ok(error) => Error::server_error(error),
+            // Only its text is lost: it was the whole reply.
+            Err(error) if error.is_misuse() => error.into(),
             Err(error) => {
-                self.core.kill(error.into());
-                return self.failed(DriveError::Core(error.into()));
+                self.core.kill(error.clone());
+                return self.failed(DriveError::Core(error));
             }
         };
         if error.is_closed() {
-            self.closed.get_or_insert_with(|| error.to_string());
+            self.closed.get_or_insert_with(|| shown(&error));
         }
         self.buffers.release();
         error
@@ -252,7 +287,7 @@ impl Link {
     pub(crate) fn failed(&mut self, error: DriveError<ProtocolError>) -> Error {
         let error = Error::from(error);
         if error.is_closed() {
-            self.closed.get_or_insert_with(|| error.to_string());
+            self.closed.get_or_insert_with(|| shown(&error));
             self.buffers.output().clear();
         }
         error
@@ -359,10 +394,11 @@ impl Link {
     ) -> Result<bool, Error> {
         let index = column
             .find(self.core.definitions())
-            .ok_or_else(|| Error::no_column(format!("{column:?}")))?;
-        let cell = self
+            .ok_or_else(|| Error::no_column(shown(format_args!("{column:?}"))))?;
+        let cell = *self
             .core
-            .take_cell(index)
+            .cells()
+            .get(index)
             .ok_or_else(|| Error::no_column(index.to_string()))?;
         if cell.is_taken() {
             return Err(Error::taken(index.to_string()));
@@ -370,6 +406,8 @@ impl Link {
         into.clear();
         if !cell.is_null() {
             move_value(&mut self.buffers, cell, span, into)?;
+            // Not before: a value that found no memory is still there.
+            self.core.take_cell(index);
         }
         Ok(!cell.is_null())
     }
@@ -388,11 +426,10 @@ pub(crate) fn move_value(
         return Ok(());
     }
     let bytes = buffers.bytes(span);
-    into.try_reserve_exact(bytes.len()).map_err(|_| {
-        ProtocolError::Wire(onecopy_wire::WireError::OutOfMemory {
+    into.try_reserve_exact(bytes.len())
+        .map_err(|_| ProtocolError::OutOfMemory {
             bytes: bytes.len() as u64,
-        })
-    })?;
+        })?;
     into.extend_from_slice(bytes);
     buffers.count_owned(bytes.len());
     Ok(())

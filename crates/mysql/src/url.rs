@@ -1,5 +1,7 @@
 //! Reads a connection's URL.
 
+mod auth;
+
 use std::time::Duration;
 
 use onecopy_net::{Endpoint, Pem};
@@ -99,6 +101,10 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
         "ssl-cert" => config.ssl_cert = Some(Pem::File(value.into())),
         "ssl-key" => config.ssl_key = Some(Pem::File(value.into())),
         "ssl-server-name" => config.ssl_server_name = Some(value.to_owned()),
+        "auth-plugins" => config.auth_plugins = auth::plugins(value)?,
+        "server-public-key" => config.server_public_key = Some(auth::public_key(value)?),
+        "get-server-public-key" => config.get_server_public_key = flag(name, value)?,
+        "password-over-unverified-tls" => config.password_over_unverified_tls = flag(name, value)?,
         "password-file" => config.password = password_file(value)?,
         "password-env" => {
             let found = std::env::var(value);
@@ -119,6 +125,7 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
         _ => {
             return Err(bad(format!(
                 "unknown option '{name}'; known are socket, ssl-mode, ssl-ca, ssl-cert, ssl-key, ssl-server-name, \
+                 auth-plugins, server-public-key, get-server-public-key, password-over-unverified-tls, \
                  password-file, password-env, connect-timeout, call-timeout, tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
                  cached-metadata, max-row-bytes and idle-keep"
             )));

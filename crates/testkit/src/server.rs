@@ -9,6 +9,7 @@
 //!
 //! Which server: the machine's own, or the one that `ONECOPY_TEST_SERVER` names.
 
+mod capability;
 mod error;
 mod find;
 mod folder;
@@ -23,11 +24,15 @@ mod url;
 mod warm_up;
 mod watchdog;
 
+pub use capability::{lacks, sequences};
 pub use error::StartError;
 pub use kind::ServerKind;
 pub use shared::{TestServer, shared, test_server};
 
+use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::certificate::{Authority, Certificate};
 
 use folder::TempFolder;
 use watchdog::Watchdog;
@@ -50,6 +55,7 @@ pub struct Server {
     socket: PathBuf,
     root_password: String,
     version: String,
+    authority: Option<PathBuf>,
     // Dropped in this order: the server first, then whatever is left of its folder.
     _watchdog: Watchdog,
     _folder: TempFolder,
@@ -102,6 +108,18 @@ impl Server {
         url::socket(&self.root_password, &self.socket)
     }
 
+    /// `mysql://root:PASSWORD@127.0.0.1:PORT/test?ssl-mode=verify-full&ssl-ca=PATH`; `None` where it was started without a
+    /// certificate.
+    pub fn tls_url(&self) -> Option<String> {
+        let authority = self.authority.as_ref()?;
+        Some(url::tls(&self.root_password, self.port, authority))
+    }
+
+    /// The certificate of the authority that signed the server's, in PEM.
+    pub fn authority(&self) -> Option<&Path> {
+        self.authority.as_deref()
+    }
+
     /// The version as the server's greeting gives it, without the `5.5.5-` that old replicas need: `10.11.6-MariaDB`, `9.7.4-2`.
     pub fn version(&self) -> &str {
         &self.version
@@ -112,6 +130,7 @@ impl Server {
 #[derive(Debug, Default)]
 pub struct Builder {
     root_password: Option<String>,
+    tls: Option<(String, Certificate)>,
     arguments: Vec<String>,
 }
 
@@ -130,16 +149,42 @@ impl Builder {
         self
     }
 
+    /// Speaks TLS with this certificate, and takes clients' certificates of the same authority.
+    #[must_use]
+    pub fn tls(mut self, authority: &Authority, certificate: Certificate) -> Self {
+        self.tls = Some((authority.certificate(), certificate));
+        self
+    }
+
     /// Starts the server; returns when it answers.
     ///
     /// # Errors
     /// As [`Server::start`].
-    pub fn start(self) -> Result<Server, StartError> {
+    pub fn start(mut self) -> Result<Server, StartError> {
         let binary = find::found_or_installed()?;
         let folder = TempFolder::new()?;
         let root_password = match self.root_password {
             Some(password) => password,
             None => folder::random_hex()?,
+        };
+        let authority = match self.tls.take() {
+            None => None,
+            Some((authority, certificate)) => {
+                let path = folder.path().join("authority.pem");
+                fs::write(&path, authority).map_err(StartError::io("write", &path))?;
+                let files = certificate
+                    .write(folder.path(), "server")
+                    .map_err(StartError::io("write certificates into", folder.path()))?;
+                self.arguments.splice(
+                    0..0,
+                    [
+                        format!("--ssl-ca={}", path.display()),
+                        format!("--ssl-cert={}", files.certificate.display()),
+                        format!("--ssl-key={}", files.key.display()),
+                    ],
+                );
+                Some(path)
+            }
         };
         let launched = launch::launch(&binary, &folder, &root_password, &self.arguments)?;
         Ok(Server {
@@ -148,6 +193,7 @@ impl Builder {
             socket: launched.socket,
             root_password,
             version: launched.version,
+            authority,
             _watchdog: launched.watchdog,
             _folder: folder,
         })

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::Child;
 
-use md5::{Digest, Md5};
+use sha2::{Digest, Sha256};
 use std::process::Stdio;
 
 use crate::{is_soak, onecopy, sql, stderr, stdout, url};
@@ -19,21 +19,21 @@ fn value_bytes() -> u64 {
     if is_soak() { 256 << 20 } else { 64 << 20 }
 }
 
-/// A table with one value of bytes that repeat nowhere, and its MD5 as the server has it.
+/// A table with one value of bytes that repeat nowhere, and its SHA-256 as the server has it. MySQL has lost MD5.
 fn create_value() -> &'static str {
-    static MD5: std::sync::OnceLock<String> = std::sync::OnceLock::new();
-    MD5.get_or_init(|| {
+    static SUM: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    SUM.get_or_init(|| {
         // Each of the 64 Ki pieces of 1 KiB (256 Ki of them, where it is soak) is its own.
         let pieces = value_bytes() >> 10;
         let fill = format!(
             "INSERT INTO large SELECT 1, GROUP_CONCAT(REPEAT(UNHEX(SHA2(seq, 256)), 32) SEPARATOR '') FROM seq_1_to_{pieces}"
         );
         let set = format!("SET group_concat_max_len = {}", value_bytes());
-        let md5 = sql(&["CREATE TABLE large (id INT, value LONGBLOB)", &set, &fill, "SELECT MD5(value), LENGTH(value) FROM large", "-N"]);
-        let text = String::from_utf8(md5.stdout.clone()).unwrap();
-        let (md5_text, len) = text.trim_end().split_once('\t').unwrap_or_else(|| panic!("{}", stderr(&md5)));
+        let sum = sql(&["CREATE TABLE large (id INT, value LONGBLOB)", &set, &fill, "SELECT SHA2(value, 256), LENGTH(value) FROM large", "-N"]);
+        let text = String::from_utf8(sum.stdout.clone()).unwrap();
+        let (sum_text, len) = text.trim_end().split_once('\t').unwrap_or_else(|| panic!("{}", stderr(&sum)));
         assert_eq!(len, value_bytes().to_string());
-        md5_text.to_owned()
+        sum_text.to_owned()
     })
 }
 
@@ -55,8 +55,8 @@ impl Drop for Scratch {
     }
 }
 
-fn md5(mut reader: impl Read) -> String {
-    let mut hash = Md5::new();
+fn sha256(mut reader: impl Read) -> String {
+    let mut hash = Sha256::new();
     let mut piece = vec![0; 1 << 20];
     loop {
         match reader.read(&mut piece).unwrap() {
@@ -105,7 +105,7 @@ fn a_large_value_is_written_to_its_file_as_it_is_in_constant_memory() {
     assert!(resident <= MAX_RESIDENT, "{resident} bytes were resident");
     drop(statements);
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    assert_eq!(md5(File::open(&file.0).unwrap()), expected);
+    assert_eq!(sha256(File::open(&file.0).unwrap()), expected);
 }
 
 #[test]

@@ -19,10 +19,13 @@ fn url() -> &'static str {
     static URL: OnceLock<String> = OnceLock::new();
     URL.get_or_init(|| {
         let url = onecopy_testkit::server::shared().socket_url();
-        Connection::connect(&url)
-            .unwrap()
-            .run("SET GLOBAL max_allowed_packet = 1 << 30")
-            .unwrap();
+        let mut conn = Connection::connect(&url).unwrap();
+        conn.run("SET GLOBAL max_allowed_packet = 1 << 30").unwrap();
+        if conn.run("SELECT seq FROM seq_1_to_2").is_err() {
+            for statement in onecopy_testkit::server::sequences() {
+                conn.run(&statement).unwrap();
+            }
+        }
         url
     })
 }

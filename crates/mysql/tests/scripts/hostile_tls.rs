@@ -107,8 +107,8 @@ fn a_server_that_drops_client_ssl_is_spoken_to_in_clear_text_where_tls_is_only_p
     let over_tls = Arc::new(script.over_tls().unwrap());
     Trial::new(&script.in_clear_text(), talk, &["clear text"]).run();
     for (version, name) in [
-        (TlsVersion::Tls12, "TLSv1_2"),
-        (TlsVersion::Tls13, "TLSv1_3"),
+        (TlsVersion::Tls12, "TLSv1.2"),
+        (TlsVersion::Tls13, "TLSv1.3"),
     ] {
         let player = Player::new(Arc::clone(&over_tls), Delivery::Whole, None);
         let stream = player.speaking(version, false).blocking_stream();

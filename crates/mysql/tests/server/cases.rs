@@ -1,5 +1,6 @@
 //! The cases of both faces, one concern a file.
 
+mod auth;
 mod definitions;
 mod dropped;
 mod failures;
@@ -10,6 +11,7 @@ mod results;
 mod round_trips;
 mod session;
 mod statements;
+mod tls;
 mod value_types;
 
 /// The connection of this face.

@@ -9,7 +9,7 @@ use onecopy_mysql::tokio::{ColumnReader, Connection, Rows, Stream, StreamingRow}
 use onecopy_mysql::{Config, Error, Param, ProtocolError, Statement};
 use tokio::io::{AsyncReadExt, BufReader};
 
-use crate::common::{Dribble, Random, binary, count, letters, urls};
+use crate::common::{Dribble, Random, binary, count, database, letters, urls};
 
 fn send<T: Send>(_: T) {}
 
@@ -387,7 +387,7 @@ async fn begin(conn: &mut Connection, begun: Begun) -> Result<(), Error> {
             conn.close_statement(statement).await
         }
         Begun::Ping => conn.ping().await,
-        Begun::UseDatabase => conn.use_database("mysql").await,
+        Begun::UseDatabase => conn.use_database(&database()).await,
         Begun::Reset => conn.reset().await,
     }
 }

@@ -6,6 +6,8 @@
 
 #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
 mod common;
+#[cfg_attr(not(feature = "tokio"), allow(dead_code))]
+mod tls_servers;
 
 #[cfg(feature = "tokio")]
 mod futures;

@@ -15,12 +15,12 @@ use std::io::{IoSlice, IoSliceMut};
 use std::sync::Arc;
 
 use onecopy_wire::{BufferConfig, Buffers, Targets, WireError};
-use rustls::ClientConfig;
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
 use rustls::unbuffered::{
     ConnectionState, EncodeError, EncryptError, InsufficientSizeError, UnbufferedStatus,
 };
+use rustls::{ClientConfig, ProtocolVersion};
 
 use super::{TlsError, Verify};
 
@@ -138,7 +138,10 @@ impl Session {
 
     /// What was agreed on; `None` before it is.
     pub(crate) fn agreed(&self) -> Option<TlsSession> {
-        let version = self.connection.protocol_version()?.as_str()?;
+        let version = match self.connection.protocol_version()? {
+            ProtocolVersion::TLSv1_2 => "TLSv1.2",
+            _ => "TLSv1.3",
+        };
         let suite = self.connection.negotiated_cipher_suite()?;
         Some(TlsSession {
             version,

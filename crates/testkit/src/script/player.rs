@@ -38,8 +38,8 @@ struct Stage {
     shut: bool,
 }
 
-/// Where on the network, in bytes from the start, records and calls began in a conversation over TLS. Another play of it
-/// may differ by a few bytes: signatures have no fixed length.
+/// Where on the network, in bytes from the start, records and calls began in a conversation over TLS. They are the same in
+/// each play of it, as the server's signatures have one length.
 #[derive(Debug, Clone, Default)]
 pub struct WireMarks {
     /// Each record of the server.
@@ -159,6 +159,11 @@ impl Player {
             stage.written,
             script.client.len()
         ))
+    }
+
+    /// Bytes that the client has sent.
+    pub fn sent(&self) -> usize {
+        self.stage().written
     }
 
     /// Whether the client has shut its end.

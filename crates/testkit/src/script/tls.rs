@@ -183,7 +183,7 @@ fn identity() -> &'static Identity {
     static IDENTITY: OnceLock<Identity> = OnceLock::new();
     IDENTITY.get_or_init(|| {
         let authority = Authority::new("scripts");
-        let server = authority.server(&["localhost"]);
+        let server = authority.ed25519_server(&["localhost"]);
         Identity {
             authority: authority.certificate(),
             certificate: CertificateDer::from_pem_slice(server.certificate.as_bytes())

@@ -4,6 +4,7 @@ use std::env;
 use std::sync::OnceLock;
 
 use super::Server;
+use crate::certificate::Authority;
 
 /// The private server of this process, started at first use and stopped when the process ends.
 ///
@@ -12,7 +13,13 @@ use super::Server;
 pub fn shared() -> &'static Server {
     // The failure is kept as well: a hundred tests must not each wait for a deadline.
     static SERVER: OnceLock<Result<Server, String>> = OnceLock::new();
-    match SERVER.get_or_init(|| Server::start().map_err(|error| error.to_string())) {
+    let start = || {
+        let authority = Authority::new("onecopy's tests");
+        let certificate = authority.server(&["127.0.0.1", "localhost"]);
+        let server = Server::builder().tls(&authority, certificate).start();
+        server.map_err(|error| error.to_string())
+    };
+    match SERVER.get_or_init(start) {
         Ok(server) => server,
         Err(why) => panic!("this test needs a server: {why}"),
     }
@@ -44,6 +51,15 @@ impl TestServer {
         match self {
             Self::Private(server) => server.url(),
             Self::Given(url) => url.clone(),
+        }
+    }
+
+    /// The URL over TCP and TLS that verifies the server; `None` for a given server, whose own URL says how it is to be
+    /// reached.
+    pub fn tls_url(&self) -> Option<String> {
+        match self {
+            Self::Private(server) => server.tls_url(),
+            Self::Given(_) => None,
         }
     }
 

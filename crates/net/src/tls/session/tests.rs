@@ -141,11 +141,11 @@ fn records(session: &Session) -> Vec<usize> {
 
 #[test]
 fn a_session_says_what_was_agreed_on_once_it_stands() {
-    for (version, name) in VERSIONS.into_iter().zip(["TLSv1_2", "TLSv1_3"]) {
+    for (version, name) in VERSIONS.into_iter().zip(["TLSv1.2", "TLSv1.3"]) {
         let agreed = Pair::established(version).client.agreed().unwrap();
         assert_eq!(agreed.version, name);
         assert!(
-            agreed.cipher_suite.contains("_WITH_") || name == "TLSv1_3",
+            agreed.cipher_suite.contains("_WITH_") || name == "TLSv1.3",
             "{agreed:?}"
         );
         assert_eq!(agreed.verify, Verify::Nothing);

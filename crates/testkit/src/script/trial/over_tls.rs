@@ -1,5 +1,5 @@
-//! The same conversation over TLS. What goes over the network is other in each play, so one play is counted, and the
-//! others are cut and broken off near those places; a few of them each time, spread anew over each script.
+//! The same conversation over TLS. The ciphertext is other in each play and as long: one play is counted, and the others
+//! are cut and broken off at its places; a few of them, which ones the script's bytes decide.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,7 +14,7 @@ const SERVER_FAULTS: usize = 12;
 const CLIENT_FAULTS: usize = 8;
 
 /// All four: both versions, in large records and in small ones.
-const TLS: [(TlsVersion, bool); 4] = [
+const KINDS: [(TlsVersion, bool); 4] = [
     (TlsVersion::Tls13, false),
     (TlsVersion::Tls12, false),
     (TlsVersion::Tls13, true),
@@ -38,18 +38,25 @@ impl Trial {
         let mut trial = Self::new(&script, self.talk, &[]);
         trial.expected.clone_from(&self.expected);
         trial.ends_early = self.ends_early;
-        Some(trial)
+        Some(if self.cap.is_some() {
+            trial.capped()
+        } else {
+            trial
+        })
     }
 
     pub(super) fn run_over_tls(&self) {
+        if self.ends_early {
+            return self.run_a_little_over_tls();
+        }
         let mut plays = 0;
-        for (tls, driver) in TLS.into_iter().zip(self.drivers()) {
+        for (tls, driver) in KINDS.into_iter().zip(self.drivers()) {
             self.deliver_over_tls(driver, tls, Delivery::Whole);
         }
         if self.script.server.len() >= LARGE {
             return;
         }
-        let counted = TLS.map(|tls| self.count(tls));
+        let counted = KINDS.map(|tls| self.count(tls));
         for delivery in [
             Delivery::AtMost(1),
             Delivery::Random(1),
@@ -57,15 +64,41 @@ impl Trial {
         ] {
             for driver in self.drivers().take(2) {
                 plays += 1;
-                self.deliver_over_tls(driver, TLS[plays % TLS.len()], delivery);
+                self.deliver_over_tls(driver, KINDS[plays % KINDS.len()], delivery);
             }
         }
-        for (index, (tls, counted)) in TLS.into_iter().zip(&counted).enumerate() {
-            let ways = self.some(&counted.cuts(), CUTS / TLS.len());
+        for (index, (tls, counted)) in KINDS.into_iter().zip(&counted).enumerate() {
+            let ways = self.some(&counted.cuts(), CUTS / KINDS.len());
             for (driver, at) in self.drivers().skip(index).zip(ways) {
                 self.deliver_over_tls(driver, tls, Delivery::SplitAt(at));
             }
             self.faults_over_tls(index, tls, counted);
+        }
+    }
+
+    /// For the many conversations that end early: two of the four kinds, and one play of each sort.
+    fn run_a_little_over_tls(&self) {
+        let first = self.chance(KINDS.len());
+        for index in [first, first + 1] {
+            let tls = KINDS[index % KINDS.len()];
+            let counted = self.count(tls);
+            for (driver, delivery) in self
+                .drivers()
+                .skip(index)
+                .zip([Delivery::Whole, Delivery::Random(1)])
+            {
+                self.deliver_over_tls(driver, tls, delivery);
+            }
+            for (driver, at) in self.drivers().zip(self.some(&counted.cuts(), 1)) {
+                self.deliver_over_tls(driver, tls, Delivery::SplitAt(at));
+            }
+            for (driver, at) in self
+                .drivers()
+                .skip(index)
+                .zip(self.some(&counted.server_places(), 2))
+            {
+                self.fail_over_tls(driver, tls, Place::ServerWire(at), FaultKind::Eof);
+            }
         }
     }
 
@@ -78,7 +111,7 @@ impl Trial {
         let trial = over_tls.as_ref().unwrap_or(self);
         assert!(trial.is_over_tls(), "no conversation over tls");
         trial.run_over_tls();
-        for tls in [TLS[0], TLS[1]] {
+        for tls in [KINDS[0], KINDS[1]] {
             let counted = trial.count(tls);
             for (at, driver) in (1..counted.server_end).zip(trial.drivers()) {
                 trial.deliver_over_tls(driver, tls, Delivery::SplitAt(at));
@@ -89,7 +122,7 @@ impl Trial {
 
     fn faults_over_tls(&self, index: usize, tls: (TlsVersion, bool), counted: &Counted) {
         use FaultKind::{Eof, Pipe, Reset, Silence};
-        let places = self.some(&counted.server_places(), SERVER_FAULTS / TLS.len());
+        let places = self.some(&counted.server_places(), SERVER_FAULTS / KINDS.len());
         let kinds = [Eof, Silence, Eof, Reset].into_iter().cycle().skip(index);
         for ((at, kind), driver) in places
             .into_iter()
@@ -98,7 +131,7 @@ impl Trial {
         {
             self.fail_over_tls(driver, tls, Place::ServerWire(at), kind);
         }
-        let places = self.some(&counted.client_places(), CLIENT_FAULTS / TLS.len());
+        let places = self.some(&counted.client_places(), CLIENT_FAULTS / KINDS.len());
         let kinds = [Pipe, Silence, Reset].into_iter().cycle().skip(index);
         for ((at, kind), driver) in places
             .into_iter()
@@ -149,11 +182,16 @@ impl Trial {
 
     /// So many of the places, evenly; where they begin depends on the script alone.
     fn some(&self, places: &BTreeSet<usize>, most: usize) -> Vec<usize> {
-        let mut hasher = DefaultHasher::new();
-        (&self.script.server, &self.script.client, most).hash(&mut hasher);
         let step = places.len().div_ceil(most).max(1);
-        let first = usize::try_from(hasher.finish() % (1 << 20)).unwrap_or(0) % step;
+        let first = self.chance(step);
         places.iter().copied().skip(first).step_by(step).collect()
+    }
+
+    /// A number below `bound` that depends on the script alone.
+    fn chance(&self, bound: usize) -> usize {
+        let mut hasher = DefaultHasher::new();
+        (&self.script.server, &self.script.client).hash(&mut hasher);
+        usize::try_from(hasher.finish() >> 33).unwrap_or(0) % bound
     }
 }
 
