@@ -257,6 +257,27 @@ fn caching_sha2_full_over_tls_that_is_not_verified_is_refused() {
 }
 
 #[test]
+fn caching_sha2_full_over_tls_that_is_not_verified_by_opt_in() {
+    fn opted_in() -> Config {
+        let mut config = config();
+        config.password_over_unverified_tls = true;
+        config
+    }
+    let script = mysql_response().then(&Script::parse(
+        "S 02 00 00 02 01 04                              | asks for the password itself
+         C 09 00 00 03 6c 6f 76 65 6c 61 63 65 00         | lovelace
+         S 07 00 00 04 00 00 00 02 00 00 00",
+    ));
+    let script = script.then(&Script::parse(PING)).over_tls().unwrap();
+    let talk = talk!(opted_in(), |conn, log, wait, face| {
+        wait!(conn.ping())?;
+        log.line(format!("{:?}", conn.tls().unwrap().verify));
+        Ok(())
+    });
+    Trial::new(&script, talk, &["Nothing"]).run();
+}
+
+#[test]
 fn caching_sha2_full_over_tls_that_is_verified() {
     fn verify(mode: SslMode) -> Config {
         let mut config = config();
