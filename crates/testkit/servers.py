@@ -50,7 +50,7 @@ def fetched(name):
 def check_tools():
     missing = [tool for tool in ["apt-get", "dpkg-deb"] if not shutil.which(tool)]
     if missing:
-        sys.exit(f"servers: fetching needs apt and dpkg, and there is no {missing[0]}; use Debian or Ubuntu, {OTHERWISE}")
+        sys.exit(f"servers: fetching needs apt and dpkg, and there is no {missing[0]}: use Debian or Ubuntu, {OTHERWISE}")
     if not pathlib.Path(KEYRING).exists():
         sys.exit(f"servers: {KEYRING} is missing; type: sudo apt-get install debian-archive-keyring; {OTHERWISE}")
 
@@ -99,6 +99,8 @@ Dir::Etc::trusted "/dev/null";
 Dir::Etc::trustedparts "/dev/null";
 Acquire::Languages "none";
 Acquire::Retries "3";
+# Otherwise a list that could not be had is a warning, and the last one is used.
+APT::Update::Error-Mode "any";
 Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
 APT::Install-Recommends "false";
 # Nothing is installed: neither what every system must have, nor locks, nor a user of its own.
@@ -170,8 +172,8 @@ def report(results):
 
 def version(name):
     """Of the package, as its file name has it."""
-    packages = (SERVERS / name / "packages").read_text().split()
-    return next(package for package in packages if package.startswith(KNOWN[name].package)).split("_")[1].replace("%3a", ":")
+    packages = (package.split("_") for package in (SERVERS / name / "packages").read_text().split())
+    return next(parts[1] for parts in packages if parts[0] == KNOWN[name].package).replace("%3a", ":")
 
 
 def main():

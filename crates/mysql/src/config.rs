@@ -9,6 +9,19 @@ use onecopy_net::{Endpoint, Pem, SocketOptions, TlsCache};
 use crate::crypto::AwsLc;
 use crate::{Error, Password, SslMode};
 
+/// What happens to a statement that nobody waits for any more: its future or its rows were dropped, or its call timed
+/// out. The next command has to see to its end first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Abandoned {
+    /// What is left of it is read and dropped; where that takes longer than another login does (at least 10 ms, at most
+    /// 1 s), it is cancelled on the server over a second connection to the same address. A statement that changes
+    /// something may so be rolled back where it was not done yet. Behind a balancer with several servers at one address
+    /// the order could reach another one; that is seen only if their versions differ.
+    Cancel,
+    /// What is left of it is read and dropped, however long that takes.
+    Drain,
+}
+
 /// Everything that a connection needs to know. Made from a URL, or from [`Config::default`] and its fields.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -47,6 +60,8 @@ pub struct Config {
     pub connect_timeout: Option<Duration>,
     /// Deadline of each later call: a command until its first reply, the next row. None.
     pub call_timeout: Option<Duration>,
+    /// What happens to a statement that nobody waits for any more. [`Abandoned::Cancel`].
+    pub abandoned: Abandoned,
     /// Several statements in one query. Off: it is what turns many an injection into a disaster.
     pub multi_statements: bool,
     /// Affected rows count the rows that were found, not those that were changed.
@@ -87,6 +102,7 @@ impl Default for Config {
             password_over_unverified_tls: false,
             connect_timeout: Some(Duration::from_secs(10)),
             call_timeout: None,
+            abandoned: Abandoned::Cancel,
             multi_statements: false,
             found_rows: false,
             cached_metadata: true,
@@ -114,6 +130,7 @@ impl Config {
     /// | `password-file` | a file whose first line is the password |
     /// | `password-env` | an environment variable that holds the password |
     /// | `connect-timeout`, `call-timeout` | seconds, with a fraction; 0 for none |
+    /// | `abandoned` | `cancel` or `drain`: what becomes of a statement that nobody waits for any more |
     /// | `multi-statements`, `found-rows`, `cached-metadata`, `tcp-nodelay` | `true` or `false` |
     /// | `tcp-keepalive`, `tcp-user-timeout` | seconds; 0 for none |
     /// | `max-row-bytes`, `idle-keep` | bytes |

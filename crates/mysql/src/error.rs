@@ -36,6 +36,7 @@ enum Kind {
     Tls(TlsError),
     TlsUnavailable,
     Source(io::Error),
+    Cancel(Error),
 }
 
 /// An error that the server sent. The connection goes on unless [`Error::is_closed`] says otherwise.
@@ -99,6 +100,7 @@ impl Error {
     pub fn server(&self) -> Option<&ServerError> {
         match &*self.0 {
             Kind::Server(error) | Kind::Refusal(error) => Some(error),
+            Kind::Cancel(error) => error.server(),
             _ => None,
         }
     }
@@ -135,7 +137,8 @@ impl Error {
             | Kind::Value { .. }
             | Kind::NoColumn(_)
             | Kind::Taken(_)
-            | Kind::Source(_) => false,
+            | Kind::Source(_)
+            | Kind::Cancel(_) => false,
         }
     }
 
@@ -153,10 +156,11 @@ impl Error {
     /// Whether a deadline passed. The connection goes on: its next call first reads what is outstanding. Only a change of
     /// user has closed it.
     pub fn is_timeout(&self) -> bool {
-        matches!(
-            &*self.0,
-            Kind::Timeout | Kind::Connect(ConnectError::Timeout { .. })
-        )
+        match &*self.0 {
+            Kind::Timeout | Kind::Connect(ConnectError::Timeout { .. }) => true,
+            Kind::Cancel(error) => error.is_timeout(),
+            _ => false,
+        }
     }
 
     /// Whether another try may succeed. No connection was made: connect again. Or the server chose this transaction as the
@@ -211,6 +215,19 @@ impl Error {
     #[cold]
     pub(crate) fn source(error: io::Error) -> Self {
         Kind::Source(error).into()
+    }
+
+    /// A statement could not be cancelled, which says nothing of its own connection.
+    #[cold]
+    pub(crate) fn cancel(error: Self) -> Self {
+        Kind::Cancel(error).into()
+    }
+
+    /// Whether the server cancelled what was asked for.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        const QUERY_INTERRUPTED: u16 = 1317;
+        self.server()
+            .is_some_and(|server| server.code == QUERY_INTERRUPTED)
     }
 }
 
@@ -312,6 +329,7 @@ impl fmt::Display for Error {
                 f.write_str("tls is needed for this connection and its stream was given none")
             }
             Kind::Source(error) => write!(f, "reading the parameter's value failed: {error}"),
+            Kind::Cancel(error) => write!(f, "the statement could not be cancelled: {error}"),
         }
     }
 }
@@ -323,6 +341,7 @@ impl std::error::Error for Error {
             Kind::Tls(error) => Some(error),
             Kind::Io { source, .. } | Kind::Source(source) => Some(source),
             Kind::Value { source, .. } => Some(source),
+            Kind::Cancel(error) => Some(error),
             _ => None,
         }
     }

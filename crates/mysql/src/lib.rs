@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 pub mod blocking;
+mod cancel;
 mod config;
 mod crypto;
 mod done;
@@ -41,7 +42,8 @@ mod tls;
 pub mod tokio;
 mod url;
 
-pub use config::Config;
+pub use cancel::Cancelled;
+pub use config::{Abandoned, Config};
 pub use done::Done;
 pub use error::{Error, ServerError};
 pub use index::ColumnIndex;

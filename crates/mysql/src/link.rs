@@ -3,6 +3,7 @@
 mod change_user;
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use onecopy_mysql_proto::Error as ProtocolError;
@@ -15,8 +16,9 @@ use onecopy_mysql_proto::value::{FromValue, FromValueError};
 use onecopy_net::DriveError;
 use onecopy_wire::{BufferConfig, Buffers, Meter, Span, WireError};
 
+use crate::cancel::{Begin, Target, Way};
 use crate::shown::shown;
-use crate::{ColumnIndex, Config, Done, Error, OwnedRow, Row, ServerError, Statement};
+use crate::{Abandoned, ColumnIndex, Config, Done, Error, OwnedRow, Row, ServerError, Statement};
 
 /// A parameter from a reader is sent in pieces of this size: 128 KiB.
 pub(crate) const LONG_DATA_PIECE: usize = 128 << 10;
@@ -43,7 +45,27 @@ pub(crate) struct Link {
     pub(crate) long_data: Option<StatementId>,
     /// Why the connection is closed.
     closed: Option<String>,
+    /// How an order to cancel reaches the server; none over a stream of the caller's own.
+    way: Option<Arc<Way>>,
+    abandoned: Abandoned,
+    /// What tokens share with the connection, once there is one.
+    target: OnceLock<Arc<Target>>,
+    /// When what is being drained is to be cancelled, and how long it was given.
+    patience: Option<(Instant, Duration)>,
 }
+
+/// What was abandoned is read for at least this long before it is cancelled: on one machine a login takes less than a
+/// millisecond, and a new session and its thread cost the server more than the wait.
+const MIN_PATIENCE: Duration = Duration::from_millis(10);
+
+/// And at most this long, however slow the login was.
+const MAX_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The deadline of a connection for an order is at least this: the server may be busy with what is to be cancelled.
+const MIN_ORDER: Duration = Duration::from_secs(1);
+
+/// And this many times what the connection's own took.
+const ORDER_LOGINS: u32 = 8;
 
 /// The deadline of what begins now; none where the time has no end that a clock could show.
 pub(crate) fn deadline_in(timeout: Option<Duration>) -> Option<Instant> {
@@ -128,6 +150,10 @@ pub(crate) enum Before {
     Drain,
     /// Long data of this statement arrived in part: the server must forget it.
     Forget(StatementId),
+    /// An order to cancel is on its way: wait until the server has it.
+    Await,
+    /// An order to cancel was executed, maybe behind its statement: run what it may hit.
+    Barrier,
 }
 
 impl Link {
@@ -142,7 +168,16 @@ impl Link {
             queued_before: 0,
             long_data: None,
             closed: None,
+            way: None,
+            abandoned: config.abandoned,
+            target: OnceLock::new(),
+            patience: None,
         }
+    }
+
+    /// From here on orders to cancel can be given.
+    pub(crate) fn reachable_by(&mut self, way: Way) {
+        self.way = Some(Arc::new(way));
     }
 
     /// The deadline of the call under way.
@@ -157,6 +192,11 @@ impl Link {
         if self.call_timeout.is_some() {
             self.deadline = deadline_in(self.call_timeout);
         }
+    }
+
+    /// The deadline of an order, which is no call.
+    pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
     }
 
     #[cfg(feature = "tokio")]
@@ -180,9 +220,32 @@ impl Link {
         if quiet && self.core.is_idle() && !self.buffers.has_output() {
             self.sent_before = self.buffers.output().sent();
             self.queued_before = 0;
-            return Ok(Before::Ready);
+            return match self.target.get() {
+                None => Ok(Before::Ready),
+                Some(target) if target.turn.begin() == Begin::Ready => Ok(Before::Ready),
+                Some(_) => self.begin_slow(),
+            };
         }
         self.before_slow()
+    }
+
+    /// The same once more: what was in the way may be over.
+    #[cold]
+    fn begin_slow(&mut self) -> Result<Before, Error> {
+        let begin = self.target.get().map(|target| target.turn.begin());
+        match begin.unwrap_or(Begin::Ready) {
+            Begin::Ready => Ok(Before::Ready),
+            Begin::Delivering => Ok(Before::Await),
+            Begin::Late => Ok(Before::Barrier),
+            Begin::Lost => Err(self.lost()),
+        }
+    }
+
+    /// Nobody knows when the server will execute the order, and what it will hit.
+    pub(crate) fn lost(&mut self) -> Error {
+        self.close(
+            "an order to cancel its statement was lost on the way, and could hit a later one",
+        )
     }
 
     #[cold]
@@ -195,17 +258,101 @@ impl Link {
         }
         if !self.core.is_idle() {
             self.core.set_row_mode(RowMode::Skip);
+            self.start_drain();
             return Ok(Before::Drain);
         }
         if !self.buffers.pending().is_empty() {
             self.core.kill(ProtocolError::Unsolicited);
             return Err(self.close(&ProtocolError::Unsolicited.to_string()));
         }
-        if let Some(statement) = self.long_data {
+        let begin = self.begin_slow()?;
+        if let (Before::Ready, Some(statement)) = (begin, self.long_data) {
             return Ok(Before::Forget(statement));
         }
         self.mark();
-        Ok(Before::Ready)
+        Ok(begin)
+    }
+
+    /// What is under way as tokens see it.
+    pub(crate) fn target(&self) -> &Arc<Target> {
+        self.target.get_or_init(|| {
+            let session = self.core.session();
+            let under_way = !self.core.is_idle();
+            Arc::new(Target::new(session, self.way.clone(), under_way))
+        })
+    }
+
+    /// The order that has to be delivered before anything else.
+    pub(crate) fn delivering(&self) -> Option<Arc<Target>> {
+        let target = self.target.get()?;
+        target.turn.is_delivering().then(|| Arc::clone(target))
+    }
+
+    /// The command that was begun is over, or has no reply.
+    #[inline]
+    pub(crate) fn ended(&self) {
+        if let Some(target) = self.target.get() {
+            target.turn.end();
+        }
+    }
+
+    /// Gives what was abandoned its time, if that has not begun: as long as another login takes. A call's deadline comes
+    /// after it, so that the rest of the call's time is left for the order.
+    fn start_drain(&mut self) {
+        let Some(way) = &self.way else { return };
+        if self.patience.is_some() || self.abandoned == Abandoned::Drain {
+            return;
+        }
+        let patience = way.took.clamp(MIN_PATIENCE, MAX_PATIENCE);
+        let left = self
+            .deadline
+            .map(|deadline| deadline.saturating_duration_since(Instant::now()) / 4);
+        self.be_patient(left.map_or(patience, |left| patience.min(left)));
+    }
+
+    fn be_patient(&mut self, patience: Duration) {
+        self.patience = deadline_in(Some(patience)).map(|until| (until, patience));
+    }
+
+    /// Until when to drain: for as long as it is cheaper than an order, or to the deadline.
+    pub(crate) fn drain_until(&self) -> Option<Instant> {
+        let patience = self.patience.map(|(until, _)| until);
+        match (patience, self.deadline) {
+            (Some(patience), Some(deadline)) => Some(patience.min(deadline)),
+            (patience, deadline) => patience.or(deadline),
+        }
+    }
+
+    /// Whether draining has taken longer than an order would.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.patience
+            .is_some_and(|(until, _)| Instant::now() >= until)
+    }
+
+    /// An order is about to be given for what is drained: to which target and statement, and until when it may take to
+    /// connect. Should it fail, or do nothing, the next one comes after twice the time.
+    pub(crate) fn order(&mut self) -> (Arc<Target>, u64, Option<Instant>) {
+        let target = Arc::clone(self.target());
+        let generation = target.turn.keep_under_way();
+        let took = self.way.as_ref().map_or(Duration::ZERO, |way| way.took);
+        let connect = took.saturating_mul(ORDER_LOGINS).max(MIN_ORDER);
+        let left = self
+            .deadline
+            .map(|deadline| deadline.saturating_duration_since(Instant::now()) / 2);
+        let connect = left.map_or(connect, |left| connect.min(left));
+        (target, generation, deadline_in(Some(connect)))
+    }
+
+    /// The order was given, with or without success: what is drained has time again.
+    pub(crate) fn ordered(&mut self) {
+        let patience = self.patience.map_or(MIN_PATIENCE, |(_, patience)| patience);
+        self.be_patient(patience.saturating_mul(2));
+    }
+
+    /// Nothing is left to be drained.
+    pub(crate) fn drained(&mut self) {
+        self.patience = None;
+        self.finish();
     }
 
     /// What is queued from here on can be withdrawn as long as none of it has left.
@@ -279,6 +426,7 @@ impl Link {
         if error.is_closed() {
             self.closed.get_or_insert_with(|| shown(&error));
         }
+        self.ended();
         self.buffers.release();
         error
     }
@@ -307,6 +455,7 @@ impl Link {
     /// The command is over: memory goes back.
     #[inline]
     pub(crate) fn finish(&mut self) -> Done {
+        self.ended();
         self.buffers.recycle_homes();
         self.buffers.release();
         self.done()
@@ -331,6 +480,7 @@ impl Link {
     }
 
     pub(crate) fn statement(&self, id: StatementId) -> Result<Statement, Error> {
+        self.ended();
         Ok(Statement {
             id,
             connection: self.number,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use onecopy_net::{Endpoint, Pem};
 use percent_encoding::percent_decode_str;
 
-use crate::{Config, Error, Password, SslMode};
+use crate::{Abandoned, Config, Error, Password, SslMode};
 
 const DEFAULT_PORT: u16 = 3306;
 
@@ -114,6 +114,7 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
         }
         "connect-timeout" => config.connect_timeout = seconds(name, value)?,
         "call-timeout" => config.call_timeout = seconds(name, value)?,
+        "abandoned" => config.abandoned = abandoned(value)?,
         "tcp-keepalive" => config.socket.keepalive = seconds(name, value)?,
         "tcp-user-timeout" => config.socket.user_timeout = seconds(name, value)?,
         "tcp-nodelay" => config.socket.nodelay = flag(name, value)?,
@@ -126,7 +127,8 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
             return Err(bad(format!(
                 "unknown option '{name}'; known are socket, ssl-mode, ssl-ca, ssl-cert, ssl-key, ssl-server-name, \
                  auth-plugins, server-public-key, get-server-public-key, password-over-unverified-tls, \
-                 password-file, password-env, connect-timeout, call-timeout, tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
+                 password-file, password-env, connect-timeout, call-timeout, abandoned, tcp-keepalive, \
+                 tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
                  cached-metadata, max-row-bytes and idle-keep"
             )));
         }
@@ -144,6 +146,16 @@ fn ssl_mode(value: &str) -> Result<SslMode, Error> {
                 "ssl-mode '{value}' is none of disabled, preferred, required, verify-ca, verify-full"
             ))
         })
+}
+
+fn abandoned(value: &str) -> Result<Abandoned, Error> {
+    match value {
+        "cancel" => Ok(Abandoned::Cancel),
+        "drain" => Ok(Abandoned::Drain),
+        _ => Err(bad(format!(
+            "abandoned '{value}' is neither cancel nor drain"
+        ))),
+    }
 }
 
 fn password_file(path: &str) -> Result<Password, Error> {

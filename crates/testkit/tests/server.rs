@@ -80,6 +80,35 @@ fn an_option_the_server_refuses_is_an_error_with_its_log() {
 }
 
 #[test]
+fn an_empty_password_is_one() {
+    let server = Server::builder().root_password("").start().unwrap();
+    assert!(server.url().starts_with("mysql://root:@127.0.0.1:"));
+    assert_is_greeting(UnixStream::connect(server.socket()).unwrap());
+}
+
+#[test]
+fn a_server_offers_tls_with_the_files_it_is_given_and_none_where_it_is_told() {
+    let files = Scratch::new();
+    let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let certificate = files.write("certificate.pem", &pair.cert.pem());
+    let key = files.write("key.pem", &pair.signing_key.serialize_pem());
+    let server = Server::builder()
+        .argument(format!("--ssl-ca={certificate}"))
+        .argument(format!("--ssl-cert={certificate}"))
+        .argument(format!("--ssl-key={key}"))
+        .start()
+        .unwrap();
+    assert!(offers_tls(&server));
+
+    let without = match server.kind() {
+        ServerKind::MariaDb => "--skip-ssl",
+        ServerKind::MySql => "--tls-version=",
+    };
+    let server = Server::builder().argument(without).start().unwrap();
+    assert!(!offers_tls(&server));
+}
+
+#[test]
 fn the_command_gets_the_urls_and_gives_its_exit_status() {
     let output = with_server(&[
         "sh",
@@ -241,6 +270,47 @@ fn socket_in(url: &str) -> PathBuf {
 
 fn folder_of(socket: &Path) -> PathBuf {
     socket.parent().unwrap().to_owned()
+}
+
+/// The greeting's bit 0x0800, CLIENT_SSL: behind the version and its NUL, a number of 4 bytes, 8 of the nonce, and one of
+/// nothing stand the lower capabilities.
+fn offers_tls(server: &Server) -> bool {
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    let mut greeting = [0; 512];
+    let mut read = 0;
+    loop {
+        read += stream.read(&mut greeting[read..]).unwrap();
+        let version_end = greeting[5..read].iter().position(|&byte| byte == 0);
+        if let Some(high) = version_end.map(|end| 5 + end + 1 + 4 + 8 + 1 + 1)
+            && high < read
+        {
+            return greeting[high] & 0x08 != 0;
+        }
+    }
+}
+
+/// A folder for a test's files, removed on drop.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        let name = format!("onecopy-tls-files-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// Sequence 0 and protocol version 10, by the first five bytes.

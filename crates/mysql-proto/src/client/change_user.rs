@@ -5,8 +5,8 @@
 //!                                       --> ERR: dead
 //! ```
 //!
-//! MySQL closes the connection behind the ERR; MariaDB goes on with the session of the user before, reset or not, which
-//! nobody asked for. Here it is over either way.
+//! MySQL 9.7 closes the connection behind the ERR; MariaDB 10.11 and 11.8 wait a second and go on as the user before, with a
+//! session that has been reset all the same. Nobody asked for that, so here it is over either way.
 
 use onecopy_wire::{Buffers, Span, Step};
 

@@ -3,14 +3,15 @@
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-use onecopy_mysql_proto::client::{ClientCore, HandshakeReply, Params, Reply, StatementId};
+use onecopy_mysql_proto::client::{ClientCore, HandshakeReply, Params, Reply};
 use onecopy_mysql_proto::packet::SessionTrack;
 use onecopy_mysql_proto::{Error as ProtocolError, StatusFlags};
 use onecopy_net::{DriveError, TlsConnector, TlsSession, blocking as net};
 use onecopy_wire::{Lent, Meter};
 
-use super::{Rows, Stream};
-use crate::link::{Before, Link, deadline_in, login, login_refused, long_data_piece};
+use super::{CancelToken, Rows, Stream};
+use crate::cancel::Way;
+use crate::link::{Link, deadline_in, login, login_refused, long_data_piece};
 use crate::tls::connector;
 use crate::{Config, Definitions, Done, Error, Param, Password, Statement};
 
@@ -39,9 +40,14 @@ impl Connection {
     /// No server there, a login that is refused, the deadline.
     pub fn connect_with(config: &Config) -> Result<Self, Error> {
         let tls = connector(config)?;
+        let begun = Instant::now();
         let deadline = deadline_in(config.connect_timeout);
         let stream = net::connect(&config.endpoint, &config.socket, deadline)?;
-        Self::login(config, stream, tls, deadline)
+        let peer = stream.peer_addr();
+        let mut connection = Self::login(config, stream, tls, deadline)?;
+        let way = Way::new(config, peer, begun.elapsed());
+        connection.link.reachable_by(way);
+        Ok(connection)
     }
 
     /// Logs in over a stream of the caller's own.
@@ -53,7 +59,7 @@ impl Connection {
         Self::login(config, stream, tls, deadline_in(config.connect_timeout))
     }
 
-    fn login(
+    pub(super) fn login(
         config: &Config,
         mut stream: Stream,
         tls: Option<TlsConnector>,
@@ -146,6 +152,7 @@ impl Connection {
     ) -> Result<u64, Error> {
         self.link.own(statement)?;
         self.settle()?;
+        self.link.ended();
         self.link.core.parameters(statement.id)?;
         let mut piece = long_data_piece()?;
         // Until all of it has left: what an error or a dropped call leaves behind is forgotten before the next command.
@@ -184,6 +191,7 @@ impl Connection {
     pub fn close_statement(&mut self, statement: Statement) -> Result<(), Error> {
         self.link.own(&statement)?;
         self.settle()?;
+        self.link.ended();
         Ok(self
             .link
             .core
@@ -260,6 +268,7 @@ impl Connection {
     /// A failure of the connection, which is closed all the same.
     pub fn close(mut self) -> Result<(), Error> {
         self.settle()?;
+        self.link.ended();
         self.link.core.quit(&mut self.link.buffers)?;
         let left = self.flush(&());
         self.link.closed();
@@ -288,6 +297,12 @@ impl Connection {
     /// The server's number for this connection, which `KILL` takes.
     pub fn connection_id(&self) -> u32 {
         self.link.core.session().connection_id
+    }
+
+    /// A token that cancels what this connection is doing, from another thread: see [`CancelToken::cancel`]. From the first one on a
+    /// command costs two atomic writes more.
+    pub fn cancel_token(&self) -> CancelToken {
+        CancelToken::new(self.link.target())
     }
 
     /// The server's version as it writes it.
@@ -324,61 +339,6 @@ impl Connection {
             }
             _ => Err(self.link.close("a command got another reply than ok")),
         }
-    }
-
-    /// Sees that no reply is outstanding.
-    #[inline]
-    fn settle(&mut self) -> Result<(), Error> {
-        self.link.start_call();
-        loop {
-            let before = self.link.before().inspect_err(|_| self.stream.shutdown());
-            match before? {
-                Before::Ready => return Ok(()),
-                Before::Drain => self.drain()?,
-                Before::Forget(statement) => self.forget(statement)?,
-            }
-        }
-    }
-
-    /// Has the server forget the long data of a statement.
-    #[cold]
-    fn forget(&mut self, statement: StatementId) -> Result<(), Error> {
-        self.link.mark();
-        let buffers = &mut self.link.buffers;
-        match self.link.core.reset_statement(buffers, statement) {
-            Ok(()) => {}
-            Err(ProtocolError::StatementClosed) => {
-                self.link.long_data = None;
-                return Ok(());
-            }
-            Err(error) => return Err(error.into()),
-        }
-        match self.drive(&()) {
-            // A statement that the server does not know has no long data either.
-            Err(error) if error.is_closed() || error.server().is_none() => Err(error),
-            _ => {
-                self.link.long_data = None;
-                Ok(())
-            }
-        }
-    }
-
-    #[cold]
-    fn drain(&mut self) -> Result<(), Error> {
-        while !self.link.core.is_idle() {
-            match self.drive(&()) {
-                // Nobody has its number: it is closed, with the command that follows.
-                Ok(Reply::Prepared(id)) => {
-                    let buffers = &mut self.link.buffers;
-                    self.link.core.close_statement(buffers, id)?;
-                }
-                // An error that ends what nobody waits for is of no interest; one that ends the connection is.
-                Err(error) if error.is_closed() || error.server().is_none() => return Err(error),
-                _ => {}
-            }
-        }
-        self.link.finish();
-        Ok(())
     }
 
     #[inline]

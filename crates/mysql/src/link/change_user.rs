@@ -7,6 +7,7 @@
 use onecopy_mysql_proto::client::Reply;
 
 use super::Link;
+use crate::shown::shown;
 use crate::{Error, Password};
 
 const HALF_WAY: &str = "a change of user was broken off half way";
@@ -40,7 +41,7 @@ impl Link {
             Ok(_) => Err(self.close("a change of user got another reply than ok")),
             Err(error) => {
                 let error = error.into_refusal();
-                self.closed = Some(format!("{HALF_WAY}: {error}"));
+                self.closed = Some(format!("{HALF_WAY}: {}", shown(&error)));
                 self.buffers.output().clear();
                 Err(error)
             }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use onecopy_net::Endpoint;
 
 use super::parse;
-use crate::{PluginSet, SslMode};
+use crate::{Abandoned, PluginSet, SslMode};
 
 fn tcp(host: &str, port: u16) -> Endpoint {
     Endpoint::Tcp {
@@ -33,6 +33,20 @@ fn what_is_left_out_has_a_default() {
         parse("mysql://db.example").unwrap().effective_ssl_mode(),
         SslMode::VerifyFull
     );
+}
+
+#[test]
+fn what_is_abandoned_is_cancelled_or_drained() {
+    for (option, abandoned) in [
+        ("", Abandoned::Cancel),
+        ("?abandoned=cancel", Abandoned::Cancel),
+        ("?abandoned=drain", Abandoned::Drain),
+    ] {
+        let config = parse(&format!("mysql://db{option}")).unwrap();
+        assert_eq!(config.abandoned, abandoned, "{option}");
+    }
+    let error = parse("mysql://db?abandoned=forget").unwrap_err();
+    assert!(error.to_string().contains("neither cancel nor drain"));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The cases of both faces, one concern a file.
 
+mod abandoned;
 mod auth;
+mod cancels;
 mod definitions;
 mod dropped;
 mod failures;

@@ -192,6 +192,35 @@ pub(crate) fn letters() -> &'static Sample {
     })
 }
 
+/// That soon no statement with this text runs on the server.
+pub(crate) fn assert_nothing_runs(text: &str, within: std::time::Duration) {
+    let mut conn = onecopy_mysql::blocking::Connection::connect(&url()).unwrap();
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%{text}%' AND ID <> CONNECTION_ID()"
+    );
+    let start = std::time::Instant::now();
+    loop {
+        let mut rows = conn.query(&sql).unwrap();
+        let running: i64 = rows.next().unwrap().unwrap().get(0).unwrap();
+        if running == 0 {
+            return;
+        }
+        assert!(start.elapsed() < within, "{running} of '{text}' still run");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+/// The seed of a test's random numbers: `ONECOPY_SEED` repeats a run. Printed, so that a failure names it.
+pub(crate) fn seed() -> u64 {
+    let given = std::env::var("ONECOPY_SEED").ok();
+    let seed = given.and_then(|seed| seed.parse().ok()).unwrap_or_else(|| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        u64::from(now.unwrap().subsec_nanos())
+    });
+    println!("ONECOPY_SEED={seed}");
+    seed
+}
+
 /// Xorshift: enough for lengths and moments, and the same in each run.
 #[derive(Debug)]
 pub(crate) struct Random(u64);

@@ -112,7 +112,8 @@ async fn a_query_that_is_killed_leaves_the_connection_usable() {
 #[tokio::test]
 async fn a_call_that_times_out_leaves_the_connection_usable() {
     for url in urls() {
-        let mut conn = wait!(Connection::connect(&with_option(&url, "call-timeout=0.15"))).unwrap();
+        let url = with_option(&url, "call-timeout=0.15&abandoned=drain");
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
         let (start, deadline) = (Instant::now(), Duration::from_millis(150));
         let error = wait!(conn.query("SELECT SLEEP(0.6)")).unwrap_err();
         let waited = start.elapsed();

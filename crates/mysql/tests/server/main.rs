@@ -10,9 +10,12 @@ mod common;
 mod tls_servers;
 
 #[cfg(feature = "tokio")]
+mod drops;
+#[cfg(feature = "tokio")]
 mod futures;
 #[cfg(feature = "tokio")]
 mod parity;
+mod relay;
 
 #[macro_use]
 mod blocking_face;

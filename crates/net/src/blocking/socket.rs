@@ -44,6 +44,13 @@ pub(super) enum Socket {
 }
 
 impl Socket {
+    pub(super) fn peer_addr(&self) -> Option<std::net::SocketAddr> {
+        match self {
+            Self::Tcp(stream) => stream.peer_addr().ok(),
+            Self::Unix(_) | Self::Own(_) => None,
+        }
+    }
+
     pub(super) fn is_unix(&self) -> bool {
         match self {
             Self::Tcp(_) => false,

@@ -56,6 +56,11 @@ impl Stream {
         self.socket.is_unix()
     }
 
+    /// The peer's address, where it is one of TCP.
+    pub fn peer_addr(&self) -> Option<std::net::SocketAddr> {
+        self.socket.peer_addr()
+    }
+
     /// Sends a few last words where the kernel takes them at once; nobody waits for them, and a failure is of no interest.
     /// Not over a transport of the caller's own.
     pub fn try_send(&mut self, bytes: &[u8]) {

@@ -8,6 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode, ExitStatus};
 use std::thread;
 
+use onecopy_testkit::certificate::Authority;
 use onecopy_testkit::server::Server;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -20,6 +21,7 @@ Usage: with-server -- COMMAND [ARGUMENT...]
 {URL} in an argument becomes the server's URL over its Unix socket. COMMAND also finds it in the environment:
   ONECOPY_URL      mysql://root:PASSWORD@localhost/test?socket=PATH
   ONECOPY_TCP_URL  mysql://root:PASSWORD@127.0.0.1:PORT/test
+  ONECOPY_TLS_URL  the same over TLS, ?ssl-mode=verify-full&ssl-ca=PATH
 
 The server has an empty database, test. It lives in a temporary folder that is removed with it, also when with-server
 is killed. The exit status is COMMAND's; 128 and the signal's number where a signal ended it; 127 where COMMAND does
@@ -46,7 +48,9 @@ fn main() -> ExitCode {
         return usage_error();
     };
 
-    let server = match Server::start() {
+    let authority = Authority::new("with-server");
+    let certificate = authority.server(&["127.0.0.1", "localhost"]);
+    let server = match Server::builder().tls(&authority, certificate).start() {
         Ok(server) => server,
         Err(error) => {
             eprintln!("with-server: {error}");
@@ -64,7 +68,8 @@ fn main() -> ExitCode {
     command
         .args(arguments.map(|argument| with_url(&argument, &url)))
         .env("ONECOPY_URL", &url)
-        .env("ONECOPY_TCP_URL", server.url());
+        .env("ONECOPY_TCP_URL", server.url())
+        .env("ONECOPY_TLS_URL", server.tls_url().unwrap_or_default());
     run(&mut command)
 }
 

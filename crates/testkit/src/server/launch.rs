@@ -15,7 +15,7 @@ use super::watchdog::Watchdog;
 use super::{ServerKind, StartError, greeting, options, sql, warm_up};
 
 /// A start takes half a second, MySQL's three; this is for a machine that is busy with something else.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Short beside a start, long beside a look at a file.
 const POLL: Duration = Duration::from_millis(5);
