@@ -7,18 +7,21 @@
 //!     00 00 00 02 00 00 00        | OK
 //! ```
 //!
-//! [`Trial`] plays a script in every way that a network can deliver it, and with every fault, over both drivers.
+//! [`Trial`] plays a script in every way that a network can deliver it, and with every fault, over both drivers; then in
+//! fewer ways over TLS, see [`Script::over_tls`].
 
 mod delivery;
 mod noise;
 mod packet;
 mod player;
+mod tls;
 mod trial;
 
 pub use delivery::{Delivery, Fault, FaultKind, Place};
 pub use noise::noise;
 pub use packet::{lenenc, packets, text_row};
-pub use player::Player;
+pub use player::{Player, WireMarks};
+pub use tls::{TlsVersion, hostile_tls_server, tls_authority, tls_server};
 pub use trial::{Later, Talk, Trial};
 
 /// Bytes of a packet's header.
@@ -41,6 +44,12 @@ pub struct Script {
     /// The server closes at the end.
     pub(crate) closes: bool,
     pub(crate) is_unix: bool,
+    /// From these offsets in `server` and `client` on, all goes over TLS.
+    pub(crate) tls_from: Option<(usize, usize)>,
+    /// Behind its bytes the client may send any others, but not these.
+    pub(crate) anything_but: Option<Vec<Vec<u8>>>,
+    /// It has no meaning over TLS, or another one.
+    pub(crate) is_clear_text: bool,
 }
 
 impl Script {
@@ -130,6 +139,7 @@ impl Script {
         self.server.extend_from_slice(&next.server);
         self.client.extend_from_slice(&next.client);
         self.closes |= next.closes;
+        self.is_clear_text |= next.is_clear_text;
         self
     }
 
@@ -166,6 +176,21 @@ impl Script {
     #[must_use]
     pub fn closes(mut self) -> Self {
         self.closes = true;
+        self
+    }
+
+    /// Behind its bytes the client may send any others, a ClientHello for example, none of which has one of these words.
+    /// What the server says is in clear text.
+    #[must_use]
+    pub fn then_anything_but(mut self, words: &[&str]) -> Self {
+        self.anything_but = Some(words.iter().map(|word| word.as_bytes().to_vec()).collect());
+        self.in_clear_text()
+    }
+
+    /// It is about clear text: it has another meaning over TLS.
+    #[must_use]
+    pub fn in_clear_text(mut self) -> Self {
+        self.is_clear_text = true;
         self
     }
 

@@ -132,7 +132,10 @@ fn what_a_hostile_server_asks_for_in_a_change_of_user() {
         (b"", "Frame(Empty)"),
     ] {
         let script = begun().server_packets(1, &[payload]);
-        assert_eq!(Trial::see(&script, talk()), [seen]);
+        let over_tls = script.over_tls().unwrap();
+        assert_eq!(Trial::see(&script.in_clear_text(), talk()), [seen]);
+        let seen = seen.replace("channel: Plain", "channel: TlsUnverified");
+        assert_eq!(Trial::see(&over_tls, talk()), [seen]);
     }
     let twice = begun()
         .then(&Script::parse(SWITCH))

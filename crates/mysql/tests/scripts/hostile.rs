@@ -1,4 +1,36 @@
 //! Hostile and broken servers behind the login: each test is one row of the table of what they do.
+//!
+//! Each script is played over both drivers, and what its greeting allows over TLS too: the client must see the same. A
+//! server's certificate, and what is only about TLS, is in `hostile_tls`. Rows on compression, pools and a handler for
+//! local files come with these.
+//!
+//! | input | tests |
+//! |-------|-------|
+//! | ERR before the handshake, no SQLSTATE | `login::err_in_place_of_the_greeting_has_no_sqlstate` |
+//! | greeting empty, truncated, overlong, of another protocol, without NUL, auth data length 0 or 255 | `hostile_login::greeting_empty`, `_truncated_at_any_byte`, `_overlong`, `_of_a_protocol_other_than_10`, `_without_a_nul`, `_with_auth_data_of_length_0_or_255` |
+//! | nonce not 20 bytes, empty, all zero | `hostile_login::nonce_of_another_length`, `nonce_all_zero` |
+//! | server drops CLIENT_SSL | `hostile_tls::a_server_that_drops_client_ssl_is_sent_not_one_byte_where_tls_is_demanded`, `_is_spoken_to_in_clear_text_where_tls_is_only_preferred` |
+//! | bytes behind SSLRequest in clear text | `hostile_tls::bytes_in_clear_text_with_the_greeting_do_not_survive`, `bytes_in_clear_text_behind_the_request_are_not_tls`, `err_in_clear_text_in_answer_to_the_request` |
+//! | no TLS, or one that never ends | `hostile_tls::the_server_closes_or_falls_silent_instead_of_tls`, `tls_1_1_only`, `a_record_of_the_maximum_size_and_one_over_it`, `a_certificate_chain_of_megabytes`, `thousands_of_session_tickets`, and those `_for_ever` |
+//! | secrets in clear text | `hostile_tls::the_user_and_the_password_are_never_on_the_network_in_clear_text`, `login::caching_sha2_full_over_tls_that_is_not_verified_is_refused`, `_over_plain_tcp_is_refused` |
+//! | switch to clear text or old password | `hostile_login::switch_to_clear_password_old_password_or_an_unknown_plugin` |
+//! | switch loops | `hostile_login::switch_loops` |
+//! | AuthMoreData empty, unknown, after native | `hostile_login::auth_more_data_empty_unknown_repeated_and_after_native` |
+//! | a public key on clear text | `hostile_login::a_public_key_that_nobody_asked_for`, `hostile_auth::a_public_key_offered_on_clear_text_by_default`, `what_is_no_key_to_encrypt_under`, `a_key_of_more_than_64_kib` |
+//! | 0xFB to any query | `a_request_for_a_file_is_refused_and_the_connection_closed` |
+//! | column count 2^63, 2^33, 0xFB, 0xFF, over 4096 | `column_counts_that_no_result_has` |
+//! | column definition cut short, too long; unknown type or charset | `column_definitions_cut_short_or_longer_than_they_say`, `an_unknown_type_or_charset_is_bytes` |
+//! | row shorter or longer than its columns | `text_rows_that_do_not_fit_their_columns`, `binary_rows_that_do_not_fit_their_columns` |
+//! | binary row: null bitmap, dates, times | `binary_rows_that_do_not_fit_their_columns`, `binary_dates_and_times_of_lengths_that_they_do_not_have` |
+//! | sequence wrong, repeated; wraps | `sequence_wrong_or_repeated`, `hostile_login::sequence_wrong_in_the_login`, `session::sequence_ids_wrap_past_255` |
+//! | 16 MiB header, then nothing | `a_header_of_16_mib_and_then_nothing_costs_no_memory_and_meets_the_deadline` |
+//! | empty packet; empty tail | `an_empty_packet_as_a_reply`, `huge::rows_of_full_packets_lent` |
+//! | endless continuation packets | `huge::endless_continuation_packets_meet_the_limit_of_a_row`, `a_reply_that_goes_on_in_further_packets_is_refused_by_its_header` |
+//! | OK cut short, session track lengths lie | `ok_cut_short_and_session_track_lengths_that_lie`, `hostile_login::ok_of_the_login_cut_short` |
+//! | ERR of one byte, without '#', not UTF-8 | `err_of_one_byte_without_a_marker_or_not_utf_8`, here and in `hostile_login` |
+//! | MORE_RESULTS for ever | `more_results_for_ever_can_be_left_between_two_of_them`, `mended::results_for_ever_that_were_dropped_do_not_stretch_the_deadline_of_the_next_call` |
+//! | unsolicited bytes on an idle connection | `session::unsolicited_bytes_behind_a_reply_close_the_connection`, `_behind_the_login_refuse_it`, `a_farewell_is_heard_although_the_command_can_not_be_written` |
+//! | server version junk | `hostile_login::server_version_junk_is_kept_as_it_is` |
 
 use onecopy_testkit::script::{Fault, FaultKind, Place, Script, Talk, Trial, text_row};
 

@@ -43,10 +43,12 @@ fn only(seen: Vec<String>) -> String {
 
 /// Up to the client's request for the key.
 fn key_asked() -> Script {
-    mysql_response().then(&Script::parse(
-        "S 02 00 00 02 01 04
+    mysql_response()
+        .then(&Script::parse(
+            "S 02 00 00 02 01 04
          C 01 00 00 03 02",
-    ))
+        ))
+        .in_clear_text()
 }
 
 fn more(data: &[u8]) -> Vec<u8> {
@@ -83,7 +85,9 @@ fn a_public_key_offered_on_clear_text_by_default() {
         ),
     ] {
         let payloads: Vec<_> = payloads.iter().map(Vec::as_slice).collect();
-        let script = mysql_response().server_packets(2, &payloads);
+        let script = mysql_response()
+            .server_packets(2, &payloads)
+            .in_clear_text();
         assert_eq!(only(Trial::see(&script, any())), seen);
     }
 }

@@ -258,12 +258,18 @@ fn another_factor_and_packets_that_no_login_has() {
 #[test]
 fn sequence_wrong_in_the_login() {
     for sequence in [1, 3] {
+        let script = mysql_response().then(&Script::parse(&format!(
+            "S 07 00 00 {sequence:02x} 00 00 00 02 00 00 00"
+        )));
+        let over_tls = script.over_tls().unwrap();
         assert_eq!(
-            answered(
-                mysql_response(),
-                &format!("S 07 00 00 {sequence:02x} 00 00 00 02 00 00 00")
-            ),
+            only(Trial::see(&script.in_clear_text(), talk())),
             format!("Frame(Sequence {{ expected: 2, found: {sequence} }})")
+        );
+        let sequence = sequence + 1;
+        assert_eq!(
+            only(Trial::see(&over_tls, talk())),
+            format!("Frame(Sequence {{ expected: 3, found: {sequence} }})")
         );
     }
     let script = Script::new().server(&packets(&mut 1, &payload()));

@@ -1,9 +1,9 @@
 //! Logins, and the preamble of all other scripts.
 
-use onecopy_mysql::Config;
+use onecopy_mysql::{Config, Pem, SslMode};
 use onecopy_mysql_proto::Capabilities;
 use onecopy_mysql_proto::packet::{ConnectAttributes, HandshakeResponse};
-use onecopy_testkit::script::{Script, Talk, Trial, packets};
+use onecopy_testkit::script::{Script, Talk, Trial, packets, tls_authority};
 
 use crate::talk::config;
 
@@ -40,6 +40,15 @@ const MARIADB_RESPONSE: &str = "
       73 77 6f 72 64 00                                | sword
     S 07 00 00 02
       00 00 00 02 00 00 00                             | OK, AUTOCOMMIT";
+
+/// What the client answers to a greeting that offers TLS.
+pub(crate) const SSL_REQUEST: &str = "
+    C 20 00 00 01
+      04 aa ae 01                                      | the response's capabilities and SSL
+      00 00 00 40 2d                                   | packets of at most 1 GiB, utf8mb4_general_ci
+      00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 | filler
+      00 00 00                                         | filler
+      00 00 00 00                                      | MariaDB's capabilities";
 
 /// MySQL's greeting, laid out after its page of the packet, without TLS and CONNECT_ATTRS.
 const MYSQL: &str = "
@@ -103,6 +112,12 @@ pub(crate) fn login_multi(style: Style) -> Script {
 /// MariaDB's greeting alone.
 pub(crate) fn greeting() -> Script {
     Script::parse(&MARIADB.replace("{eof}", "81").replace("{cache}", "0d"))
+}
+
+/// The same, of a server that speaks TLS.
+pub(crate) fn greeting_with_tls() -> Script {
+    let greeting = MARIADB.replace("fe f7", "fe ff");
+    Script::parse(&greeting.replace("{eof}", "81").replace("{cache}", "0d"))
 }
 
 /// A login to MySQL up to the client's response.
@@ -230,7 +245,93 @@ fn caching_sha2_full_over_a_unix_socket() {
 fn caching_sha2_full_over_plain_tcp_is_refused() {
     let script = mysql_response().then(&Script::parse("S 02 00 00 02 01 04"));
     let refused = "Auth(InsecureChannel { plugin: CachingSha2Password, channel: Plain })";
+    Trial::new(&script.in_clear_text(), talk(), &[refused]).run();
+}
+
+#[test]
+fn caching_sha2_full_over_tls_that_is_not_verified_is_refused() {
+    let script = mysql_response().then(&Script::parse("S 02 00 00 02 01 04"));
+    let script = script.over_tls().unwrap();
+    let refused = "Auth(InsecureChannel { plugin: CachingSha2Password, channel: TlsUnverified })";
     Trial::new(&script, talk(), &[refused]).run();
+}
+
+#[test]
+fn caching_sha2_full_over_tls_that_is_not_verified_by_opt_in() {
+    fn opted_in() -> Config {
+        let mut config = config();
+        config.password_over_unverified_tls = true;
+        config
+    }
+    let script = mysql_response().then(&Script::parse(
+        "S 02 00 00 02 01 04                              | asks for the password itself
+         C 09 00 00 03 6c 6f 76 65 6c 61 63 65 00         | lovelace
+         S 07 00 00 04 00 00 00 02 00 00 00",
+    ));
+    let script = script.then(&Script::parse(PING)).over_tls().unwrap();
+    let talk = talk!(opted_in(), |conn, log, wait, face| {
+        wait!(conn.ping())?;
+        log.line(format!("{:?}", conn.tls().unwrap().verify));
+        Ok(())
+    });
+    Trial::new(&script, talk, &["Nothing"]).run();
+}
+
+#[test]
+fn caching_sha2_full_over_tls_that_is_verified() {
+    fn verify(mode: SslMode) -> Config {
+        let mut config = config();
+        config.ssl_mode = Some(mode);
+        config.ssl_ca = Some(Pem::Text(tls_authority().into()));
+        config
+    }
+    let script = mysql_response().then(&Script::parse(
+        "S 02 00 00 02 01 04                              | asks for the password itself
+         C 09 00 00 03 6c 6f 76 65 6c 61 63 65 00         | lovelace
+         S 07 00 00 04 00 00 00 02 00 00 00",
+    ));
+    let script = script.then(&Script::parse(PING)).over_tls().unwrap();
+    let seen = ["8.4.3 11", "AuthorityAndHost"];
+    let talk = talk!(verify(SslMode::VerifyFull), |conn, log, wait, face| {
+        wait!(conn.ping())?;
+        log.line(format!(
+            "{} {}",
+            conn.server_version(),
+            conn.connection_id()
+        ));
+        log.line(format!("{:?}", conn.tls().unwrap().verify));
+        Ok(())
+    });
+    Trial::new(&script, talk, &seen).run();
+    let talk = talk!(verify(SslMode::VerifyCa), |conn, log, wait, face| {
+        wait!(conn.ping())?;
+        log.line(format!("{:?}", conn.tls().unwrap().verify));
+        Ok(())
+    });
+    Trial::new(&script, talk, &["Authority"]).run();
+}
+
+/// Byte for byte, not only as it follows from the login in clear text.
+#[test]
+fn the_request_for_tls_and_the_response_behind_it() {
+    let script = mariadb(Style::DeprecateEof, "04", "ae").over_tls().unwrap();
+    let request = Script::parse(SSL_REQUEST);
+    let (request, response) = script.client_bytes().split_at(request.client_bytes().len());
+    assert_eq!(request, Script::parse(SSL_REQUEST).client_bytes());
+    assert_eq!(response[..6], [0x4F, 0, 0, 2, 0x04, 0xAA]);
+    let ok = [7, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0];
+    assert!(script.server_bytes().ends_with(&ok));
+    assert!(
+        script
+            .server_bytes()
+            .starts_with(greeting_with_tls().server_bytes())
+    );
+}
+
+#[test]
+fn native_password_over_tls_cut_and_broken_off_everywhere() {
+    let script = mariadb(Style::DeprecateEof, "04", "ae").then(&Script::parse(PING));
+    Trial::new(&script, talk(), &MARIADB_SEEN).run_everywhere_over_tls();
 }
 
 /// The signature was computed apart, by a plain Python writing of RFC 8032 with SHA-512 of the password for the key.

@@ -10,6 +10,7 @@ mod change_user;
 mod hostile;
 mod hostile_auth;
 mod hostile_login;
+mod hostile_tls;
 mod huge;
 mod large;
 mod little_memory;

@@ -28,32 +28,36 @@ use crate::talk::{config, multi_statements, small_limits, within};
 /// of the silence at once.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Plays a script up to its fault over both drivers, all of which the body has to see through: `player.mend()` ends the
+/// Plays a script up to its fault over both drivers, in clear text and over TLS, all of which the body has to see through: `player.mend()` ends the
 /// silence. `wait!` waits on either face.
 macro_rules! over_both {
     ($config:expr, $script:expr, $fault:expr, |$conn:ident, $player:ident, $wait:ident| $body:block) => {{
-        let script = Arc::new($script);
+        let script = $script;
+        let over_tls = script.over_tls();
         let config = within($config, Some(DEADLINE));
-        {
-            use $crate::talk::blocking_wait as $wait;
+        for script in [Some(script), over_tls].into_iter().flatten() {
+            let script = Arc::new(script);
+            {
+                use $crate::talk::blocking_wait as $wait;
 
-            let $player = Player::new(Arc::clone(&script), Delivery::Whole, $fault);
-            let stream = $player.blocking_stream();
-            let mut connection = blocking::Connection::from_stream(&config, stream).unwrap();
-            let $conn = &mut connection;
-            $body
-            assert_eq!($player.finished(), Ok(()));
+                let $player = Player::new(Arc::clone(&script), Delivery::Whole, $fault);
+                let stream = $player.blocking_stream();
+                let mut connection = blocking::Connection::from_stream(&config, stream).unwrap();
+                let $conn = &mut connection;
+                $body
+                assert_eq!($player.finished(), Ok(()));
+            }
+            paused().block_on(async {
+                use $crate::talk::tokio_wait as $wait;
+
+                let $player = Player::new(Arc::clone(&script), Delivery::Whole, $fault);
+                let stream = $player.tokio_stream();
+                let mut connection = tokio::Connection::from_stream(&config, stream).await.unwrap();
+                let $conn = &mut connection;
+                $body
+                assert_eq!($player.finished(), Ok(()));
+            });
         }
-        paused().block_on(async {
-            use $crate::talk::tokio_wait as $wait;
-
-            let $player = Player::new(Arc::clone(&script), Delivery::Whole, $fault);
-            let stream = $player.tokio_stream();
-            let mut connection = tokio::Connection::from_stream(&config, stream).await.unwrap();
-            let $conn = &mut connection;
-            $body
-            assert_eq!($player.finished(), Ok(()));
-        });
     }};
 }
 
@@ -147,10 +151,12 @@ impl AsyncRead for Half {
 /// Half of a value, so many commands to forget it, another value, the execution; and how many bytes the client and the
 /// server have sent before the first of those commands.
 fn half_sent(forgotten: usize) -> (Script, usize, usize) {
-    let mut script = login(Style::DeprecateEof)
+    let script = login(Style::DeprecateEof)
         .command(b"\x16INSERT")
         .server_packets(1, &[&[0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], COLUMN])
         .command(&[b"\x18\x01\0\0\0\0\0", noise(HALF)].concat());
+    // TLS takes what the network does not: nothing is half sent there.
+    let mut script = script.in_clear_text();
     let (sent, confirmed) = (script.client_bytes().len(), script.server_bytes().len());
     for _ in 0..forgotten {
         script = script.command(b"\x1a\x01\0\0\0").server_packets(1, &[OK]);
@@ -258,10 +264,13 @@ fn a_statement_whose_prepare_timed_out_is_closed_with_the_next_command() {
 #[test]
 fn a_statement_whose_prepare_was_dropped_is_closed_with_the_next_command() {
     let (script, places) = prepared_late();
-    let script = Arc::new(script);
-    for at in places {
+    let scripts = [script.over_tls().map(Arc::new), Some(Arc::new(script))];
+    for (script, at) in scripts.iter().flatten().flat_map(|script| {
+        let places = places.clone();
+        places.map(move |at| (script, at))
+    }) {
         let fault = silence(Place::Server(at));
-        let player = Player::new(Arc::clone(&script), Delivery::Whole, fault);
+        let player = Player::new(Arc::clone(script), Delivery::Whole, fault);
         paused().block_on(async {
             let stream = player.tokio_stream();
             let mut conn = tokio::Connection::from_stream(&config(), stream)
@@ -518,7 +527,8 @@ fn measures_the_long_text_of_an_ok_packet() {
     let script = login(Style::DeprecateEof)
         .command(b"\x03DO 1")
         .server_packets(1, &[&end]);
-    let script = ping(ping(script));
+    // Over TLS the server's end, which is in this process too, would be measured.
+    let script = ping(ping(script)).in_clear_text();
     over_both!(config(), script, None, |conn, _player, wait| {
         let before = resident();
         {

@@ -1,5 +1,6 @@
 //! Commands without rows, long data, and what a connection says once it is of no more use.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -140,17 +141,41 @@ fn a_farewell_that_is_read_as_a_reply_closes_the_connection() {
 }
 
 /// A login, a ping, and behind its reply what nobody asked for; then another ping.
-fn unasked(bytes: &[u8]) -> (Arc<Script>, usize) {
+fn unasked(bytes: &[u8]) -> (Script, usize) {
     let script = login(Style::DeprecateEof)
         .command(b"\x0e")
         .server_packets(1, &[OK]);
     let split = script.server_bytes().len();
     let script = script.server(bytes).command(b"\x0e").closes();
-    (Arc::new(script), split)
+    (script, split)
 }
 
-/// What the second ping says, over both drivers.
-fn second_ping(player: impl Fn() -> Player) -> String {
+/// What the second ping says, in clear text and over TLS. With a `split` there what nobody
+/// asked for does not come with the first reply.
+fn second_ping(script: &Script, split: Option<usize>, fault: Option<Fault>) -> String {
+    let play = |script: &Arc<Script>, split: Option<usize>, fault| {
+        let delivery = split.map_or(Delivery::Whole, Delivery::SplitAt);
+        second_ping_of(|| Player::new(Arc::clone(script), delivery, fault))
+    };
+    let clear = play(&Arc::new(script.clone()), split, fault);
+    let (script, fault) = script.over_tls_with(fault).unwrap();
+    let script = Arc::new(script);
+    let split = split.map(|_| last_record(&script));
+    assert_eq!(play(&script, split, fault), clear, "over tls");
+    clear
+}
+
+/// Where on the network the last record of a conversation over TLS begins: each step has one.
+fn last_record(script: &Arc<Script>) -> usize {
+    let player = Player::new(Arc::clone(script), Delivery::Whole, None);
+    let config = within(config(), None);
+    let mut conn = blocking::Connection::from_stream(&config, player.blocking_stream()).unwrap();
+    conn.ping().unwrap();
+    *player.wire_marks().server.last().unwrap()
+}
+
+/// The same over both drivers.
+fn second_ping_of(player: impl Fn() -> Player) -> String {
     let blocking = {
         let mut conn =
             blocking::Connection::from_stream(&within(config(), None), player().blocking_stream())
@@ -185,8 +210,7 @@ fn a_farewell_is_heard_although_the_command_can_not_be_written() {
         place: Place::Client(script.client_bytes().len() - 5),
         kind: FaultKind::Pipe,
     };
-    let said =
-        second_ping(|| Player::new(Arc::clone(&script), Delivery::SplitAt(split), Some(fault)));
+    let said = second_ping(&script, Some(split), Some(fault));
     assert!(said.starts_with("server error 4031"), "{said}");
 }
 
@@ -194,7 +218,7 @@ fn a_farewell_is_heard_although_the_command_can_not_be_written() {
 fn unsolicited_bytes_behind_a_reply_close_the_connection() {
     for bytes in [&packets(&mut 0, FAREWELL)[..], &packets(&mut 0, OK), &[0]] {
         let (script, _) = unasked(bytes);
-        let said = second_ping(|| Player::new(Arc::clone(&script), Delivery::Whole, None));
+        let said = second_ping(&script, None, None);
         assert!(said.contains("without being asked"), "{said}");
     }
 }
@@ -203,34 +227,38 @@ fn unsolicited_bytes_behind_a_reply_close_the_connection() {
 fn unsolicited_bytes_behind_the_login_refuse_it() {
     let talk = talk!(|conn, _log, wait, face| { wait!(conn.ping()) });
     let script = login(Style::DeprecateEof).server(&[0]);
-    let script = Arc::new(script);
-    let stream = Player::new(Arc::clone(&script), Delivery::Whole, None).blocking_stream();
-    assert_eq!((talk.blocking)(stream, None), ["Unsolicited"]);
+    for script in [script.over_tls().unwrap(), script] {
+        let stream = Player::new(script.into(), Delivery::Whole, None).blocking_stream();
+        assert_eq!((talk.blocking)(stream, None), ["Unsolicited"]);
+    }
 }
 
 #[test]
 fn quit_is_sent_and_the_stream_is_shut() {
-    let script = Arc::new(login(Style::DeprecateEof).command(b"\x01"));
+    let script = login(Style::DeprecateEof).command(b"\x01");
     let config = within(config(), None);
-    let player = || Player::new(Arc::clone(&script), Delivery::AtMost(3), None);
+    for script in [script.over_tls().unwrap(), script] {
+        let script = Arc::new(script);
+        let player = || Player::new(Arc::clone(&script), Delivery::AtMost(3), None);
 
-    let blocking = player();
-    let conn = blocking::Connection::from_stream(&config, blocking.blocking_stream()).unwrap();
-    conn.close().unwrap();
+        let blocking = player();
+        let conn = blocking::Connection::from_stream(&config, blocking.blocking_stream()).unwrap();
+        conn.close().unwrap();
 
-    let tokio = player().hesitating();
-    let runtime = ::tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        let conn = tokio::Connection::from_stream(&config, tokio.tokio_stream())
-            .await
+        let tokio = player().hesitating();
+        let runtime = ::tokio::runtime::Builder::new_current_thread()
+            .build()
             .unwrap();
-        conn.close().await.unwrap();
-    });
-    for player in [blocking, tokio] {
-        assert_eq!(player.finished(), Ok(()));
-        assert!(player.is_shut());
+        runtime.block_on(async {
+            let conn = tokio::Connection::from_stream(&config, tokio.tokio_stream())
+                .await
+                .unwrap();
+            conn.close().await.unwrap();
+        });
+        for player in [blocking, tokio] {
+            assert_eq!(player.finished(), Ok(()));
+            assert!(player.is_shut());
+        }
     }
 }
 
@@ -245,19 +273,24 @@ fn after_a_deadline_the_connection_goes_on() {
         .command(b"\x0e")
         .server_packets(1, &[OK]);
     let end = script.server_bytes().len() - 11;
-    let script = Arc::new(script);
+    for script in [script.over_tls().unwrap(), script] {
+        goes_on_after_a_deadline(&Arc::new(script), begin + 1..end);
+    }
+}
+
+fn goes_on_after_a_deadline(script: &Arc<Script>, places: Range<usize>) {
     let config = within(config(), Some(Duration::from_secs(60)));
     let runtime = ::tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .unwrap();
-    for at in begin + 1..end {
+    for at in places {
         let fault = Fault {
             place: Place::Server(at),
             kind: FaultKind::Silence,
         };
-        let player = || Player::new(Arc::clone(&script), Delivery::Whole, Some(fault));
+        let player = || Player::new(Arc::clone(script), Delivery::Whole, Some(fault));
 
         let silent = player();
         let mut conn =

@@ -92,12 +92,12 @@ macro_rules! tokio_wait {
 
 pub(crate) use {blocking_wait, tokio_wait};
 
-/// The user of all scripts.
+/// The user of all scripts, who speaks TLS where the greeting offers it.
 pub(crate) fn config() -> Config {
     let mut config = Config::default();
     config.user = "ada".into();
     config.password = "lovelace".into();
-    config.ssl_mode = Some(SslMode::Disabled);
+    config.ssl_mode = Some(SslMode::Preferred);
     config
 }
 

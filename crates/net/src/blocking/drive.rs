@@ -6,6 +6,7 @@ use std::time::Instant;
 use onecopy_wire::{Buffers, Core, Lent, Step};
 
 use super::Stream;
+use super::stream::is_gone;
 use crate::{DriveError, TlsError};
 
 /// Slices of one vectored write: enough for a command with several large parts; more leave with the next call.
@@ -58,10 +59,23 @@ fn start_tls<E>(
         return Err(DriveError::TlsUnavailable);
     }
     loop {
+        let is_done = stream.shake_hands()?;
+        let refused = flush_or_hear(buffers, stream, lent, deadline)?;
+        if is_done {
+            return Ok(());
+        }
+        if receive(stream, deadline)? == 0 {
+            return Err(refused.map_or(TlsError::ClosedInHandshake.into(), DriveError::Write));
+        }
+    }
+}
+
+/// Reads once what TLS needs for its handshake; 0 is the end of the stream.
+fn receive<E>(stream: &mut Stream, deadline: Option<Instant>) -> Result<usize, DriveError<E>> {
+    loop {
         stream.arm(deadline).map_err(read_error)?;
-        match stream.shake_hands() {
-            Ok(true) => return Ok(()),
-            Ok(false) => {}
+        match stream.receive() {
+            Ok(n) => return Ok(n),
             Err(error) if stream.is_early(&error) => {}
             Err(error) => return Err(read_error(error)),
         }
@@ -75,17 +89,13 @@ fn flush_or_hear<E>(
     lent: &(impl Lent + ?Sized),
     deadline: Option<Instant>,
 ) -> Result<Option<io::Error>, DriveError<E>> {
-    if !buffers.has_output() {
+    if !buffers.has_output() && !stream.has_unsent() {
         return Ok(None);
     }
     match flush(buffers, stream, lent, deadline) {
-        Err(DriveError::Write(error))
-            if matches!(
-                error.kind(),
-                ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
-            ) =>
-        {
+        Err(DriveError::Write(error)) if is_gone(&error) => {
             buffers.output().clear();
+            stream.drop_unsent();
             Ok(Some(error))
         }
         flushed => flushed.map(|()| None),

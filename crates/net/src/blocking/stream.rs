@@ -118,7 +118,7 @@ impl Stream {
     }
 
     /// Begins TLS: nothing goes in clear text from here on, whatever becomes of it. Then
-    /// [`shake_hands`](Self::shake_hands) until it is done.
+    /// [`shake_hands`](Self::shake_hands) until it is done. `false` where none was offered.
     pub(crate) fn start_tls(&mut self) -> Result<bool, TlsError> {
         let Some(connector) = self.connector.take() else {
             return Ok(false);
@@ -127,24 +127,30 @@ impl Stream {
         Ok(true)
     }
 
-    /// One step of the handshake. Whether it is done.
-    pub(crate) fn shake_hands(&mut self) -> io::Result<bool> {
+    /// Goes on with the handshake. `false`: send what is unsent, [`receive`](Self::receive), and call again. Once it is
+    /// `true` there may be something unsent too.
+    pub(crate) fn shake_hands(&mut self) -> Result<bool, TlsError> {
         let Some(tls) = &mut self.tls else {
             return Ok(true);
         };
-        let done = match tls.shake_hands() {
-            Ok(done) => done,
-            Err(error) => {
-                self.socket.try_send(tls.unsent());
-                return Err(error.into());
-            }
-        };
-        if tls.has_unsent() {
-            send(&mut self.socket, tls)?;
-        } else if !done && receive(&mut self.socket, tls)? == 0 {
-            return Err(TlsError::ClosedInHandshake.into());
+        tls.shake_hands()
+            .inspect_err(|_| self.socket.try_send(tls.unsent()))
+    }
+
+    /// One read of ciphertext; 0 at the end of the stream.
+    pub(crate) fn receive(&mut self) -> io::Result<usize> {
+        match &mut self.tls {
+            None => Ok(0),
+            Some(tls) => receive(&mut self.socket, tls),
         }
-        Ok(done && !tls.has_unsent())
+    }
+
+    /// Drops what TLS holds unsent: the peer takes nothing any more.
+    #[cold]
+    pub(crate) fn drop_unsent(&mut self) {
+        if let Some(tls) = &mut self.tls {
+            tls.drop_unsent();
+        }
     }
 
     /// Sees that the next call ends by `deadline`, or earlier and [`is_early`](Self::is_early). The timeout is set on the
@@ -205,12 +211,23 @@ fn read_tls(
 ) -> io::Result<usize> {
     let mut read = tls.read(slices)?;
     if read == Read::NeedInput {
-        if tls.has_unsent() {
-            send(socket, tls)?;
-        } else if receive(socket, tls)? == 0 {
-            return Ok(0);
+        let sent = if tls.has_unsent() {
+            send(socket, tls).map(|()| true)
+        } else {
+            Ok(false)
+        };
+        match sent {
+            Ok(true) => {}
+            // What it has said is heard all the same.
+            Err(error) if is_gone(&error) => tls.drop_unsent(),
+            Err(error) => return Err(error),
+            Ok(false) => {
+                if receive(socket, tls)? == 0 {
+                    return Ok(0);
+                }
+                read = tls.read(slices)?;
+            }
         }
-        read = tls.read(slices)?;
     }
     match read {
         Read::Bytes(n) => Ok(n),
@@ -250,6 +267,14 @@ fn receive(socket: &mut Socket, tls: &mut Session) -> io::Result<usize> {
     let n = socket.read(tls.targets().as_mut())?;
     tls.commit(n);
     Ok(n)
+}
+
+/// Whether the peer takes nothing any more. What it said before may still be on its way.
+pub(super) fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
+    )
 }
 
 fn is_late(error: &io::Error) -> bool {

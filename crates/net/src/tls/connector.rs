@@ -201,3 +201,6 @@ impl fmt::Debug for TlsConnector {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -52,6 +52,15 @@ impl TlsError {
         )
     }
 
+    /// The same once more, of those that end a session.
+    pub(super) fn again(&self) -> Self {
+        match self {
+            Self::Failed(Failure(error)) => Self::Failed(Failure(error.clone())),
+            Self::Buffer(error) => Self::Buffer(*error),
+            _ => Self::ClosedInHandshake,
+        }
+    }
+
     /// The error in an IO error that a stream over TLS gave, or the IO error again.
     pub(crate) fn from_io(error: io::Error) -> Result<Self, io::Error> {
         error.downcast()
@@ -142,7 +151,7 @@ impl fmt::Display for Failure {
                 f.write_str("ssl-key is not the private key of ssl-cert's first certificate")
             }
             rustls::Error::InvalidMessage(_) => {
-                f.write_str("what the server sent is not tls")
+                f.write_str("what the server sent is not tls; if it refused in clear text, its log says why")
             }
             rustls::Error::PeerIncompatible(why) => write!(
                 f,
@@ -206,3 +215,6 @@ fn names(presented: &[String]) -> String {
     });
     shown.collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests;

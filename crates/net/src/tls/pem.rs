@@ -103,3 +103,6 @@ impl Pem {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -71,6 +71,8 @@ pub(crate) struct Session {
     is_established: bool,
     /// The peer has said that nothing more comes.
     is_closed: bool,
+    /// What ended the session: it is given again, as the library must not be asked any more.
+    error: Option<TlsError>,
     copied: u64,
 }
 
@@ -129,6 +131,7 @@ impl Session {
             verify,
             is_established: false,
             is_closed: false,
+            error: None,
             copied: 0,
         })
     }
@@ -166,14 +169,16 @@ impl Session {
         Ok(true)
     }
 
-    /// Fills the targets with what can be decrypted.
+    /// Fills the targets with what can be decrypted. An error comes once there is nothing before it.
     pub(crate) fn read(&mut self, targets: &mut [IoSliceMut<'_>]) -> Result<Read, TlsError> {
         let mut n = self.take_left(targets);
         while !self.is_closed && (n == 0 || self.fits(room(targets) - n)) {
-            match self.step(Work::Read(targets, &mut n))? {
-                Event::Blocked | Event::Ready => break,
-                Event::Closed => self.is_closed = true,
-                Event::GoOn | Event::Written | Event::Came => {}
+            match self.step(Work::Read(targets, &mut n)) {
+                Ok(Event::Blocked | Event::Ready) => break,
+                Ok(Event::Closed) => self.is_closed = true,
+                Ok(Event::GoOn | Event::Written | Event::Came) => {}
+                Err(_) if n > 0 => break,
+                Err(error) => return Err(error),
             }
         }
         Ok(match n {
@@ -227,6 +232,11 @@ impl Session {
         }
     }
 
+    /// Drops what is unsent, for a peer that takes nothing any more: what is written from here on it could not read.
+    pub(crate) fn drop_unsent(&mut self) {
+        (self.output.start, self.output.end) = (0, 0);
+    }
+
     /// Makes memory ready for the next read of ciphertext.
     pub(crate) fn prepare(&mut self) -> Result<(), TlsError> {
         let pending = self.input.pending();
@@ -275,6 +285,9 @@ impl Session {
     }
 
     fn step(&mut self, work: Work<'_, '_>) -> Result<Event, TlsError> {
+        if let Some(error) = &self.error {
+            return Err(error.again());
+        }
         let input = self.input.pending_mut();
         let UnbufferedStatus { discard, state } = self.connection.process_tls_records(input);
         let event = match state {
@@ -326,7 +339,8 @@ impl Session {
         if discard > 0 {
             self.input.consume_piece(discard);
         }
-        if event.is_err() {
+        if let Err(error) = &event {
+            self.error = Some(error.again());
             self.put_alert();
         }
         event
@@ -510,3 +524,6 @@ impl fmt::Debug for Session {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

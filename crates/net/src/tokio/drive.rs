@@ -12,6 +12,7 @@ use std::time::Instant;
 use onecopy_wire::{Buffers, Core, Lent, Step, WireError};
 
 use super::Stream;
+use super::stream::is_gone;
 use crate::{DriveError, TlsError};
 
 /// Slices of one vectored write: enough for a command with several large parts; more leave with the next call.
@@ -75,12 +76,25 @@ fn poll_start_tls<E>(
     stream: &mut Stream,
     lent: &(impl Lent + ?Sized),
 ) -> Poll<Result<(), DriveError<E>>> {
-    ready!(poll_flush(context, buffers, stream, lent))?;
-    Poll::Ready(match ready!(stream.poll_start_tls(context)) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(DriveError::TlsUnavailable),
-        Err(error) => Err(failed(error, DriveError::Read)),
-    })
+    if !stream.is_tls() {
+        ready!(poll_flush(context, buffers, stream, lent))?;
+        if !stream.start_tls()? {
+            return Poll::Ready(Err(DriveError::TlsUnavailable));
+        }
+    }
+    loop {
+        let is_done = stream.shake_hands()?;
+        ready!(poll_flush_or_hear(context, buffers, stream, lent))?;
+        if is_done {
+            return Poll::Ready(Ok(()));
+        }
+        let received = ready!(stream.poll_receive(context));
+        if received.map_err(|error| failed(error, DriveError::Read))? == 0 {
+            let refused = stream.refused.take();
+            let closed = TlsError::ClosedInHandshake.into();
+            return Poll::Ready(Err(refused.map_or(closed, DriveError::Write)));
+        }
+    }
 }
 
 /// Flushes; where the peer has closed its side, it may have said why: the failure is kept back until the read shows.
@@ -94,13 +108,9 @@ fn poll_flush_or_hear<E>(
         return Poll::Ready(Ok(()));
     }
     match ready!(poll_flush(context, buffers, stream, lent)) {
-        Err(DriveError::Write(error))
-            if matches!(
-                error.kind(),
-                ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
-            ) =>
-        {
+        Err(DriveError::Write(error)) if is_gone(&error) => {
             buffers.output().clear();
+            stream.drop_unsent();
             stream.refused = Some(error);
             Poll::Ready(Ok(()))
         }

@@ -1,6 +1,6 @@
 //! A stream of the runtime, and TLS over it.
 
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::sync::Mutex;
 use std::task::{Context, Poll, ready};
 
@@ -132,33 +132,44 @@ impl Stream {
         }
     }
 
-    /// Turns the stream to TLS: nothing goes in clear text from here on, whatever becomes of it. `false` where none was
-    /// offered.
-    pub(crate) fn poll_start_tls(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
-        if self.tls.is_none() {
-            let Some(connector) = self.connector.take() else {
-                return Poll::Ready(Ok(false));
-            };
-            self.tls = Some(Box::new(connector.session()?));
-        }
-        let Some(tls) = &mut self.tls else {
-            return Poll::Ready(Ok(false));
+    /// Whether TLS has begun.
+    pub(crate) fn is_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Begins TLS: nothing goes in clear text from here on, whatever becomes of it. Then
+    /// [`shake_hands`](Self::shake_hands) until it is done. `false` where none was offered.
+    pub(crate) fn start_tls(&mut self) -> Result<bool, TlsError> {
+        let Some(connector) = self.connector.take() else {
+            return Ok(false);
         };
-        loop {
-            let done = match tls.shake_hands() {
-                Ok(done) => done,
-                Err(error) => {
-                    self.socket.try_send(tls.unsent());
-                    return Poll::Ready(Err(error.into()));
-                }
-            };
-            ready!(poll_send(context, &mut self.socket, tls))?;
-            if done {
-                return Poll::Ready(Ok(true));
-            }
-            if ready!(poll_receive(context, &mut self.socket, tls))? == 0 {
-                return Poll::Ready(Err(TlsError::ClosedInHandshake.into()));
-            }
+        self.tls = Some(Box::new(connector.session()?));
+        Ok(true)
+    }
+
+    /// Goes on with the handshake. `false`: send what is unsent, [`poll_receive`](Self::poll_receive), and call again.
+    /// Once it is `true` there may be something unsent too.
+    pub(crate) fn shake_hands(&mut self) -> Result<bool, TlsError> {
+        let Some(tls) = &mut self.tls else {
+            return Ok(true);
+        };
+        tls.shake_hands()
+            .inspect_err(|_| self.socket.try_send(tls.unsent()))
+    }
+
+    /// One read of ciphertext; 0 at the end of the stream.
+    pub(crate) fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        match &mut self.tls {
+            None => Poll::Ready(Ok(0)),
+            Some(tls) => poll_receive(context, &mut self.socket, tls),
+        }
+    }
+
+    /// Drops what TLS holds unsent: the peer takes nothing any more.
+    #[cold]
+    pub(crate) fn drop_unsent(&mut self) {
+        if let Some(tls) = &mut self.tls {
+            tls.drop_unsent();
         }
     }
 }
@@ -176,7 +187,11 @@ fn poll_read_tls(
             Read::Closed => return Poll::Ready(Ok(0)),
             Read::NeedInput => {}
         }
-        ready!(poll_send(context, socket, tls))?;
+        match ready!(poll_send(context, socket, tls)) {
+            // What it has said is heard all the same.
+            Err(error) if is_gone(&error) => tls.drop_unsent(),
+            sent => sent?,
+        }
         if ready!(poll_receive(context, socket, tls))? == 0 {
             return Poll::Ready(Ok(0));
         }
@@ -199,6 +214,14 @@ fn poll_write_tls(
     }
 }
 
+/// Whether the peer takes nothing any more. What it said before may still be on its way.
+pub(super) fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
+    )
+}
+
 /// Sends all ciphertext that waits.
 fn poll_send(
     context: &mut Context<'_>,
@@ -207,7 +230,7 @@ fn poll_send(
 ) -> Poll<io::Result<()>> {
     while tls.has_unsent() {
         match ready!(socket.poll_write(context, &[IoSlice::new(tls.unsent())]))? {
-            0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+            0 => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
             n => tls.sent(n),
         }
     }

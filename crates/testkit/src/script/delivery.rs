@@ -7,7 +7,7 @@ pub enum Delivery {
     Whole,
     /// At most so many.
     AtMost(usize),
-    /// Nothing beyond this offset of the server's bytes before all up to there were read; else whole.
+    /// Nothing beyond this offset of what the server puts on the network before all up to there was read; else whole.
     SplitAt(usize),
     /// Random numbers of bytes, from this seed: now one, now some, now all.
     Random(u64),
@@ -22,13 +22,17 @@ pub struct Fault {
     pub kind: FaultKind,
 }
 
-/// A place in a conversation, in bytes from its start.
+/// A place in a conversation, in bytes from its start. Where it is over TLS, bytes of the script are those inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// The server has sent so many bytes.
     Server(usize),
-    /// The client has sent so many bytes.
+    /// The client has sent so many bytes. Over TLS: or the record that they end in.
     Client(usize),
+    /// The client has read so many bytes from the network, which over TLS are others than the server's.
+    ServerWire(usize),
+    /// The client has put so many bytes on the network.
+    ClientWire(usize),
 }
 
 /// What goes wrong.

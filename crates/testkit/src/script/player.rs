@@ -7,12 +7,16 @@ use std::time::Duration;
 
 use onecopy_net::{blocking, tokio};
 
+use self::tunnel::Tunnel;
 use super::delivery::Dice;
-use super::{Delivery, Fault, FaultKind, Place, Script};
+use super::{Delivery, Fault, FaultKind, Place, Script, TlsVersion, tls_server};
+
+mod tunnel;
 
 /// Plays the server's part to one client. Clones are handles of the same conversation.
 ///
-/// A client that sends other bytes than the script has, or waits while it is its turn, panics the test.
+/// A client that sends other bytes than the script has, or waits while it is its turn, panics the test. Over TLS this
+/// holds for what is inside; TLS 1.3 is spoken, or what [`speaking`](Self::speaking) says.
 #[derive(Debug, Clone)]
 pub struct Player(Arc<Mutex<Stage>>);
 
@@ -22,12 +26,26 @@ struct Stage {
     delivery: Delivery,
     fault: Option<Fault>,
     dice: Dice,
+    /// Of the script's bytes: read by the client, or over TLS put on the network; and sent by it.
     read: usize,
     written: usize,
+    tunnel: Option<Box<Tunnel>>,
+    /// What the client sent behind the script's bytes, where it may.
+    beyond: Vec<u8>,
     /// Each call of the tokio face first says that it is not ready.
     hesitates: bool,
     hesitated: bool,
     shut: bool,
+}
+
+/// Where on the network, in bytes from the start, records and calls began in a conversation over TLS. They are the same in
+/// each play of it, as the server's signatures have one length.
+#[derive(Debug, Clone, Default)]
+pub struct WireMarks {
+    /// Each record of the server.
+    pub server: Vec<usize>,
+    /// Each write of the client.
+    pub client: Vec<usize>,
 }
 
 /// What a call comes to.
@@ -45,17 +63,59 @@ impl Player {
             Delivery::Random(seed) => seed,
             _ => 1,
         };
-        Self(Arc::new(Mutex::new(Stage {
+        let is_over_tls = script.tls_from.is_some();
+        let player = Self(Arc::new(Mutex::new(Stage {
             script,
             delivery,
             fault,
             dice: Dice::new(seed),
             read: 0,
             written: 0,
+            tunnel: None,
+            beyond: Vec::new(),
             hesitates: false,
             hesitated: false,
             shut: false,
-        })))
+        })));
+        if is_over_tls {
+            player.speaking(TlsVersion::Tls13, false)
+        } else {
+            player
+        }
+    }
+
+    /// The same, where the server speaks this TLS; in records of at most 48 bytes, or as large as there are.
+    #[must_use]
+    pub fn speaking(self, version: TlsVersion, small_records: bool) -> Self {
+        let tunnel = Tunnel::new(tls_server(version, small_records));
+        self.stage().tunnel = Some(Box::new(tunnel));
+        self
+    }
+
+    /// All that the client has put on the network; over TLS only.
+    pub fn client_wire(&self) -> Vec<u8> {
+        let stage = self.stage();
+        let tunnel = stage.tunnel.as_ref();
+        tunnel
+            .map(|tunnel| tunnel.heard.clone())
+            .unwrap_or_default()
+    }
+
+    /// How much of what the server put on the network the client has read, in bytes; over TLS only.
+    pub fn wire_taken(&self) -> usize {
+        self.stage()
+            .tunnel
+            .as_ref()
+            .map_or(0, |tunnel| tunnel.taken)
+    }
+
+    /// Where on the network records and writes began.
+    pub fn wire_marks(&self) -> WireMarks {
+        let stage = self.stage();
+        let tunnel = stage.tunnel.as_ref();
+        tunnel
+            .map(|tunnel| tunnel.marks.clone())
+            .unwrap_or_default()
     }
 
     /// The same, where each call first gives `Pending`.
@@ -87,7 +147,9 @@ impl Player {
     pub fn finished(&self) -> Result<(), String> {
         let stage = self.stage();
         let script = &stage.script;
-        if stage.read == script.server.len() && stage.written == script.client.len() {
+        let has_read = stage.read == script.server.len() && !stage.has_unread();
+        let sent = stage.written - stage.beyond.len();
+        if has_read && sent == script.client.len() {
             return Ok(());
         }
         Err(format!(
@@ -116,6 +178,9 @@ impl Player {
 
 impl Stage {
     fn read(&mut self, slices: &mut [IoSliceMut<'_>]) -> Outcome {
+        if self.tunnel.is_some() {
+            return self.read_over_tls(slices);
+        }
         let wanted: usize = slices.iter().map(|slice| slice.len()).sum();
         assert!(
             wanted > 0,
@@ -127,12 +192,7 @@ impl Stage {
         };
         let most = self.most(end - self.read).min(wanted);
         let script = Arc::clone(&self.script);
-        let mut bytes = &script.server[self.read..self.read + most];
-        for slice in slices {
-            let (now, later) = bytes.split_at(bytes.len().min(slice.len()));
-            slice[..now.len()].copy_from_slice(now);
-            bytes = later;
-        }
+        scatter(&script.server[self.read..self.read + most], slices);
         self.read += most;
         Outcome::Bytes(most)
     }
@@ -144,18 +204,14 @@ impl Stage {
         let mut end = gate.map_or(self.script.server.len(), |gate| gate.0);
         if let Some(Fault { place, kind }) = self.fault {
             let met = match place {
-                Place::Server(at) => {
+                Place::Server(at) | Place::ServerWire(at) => {
                     end = end.min(at.max(self.read));
                     self.read >= at
                 }
-                Place::Client(at) => self.written >= at,
+                Place::Client(at) | Place::ClientWire(at) => self.written >= at,
             };
             if met && self.read == end {
-                return Err(match kind {
-                    FaultKind::Eof | FaultKind::Pipe => Outcome::Bytes(0),
-                    FaultKind::Reset => Outcome::Failed(ErrorKind::ConnectionReset),
-                    FaultKind::Silence => Outcome::Never,
-                });
+                return Err(failed_read(kind));
             }
         }
         if self.read == end {
@@ -172,12 +228,15 @@ impl Stage {
     }
 
     fn write(&mut self, slices: &[IoSlice<'_>]) -> Outcome {
+        if self.tunnel.is_some() {
+            return self.write_over_tls(slices);
+        }
         let wanted: usize = slices.iter().map(|slice| slice.len()).sum();
         assert!(wanted > 0, "a write of nothing");
         let mut most = self.most(wanted);
         match self.fault {
             Some(Fault {
-                place: Place::Client(at),
+                place: Place::Client(at) | Place::ClientWire(at),
                 kind,
             }) => {
                 if self.written >= at {
@@ -186,7 +245,7 @@ impl Stage {
                 most = most.min(at - self.written);
             }
             Some(Fault {
-                place: Place::Server(at),
+                place: Place::Server(at) | Place::ServerWire(at),
                 kind: kind @ (FaultKind::Reset | FaultKind::Silence),
             }) if self.read >= at => return failed_write(kind),
             _ => {}
@@ -201,9 +260,18 @@ impl Stage {
         Outcome::Bytes(most)
     }
 
-    fn check(&self, sent: &[u8]) {
-        let due = self.script.client.get(self.written..).unwrap_or_default();
+    fn check(&mut self, sent: &[u8]) {
+        let script = Arc::clone(&self.script);
+        let due = script.client.get(self.written..).unwrap_or_default();
         if due.starts_with(sent) {
+            return;
+        }
+        if let (Some(words), Some(beyond)) = (&script.anything_but, sent.strip_prefix(due)) {
+            self.beyond.extend_from_slice(beyond);
+            for word in words {
+                let found = self.beyond.windows(word.len()).any(|sent| sent == word);
+                assert!(!found, "the client sent {}", word.escape_ascii());
+            }
             return;
         }
         let wrong = sent.iter().zip(due).take_while(|(a, b)| a == b).count();
@@ -219,10 +287,15 @@ impl Stage {
 
     /// How much of `there` one call takes.
     fn most(&mut self, there: usize) -> usize {
+        self.most_at(self.read, there)
+    }
+
+    /// The same, where the client has read up to `at` of what is on the network.
+    fn most_at(&mut self, read: usize, there: usize) -> usize {
         match self.delivery {
             Delivery::Whole => there,
             Delivery::AtMost(most) => there.min(most),
-            Delivery::SplitAt(at) if self.read < at => there.min(at - self.read),
+            Delivery::SplitAt(at) if read < at => there.min(at - read),
             Delivery::SplitAt(_) => there,
             Delivery::Random(_) => self.dice.piece(there),
         }
@@ -235,6 +308,23 @@ impl Stage {
             context.waker().wake_by_ref();
         }
         self.hesitated
+    }
+}
+
+/// Copies into the slices, in order; there is room for all of it.
+fn scatter(mut bytes: &[u8], slices: &mut [IoSliceMut<'_>]) {
+    for slice in slices {
+        let (now, later) = bytes.split_at(bytes.len().min(slice.len()));
+        slice[..now.len()].copy_from_slice(now);
+        bytes = later;
+    }
+}
+
+fn failed_read(kind: FaultKind) -> Outcome {
+    match kind {
+        FaultKind::Eof | FaultKind::Pipe => Outcome::Bytes(0),
+        FaultKind::Reset => Outcome::Failed(ErrorKind::ConnectionReset),
+        FaultKind::Silence => Outcome::Never,
     }
 }
 

@@ -10,6 +10,8 @@ use std::time::Duration;
 use super::{Delivery, Fault, FaultKind, Place, Player, Script, noise};
 use crate::alloc::Watch;
 
+mod over_tls;
+
 /// A script up to this size is cut at every byte: 4 KiB.
 const EVERY_BYTE: usize = 4 << 10;
 
@@ -25,6 +27,9 @@ const RANDOM: u64 = 8;
 /// Memory that a play under a cap may take beyond what the server sends: 1 MiB. Buffers, a step ahead of a claim, and the
 /// test's own log.
 const BEYOND: usize = 1 << 20;
+
+/// And over TLS: ciphertext, the library's own, and the server's end of it, which is made here too.
+const TLS: usize = 1 << 20;
 
 /// The deadline of each call where the network falls silent. Only the clock of the tokio runs has to come near it, and
 /// that one runs ahead while nothing else can happen.
@@ -86,27 +91,36 @@ impl Trial {
     }
 
     /// The same under a cap on memory: an allocation beyond it fails, and none may have failed in the end. For hostile
-    /// servers, whose claims must cost nothing: [`BEYOND`], and four times what the server really sends. Counts only in a
+    /// servers, whose claims must cost nothing: 1 MiB, and four times what the server really sends. Counts only in a
     /// binary whose allocator is [`Allocator`](crate::alloc::Allocator).
     #[must_use]
     pub fn capped(mut self) -> Self {
         noise(0); // Of the tests' own, made once.
-        self.cap = Some(BEYOND + 4 * self.script.server.len());
+        let said = 4 * self.script.server.len();
+        let tls = if self.is_over_tls() { TLS + said } else { 0 };
+        self.cap = Some(BEYOND + said + tls);
         self
     }
 
-    /// Plays it whole, byte by byte, cut at every place, in random pieces; then with a fault at every place.
+    /// Plays it whole, byte by byte, cut at every place, in random pieces; then with a fault at every place. Then some of
+    /// that over TLS.
     ///
     /// # Panics
     /// Where the client sees or sends anything else.
     pub fn run(&self) {
-        self.whole();
+        if self.is_over_tls() {
+            return self.run_over_tls();
+        }
+        self.play_whole();
         self.deliveries();
         self.faults();
+        if let Some(trial) = self.over_tls() {
+            trial.run_over_tls();
+        }
     }
 
-    /// What the client sees of a script played whole, the same over both drivers; then as [`run`](Self::run). For errors
-    /// that are told apart by more than a whole line. [Capped](Self::capped).
+    /// What the client sees of a script played whole, the same over both drivers and over TLS; then as
+    /// [`run`](Self::run). For errors that are told apart by more than a whole line. [Capped](Self::capped).
     ///
     /// # Panics
     /// Where one driver sees or sends anything else than the other.
@@ -119,11 +133,34 @@ impl Trial {
         trial.expected
     }
 
-    /// Plays it whole, over both drivers.
+    /// All that the client may see, over both drivers: for scripts where it depends on the delivery.
+    pub fn see_each(script: &Script, talk: Talk) -> BTreeSet<Vec<String>> {
+        let trial = Self::new(script, talk, &[]);
+        let mut ways = vec![Delivery::Whole, Delivery::AtMost(1), Delivery::AtMost(3)];
+        ways.extend((1..=RANDOM).map(Delivery::Random));
+        ways.extend(trial.cuts().into_iter().map(Delivery::SplitAt));
+        let ways = ways
+            .into_iter()
+            .flat_map(|way| DRIVERS.map(|driver| (way, driver)));
+        let see = |(way, driver): (Delivery, Driver)| {
+            let player = Player::new(Arc::clone(&trial.script), way, None);
+            trial.play(driver, &player, None, &format!("{driver:?}, {way:?}"))
+        };
+        ways.map(see).collect()
+    }
+
+    /// Plays it whole, over both drivers, then over TLS.
     ///
     /// # Panics
     /// Where the client sees or sends anything else.
     pub fn whole(&self) {
+        self.play_whole();
+        if let Some(trial) = self.over_tls() {
+            trial.play_whole();
+        }
+    }
+
+    fn play_whole(&self) {
         for driver in [
             Driver::Blocking,
             Driver::Tokio { hesitates: false },
@@ -202,8 +239,12 @@ impl Trial {
     fn deliver(&self, driver: Driver, delivery: Delivery) {
         let what = format!("{driver:?}, {delivery:?}");
         let player = Player::new(Arc::clone(&self.script), delivery, None);
-        let seen = self.play(driver, &player, None, &what);
-        self.compare(&seen, &what);
+        self.deliver_by(driver, &player, &what);
+    }
+
+    fn deliver_by(&self, driver: Driver, player: &Player, what: &str) {
+        let seen = self.play(driver, player, None, what);
+        self.compare(&seen, what);
         match player.finished() {
             Err(left) if !self.ends_early => panic!("{what}: {left}"),
             _ => {}
@@ -221,7 +262,8 @@ impl Trial {
         }
     }
 
-    /// Plays it whole up to one fault; gives what the client saw, the same over both drivers. [Capped](Self::capped).
+    /// Plays it whole up to one fault; gives what the client saw, the same over both drivers and over TLS.
+    /// [Capped](Self::capped).
     ///
     /// # Panics
     /// Where one driver sees anything else than the other.
@@ -235,7 +277,16 @@ impl Trial {
     /// # Panics
     /// As [`see_fault`](Self::see_fault).
     pub fn see_claim(script: &Script, talk: Talk, fault: Fault, claims: usize) -> Vec<String> {
-        let mut trial = Self::new(script, talk, &[]).capped();
+        let seen = Self::new(script, talk, &[]).see_one_claim(fault, claims);
+        if let Some((script, Some(fault))) = script.over_tls_with(Some(fault)) {
+            let inside = Self::new(&script, talk, &[]).see_one_claim(fault, claims);
+            assert_eq!(seen, inside, "it differs over tls");
+        }
+        seen
+    }
+
+    fn see_one_claim(self, fault: Fault, claims: usize) -> Vec<String> {
+        let mut trial = self.capped();
         trial.cap = trial.cap.map(|cap| cap + claims);
         let [blocking, tokio] = DRIVERS.map(|driver| {
             let player = Player::new(Arc::clone(&trial.script), Delivery::Whole, Some(fault));
@@ -252,26 +303,30 @@ impl Trial {
             let fault = Fault { place, kind };
             let what = format!("{driver:?}, {fault:?}");
             let player = Player::new(Arc::clone(&self.script), Delivery::Whole, Some(fault));
-            let deadline = (kind == FaultKind::Silence).then_some(DEADLINE);
-            let seen = self.play(driver, &player, deadline, &what);
-            if seen == self.expected {
-                continue;
-            }
-            let words: &[&str] = match kind {
-                FaultKind::Eof => &["Closed"],
-                FaultKind::Reset => &["reading", "writing"],
-                FaultKind::Pipe => &["writing"],
-                FaultKind::Silence => &["timeout"],
-            };
-            let named = |line: &String| words.iter().any(|word| line.starts_with(word));
-            let good = match seen.split_last() {
-                Some((last, before)) => named(last) && self.expected.starts_with(before),
-                None => false,
-            };
-            if !good {
-                println!("{what}: the last line should start with one of {words:?}");
-                self.compare(&seen, &what);
-            }
+            self.fail_by(driver, &player, kind, &what);
+        }
+    }
+
+    fn fail_by(&self, driver: Driver, player: &Player, kind: FaultKind, what: &str) {
+        let deadline = (kind == FaultKind::Silence).then_some(DEADLINE);
+        let seen = self.play(driver, player, deadline, what);
+        if seen == self.expected {
+            return;
+        }
+        let words: &[&str] = match kind {
+            FaultKind::Eof => &["Closed", "the server closed the connection while tls"],
+            FaultKind::Reset => &["reading", "writing"],
+            FaultKind::Pipe => &["writing"],
+            FaultKind::Silence => &["timeout"],
+        };
+        let named = |line: &String| words.iter().any(|word| line.starts_with(word));
+        let good = match seen.split_last() {
+            Some((last, before)) => named(last) && self.expected.starts_with(before),
+            None => false,
+        };
+        if !good {
+            println!("{what}: the last line should start with one of {words:?}");
+            self.compare(&seen, what);
         }
     }
 
