@@ -52,7 +52,9 @@ impl FrameReader {
         let (length, sequence) = split_header(*header);
         let total = HEADER_BYTES + length;
         if pending.len() >= total && length < MAX_BODY {
-            self.check(sequence, pending.get(HEADER_BYTES).copied())?;
+            // An empty payload has no first byte: what is behind it is another packet's.
+            let first = pending.get(HEADER_BYTES..total).and_then(<[u8]>::first);
+            self.check(sequence, first.copied())?;
             return Ok(Frame::Whole(buffers.consume(total).after(HEADER_BYTES)));
         }
         if length < MAX_BODY && (length <= contiguous || is_no_row(pending)) {
@@ -61,6 +63,19 @@ impl FrameReader {
             return Ok(Frame::Missing(missing));
         }
         self.large(buffers)
+    }
+
+    /// The next payload, which is no row: whole, or [`Large`] where its packet claims more than `max` bytes, which is to be
+    /// refused, however much of it has come and whatever it starts with.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    #[inline]
+    pub fn message(&mut self, buffers: &mut Buffers, max: usize) -> Result<Frame, FrameError> {
+        match buffers.pending().first_chunk::<HEADER_BYTES>() {
+            Some(header) if split_header(*header).0 > max => self.large(buffers),
+            _ => self.next(buffers, max),
+        }
     }
 
     /// The head of the next payload, whatever its size: for payloads that are read in pieces.
