@@ -3,7 +3,7 @@
 use std::{fmt, io};
 
 use onecopy_mysql_proto::Error as ProtocolError;
-use onecopy_mysql_proto::packet::ErrPacket;
+use onecopy_mysql_proto::packet::{ErrPacket, OneLine};
 use onecopy_mysql_proto::value::FromValueError;
 use onecopy_net::{ConnectError, DriveError};
 
@@ -41,7 +41,8 @@ pub struct ServerError {
     pub code: u16,
     /// The five characters of SQLSTATE; absent in errors before the login.
     pub sql_state: Option<String>,
-    /// The server's text. Bytes that are not UTF-8 are shown as the replacement character.
+    /// The server's text. Bytes that are not UTF-8 are shown as the replacement character; line ends and other control
+    /// characters are here as they came, and escaped where the error is displayed.
     pub message: String,
 }
 
@@ -77,9 +78,10 @@ impl ServerError {
 
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (code, message) = (self.code, OneLine(&self.message));
         match &self.sql_state {
-            Some(state) => write!(f, "server error {} ({state}): {}", self.code, self.message),
-            None => write!(f, "server error {}: {}", self.code, self.message),
+            Some(state) => write!(f, "server error {code} ({state}): {message}"),
+            None => write!(f, "server error {code}: {message}"),
         }
     }
 }
@@ -247,9 +249,13 @@ impl fmt::Display for Error {
                 source,
             } => write!(f, "writing to the server failed: {source}"),
             Kind::Timeout => f.write_str("the deadline passed while waiting for the server"),
-            Kind::Value { column, source } => write!(f, "column {column}: {source}"),
+            Kind::Value { column, source } => {
+                write!(f, "column {}: {source}", OneLine(column))
+            }
             Kind::NoColumn(index) => write!(f, "the row has no column {index}"),
-            Kind::Taken(column) => write!(f, "column {column} was moved out of the row"),
+            Kind::Taken(column) => {
+                write!(f, "column {} was moved out of the row", OneLine(column))
+            }
             Kind::Closed(cause) => write!(f, "the connection is closed: {cause}; connect again"),
             Kind::TlsUnavailable => {
                 f.write_str("tls is needed for this connection and this build has none")
@@ -269,3 +275,6 @@ impl std::error::Error for Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
