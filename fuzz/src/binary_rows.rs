@@ -1,4 +1,4 @@
-//! Binary rows: the reply to a COM_STMT_EXECUTE, see [`rows`](crate::rows).
+//! Binary rows: the reply to a COM_STMT_EXECUTE, see [`rows`].
 
 use crate::rows::{self, Protocol};
 

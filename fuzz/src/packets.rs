@@ -44,7 +44,10 @@ pub(crate) fn check_error(error: &DecodeError, payload: &[u8]) {
 /// An error's text is one line, lower case but for the protocol's names.
 pub(crate) fn check_line(error: &impl core::fmt::Display) {
     let text = error.to_string();
-    assert!(!text.is_empty() && !text.contains('\n'), "{text:?}");
+    assert!(
+        !text.is_empty() && !text.contains(char::is_control),
+        "{text:?}"
+    );
 }
 
 /// Decodes a payload as the packet of that number, and holds it against its encoder.
@@ -136,7 +139,7 @@ fn err(capabilities: Capabilities, payload: &[u8]) -> Result<(), DecodeError> {
     let mut bytes = Vec::new();
     match packet {
         ErrReply::Error(error) => {
-            check_line(&error.code);
+            check_line(&error);
             error.encode(&mut bytes);
         }
         ErrReply::Progress(report) => report.encode(&mut bytes),

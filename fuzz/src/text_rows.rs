@@ -1,4 +1,4 @@
-//! Text rows: the reply to a COM_QUERY, see [`rows`](crate::rows).
+//! Text rows: the reply to a COM_QUERY, see [`rows`].
 
 use crate::rows::{self, Protocol};
 
