@@ -53,8 +53,9 @@ impl FrameReader {
         let total = HEADER_BYTES + length;
         if pending.len() >= total && length < MAX_BODY {
             // An empty payload has no first byte: what is behind it is another packet's.
-            let first = pending.get(HEADER_BYTES..total).and_then(<[u8]>::first);
-            self.check(sequence, first.copied())?;
+            self.check(sequence, || {
+                pending.get(HEADER_BYTES..total)?.first().copied()
+            })?;
             return Ok(Frame::Whole(buffers.consume(total).after(HEADER_BYTES)));
         }
         if length < MAX_BODY && (length <= contiguous || is_no_row(pending)) {
@@ -108,7 +109,7 @@ impl FrameReader {
             return Ok(Frame::Missing(buffers.needed()));
         };
         let sequence = buffers.pending().get(HEADER_BYTES - 1).copied();
-        self.check(sequence.unwrap_or_default(), Some(first))?;
+        self.check(sequence.unwrap_or_default(), || Some(first))?;
         if length == 0 {
             return Err(FrameError::Empty);
         }
@@ -118,9 +119,13 @@ impl FrameReader {
     }
 
     #[inline]
-    pub(super) fn check(&mut self, found: u8, first: Option<u8>) -> Result<(), FrameError> {
+    pub(super) fn check(
+        &mut self,
+        found: u8,
+        first: impl FnOnce() -> Option<u8>,
+    ) -> Result<(), FrameError> {
         const ERR: u8 = 0xFF;
-        if found != self.sequence && first != Some(ERR) {
+        if found != self.sequence && first() != Some(ERR) {
             return Err(FrameError::Sequence {
                 expected: self.sequence,
                 found,
