@@ -1,17 +1,19 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test soak fuzz bench meter fmt lint doc clean
+.PHONY: help run test test-servers soak fuzz bench meter fmt lint doc clean
 BIN := $(or $(CARGO_TARGET_DIR),target)/release
 COMPONENTS := cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
 export URL
 
 help:  ## list what can be made
-	@sed -n 's/^\([a-z]*\):.*## */  make \1	/p' $(firstword $(MAKEFILE_LIST))
+	@sed -n 's/^\([a-z-]*\):.*## */  make \1	/p' $(firstword $(MAKEFILE_LIST))
 run:   ## take the tour on a private MariaDB, or on your server: make run URL=mysql://user:password@host/database
 	cargo build --release -p onecopy -p onecopy-testkit --bins
-	@$(if $(URL),$(BIN)/onecopy tour --url "$$URL",$(BIN)/with-mariadb -- $(BIN)/onecopy tour --url {URL})
+	@$(if $(URL),$(BIN)/onecopy tour --url "$$URL",$(BIN)/with-server -- $(BIN)/onecopy tour --url {URL})
 test: lint  ## check everything: format, lints, tests on a private MariaDB, documentation
 	cargo test --workspace --all-features
 	$(MAKE) doc
+test-servers: ## run the tests that talk to a server on newer ones, fetched into target/servers; CONTRIBUTING.md says more
+	crates/testkit/servers.py test
 soak: meter ## run the tests with the large counts, gigabytes, millions, minutes, and hold the meter; needs valgrind
 	ONECOPY_SOAK=1 cargo test --release --workspace --all-features
 fuzz:  ## run each fuzz target for five minutes, or so many seconds: make fuzz TIME=60; needs nightly and cargo-fuzz
@@ -29,5 +31,5 @@ lint:  ## check the format, and clippy without a warning
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 doc:   ## build the documentation without a warning
 	RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --workspace --all-features
-clean: ## remove what was built
+clean: ## remove what was built, and the servers of test-servers
 	cargo clean

@@ -37,7 +37,7 @@ def sh(argv, **kw):
 def build(target):
     """Builds everything; gives the binaries' folder and the clients that can be run."""
     subprocess.run(["cargo", "build", "--release", "-p", "onecopy", "-p", "onecopy-testkit", "--bins"], cwd=ROOT, check=True)
-    clients = ["floor", "onecopy", "onecopy-tokio"]
+    clients = ["floor", "onecopy", "onecopy-tokio", "onecopy-tcp", "onecopy-tls"]
     peers = sh(["cargo", "build", "--release", "--target-dir", target], cwd=HERE)
     if peers.returncode == 0:
         clients += ["mysql", "mysql-async", "sqlx"]
@@ -46,19 +46,29 @@ def build(target):
     flags = sh(["mariadb_config", "--cflags", "--libs"]).stdout.split() if shutil.which("mariadb_config") else ["-I/usr/include/mariadb", "-lmariadb"]
     c = sh(["cc", "-O2", "-o", f"{target}/peer-mariadb", HERE / "libmariadb/peer.c", *flags])
     if c.returncode == 0:
-        clients += ["libmariadb"]
+        clients += ["libmariadb", "libmariadb-tls"]
     else:
         print("libmariadb's peer can't be built (install libmariadb-dev):\n" + c.stderr[-300:], file=sys.stderr)
     return clients
 
 
 def command(client, workload, url, n, target):
-    if client in ("floor", "onecopy", "onecopy-tokio"):
-        extra = {"floor": ["--floor"], "onecopy": [], "onecopy-tokio": ["--driver", "tokio"]}[client]
+    if client in ("floor", "onecopy", "onecopy-tokio", "onecopy-tcp", "onecopy-tls"):
+        extra = {"floor": ["--floor"], "onecopy-tokio": ["--driver", "tokio"]}.get(client, [])
+        if client in ("onecopy-tcp", "onecopy-tls"):  # what TLS costs shows beside the same socket in clear text
+            url = os.environ.get(client.replace("onecopy-", "ONECOPY_").upper() + "_URL")
+            if not url:
+                return None
         return [f"{cargo_target()}/release/onecopy", "bench", "client", workload, "--url", url, "--iterations", str(n), "--json", *extra]
     # sqlx 0.9 fails at its second execution here, docs/benchmarks.md.
     if workload in ONECOPY_ONLY or (client, workload) == ("sqlx", "blob"):
         return None
+    if client == "libmariadb-tls":
+        url = os.environ.get("ONECOPY_TLS_URL", "")
+        if not url:
+            return None
+        user, password, port, database, ca = re.match(r"mysql://([^:]+):([^@]*)@127.0.0.1:(\d+)/([^?]*)\?.*ssl-ca=(.*)", url).groups()
+        return [f"{target}/peer-mariadb", workload, port, user, password, database, str(n), unquote(ca)]
     if client == "libmariadb":
         user, password, database, socket = re.match(r"mysql://([^:]+):([^@]*)@[^/]*/([^?]*)\?socket=(.*)", url).groups()
         return [f"{target}/peer-mariadb", workload, unquote(socket), user, password, database, str(n)]
@@ -192,8 +202,8 @@ def main():
     if a.clients:
         clients = [c for c in clients if c in a.clients.split(",")]
     if not a.url:  # again, inside a private server's life
-        with_mariadb = f"{cargo_target()}/release/with-mariadb"
-        sys.exit(subprocess.run([with_mariadb, "--", sys.executable, __file__, *sys.argv[1:], "--url", "{URL}"]).returncode)
+        with_server = f"{cargo_target()}/release/with-server"
+        sys.exit(subprocess.run([with_server, "--", sys.executable, __file__, *sys.argv[1:], "--url", "{URL}"]).returncode)
     subprocess.run([f"{cargo_target()}/release/onecopy", "bench", "setup", "--url", a.url], check=True)
     result = {"command": "bench/compare.py " + " ".join(x for x in sys.argv[1:] if x != a.url and x != "--url"), "workloads": {}}
     for workload in a.workloads.split(","):

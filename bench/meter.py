@@ -44,7 +44,7 @@ def main():
     a = args.parse_args()
     if not a.url:
         subprocess.run(["cargo", "build", "--release", "-p", "onecopy", "-p", "onecopy-testkit", "--bins"], cwd=ROOT, check=True)
-        again = [str(BIN / "with-mariadb"), "--", sys.executable, __file__, *sys.argv[1:], "--url", "{URL}"]
+        again = [str(BIN / "with-server"), "--", sys.executable, __file__, *sys.argv[1:], "--url", "{URL}"]
         sys.exit(subprocess.run(again).returncode)
     subprocess.run([str(BIN / "onecopy"), "bench", "setup", "--url", a.url], check=True)
     print("| workload | driver | iterations | valgrind, B copied | meter, B copied | agree |\n|---|---|---|---|---|---|")

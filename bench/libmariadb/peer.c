@@ -1,4 +1,5 @@
-/* libmariadb on onecopy's workloads: peer WORKLOAD SOCKET USER PASSWORD DATABASE ITERATIONS.
+/* libmariadb on onecopy's workloads: peer WORKLOAD SOCKET USER PASSWORD DATABASE ITERATIONS, or, over TLS to 127.0.0.1,
+ * peer WORKLOAD PORT USER PASSWORD DATABASE ITERATIONS CA.
  *
  * Prepared statements with bound buffers, rows unbuffered; the blob by the text protocol, unbuffered ("blob") or stored
  * ("blob-store"). Each value is folded into a sum that is printed. */
@@ -113,9 +114,17 @@ static void run_prepared(MYSQL *conn, const char *sql, int params, long iteratio
 }
 
 int main(int argc, char **argv) {
-  if (argc != 7) die("usage", "peer WORKLOAD SOCKET USER PASSWORD DATABASE ITERATIONS");
+  if (argc != 7 && argc != 8) die("usage", "peer WORKLOAD SOCKET|PORT USER PASSWORD DATABASE ITERATIONS [CA]");
   MYSQL *conn = mysql_init(NULL);
-  if (!mysql_real_connect(conn, "localhost", argv[3], argv[4], argv[5], 0, argv[2], 0)) die("connect", mysql_error(conn));
+  int tls = argc == 8;
+  if (tls) {
+    my_bool verify = 1;
+    mysql_ssl_set(conn, NULL, NULL, argv[7], NULL, NULL);
+    mysql_options(conn, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
+  }
+  if (!mysql_real_connect(conn, tls ? "127.0.0.1" : "localhost", argv[3], argv[4], argv[5], tls ? atoi(argv[2]) : 0,
+                          tls ? NULL : argv[2], 0))
+    die("connect", mysql_error(conn));
   long iterations = atol(argv[6]);
   if (!strncmp(argv[1], "blob", 4))
     run_blob(conn, sql_of(argv[1]), !strcmp(argv[1], "blob-store"), iterations);

@@ -1,4 +1,4 @@
-//! The server: a Unix socket, as `with-mariadb` hands it out.
+//! The server: a Unix socket, as `with-server` hands it out.
 
 /// What each client's own options are made from.
 pub(crate) struct Target {

@@ -13,7 +13,7 @@
 use onecopy_mysql_proto::Error;
 use onecopy_mysql_proto::auth::{AuthOptions, PluginSet, Secret};
 use onecopy_mysql_proto::client::{Handshake, HandshakeConfig, HandshakeReply, TlsDemand};
-use onecopy_wire::Buffers;
+use onecopy_wire::{Buffers, Core};
 
 use crate::delivery::Pieces;
 use crate::input::Input;

@@ -68,7 +68,7 @@ fn check(
             assert_eq!(core.ok().last_insert_id, packet.last_insert_id);
             assert_eq!(core.ok().status_flags, packet.status_flags);
             assert_eq!(core.ok().warnings, packet.warnings);
-            assert_eq!(core.info(), packet.info);
+            assert_eq!(core.info(), String::from_utf8_lossy(packet.info));
             let changes = core.session_changes();
             assert_eq!(changes.as_encoded(), packet.session_track.as_encoded());
             check_changes(changes);

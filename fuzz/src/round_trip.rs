@@ -255,7 +255,7 @@ impl Wired {
             assert_eq!(client.ok().last_insert_id, ok.last_insert_id);
             assert_eq!(client.ok().status_flags, ok.status_flags);
             assert_eq!(client.ok().warnings, ok.warnings);
-            assert_eq!(client.info(), ok.info);
+            assert_eq!(client.info(), String::from_utf8_lossy(ok.info));
             assert_eq!(client.session_changes().as_encoded(), changes);
         });
     }

@@ -18,7 +18,7 @@ use onecopy_mysql_proto::server::{
     Account, Field, ServerCore, ServerError, ServerHandshake, ServerHandshakeConfig,
     ServerHandshakeMessage, ServerLimits, ServerMessage, ServerSession,
 };
-use onecopy_wire::{BufferConfig, Buffers};
+use onecopy_wire::{BufferConfig, Buffers, Core};
 
 use crate::delivery::Pieces;
 use crate::input::Input;
@@ -119,7 +119,7 @@ impl<'a> Served<'a> {
                 Outcome::Message(ServerHandshakeMessage::Rejected) => return None,
                 Outcome::StartTls => {
                     self.log.tls = true;
-                    if let Err(error) = handshake.tls_started(&self.buffers) {
+                    if let Err(error) = handshake.tls_started(&mut self.buffers) {
                         assert_eq!(error, ServerError::BytesBeforeTls);
                         return None;
                     }

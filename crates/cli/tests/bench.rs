@@ -159,8 +159,9 @@ fn the_floor_sends_and_drains_what_the_client_does() {
 #[test]
 fn the_meter_shows_the_bytes_of_each_workload() {
     for (workload, least, most) in [
-        ("one-small-row", 400, 1_500),
-        ("one-big-row", 104_860, 106_258),
+        // MySQL's definitions are longer than MariaDB's, and come each time.
+        ("one-small-row", 400, 1_700),
+        ("one-big-row", 104_860, 107_000),
         ("many-rows", ROWS * 72_000, ROWS * 108_000 + FRAME),
         ("stmt-params", 7, FRAME),
         ("blob", BLOB_BYTES, BLOB_BYTES + FRAME),

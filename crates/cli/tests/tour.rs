@@ -4,7 +4,7 @@
 use std::process::{Command, Output};
 
 use onecopy_mysql::blocking::Connection;
-use onecopy_testkit::server::MariaDb;
+use onecopy_testkit::server::Server;
 
 const ROWS: &str = "40";
 const BLOB_BYTES: &str = "20971520";
@@ -37,7 +37,7 @@ fn taken(url: &str, environment: &[(&str, &str)]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn tables(server: &MariaDb, database: &str) -> Vec<String> {
+fn tables(server: &Server, database: &str) -> Vec<String> {
     let mut conn = Connection::connect(&server.socket_url()).unwrap();
     let sql = format!(
         "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{database}' ORDER BY 1"
@@ -50,7 +50,7 @@ fn tables(server: &MariaDb, database: &str) -> Vec<String> {
         .collect()
 }
 
-fn has_database(server: &MariaDb, database: &str) -> bool {
+fn has_database(server: &Server, database: &str) -> bool {
     Connection::connect(&server.socket_url())
         .unwrap()
         .use_database(database)
@@ -59,7 +59,7 @@ fn has_database(server: &MariaDb, database: &str) -> bool {
 
 #[test]
 fn the_tour_runs_to_its_end_and_leaves_nothing_behind() {
-    let server = MariaDb::start().unwrap();
+    let server = Server::start().unwrap();
     for url in [server.socket_url(), server.url()] {
         let text = taken(&url, &[]);
         assert!(text.contains(server.version()), "{text}");
@@ -91,7 +91,7 @@ fn the_tour_runs_to_its_end_and_leaves_nothing_behind() {
 
 #[test]
 fn no_color_is_kept() {
-    let server = MariaDb::start().unwrap();
+    let server = Server::start().unwrap();
     let forced = taken(&server.socket_url(), &[("CLICOLOR_FORCE", "1")]);
     assert!(forced.contains('\u{1b}'), "{forced}");
     let without = taken(&server.socket_url(), &[("NO_COLOR", "1")]);
@@ -100,7 +100,7 @@ fn no_color_is_kept() {
 
 #[test]
 fn a_database_that_was_there_is_left() {
-    let server = MariaDb::start().unwrap();
+    let server = Server::start().unwrap();
     let mut conn = Connection::connect(&server.socket_url()).unwrap();
     conn.run("CREATE DATABASE onecopy_tour").unwrap();
     conn.run("CREATE TABLE onecopy_tour.mine (id INT)").unwrap();
@@ -111,7 +111,7 @@ fn a_database_that_was_there_is_left() {
 
 #[test]
 fn a_user_who_may_not_make_a_database_takes_the_tour_in_the_url_s() {
-    let server = MariaDb::start().unwrap();
+    let server = Server::start().unwrap();
     let mut conn = Connection::connect(&server.socket_url()).unwrap();
     conn.run("CREATE USER visitor@localhost IDENTIFIED BY 'ticket'")
         .unwrap();
@@ -139,7 +139,7 @@ fn a_user_who_may_not_make_a_database_takes_the_tour_in_the_url_s() {
 
 #[test]
 fn a_server_of_small_packets_gets_a_smaller_value() {
-    let server = MariaDb::builder()
+    let server = Server::builder()
         .argument("--max-allowed-packet=16M")
         .start()
         .unwrap();

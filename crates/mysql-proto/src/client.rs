@@ -2,6 +2,7 @@
 //!
 //! One conversation a file; [`ClientCore`] holds the state between them.
 
+mod change_user;
 mod command;
 mod core;
 mod definitions;

@@ -18,8 +18,14 @@ pub enum Error {
     Decode(DecodeError),
     /// A packet came out of order. The connection is dead.
     Frame(FrameError),
-    /// A limit or the allocator said no. The connection is dead.
+    /// A limit said no, or the allocator while a reply was read. The connection is dead.
     Wire(WireError),
+    /// The allocator would not give `bytes` bytes for a call, of which nothing was sent, or for a copy of what has come.
+    /// The connection goes on.
+    OutOfMemory {
+        /// Bytes that are needed; what grows step by step asks for up to twice as many.
+        bytes: u64,
+    },
     /// The login can't go on. The connection is dead.
     Auth(AuthError),
     /// A packet of another kind than the conversation allows. The connection is dead.
@@ -51,6 +57,8 @@ pub enum Error {
     TlsNotOffered,
     /// Bytes came in clear text behind the request for TLS. The connection is dead.
     BytesBeforeTls,
+    /// The server refused a change of user. The connection is dead: whose session it would go on with, servers differ in.
+    UserRefused,
     /// The caller's value does not fit its packet; nothing was sent.
     Encode(EncodeError),
     /// A command was given while a reply is outstanding; nothing was sent.
@@ -69,11 +77,28 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the connection can go on: the call was refused before anything was sent.
+    /// Memory that a call itself could not have; the conversation goes on.
+    pub fn of_call(error: WireError) -> Self {
+        match error {
+            WireError::OutOfMemory { bytes } => Self::OutOfMemory { bytes },
+            limit => Self::Wire(limit),
+        }
+    }
+
+    /// Whether the allocator said no.
+    pub fn is_out_of_memory(&self) -> bool {
+        matches!(
+            self,
+            Self::OutOfMemory { .. } | Self::Wire(WireError::OutOfMemory { .. })
+        )
+    }
+
+    /// Whether the connection can go on: the call was refused before anything was sent, or failed behind its reply.
     pub fn is_misuse(&self) -> bool {
         matches!(
             self,
-            Self::Encode(_)
+            Self::OutOfMemory { .. }
+                | Self::Encode(_)
                 | Self::Busy
                 | Self::StatementClosed
                 | Self::RowUnderWay
@@ -88,6 +113,7 @@ impl fmt::Display for Error {
             Self::Decode(error) => error.fmt(f),
             Self::Frame(error) => error.fmt(f),
             Self::Wire(error) => error.fmt(f),
+            Self::OutOfMemory { bytes } => WireError::OutOfMemory { bytes: *bytes }.fmt(f),
             Self::Auth(error) => error.fmt(f),
             Self::Encode(error) => error.fmt(f),
             Self::Unexpected { during, byte } => write!(f, "unexpected packet 0x{byte:02x} during {during}"),
@@ -104,6 +130,7 @@ impl fmt::Display for Error {
                 f.write_str("tls is required and the server offers none; enable it there or set ssl-mode=disabled")
             }
             Self::BytesBeforeTls => f.write_str("the server sent clear text after tls was requested; is it tampered with?"),
+            Self::UserRefused => f.write_str("the server refused the change of user"),
             Self::Busy => f.write_str("a reply is outstanding; read or drop its rows first"),
             Self::StatementClosed => f.write_str("the statement is closed or of another connection; prepare it again"),
             Self::RowUnderWay => {

@@ -7,6 +7,7 @@
 //! | [`value`] | lossless values of every column type, text and binary |
 //! | [`auth`] | authentication methods, both sides |
 //! | [`client`] | the client's role: a login, then commands |
+//! | [`owned`] | copies whose memory may be refused |
 //! | [`server`] | the server's role: for test servers and proxies |
 #![forbid(unsafe_code)]
 
@@ -21,6 +22,7 @@ pub mod codec;
 pub mod column_flags;
 pub mod column_type;
 pub mod frame;
+pub mod owned;
 pub mod packet;
 pub mod server;
 pub mod server_version;

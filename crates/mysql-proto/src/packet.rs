@@ -40,7 +40,7 @@ pub use change_user::ChangeUser;
 pub use close::Close;
 pub use column_definition::{ColumnDefinition, ExtendedMetadata, ExtendedMetadataKind};
 pub use command::{Command, CommandByte};
-pub use connect_attributes::ConnectAttributes;
+pub use connect_attributes::{ConnectAttributes, MAX_ATTRIBUTES_BYTES};
 pub use eof::EofPacket;
 pub use err::{ErrPacket, ErrReply, OneLine, ProgressReport};
 pub use execute::{CursorType, Execute};

@@ -1,10 +1,14 @@
 //! The face that blocks: no runtime, one thread.
 
+mod cancel_token;
 mod column_reader;
 mod connection;
 mod rows;
+mod settle;
 mod streaming_row;
 
+pub use cancel_token::CancelToken;
+pub(crate) use cancel_token::Delivery;
 pub use column_reader::ColumnReader;
 pub use connection::Connection;
 pub use onecopy_net::blocking::{Stream, Transport};

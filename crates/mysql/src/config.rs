@@ -2,24 +2,24 @@
 
 use std::time::Duration;
 
+use onecopy_mysql_proto::auth::{AuthOptions, PluginSet, PublicKey};
 use onecopy_mysql_proto::client::Limits;
-use onecopy_net::{Endpoint, SocketOptions};
+use onecopy_net::{Endpoint, Pem, SocketOptions, TlsCache};
 
-use crate::{Error, Password};
+use crate::crypto::AwsLc;
+use crate::{Error, Password, SslMode};
 
-/// Whether and how TLS is used.
+/// What happens to a statement that nobody waits for any more: its future or its rows were dropped, or its call timed
+/// out. The next command has to see to its end first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SslMode {
-    /// Clear text, also over a network.
-    Disabled,
-    /// TLS where the server offers it, unverified: protects from nobody who can change packets.
-    Preferred,
-    /// TLS or no connection; the server is not verified.
-    Required,
-    /// TLS with a certificate of a trusted authority.
-    VerifyCa,
-    /// The same, and for this host: the default over a network.
-    VerifyFull,
+pub enum Abandoned {
+    /// What is left of it is read and dropped; where that takes longer than another login does (at least 10 ms, at most
+    /// 1 s), it is cancelled on the server over a second connection to the same address. A statement that changes
+    /// something may so be rolled back where it was not done yet. Behind a balancer with several servers at one address
+    /// the order could reach another one; that is seen only if their versions differ.
+    Cancel,
+    /// What is left of it is read and dropped, however long that takes.
+    Drain,
 }
 
 /// Everything that a connection needs to know. Made from a URL, or from [`Config::default`] and its fields.
@@ -34,12 +34,34 @@ pub struct Config {
     pub password: Password,
     /// The default database.
     pub database: Option<String>,
-    /// `None`: clear text to this host, `VerifyFull` to any other.
+    /// `None`: clear text to this host, `VerifyFull` to any other, and wherever `ssl_ca` or `ssl_cert` is given.
     pub ssl_mode: Option<SslMode>,
+    /// The authorities whose certificates are trusted; `None`: those of the system.
+    pub ssl_ca: Option<Pem>,
+    /// This client's certificate, and those between it and its authority, for servers that ask for one.
+    pub ssl_cert: Option<Pem>,
+    /// The private key of `ssl_cert`.
+    pub ssl_key: Option<Pem>,
+    /// The host that the server's certificate must be for, where it is not the one connected to.
+    pub ssl_server_name: Option<String>,
+    /// The authentication plugins to take part in; [`PluginSet::SAFE`] by default, which lacks `mysql_clear_password`. That
+    /// one is used only over TLS that verifies the server or a Unix socket, whatever stands here.
+    pub auth_plugins: PluginSet,
+    /// The server's RSA key, which `caching_sha2_password` and `sha256_password` send the password under where there is no
+    /// TLS; over a Unix socket only the latter does, and asks the server where this is `None`. None.
+    pub server_public_key: Option<PublicKey>,
+    /// Where there is no key above, ask the server for its key and send the password under whichever comes. Off: whoever is
+    /// on the way can put in a key of their own, and then has the password.
+    pub get_server_public_key: bool,
+    /// Let these two plugins send the password itself over TLS that does not verify the server, to whoever answered. Off.
+    /// It alone decides there: over TLS servers take no password under a key.
+    pub password_over_unverified_tls: bool,
     /// One deadline over look-up, connect and login. 10 seconds.
     pub connect_timeout: Option<Duration>,
     /// Deadline of each later call: a command until its first reply, the next row. None.
     pub call_timeout: Option<Duration>,
+    /// What happens to a statement that nobody waits for any more. [`Abandoned::Cancel`].
+    pub abandoned: Abandoned,
     /// Several statements in one query. Off: it is what turns many an injection into a disaster.
     pub multi_statements: bool,
     /// Affected rows count the rows that were found, not those that were changed.
@@ -53,8 +75,10 @@ pub struct Config {
     /// Memory that the connection's buffers keep once a command's rows are read, in bytes. 256 KiB; less where there are
     /// many connections. Column definitions of statements and of the last text result come on top.
     pub idle_keep: usize,
-    /// Further connection attributes, beside the client's name and version.
+    /// Further connection attributes, beside the client's name and version. Servers take 65,535 bytes of them in all.
     pub attributes: Vec<(String, String)>,
+    /// What was made of the options of TLS; clones share it, so connections of one configuration resume sessions.
+    pub(crate) tls_cache: TlsCache,
 }
 
 impl Default for Config {
@@ -68,8 +92,17 @@ impl Default for Config {
             password: Password::NONE,
             database: None,
             ssl_mode: None,
+            ssl_ca: None,
+            ssl_cert: None,
+            ssl_key: None,
+            ssl_server_name: None,
+            auth_plugins: PluginSet::SAFE,
+            server_public_key: None,
+            get_server_public_key: false,
+            password_over_unverified_tls: false,
             connect_timeout: Some(Duration::from_secs(10)),
             call_timeout: None,
+            abandoned: Abandoned::Cancel,
             multi_statements: false,
             found_rows: false,
             cached_metadata: true,
@@ -77,6 +110,7 @@ impl Default for Config {
             limits: Limits::default(),
             idle_keep: 256 << 10,
             attributes: Vec::new(),
+            tls_cache: TlsCache::default(),
         }
     }
 }
@@ -88,9 +122,15 @@ impl Config {
     /// |--------|-------|
     /// | `socket` | path of a Unix socket, in place of host and port |
     /// | `ssl-mode` | `disabled`, `preferred`, `required`, `verify-ca`, `verify-full` |
+    /// | `ssl-ca`, `ssl-cert`, `ssl-key` | PEM files: trusted authorities, this client's certificate, its key |
+    /// | `ssl-server-name` | the host that the server's certificate is for |
+    /// | `auth-plugins` | names with a comma between: the authentication plugins to take part in, and no others |
+    /// | `server-public-key` | a file with the server's RSA key in PEM |
+    /// | `get-server-public-key`, `password-over-unverified-tls` | `true` or `false` |
     /// | `password-file` | a file whose first line is the password |
     /// | `password-env` | an environment variable that holds the password |
     /// | `connect-timeout`, `call-timeout` | seconds, with a fraction; 0 for none |
+    /// | `abandoned` | `cancel` or `drain`: what becomes of a statement that nobody waits for any more |
     /// | `multi-statements`, `found-rows`, `cached-metadata`, `tcp-nodelay` | `true` or `false` |
     /// | `tcp-keepalive`, `tcp-user-timeout` | seconds; 0 for none |
     /// | `max-row-bytes`, `idle-keep` | bytes |
@@ -101,13 +141,25 @@ impl Config {
         crate::url::parse(url)
     }
 
+    pub(crate) fn auth_options(&self) -> AuthOptions {
+        AuthOptions {
+            allowed: self.auth_plugins,
+            password_over_unverified_tls: self.password_over_unverified_tls,
+            server_public_key: self.server_public_key.clone(),
+            get_server_public_key: self.get_server_public_key,
+            crypto: &AwsLc,
+        }
+    }
+
     /// The TLS mode in force.
     pub fn effective_ssl_mode(&self) -> SslMode {
-        self.ssl_mode.unwrap_or(if self.endpoint.is_local() {
-            SslMode::Disabled
-        } else {
-            SslMode::VerifyFull
-        })
+        let has_files = self.ssl_ca.is_some() || self.ssl_cert.is_some();
+        self.ssl_mode
+            .unwrap_or(if self.endpoint.is_local() && !has_files {
+                SslMode::Disabled
+            } else {
+                SslMode::VerifyFull
+            })
     }
 }
 

@@ -3,9 +3,10 @@
 use std::{fmt, io};
 
 use onecopy_mysql_proto::Error as ProtocolError;
+use onecopy_mysql_proto::owned;
 use onecopy_mysql_proto::packet::{ErrPacket, OneLine};
 use onecopy_mysql_proto::value::FromValueError;
-use onecopy_net::{ConnectError, DriveError};
+use onecopy_net::{ConnectError, DriveError, TlsError};
 
 /// What went wrong, and whether the connection can go on.
 ///
@@ -18,6 +19,8 @@ enum Kind {
     Connect(ConnectError),
     Protocol(ProtocolError),
     Server(ServerError),
+    /// A server's error that ended the connection.
+    Refusal(ServerError),
     Io {
         reading: bool,
         source: io::Error,
@@ -30,11 +33,13 @@ enum Kind {
     NoColumn(String),
     Taken(String),
     Closed(String),
+    Tls(TlsError),
     TlsUnavailable,
     Source(io::Error),
+    Cancel(Error),
 }
 
-/// An error that the server sent. The connection goes on.
+/// An error that the server sent. The connection goes on unless [`Error::is_closed`] says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerError {
     /// The error's number, such as 1062 for a duplicate key.
@@ -47,33 +52,39 @@ pub struct ServerError {
 }
 
 impl ServerError {
-    pub(crate) fn new(packet: &ErrPacket<'_>) -> Self {
+    /// `OutOfMemory` where its text could not be had: the connection goes on, but for a farewell.
+    pub(crate) fn new(packet: &ErrPacket<'_>) -> Result<Self, ProtocolError> {
+        let message = owned::lossy_text(packet.message).map_err(|error| {
+            if is_farewell(packet.code) {
+                error.into()
+            } else {
+                ProtocolError::of_call(error)
+            }
+        })?;
         let sql_state = packet
             .sql_state
             .map(|state| String::from_utf8_lossy(&state).into_owned());
-        Self {
+        Ok(Self {
             code: packet.code,
             sql_state,
-            message: packet.message_lossy().into_owned(),
-        }
+            message,
+        })
     }
 }
 
-impl ServerError {
-    /// Whether it is the server's farewell: shutting down, killed, idle for too long.
-    fn ends_connection(&self) -> bool {
-        const SERVER_SHUTDOWN: u16 = 1053;
-        const MARIADB_CONNECTION_KILLED: u16 = 1927;
-        const SESSION_WAS_KILLED: u16 = 3169;
-        const CLIENT_INTERACTION_TIMEOUT: u16 = 4031;
-        matches!(
-            self.code,
-            SERVER_SHUTDOWN
-                | MARIADB_CONNECTION_KILLED
-                | SESSION_WAS_KILLED
-                | CLIENT_INTERACTION_TIMEOUT
-        )
-    }
+/// Whether it is the server's farewell: shutting down, killed, idle for too long.
+fn is_farewell(code: u16) -> bool {
+    const SERVER_SHUTDOWN: u16 = 1053;
+    const MARIADB_CONNECTION_KILLED: u16 = 1927;
+    const SESSION_WAS_KILLED: u16 = 3169;
+    const CLIENT_INTERACTION_TIMEOUT: u16 = 4031;
+    matches!(
+        code,
+        SERVER_SHUTDOWN
+            | MARIADB_CONNECTION_KILLED
+            | SESSION_WAS_KILLED
+            | CLIENT_INTERACTION_TIMEOUT
+    )
 }
 
 impl fmt::Display for ServerError {
@@ -87,10 +98,11 @@ impl fmt::Display for ServerError {
 }
 
 impl Error {
-    /// The server's error, where it is one: then the connection goes on, but for a farewell.
+    /// The server's error, where it is one: then the connection goes on, but for a farewell and a refused change of user.
     pub fn server(&self) -> Option<&ServerError> {
         match &*self.0 {
-            Kind::Server(error) => Some(error),
+            Kind::Server(error) | Kind::Refusal(error) => Some(error),
+            Kind::Cancel(error) => error.server(),
             _ => None,
         }
     }
@@ -103,27 +115,54 @@ impl Error {
         }
     }
 
+    /// The failure of TLS, where it is one: a server that is not trusted, files that can't be read.
+    pub fn tls(&self) -> Option<&TlsError> {
+        match &*self.0 {
+            Kind::Tls(error) => Some(error),
+            _ => None,
+        }
+    }
+
     /// Whether the connection is of no more use: connect again.
     pub fn is_closed(&self) -> bool {
         match &*self.0 {
-            Kind::Io { .. } | Kind::Closed(_) | Kind::Connect(_) | Kind::TlsUnavailable => true,
+            Kind::Io { .. }
+            | Kind::Closed(_)
+            | Kind::Connect(_)
+            | Kind::Tls(_)
+            | Kind::Refusal(_)
+            | Kind::TlsUnavailable => true,
             Kind::Protocol(error) => !error.is_misuse(),
-            Kind::Server(error) => error.ends_connection(),
+            Kind::Server(error) => is_farewell(error.code),
             Kind::Config(_)
             | Kind::Timeout
             | Kind::Value { .. }
             | Kind::NoColumn(_)
             | Kind::Taken(_)
-            | Kind::Source(_) => false,
+            | Kind::Source(_)
+            | Kind::Cancel(_) => false,
         }
     }
 
-    /// Whether a deadline passed. The connection goes on: its next call first reads what is outstanding.
+    /// Whether the allocator said no. Where the connection [is closed](Self::is_closed), it was while a reply was read.
+    /// Else it goes on: either nothing of the call was sent, or what failed is a copy of what has come, and the next call
+    /// is behind it.
+    pub fn is_out_of_memory(&self) -> bool {
+        match &*self.0 {
+            Kind::Protocol(error) => error.is_out_of_memory(),
+            Kind::Value { source, .. } => matches!(source, FromValueError::OutOfMemory { .. }),
+            _ => false,
+        }
+    }
+
+    /// Whether a deadline passed. The connection goes on: its next call first reads what is outstanding. Only a change of
+    /// user has closed it.
     pub fn is_timeout(&self) -> bool {
-        matches!(
-            &*self.0,
-            Kind::Timeout | Kind::Connect(ConnectError::Timeout { .. })
-        )
+        match &*self.0 {
+            Kind::Timeout | Kind::Connect(ConnectError::Timeout { .. }) => true,
+            Kind::Cancel(error) => error.is_timeout(),
+            _ => false,
+        }
     }
 
     /// Whether another try may succeed. No connection was made: connect again. Or the server chose this transaction as the
@@ -144,6 +183,14 @@ impl Error {
 
     pub(crate) fn server_error(error: ServerError) -> Self {
         Kind::Server(error).into()
+    }
+
+    /// A server's error becomes one that ended the connection.
+    pub(crate) fn into_refusal(self) -> Self {
+        match *self.0 {
+            Kind::Server(error) => Kind::Refusal(error).into(),
+            other => other.into(),
+        }
     }
 
     #[cold]
@@ -171,6 +218,19 @@ impl Error {
     pub(crate) fn source(error: io::Error) -> Self {
         Kind::Source(error).into()
     }
+
+    /// A statement could not be cancelled, which says nothing of its own connection.
+    #[cold]
+    pub(crate) fn cancel(error: Self) -> Self {
+        Kind::Cancel(error).into()
+    }
+
+    /// Whether the server cancelled what was asked for.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        const QUERY_INTERRUPTED: u16 = 1317;
+        self.server()
+            .is_some_and(|server| server.code == QUERY_INTERRUPTED)
+    }
 }
 
 impl From<Kind> for Error {
@@ -193,6 +253,17 @@ impl From<ConnectError> for Error {
     }
 }
 
+impl From<TlsError> for Error {
+    #[cold]
+    fn from(error: TlsError) -> Self {
+        match error {
+            TlsError::Buffer(error) => Kind::Protocol(error.into()),
+            error => Kind::Tls(error),
+        }
+        .into()
+    }
+}
+
 impl From<DriveError<ProtocolError>> for Error {
     #[cold]
     fn from(error: DriveError<ProtocolError>) -> Self {
@@ -207,6 +278,7 @@ impl From<DriveError<ProtocolError>> for Error {
                 source,
             },
             DriveError::Timeout => Kind::Timeout,
+            DriveError::Tls(error) => return error.into(),
             _ => Kind::TlsUnavailable,
         }
         .into()
@@ -220,6 +292,7 @@ impl From<Error> for io::Error {
             Kind::Timeout => io::ErrorKind::TimedOut,
             Kind::Io { source, .. } => source.kind(),
             Kind::Protocol(ProtocolError::Closed { .. }) => io::ErrorKind::UnexpectedEof,
+            Kind::Protocol(error) if error.is_out_of_memory() => io::ErrorKind::OutOfMemory,
             Kind::Protocol(_) => io::ErrorKind::InvalidData,
             _ => io::ErrorKind::Other,
         };
@@ -239,7 +312,7 @@ impl fmt::Display for Error {
             Kind::Config(problem) => f.write_str(problem),
             Kind::Connect(error) => error.fmt(f),
             Kind::Protocol(error) => error.fmt(f),
-            Kind::Server(error) => error.fmt(f),
+            Kind::Server(error) | Kind::Refusal(error) => error.fmt(f),
             Kind::Io {
                 reading: true,
                 source,
@@ -257,10 +330,12 @@ impl fmt::Display for Error {
                 write!(f, "column {} was moved out of the row", OneLine(column))
             }
             Kind::Closed(cause) => write!(f, "the connection is closed: {cause}; connect again"),
+            Kind::Tls(error) => error.fmt(f),
             Kind::TlsUnavailable => {
-                f.write_str("tls is needed for this connection and this build has none")
+                f.write_str("tls is needed for this connection and its stream was given none")
             }
             Kind::Source(error) => write!(f, "reading the parameter's value failed: {error}"),
+            Kind::Cancel(error) => write!(f, "the statement could not be cancelled: {error}"),
         }
     }
 }
@@ -269,8 +344,10 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.0 {
             Kind::Connect(error) => error.source(),
+            Kind::Tls(error) => Some(error),
             Kind::Io { source, .. } | Kind::Source(source) => Some(source),
             Kind::Value { source, .. } => Some(source),
+            Kind::Cancel(error) => Some(error),
             _ => None,
         }
     }

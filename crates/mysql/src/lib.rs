@@ -25,7 +25,9 @@
 #![forbid(unsafe_code)]
 
 pub mod blocking;
+mod cancel;
 mod config;
+mod crypto;
 mod done;
 mod error;
 mod index;
@@ -33,15 +35,19 @@ mod link;
 mod owned_row;
 mod row;
 mod secret;
+mod shown;
 mod statement;
+mod tls;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 mod url;
 
-pub use config::{Config, SslMode};
+pub use cancel::Cancelled;
+pub use config::{Abandoned, Config};
 pub use done::Done;
 pub use error::{Error, ServerError};
 pub use index::ColumnIndex;
+pub use onecopy_mysql_proto::auth::{Plugin, PluginSet, PublicKey, PublicKeyError};
 pub use onecopy_mysql_proto::client::{Column, Definitions, Limits};
 pub use onecopy_mysql_proto::packet::{SessionChange, SessionTrack};
 pub use onecopy_mysql_proto::value::{
@@ -50,12 +56,13 @@ pub use onecopy_mysql_proto::value::{
 pub use onecopy_mysql_proto::{
     CollationId, ColumnFlags, ColumnType, Error as ProtocolError, StatusFlags,
 };
-pub use onecopy_net::{Endpoint, SocketOptions};
+pub use onecopy_net::{Endpoint, Pem, SocketOptions, TlsError, TlsSession, Verify};
 pub use onecopy_wire::Meter;
 pub use owned_row::OwnedRow;
 pub use row::Row;
 pub use secret::Password;
 pub use statement::Statement;
+pub use tls::SslMode;
 
 /// An execution's parameters from values of any fitting types.
 ///

@@ -1,18 +1,24 @@
 //! What both faces share: the core, its buffers, and what is true between two calls.
 
+mod change_user;
+
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use onecopy_mysql_proto::Error as ProtocolError;
 use onecopy_mysql_proto::client::{
     Cell, ClientCore, Handshake, HandshakeConfig, Reply, RowMode, StatementId,
 };
+use onecopy_mysql_proto::owned;
 use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_mysql_proto::value::{FromValue, FromValueError};
 use onecopy_net::DriveError;
-use onecopy_wire::{BufferConfig, Buffers, Meter, Span};
+use onecopy_wire::{BufferConfig, Buffers, Meter, Span, WireError};
 
-use crate::{ColumnIndex, Config, Done, Error, OwnedRow, Row, ServerError, SslMode, Statement};
+use crate::cancel::{Begin, Target, Way};
+use crate::shown::shown;
+use crate::{Abandoned, ColumnIndex, Config, Done, Error, OwnedRow, Row, ServerError, Statement};
 
 /// A parameter from a reader is sent in pieces of this size: 128 KiB.
 pub(crate) const LONG_DATA_PIECE: usize = 128 << 10;
@@ -39,7 +45,27 @@ pub(crate) struct Link {
     pub(crate) long_data: Option<StatementId>,
     /// Why the connection is closed.
     closed: Option<String>,
+    /// How an order to cancel reaches the server; none over a stream of the caller's own.
+    way: Option<Arc<Way>>,
+    abandoned: Abandoned,
+    /// What tokens share with the connection, once there is one.
+    target: OnceLock<Arc<Target>>,
+    /// When what is being drained is to be cancelled, and how long it was given.
+    patience: Option<(Instant, Duration)>,
 }
+
+/// What was abandoned is read for at least this long before it is cancelled: on one machine a login takes less than a
+/// millisecond, and a new session and its thread cost the server more than the wait.
+const MIN_PATIENCE: Duration = Duration::from_millis(10);
+
+/// And at most this long, however slow the login was.
+const MAX_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The deadline of a connection for an order is at least this: the server may be busy with what is to be cancelled.
+const MIN_ORDER: Duration = Duration::from_secs(1);
+
+/// And this many times what the connection's own took.
+const ORDER_LOGINS: u32 = 8;
 
 /// The deadline of what begins now; none where the time has no end that a clock could show.
 pub(crate) fn deadline_in(timeout: Option<Duration>) -> Option<Instant> {
@@ -52,51 +78,67 @@ pub(crate) fn login(config: &Config, is_unix: bool) -> Result<(Buffers, Handshak
         idle_keep: config.idle_keep,
         ..config.limits.buffer_config()
     });
-    Ok((
-        buffers,
-        Handshake::new(handshake_config(config, is_unix)?, config.limits),
-    ))
-}
-
-/// Refuses a configuration that can't be kept, before anybody is connected to.
-pub(crate) fn check(config: &Config) -> Result<(), Error> {
-    match config.effective_ssl_mode() {
-        SslMode::Disabled | SslMode::Preferred => Ok(()),
-        _ => Err(Error::config(
-            "tls is not available yet, and over a network it is demanded by default; set ssl-mode=disabled to \
-             connect in clear text"
-                .into(),
-        )),
-    }
+    let handshake = Handshake::new(handshake_config(config, is_unix)?, config.limits);
+    Ok((buffers, handshake))
 }
 
 fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, Error> {
-    check(config)?;
+    let mode = config.effective_ssl_mode();
+    let database = config.database.as_deref().map(str::as_bytes);
     Ok(HandshakeConfig {
-        user: config.user.clone().into_bytes(),
+        user: owned::bytes(config.user.as_bytes()).map_err(ProtocolError::from)?,
         password: config.password.to_secret(),
-        database: config.database.clone().map(String::into_bytes),
+        database: database
+            .map(owned::bytes)
+            .transpose()
+            .map_err(ProtocolError::from)?,
         is_unix,
+        tls: mode.demand(),
+        tls_verifies: mode.verifies(),
         multi_statements: config.multi_statements,
         found_rows: config.found_rows,
         full_metadata: !config.cached_metadata,
-        attributes: attributes(config),
-        ..HandshakeConfig::default()
+        auth: config.auth_options(),
+        attributes: attributes(config).map_err(ProtocolError::from)?,
     })
 }
 
-fn attributes(config: &Config) -> Vec<(String, String)> {
+fn attributes(config: &Config) -> Result<Vec<(String, String)>, WireError> {
+    let pid = std::process::id().to_string();
     let own = [
-        ("_client_name", "onecopy".to_owned()),
-        ("_client_version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("_os", std::env::consts::OS.to_owned()),
-        ("_platform", std::env::consts::ARCH.to_owned()),
-        ("_pid", std::process::id().to_string()),
+        ("_client_name", "onecopy"),
+        ("_client_version", env!("CARGO_PKG_VERSION")),
+        ("_os", std::env::consts::OS),
+        ("_platform", std::env::consts::ARCH),
+        ("_pid", &pid),
     ];
-    own.into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .chain(config.attributes.iter().cloned())
-        .collect()
+    let others = config.attributes.iter();
+    let others = others.map(|(name, value)| (name.as_str(), value.as_str()));
+    let mut attributes = owned::with_capacity(own.len() + config.attributes.len())?;
+    for (name, value) in own.into_iter().chain(others) {
+        attributes.push((owned::text(name)?, owned::text(value)?));
+    }
+    Ok(attributes)
+}
+
+/// The server's error in the place of a login.
+#[cold]
+pub(crate) fn login_refused(payload: &[u8]) -> Error {
+    let packet = ErrPacket::decode(payload).map_err(ProtocolError::from);
+    match packet.and_then(|packet| ServerError::new(&packet)) {
+        Ok(error) => Error::server_error(error),
+        Err(error) => error.into(),
+    }
+}
+
+/// Memory for the pieces of a long value.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(crate) fn long_data_piece() -> Result<Vec<u8>, Error> {
+    let mut piece = owned::with_capacity(LONG_DATA_PIECE).map_err(ProtocolError::of_call)?;
+    piece.resize(LONG_DATA_PIECE, 0);
+    Ok(piece)
 }
 
 /// What has to happen before the next command.
@@ -108,6 +150,10 @@ pub(crate) enum Before {
     Drain,
     /// Long data of this statement arrived in part: the server must forget it.
     Forget(StatementId),
+    /// An order to cancel is on its way: wait until the server has it.
+    Await,
+    /// An order to cancel was executed, maybe behind its statement: run what it may hit.
+    Barrier,
 }
 
 impl Link {
@@ -122,7 +168,16 @@ impl Link {
             queued_before: 0,
             long_data: None,
             closed: None,
+            way: None,
+            abandoned: config.abandoned,
+            target: OnceLock::new(),
+            patience: None,
         }
+    }
+
+    /// From here on orders to cancel can be given.
+    pub(crate) fn reachable_by(&mut self, way: Way) {
+        self.way = Some(Arc::new(way));
     }
 
     /// The deadline of the call under way.
@@ -137,6 +192,11 @@ impl Link {
         if self.call_timeout.is_some() {
             self.deadline = deadline_in(self.call_timeout);
         }
+    }
+
+    /// The deadline of an order, which is no call.
+    pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
     }
 
     #[cfg(feature = "tokio")]
@@ -160,9 +220,32 @@ impl Link {
         if quiet && self.core.is_idle() && !self.buffers.has_output() {
             self.sent_before = self.buffers.output().sent();
             self.queued_before = 0;
-            return Ok(Before::Ready);
+            return match self.target.get() {
+                None => Ok(Before::Ready),
+                Some(target) if target.turn.begin() == Begin::Ready => Ok(Before::Ready),
+                Some(_) => self.begin_slow(),
+            };
         }
         self.before_slow()
+    }
+
+    /// The same once more: what was in the way may be over.
+    #[cold]
+    fn begin_slow(&mut self) -> Result<Before, Error> {
+        let begin = self.target.get().map(|target| target.turn.begin());
+        match begin.unwrap_or(Begin::Ready) {
+            Begin::Ready => Ok(Before::Ready),
+            Begin::Delivering => Ok(Before::Await),
+            Begin::Late => Ok(Before::Barrier),
+            Begin::Lost => Err(self.lost()),
+        }
+    }
+
+    /// Nobody knows when the server will execute the order, and what it will hit.
+    pub(crate) fn lost(&mut self) -> Error {
+        self.close(
+            "an order to cancel its statement was lost on the way, and could hit a later one",
+        )
     }
 
     #[cold]
@@ -175,17 +258,101 @@ impl Link {
         }
         if !self.core.is_idle() {
             self.core.set_row_mode(RowMode::Skip);
+            self.start_drain();
             return Ok(Before::Drain);
         }
         if !self.buffers.pending().is_empty() {
             self.core.kill(ProtocolError::Unsolicited);
             return Err(self.close(&ProtocolError::Unsolicited.to_string()));
         }
-        if let Some(statement) = self.long_data {
+        let begin = self.begin_slow()?;
+        if let (Before::Ready, Some(statement)) = (begin, self.long_data) {
             return Ok(Before::Forget(statement));
         }
         self.mark();
-        Ok(Before::Ready)
+        Ok(begin)
+    }
+
+    /// What is under way as tokens see it.
+    pub(crate) fn target(&self) -> &Arc<Target> {
+        self.target.get_or_init(|| {
+            let session = self.core.session();
+            let under_way = !self.core.is_idle();
+            Arc::new(Target::new(session, self.way.clone(), under_way))
+        })
+    }
+
+    /// The order that has to be delivered before anything else.
+    pub(crate) fn delivering(&self) -> Option<Arc<Target>> {
+        let target = self.target.get()?;
+        target.turn.is_delivering().then(|| Arc::clone(target))
+    }
+
+    /// The command that was begun is over, or has no reply.
+    #[inline]
+    pub(crate) fn ended(&self) {
+        if let Some(target) = self.target.get() {
+            target.turn.end();
+        }
+    }
+
+    /// Gives what was abandoned its time, if that has not begun: as long as another login takes. A call's deadline comes
+    /// after it, so that the rest of the call's time is left for the order.
+    fn start_drain(&mut self) {
+        let Some(way) = &self.way else { return };
+        if self.patience.is_some() || self.abandoned == Abandoned::Drain {
+            return;
+        }
+        let patience = way.took.clamp(MIN_PATIENCE, MAX_PATIENCE);
+        let left = self
+            .deadline
+            .map(|deadline| deadline.saturating_duration_since(Instant::now()) / 4);
+        self.be_patient(left.map_or(patience, |left| patience.min(left)));
+    }
+
+    fn be_patient(&mut self, patience: Duration) {
+        self.patience = deadline_in(Some(patience)).map(|until| (until, patience));
+    }
+
+    /// Until when to drain: for as long as it is cheaper than an order, or to the deadline.
+    pub(crate) fn drain_until(&self) -> Option<Instant> {
+        let patience = self.patience.map(|(until, _)| until);
+        match (patience, self.deadline) {
+            (Some(patience), Some(deadline)) => Some(patience.min(deadline)),
+            (patience, deadline) => patience.or(deadline),
+        }
+    }
+
+    /// Whether draining has taken longer than an order would.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.patience
+            .is_some_and(|(until, _)| Instant::now() >= until)
+    }
+
+    /// An order is about to be given for what is drained: to which target and statement, and until when it may take to
+    /// connect. Should it fail, or do nothing, the next one comes after twice the time.
+    pub(crate) fn order(&mut self) -> (Arc<Target>, u64, Option<Instant>) {
+        let target = Arc::clone(self.target());
+        let generation = target.turn.keep_under_way();
+        let took = self.way.as_ref().map_or(Duration::ZERO, |way| way.took);
+        let connect = took.saturating_mul(ORDER_LOGINS).max(MIN_ORDER);
+        let left = self
+            .deadline
+            .map(|deadline| deadline.saturating_duration_since(Instant::now()) / 2);
+        let connect = left.map_or(connect, |left| connect.min(left));
+        (target, generation, deadline_in(Some(connect)))
+    }
+
+    /// The order was given, with or without success: what is drained has time again.
+    pub(crate) fn ordered(&mut self) {
+        let patience = self.patience.map_or(MIN_PATIENCE, |(_, patience)| patience);
+        self.be_patient(patience.saturating_mul(2));
+    }
+
+    /// Nothing is left to be drained.
+    pub(crate) fn drained(&mut self) {
+        self.patience = None;
+        self.finish();
     }
 
     /// What is queued from here on can be withdrawn as long as none of it has left.
@@ -246,16 +413,20 @@ impl Link {
 
     #[cold]
     fn server_error(&mut self, span: Span) -> Error {
-        let error = match ErrPacket::decode(self.buffers.bytes(span)) {
-            Ok(packet) => Error::server_error(ServerError::new(&packet)),
+        let packet = ErrPacket::decode(self.buffers.bytes(span)).map_err(ProtocolError::from);
+        let error = match packet.and_then(|packet| ServerError::new(&packet)) {
+            Ok(error) => Error::server_error(error),
+            // Only its text is lost: it was the whole reply.
+            Err(error) if error.is_misuse() => error.into(),
             Err(error) => {
-                self.core.kill(error.into());
-                return self.failed(DriveError::Core(error.into()));
+                self.core.kill(error.clone());
+                return self.failed(DriveError::Core(error));
             }
         };
         if error.is_closed() {
-            self.closed.get_or_insert_with(|| error.to_string());
+            self.closed.get_or_insert_with(|| shown(&error));
         }
+        self.ended();
         self.buffers.release();
         error
     }
@@ -264,7 +435,7 @@ impl Link {
     pub(crate) fn failed(&mut self, error: DriveError<ProtocolError>) -> Error {
         let error = Error::from(error);
         if error.is_closed() {
-            self.closed.get_or_insert_with(|| error.to_string());
+            self.closed.get_or_insert_with(|| shown(&error));
             self.buffers.output().clear();
         }
         error
@@ -284,6 +455,7 @@ impl Link {
     /// The command is over: memory goes back.
     #[inline]
     pub(crate) fn finish(&mut self) -> Done {
+        self.ended();
         self.buffers.recycle_homes();
         self.buffers.release();
         self.done()
@@ -308,6 +480,7 @@ impl Link {
     }
 
     pub(crate) fn statement(&self, id: StatementId) -> Result<Statement, Error> {
+        self.ended();
         Ok(Statement {
             id,
             connection: self.number,
@@ -371,10 +544,11 @@ impl Link {
     ) -> Result<bool, Error> {
         let index = column
             .find(self.core.definitions())
-            .ok_or_else(|| Error::no_column(format!("{column:?}")))?;
-        let cell = self
+            .ok_or_else(|| Error::no_column(shown(format_args!("{column:?}"))))?;
+        let cell = *self
             .core
-            .take_cell(index)
+            .cells()
+            .get(index)
             .ok_or_else(|| Error::no_column(index.to_string()))?;
         if cell.is_taken() {
             return Err(Error::taken(index.to_string()));
@@ -382,6 +556,8 @@ impl Link {
         into.clear();
         if !cell.is_null() {
             move_value(&mut self.buffers, cell, span, into)?;
+            // Not before: a value that found no memory is still there.
+            self.core.take_cell(index);
         }
         Ok(!cell.is_null())
     }
@@ -400,11 +576,10 @@ pub(crate) fn move_value(
         return Ok(());
     }
     let bytes = buffers.bytes(span);
-    into.try_reserve_exact(bytes.len()).map_err(|_| {
-        ProtocolError::Wire(onecopy_wire::WireError::OutOfMemory {
+    into.try_reserve_exact(bytes.len())
+        .map_err(|_| ProtocolError::OutOfMemory {
             bytes: bytes.len() as u64,
-        })
-    })?;
+        })?;
     into.extend_from_slice(bytes);
     buffers.count_owned(bytes.len());
     Ok(())

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use onecopy_mysql_proto::Error as ProtocolError;
 use onecopy_mysql_proto::client::{ClientCore, Definitions};
+use onecopy_mysql_proto::owned;
 use onecopy_mysql_proto::value::{FromValue, FromValueError, Value};
-use onecopy_wire::{Buffers, Span, WireError};
+use onecopy_wire::{Buffers, Span};
 
 use crate::link::move_value;
+use crate::shown::{shown, shown_bytes};
 use crate::{ColumnIndex, Error};
 
 /// A row that the caller owns: its small values in one allocation, each large one in the allocation it was read into.
@@ -34,25 +36,16 @@ impl OwnedRow {
         buffers: &mut Buffers,
         span: Span,
     ) -> Result<Self, Error> {
+        // All memory first: a row that fails half way would have lost its large values.
+        let columns = core.shared_definitions(buffers)?;
         let cells = core.cells();
         let small = cells
             .iter()
             .filter(|cell| !cell.is_large())
             .map(|cell| cell.len())
             .sum();
-        let mut bytes = Vec::new();
-        let mut values = Vec::new();
-        let no_memory = |bytes: usize| {
-            ProtocolError::Wire(WireError::OutOfMemory {
-                bytes: bytes as u64,
-            })
-        };
-        bytes
-            .try_reserve_exact(small)
-            .map_err(|_| no_memory(small))?;
-        values
-            .try_reserve_exact(cells.len())
-            .map_err(|_| no_memory(size_of_val(cells)))?;
+        let mut bytes = owned::with_capacity(small).map_err(ProtocolError::of_call)?;
+        let mut values = owned::with_capacity(cells.len()).map_err(ProtocolError::of_call)?;
         for cell in cells {
             values.push(if cell.is_null() {
                 Place::Null
@@ -73,7 +66,7 @@ impl OwnedRow {
         }
         buffers.count_owned(bytes.len());
         Ok(Self {
-            columns: core.shared_definitions(buffers),
+            columns,
             binary: core.is_binary(),
             bytes,
             values,
@@ -135,24 +128,25 @@ impl OwnedRow {
     /// Takes a column's bytes out, `None` for NULL: a large value is moved, a small one copied.
     ///
     /// # Errors
-    /// No such column, or it was taken before.
+    /// No such column, or it was taken before; no memory for the copy, the value is still there then.
     pub fn take_bytes(&mut self, column: impl ColumnIndex) -> Result<Option<Vec<u8>>, Error> {
         let index = self.find(column)?;
-        match std::mem::replace(&mut self.values[index], Place::Taken) {
-            Place::Null => {
-                self.values[index] = Place::Null;
-                Ok(None)
+        let value = match &mut self.values[index] {
+            Place::Null => return Ok(None),
+            Place::Small { start, end } => {
+                owned::bytes(&self.bytes[*start..*end]).map_err(ProtocolError::of_call)?
             }
-            Place::Small { start, end } => Ok(Some(self.bytes[start..end].to_vec())),
-            Place::Large(value) => Ok(Some(value)),
-            Place::Taken => Err(Error::taken(self.name(index))),
-        }
+            Place::Large(value) => std::mem::take(value),
+            Place::Taken => return Err(Error::taken(self.name(index))),
+        };
+        self.values[index] = Place::Taken;
+        Ok(Some(value))
     }
 
     fn find(&self, column: impl ColumnIndex) -> Result<usize, Error> {
         column
             .find(&self.columns)
-            .ok_or_else(|| Error::no_column(format!("{column:?}")))
+            .ok_or_else(|| Error::no_column(shown(format_args!("{column:?}"))))
     }
 
     #[cold]
@@ -163,6 +157,6 @@ impl OwnedRow {
     #[cold]
     fn name(&self, index: usize) -> String {
         let name = self.columns.name(index).unwrap_or_default();
-        format!("{index} ({})", String::from_utf8_lossy(name))
+        format!("{index} ({})", shown_bytes(name))
     }
 }

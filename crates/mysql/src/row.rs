@@ -6,6 +6,7 @@ use onecopy_mysql_proto::client::{Cell, ClientCore, Column, Definitions};
 use onecopy_mysql_proto::value::{FromValue, FromValueError, Value};
 use onecopy_wire::{Buffers, Span};
 
+use crate::shown::{shown, shown_bytes};
 use crate::{ColumnIndex, Error};
 
 /// A row, lent from the connection's buffers: `Copy`, no allocation, gone with the next call on its rows.
@@ -51,7 +52,8 @@ impl<'r> Row<'r> {
     /// A column as the caller's type. `&str` and `&[u8]` are lent, `String` and `Vec<u8>` copied.
     ///
     /// # Errors
-    /// No such column, NULL for a type that is not an `Option`, a number that does not fit, text that is not UTF-8.
+    /// No such column, NULL for a type that is not an `Option`, a number that does not fit, text that is not UTF-8; no
+    /// memory for a copy, while the value is still there to be lent.
     #[inline]
     pub fn get<T: FromValue<'r>>(&self, column: impl ColumnIndex) -> Result<T, Error> {
         let index = self.find(column)?;
@@ -99,7 +101,7 @@ impl<'r> Row<'r> {
     fn find(&self, column: impl ColumnIndex) -> Result<usize, Error> {
         match column.find(self.definitions) {
             Some(index) => Ok(index),
-            None => Err(Error::no_column(format!("{column:?}"))),
+            None => Err(Error::no_column(shown(format_args!("{column:?}")))),
         }
     }
 
@@ -153,7 +155,7 @@ impl<'r> Row<'r> {
     #[cold]
     fn name(&self, index: usize) -> String {
         let name = self.columns().name(index).unwrap_or_default();
-        format!("{index} ({})", String::from_utf8_lossy(name))
+        format!("{index} ({})", shown_bytes(name))
     }
 }
 

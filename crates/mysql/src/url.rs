@@ -1,11 +1,13 @@
 //! Reads a connection's URL.
 
+mod auth;
+
 use std::time::Duration;
 
-use onecopy_net::Endpoint;
+use onecopy_net::{Endpoint, Pem};
 use percent_encoding::percent_decode_str;
 
-use crate::{Config, Error, Password, SslMode};
+use crate::{Abandoned, Config, Error, Password, SslMode};
 
 const DEFAULT_PORT: u16 = 3306;
 
@@ -95,6 +97,14 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
     match name {
         "socket" => config.endpoint = Endpoint::Unix(value.into()),
         "ssl-mode" => config.ssl_mode = Some(ssl_mode(value)?),
+        "ssl-ca" => config.ssl_ca = Some(Pem::File(value.into())),
+        "ssl-cert" => config.ssl_cert = Some(Pem::File(value.into())),
+        "ssl-key" => config.ssl_key = Some(Pem::File(value.into())),
+        "ssl-server-name" => config.ssl_server_name = Some(value.to_owned()),
+        "auth-plugins" => config.auth_plugins = auth::plugins(value)?,
+        "server-public-key" => config.server_public_key = Some(auth::public_key(value)?),
+        "get-server-public-key" => config.get_server_public_key = flag(name, value)?,
+        "password-over-unverified-tls" => config.password_over_unverified_tls = flag(name, value)?,
         "password-file" => config.password = password_file(value)?,
         "password-env" => {
             let found = std::env::var(value);
@@ -104,6 +114,7 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
         }
         "connect-timeout" => config.connect_timeout = seconds(name, value)?,
         "call-timeout" => config.call_timeout = seconds(name, value)?,
+        "abandoned" => config.abandoned = abandoned(value)?,
         "tcp-keepalive" => config.socket.keepalive = seconds(name, value)?,
         "tcp-user-timeout" => config.socket.user_timeout = seconds(name, value)?,
         "tcp-nodelay" => config.socket.nodelay = flag(name, value)?,
@@ -114,8 +125,10 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
         "idle-keep" => config.idle_keep = number(name, value)?,
         _ => {
             return Err(bad(format!(
-                "unknown option '{name}'; known are socket, ssl-mode, password-file, password-env, connect-timeout, \
-                 call-timeout, tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
+                "unknown option '{name}'; known are socket, ssl-mode, ssl-ca, ssl-cert, ssl-key, ssl-server-name, \
+                 auth-plugins, server-public-key, get-server-public-key, password-over-unverified-tls, \
+                 password-file, password-env, connect-timeout, call-timeout, abandoned, tcp-keepalive, \
+                 tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
                  cached-metadata, max-row-bytes and idle-keep"
             )));
         }
@@ -124,18 +137,25 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
 }
 
 fn ssl_mode(value: &str) -> Result<SslMode, Error> {
-    Ok(match value {
-        "disabled" => SslMode::Disabled,
-        "preferred" => SslMode::Preferred,
-        "required" => SslMode::Required,
-        "verify-ca" => SslMode::VerifyCa,
-        "verify-full" => SslMode::VerifyFull,
-        _ => {
-            return Err(bad(format!(
+    use SslMode::{Disabled, Preferred, Required, VerifyCa, VerifyFull};
+    [Disabled, Preferred, Required, VerifyCa, VerifyFull]
+        .into_iter()
+        .find(|mode| mode.name() == value)
+        .ok_or_else(|| {
+            bad(format!(
                 "ssl-mode '{value}' is none of disabled, preferred, required, verify-ca, verify-full"
-            )));
-        }
-    })
+            ))
+        })
+}
+
+fn abandoned(value: &str) -> Result<Abandoned, Error> {
+    match value {
+        "cancel" => Ok(Abandoned::Cancel),
+        "drain" => Ok(Abandoned::Drain),
+        _ => Err(bad(format!(
+            "abandoned '{value}' is neither cancel nor drain"
+        ))),
+    }
 }
 
 fn password_file(path: &str) -> Result<Password, Error> {

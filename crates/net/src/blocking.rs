@@ -2,8 +2,10 @@
 
 mod connect;
 mod drive;
+mod socket;
 mod stream;
 
 pub use connect::connect;
 pub use drive::{drive, flush, read, read_into};
-pub use stream::{Stream, Transport};
+pub use socket::Transport;
+pub use stream::Stream;

@@ -4,6 +4,8 @@ use std::{fmt, io};
 
 use onecopy_wire::WireError;
 
+use crate::TlsError;
+
 /// Why a message could not be had.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -16,13 +18,21 @@ pub enum DriveError<E> {
     Write(io::Error),
     /// The deadline passed. What had come is kept, what was queued stays queued.
     Timeout,
-    /// The core asks for TLS and the stream has none.
+    /// TLS could not be had, or failed: the server is not trusted, or what it sends is wrong.
+    Tls(TlsError),
+    /// The core asks for TLS and the stream was given none.
     TlsUnavailable,
 }
 
 impl<E: From<WireError>> From<WireError> for DriveError<E> {
     fn from(error: WireError) -> Self {
         Self::Core(error.into())
+    }
+}
+
+impl<E> From<TlsError> for DriveError<E> {
+    fn from(error: TlsError) -> Self {
+        Self::Tls(error)
     }
 }
 
@@ -33,6 +43,7 @@ impl<E: fmt::Display> fmt::Display for DriveError<E> {
             Self::Read(error) => write!(f, "reading from the server failed: {error}"),
             Self::Write(error) => write!(f, "writing to the server failed: {error}"),
             Self::Timeout => f.write_str("the deadline passed while waiting for the server"),
+            Self::Tls(error) => error.fmt(f),
             Self::TlsUnavailable => f.write_str("tls is needed and this stream has none"),
         }
     }

@@ -7,8 +7,10 @@
 pub mod blocking;
 mod endpoint;
 mod error;
+mod tls;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 
 pub use endpoint::{Endpoint, SocketOptions};
 pub use error::{ConnectError, DriveError};
+pub use tls::{Identity, Pem, TlsCache, TlsConnector, TlsError, TlsOptions, TlsSession, Verify};

@@ -1,26 +1,38 @@
 //! Real servers, started privately and always stopped.
 //!
 //! A server lives in a temporary folder of its own with a random port on 127.0.0.1 and a Unix socket, so any number of
-//! them run side by side and none touches a server of the machine. It is stopped when its [`MariaDb`] is dropped, and
+//! them run side by side and none touches a server of the machine. It is stopped when its [`Server`] is dropped, and
 //! also when this process ends in any other way: see `server/watchdog.sh`.
 //!
 //! Nothing is kept from one run to the next: filling the data folder takes about 0.4 s (MariaDB 10.11, two cores),
-//! less than a cache with its locks would be worth.
+//! less than a cache with its locks would be worth. MySQL 9.7 takes 2.2 s for it.
+//!
+//! Which server: the machine's own, or the one that `ONECOPY_TEST_SERVER` names.
 
+mod capability;
 mod error;
 mod find;
 mod folder;
+mod greeting;
 mod install;
+mod kind;
 mod launch;
+mod options;
 mod shared;
 mod sql;
 mod url;
+mod warm_up;
 mod watchdog;
 
+pub use capability::{lacks, sequences};
 pub use error::StartError;
+pub use kind::ServerKind;
 pub use shared::{TestServer, shared, test_server};
 
+use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::certificate::{Authority, Certificate};
 
 use folder::TempFolder;
 use watchdog::Watchdog;
@@ -30,28 +42,30 @@ use watchdog::Watchdog;
 /// `root` may log in over the socket and over TCP from 127.0.0.1; the database `test` exists and is empty.
 ///
 /// ```no_run
-/// use onecopy_testkit::server::MariaDb;
+/// use onecopy_testkit::server::Server;
 ///
-/// let server = MariaDb::start()?;
+/// let server = Server::start()?;
 /// println!("{} answers on {}", server.version(), server.url());
 /// # Ok::<(), onecopy_testkit::server::StartError>(())
 /// ```
 #[derive(Debug)]
-pub struct MariaDb {
+pub struct Server {
+    kind: ServerKind,
     port: u16,
     socket: PathBuf,
     root_password: String,
     version: String,
+    authority: Option<PathBuf>,
     // Dropped in this order: the server first, then whatever is left of its folder.
     _watchdog: Watchdog,
     _folder: TempFolder,
 }
 
-impl MariaDb {
+impl Server {
     /// Starts a server with a random root password; returns when it answers.
     ///
-    /// Where no `mariadbd` or `mysqld` is found it is installed from the distribution's packages, which is announced on
-    /// standard error first. `ONECOPY_MARIADBD` names the binary to use; `ONECOPY_NO_INSTALL=1` forbids installing.
+    /// Where no `mariadbd` or `mysqld` is found MariaDB is installed from the distribution's packages, which is announced
+    /// on standard error first. `ONECOPY_TEST_SERVER` names the binary to use; `ONECOPY_NO_INSTALL=1` forbids installing.
     ///
     /// # Errors
     /// Says what to type or shows the end of the server's log. Nothing is left running or on disk.
@@ -62,6 +76,11 @@ impl MariaDb {
     /// A server with a given password or more options.
     pub fn builder() -> Builder {
         Builder::default()
+    }
+
+    /// MariaDB or MySQL.
+    pub fn kind(&self) -> ServerKind {
+        self.kind
     }
 
     /// The TCP port on 127.0.0.1.
@@ -89,16 +108,29 @@ impl MariaDb {
         url::socket(&self.root_password, &self.socket)
     }
 
-    /// The version as the server's greeting gives it, without the `5.5.5-` that old replicas need: `10.11.6-MariaDB`.
+    /// `mysql://root:PASSWORD@127.0.0.1:PORT/test?ssl-mode=verify-full&ssl-ca=PATH`; `None` where it was started without a
+    /// certificate.
+    pub fn tls_url(&self) -> Option<String> {
+        let authority = self.authority.as_ref()?;
+        Some(url::tls(&self.root_password, self.port, authority))
+    }
+
+    /// The certificate of the authority that signed the server's, in PEM.
+    pub fn authority(&self) -> Option<&Path> {
+        self.authority.as_deref()
+    }
+
+    /// The version as the server's greeting gives it, without the `5.5.5-` that old replicas need: `10.11.6-MariaDB`, `9.7.4-2`.
     pub fn version(&self) -> &str {
         &self.version
     }
 }
 
-/// What a [`MariaDb`] is started with.
+/// What a [`Server`] is started with.
 #[derive(Debug, Default)]
 pub struct Builder {
     root_password: Option<String>,
+    tls: Option<(String, Certificate)>,
     arguments: Vec<String>,
 }
 
@@ -117,23 +149,51 @@ impl Builder {
         self
     }
 
+    /// Speaks TLS with this certificate, and takes clients' certificates of the same authority.
+    #[must_use]
+    pub fn tls(mut self, authority: &Authority, certificate: Certificate) -> Self {
+        self.tls = Some((authority.certificate(), certificate));
+        self
+    }
+
     /// Starts the server; returns when it answers.
     ///
     /// # Errors
-    /// As [`MariaDb::start`].
-    pub fn start(self) -> Result<MariaDb, StartError> {
+    /// As [`Server::start`].
+    pub fn start(mut self) -> Result<Server, StartError> {
         let binary = find::found_or_installed()?;
         let folder = TempFolder::new()?;
         let root_password = match self.root_password {
             Some(password) => password,
             None => folder::random_hex()?,
         };
+        let authority = match self.tls.take() {
+            None => None,
+            Some((authority, certificate)) => {
+                let path = folder.path().join("authority.pem");
+                fs::write(&path, authority).map_err(StartError::io("write", &path))?;
+                let files = certificate
+                    .write(folder.path(), "server")
+                    .map_err(StartError::io("write certificates into", folder.path()))?;
+                self.arguments.splice(
+                    0..0,
+                    [
+                        format!("--ssl-ca={}", path.display()),
+                        format!("--ssl-cert={}", files.certificate.display()),
+                        format!("--ssl-key={}", files.key.display()),
+                    ],
+                );
+                Some(path)
+            }
+        };
         let launched = launch::launch(&binary, &folder, &root_password, &self.arguments)?;
-        Ok(MariaDb {
+        Ok(Server {
+            kind: binary.kind,
             port: launched.port,
             socket: launched.socket,
             root_password,
             version: launched.version,
+            authority,
             _watchdog: launched.watchdog,
             _folder: folder,
         })

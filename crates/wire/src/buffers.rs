@@ -115,6 +115,11 @@ impl Buffers {
         self.input.pending()
     }
 
+    /// The same, to be changed in place: for what decrypts them.
+    pub fn pending_mut(&mut self) -> &mut [u8] {
+        self.input.pending_mut()
+    }
+
     /// Turns the first `n` pending bytes into a span, valid until the next [`prepare`](Self::prepare).
     ///
     /// # Panics

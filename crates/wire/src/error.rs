@@ -15,7 +15,7 @@ pub enum WireError {
     },
     /// The allocator could not give `bytes` bytes.
     OutOfMemory {
-        /// Size of the allocation that failed.
+        /// Bytes that are needed; what grows step by step asks for up to twice as many.
         bytes: u64,
     },
 }

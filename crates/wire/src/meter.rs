@@ -5,7 +5,7 @@ use std::fmt;
 /// Counters of one connection since it was made. Plain `u64`s in the unit of their name; reading them is free.
 ///
 /// "Copied" is every copy that onecopy makes in user space: a byte that goes from the kernel to the caller's value with
-/// no entry in [`copied`](Self::copied) was written once, by the kernel. TLS libraries' own copies are not in here.
+/// no entry in [`copied`](Self::copied) was written once, by the kernel. What TLS copies is counted apart.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Meter {
     /// Read calls that gave at least one byte.
@@ -32,6 +32,9 @@ pub struct Meter {
     pub bytes_copied_to_output: u64,
     /// Bytes of column metadata kept with prepared statements.
     pub bytes_copied_to_metadata: u64,
+    /// Bytes copied between ciphertext and their place in front of and behind TLS, the TLS library's own copies included:
+    /// two for each byte, and one more where a record is larger than what was to be read. 0 without TLS.
+    pub bytes_copied_by_tls: u64,
     /// Bytes set to zero ahead of reads, as safe Rust demands of fresh memory.
     pub bytes_zeroed: u64,
     /// Large values that were read straight into memory of their own.
@@ -43,7 +46,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Bytes copied or moved in user space, all kinds.
+    /// Bytes copied or moved in user space, all kinds but [`bytes_copied_by_tls`](Self::bytes_copied_by_tls).
     pub const fn copied(&self) -> u64 {
         self.bytes_moved
             + self.bytes_copied_by_growth
@@ -70,6 +73,7 @@ impl Meter {
             bytes_copied_to_output: self.bytes_copied_to_output - earlier.bytes_copied_to_output,
             bytes_copied_to_metadata: self.bytes_copied_to_metadata
                 - earlier.bytes_copied_to_metadata,
+            bytes_copied_by_tls: self.bytes_copied_by_tls - earlier.bytes_copied_by_tls,
             bytes_zeroed: self.bytes_zeroed - earlier.bytes_zeroed,
             large_values: self.large_values - earlier.large_values,
             peak_capacity: self.peak_capacity,
@@ -78,7 +82,7 @@ impl Meter {
     }
 
     /// Every counter with its name, in the order of the fields: for tables, JSON and metrics.
-    pub const fn fields(&self) -> [(&'static str, u64); 16] {
+    pub const fn fields(&self) -> [(&'static str, u64); 17] {
         [
             ("reads", self.reads),
             ("bytes_read", self.bytes_read),
@@ -92,6 +96,7 @@ impl Meter {
             ("bytes_copied_to_owned", self.bytes_copied_to_owned),
             ("bytes_copied_to_output", self.bytes_copied_to_output),
             ("bytes_copied_to_metadata", self.bytes_copied_to_metadata),
+            ("bytes_copied_by_tls", self.bytes_copied_by_tls),
             ("bytes_zeroed", self.bytes_zeroed),
             ("large_values", self.large_values),
             ("peak_capacity", self.peak_capacity),

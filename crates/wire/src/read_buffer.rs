@@ -73,6 +73,10 @@ impl ReadBuffer {
         &self.bytes[self.start..self.end]
     }
 
+    pub(crate) fn pending_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..self.end]
+    }
+
     #[inline]
     pub(crate) fn pending_len(&self) -> usize {
         self.end - self.start

@@ -9,7 +9,7 @@ pub enum Step<M> {
     Message(M),
     /// Flush the output, then read at least this many bytes.
     NeedInput(usize),
-    /// Flush the output, then hand the stream to TLS. The read buffer must be empty.
+    /// Flush the output, then hand the stream to TLS and tell the core with [`Core::tls_started`].
     StartTls,
 }
 
@@ -27,6 +27,15 @@ pub trait Core {
     /// # Errors
     /// What the peer did wrong, or a limit. The core is dead afterwards.
     fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<Self::Message>, Self::Error>;
+
+    /// The stream has been handed to TLS, as the core asked. One that never asks needs nothing here.
+    ///
+    /// # Errors
+    /// Bytes in the buffer: they came in clear text, and nothing of them may survive the switch. The core is dead then.
+    fn tls_started(&mut self, buffers: &mut Buffers) -> Result<(), Self::Error> {
+        let _ = buffers;
+        Ok(())
+    }
 
     /// The peer closed its side while the core waited for input; gives the error that says what was cut short.
     fn handle_eof(&mut self, buffers: &mut Buffers) -> Self::Error;

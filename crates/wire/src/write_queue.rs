@@ -9,9 +9,14 @@
 //! All of it leaves with one vectored write. Nothing is regrown, nothing moves: a short write moves a cursor, and a
 //! length that is known only later is patched into its chunk. A command without lent parts, which most are, is no more
 //! than bytes in chunks: there is no list of pieces to keep.
+//!
+//! Where memory for a chunk can't be had nothing is appended any more, and whoever ends the command hears of it: one look
+//! a command, not one a field.
 
 use std::fmt;
 use std::io::IoSlice;
+
+use crate::WireError;
 
 /// Size of one chunk: 16 KiB. The whole of an ordinary command fits in the first, which is kept.
 pub const CHUNK: usize = 16 << 10;
@@ -49,11 +54,19 @@ impl Lent for [&[u8]] {
     }
 }
 
-/// Where a length is to be patched in later.
+/// Where a command begins, or a length is to be patched in later.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     chunk: usize,
     start: usize,
+}
+
+impl Mark {
+    /// Of a field that found no memory.
+    const NOWHERE: Self = Self {
+        chunk: usize::MAX,
+        start: 0,
+    };
 }
 
 /// A part by reference.
@@ -95,8 +108,11 @@ enum Piece {
 #[derive(Default)]
 pub struct WriteQueue {
     chunks: Vec<Vec<u8>>,
-    /// The chunk that is appended to; those before it are full.
+    /// The chunk that is appended to; those before it are full. After a failure one past the last, so that no append
+    /// finds room and none has to ask.
     current: usize,
+    /// Bytes that the allocator would not give since the last [`WriteQueue::end`]; 0 where nothing failed.
+    failed: usize,
     /// In the order of their places.
     lent: Vec<LentPart>,
     /// At the start where nothing waits.
@@ -147,7 +163,35 @@ impl WriteQueue {
         self.head.part < self.lent.len()
     }
 
-    /// Appends a copy of `bytes`, spread over chunks where need be.
+    /// Ends the command whose first field was appended at `begin`.
+    ///
+    /// # Errors
+    /// Memory for a part of it could not be had. All of it is taken back; what was queued before it stays.
+    #[inline]
+    pub fn end(&mut self, begin: Mark) -> Result<(), WireError> {
+        if self.failed == 0 {
+            Ok(())
+        } else {
+            Err(self.take_back(begin))
+        }
+    }
+
+    #[cold]
+    fn take_back(&mut self, begin: Mark) -> WireError {
+        let bytes = std::mem::take(&mut self.failed) as u64;
+        // A mark that points nowhere is of a command of which nothing was appended.
+        self.current = self.chunks.len().saturating_sub(1).min(begin.chunk);
+        for (index, chunk) in self.chunks.iter_mut().enumerate().skip(begin.chunk) {
+            let start = if index == begin.chunk { begin.start } else { 0 };
+            chunk.truncate(start);
+        }
+        let is_before = |part: &LentPart| (part.chunk, part.at) <= (begin.chunk, begin.start);
+        self.lent.truncate(self.lent.partition_point(is_before));
+        WireError::OutOfMemory { bytes }
+    }
+
+    /// Appends a copy of `bytes`, spread over chunks where need be. Where memory can't be had it is left out, and
+    /// [`end`](Self::end) says so; so for everything that is appended.
     #[inline]
     pub fn push(&mut self, bytes: &[u8]) {
         if let Some(chunk) = self.chunks.get_mut(self.current)
@@ -162,11 +206,13 @@ impl WriteQueue {
 
     #[cold]
     fn push_slow(&mut self, mut bytes: &[u8]) {
-        self.copied += bytes.len() as u64;
         while !bytes.is_empty() {
-            let chunk = self.chunk_with(1);
+            let Some(chunk) = self.chunk_with(1) else {
+                return;
+            };
             let (now, later) = bytes.split_at(bytes.len().min(room(chunk)));
             chunk.extend_from_slice(now);
+            self.copied += now.len() as u64;
             bytes = later;
         }
     }
@@ -179,23 +225,32 @@ impl WriteQueue {
             && N <= room(chunk)
         {
             chunk.extend_from_slice(&bytes);
-        } else {
-            self.chunk_with(N).extend_from_slice(&bytes);
+        } else if let Some(chunk) = self.chunk_with(N) {
+            chunk.extend_from_slice(&bytes);
         }
     }
 
-    /// The current chunk or the next one, with room for at least `bytes` more.
+    /// The current chunk or the next one, with room for at least `bytes` more; `None` once the allocator has said no.
     #[cold]
-    fn chunk_with(&mut self, bytes: usize) -> &mut Vec<u8> {
+    fn chunk_with(&mut self, bytes: usize) -> Option<&mut Vec<u8>> {
+        if self.failed > 0 {
+            return None;
+        }
         if let Some(chunk) = self.chunks.get(self.current)
             && room(chunk) < bytes
         {
             self.current += 1;
         }
         if self.current == self.chunks.len() {
-            self.chunks.push(Vec::with_capacity(CHUNK));
+            let mut chunk = Vec::new();
+            let reserved = chunk.try_reserve_exact(CHUNK);
+            if reserved.and(self.chunks.try_reserve(1)).is_err() {
+                self.failed = CHUNK;
+                return None;
+            }
+            self.chunks.push(chunk);
         }
-        &mut self.chunks[self.current]
+        self.chunks.get_mut(self.current)
     }
 
     /// Appends a field, at most 64 bytes, so that it can be patched as long as it has not left.
@@ -203,9 +258,12 @@ impl WriteQueue {
     pub fn push_patchable<const N: usize>(&mut self, bytes: [u8; N]) -> Mark {
         const { assert!(N > 0) };
         self.push_array(bytes);
-        Mark {
-            chunk: self.current,
-            start: self.chunks[self.current].len() - N,
+        match self.chunks.get(self.current) {
+            Some(chunk) => Mark {
+                chunk: self.current,
+                start: chunk.len() - N,
+            },
+            None => Mark::NOWHERE,
         }
     }
 
@@ -215,13 +273,24 @@ impl WriteQueue {
     /// When the mark is not of this queue, or the queue has been emptied since: the caller's bug.
     #[inline]
     pub fn patch<const N: usize>(&mut self, mark: Mark, bytes: [u8; N]) {
-        self.chunks[mark.chunk][mark.start..][..N].copy_from_slice(&bytes);
+        match self.chunks.get_mut(mark.chunk) {
+            Some(chunk) => chunk[mark.start..][..N].copy_from_slice(&bytes),
+            None => assert!(self.failed > 0, "a mark of another queue"),
+        }
     }
 
     /// Appends the part that the caller lends under `index`, from `start`, `len` bytes; it is not copied.
     pub fn push_lent(&mut self, index: u32, start: usize, len: usize) {
         if len == 0 {
             return; // a slice of nothing would be a write of nothing, which looks like a closed stream
+        }
+        if self.failed > 0 {
+            return;
+        }
+        if self.lent.try_reserve(1).is_err() {
+            self.failed = size_of::<LentPart>();
+            self.current = self.chunks.len();
+            return;
         }
         self.lent.push(LentPart {
             chunk: self.current,
@@ -313,6 +382,7 @@ impl WriteQueue {
             chunk.clear();
         }
         self.current = 0;
+        self.failed = 0;
         self.lent.clear();
         self.head = Cursor::default();
     }
@@ -340,7 +410,8 @@ impl WriteQueue {
         for (index, chunk) in self.chunks.iter_mut().enumerate().skip(cursor.chunk) {
             chunk.truncate(if index == cursor.chunk { cursor.at } else { 0 });
         }
-        self.current = cursor.chunk;
+        self.current = cursor.chunk.min(self.chunks.len().saturating_sub(1));
+        self.failed = 0;
     }
 
     /// Gives back all chunks but the first, and a list of lent parts that has become long. Nothing while something waits.

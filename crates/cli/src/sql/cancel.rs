@@ -1,13 +1,13 @@
 //! Ctrl-C and timeouts: the query is cancelled on the server, not only forgotten here.
 
 use std::process;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use onecopy_mysql::Config;
-use onecopy_mysql::blocking::Connection;
+use onecopy_mysql::Cancelled;
+use onecopy_mysql::blocking::CancelToken;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -18,8 +18,8 @@ const IDLE: u8 = 0;
 /// A statement is under way: a signal cancels it. Any other value is the signal that did; the next one ends the process.
 const RUNNING: u8 = u8::MAX;
 
-/// The order to cancel has a deadline of its own: that of the url's queries may be too short for it, or none at all.
-const ORDER: Duration = Duration::from_secs(10);
+/// Between a statement's begin here and on the connection nothing can be cancelled; it lasts far less than this.
+const NOT_SENT: Duration = Duration::from_millis(5);
 
 /// Watches for SIGINT and SIGTERM. Not for SIGHUP, which `nohup` has the process ignore.
 #[derive(Debug, Clone)]
@@ -27,25 +27,23 @@ pub(super) struct Cancel(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    config: Config,
-    connection_id: u32,
+    token: CancelToken,
     state: AtomicU8,
+    /// The cancelled statement has ended.
+    is_over: AtomicBool,
     /// The server has taken the order to cancel.
     is_taken: OnceLock<()>,
 }
 
 impl Cancel {
     /// Starts to watch on a thread of its own.
-    pub(super) fn watch(config: &Config, connection_id: u32) -> Result<Self, Failure> {
+    pub(super) fn watch(token: CancelToken) -> Result<Self, Failure> {
         let mut signals = Signals::new([SIGINT, SIGTERM])
             .map_err(|error| Failure::other(format!("can't watch for signals: {error}")))?;
-        let mut orders = config.clone();
-        orders.call_timeout = Some(ORDER);
-        orders.connect_timeout.get_or_insert(ORDER);
         let cancel = Self(Arc::new(Shared {
-            config: orders,
-            connection_id,
+            token,
             state: AtomicU8::new(IDLE),
+            is_over: AtomicBool::new(false),
             is_taken: OnceLock::new(),
         }));
         let watched = cancel.clone();
@@ -71,7 +69,7 @@ impl Cancel {
         let cancel = self.clone();
         // Not on this thread: the next signal must find it waiting.
         thread::spawn(move || {
-            if !cancel.kill() {
+            if !cancel.kill_surely() {
                 process::exit(status);
             }
             let _ = cancel.0.is_taken.set(());
@@ -99,6 +97,7 @@ impl Cancel {
         {
             Ok(_) => Ok(()),
             Err(signal) => {
+                self.0.is_over.store(true, Ordering::SeqCst);
                 self.0.is_taken.wait();
                 Err(Failure::Cancelled { signal })
             }
@@ -113,21 +112,28 @@ impl Cancel {
         }
     }
 
-    /// Cancels the statement under way, which nobody waits for any more. Whether the server has taken the order; the user
-    /// is told where it has not.
-    pub(super) fn kill(&self) -> bool {
-        let done = self.order();
-        if let Err(error) = &done {
+    /// Cancels the statement that has begun, also where the signal came just before it was sent.
+    fn kill_surely(&self) -> bool {
+        loop {
+            match self.kill() {
+                None => return false,
+                Some(Cancelled::Nothing) if !self.0.is_over.load(Ordering::SeqCst) => {
+                    thread::sleep(NOT_SENT);
+                }
+                Some(_) => return true,
+            }
+        }
+    }
+
+    /// Cancels the statement under way, which nobody waits for any more. Whether the server has taken the order, or there
+    /// was nothing to cancel any more; the user is told where it has not.
+    pub(super) fn kill(&self) -> Option<Cancelled> {
+        let cancelled = self.0.token.cancel();
+        if let Err(error) = &cancelled {
             say(&format!(
                 "can't cancel the query, it may go on without us: {error}"
             ));
         }
-        done.is_ok()
-    }
-
-    fn order(&self) -> Result<(), onecopy_mysql::Error> {
-        let mut connection = Connection::connect_with(&self.0.config)?;
-        connection.run(&format!("KILL QUERY {}", self.0.connection_id))?;
-        connection.close()
+        cancelled.ok()
     }
 }

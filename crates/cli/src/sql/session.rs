@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use onecopy_mysql::blocking::{Connection, Rows};
-use onecopy_mysql::{Done, StatusFlags};
+use onecopy_mysql::{Cancelled, Done, StatusFlags};
 
 use super::cancel::Cancel;
 use super::source::{Source, Statement};
@@ -33,7 +33,7 @@ pub(super) fn run(mut args: Args) -> Result<(), ExitCode> {
 fn start(args: &mut Args) -> Result<(Connection, Session), Failure> {
     let config = login::config(args)?;
     let connection = Connection::connect_with(&config)?;
-    let cancel = Cancel::watch(&config, connection.connection_id())?;
+    let cancel = Cancel::watch(connection.cancel_token())?;
     let is_terminal = io::stdout().is_terminal();
     let name = args.format.unwrap_or(if is_terminal {
         FormatName::Table
@@ -109,7 +109,9 @@ impl Session {
         let ended = self.show_results(connection, &statement.sql, args);
         let flushed = self.out.flush();
         // It would go on on the server, with its locks. Ctrl-C still works meanwhile.
-        if ended.as_ref().is_err_and(Failure::is_timeout) && self.cancel.kill() {
+        if ended.as_ref().is_err_and(Failure::is_timeout)
+            && self.cancel.kill() == Some(Cancelled::Delivered)
+        {
             say("cancelled the query on the server");
         }
         // A cancelled statement fails in many ways, and all of them say the same.

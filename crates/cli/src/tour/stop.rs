@@ -197,10 +197,10 @@ fn insert_floor(config: &Config, blob: Blob) -> Result<Floor, Failure> {
     Ok(floor)
 }
 
-/// Lets the server say whether both values are the same.
+/// Lets the server say whether both values are the same. By SHA-256: MySQL has lost MD5 with 9.6.
 fn compare(conn: &mut Connection, blob: Blob) -> Result<(), Failure> {
     let sql = format!(
-        "SELECT id, LENGTH(data) AS bytes, MD5(data) AS md5 FROM {BLOB_TABLE} WHERE id IN ({}, {COPY_ID}) ORDER BY id",
+        "SELECT id, LENGTH(data) AS bytes, SHA2(data, 256) AS sha256 FROM {BLOB_TABLE} WHERE id IN ({}, {COPY_ID}) ORDER BY id",
         blob.id
     );
     let mut table = Rows::default();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use onecopy_mysql::blocking::Connection;
 
-use crate::{interrupt, onecopy, stderr, url};
+use crate::{interrupt, onecopy, stderr, url, url_with};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -96,7 +96,7 @@ fn a_second_ctrl_c_leaves_at_once() {
 
 #[test]
 fn a_query_over_its_deadline_is_cancelled_on_the_server() {
-    let url = format!("{}&call-timeout=0.3", url());
+    let url = url_with("call-timeout=0.3");
     for (statement, text) in [
         ("SELECT SLEEP(30), 'over its deadline'", "over its deadline"),
         // Rows are under way: they fill the server's buffer, so that they leave before it sleeps.

@@ -1,5 +1,6 @@
 //! Each format, byte for byte.
 
+use onecopy_testkit::server::{TestServer, lacks, test_server};
 use serde_json::{Value, json};
 
 use crate::{sql, stderr, stdout, url};
@@ -61,6 +62,13 @@ fn tsv_goes_back_into_a_table_as_it_came_out() {
         "UPDATE formats_back SET bits = 257 WHERE id = 1",
     ]);
     std::fs::remove_file(&path).unwrap();
+    // A server may be on another machine, or not let the user read files.
+    let error = stderr(&loaded)
+        .lines()
+        .find(|line| line.starts_with("error "));
+    if let (TestServer::Given(_), Some(error)) = (test_server(), error) {
+        return lacks("LOAD DATA INFILE", error);
+    }
     assert!(
         stderr(&loaded).contains("OK, 2 rows affected"),
         "{}",

@@ -4,10 +4,10 @@
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
-use std::process::Child;
+use std::process::{Child, Stdio};
 
-use md5::{Digest, Md5};
-use std::process::Stdio;
+use onecopy_testkit::server::lacks;
+use sha2::{Digest, Sha256};
 
 use crate::{is_soak, onecopy, sql, stderr, stdout, url};
 
@@ -19,21 +19,21 @@ fn value_bytes() -> u64 {
     if is_soak() { 256 << 20 } else { 64 << 20 }
 }
 
-/// A table with one value of bytes that repeat nowhere, and its MD5 as the server has it.
+/// A table with one value of bytes that repeat nowhere, and its SHA-256 as the server has it. MySQL has lost MD5.
 fn create_value() -> &'static str {
-    static MD5: std::sync::OnceLock<String> = std::sync::OnceLock::new();
-    MD5.get_or_init(|| {
+    static SUM: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    SUM.get_or_init(|| {
         // Each of the 64 Ki pieces of 1 KiB (256 Ki of them, where it is soak) is its own.
         let pieces = value_bytes() >> 10;
         let fill = format!(
             "INSERT INTO large SELECT 1, GROUP_CONCAT(REPEAT(UNHEX(SHA2(seq, 256)), 32) SEPARATOR '') FROM seq_1_to_{pieces}"
         );
         let set = format!("SET group_concat_max_len = {}", value_bytes());
-        let md5 = sql(&["CREATE TABLE large (id INT, value LONGBLOB)", &set, &fill, "SELECT MD5(value), LENGTH(value) FROM large", "-N"]);
-        let text = String::from_utf8(md5.stdout.clone()).unwrap();
-        let (md5_text, len) = text.trim_end().split_once('\t').unwrap_or_else(|| panic!("{}", stderr(&md5)));
+        let sum = sql(&["CREATE TABLE large (id INT, value LONGBLOB)", &set, &fill, "SELECT SHA2(value, 256), LENGTH(value) FROM large", "-N"]);
+        let text = String::from_utf8(sum.stdout.clone()).unwrap();
+        let (sum_text, len) = text.trim_end().split_once('\t').unwrap_or_else(|| panic!("{}", stderr(&sum)));
         assert_eq!(len, value_bytes().to_string());
-        md5_text.to_owned()
+        sum_text.to_owned()
     })
 }
 
@@ -55,8 +55,8 @@ impl Drop for Scratch {
     }
 }
 
-fn md5(mut reader: impl Read) -> String {
-    let mut hash = Md5::new();
+fn sha256(mut reader: impl Read) -> String {
+    let mut hash = Sha256::new();
     let mut piece = vec![0; 1 << 20];
     loop {
         match reader.read(&mut piece).unwrap() {
@@ -80,8 +80,27 @@ fn resident(child: &Child) -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
 }
 
+/// Whether the server takes the value, in a statement and a row; where it does not, that is said.
+fn takes_value() -> bool {
+    let most: u64 = stdout(&["SELECT @@max_allowed_packet", "-N"])
+        .trim_end()
+        .parse()
+        .unwrap();
+    let needed = value_bytes() + (4 << 10);
+    if most < needed {
+        lacks(
+            &format!("values of {needed} bytes"),
+            &format!("max_allowed_packet is {most}"),
+        );
+    }
+    most >= needed
+}
+
 #[test]
 fn a_large_value_is_written_to_its_file_as_it_is_in_constant_memory() {
+    if !takes_value() {
+        return;
+    }
     let expected = create_value();
     let file = Scratch::new("out");
     let mut command = onecopy();
@@ -105,11 +124,14 @@ fn a_large_value_is_written_to_its_file_as_it_is_in_constant_memory() {
     assert!(resident <= MAX_RESIDENT, "{resident} bytes were resident");
     drop(statements);
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    assert_eq!(md5(File::open(&file.0).unwrap()), expected);
+    assert_eq!(sha256(File::open(&file.0).unwrap()), expected);
 }
 
 #[test]
 fn a_large_value_passes_through_each_format_in_constant_memory() {
+    if !takes_value() {
+        return;
+    }
     create_value();
     for format in ["tsv", "csv", "json", "vertical", "table"] {
         let mut command = onecopy();

@@ -1,4 +1,4 @@
-//! `onecopy sql`, the real binary on a private MariaDB.
+//! `onecopy sql`, the real binary on a private server, or on the one that `ONECOPY_TEST_MYSQL_URL` names.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 mod cancel;
@@ -13,18 +13,32 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use onecopy_mysql::blocking::Connection;
+use onecopy_testkit::server::{sequences, test_server};
 
-/// The server's URL. Values of 1 GiB are allowed on it, and a statement of `FROM seq_1_to_...` gives rows.
+/// The server's URL, over its Unix socket where one is known. `SELECT seq FROM seq_1_to_100` gives rows on it.
 fn url() -> &'static str {
     static URL: OnceLock<String> = OnceLock::new();
     URL.get_or_init(|| {
-        let url = onecopy_testkit::server::shared().socket_url();
-        Connection::connect(&url)
-            .unwrap()
-            .run("SET GLOBAL max_allowed_packet = 1 << 30")
+        let server = test_server();
+        let url = server.socket_url().unwrap_or_else(|| server.url());
+        let mut conn = Connection::connect(&url).unwrap();
+        if conn.run("SELECT seq FROM seq_1_to_2").is_err() {
+            for statement in sequences() {
+                conn.run(&statement).unwrap();
+            }
+        }
+        // A given server has what an earlier run left.
+        conn.run("DROP TABLE IF EXISTS formats, formats_back, large, said")
             .unwrap();
+        conn.run("DROP PROCEDURE IF EXISTS two").unwrap();
         url
     })
+}
+
+/// The URL with one more option.
+fn url_with(option: &str) -> String {
+    let separator = if url().contains('?') { '&' } else { '?' };
+    format!("{}{separator}{option}", url())
 }
 
 /// `onecopy sql` with nothing of ours in its environment.

@@ -73,7 +73,7 @@ impl Forward {
         while let Some(payload) = self.next() {
             let mut writer = PayloadWriter::new(self.to.output(), &mut self.sequence);
             writer.put(self.from.bytes(payload));
-            writer.finish();
+            writer.finish().expect("memory");
             packets += 1;
         }
         self.flush(Span::EMPTY);

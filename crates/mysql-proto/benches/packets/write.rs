@@ -44,7 +44,7 @@ impl Packet {
         } else {
             writer.put(&self.body);
         }
-        writer.finish();
+        writer.finish().expect("memory");
     }
 }
 
@@ -108,7 +108,7 @@ impl Body for Append {
             for part in &self.parts {
                 writer.put(part);
             }
-            writer.finish();
+            writer.finish().expect("memory");
             flush(&mut self.queue, &());
             self.queue.shrink();
         }

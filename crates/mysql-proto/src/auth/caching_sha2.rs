@@ -3,10 +3,8 @@
 //! response = SHA256(password) XOR SHA256(SHA256(SHA256(password)), nonce).
 //!
 //! A server that has SHA256(SHA256(password)) in its cache checks that and sends AuthMoreData 0x03. One that has not
-//! asks for the password itself by 0x04, which goes out with a NUL behind it over a secure channel only. An empty
-//! password is a lone NUL.
-//!
-//! Over a plain channel the password would be encrypted under the server's RSA key; that is not spoken yet.
+//! asks for the password itself by 0x04, which goes out with a NUL behind it over a secure channel only; over a plain one
+//! it goes out under the server's RSA key, see [`rsa`](super::rsa), or not at all. An empty password is a lone NUL.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_caching_sha2_authentication_exchanges.html>
 

@@ -1,17 +1,23 @@
-//! The client's side of the exchange, from the greeting to OK.
+//! The client's side of the exchange, from the greeting, or from COM_CHANGE_USER, to OK.
 //!
 //! ```text
-//! greeting -> response ----------------------------> OK or ERR
-//!                 |--> AuthSwitchRequest -> response ----^   at most one switch
-//!                 |--> AuthMoreData -> password or wait -^   caching_sha2_password only
+//! greeting -> response ------------------------------------> OK or ERR
+//!                 |--> AuthSwitchRequest -> response ------------^   at most one switch
+//!                 |--> AuthMoreData -> password or wait ---------^   caching_sha2_password
+//!                 |--> [ask] -> key -> password under the key ---^   that, and sha256_password
+//!                 '--> ext-salt -> signature --------------------^   parsec
 //! ```
 
 use super::caching_sha2::{self, FAST_OK, FULL_AUTHENTICATION};
 use super::channel::Channel;
 use super::error::AuthError;
-use super::plugin::{Plugin, PluginSet};
+use super::nonce::{self, HASH_BYTES, SCRAMBLE_BYTES};
+use super::options::AuthOptions;
+use super::parsec::{self, ExtSalt};
+use super::plugin::Plugin;
+use super::public_key::PublicKey;
 use super::secret::Secret;
-use super::{clear_password, ed25519, native_password, nonce};
+use super::{clear_password, ed25519, native_password, rsa};
 use crate::codec::{DecodeErrorKind, Reader};
 use crate::packet::{AuthMoreData, AuthSwitchRequest};
 use crate::packet::{auth_more_data, auth_next_factor, auth_switch_request, err, ok};
@@ -20,25 +26,6 @@ use crate::packet::{auth_more_data, auth_next_factor, auth_switch_request, err, 
 pub const MAX_STEPS: u8 = 16;
 /// What a server may ask for that is never answered.
 const OLD_PASSWORD: &[u8] = b"mysql_old_password";
-
-/// What a client takes part in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AuthOptions {
-    /// The plugins to take part in; [`PluginSet::SAFE`] by default.
-    pub allowed: PluginSet,
-    /// Whether `caching_sha2_password` and `sha256_password` may send the password over TLS that is not verified, to
-    /// whoever answered. Off by default. `mysql_clear_password` is refused there all the same.
-    pub password_over_unverified_tls: bool,
-}
-
-impl Default for AuthOptions {
-    fn default() -> Self {
-        Self {
-            allowed: PluginSet::SAFE,
-            password_over_unverified_tls: false,
-        }
-    }
-}
 
 /// What is to be done with a server's packet.
 #[derive(Clone, Debug)]
@@ -64,6 +51,8 @@ pub struct ClientAuth {
     options: AuthOptions,
     plugin: Plugin,
     state: State,
+    /// The last nonce of a hash plugin; the key's ciphertext is bound to it too.
+    nonce: Option<[u8; HASH_BYTES]>,
     switched: bool,
     /// Packets taken so far, at most `MAX_STEPS`.
     steps: u8,
@@ -73,7 +62,11 @@ pub struct ClientAuth {
 enum State {
     /// The plugin's first response is out.
     Responded,
-    /// caching_sha2_password has had its one word.
+    /// The server was asked for its key.
+    KeyAsked,
+    /// The server was asked for parsec's salt; this is its scramble.
+    SaltAsked([u8; SCRAMBLE_BYTES]),
+    /// The plugin has had its last word.
     Answered,
     Done,
     Failed(AuthError),
@@ -97,36 +90,78 @@ impl ClientAuth {
     ) -> Result<(Self, Secret), AuthError> {
         // A server that names no plugin is older than plugins are.
         let named = plugin.map_or(Some(Plugin::NativePassword), Plugin::from_name);
-        let mut auth = Self {
+        let mut auth = Self::begun(options, channel, password);
+        if let Some(plugin) = named.filter(|&plugin| auth.options.may_use(plugin, channel)) {
+            auth.plugin = plugin;
+            let response = auth.respond(nonce)?;
+            return Ok((auth, response));
+        }
+        auth.choose_plugin()?;
+        let response = auth.respond_early(nonce);
+        Ok((auth, response))
+    }
+
+    /// Begins with the plugin and the nonce that the connection had last, and gives the response that goes with
+    /// [`plugin`](Self::plugin) into COM_CHANGE_USER: at most 32 bytes, as its packet has room for 255. What is no hash
+    /// waits for the switch that servers answer with; MySQL and MariaDB always do, with a fresh nonce.
+    ///
+    /// # Errors
+    /// Options that allow no plugin.
+    pub fn change_user(
+        options: AuthOptions,
+        channel: Channel,
+        password: Secret,
+        plugin: Plugin,
+        nonce: &[u8],
+    ) -> Result<(Self, Secret), AuthError> {
+        let mut auth = Self::begun(options, channel, password);
+        auth.plugin = plugin;
+        if !auth.options.allows(plugin) || !is_hash(plugin) {
+            auth.choose_plugin()?;
+        }
+        let response = auth.respond_early(nonce);
+        Ok((auth, response))
+    }
+
+    fn begun(options: AuthOptions, channel: Channel, password: Secret) -> Self {
+        Self {
             password,
             channel,
             options,
             plugin: Plugin::NativePassword,
             state: State::Responded,
+            nonce: None,
             switched: false,
             steps: 0,
-        };
-        if let Some(plugin) = named.filter(|&plugin| auth.may_use(plugin)) {
-            auth.plugin = plugin;
-            let response = auth.respond(nonce)?;
-            return Ok((auth, response));
         }
-        auth.plugin = Plugin::ALL
+    }
+
+    /// Takes the first plugin that is allowed.
+    fn choose_plugin(&mut self) -> Result<(), AuthError> {
+        self.plugin = Plugin::ALL
             .into_iter()
-            .find(|plugin| options.allowed.contains(plugin.as_set()))
+            .find(|&plugin| self.options.allows(plugin))
             .ok_or(AuthError::NoPluginAllowed)?;
-        let response = match auth.plugin {
-            Plugin::CachingSha2Password | Plugin::NativePassword => {
-                auth.respond(nonce).unwrap_or_default()
-            }
-            _ => Secret::default(),
-        };
-        Ok((auth, response))
+        Ok(())
+    }
+
+    /// The response to a nonce that may not be this plugin's: a hash, or nothing yet.
+    fn respond_early(&mut self, nonce: &[u8]) -> Secret {
+        if is_hash(self.plugin) {
+            self.respond(nonce).unwrap_or_default()
+        } else {
+            Secret::default()
+        }
     }
 
     /// The plugin whose response went out last.
     pub fn plugin(&self) -> Plugin {
         self.plugin
+    }
+
+    /// The last nonce that a hash was made of, without its NUL.
+    pub fn nonce(&self) -> Option<&[u8]> {
+        self.nonce.as_ref().map(<[u8; HASH_BYTES]>::as_slice)
     }
 
     /// Takes the server's next payload.
@@ -137,7 +172,7 @@ impl ClientAuth {
         match &self.state {
             State::Failed(error) => return Err(error.clone()),
             State::Done => return Err(AuthError::AlreadyDone),
-            State::Responded | State::Answered => {}
+            State::Responded | State::KeyAsked | State::SaltAsked(_) | State::Answered => {}
         }
         self.step(payload)
             .inspect_err(|error| self.state = State::Failed(error.clone()))
@@ -162,6 +197,7 @@ impl ClientAuth {
             }
             [auth_more_data::HEADER, ..] => self.on_more_data(AuthMoreData::decode(payload)?.data),
             [auth_next_factor::HEADER, ..] => Err(AuthError::MoreFactors),
+            [header, ..] if self.takes_bare(header) => self.on_more_data(payload),
             [header, ..] => Err(AuthError::UnexpectedPacket { header }),
             [] => {
                 let reader = Reader::new("authentication", payload);
@@ -180,7 +216,7 @@ impl ClientAuth {
         }
         let plugin = Plugin::from_name(request.plugin)
             .ok_or_else(|| AuthError::unknown_plugin(request.plugin))?;
-        if !self.options.allowed.contains(plugin.as_set()) {
+        if !self.options.allows(plugin) {
             return Err(AuthError::PluginNotAllowed { plugin });
         }
         self.plugin = plugin;
@@ -188,65 +224,128 @@ impl ClientAuth {
         self.respond(request.data).map(AuthAction::Send)
     }
 
+    /// Whether the plugin's data may begin with this byte, without AuthMoreData around it. MySQL always puts it there;
+    /// MariaDB only where the data's first byte could be taken for another packet's.
+    fn takes_bare(&self, first: u8) -> bool {
+        match self.state {
+            State::KeyAsked => first == rsa::PEM_START,
+            State::SaltAsked(_) => first == parsec::ALGORITHM,
+            State::Responded if self.plugin == Plugin::CachingSha2Password => {
+                matches!(first, FAST_OK | FULL_AUTHENTICATION)
+            }
+            _ => false,
+        }
+    }
+
     fn on_more_data(&mut self, data: &[u8]) -> Result<AuthAction, AuthError> {
         let plugin = self.plugin;
         let &[byte, ref rest @ ..] = data else {
             return Err(AuthError::EmptyMoreData { plugin });
         };
-        if plugin != Plugin::CachingSha2Password || matches!(self.state, State::Answered) {
-            return Err(AuthError::UnexpectedMoreData { plugin });
-        }
-        self.state = State::Answered;
-        match byte {
-            FAST_OK if rest.is_empty() => Ok(AuthAction::Wait),
-            FULL_AUTHENTICATION if rest.is_empty() => self.password_itself().map(AuthAction::Send),
-            _ => Err(AuthError::UnknownMoreData { plugin, byte }),
+        match self.state {
+            State::Responded if plugin == Plugin::CachingSha2Password => {
+                self.state = State::Answered;
+                match byte {
+                    FAST_OK if rest.is_empty() => Ok(AuthAction::Wait),
+                    FULL_AUTHENTICATION if rest.is_empty() => self
+                        .give_password(rsa::CACHING_SHA2_REQUEST)
+                        .map(AuthAction::Send),
+                    _ => Err(AuthError::UnknownMoreData { plugin, byte }),
+                }
+            }
+            State::KeyAsked => {
+                self.state = State::Answered;
+                self.encrypt(&PublicKey::from_pem(data)?)
+                    .map(AuthAction::Send)
+            }
+            State::SaltAsked(server_scramble) => {
+                self.state = State::Answered;
+                self.sign(&server_scramble, &ExtSalt::decode(data)?)
+                    .map(AuthAction::Send)
+            }
+            _ => Err(AuthError::UnexpectedMoreData { plugin }),
         }
     }
 
     /// The current plugin's response to the data that came with it.
-    fn respond(&self, data: &[u8]) -> Result<Secret, AuthError> {
-        let (plugin, password) = (self.plugin, &self.password);
+    fn respond(&mut self, data: &[u8]) -> Result<Secret, AuthError> {
+        let plugin = self.plugin;
         match plugin {
-            Plugin::NativePassword => Ok(native_password::respond(
-                password,
-                &nonce::checked(plugin, data)?,
-            )),
-            Plugin::CachingSha2Password => Ok(caching_sha2::respond(
-                password,
-                &nonce::checked(plugin, data)?,
-            )),
-            Plugin::ClientEd25519 => Ok(ed25519::respond(password, &nonce::checked(plugin, data)?)),
-            Plugin::Sha256Password => self.password_itself(),
-            Plugin::ClearPassword => clear_password::respond(password, self.channel),
+            Plugin::NativePassword => {
+                let nonce = self.take_nonce(data)?;
+                Ok(native_password::respond(&self.password, &nonce))
+            }
+            Plugin::CachingSha2Password => {
+                let nonce = self.take_nonce(data)?;
+                Ok(caching_sha2::respond(&self.password, &nonce))
+            }
+            Plugin::ClientEd25519 => {
+                let nonce = nonce::checked(plugin, data)?;
+                Ok(ed25519::respond(&self.password, &nonce))
+            }
+            Plugin::Parsec => {
+                self.state = State::SaltAsked(nonce::checked(plugin, data)?);
+                Ok(Secret::default())
+            }
+            Plugin::Sha256Password => {
+                if self.options.may_encrypt(plugin, self.channel) {
+                    self.take_nonce(data)?;
+                }
+                self.state = State::Answered;
+                self.give_password(rsa::SHA256_REQUEST)
+            }
+            Plugin::ClearPassword => clear_password::respond(&self.password, self.channel),
         }
     }
 
-    /// The password and its NUL, where the channel is fit for it. An empty one is no secret.
-    fn password_itself(&self) -> Result<Secret, AuthError> {
-        let Self {
-            plugin, channel, ..
-        } = *self;
-        if !self.password.is_empty() && !self.may_carry_password() {
+    fn take_nonce(&mut self, data: &[u8]) -> Result<[u8; HASH_BYTES], AuthError> {
+        let nonce = nonce::checked(self.plugin, data)?;
+        self.nonce = Some(nonce);
+        Ok(nonce)
+    }
+
+    /// The password and its NUL, where channel and plugin are fit for it; an empty one is no secret. Else under a key, which
+    /// is asked for by `request` where it is not at hand.
+    fn give_password(&mut self, request: u8) -> Result<Secret, AuthError> {
+        let (plugin, channel) = (self.plugin, self.channel);
+        if self.password.is_empty() || self.options.may_carry_password(plugin, channel) {
+            return Ok(caching_sha2::with_nul(&self.password));
+        }
+        if !self.options.may_encrypt(plugin, channel) {
             return Err(AuthError::InsecureChannel { plugin, channel });
         }
-        Ok(caching_sha2::with_nul(&self.password))
+        if let Some(key) = &self.options.server_public_key {
+            return self.encrypt(key);
+        }
+        self.state = State::KeyAsked;
+        Ok(Secret::new([request]))
     }
 
-    fn may_carry_password(&self) -> bool {
-        self.channel.is_verified()
-            || self.channel == Channel::TlsUnverified && self.options.password_over_unverified_tls
+    fn encrypt(&self, key: &PublicKey) -> Result<Secret, AuthError> {
+        let plugin = self.plugin;
+        let nonce = self.nonce.ok_or(AuthError::BadNonce { plugin, bytes: 0 })?;
+        rsa::encrypt(&self.password, &nonce, key, self.options.crypto)
     }
 
-    /// Whether the greeting's plugin can be answered at once.
-    fn may_use(&self, plugin: Plugin) -> bool {
-        let channel_fits = match plugin {
-            Plugin::Sha256Password => self.may_carry_password(),
-            Plugin::ClearPassword => self.channel.is_verified(),
-            _ => true,
-        };
-        channel_fits && self.options.allowed.contains(plugin.as_set())
+    fn sign(
+        &self,
+        server_scramble: &[u8; SCRAMBLE_BYTES],
+        ext_salt: &ExtSalt,
+    ) -> Result<Secret, AuthError> {
+        let mut scramble = [0; SCRAMBLE_BYTES];
+        self.options.crypto.random(&mut scramble)?;
+        Ok(parsec::respond(
+            &self.password,
+            ext_salt,
+            server_scramble,
+            &scramble,
+        ))
     }
+}
+
+/// Whether the response is a hash, which any channel may carry and every server's nonce is long enough for.
+fn is_hash(plugin: Plugin) -> bool {
+    matches!(plugin, Plugin::NativePassword | Plugin::CachingSha2Password)
 }
 
 #[cfg(test)]

@@ -3,7 +3,10 @@
 use core::fmt;
 
 use super::channel::Channel;
+use super::crypto::CryptoError;
+use super::parsec;
 use super::plugin::Plugin;
+use super::public_key::PublicKeyError;
 use crate::codec::DecodeError;
 
 /// Why an authentication was broken off on this side. A server's refusal is not among these: it is an ERR packet.
@@ -68,6 +71,20 @@ pub enum AuthError {
         /// The plugin under way.
         plugin: Plugin,
     },
+    /// The server's key is not one to encrypt under.
+    PublicKey(PublicKeyError),
+    /// The password is longer than the server's key has room for.
+    PasswordTooLong {
+        /// What there is room for, in bytes.
+        max_bytes: usize,
+    },
+    /// The server asks for more iterations of `parsec` than are computed.
+    TooManyIterations {
+        /// How often 1,024 iterations would be doubled.
+        factor: u8,
+    },
+    /// Random bytes or RSA failed.
+    Crypto(CryptoError),
     /// The exchange goes on and on.
     TooManySteps,
     /// The exchange is over; another packet was given to it.
@@ -92,6 +109,18 @@ impl AuthError {
 impl From<DecodeError> for AuthError {
     fn from(error: DecodeError) -> Self {
         Self::Malformed(error)
+    }
+}
+
+impl From<PublicKeyError> for AuthError {
+    fn from(error: PublicKeyError) -> Self {
+        Self::PublicKey(error)
+    }
+}
+
+impl From<CryptoError> for AuthError {
+    fn from(error: CryptoError) -> Self {
+        Self::Crypto(error)
     }
 }
 
@@ -128,6 +157,15 @@ impl fmt::Display for AuthError {
                      or set password_over_unverified_tls"
                 )
             }
+            Self::InsecureChannel { plugin, channel: Channel::Plain }
+                if *plugin != Plugin::ClearPassword =>
+            {
+                write!(
+                    f,
+                    "{plugin} needs the password itself and the connection is plain tcp: use tls that verifies the \
+                     server, or a unix socket, or give the server's key by server_public_key"
+                )
+            }
             Self::InsecureChannel { plugin, channel } => write!(
                 f,
                 "{plugin} needs the password itself and the connection is {channel}: \
@@ -147,6 +185,18 @@ impl fmt::Display for AuthError {
             Self::UnexpectedMoreData { plugin } => {
                 write!(f, "the server goes on where {plugin} has nothing more to say")
             }
+            Self::PublicKey(error) => error.fmt(f),
+            Self::PasswordTooLong { max_bytes } => write!(
+                f,
+                "the password is too long for the server's key, which takes {max_bytes} bytes: use tls or a unix socket"
+            ),
+            Self::TooManyIterations { factor } => write!(
+                f,
+                "the server asks for 1024 << {factor} iterations of parsec, and at most 1024 << {} are computed: \
+                 lower parsec_iterations there and set the account's password again",
+                parsec::MAX_FACTOR
+            ),
+            Self::Crypto(error) => error.fmt(f),
             Self::TooManySteps => f.write_str("the server does not come to an end with the authentication"),
             Self::AlreadyDone => f.write_str("the authentication is over: hand the packet to the connection"),
         }

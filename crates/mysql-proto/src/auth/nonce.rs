@@ -10,10 +10,13 @@ use super::plugin::Plugin;
 pub(crate) const HASH_BYTES: usize = 20;
 /// The nonce's length in `client_ed25519`.
 pub(crate) const ED25519_BYTES: usize = 32;
+/// The length of a scramble in `parsec`.
+pub(crate) const SCRAMBLE_BYTES: usize = 32;
 
 /// A nonce of `N` bytes from a plugin's data.
 ///
-/// The hash plugins' data may have a NUL behind the nonce, in `client_ed25519` every byte is the nonce's.
+/// The hash plugins' data may have a NUL behind the nonce, in `client_ed25519` and `parsec` every byte is
+/// the nonce's.
 pub(crate) fn checked<const N: usize>(plugin: Plugin, data: &[u8]) -> Result<[u8; N], AuthError> {
     let bytes = match data {
         [nonce @ .., 0] if N == HASH_BYTES && nonce.len() == N => nonce,

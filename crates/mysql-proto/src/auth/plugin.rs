@@ -12,20 +12,23 @@ pub enum Plugin {
     NativePassword,
     /// `caching_sha2_password`: SHA-256, MySQL's default since 8.0.
     CachingSha2Password,
-    /// `sha256_password`: MySQL, the password itself over a secure channel.
+    /// `sha256_password`: MySQL, the password itself over a secure channel, or under the server's key.
     Sha256Password,
     /// `client_ed25519`: MariaDB, a signature.
     ClientEd25519,
+    /// `parsec`: MariaDB from 11.6 on, a signature by a salted key.
+    Parsec,
     /// `mysql_clear_password`: the password itself, for servers that ask PAM or LDAP.
     ClearPassword,
 }
 
 impl Plugin {
     /// Every plugin, the one to offer first in front.
-    pub(crate) const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::CachingSha2Password,
         Self::NativePassword,
         Self::ClientEd25519,
+        Self::Parsec,
         Self::Sha256Password,
         Self::ClearPassword,
     ];
@@ -37,6 +40,7 @@ impl Plugin {
             Self::CachingSha2Password => "caching_sha2_password",
             Self::Sha256Password => "sha256_password",
             Self::ClientEd25519 => "client_ed25519",
+            Self::Parsec => "parsec",
             Self::ClearPassword => "mysql_clear_password",
         }
     }
@@ -47,14 +51,17 @@ impl Plugin {
             .into_iter()
             .find(|plugin| plugin.name().as_bytes() == name)
     }
+}
 
-    pub(crate) const fn as_set(self) -> PluginSet {
-        match self {
-            Self::NativePassword => PluginSet::NATIVE_PASSWORD,
-            Self::CachingSha2Password => PluginSet::CACHING_SHA2_PASSWORD,
-            Self::Sha256Password => PluginSet::SHA256_PASSWORD,
-            Self::ClientEd25519 => PluginSet::CLIENT_ED25519,
-            Self::ClearPassword => PluginSet::CLEAR_PASSWORD,
+impl From<Plugin> for PluginSet {
+    fn from(plugin: Plugin) -> Self {
+        match plugin {
+            Plugin::NativePassword => Self::NATIVE_PASSWORD,
+            Plugin::CachingSha2Password => Self::CACHING_SHA2_PASSWORD,
+            Plugin::Sha256Password => Self::SHA256_PASSWORD,
+            Plugin::ClientEd25519 => Self::CLIENT_ED25519,
+            Plugin::Parsec => Self::PARSEC,
+            Plugin::ClearPassword => Self::CLEAR_PASSWORD,
         }
     }
 }
@@ -79,11 +86,13 @@ flag_set! {
     const CLIENT_ED25519 = 1 << 3;
     /// `mysql_clear_password`; not among [`SAFE`](Self::SAFE), and even then only on a verified channel.
     const CLEAR_PASSWORD = 1 << 4;
+    /// `parsec`.
+    const PARSEC = 1 << 5;
 }
 
 impl PluginSet {
     /// The plugins that never hand the password to a server that asks for it in clear text.
-    pub const SAFE: Self = Self(0b0000_1111);
+    pub const SAFE: Self = Self(0b0010_1111);
 }
 
 #[cfg(test)]

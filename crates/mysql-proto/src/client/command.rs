@@ -3,7 +3,7 @@
 //! Parts of 16 KiB and more stay with the caller: whoever sends the queue passes the same text, piece or parameters as
 //! [`Lent`](onecopy_wire::Lent).
 
-use onecopy_wire::{Buffers, LENT_THRESHOLD};
+use onecopy_wire::{Buffers, LENT_THRESHOLD, WireError};
 
 use super::core::{ClientCore, Source, State};
 use super::statement::{Params, Preparing};
@@ -18,12 +18,11 @@ impl ClientCore {
     /// COM_QUERY. `sql` is lent where it is large. Reply: a result, or several.
     ///
     /// # Errors
-    /// `Busy` while a reply is outstanding; nothing is queued then. So for every command.
+    /// `Busy` while a reply is outstanding, `OutOfMemory`; nothing is queued then. So for every command.
     pub fn query(&mut self, buffers: &mut Buffers, sql: &[u8]) -> Result<(), Error> {
         self.begin(State::Header)?;
         self.source = Source::Text;
-        self.send_text(buffers, CommandByte::QUERY, sql);
-        Ok(())
+        self.send_text(buffers, CommandByte::QUERY, sql)
     }
 
     /// COM_STMT_PREPARE. `sql` is lent where it is large. Reply: `Prepared`.
@@ -32,8 +31,7 @@ impl ClientCore {
     /// `Busy`.
     pub fn prepare(&mut self, buffers: &mut Buffers, sql: &[u8]) -> Result<(), Error> {
         self.begin(State::Prepare(Preparing::Header))?;
-        self.send_text(buffers, CommandByte::STMT_PREPARE, sql);
-        Ok(())
+        self.send_text(buffers, CommandByte::STMT_PREPARE, sql)
     }
 
     /// COM_STMT_EXECUTE. Large parameters are lent. Reply: a result, or several.
@@ -64,9 +62,8 @@ impl ClientCore {
         if !params.0.is_empty() {
             put_params(&mut writer, params.0);
         }
-        writer.finish();
-        self.frames.restart(sequence);
-        Ok(())
+        let queued = writer.finish();
+        self.queued(queued, sequence)
     }
 
     /// COM_STMT_SEND_LONG_DATA: a further piece of a parameter, before the execution. `piece` is lent where it is large.
@@ -88,8 +85,8 @@ impl ClientCore {
         let ([a, b, c, d], [e, f]) = (id.to_le_bytes(), parameter.to_le_bytes());
         writer.put_array([CommandByte::STMT_SEND_LONG_DATA.0, a, b, c, d, e, f]);
         put_or_lend(&mut writer, 0, piece);
-        writer.finish();
-        Ok(())
+        let queued = writer.finish();
+        self.queued(queued, sequence)
     }
 
     /// COM_STMT_CLOSE. No reply: it leaves with the next command.
@@ -101,10 +98,10 @@ impl ClientCore {
         buffers: &mut Buffers,
         statement: StatementId,
     ) -> Result<(), Error> {
-        self.statements.find(statement)?;
+        let id = self.statements.find(statement)?.id;
         self.begin(State::Idle)?;
-        let id = self.statements.remove(statement)?;
-        self.send_id(buffers, CommandByte::STMT_CLOSE, id);
+        self.send_id(buffers, CommandByte::STMT_CLOSE, id)?;
+        self.statements.remove(statement)?;
         Ok(())
     }
 
@@ -119,8 +116,7 @@ impl ClientCore {
     ) -> Result<(), Error> {
         let id = self.statements.find(statement)?.id;
         self.begin(State::Header)?;
-        self.send_id(buffers, CommandByte::STMT_RESET, id);
-        Ok(())
+        self.send_id(buffers, CommandByte::STMT_RESET, id)
     }
 
     /// COM_PING. Reply: OK.
@@ -129,8 +125,7 @@ impl ClientCore {
     /// `Busy`.
     pub fn ping(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
         self.begin(State::Header)?;
-        self.send_text(buffers, CommandByte::PING, &[]);
-        Ok(())
+        self.send_text(buffers, CommandByte::PING, &[])
     }
 
     /// COM_INIT_DB: another default database. Reply: OK.
@@ -139,8 +134,7 @@ impl ClientCore {
     /// `Busy`.
     pub fn init_db(&mut self, buffers: &mut Buffers, database: &[u8]) -> Result<(), Error> {
         self.begin(State::Header)?;
-        self.send_text(buffers, CommandByte::INIT_DB, database);
-        Ok(())
+        self.send_text(buffers, CommandByte::INIT_DB, database)
     }
 
     /// COM_RESET_CONNECTION: the session's state as after the login; every statement is closed. Reply: OK.
@@ -150,8 +144,7 @@ impl ClientCore {
     pub fn reset_connection(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
         self.begin(State::Header)?;
         self.forgets_statements = true;
-        self.send_text(buffers, CommandByte::RESET_CONNECTION, &[]);
-        Ok(())
+        self.send_text(buffers, CommandByte::RESET_CONNECTION, &[])
     }
 
     /// COM_QUIT. No reply: the server closes.
@@ -160,8 +153,7 @@ impl ClientCore {
     /// `Busy`.
     pub fn quit(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
         self.begin(State::Idle)?;
-        self.send_text(buffers, CommandByte::QUIT, &[]);
-        Ok(())
+        self.send_text(buffers, CommandByte::QUIT, &[])
     }
 
     /// How many parameters a statement takes.
@@ -185,7 +177,7 @@ impl ClientCore {
     }
 
     #[inline]
-    fn begin(&mut self, next: State) -> Result<(), Error> {
+    pub(super) fn begin(&mut self, next: State) -> Result<(), Error> {
         if !self.is_idle() {
             return Err(self.dead().cloned().unwrap_or(Error::Busy));
         }
@@ -195,22 +187,51 @@ impl ClientCore {
         Ok(())
     }
 
-    fn send_text(&mut self, buffers: &mut Buffers, command: CommandByte, text: &[u8]) {
+    fn send_text(
+        &mut self,
+        buffers: &mut Buffers,
+        command: CommandByte,
+        text: &[u8],
+    ) -> Result<(), Error> {
         let mut sequence = 0;
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
         writer.put_u8(command.0);
         put_or_lend(&mut writer, 0, text);
-        writer.finish();
-        self.frames.restart(sequence);
+        let queued = writer.finish();
+        self.queued(queued, sequence)
     }
 
-    fn send_id(&mut self, buffers: &mut Buffers, command: CommandByte, id: u32) {
+    fn send_id(
+        &mut self,
+        buffers: &mut Buffers,
+        command: CommandByte,
+        id: u32,
+    ) -> Result<(), Error> {
         let mut sequence = 0;
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
         let [a, b, c, d] = id.to_le_bytes();
         writer.put_array([command.0, a, b, c, d]);
-        writer.finish();
-        self.frames.restart(sequence);
+        let queued = writer.finish();
+        self.queued(queued, sequence)
+    }
+
+    /// The command waits to be sent; or there was no memory for it, and it was never given.
+    #[inline]
+    pub(super) fn queued(
+        &mut self,
+        queued: Result<(), WireError>,
+        sequence: u8,
+    ) -> Result<(), Error> {
+        match queued {
+            Ok(()) => {
+                self.frames.restart(sequence);
+                Ok(())
+            }
+            Err(error) => {
+                self.withdraw();
+                Err(Error::of_call(error))
+            }
+        }
     }
 }
 

@@ -12,10 +12,12 @@ use std::sync::Arc;
 
 use onecopy_wire::{Buffers, Core, Span, Step, WireError};
 
+use super::change_user::Login;
 use super::large_row::LargeRow;
 use super::statement::{Preparing, Statements};
 use super::streamed_row::StreamedRow;
 use super::{Cell, Definitions, Limits, OkState, Reply, RowMode, Session, StatementId};
+use crate::auth::ClientAuth;
 use crate::frame::{Frame, FrameError, FrameReader, HEADER_BYTES};
 use crate::packet::err;
 use crate::{Capabilities, Error, StatusFlags};
@@ -36,6 +38,8 @@ pub(super) enum State {
     LargeRow,
     StreamedRow,
     Prepare(Preparing),
+    /// `auth` says where it stands.
+    ChangeUser,
     /// `dead` says why.
     Dead,
 }
@@ -61,7 +65,7 @@ pub struct ClientCore {
     pub(super) cells: Vec<Cell>,
     pub(super) ok: OkState,
     /// Human-readable text and raw session changes of the last OK packet; reused.
-    pub(super) info: Vec<u8>,
+    pub(super) info: String,
     pub(super) changes: Vec<u8>,
     pub(super) large: Option<LargeRow>,
     pub(super) streamed: Option<StreamedRow>,
@@ -71,6 +75,9 @@ pub struct ClientCore {
     /// The command under way makes the server forget all statements.
     pub(super) forgets_statements: bool,
     pub(super) shared: Option<Arc<Definitions>>,
+    /// What a change of user goes on with; its part of the authentication while it is under way.
+    pub(super) login: Box<Login>,
+    pub(super) auth: Option<Box<ClientAuth>>,
     pub(super) dead: Option<Error>,
 }
 
@@ -133,7 +140,7 @@ impl ClientCore {
                 status_flags: StatusFlags::AUTOCOMMIT,
                 ..OkState::default()
             },
-            info: Vec::new(),
+            info: String::new(),
             changes: Vec::new(),
             large: None,
             streamed: None,
@@ -141,6 +148,8 @@ impl ClientCore {
             home_column: None,
             forgets_statements: false,
             shared: None,
+            login: Box::default(),
+            auth: None,
             dead: None,
         }
     }
@@ -205,8 +214,8 @@ impl ClientCore {
         &self.ok
     }
 
-    /// The last OK packet's text for people, such as `Rows matched: 1`.
-    pub fn info(&self) -> &[u8] {
+    /// The last OK packet's text for people, such as `Rows matched: 1`. Bytes that are not UTF-8 are replaced.
+    pub fn info(&self) -> &str {
         &self.info
     }
 
@@ -236,7 +245,7 @@ impl ClientCore {
         if self.is_idle() {
             self.text = Definitions::default();
             self.shared = None;
-            self.info = Vec::new();
+            self.info = String::new();
             self.changes = Vec::new();
             self.cells = Vec::new();
         }
@@ -258,6 +267,7 @@ impl ClientCore {
 
     /// Withdraws a command of which no byte has left.
     pub fn withdraw(&mut self) {
+        self.auth = None;
         self.state = State::Idle;
     }
 
@@ -277,14 +287,17 @@ impl ClientCore {
     }
 
     /// The same, shared: copied once a result, for rows that outlive it.
-    pub fn shared_definitions(&mut self, buffers: &Buffers) -> Arc<Definitions> {
+    ///
+    /// # Errors
+    /// `OutOfMemory`; the result goes on.
+    pub fn shared_definitions(&mut self, buffers: &Buffers) -> Result<Arc<Definitions>, Error> {
         if let Some(shared) = &self.shared {
-            return Arc::clone(shared);
+            return Ok(Arc::clone(shared));
         }
-        let shared = Arc::new(self.definitions().clone());
+        let shared = Arc::new(self.definitions().copy().map_err(Error::of_call)?);
         buffers.count_metadata(shared.raw_len());
         self.shared = Some(Arc::clone(&shared));
-        shared
+        Ok(shared)
     }
 
     #[inline(never)]
@@ -310,6 +323,7 @@ impl ClientCore {
                 }
                 State::Dead => return Err(self.dead.clone().unwrap_or(Error::Unsolicited)),
                 State::Idle => return self.idle(buffers),
+                State::ChangeUser => return self.changing_user(buffers),
                 State::Header
                 | State::Definitions { .. }
                 | State::DefinitionsEof
@@ -387,6 +401,7 @@ impl ClientCore {
             State::Definitions { .. } | State::DefinitionsEof => "column definitions",
             State::Rows | State::LargeRow | State::StreamedRow => "rows",
             State::Prepare(_) => "the reply to prepare",
+            State::ChangeUser => "the change of user",
             State::Dead => "an error",
         }
     }

@@ -7,6 +7,7 @@
 use onecopy_wire::{Buffers, Span, WireError};
 
 use crate::codec::DecodeError;
+use crate::owned;
 use crate::packet::ColumnDefinition;
 use crate::value::{Value, ValueError};
 use crate::{Capabilities, CollationId, ColumnFlags, ColumnType};
@@ -123,6 +124,21 @@ impl Definitions {
     /// Bytes that they take as they came.
     pub fn raw_len(&self) -> usize {
         self.raw.len()
+    }
+
+    /// A copy in four allocations of its size.
+    pub(super) fn copy(&self) -> Result<Self, WireError> {
+        let mut columns = owned::with_capacity(self.columns.len())?;
+        columns.extend_from_slice(&self.columns);
+        let mut ends = owned::with_capacity(self.ends.len())?;
+        ends.extend_from_slice(&self.ends);
+        Ok(Self {
+            raw: owned::bytes(&self.raw)?,
+            ends,
+            columns,
+            widths: owned::bytes(&self.widths)?,
+            seen: self.seen,
+        })
     }
 
     #[inline]

@@ -8,18 +8,20 @@
 
 use onecopy_wire::{Buffers, Core, Span, Step};
 
+use super::change_user::Login;
 use super::{ClientCore, Limits};
-use crate::auth::{AuthAction, AuthOptions, Channel, ClientAuth, Secret};
+use crate::auth::{AuthAction, AuthOptions, Channel, ClientAuth, Plugin, Secret};
 use crate::codec::Put;
 use crate::frame::{Frame, FrameError, FrameReader, PayloadWriter};
+use crate::owned;
 use crate::packet::{ConnectAttributes, Greeting, HandshakeResponse, OkPacket, SslRequest, err};
 use crate::{Capabilities, Error, ServerVersion, StatusFlags};
 
 /// utf8mb4_general_ci: known to every server that is spoken to, and of the whole of Unicode.
-const COLLATION: u8 = 45;
+pub(super) const COLLATION: u8 = 45;
 
 /// What servers' packets may have at most during the login; the largest there is is a key of some hundred bytes.
-const MAX_LOGIN_PACKET: usize = 64 << 10;
+pub(super) const MAX_LOGIN_PACKET: usize = 64 << 10;
 
 /// Whether the connection is to be turned to TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -105,6 +107,8 @@ pub struct Handshake {
     nonce: Vec<u8>,
     tls: bool,
     status_flags: StatusFlags,
+    /// What a change of user will go on with.
+    login: Login,
 }
 
 impl Core for Handshake {
@@ -116,6 +120,16 @@ impl Core for Handshake {
             return Err(error.clone());
         }
         self.step(buffers)
+            .inspect_err(|error| self.state = State::Dead(error.clone()))
+    }
+
+    fn tls_started(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
+        if !buffers.pending().is_empty() {
+            self.state = State::Dead(Error::BytesBeforeTls);
+            return Err(Error::BytesBeforeTls);
+        }
+        self.tls = true;
+        self.respond(buffers)
             .inspect_err(|error| self.state = State::Dead(error.clone()))
     }
 
@@ -150,6 +164,7 @@ impl Handshake {
             nonce: Vec::new(),
             tls: false,
             status_flags: StatusFlags::empty(),
+            login: Login::default(),
         }
     }
 
@@ -157,21 +172,8 @@ impl Handshake {
     pub fn into_core(self) -> ClientCore {
         let mut core = ClientCore::new(self.session, self.limits);
         core.set_status(self.status_flags);
+        core.login = Box::new(self.login);
         core
-    }
-
-    /// The stream has been handed to TLS: go on with [`advance`](Core::advance).
-    ///
-    /// # Errors
-    /// Bytes that came in clear text behind the request: nothing of them may survive the switch.
-    pub fn tls_started(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
-        if !buffers.pending().is_empty() {
-            self.state = State::Dead(Error::BytesBeforeTls);
-            return Err(Error::BytesBeforeTls);
-        }
-        self.tls = true;
-        self.respond(buffers)
-            .inspect_err(|error| self.state = State::Dead(error.clone()))
     }
 
     fn step(&mut self, buffers: &mut Buffers) -> Result<Step<HandshakeReply>, Error> {
@@ -204,7 +206,7 @@ impl Handshake {
                 State::Greeting => self.greeted(buffers, payload)?,
                 State::Auth(auth) => {
                     match auth.on_packet(buffers.bytes(payload))? {
-                        AuthAction::Send(response) => self.send(buffers, response.expose()),
+                        AuthAction::Send(response) => self.send(buffers, response.expose())?,
                         AuthAction::Wait => {}
                         AuthAction::Done => return self.done(buffers, payload),
                         // An ERR packet was taken above; there is no further action.
@@ -233,10 +235,10 @@ impl Handshake {
         self.session = Session {
             capabilities: self.wanted(offered, start_tls).intersection(offered),
             connection_id: greeting.connection_id,
-            server_version: String::from_utf8_lossy(greeting.server_version).into_owned(),
+            server_version: owned::lossy_text(greeting.server_version)?,
             version: ServerVersion::parse(greeting.server_version),
         };
-        self.plugin = greeting.auth_plugin.map(<[u8]>::to_vec);
+        self.plugin = greeting.auth_plugin.map(owned::bytes).transpose()?;
         self.nonce = greeting.to_nonce();
         if !start_tls {
             return self.respond(buffers);
@@ -249,7 +251,7 @@ impl Handshake {
         let mut sequence = self.frames.sequence();
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
         request.encode(&mut writer);
-        writer.finish();
+        writer.finish()?;
         self.frames.restart(sequence);
         self.state = State::StartTls;
         Ok(())
@@ -301,16 +303,13 @@ impl Handshake {
         };
         let password = self.config.password.clone();
         let (auth, response) = ClientAuth::new(
-            self.config.auth,
+            self.config.auth.clone(),
             channel,
             password,
             self.plugin.as_deref(),
             &self.nonce,
         )?;
-        let mut attributes = Vec::new();
-        for (name, value) in &self.config.attributes {
-            ConnectAttributes::push(&mut attributes, name.as_bytes(), value.as_bytes());
-        }
+        let attributes = encode_attributes(&self.config.attributes)?;
         let packet = HandshakeResponse {
             capabilities: self.session.capabilities,
             max_packet_bytes: MAX_PACKET_BYTES,
@@ -325,23 +324,37 @@ impl Handshake {
         let mut sequence = self.frames.sequence();
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
         packet.encode(&mut writer)?;
-        writer.finish();
+        writer.finish()?;
         self.frames.restart(sequence);
         self.state = State::Auth(auth);
+        self.login = Login {
+            options: self.config.auth.clone(),
+            channel,
+            attributes,
+            plugin: Plugin::NativePassword,
+            nonce: std::mem::take(&mut self.nonce),
+        };
         Ok(())
     }
 
-    fn send(&mut self, buffers: &mut Buffers, payload: &[u8]) {
+    fn send(&mut self, buffers: &mut Buffers, payload: &[u8]) -> Result<(), Error> {
         let mut sequence = self.frames.sequence();
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
         writer.put(payload);
-        writer.finish();
+        writer.finish()?;
         self.frames.restart(sequence);
+        Ok(())
     }
 
     fn done(&mut self, buffers: &Buffers, payload: Span) -> Result<Step<HandshakeReply>, Error> {
         let ok = OkPacket::decode(buffers.bytes(payload), self.session.capabilities)?;
         self.status_flags = ok.status_flags;
+        if let State::Auth(auth) = &self.state {
+            self.login.plugin = auth.plugin();
+            if let Some(nonce) = auth.nonce() {
+                self.login.nonce = nonce.to_vec();
+            }
+        }
         self.state = State::Done;
         // Behind the login nothing comes unasked: what does would be taken for the first command's reply.
         if !buffers.pending().is_empty() {
@@ -349,6 +362,16 @@ impl Handshake {
         }
         Ok(Step::Message(HandshakeReply::Done))
     }
+}
+
+/// All attributes in their encoded form, in one allocation that is large enough.
+fn encode_attributes(attributes: &[(String, String)]) -> Result<Vec<u8>, Error> {
+    /// Bytes of the longest length prefix.
+    const PREFIX: usize = 9;
+    let bytes = |(name, value): &(String, String)| name.len() + value.len() + 2 * PREFIX;
+    let mut encoded = owned::with_capacity(attributes.iter().map(bytes).sum())?;
+    ConnectAttributes::encode_all(attributes, &mut encoded)?;
+    Ok(encoded)
 }
 
 /// What this side takes at most in one payload: the protocol's own maximum.

@@ -7,6 +7,7 @@ use super::core::{ClientCore, Source, State, unexpected};
 use super::definitions::AcceptError;
 use super::{Cell, Definitions, OkState, Reply};
 use crate::codec::Reader;
+use crate::owned;
 use crate::packet::{OkPacket, eof, err};
 use crate::{Capabilities, Error, StatusFlags};
 
@@ -161,7 +162,7 @@ impl ClientCore {
             status_flags: packet.status_flags,
             warnings: packet.warnings,
         };
-        keep(buffers, &mut self.info, packet.info)?;
+        keep_text(buffers, &mut self.info, packet.info)?;
         keep(
             buffers,
             &mut self.changes,
@@ -170,11 +171,41 @@ impl ClientCore {
     }
 }
 
-/// Copies text that must outlive the next read. Empty in nearly every reply.
+/// Texts up to this size keep their memory for the next one: 4 KiB.
+const KEPT: usize = 4 << 10;
+
+/// Copies text that must outlive the next read. Empty in nearly every reply. What is no UTF-8 is replaced here, where
+/// memory may be refused, and not where it is looked at.
+#[inline]
+fn keep_text(buffers: &Buffers, kept: &mut String, bytes: &[u8]) -> Result<(), Error> {
+    kept.clear();
+    if kept.capacity() > KEPT.max(bytes.len()) {
+        *kept = String::new();
+    }
+    if !bytes.is_empty() {
+        copy_text(kept, bytes)?;
+        buffers.count_metadata(bytes.len());
+    }
+    Ok(())
+}
+
+#[cold]
+fn copy_text(kept: &mut String, bytes: &[u8]) -> Result<(), Error> {
+    let Ok(text) = core::str::from_utf8(bytes) else {
+        *kept = owned::lossy_text(bytes)?;
+        return Ok(());
+    };
+    let out_of_memory = |_| WireError::OutOfMemory {
+        bytes: text.len() as u64,
+    };
+    kept.try_reserve(text.len()).map_err(out_of_memory)?;
+    kept.push_str(text);
+    Ok(())
+}
+
+/// The same for bytes.
 #[inline]
 fn keep(buffers: &Buffers, kept: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Error> {
-    /// Texts up to this size keep their memory for the next one: 4 KiB.
-    const KEPT: usize = 4 << 10;
     kept.clear();
     if kept.capacity() > KEPT.max(bytes.len()) {
         *kept = Vec::new();

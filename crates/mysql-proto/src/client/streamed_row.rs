@@ -1,7 +1,7 @@
 //! A row whose values are handed out strictly in order and in pieces, in constant memory.
 #![deny(clippy::indexing_slicing)]
 
-use onecopy_wire::{Buffers, Span};
+use onecopy_wire::{Buffers, Span, WireError};
 
 use super::large_row::{Prefix, binary_prefix, text_prefix};
 use super::row::binary_head;
@@ -157,6 +157,10 @@ impl StreamedRow {
             return Err(self.malformed(DecodeErrorKind::BadValue).into());
         }
         bitmap.clear();
+        let out_of_memory = |_| WireError::OutOfMemory {
+            bytes: rest.len() as u64,
+        };
+        bitmap.try_reserve(rest.len()).map_err(out_of_memory)?;
         bitmap.extend_from_slice(rest);
         buffers.count_metadata(rest.len());
         self.take(buffers, head);

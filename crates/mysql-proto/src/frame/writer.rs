@@ -1,7 +1,7 @@
 //! Writes one payload into the queue, as many packets as it takes, their lengths patched in behind.
 #![deny(clippy::indexing_slicing)]
 
-use onecopy_wire::{Mark, WriteQueue};
+use onecopy_wire::{Mark, WireError, WriteQueue};
 
 use super::{HEADER_BYTES, MAX_BODY};
 use crate::codec::Put;
@@ -15,6 +15,8 @@ use crate::codec::Put;
 pub struct PayloadWriter<'q> {
     queue: &'q mut WriteQueue,
     sequence: &'q mut u8,
+    /// The first packet's header.
+    begin: Mark,
     /// The open packet's header.
     header: Mark,
     /// Bytes in the open packet, at most `MAX_BODY`.
@@ -29,6 +31,7 @@ impl<'q> PayloadWriter<'q> {
         Self {
             queue,
             sequence,
+            begin: header,
             header,
             filled: 0,
         }
@@ -49,12 +52,16 @@ impl<'q> PayloadWriter<'q> {
     }
 
     /// Ends the payload: with a packet of no bytes where the last one is full.
+    ///
+    /// # Errors
+    /// Memory for a part of it could not be had: nothing of it is queued, and the sequence ids count for nothing.
     #[inline]
-    pub fn finish(mut self) {
+    pub fn finish(mut self) -> Result<(), WireError> {
         if self.filled == MAX_BODY {
             self.next_packet();
         }
         close(self.queue, self.sequence, self.header, self.filled);
+        self.queue.end(self.begin)
     }
 
     /// The open packet is full.

@@ -8,11 +8,14 @@
 //!
 //! <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-connection-attribute-tables.html>
 //!
-//! MySQL refuses more than 64 KiB of them in all; what it keeps is a matter of its settings.
+//! MySQL and MariaDB end the login over more than 65,535 bytes of them; what they keep is a matter of their settings.
 
-use crate::codec::{DecodeError, Put, Reader};
+use crate::codec::{DecodeError, EncodeError, EncodeErrorKind, Put, Reader};
 
 const NAME: &str = "connection attributes";
+
+/// The most that servers take, in bytes of the encoded form.
+pub const MAX_ATTRIBUTES_BYTES: usize = 0xFFFF;
 
 /// Connection attributes in their encoded form, without the length in front.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +31,27 @@ impl<'a> ConnectAttributes<'a> {
     pub fn push(out: &mut impl Put, key: &[u8], value: &[u8]) {
         out.put_lenenc_bytes(key);
         out.put_lenenc_bytes(value);
+    }
+
+    /// Appends the encoded form of all of them to `encoded`, which is empty.
+    ///
+    /// # Errors
+    /// `TooLong` where it has more than [`MAX_ATTRIBUTES_BYTES`].
+    pub fn encode_all(
+        attributes: &[(String, String)],
+        encoded: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        for (name, value) in attributes {
+            Self::push(encoded, name.as_bytes(), value.as_bytes());
+        }
+        if encoded.len() > MAX_ATTRIBUTES_BYTES {
+            return Err(EncodeError {
+                packet: NAME,
+                field: "all",
+                kind: EncodeErrorKind::TooLong,
+            });
+        }
+        Ok(())
     }
 
     /// The encoded form.

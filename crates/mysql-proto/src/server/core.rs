@@ -137,6 +137,11 @@ impl ServerCore {
         self.expected = Expected::Packet;
     }
 
+    /// The conversation is over; its first error stays.
+    pub(super) fn die(&mut self, error: ServerError) {
+        self.dead.get_or_insert(error);
+    }
+
     fn step(&mut self, buffers: &mut Buffers) -> Result<Step<ServerMessage>, ServerError> {
         if self.joining.is_none() {
             buffers.recycle_homes();
@@ -238,12 +243,12 @@ impl ServerCore {
         let Some(&first) = bytes.first() else {
             return Err(FrameError::Empty.into());
         };
-        self.note(CommandByte(first), bytes);
+        self.note(CommandByte(first), bytes)?;
         Ok(Step::Message(ServerMessage::Command(payload)))
     }
 
     /// Keeps count of the statements. A malformed command is for whoever reads it.
-    fn note(&mut self, command: CommandByte, bytes: &[u8]) {
+    fn note(&mut self, command: CommandByte, bytes: &[u8]) -> Result<(), WireError> {
         match command {
             CommandByte::STMT_CLOSE => {
                 if let Ok(close) = Close::decode(bytes) {
@@ -252,7 +257,7 @@ impl ServerCore {
             }
             CommandByte::STMT_SEND_LONG_DATA => {
                 if let Ok(piece) = SendLongData::decode(bytes) {
-                    self.statements.note_long_data(piece);
+                    self.statements.note_long_data(piece)?;
                 }
             }
             CommandByte::STMT_RESET => {
@@ -270,6 +275,7 @@ impl ServerCore {
             }
             _ => {}
         }
+        Ok(())
     }
 }
 

@@ -12,6 +12,7 @@ use super::{ServerCore, ServerError, ServerLimits};
 use crate::auth::{Channel, Plugin, Secret, ServerAuth, ServerAuthAction, Verifier, caching_sha2};
 use crate::codec::Put;
 use crate::frame::{Frame, FrameReader, PayloadWriter};
+use crate::owned;
 use crate::packet::ok::OkHeader;
 use crate::packet::{
     AuthMoreData, AuthSwitchRequest, ConnectAttributes, ErrPacket, Greeting, HandshakeResponse,
@@ -129,6 +130,21 @@ impl Core for ServerHandshake {
             .inspect_err(|error| self.state = State::Dead(error.clone()))
     }
 
+    fn tls_started(&mut self, buffers: &mut Buffers) -> Result<(), ServerError> {
+        if !matches!(self.state, State::StartTls) {
+            return Err(ServerError::Misuse("no start of tls was asked for"));
+        }
+        if !buffers.pending().is_empty() {
+            self.state = State::Dead(ServerError::BytesBeforeTls);
+            return Err(ServerError::BytesBeforeTls);
+        }
+        self.tls = true;
+        // A client that goes on has verified the server, or does not care: the server can't know.
+        self.channel = Channel::TlsVerified;
+        self.state = State::Response;
+        Ok(())
+    }
+
     fn handle_eof(&mut self, _buffers: &mut Buffers) -> ServerError {
         if let State::Dead(error) = &self.state {
             return error.clone();
@@ -170,25 +186,6 @@ impl ServerHandshake {
         ServerCore::new(self.session, self.limits)
     }
 
-    /// The stream has been handed to TLS: go on with [`advance`](Core::advance).
-    ///
-    /// # Errors
-    /// Bytes that came in clear text behind the request: nothing of them may survive the switch.
-    pub fn tls_started(&mut self, buffers: &Buffers) -> Result<(), ServerError> {
-        if !matches!(self.state, State::StartTls) {
-            return Err(ServerError::Misuse("no start of tls was asked for"));
-        }
-        if !buffers.pending().is_empty() {
-            self.state = State::Dead(ServerError::BytesBeforeTls);
-            return Err(ServerError::BytesBeforeTls);
-        }
-        self.tls = true;
-        // A client that goes on has verified the server, or does not care: the server can't know.
-        self.channel = Channel::TlsVerified;
-        self.state = State::Response;
-        Ok(())
-    }
-
     /// Answers the message `User` with the user's account: what is queued is a switch, a request for the password, OK or
     /// ERR. Where there is no such account, [`reject`](Self::reject).
     ///
@@ -213,8 +210,10 @@ impl ServerHandshake {
 
     /// Refuses the connection, also in place of the greeting or of an answer.
     pub fn reject(&mut self, buffers: &mut Buffers, err: &ErrPacket<'_>) {
-        self.send(buffers, |out| err.encode(out));
-        self.state = State::Over(ServerHandshakeMessage::Rejected);
+        self.state = match self.send(buffers, |out| err.encode(out)) {
+            Ok(()) => State::Over(ServerHandshakeMessage::Rejected),
+            Err(error) => State::Dead(error),
+        };
     }
 
     fn step(&mut self, buffers: &mut Buffers) -> Result<Step<ServerHandshakeMessage>, ServerError> {
@@ -282,7 +281,7 @@ impl ServerHandshake {
         };
         let mut payload = Vec::new();
         greeting.encode(&mut payload)?;
-        self.send(buffers, |out| out.put(&payload));
+        self.send(buffers, |out| out.put(&payload))?;
         self.state = State::Response;
         Ok(())
     }
@@ -301,15 +300,15 @@ impl ServerHandshake {
             self.config.capabilities | Capabilities::PROTOCOL_41 | Capabilities::SECURE_CONNECTION;
         self.session = ServerSession {
             capabilities: response.capabilities.intersection(offered),
-            user: response.user.to_vec(),
-            database: response.database.map(<[u8]>::to_vec),
+            user: owned::bytes(response.user)?,
+            database: response.database.map(owned::bytes).transpose()?,
             collation: response.collation,
             max_packet_bytes: response.max_packet_bytes,
-            encoded_attributes: response.attributes.as_encoded().to_vec(),
+            encoded_attributes: owned::bytes(response.attributes.as_encoded())?,
         };
         self.state = State::User {
-            plugin: response.auth_plugin.map(<[u8]>::to_vec),
-            response: Secret::new(response.auth_response),
+            plugin: response.auth_plugin.map(owned::bytes).transpose()?,
+            response: Secret::new(owned::bytes(response.auth_response)?),
         };
         Ok(())
     }
@@ -334,38 +333,44 @@ impl ServerHandshake {
                     data: &auth.auth_data(),
                 }
                 .encode(&mut payload)?;
-                self.send(buffers, |out| out.put(&payload));
+                self.send(buffers, |out| out.put(&payload))
             }
             ServerAuthAction::RequestPassword => {
                 self.more(buffers, caching_sha2::FULL_AUTHENTICATION)
             }
             ServerAuthAction::AcceptFast => {
-                self.more(buffers, caching_sha2::FAST_OK);
-                self.accept(buffers);
+                self.more(buffers, caching_sha2::FAST_OK)?;
+                self.accept(buffers)
             }
             ServerAuthAction::Accept => self.accept(buffers),
-            ServerAuthAction::Reject => self.deny(buffers),
+            ServerAuthAction::Reject => {
+                self.deny(buffers);
+                Ok(())
+            }
         }
-        Ok(())
     }
 
-    fn more(&mut self, buffers: &mut Buffers, byte: u8) {
-        self.send(buffers, |out| AuthMoreData { data: &[byte] }.encode(out));
+    fn more(&mut self, buffers: &mut Buffers, byte: u8) -> Result<(), ServerError> {
+        self.send(buffers, |out| AuthMoreData { data: &[byte] }.encode(out))
     }
 
-    fn accept(&mut self, buffers: &mut Buffers) {
+    fn accept(&mut self, buffers: &mut Buffers) -> Result<(), ServerError> {
         let capabilities = self.session.capabilities;
         let ok = OkPacket {
             status_flags: StatusFlags::AUTOCOMMIT,
             ..OkPacket::default()
         };
-        self.send(buffers, |out| ok.encode(OkHeader::Ok, capabilities, out));
+        self.send(buffers, |out| ok.encode(OkHeader::Ok, capabilities, out))?;
         self.state = State::Over(ServerHandshakeMessage::Accepted);
+        Ok(())
     }
 
     fn deny(&mut self, buffers: &mut Buffers) {
         const ACCESS_DENIED: u16 = 1045;
-        let user = String::from_utf8_lossy(&self.session.user);
+        /// More of a user's name than any account has, and little memory.
+        const SHOWN: usize = 256;
+        let user = &self.session.user;
+        let user = String::from_utf8_lossy(user.get(..SHOWN).unwrap_or(user));
         let message = format!("Access denied for user '{user}'");
         self.reject(
             buffers,
@@ -377,12 +382,20 @@ impl ServerHandshake {
         );
     }
 
-    fn send(&mut self, buffers: &mut Buffers, write: impl FnOnce(&mut PayloadWriter<'_>)) {
+    /// Where memory for it can't be had the login is dead.
+    fn send(
+        &mut self,
+        buffers: &mut Buffers,
+        write: impl FnOnce(&mut PayloadWriter<'_>),
+    ) -> Result<(), ServerError> {
         let mut sequence = self.frames.sequence();
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
         write(&mut writer);
-        writer.finish();
+        if let Err(error) = writer.finish() {
+            return Err(self.die(error.into()));
+        }
         self.frames.restart(sequence);
+        Ok(())
     }
 
     fn die(&mut self, error: ServerError) -> ServerError {

@@ -159,18 +159,29 @@ impl ServerCore {
         self.send(buffers, |out| out.put(payload));
     }
 
-    /// Any payload by parts, copied or lent, under the next sequence ids.
+    /// Any payload by parts, copied or lent, under the next sequence ids. Where memory for it can't be had it is left out,
+    /// and the next `advance` gives `Wire`: the connection is dead. So for every reply.
     pub fn send(&mut self, buffers: &mut Buffers, write: impl FnOnce(&mut PayloadWriter<'_>)) {
         let mut sequence = self.frames.sequence();
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
         write(&mut writer);
-        writer.finish();
-        self.frames.restart(sequence);
+        match writer.finish() {
+            Ok(()) => self.frames.restart(sequence),
+            Err(error) => self.die(error.into()),
+        }
     }
 
     /// Bytes as they are, headers and all: for what no honest server sends. Sequence ids are not counted on.
     pub fn raw(&mut self, buffers: &mut Buffers, bytes: &[u8]) {
-        buffers.output().push(bytes);
+        let Some((first, rest)) = bytes.split_first() else {
+            return;
+        };
+        let output = buffers.output();
+        let begin = output.push_patchable([*first]);
+        output.push(rest);
+        if let Err(error) = output.end(begin) {
+            self.die(error.into());
+        }
     }
 
     /// The sequence id of the next packet, out of order: for what no honest server does.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use onecopy_wire::WireError;
+
 use crate::packet::{Close, SendLongData, StmtReset};
 
 /// What is known of a prepared statement.
@@ -70,13 +72,19 @@ impl Statements {
     }
 
     /// Notes that the parameter has a value. The bytes are for whoever has the command; at most 65,535 are noted.
-    pub(super) fn note_long_data(&mut self, piece: SendLongData<'_>) {
+    pub(super) fn note_long_data(&mut self, piece: SendLongData<'_>) -> Result<(), WireError> {
         if let Some(statement) = self.open.get_mut(&piece.statement_id)
             && piece.parameter < statement.parameters
             && let Err(place) = statement.long_data.binary_search(&piece.parameter)
         {
+            let bytes = size_of_val(&piece.parameter) as u64;
+            statement
+                .long_data
+                .try_reserve(1)
+                .map_err(|_| WireError::OutOfMemory { bytes })?;
             statement.long_data.insert(place, piece.parameter);
         }
+        Ok(())
     }
 
     pub(super) fn reset(&mut self, reset: StmtReset) {

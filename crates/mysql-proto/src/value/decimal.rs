@@ -42,11 +42,19 @@ impl<'a> Decimal<'a> {
     /// as the servers calculate with, nine words of nine digits: MariaDB 10.11 sends 81 for a literal of 81 nines.
     pub const MAX_DIGITS: usize = 81;
 
+    /// The longest text, zeros in front of the digits included, which `ZEROFILL` gives, some tens at most: 4 KiB. A copy
+    /// of a decimal is small, whatever a peer sends.
+    const MAX_BYTES: usize = 4 << 10;
+
     /// Checks the text, which is the same in both protocols.
     ///
     /// # Errors
-    /// A byte out of place, no digit at the end, more than [`MAX_DIGITS`](Self::MAX_DIGITS).
+    /// A byte out of place, no digit at the end, more than [`MAX_DIGITS`](Self::MAX_DIGITS) or more than
+    /// 4 KiB of zeros before them.
     pub fn parse_text(bytes: &'a [u8]) -> Result<Self, ValueError> {
+        if bytes.len() > Self::MAX_BYTES {
+            return Err(too_many_digits(Self::MAX_BYTES));
+        }
         let (unsigned, start) = match bytes {
             [b'-', unsigned @ ..] => (unsigned, 1),
             unsigned => (unsigned, 0),

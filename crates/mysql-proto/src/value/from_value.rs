@@ -3,7 +3,10 @@
 use std::fmt;
 use std::str;
 
+use onecopy_wire::WireError;
+
 use super::{Date, DateTime, Decimal, OwnedDecimal, Time, Value, ValueError, ValueKind};
+use crate::owned;
 
 /// A Rust type that a [`Value`] can become.
 ///
@@ -62,9 +65,23 @@ pub enum FromValueError {
     },
     /// The bytes are no value of the column's type: the server's mistake.
     Malformed(ValueError),
+    /// Memory for a copy of the value could not be had; the value is still there, to be lent.
+    OutOfMemory {
+        /// Size of the allocation that failed.
+        bytes: u64,
+    },
 }
 
 impl FromValueError {
+    #[cold]
+    fn of_copy(error: WireError) -> Self {
+        match error {
+            WireError::OutOfMemory { bytes } => Self::OutOfMemory { bytes },
+            // A copy has no other limit than the allocator's.
+            _ => Self::OutOfMemory { bytes: u64::MAX },
+        }
+    }
+
     #[cold]
     fn wrong_kind(wanted: &'static str, value: Value<'_>) -> Self {
         match value.kind() {
@@ -101,6 +118,7 @@ impl fmt::Display for FromValueError {
                 )
             }
             Self::Malformed(error) => error.fmt(f),
+            Self::OutOfMemory { bytes } => WireError::OutOfMemory { bytes: *bytes }.fmt(f),
             Self::NotUtf8 { wanted, offset } => {
                 write!(
                     f,
@@ -214,7 +232,7 @@ impl<'a> FromValue<'a> for String {
     /// A copy of the text, checked to be UTF-8, or of a decimal's digits.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
-        text("String", value).map(str::to_owned)
+        owned::text(text("String", value)?).map_err(FromValueError::of_copy)
     }
 }
 
@@ -232,7 +250,7 @@ impl<'a> FromValue<'a> for Vec<u8> {
     /// A copy of the bytes.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
-        bytes("Vec<u8>", value).map(<[u8]>::to_vec)
+        owned::bytes(bytes("Vec<u8>", value)?).map_err(FromValueError::of_copy)
     }
 }
 

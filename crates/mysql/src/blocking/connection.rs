@@ -3,15 +3,17 @@
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-use onecopy_mysql_proto::client::{ClientCore, HandshakeReply, Params, Reply, StatementId};
-use onecopy_mysql_proto::packet::{ErrPacket, SessionTrack};
+use onecopy_mysql_proto::client::{ClientCore, HandshakeReply, Params, Reply};
+use onecopy_mysql_proto::packet::SessionTrack;
 use onecopy_mysql_proto::{Error as ProtocolError, StatusFlags};
-use onecopy_net::{DriveError, blocking as net};
+use onecopy_net::{DriveError, TlsConnector, TlsSession, blocking as net};
 use onecopy_wire::{Lent, Meter};
 
-use super::{Rows, Stream};
-use crate::link::{Before, LONG_DATA_PIECE, Link, check, deadline_in, login};
-use crate::{Config, Definitions, Done, Error, Param, ServerError, Statement};
+use super::{CancelToken, Rows, Stream};
+use crate::cancel::Way;
+use crate::link::{Link, deadline_in, login, login_refused, long_data_piece};
+use crate::tls::connector;
+use crate::{Config, Definitions, Done, Error, Param, Password, Statement};
 
 /// A connection to a MySQL or MariaDB server.
 ///
@@ -37,10 +39,15 @@ impl Connection {
     /// # Errors
     /// No server there, a login that is refused, the deadline.
     pub fn connect_with(config: &Config) -> Result<Self, Error> {
-        check(config)?;
+        let tls = connector(config)?;
+        let begun = Instant::now();
         let deadline = deadline_in(config.connect_timeout);
         let stream = net::connect(&config.endpoint, &config.socket, deadline)?;
-        Self::login(config, stream, deadline)
+        let peer = stream.peer_addr();
+        let mut connection = Self::login(config, stream, tls, deadline)?;
+        let way = Way::new(config, peer, begun.elapsed());
+        connection.link.reachable_by(way);
+        Ok(connection)
     }
 
     /// Logs in over a stream of the caller's own.
@@ -48,20 +55,22 @@ impl Connection {
     /// # Errors
     /// A login that is refused, the deadline.
     pub fn from_stream(config: &Config, stream: Stream) -> Result<Self, Error> {
-        Self::login(config, stream, deadline_in(config.connect_timeout))
+        let tls = connector(config)?;
+        Self::login(config, stream, tls, deadline_in(config.connect_timeout))
     }
 
-    fn login(
+    pub(super) fn login(
         config: &Config,
         mut stream: Stream,
+        tls: Option<TlsConnector>,
         deadline: Option<Instant>,
     ) -> Result<Self, Error> {
         let (mut buffers, mut handshake) = login(config, stream.is_unix())?;
+        if let Some(tls) = tls {
+            stream.offer_tls(tls);
+        }
         match net::drive(&mut handshake, &mut buffers, &mut stream, &(), deadline)? {
-            HandshakeReply::Err(span) => {
-                let packet = ErrPacket::decode(buffers.bytes(span)).map_err(ProtocolError::from)?;
-                Err(Error::server_error(ServerError::new(&packet)))
-            }
+            HandshakeReply::Err(span) => Err(login_refused(buffers.bytes(span))),
             HandshakeReply::Done => {
                 let core: ClientCore = handshake.into_core();
                 Ok(Self {
@@ -143,10 +152,11 @@ impl Connection {
     ) -> Result<u64, Error> {
         self.link.own(statement)?;
         self.settle()?;
+        self.link.ended();
         self.link.core.parameters(statement.id)?;
+        let mut piece = long_data_piece()?;
         // Until all of it has left: what an error or a dropped call leaves behind is forgotten before the next command.
         self.link.long_data = Some(statement.id);
-        let mut piece = vec![0; LONG_DATA_PIECE];
         let mut total = 0;
         loop {
             let n = match reader.read(&mut piece) {
@@ -181,6 +191,7 @@ impl Connection {
     pub fn close_statement(&mut self, statement: Statement) -> Result<(), Error> {
         self.link.own(&statement)?;
         self.settle()?;
+        self.link.ended();
         Ok(self
             .link
             .core
@@ -229,12 +240,35 @@ impl Connection {
         self.ok()
     }
 
+    /// Logs in as another user on this connection, which is quicker than a new one: the session is as after a login,
+    /// transaction, variables, temporary tables, locks and prepared statements are gone. Without a database none is in use.
+    /// Plugins, keys and attributes are those that this connection was made with.
+    ///
+    /// MySQL and MariaDB take two round trips for it, `caching_sha2_password` and `parsec` a third where they have to.
+    ///
+    /// # Errors
+    /// After any of them the connection is closed, the server's refusal and a deadline included: MySQL closes it, MariaDB
+    /// would go on as the user before. Only a NUL byte in `user` or `database` leaves everything as it was.
+    pub fn change_user(
+        &mut self,
+        user: &str,
+        password: impl Into<Password>,
+        database: Option<&str>,
+    ) -> Result<(), Error> {
+        let password = password.into();
+        self.settle()?;
+        self.link.change_user(user, &password, database)?;
+        let reply = self.drive(&());
+        self.link.user_changed(reply)
+    }
+
     /// Says goodbye and closes.
     ///
     /// # Errors
     /// A failure of the connection, which is closed all the same.
     pub fn close(mut self) -> Result<(), Error> {
         self.settle()?;
+        self.link.ended();
         self.link.core.quit(&mut self.link.buffers)?;
         let left = self.flush(&());
         self.link.closed();
@@ -244,7 +278,15 @@ impl Connection {
 
     /// What this connection's bytes have cost so far.
     pub fn meter(&self) -> Meter {
-        self.link.meter()
+        Meter {
+            bytes_copied_by_tls: self.stream.bytes_copied_by_tls(),
+            ..self.link.meter()
+        }
+    }
+
+    /// What TLS agreed on; `None` in clear text.
+    pub fn tls(&self) -> Option<TlsSession> {
+        self.stream.tls()
     }
 
     /// Deadline of each further call, see [`Config::call_timeout`].
@@ -255,6 +297,12 @@ impl Connection {
     /// The server's number for this connection, which `KILL` takes.
     pub fn connection_id(&self) -> u32 {
         self.link.core.session().connection_id
+    }
+
+    /// A token that cancels what this connection is doing, from another thread: see [`CancelToken::cancel`]. From the first one on a
+    /// command costs two atomic writes more.
+    pub fn cancel_token(&self) -> CancelToken {
+        CancelToken::new(self.link.target())
     }
 
     /// The server's version as it writes it.
@@ -280,6 +328,7 @@ impl Connection {
     /// Gives buffers back until at most `keep` bytes stay; 0 for a connection that will be idle for long.
     pub fn release(&mut self, keep: usize) {
         self.link.release(keep);
+        self.stream.release(keep);
     }
 
     fn ok(&mut self) -> Result<(), Error> {
@@ -290,61 +339,6 @@ impl Connection {
             }
             _ => Err(self.link.close("a command got another reply than ok")),
         }
-    }
-
-    /// Sees that no reply is outstanding.
-    #[inline]
-    fn settle(&mut self) -> Result<(), Error> {
-        self.link.start_call();
-        loop {
-            let before = self.link.before().inspect_err(|_| self.stream.shutdown());
-            match before? {
-                Before::Ready => return Ok(()),
-                Before::Drain => self.drain()?,
-                Before::Forget(statement) => self.forget(statement)?,
-            }
-        }
-    }
-
-    /// Has the server forget the long data of a statement.
-    #[cold]
-    fn forget(&mut self, statement: StatementId) -> Result<(), Error> {
-        self.link.mark();
-        let buffers = &mut self.link.buffers;
-        match self.link.core.reset_statement(buffers, statement) {
-            Ok(()) => {}
-            Err(ProtocolError::StatementClosed) => {
-                self.link.long_data = None;
-                return Ok(());
-            }
-            Err(error) => return Err(error.into()),
-        }
-        match self.drive(&()) {
-            // A statement that the server does not know has no long data either.
-            Err(error) if error.is_closed() || error.server().is_none() => Err(error),
-            _ => {
-                self.link.long_data = None;
-                Ok(())
-            }
-        }
-    }
-
-    #[cold]
-    fn drain(&mut self) -> Result<(), Error> {
-        while !self.link.core.is_idle() {
-            match self.drive(&()) {
-                // Nobody has its number: it is closed, with the command that follows.
-                Ok(Reply::Prepared(id)) => {
-                    let buffers = &mut self.link.buffers;
-                    self.link.core.close_statement(buffers, id)?;
-                }
-                // An error that ends what nobody waits for is of no interest; one that ends the connection is.
-                Err(error) if error.is_closed() || error.server().is_none() => return Err(error),
-                _ => {}
-            }
-        }
-        self.link.finish();
-        Ok(())
     }
 
     #[inline]

@@ -15,6 +15,7 @@ use onecopy_wire::Span;
 
 use super::Connection;
 use crate::link::DIRECT_READ;
+use crate::shown::shown_bytes;
 use crate::{ColumnType, Error, Value};
 
 /// One value of a streamed row. As [`AsyncBufRead`] it lends the bytes as they lie in the read buffer; as [`AsyncRead`] with a large
@@ -44,16 +45,11 @@ impl<'r> ColumnReader<'r> {
         self.conn.link.core.streamed_column().saturating_sub(1)
     }
 
-    /// The column's name.
+    /// The column's name; of one that is not UTF-8 the first 1 KiB, with replacement characters.
     pub fn name(&self) -> std::borrow::Cow<'_, str> {
-        String::from_utf8_lossy(
-            self.conn
-                .link
-                .core
-                .definitions()
-                .name(self.index())
-                .unwrap_or_default(),
-        )
+        let columns = self.conn.link.core.definitions();
+        let name = columns.name(self.index()).unwrap_or_default();
+        std::str::from_utf8(name).map_or_else(|_| shown_bytes(name), Into::into)
     }
 
     /// The column's type.

@@ -5,6 +5,7 @@ use onecopy_mysql_proto::client::{Reply, RowMode};
 use onecopy_wire::Span;
 
 use super::{Connection, StreamingRow};
+use crate::shown::shown;
 use crate::{ColumnIndex, Definitions, Done, Error, OwnedRow, Row};
 
 /// The rows of one result after the other. Dropped early, the next command reads what is left and drops it; until then,
@@ -50,7 +51,7 @@ impl<'c> Rows<'c> {
     /// The next row, lent until the next call. `None` at the end of this result.
     ///
     /// # Errors
-    /// The server's error, after which the results are over; a failure of the connection.
+    /// The server's error, after which the results are over; a failure of the connection, one of memory included.
     ///
     /// # Cancel safety
     /// Safe: see [the module](crate::tokio).
@@ -66,7 +67,7 @@ impl<'c> Rows<'c> {
     /// The next row as the caller's own. Large values are moved, the others copied once, together.
     ///
     /// # Errors
-    /// As [`next`](Self::next).
+    /// As [`next`](Self::next); no memory for the copy: the row is passed over, unless [`take`](Self::take) has it.
     ///
     /// # Cancel safety
     /// Safe: see [the module](crate::tokio).
@@ -81,7 +82,8 @@ impl<'c> Rows<'c> {
     /// where it is too small. The row is lent with its other values; `value` is empty where this one is NULL.
     ///
     /// # Errors
-    /// As [`next`](Self::next), and no such column.
+    /// As [`next`](Self::next), and no such column. Where no memory is left for a value that did not come straight into
+    /// the vector, the row is passed over.
     ///
     /// # Cancel safety
     /// Safe: see [the module](crate::tokio).
@@ -93,7 +95,7 @@ impl<'c> Rows<'c> {
         let columns = self.conn.link.core.definitions();
         let index = column
             .find(columns)
-            .ok_or_else(|| Error::no_column(format!("{column:?}")))?;
+            .ok_or_else(|| Error::no_column(shown(format_args!("{column:?}"))))?;
         self.conn.link.core.set_home_column(Some(index));
         self.conn.link.buffers.offer_home(std::mem::take(value));
         let next = self.next_span().await;
@@ -113,11 +115,11 @@ impl<'c> Rows<'c> {
     /// Takes a value out of the row that was lent last, `None` for NULL: a large one is moved, not copied.
     ///
     /// # Errors
-    /// No such column, no row, or the value was taken before.
+    /// No such column, no row, or the value was taken before; no memory for the copy, the value is still there then.
     pub fn take(&mut self, column: impl ColumnIndex) -> Result<Option<Vec<u8>>, Error> {
         let span = self
             .current
-            .ok_or_else(|| Error::no_column(format!("{column:?}")))?;
+            .ok_or_else(|| Error::no_column(shown(format_args!("{column:?}"))))?;
         let mut value = Vec::new();
         Ok(self
             .conn
@@ -196,13 +198,16 @@ impl<'c> Rows<'c> {
     /// All rows of this result as the caller's own.
     ///
     /// # Errors
-    /// As [`next`](Self::next).
+    /// As [`next_owned`](Self::next_owned); what was collected is dropped.
     ///
     /// # Cancel safety
     /// Safe: see [the module](crate::tokio).
     pub async fn collect_owned(&mut self) -> Result<Vec<OwnedRow>, Error> {
         let mut rows = Vec::new();
         while let Some(row) = self.next_owned().await? {
+            let bytes = ((rows.len() + 1) * size_of::<OwnedRow>()) as u64;
+            rows.try_reserve(1)
+                .map_err(|_| ProtocolError::OutOfMemory { bytes })?;
             rows.push(row);
         }
         Ok(rows)
@@ -213,9 +218,9 @@ impl<'c> Rows<'c> {
         self.conn.link.done()
     }
 
-    /// The server's text for people about this result, such as `Rows matched: 1`.
-    pub fn info(&self) -> std::borrow::Cow<'_, str> {
-        String::from_utf8_lossy(self.conn.link.core.info())
+    /// The server's text for people about this result, such as `Rows matched: 1`. Bytes that are not UTF-8 are replaced.
+    pub fn info(&self) -> &str {
+        self.conn.link.core.info()
     }
 
     async fn skip_rows(&mut self) -> Result<(), Error> {

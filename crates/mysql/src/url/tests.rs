@@ -3,7 +3,7 @@ use std::time::Duration;
 use onecopy_net::Endpoint;
 
 use super::parse;
-use crate::SslMode;
+use crate::{Abandoned, PluginSet, SslMode};
 
 fn tcp(host: &str, port: u16) -> Endpoint {
     Endpoint::Tcp {
@@ -33,6 +33,20 @@ fn what_is_left_out_has_a_default() {
         parse("mysql://db.example").unwrap().effective_ssl_mode(),
         SslMode::VerifyFull
     );
+}
+
+#[test]
+fn what_is_abandoned_is_cancelled_or_drained() {
+    for (option, abandoned) in [
+        ("", Abandoned::Cancel),
+        ("?abandoned=cancel", Abandoned::Cancel),
+        ("?abandoned=drain", Abandoned::Drain),
+    ] {
+        let config = parse(&format!("mysql://db{option}")).unwrap();
+        assert_eq!(config.abandoned, abandoned, "{option}");
+    }
+    let error = parse("mysql://db?abandoned=forget").unwrap_err();
+    assert!(error.to_string().contains("neither cancel nor drain"));
 }
 
 #[test]
@@ -163,4 +177,48 @@ fn a_password_comes_from_a_file_or_the_environment() {
     let config = parse("mysql://u@h/d?password-env=CARGO_PKG_NAME").unwrap();
     assert_eq!(config.password.to_secret().expose(), b"onecopy-mysql");
     assert!(parse("mysql://u@h/d?password-env=ONECOPY_NOT_THERE").is_err());
+}
+
+#[test]
+fn authentication_has_options_by_their_own_names() {
+    let config = parse("mysql://h").unwrap();
+    assert_eq!(config.auth_plugins, PluginSet::SAFE);
+    assert!(config.server_public_key.is_none());
+    assert!(!config.get_server_public_key && !config.password_over_unverified_tls);
+
+    let config = parse(
+        "mysql://h?auth-plugins=mysql_clear_password,parsec&get-server-public-key=true&password-over-unverified-tls=true",
+    )
+    .unwrap();
+    let allowed = PluginSet::CLEAR_PASSWORD | PluginSet::PARSEC;
+    assert_eq!(config.auth_plugins, allowed);
+    assert!(config.get_server_public_key && config.password_over_unverified_tls);
+
+    let error = parse("mysql://h?auth-plugins=parsec,dialog").unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("'dialog' is none of caching_sha2_password, mysql_native_password"),
+        "{text}"
+    );
+    assert!(parse("mysql://h?auth-plugins=").is_err());
+}
+
+#[test]
+fn a_server_public_key_comes_from_a_file() {
+    let keys = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../mysql-proto/src/auth/public_key/data"
+    );
+    let with = |file: &str| parse(&format!("mysql://h?server-public-key={file}"));
+    let config = with(&format!("{keys}/rsa_2048.pem")).unwrap();
+    assert_eq!(config.server_public_key.unwrap().bits(), 2048);
+    for (file, problem) in [
+        (format!("{keys}/rsa_1024.pem"), "has 1024 bits"),
+        (format!("{keys}/p256.pem"), "is not an rsa key"),
+        (format!("{keys}/no_such.pem"), "No such file"),
+        ("/dev/zero".into(), "has 4097 bytes"),
+    ] {
+        let text = with(&file).unwrap_err().to_string();
+        assert!(text.contains(problem) && text.contains(&file), "{text}");
+    }
 }

@@ -9,6 +9,9 @@ use crate::talk::multi_statements;
 /// Memory that a claim may cost: the first read's, and what is made ready ahead of the next.
 const BOUND: u64 = (16 << 10) + (512 << 10);
 
+/// Address space for a message of 16 MiB - 2 and its header, to a power of two.
+const RESERVED: usize = 32 << 20;
+
 /// A query, all of whose rows are dropped; then what it cost.
 fn run_query() -> Talk {
     talk!(|conn, log, wait, face| {
@@ -179,9 +182,13 @@ fn an_unknown_type_or_charset_is_bytes() {
     column[11..13].copy_from_slice(&[0xFF, 0xFF]);
     let row = text_row(&[Some(b"\x00\x01as it came")]);
     let script = reply(&[&[1], &column, &row, ROWS_END]);
-    Trial::new(&script, lend_rows(), &["\\x00\\x01as it came"]).run();
+    Trial::new(&script, lend_rows(), &["\\x00\\x01as it came"])
+        .capped()
+        .run();
     let script = binary_rows(&[0xF2], b"\0\0\x04\xde\xad\xbe\xef");
-    Trial::new(&script, execute(), &["\\xde\\xad\\xbe\\xef"]).run();
+    Trial::new(&script, execute(), &["\\xde\\xad\\xbe\\xef"])
+        .capped()
+        .run();
 }
 
 #[test]
@@ -319,7 +326,7 @@ fn a_header_of_16_mib_and_then_nothing_costs_no_memory_and_meets_the_deadline() 
             assert!(meter.bytes_zeroed <= BOUND, "{meter:#?}");
             result
         });
-        let seen = Trial::see_fault(&script, talk, fault);
+        let seen = Trial::see_claim(&script, talk, fault, RESERVED);
         // The small value that the row starts with leaves 16 MiB behind its last column.
         let good = seen == ["timeout"] || start == b"\x04four" && seen[0].starts_with("Decode");
         assert!(good, "{seen:?}");
@@ -399,7 +406,7 @@ fn err_of_one_byte_without_a_marker_or_not_utf_8() {
         ),
     ] {
         let script = reply(&[payload]).command(b"\x0e").server_packets(1, &[OK]);
-        Trial::new(&script, talk, &[seen]).run();
+        Trial::new(&script, talk, &[seen]).capped().run();
     }
 }
 
@@ -422,7 +429,7 @@ fn more_results_for_ever_can_be_left_between_two_of_them() {
         .command(b"\x0e")
         .server_packets(1, &[OK]);
     let done = "done: 1 rows, id 0, 0 warnings";
-    Trial::new(&script, talk, &[done; 3]).run();
+    Trial::new(&script, talk, &[done; 3]).capped().run();
 }
 
 #[test]

@@ -117,7 +117,7 @@ pub(crate) fn mariadb_response() -> Script {
 }
 
 /// What a login comes to.
-fn talk() -> Talk {
+pub(crate) fn talk() -> Talk {
     talk!(|conn, log, wait, face| {
         log.line(format!(
             "{} {}",
@@ -130,12 +130,12 @@ fn talk() -> Talk {
     })
 }
 
-const PING: &str = "
+pub(crate) const PING: &str = "
     C 01 00 00 00 0e
     S 07 00 00 01 00 00 00 02 00 00 00";
 
-const MARIADB_SEEN: [&str; 2] = ["5.5.5-10.11.19-MariaDB-0+deb12u1 3", "pong"];
-const MYSQL_SEEN: [&str; 2] = ["8.4.3 11", "pong"];
+pub(crate) const MARIADB_SEEN: [&str; 2] = ["5.5.5-10.11.19-MariaDB-0+deb12u1 3", "pong"];
+pub(crate) const MYSQL_SEEN: [&str; 2] = ["8.4.3 11", "pong"];
 
 #[test]
 fn native_password() {

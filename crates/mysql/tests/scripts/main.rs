@@ -5,12 +5,23 @@
 #[macro_use]
 mod talk;
 
+mod auth;
+mod change_user;
 mod hostile;
+mod hostile_auth;
 mod hostile_login;
 mod huge;
 mod large;
+mod little_memory;
 mod login;
 mod mended;
 mod prepared;
+mod rsa;
 mod session;
 mod text;
+
+use onecopy_testkit::alloc::Allocator;
+
+/// Caps what hostile servers make the client take.
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;

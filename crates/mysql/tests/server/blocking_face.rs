@@ -26,3 +26,38 @@ macro_rules! endless {
         std::io::repeat(b'x')
     };
 }
+
+/// Work beside the test's own.
+macro_rules! spawn {
+    ($body:expr) => {
+        std::thread::spawn(move || $body)
+    };
+}
+
+/// What such work came to.
+macro_rules! join {
+    ($work:expr) => {
+        $work.join().unwrap()
+    };
+}
+
+/// Lets time pass.
+macro_rules! pause {
+    ($time:expr) => {
+        std::thread::sleep($time)
+    };
+}
+
+/// A stream of this face over a connected socket.
+macro_rules! stream_of {
+    ($socket:expr) => {
+        onecopy_mysql::blocking::Stream::from($socket)
+    };
+}
+
+/// A name of the server's that only this face uses.
+macro_rules! face_name {
+    ($name:literal) => {
+        concat!($name, "_blocking")
+    };
+}

@@ -1,5 +1,8 @@
 //! The cases of both faces, one concern a file.
 
+mod abandoned;
+mod auth;
+mod cancels;
 mod definitions;
 mod dropped;
 mod failures;
@@ -10,6 +13,7 @@ mod results;
 mod round_trips;
 mod session;
 mod statements;
+mod tls;
 mod value_types;
 
 /// The connection of this face.

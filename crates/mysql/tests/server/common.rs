@@ -2,11 +2,17 @@
 
 use std::io::{self, Read};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use onecopy_testkit::server::test_server;
+use onecopy_mysql::{Config, Error, blocking};
+pub(crate) use onecopy_testkit::server::lacks;
+use onecopy_testkit::server::{sequences, test_server};
 
 /// What fits one packet; a payload of this length is followed by an empty packet.
 pub(crate) const PACKET: usize = 0xFF_FFFF;
+
+/// More than any statement and row around two whole packets has.
+pub(crate) const LARGEST: usize = 2 * PACKET + (4 << 10);
 
 /// Whether the whole of each matrix is run.
 pub(crate) fn soak() -> bool {
@@ -18,14 +24,83 @@ pub(crate) fn count(small: usize, large: usize) -> usize {
     if soak() { large } else { small }
 }
 
-/// The server over each transport it has, the Unix socket first.
+/// The server over each transport it has, the Unix socket first. `SELECT seq FROM seq_1_to_100` gives rows on it.
 pub(crate) fn urls() -> Vec<String> {
-    let server = test_server();
-    server
-        .socket_url()
-        .into_iter()
-        .chain([server.url()])
-        .collect()
+    static URLS: OnceLock<Vec<String>> = OnceLock::new();
+    let urls = URLS.get_or_init(|| {
+        let server = test_server();
+        let urls: Vec<String> = server
+            .socket_url()
+            .into_iter()
+            .chain([server.url()])
+            .chain(server.tls_url())
+            .collect();
+        if urls.len() == 1 {
+            lacks(
+                "Unix socket",
+                "ONECOPY_TEST_MYSQL_URL names one transport; tests over both run over that alone",
+            );
+        }
+        make_sequences(&urls[0]).unwrap();
+        urls
+    });
+    urls.clone()
+}
+
+/// The database of those URLs.
+pub(crate) fn database() -> String {
+    Config::from_url(&url()).unwrap().database.unwrap()
+}
+
+/// Stand-ins for MariaDB's SEQUENCE engine where the server has none.
+fn make_sequences(url: &str) -> Result<(), Error> {
+    let mut conn = blocking::Connection::connect(url)?;
+    if conn.run("SELECT seq FROM seq_1_to_2").is_err() {
+        for statement in sequences() {
+            conn.run(&statement)?;
+        }
+    }
+    conn.close()
+}
+
+/// The largest value that the server takes and makes, in bytes.
+pub(crate) fn max_value_bytes() -> u64 {
+    static MOST: OnceLock<u64> = OnceLock::new();
+    *MOST.get_or_init(|| {
+        let mut conn = blocking::Connection::connect(&url()).unwrap();
+        let mut rows = conn.query("SELECT @@max_allowed_packet").unwrap();
+        rows.next().unwrap().unwrap().get(0).unwrap()
+    })
+}
+
+/// Whether the server takes values of so many bytes; where it does not, that is said.
+pub(crate) fn takes(bytes: usize) -> bool {
+    let most = max_value_bytes();
+    let takes = most >= bytes as u64;
+    if !takes {
+        lacks(
+            &format!("values of {bytes} bytes"),
+            &format!("max_allowed_packet is {most}"),
+        );
+    }
+    takes
+}
+
+/// Whether a statement that asks for `what` ran; where the server can't, that is said.
+///
+/// # Panics
+/// On an error that is not the server's.
+pub(crate) fn offered<T>(what: &str, asked: Result<T, Error>) -> bool {
+    match asked {
+        Ok(_) => true,
+        Err(error) => {
+            let Some(server) = error.server() else {
+                panic!("{what}: {error}");
+            };
+            lacks(what, &server.to_string());
+            false
+        }
+    }
 }
 
 /// The server over its Unix socket, or over TCP where it has none that is known.
@@ -37,6 +112,12 @@ pub(crate) fn url() -> String {
 pub(crate) fn with_option(url: &str, option: &str) -> String {
     let separator = if url.contains('?') { '&' } else { '?' };
     format!("{url}{separator}{option}")
+}
+
+/// Another number each time, in both faces: for names.
+pub(crate) fn number() -> usize {
+    static NUMBER: AtomicUsize = AtomicUsize::new(1);
+    NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Lengths at which a length prefix, a home or the read buffer changes.
@@ -109,6 +190,35 @@ pub(crate) fn letters() -> &'static Sample {
         let letter = |byte: &u8| b'a' + (byte & 0x0F);
         Sample::new(binary().bytes.iter().map(letter).collect())
     })
+}
+
+/// That soon no statement with this text runs on the server.
+pub(crate) fn assert_nothing_runs(text: &str, within: std::time::Duration) {
+    let mut conn = onecopy_mysql::blocking::Connection::connect(&url()).unwrap();
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%{text}%' AND ID <> CONNECTION_ID()"
+    );
+    let start = std::time::Instant::now();
+    loop {
+        let mut rows = conn.query(&sql).unwrap();
+        let running: i64 = rows.next().unwrap().unwrap().get(0).unwrap();
+        if running == 0 {
+            return;
+        }
+        assert!(start.elapsed() < within, "{running} of '{text}' still run");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+/// The seed of a test's random numbers: `ONECOPY_SEED` repeats a run. Printed, so that a failure names it.
+pub(crate) fn seed() -> u64 {
+    let given = std::env::var("ONECOPY_SEED").ok();
+    let seed = given.and_then(|seed| seed.parse().ok()).unwrap_or_else(|| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        u64::from(now.unwrap().subsec_nanos())
+    });
+    println!("ONECOPY_SEED={seed}");
+    seed
 }
 
 /// Xorshift: enough for lengths and moments, and the same in each run.

@@ -6,11 +6,16 @@
 
 #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
 mod common;
+#[cfg_attr(not(feature = "tokio"), allow(dead_code))]
+mod tls_servers;
 
+#[cfg(feature = "tokio")]
+mod drops;
 #[cfg(feature = "tokio")]
 mod futures;
 #[cfg(feature = "tokio")]
 mod parity;
+mod relay;
 
 #[macro_use]
 mod blocking_face;

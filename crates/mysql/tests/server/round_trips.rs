@@ -10,8 +10,17 @@ async fn nothing_is_asked_behind_the_login() {
     for url in urls() {
         let mut conn = wait!(Connection::connect(&url)).unwrap();
         let meter = conn.meter();
-        // Greeting, response, OK; the server's default plugin answers at once.
-        assert_eq!((meter.reads, meter.writes), (2, 1), "{meter:?}");
+        // Greeting, response, OK; the server's default plugin answers at once. Where that is MySQL's, a packet of two
+        // bytes comes before the OK: the server writes it apart, so that it may come apart.
+        let reads = if conn.server_version().contains("MariaDB") {
+            2..=2
+        } else {
+            2..=3
+        };
+        // The request for TLS is one write more.
+        let writes = 1 + u64::from(conn.tls().is_some());
+        assert_eq!(meter.writes, writes, "{meter:?}");
+        assert!(reads.contains(&meter.reads), "{meter:?}");
         let mut rows = wait!(conn.query("SHOW SESSION STATUS LIKE 'Questions'")).unwrap();
         let row = wait!(rows.next()).unwrap().unwrap();
         assert_eq!(row.get::<&str>(1).unwrap(), "1"); // this one

@@ -26,3 +26,41 @@ macro_rules! endless {
         ::tokio::io::repeat(b'x')
     };
 }
+
+/// Work beside the test's own.
+macro_rules! spawn {
+    ($body:expr) => {
+        ::tokio::spawn(async move { $body })
+    };
+}
+
+/// What such work came to.
+macro_rules! join {
+    ($work:expr) => {
+        $work.await.unwrap()
+    };
+}
+
+/// Lets time pass.
+macro_rules! pause {
+    ($time:expr) => {
+        ::tokio::time::sleep($time).await
+    };
+}
+
+/// A stream of this face over a connected socket.
+macro_rules! stream_of {
+    ($socket:expr) => {{
+        let socket = $socket;
+        socket.set_nonblocking(true).unwrap();
+        let socket = ::tokio::net::TcpStream::from_std(socket).unwrap();
+        onecopy_mysql::tokio::Stream::from(socket)
+    }};
+}
+
+/// A name of the server's that only this face uses.
+macro_rules! face_name {
+    ($name:literal) => {
+        concat!($name, "_tokio")
+    };
+}

@@ -6,7 +6,7 @@ use std::time::Instant;
 use onecopy_wire::{Buffers, Core, Lent, Step};
 
 use super::Stream;
-use crate::DriveError;
+use crate::{DriveError, TlsError};
 
 /// Slices of one vectored write: enough for a command with several large parts; more leave with the next call.
 const WRITE_SLICES: usize = 32;
@@ -28,7 +28,10 @@ pub fn drive<C: Core, L: Lent + ?Sized>(
     loop {
         match core.advance(buffers).map_err(DriveError::Core)? {
             Step::Message(message) => return Ok(message),
-            Step::StartTls => return Err(DriveError::TlsUnavailable),
+            Step::StartTls => {
+                start_tls(buffers, stream, lent, deadline)?;
+                core.tls_started(buffers).map_err(DriveError::Core)?;
+            }
             Step::NeedInput(_) => {
                 let refused = flush_or_hear(buffers, stream, lent, deadline)?;
                 if read(buffers, stream, deadline)? == 0 {
@@ -38,6 +41,29 @@ pub fn drive<C: Core, L: Lent + ?Sized>(
                     ));
                 }
             }
+        }
+    }
+}
+
+/// Sends what is to go in clear text, then turns the stream to TLS.
+#[cold]
+fn start_tls<E>(
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    lent: &(impl Lent + ?Sized),
+    deadline: Option<Instant>,
+) -> Result<(), DriveError<E>> {
+    flush(buffers, stream, lent, deadline)?;
+    if !stream.start_tls()? {
+        return Err(DriveError::TlsUnavailable);
+    }
+    loop {
+        stream.arm(deadline).map_err(read_error)?;
+        match stream.shake_hands() {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(error) if stream.is_early(&error) => {}
+            Err(error) => return Err(read_error(error)),
         }
     }
 }
@@ -76,7 +102,7 @@ pub fn flush<E>(
     lent: &(impl Lent + ?Sized),
     deadline: Option<Instant>,
 ) -> Result<(), DriveError<E>> {
-    while buffers.has_output() {
+    while buffers.has_output() || stream.has_unsent() {
         stream.arm(deadline).map_err(write_error)?;
         let mut slices = [IoSlice::new(&[]); WRITE_SLICES];
         let count = buffers.output_slices(lent, &mut slices);
@@ -140,13 +166,17 @@ pub fn read_into<E: From<onecopy_wire::WireError>>(
 fn read_error<E>(error: io::Error) -> DriveError<E> {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => DriveError::Timeout,
-        _ => DriveError::Read(error),
+        _ => failed(error, DriveError::Read),
     }
 }
 
 fn write_error<E>(error: io::Error) -> DriveError<E> {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => DriveError::Timeout,
-        _ => DriveError::Write(error),
+        _ => failed(error, DriveError::Write),
     }
+}
+
+fn failed<E>(error: io::Error, kind: fn(io::Error) -> DriveError<E>) -> DriveError<E> {
+    TlsError::from_io(error).map_or_else(kind, DriveError::Tls)
 }

@@ -1,120 +1,150 @@
-//! A stream that blocks, and the timeouts it is under.
+//! A stream that blocks, the timeouts it is under, and TLS over it.
 
-use std::fmt;
-use std::io::{self, IoSlice, IoSliceMut, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// A stream of the caller's own: a tunnel, a test's script.
-///
-/// A call that ran into the timeout gives `WouldBlock` or `TimedOut`.
-pub trait Transport: Send {
-    /// Fills the slices in order with at least one byte; 0 at the end of the stream.
-    ///
-    /// # Errors
-    /// As [`Read::read_vectored`].
-    fn read_vectored(&mut self, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize>;
-
-    /// Takes at least one byte of the slices.
-    ///
-    /// # Errors
-    /// As [`Write::write_vectored`].
-    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
-
-    /// From now on one call waits at most this long.
-    ///
-    /// # Errors
-    /// The stream's own.
-    fn set_timeout(&mut self, timeout: Option<Duration>) -> io::Result<()>;
-
-    /// Ends both directions; errors are of no interest any more.
-    fn shutdown(&mut self) {}
-
-    /// Whether nobody but the kernel is between the two ends, as on a Unix socket: passwords may be sent over it.
-    fn is_unix(&self) -> bool {
-        false
-    }
-}
+use super::socket::{Socket, Transport};
+use crate::tls::{Read, Session, TlsConnector, TlsError, TlsSession};
 
 /// What is left of a deadline is not cut any more below this: 8 ms.
 const SHORT: Duration = Duration::from_millis(8);
 
 /// A connected stream and the timeout that is set on it.
+#[derive(Debug)]
 pub struct Stream {
-    kind: Kind,
+    socket: Socket,
     /// Set on the socket now, for reads and writes alike.
     timeout: Option<Duration>,
-}
-
-enum Kind {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-    Own(Box<dyn Transport>),
+    /// Over TLS everything goes through this.
+    tls: Option<Box<Session>>,
+    /// TLS for when the protocol asks for it.
+    connector: Option<Box<TlsConnector>>,
 }
 
 impl Stream {
     /// A stream over the caller's own transport.
     pub fn own(transport: impl Transport + 'static) -> Self {
+        Self::new(Socket::Own(Box::new(transport)))
+    }
+
+    fn new(socket: Socket) -> Self {
         Self {
-            kind: Kind::Own(Box::new(transport)),
+            socket,
             timeout: None,
+            tls: None,
+            connector: None,
         }
+    }
+
+    /// Has TLS ready for when the protocol asks for it.
+    pub fn offer_tls(&mut self, connector: TlsConnector) {
+        self.connector = Some(Box::new(connector));
+    }
+
+    /// What TLS agreed on, where it is spoken.
+    pub fn tls(&self) -> Option<TlsSession> {
+        self.tls.as_ref().and_then(|tls| tls.agreed())
+    }
+
+    /// Bytes that TLS copied on their way, the library's own copies included.
+    pub fn bytes_copied_by_tls(&self) -> u64 {
+        self.tls.as_ref().map_or(0, |tls| tls.copied())
     }
 
     /// Whether only the kernel is between the two ends.
     pub fn is_unix(&self) -> bool {
-        match &self.kind {
-            Kind::Tcp(_) => false,
-            Kind::Unix(_) => true,
-            Kind::Own(transport) => transport.is_unix(),
-        }
+        self.socket.is_unix()
+    }
+
+    /// The peer's address, where it is one of TCP.
+    pub fn peer_addr(&self) -> Option<std::net::SocketAddr> {
+        self.socket.peer_addr()
     }
 
     /// Sends a few last words where the kernel takes them at once; nobody waits for them, and a failure is of no interest.
     /// Not over a transport of the caller's own, which may block.
     pub fn try_send(&mut self, bytes: &[u8]) {
-        let _ = match &self.kind {
-            Kind::Tcp(stream) => last_words(stream, bytes),
-            Kind::Unix(stream) => last_words(stream, bytes),
-            Kind::Own(_) => Ok(0),
+        let Some(tls) = &mut self.tls else {
+            return self.socket.try_send(bytes);
         };
+        if !tls.has_unsent() && tls.write(&[IoSlice::new(bytes)]).is_ok() {
+            let _ = tls.close_notify();
+            self.socket.try_send(tls.unsent());
+        }
     }
 
     /// Ends both directions.
     pub fn shutdown(&mut self) {
-        // The peer may be gone already: then there is nothing to end.
-        let _ = match &mut self.kind {
-            Kind::Tcp(stream) => stream.shutdown(Shutdown::Both),
-            Kind::Unix(stream) => stream.shutdown(Shutdown::Both),
-            Kind::Own(transport) => {
-                transport.shutdown();
-                Ok(())
-            }
-        };
+        if let Some(tls) = &mut self.tls
+            && !tls.has_unsent()
+            && tls.close_notify().is_ok()
+        {
+            self.socket.try_send(tls.unsent());
+        }
+        self.socket.shutdown();
     }
 
-    /// One read. A single slice is read plainly, which is a little cheaper.
+    /// Gives TLS's buffers back until at most `keep` bytes of them stay; without TLS a stream has none.
+    pub fn release(&mut self, keep: usize) {
+        if let Some(tls) = &mut self.tls {
+            tls.release(keep);
+        }
+    }
+
+    /// One read of the peer's bytes.
     #[inline]
     pub(crate) fn read(&mut self, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        match (&mut self.kind, slices) {
-            (Kind::Unix(stream), [slice]) => stream.read(slice),
-            (Kind::Tcp(stream), [slice]) => stream.read(slice),
-            (Kind::Unix(stream), slices) => stream.read_vectored(slices),
-            (Kind::Tcp(stream), slices) => stream.read_vectored(slices),
-            (Kind::Own(transport), slices) => transport.read_vectored(slices),
+        match &mut self.tls {
+            None => self.socket.read(slices),
+            Some(tls) => read_tls(&mut self.socket, tls, slices),
         }
     }
 
+    /// One write. What TLS has taken has left, as far as the caller may know: [`has_unsent`](Self::has_unsent).
     #[inline]
     pub(crate) fn write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        match (&mut self.kind, slices) {
-            (Kind::Unix(stream), [slice]) => stream.write(slice),
-            (Kind::Tcp(stream), [slice]) => stream.write(slice),
-            (Kind::Unix(stream), slices) => stream.write_vectored(slices),
-            (Kind::Tcp(stream), slices) => stream.write_vectored(slices),
-            (Kind::Own(transport), slices) => transport.write_vectored(slices),
+        match &mut self.tls {
+            None => self.socket.write(slices),
+            Some(tls) => write_tls(&mut self.socket, tls, slices),
         }
+    }
+
+    /// Whether TLS holds bytes that were written and have not left: they do with the next write, also one of nothing.
+    #[inline]
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.has_unsent())
+    }
+
+    /// Begins TLS: nothing goes in clear text from here on, whatever becomes of it. Then
+    /// [`shake_hands`](Self::shake_hands) until it is done.
+    pub(crate) fn start_tls(&mut self) -> Result<bool, TlsError> {
+        let Some(connector) = self.connector.take() else {
+            return Ok(false);
+        };
+        self.tls = Some(Box::new(connector.session()?));
+        Ok(true)
+    }
+
+    /// One step of the handshake. Whether it is done.
+    pub(crate) fn shake_hands(&mut self) -> io::Result<bool> {
+        let Some(tls) = &mut self.tls else {
+            return Ok(true);
+        };
+        let done = match tls.shake_hands() {
+            Ok(done) => done,
+            Err(error) => {
+                self.socket.try_send(tls.unsent());
+                return Err(error.into());
+            }
+        };
+        if tls.has_unsent() {
+            send(&mut self.socket, tls)?;
+        } else if !done && receive(&mut self.socket, tls)? == 0 {
+            return Err(TlsError::ClosedInHandshake.into());
+        }
+        Ok(done && !tls.has_unsent())
     }
 
     /// Sees that the next call ends by `deadline`, or earlier and [`is_early`](Self::is_early). The timeout is set on the
@@ -135,9 +165,9 @@ impl Stream {
     /// Whether a failed call is to be made again: it was interrupted, or its timeout was shorter than the deadline.
     pub(crate) fn is_early(&self, error: &io::Error) -> bool {
         match error.kind() {
-            io::ErrorKind::Interrupted => true,
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                self.timeout.is_some() && !matches!(self.kind, Kind::Own(_))
+            ErrorKind::Interrupted => true,
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                self.timeout.is_some() && !self.socket.is_own()
             }
             _ => false,
         }
@@ -146,7 +176,7 @@ impl Stream {
     fn arm_slow(&mut self, deadline: Option<Instant>) -> io::Result<()> {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) {
-            return Err(io::ErrorKind::TimedOut.into());
+            return Err(ErrorKind::TimedOut.into());
         }
         let fits = match (self.timeout, left) {
             (Some(set), Some(left)) => set <= left && set >= left / 2,
@@ -154,56 +184,89 @@ impl Stream {
         };
         if !fits {
             // A transport of the caller's own is told the whole time: what it says of it is final.
-            let is_own = matches!(self.kind, Kind::Own(_));
+            let is_own = self.socket.is_own();
             let left = left.map(|left| match left {
                 short if short < SHORT || is_own => short,
                 long => long - long / 8,
             });
-            match &mut self.kind {
-                Kind::Tcp(stream) => stream
-                    .set_read_timeout(left)
-                    .and_then(|()| stream.set_write_timeout(left)),
-                Kind::Unix(stream) => stream
-                    .set_read_timeout(left)
-                    .and_then(|()| stream.set_write_timeout(left)),
-                Kind::Own(transport) => transport.set_timeout(left),
-            }?;
+            self.socket.set_timeout(left)?;
             self.timeout = left;
         }
         Ok(())
     }
 }
 
-fn last_words<'s>(socket: impl Into<socket2::SockRef<'s>>, bytes: &[u8]) -> io::Result<usize> {
-    let socket = socket.into();
-    socket.set_nonblocking(true)?;
-    socket.send(bytes)
+/// A call that brought nothing to the caller is `Interrupted`: it is made again, with what is left of the deadline.
+#[cold]
+fn read_tls(
+    socket: &mut Socket,
+    tls: &mut Session,
+    slices: &mut [IoSliceMut<'_>],
+) -> io::Result<usize> {
+    let mut read = tls.read(slices)?;
+    if read == Read::NeedInput {
+        if tls.has_unsent() {
+            send(socket, tls)?;
+        } else if receive(socket, tls)? == 0 {
+            return Ok(0);
+        }
+        read = tls.read(slices)?;
+    }
+    match read {
+        Read::Bytes(n) => Ok(n),
+        Read::Closed => Ok(0),
+        Read::NeedInput => Err(ErrorKind::Interrupted.into()),
+    }
+}
+
+#[cold]
+fn write_tls(socket: &mut Socket, tls: &mut Session, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    if tls.has_unsent() {
+        send(socket, tls)?;
+        return Err(ErrorKind::Interrupted.into());
+    }
+    let n = tls.write(slices)?;
+    match send(socket, tls) {
+        // These bytes are taken, whenever they leave.
+        Err(error) if is_late(&error) => Ok(n),
+        sent => sent.map(|()| n),
+    }
+}
+
+/// One write of ciphertext.
+fn send(socket: &mut Socket, tls: &mut Session) -> io::Result<()> {
+    match socket.write(&[IoSlice::new(tls.unsent())])? {
+        0 => Err(ErrorKind::WriteZero.into()),
+        n => {
+            tls.sent(n);
+            Ok(())
+        }
+    }
+}
+
+/// One read of ciphertext.
+fn receive(socket: &mut Socket, tls: &mut Session) -> io::Result<usize> {
+    tls.prepare()?;
+    let n = socket.read(tls.targets().as_mut())?;
+    tls.commit(n);
+    Ok(n)
+}
+
+fn is_late(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+    )
 }
 
 impl From<TcpStream> for Stream {
     fn from(stream: TcpStream) -> Self {
-        Self {
-            kind: Kind::Tcp(stream),
-            timeout: None,
-        }
+        Self::new(Socket::Tcp(stream))
     }
 }
 
 impl From<UnixStream> for Stream {
     fn from(stream: UnixStream) -> Self {
-        Self {
-            kind: Kind::Unix(stream),
-            timeout: None,
-        }
-    }
-}
-
-impl fmt::Debug for Stream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            Kind::Tcp(stream) => stream.fmt(f),
-            Kind::Unix(stream) => stream.fmt(f),
-            Kind::Own(_) => f.write_str("Own"),
-        }
+        Self::new(Socket::Unix(stream))
     }
 }

@@ -5,14 +5,14 @@
 //! the core and the buffers know afterwards is what happened on the socket.
 
 use std::future::{Future, poll_fn};
-use std::io::{ErrorKind, IoSlice};
+use std::io::{self, ErrorKind, IoSlice};
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use onecopy_wire::{Buffers, Core, Lent, Step, WireError};
 
 use super::Stream;
-use crate::DriveError;
+use crate::{DriveError, TlsError};
 
 /// Slices of one vectored write: enough for a command with several large parts; more leave with the next call.
 const WRITE_SLICES: usize = 32;
@@ -50,7 +50,10 @@ pub fn poll_drive<C: Core, L: Lent + ?Sized>(
     loop {
         match core.advance(buffers).map_err(DriveError::Core)? {
             Step::Message(message) => return Poll::Ready(Ok(message)),
-            Step::StartTls => return Poll::Ready(Err(DriveError::TlsUnavailable)),
+            Step::StartTls => {
+                ready!(poll_start_tls(context, buffers, stream, lent))?;
+                core.tls_started(buffers).map_err(DriveError::Core)?;
+            }
             Step::NeedInput(_) => {
                 ready!(poll_flush_or_hear(context, buffers, stream, lent))?;
                 if ready!(poll_read(context, buffers, stream))? == 0 {
@@ -62,6 +65,22 @@ pub fn poll_drive<C: Core, L: Lent + ?Sized>(
             }
         }
     }
+}
+
+/// Sends what is to go in clear text, then turns the stream to TLS.
+#[cold]
+fn poll_start_tls<E>(
+    context: &mut Context<'_>,
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    lent: &(impl Lent + ?Sized),
+) -> Poll<Result<(), DriveError<E>>> {
+    ready!(poll_flush(context, buffers, stream, lent))?;
+    Poll::Ready(match ready!(stream.poll_start_tls(context)) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(DriveError::TlsUnavailable),
+        Err(error) => Err(failed(error, DriveError::Read)),
+    })
 }
 
 /// Flushes; where the peer has closed its side, it may have said why: the failure is kept back until the read shows.
@@ -114,8 +133,11 @@ fn poll_flush<E>(
         match ready!(stream.poll_write(context, &slices[..count])) {
             Ok(0) => return Poll::Ready(Err(DriveError::Write(ErrorKind::WriteZero.into()))),
             Ok(n) => buffers.commit_output(n),
-            Err(error) => return Poll::Ready(Err(DriveError::Write(error))),
+            Err(error) => return Poll::Ready(Err(failed(error, DriveError::Write))),
         }
+    }
+    if stream.has_unsent() {
+        ready!(stream.poll_unsent(context)).map_err(DriveError::Write)?;
     }
     Poll::Ready(Ok(()))
 }
@@ -130,8 +152,8 @@ pub fn poll_read<E: From<WireError>>(
     stream: &mut Stream,
 ) -> Poll<Result<usize, DriveError<E>>> {
     buffers.prepare()?;
-    let n =
-        ready!(stream.poll_read(context, buffers.targets().as_mut())).map_err(DriveError::Read)?;
+    let read = ready!(stream.poll_read(context, buffers.targets().as_mut()));
+    let n = read.map_err(|error| failed(error, DriveError::Read))?;
     buffers.commit(n);
     Poll::Ready(Ok(n))
 }
@@ -149,8 +171,8 @@ pub fn poll_read_into<E: From<WireError>>(
     later: usize,
 ) -> Poll<Result<(usize, usize), DriveError<E>>> {
     buffers.prepare_into(into.len(), later)?;
-    let n = ready!(stream.poll_read(context, buffers.targets_into(into).as_mut()))
-        .map_err(DriveError::Read)?;
+    let read = ready!(stream.poll_read(context, buffers.targets_into(into).as_mut()));
+    let n = read.map_err(|error| failed(error, DriveError::Read))?;
     Poll::Ready(Ok((n, buffers.commit(n))))
 }
 
@@ -163,4 +185,9 @@ pub(super) async fn within<T>(
         None => Some(work.await),
         Some(deadline) => tokio::time::timeout_at(deadline.into(), work).await.ok(),
     }
+}
+
+#[cold]
+fn failed<E>(error: io::Error, kind: fn(io::Error) -> DriveError<E>) -> DriveError<E> {
+    TlsError::from_io(error).map_or_else(kind, DriveError::Tls)
 }

@@ -1,253 +1,239 @@
-//! A stream of the runtime, read and written by vectors.
+//! A stream of the runtime, and TLS over it.
 
-use std::fmt;
-use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
-use std::os::fd::AsFd;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::sync::Mutex;
 use std::task::{Context, Poll, ready};
 
-use tokio::io::Interest;
 use tokio::net::{TcpStream, UnixStream};
 
-/// Makes a call once the socket is ready for it: TCP and Unix sockets have the same methods and no trait in common.
-macro_rules! when_ready {
-    ($stream:ident, $ready:ident($context:ident), $interest:ident, $wanted:ident, $call:expr) => {
-        loop {
-            ready!($stream.$ready($context))?;
-            let io = |interest, call: &mut dyn FnMut() -> io::Result<usize>| {
-                $stream.try_io(interest, call)
-            };
-            if let Some(n) = attempt(io, Interest::$interest, $wanted, &mut || $call)? {
-                break Poll::Ready(Ok(n));
-            }
-        }
-    };
-}
-
-/// A stream of the caller's own: a tunnel, a test's script.
-pub trait Transport: Send {
-    /// Fills the slices in order with at least one byte; 0 at the end of the stream.
-    ///
-    /// # Errors
-    /// As `Read::read_vectored`; never `WouldBlock`.
-    fn poll_read_vectored(
-        &mut self,
-        context: &mut Context<'_>,
-        slices: &mut [IoSliceMut<'_>],
-    ) -> Poll<io::Result<usize>>;
-
-    /// Takes at least one byte of the slices.
-    ///
-    /// # Errors
-    /// As `Write::write_vectored`; never `WouldBlock`.
-    fn poll_write_vectored(
-        &mut self,
-        context: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>>;
-
-    /// Ends both directions; errors are of no interest any more.
-    fn shutdown(&mut self) {}
-
-    /// Whether nobody but the kernel is between the two ends, as on a Unix socket: passwords may be sent over it.
-    fn is_unix(&self) -> bool {
-        false
-    }
-}
+use super::socket::{Socket, Transport};
+use crate::tls::{Read, Session, TlsConnector, TlsError, TlsSession};
 
 /// A connected stream.
+#[derive(Debug)]
 pub struct Stream {
-    kind: Kind,
+    socket: Socket,
     /// A failed write, kept back while the peer's last words are read.
     pub(super) refused: Option<io::Error>,
-}
-
-enum Kind {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-    /// The lock is never contended: it makes the stream, and so every connection, `Sync` without asking it of transports.
-    Own(std::sync::Mutex<Box<dyn Transport>>),
+    /// Over TLS everything goes through this.
+    tls: Option<Box<Session>>,
+    /// TLS for when the protocol asks for it.
+    connector: Option<Box<TlsConnector>>,
 }
 
 impl Stream {
     /// A stream over the caller's own transport.
     pub fn own(transport: impl Transport + 'static) -> Self {
-        Self::new(Kind::Own(std::sync::Mutex::new(Box::new(transport))))
+        Self::new(Socket::Own(Mutex::new(Box::new(transport))))
     }
 
-    fn new(kind: Kind) -> Self {
+    fn new(socket: Socket) -> Self {
         Self {
-            kind,
+            socket,
             refused: None,
+            tls: None,
+            connector: None,
         }
+    }
+
+    /// Has TLS ready for when the protocol asks for it.
+    pub fn offer_tls(&mut self, connector: TlsConnector) {
+        self.connector = Some(Box::new(connector));
+    }
+
+    /// What TLS agreed on, where it is spoken.
+    pub fn tls(&self) -> Option<TlsSession> {
+        self.tls.as_ref().and_then(|tls| tls.agreed())
+    }
+
+    /// Bytes that TLS copied on their way, the library's own copies included.
+    pub fn bytes_copied_by_tls(&self) -> u64 {
+        self.tls.as_ref().map_or(0, |tls| tls.copied())
     }
 
     /// Whether only the kernel is between the two ends.
     pub fn is_unix(&self) -> bool {
-        match &self.kind {
-            Kind::Tcp(_) => false,
-            Kind::Unix(_) => true,
-            Kind::Own(transport) => {
-                let transport = transport.lock();
-                transport
-                    .unwrap_or_else(std::sync::PoisonError::into_inner)
-                    .is_unix()
-            }
-        }
+        self.socket.is_unix()
+    }
+
+    /// The peer's address, where it is one of TCP.
+    pub fn peer_addr(&self) -> Option<std::net::SocketAddr> {
+        self.socket.peer_addr()
     }
 
     /// Sends a few last words where the kernel takes them at once; nobody waits for them, and a failure is of no interest.
     /// Not over a transport of the caller's own.
     pub fn try_send(&mut self, bytes: &[u8]) {
-        let _ = match &self.kind {
-            Kind::Tcp(stream) => socket2::SockRef::from(stream).send(bytes),
-            Kind::Unix(stream) => socket2::SockRef::from(stream).send(bytes),
-            Kind::Own(_) => Ok(0),
+        let Some(tls) = &mut self.tls else {
+            return self.socket.try_send(bytes);
         };
+        if !tls.has_unsent() && tls.write(&[IoSlice::new(bytes)]).is_ok() {
+            let _ = tls.close_notify();
+            self.socket.try_send(tls.unsent());
+        }
     }
 
     /// Ends both directions.
     pub fn shutdown(&mut self) {
-        // The peer may be gone already: then there is nothing to end.
-        let _ = match &mut self.kind {
-            Kind::Tcp(stream) => {
-                socket2::SockRef::from(&*stream).shutdown(std::net::Shutdown::Both)
-            }
-            Kind::Unix(stream) => {
-                socket2::SockRef::from(&*stream).shutdown(std::net::Shutdown::Both)
-            }
-            Kind::Own(transport) => {
-                own(transport).shutdown();
-                Ok(())
-            }
-        };
+        if let Some(tls) = &mut self.tls
+            && !tls.has_unsent()
+            && tls.close_notify().is_ok()
+        {
+            self.socket.try_send(tls.unsent());
+        }
+        self.socket.shutdown();
     }
 
+    /// Gives TLS's buffers back until at most `keep` bytes of them stay; without TLS a stream has none.
+    pub fn release(&mut self, keep: usize) {
+        if let Some(tls) = &mut self.tls {
+            tls.release(keep);
+        }
+    }
+
+    /// One read of the peer's bytes.
+    #[inline]
     pub(crate) fn poll_read(
         &mut self,
         context: &mut Context<'_>,
         slices: &mut [IoSliceMut<'_>],
     ) -> Poll<io::Result<usize>> {
-        let wanted = slices.iter().map(|slice| slice.len()).sum();
-        match &mut self.kind {
-            Kind::Tcp(stream) => {
-                when_ready!(
-                    stream,
-                    poll_read_ready(context),
-                    READABLE,
-                    wanted,
-                    read_now(&*stream, slices)
-                )
-            }
-            Kind::Unix(stream) => {
-                when_ready!(
-                    stream,
-                    poll_read_ready(context),
-                    READABLE,
-                    wanted,
-                    read_now(&*stream, slices)
-                )
-            }
-            Kind::Own(transport) => own(transport).poll_read_vectored(context, slices),
+        match &mut self.tls {
+            None => self.socket.poll_read(context, slices),
+            Some(tls) => poll_read_tls(context, &mut self.socket, tls, slices),
         }
     }
 
+    /// One write. What TLS has taken has left, as far as the caller may know: [`has_unsent`](Self::has_unsent).
+    #[inline]
     pub(crate) fn poll_write(
         &mut self,
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let wanted = slices.iter().map(|slice| slice.len()).sum();
-        match &mut self.kind {
-            Kind::Tcp(stream) => {
-                when_ready!(
-                    stream,
-                    poll_write_ready(context),
-                    WRITABLE,
-                    wanted,
-                    write_now(&*stream, slices)
-                )
+        match &mut self.tls {
+            None => self.socket.poll_write(context, slices),
+            Some(tls) => poll_write_tls(context, &mut self.socket, tls, slices),
+        }
+    }
+
+    /// Whether TLS holds bytes that were written and have not left: they do with
+    /// [`poll_unsent`](Self::poll_unsent), or ahead of the next read or write.
+    #[inline]
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.has_unsent())
+    }
+
+    /// Sends what TLS holds.
+    pub(crate) fn poll_unsent(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.tls {
+            None => Poll::Ready(Ok(())),
+            Some(tls) => poll_send(context, &mut self.socket, tls),
+        }
+    }
+
+    /// Turns the stream to TLS: nothing goes in clear text from here on, whatever becomes of it. `false` where none was
+    /// offered.
+    pub(crate) fn poll_start_tls(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        if self.tls.is_none() {
+            let Some(connector) = self.connector.take() else {
+                return Poll::Ready(Ok(false));
+            };
+            self.tls = Some(Box::new(connector.session()?));
+        }
+        let Some(tls) = &mut self.tls else {
+            return Poll::Ready(Ok(false));
+        };
+        loop {
+            let done = match tls.shake_hands() {
+                Ok(done) => done,
+                Err(error) => {
+                    self.socket.try_send(tls.unsent());
+                    return Poll::Ready(Err(error.into()));
+                }
+            };
+            ready!(poll_send(context, &mut self.socket, tls))?;
+            if done {
+                return Poll::Ready(Ok(true));
             }
-            Kind::Unix(stream) => {
-                when_ready!(
-                    stream,
-                    poll_write_ready(context),
-                    WRITABLE,
-                    wanted,
-                    write_now(&*stream, slices)
-                )
+            if ready!(poll_receive(context, &mut self.socket, tls))? == 0 {
+                return Poll::Ready(Err(TlsError::ClosedInHandshake.into()));
             }
-            Kind::Own(transport) => own(transport).poll_write_vectored(context, slices),
         }
     }
 }
 
-/// One call inside the runtime's readiness. A short one has emptied (or filled) the socket: saying `WouldBlock` from
-/// inside clears the readiness, so that the next wait costs no call that must fail. `None`: it was not ready after all.
-fn attempt(
-    io: impl FnOnce(Interest, &mut dyn FnMut() -> io::Result<usize>) -> io::Result<usize>,
-    interest: Interest,
-    wanted: usize,
-    call: &mut dyn FnMut() -> io::Result<usize>,
-) -> io::Result<Option<usize>> {
-    let mut short = None;
-    let done = io(interest, &mut || {
-        let n = call()?;
-        if n > 0 && n < wanted {
-            short = Some(n);
-            return Err(ErrorKind::WouldBlock.into());
+#[cold]
+fn poll_read_tls(
+    context: &mut Context<'_>,
+    socket: &mut Socket,
+    tls: &mut Session,
+    slices: &mut [IoSliceMut<'_>],
+) -> Poll<io::Result<usize>> {
+    loop {
+        match tls.read(slices)? {
+            Read::Bytes(n) => return Poll::Ready(Ok(n)),
+            Read::Closed => return Poll::Ready(Ok(0)),
+            Read::NeedInput => {}
         }
-        Ok(n)
-    });
-    match (short, done) {
-        (Some(n), _) | (None, Ok(n)) => Ok(Some(n)),
-        (None, Err(error))
-            if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
-        {
-            Ok(None)
+        ready!(poll_send(context, socket, tls))?;
+        if ready!(poll_receive(context, socket, tls))? == 0 {
+            return Poll::Ready(Ok(0));
         }
-        (None, Err(error)) => Err(error),
     }
 }
 
-fn read_now(socket: impl AsFd, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-    Ok(match slices {
-        [slice] => rustix::io::read(socket, &mut **slice)?,
-        slices => rustix::io::readv(socket, slices)?,
-    })
+#[cold]
+fn poll_write_tls(
+    context: &mut Context<'_>,
+    socket: &mut Socket,
+    tls: &mut Session,
+    slices: &[IoSlice<'_>],
+) -> Poll<io::Result<usize>> {
+    ready!(poll_send(context, socket, tls))?;
+    let n = tls.write(slices)?;
+    match poll_send(context, socket, tls) {
+        Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+        // These bytes are taken, whenever they leave.
+        _ => Poll::Ready(Ok(n)),
+    }
 }
 
-fn write_now(socket: impl AsFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-    Ok(match slices {
-        [slice] => rustix::io::write(socket, slice)?,
-        slices => rustix::io::writev(socket, slices)?,
-    })
+/// Sends all ciphertext that waits.
+fn poll_send(
+    context: &mut Context<'_>,
+    socket: &mut Socket,
+    tls: &mut Session,
+) -> Poll<io::Result<()>> {
+    while tls.has_unsent() {
+        match ready!(socket.poll_write(context, &[IoSlice::new(tls.unsent())]))? {
+            0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+            n => tls.sent(n),
+        }
+    }
+    Poll::Ready(Ok(()))
 }
 
-fn own(transport: &mut std::sync::Mutex<Box<dyn Transport>>) -> &mut dyn Transport {
-    transport
-        .get_mut()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-        .as_mut()
+/// One read of ciphertext.
+fn poll_receive(
+    context: &mut Context<'_>,
+    socket: &mut Socket,
+    tls: &mut Session,
+) -> Poll<io::Result<usize>> {
+    tls.prepare()?;
+    let n = ready!(socket.poll_read(context, tls.targets().as_mut()))?;
+    tls.commit(n);
+    Poll::Ready(Ok(n))
 }
 
 impl From<TcpStream> for Stream {
     fn from(stream: TcpStream) -> Self {
-        Self::new(Kind::Tcp(stream))
+        Self::new(Socket::Tcp(stream))
     }
 }
 
 impl From<UnixStream> for Stream {
     fn from(stream: UnixStream) -> Self {
-        Self::new(Kind::Unix(stream))
-    }
-}
-
-impl fmt::Debug for Stream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            Kind::Tcp(stream) => stream.fmt(f),
-            Kind::Unix(stream) => stream.fmt(f),
-            Kind::Own(_) => f.write_str("Own"),
-        }
+        Self::new(Socket::Unix(stream))
     }
 }

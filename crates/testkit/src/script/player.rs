@@ -99,6 +99,11 @@ impl Player {
         ))
     }
 
+    /// Bytes that the client has sent.
+    pub fn sent(&self) -> usize {
+        self.stage().written
+    }
+
     /// Whether the client has shut its end.
     pub fn is_shut(&self) -> bool {
         self.stage().shut

@@ -7,7 +7,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Delivery, Fault, FaultKind, Place, Player, Script};
+use super::{Delivery, Fault, FaultKind, Place, Player, Script, noise};
+use crate::alloc::Watch;
 
 /// A script up to this size is cut at every byte: 4 KiB.
 const EVERY_BYTE: usize = 4 << 10;
@@ -20,6 +21,10 @@ const LARGE: usize = 1 << 20;
 
 /// Random deliveries of each script.
 const RANDOM: u64 = 8;
+
+/// Memory that a play under a cap may take beyond what the server sends: 1 MiB. Buffers, a step ahead of a claim, and the
+/// test's own log.
+const BEYOND: usize = 1 << 20;
 
 /// The deadline of each call where the network falls silent. Only the clock of the tokio runs has to come near it, and
 /// that one runs ahead while nothing else can happen.
@@ -46,6 +51,8 @@ pub struct Trial {
     expected: Vec<String>,
     /// The conversation ends on an error: what the server goes on to say is not read.
     ends_early: bool,
+    /// Bytes of memory that one play may take.
+    cap: Option<usize>,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -73,8 +80,19 @@ impl Trial {
             talk,
             expected: expected.iter().map(ToString::to_string).collect(),
             ends_early: false,
+            cap: None,
             runtime,
         }
+    }
+
+    /// The same under a cap on memory: an allocation beyond it fails, and none may have failed in the end. For hostile
+    /// servers, whose claims must cost nothing: [`BEYOND`], and four times what the server really sends. Counts only in a
+    /// binary whose allocator is [`Allocator`](crate::alloc::Allocator).
+    #[must_use]
+    pub fn capped(mut self) -> Self {
+        noise(0); // Of the tests' own, made once.
+        self.cap = Some(BEYOND + 4 * self.script.server.len());
+        self
     }
 
     /// Plays it whole, byte by byte, cut at every place, in random pieces; then with a fault at every place.
@@ -88,12 +106,12 @@ impl Trial {
     }
 
     /// What the client sees of a script played whole, the same over both drivers; then as [`run`](Self::run). For errors
-    /// that are told apart by more than a whole line.
+    /// that are told apart by more than a whole line. [Capped](Self::capped).
     ///
     /// # Panics
     /// Where one driver sees or sends anything else than the other.
     pub fn see(script: &Script, talk: Talk) -> Vec<String> {
-        let mut trial = Self::new(script, talk, &[]);
+        let mut trial = Self::new(script, talk, &[]).capped();
         trial.ends_early = true;
         let player = Player::new(Arc::clone(&trial.script), Delivery::Whole, None);
         trial.expected = trial.play(Driver::Blocking, &player, None, "whole");
@@ -203,12 +221,22 @@ impl Trial {
         }
     }
 
-    /// Plays it whole up to one fault; gives what the client saw, the same over both drivers.
+    /// Plays it whole up to one fault; gives what the client saw, the same over both drivers. [Capped](Self::capped).
     ///
     /// # Panics
     /// Where one driver sees anything else than the other.
     pub fn see_fault(script: &Script, talk: Talk, fault: Fault) -> Vec<String> {
-        let trial = Self::new(script, talk, &[]);
+        Self::see_claim(script, talk, fault, 0)
+    }
+
+    /// The same of a server that claims to send `claims` bytes: within the limits that reserves address space, and no
+    /// memory.
+    ///
+    /// # Panics
+    /// As [`see_fault`](Self::see_fault).
+    pub fn see_claim(script: &Script, talk: Talk, fault: Fault, claims: usize) -> Vec<String> {
+        let mut trial = Self::new(script, talk, &[]).capped();
+        trial.cap = trial.cap.map(|cap| cap + claims);
         let [blocking, tokio] = DRIVERS.map(|driver| {
             let player = Player::new(Arc::clone(&trial.script), Delivery::Whole, Some(fault));
             trial.play(driver, &player, Some(DEADLINE), "a fault")
@@ -254,7 +282,8 @@ impl Trial {
         deadline: Option<Duration>,
         what: &str,
     ) -> Vec<String> {
-        let played = catch_unwind(AssertUnwindSafe(|| match driver {
+        let watch = Watch::above(usize::MAX).capped(self.cap.unwrap_or(usize::MAX));
+        let play = || match driver {
             Driver::Blocking => (self.talk.blocking)(player.blocking_stream(), deadline),
             Driver::Tokio { hesitates } => {
                 let player = if hesitates {
@@ -266,7 +295,15 @@ impl Trial {
                 let talk = async { tokio::time::timeout(DEADLINE * 100, talk).await };
                 self.runtime.block_on(talk).expect("the client hangs")
             }
-        }));
+        };
+        let played = catch_unwind(AssertUnwindSafe(|| watch.run(play)));
+        assert_eq!(
+            watch.failed(),
+            None,
+            "{what}: {:?} bytes were not enough, {} were in use",
+            self.cap,
+            watch.peak()
+        );
         played.unwrap_or_else(|panic| {
             eprintln!("while playing {what}");
             resume_unwind(panic)

@@ -62,7 +62,7 @@ impl StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotFound { why, hint } => write!(f, "no MariaDB server: {why}; {hint}"),
+            Self::NotFound { why, hint } => write!(f, "no server: {why}; {hint}"),
             Self::Prepare { log } => write!(
                 f,
                 "the server could not fill its data folder; its log ends:\n{log}"

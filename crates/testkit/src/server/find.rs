@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-use super::{StartError, install};
+use super::{ServerKind, StartError, install};
 
-/// Older releases install the same server under MySQL's name.
+/// The second is MySQL's, and that of MariaDB's older releases.
 const NAMES: [&str; 2] = ["mariadbd", "mysqld"];
+
+/// The server to start, whatever else is installed.
+const CHOICE: &str = "ONECOPY_TEST_SERVER";
 
 /// Looked at after `PATH`, which for a plain user often lacks the `sbin` folders.
 const FOLDERS: [&str; 9] = [
@@ -24,11 +27,12 @@ const FOLDERS: [&str; 9] = [
     "/opt/homebrew/opt/mariadb/bin",
 ];
 
-/// A MariaDB server on disk.
+/// A server on disk.
 #[derive(Debug)]
 pub(super) struct ServerBinary {
     pub(super) path: PathBuf,
-    /// The folder with the SQL that fills a new data folder.
+    pub(super) kind: ServerKind,
+    /// The folder of the server's files; MariaDB's has the SQL that fills a new data folder.
     pub(super) share: PathBuf,
 }
 
@@ -40,10 +44,10 @@ pub(super) fn found_or_installed() -> Result<ServerBinary, StartError> {
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner());
 
-    if let Some(path) = env::var_os("ONECOPY_MARIADBD") {
+    if let Some(path) = env::var_os(CHOICE).filter(|path| !path.is_empty()) {
         return probe(Path::new(&path)).map_err(|why| StartError::NotFound {
             why,
-            hint: "ONECOPY_MARIADBD must name a mariadbd".into(),
+            hint: format!("{CHOICE} must name a mariadbd or a mysqld"),
         });
     }
     let mut refused = Vec::new();
@@ -53,11 +57,11 @@ pub(super) fn found_or_installed() -> Result<ServerBinary, StartError> {
     install::install(&refused.join(", "))?;
     find(&mut refused).ok_or_else(|| StartError::NotFound {
         why: format!("installed, but still not found ({})", refused.join(", ")),
-        hint: "set ONECOPY_MARIADBD to its path".into(),
+        hint: format!("set {CHOICE} to its path"),
     })
 }
 
-/// The first MariaDB server of this machine; `refused` collects servers that are something else.
+/// The first server of this machine; `refused` collects servers that are something else.
 fn find(refused: &mut Vec<String>) -> Option<ServerBinary> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = env::split_paths(&path)
@@ -87,19 +91,25 @@ fn probe(path: &Path) -> Result<ServerBinary, String> {
         .output()
         .map_err(|error| format!("{} does not run: {error}", path.display()))?;
     let help = String::from_utf8_lossy(&output.stdout);
-    if !help
-        .lines()
-        .next()
-        .is_some_and(|line| line.contains("MariaDB"))
-    {
-        return Err(format!("{} is not a MariaDB server", path.display()));
-    }
+    let kind =
+        kind(&help).ok_or_else(|| format!("{} is no MariaDB or MySQL server", path.display()))?;
     let share = share_folder(&help)
         .ok_or_else(|| format!("{} does not say where its files are", path.display()))?;
     Ok(ServerBinary {
         path: path.to_owned(),
+        kind,
         share,
     })
+}
+
+/// By the first line, `mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))`.
+fn kind(help: &str) -> Option<ServerKind> {
+    let first = help.lines().next()?;
+    if first.contains("MariaDB") {
+        return Some(ServerKind::MariaDb);
+    }
+    // Others print help of their own, Percona and MySQL this.
+    (first.contains("mysqld") && first.contains(" Ver ")).then_some(ServerKind::MySql)
 }
 
 /// The parent of `character-sets-dir` in the table of defaults that ends the help.

@@ -15,8 +15,7 @@ pub(super) fn install(refused: &str) -> Result<(), StartError> {
     };
     let not_found = |why: String, hint: String| StartError::NotFound { why, hint };
     let Some(manager) = Manager::of_this_machine() else {
-        let hint =
-            "install MariaDB 10.4 or later, or set ONECOPY_MARIADBD to the path of its mariadbd";
+        let hint = "install MariaDB 10.4 or later, or set ONECOPY_TEST_SERVER to the path of a mariadbd or mysqld";
         return Err(not_found(why, hint.into()));
     };
     let by_hand = format!("type: {}", manager.by_hand());

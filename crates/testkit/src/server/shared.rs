@@ -3,18 +3,25 @@
 use std::env;
 use std::sync::OnceLock;
 
-use super::MariaDb;
+use super::Server;
+use crate::certificate::Authority;
 
 /// The private server of this process, started at first use and stopped when the process ends.
 ///
 /// # Panics
 /// Where no server can be had, with the reason: a test that needs a server fails loudly.
-pub fn shared() -> &'static MariaDb {
+pub fn shared() -> &'static Server {
     // The failure is kept as well: a hundred tests must not each wait for a deadline.
-    static SERVER: OnceLock<Result<MariaDb, String>> = OnceLock::new();
-    match SERVER.get_or_init(|| MariaDb::start().map_err(|error| error.to_string())) {
+    static SERVER: OnceLock<Result<Server, String>> = OnceLock::new();
+    let start = || {
+        let authority = Authority::new("onecopy's tests");
+        let certificate = authority.server(&["127.0.0.1", "localhost"]);
+        let server = Server::builder().tls(&authority, certificate).start();
+        server.map_err(|error| error.to_string())
+    };
+    match SERVER.get_or_init(start) {
         Ok(server) => server,
-        Err(why) => panic!("this test needs a MariaDB server: {why}"),
+        Err(why) => panic!("this test needs a server: {why}"),
     }
 }
 
@@ -22,7 +29,7 @@ pub fn shared() -> &'static MariaDb {
 #[derive(Debug, Clone)]
 pub enum TestServer {
     /// The private one, see [`shared`].
-    Private(&'static MariaDb),
+    Private(&'static Server),
     /// The one that `ONECOPY_TEST_MYSQL_URL` names; tests may create and drop tables in its database.
     Given(String),
 }
@@ -44,6 +51,15 @@ impl TestServer {
         match self {
             Self::Private(server) => server.url(),
             Self::Given(url) => url.clone(),
+        }
+    }
+
+    /// The URL over TCP and TLS that verifies the server; `None` for a given server, whose own URL says how it is to be
+    /// reached.
+    pub fn tls_url(&self) -> Option<String> {
+        match self {
+            Self::Private(server) => server.tls_url(),
+            Self::Given(_) => None,
         }
     }
 

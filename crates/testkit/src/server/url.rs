@@ -20,6 +20,15 @@ pub(super) fn socket(password: &str, path: &Path) -> String {
     )
 }
 
+/// `mysql://root:PASSWORD@127.0.0.1:PORT/test?ssl-mode=verify-full&ssl-ca=PATH`
+pub(super) fn tls(password: &str, port: u16, authority: &Path) -> String {
+    let authority = encoded(authority.as_os_str().as_bytes());
+    format!(
+        "{}?ssl-mode=verify-full&ssl-ca={authority}",
+        tcp(password, port)
+    )
+}
+
 /// Percent-encodes all but RFC 3986's unreserved characters, so the result fits in any part of a URL.
 fn encoded(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());

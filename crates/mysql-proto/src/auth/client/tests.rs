@@ -1,5 +1,9 @@
 use super::*;
+use crate::auth::{CryptoError, PluginSet, PublicKeyError};
 use crate::codec::DecodeError;
+
+mod change_user;
+mod more_data;
 
 const NONCE: &[u8; 20] = b".)$wM\\ehYdlolN#aCfZq";
 const ED25519_NONCE: [u8; 32] = [7; 32];
@@ -213,10 +217,15 @@ fn tls_that_is_not_verified_carries_the_password_by_opt_in_only_and_never_in_cle
     let options = AuthOptions {
         allowed: PluginSet::SAFE | PluginSet::CLEAR_PASSWORD,
         password_over_unverified_tls: true,
+        ..AuthOptions::default()
     };
-    let (mut auth, _) = start(options, Channel::TlsUnverified, CACHING);
+    let (mut auth, _) = start(options.clone(), Channel::TlsUnverified, CACHING);
     assert_eq!(sent(auth.on_packet(&[0x01, 0x04])), b"secret\0");
-    let (_, response) = start(options, Channel::TlsUnverified, Some(b"sha256_password"));
+    let (_, response) = start(
+        options.clone(),
+        Channel::TlsUnverified,
+        Some(b"sha256_password"),
+    );
     assert_eq!(response.expose(), b"secret\0");
 
     let (mut auth, _) = start(options, Channel::TlsUnverified, CACHING);
@@ -262,7 +271,7 @@ fn clear_text_needs_leave_and_a_verified_channel() {
     );
 
     let options = allowing(PluginSet::SAFE | PluginSet::CLEAR_PASSWORD);
-    let (mut auth, _) = start(options, Channel::TlsVerified, NATIVE);
+    let (mut auth, _) = start(options.clone(), Channel::TlsVerified, NATIVE);
     assert_eq!(sent(auth.on_packet(&request)), b"secret\0");
     let (mut auth, _) = start(options, Channel::Plain, NATIVE);
     assert!(matches!(
@@ -417,6 +426,16 @@ fn every_error_is_one_line_in_lower_case() {
         AuthError::EmptyMoreData { plugin },
         AuthError::UnknownMoreData { plugin, byte: 9 },
         AuthError::UnexpectedMoreData { plugin },
+        AuthError::InsecureChannel {
+            plugin,
+            channel: Channel::TlsUnverified,
+        },
+        AuthError::PublicKey(PublicKeyError::NotRsa),
+        AuthError::PasswordTooLong { max_bytes: 213 },
+        AuthError::TooManyIterations { factor: 20 },
+        AuthError::Crypto(CryptoError::NoRandom),
+        AuthError::Crypto(CryptoError::KeyRejected),
+        AuthError::Crypto(CryptoError::Missing),
         AuthError::TooManySteps,
         AuthError::AlreadyDone,
     ] {

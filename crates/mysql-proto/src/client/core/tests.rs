@@ -257,7 +257,7 @@ proptest! {
         let ok = ServerOk { affected_rows: 7, info: b"well", ..ServerOk::default() };
         wired.server.ok(&mut wired.server_buffers, &ok);
         prop_assert_eq!(wired.reply(), Reply::Ok);
-        prop_assert_eq!(wired.client.info(), b"well");
+        prop_assert_eq!(wired.client.info(), "well");
         let moved = wired.client_buffers.meter().bytes_moved;
         let meter = wired.client_buffers.meter();
         prop_assert!(moved <= meter.bytes_read / 4 + 1024 * meter.reads);

@@ -25,10 +25,10 @@ fn a_payload_gets_its_length_and_its_sequence_id() {
     let mut writer = PayloadWriter::new(&mut queue, &mut sequence);
     writer.put(b"ab");
     writer.put_u8(b'c');
-    writer.finish();
+    writer.finish().unwrap();
     let mut writer = PayloadWriter::new(&mut queue, &mut sequence);
     writer.put(b"d");
-    writer.finish();
+    writer.finish().unwrap();
     assert_eq!(sequence, 1, "it wraps");
     assert_eq!(sent(&mut queue, &()), b"\x03\0\0\xffabc\x01\0\0\0d");
 }
@@ -36,7 +36,9 @@ fn a_payload_gets_its_length_and_its_sequence_id() {
 #[test]
 fn an_empty_payload_is_a_packet_of_a_header() {
     let (mut queue, mut sequence) = (WriteQueue::new(), 3);
-    PayloadWriter::new(&mut queue, &mut sequence).finish();
+    PayloadWriter::new(&mut queue, &mut sequence)
+        .finish()
+        .unwrap();
     assert_eq!(sent(&mut queue, &()), b"\0\0\0\x03");
 }
 
@@ -49,7 +51,7 @@ fn lent_parts_lie_between_the_copied_ones() {
     writer.put(b"|");
     writer.put_lent(0, 3);
     writer.put(b">");
-    writer.finish();
+    writer.finish().unwrap();
     let parts: [&[u8]; 2] = [b"big", b"huge"];
     assert_eq!(queue.copied(), 3, "what was lent is not among it");
     assert_eq!(sent(&mut queue, &parts[..]), b"\x0a\0\0\0<huge|big>");
@@ -78,7 +80,7 @@ fn a_full_packet_is_followed_by_another_be_it_empty() {
             } else {
                 writer.put(&body);
             }
-            writer.finish();
+            writer.finish().unwrap();
             let bytes = sent(&mut queue, &body[..]);
             let mut at = 0;
             for (length, due) in packets(len) {

@@ -42,3 +42,15 @@ fn the_iterator_ends_after_an_attribute_that_lies() {
         assert_eq!(iter.next(), None);
     }
 }
+
+#[test]
+fn as_many_attributes_are_encoded_as_servers_take() {
+    // One byte of length and one of name, three bytes of length and the value.
+    let with = |length| vec![("k".to_owned(), "x".repeat(length))];
+    let mut encoded = Vec::new();
+    ConnectAttributes::encode_all(&with(65_530), &mut encoded).unwrap();
+    assert_eq!(encoded.len(), MAX_ATTRIBUTES_BYTES);
+    assert_eq!(encoded[..6], [0x01, b'k', 0xFC, 0xFA, 0xFF, b'x']);
+    let error = ConnectAttributes::encode_all(&with(65_531), &mut Vec::new()).unwrap_err();
+    assert_eq!(error.kind, EncodeErrorKind::TooLong);
+}

@@ -117,7 +117,7 @@ fn a_request_for_tls_hands_the_stream_over() {
     let mut link = link(SSL_REQUEST);
     assert_eq!(pump(&mut server, &mut buffers, &mut link), Ok(None));
     assert_eq!(server.advance(&mut buffers), Ok(Step::StartTls));
-    assert_eq!(server.tls_started(&buffers), Ok(()));
+    assert_eq!(server.tls_started(&mut buffers), Ok(()));
     assert!(server.is_tls());
     assert!(matches!(
         server.advance(&mut buffers),

@@ -61,6 +61,11 @@ fn literals_of_more_digits_than_a_column_are_read() {
 fn leading_zeros_are_no_digits_but_those_of_a_fraction_are() {
     let padded = format!("{}{}", "0".repeat(300), "9".repeat(81));
     assert_eq!(decimal(&padded), decimal(&padded[300..]));
+    assert_eq!(
+        error("0".repeat(4097).as_bytes()),
+        (ValueProblem::TooManyDigits, 4096),
+        "a copy of it would not be small"
+    );
     let fraction = format!("0.{}", "0".repeat(82));
     assert_eq!(
         error(fraction.as_bytes()),

@@ -9,7 +9,7 @@ fn a_password_cannot_leave_its_quotes_or_its_line() {
 
 #[test]
 fn a_share_folder_without_scripts_is_an_error_that_names_the_script() {
-    let error = bootstrap(Path::new("/nonexistent"), "").unwrap_err();
+    let error = mariadb(Path::new("/nonexistent"), "").unwrap_err();
     assert!(
         error
             .to_string()

@@ -1,4 +1,4 @@
-//! Runs a command beside a private MariaDB.
+//! Runs a command beside a private server.
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -8,28 +8,30 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode, ExitStatus};
 use std::thread;
 
-use onecopy_testkit::server::MariaDb;
+use onecopy_testkit::certificate::Authority;
+use onecopy_testkit::server::Server;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 const HELP: &str = "\
-Runs a command beside a private MariaDB, and stops the server afterwards.
+Runs a command beside a private MariaDB or MySQL, and stops the server afterwards.
 
-Usage: with-mariadb -- COMMAND [ARGUMENT...]
+Usage: with-server -- COMMAND [ARGUMENT...]
 
 {URL} in an argument becomes the server's URL over its Unix socket. COMMAND also finds it in the environment:
   ONECOPY_URL      mysql://root:PASSWORD@localhost/test?socket=PATH
   ONECOPY_TCP_URL  mysql://root:PASSWORD@127.0.0.1:PORT/test
+  ONECOPY_TLS_URL  the same over TLS, ?ssl-mode=verify-full&ssl-ca=PATH
 
-The server has an empty database, test. It lives in a temporary folder that is removed with it, also when with-mariadb
+The server has an empty database, test. It lives in a temporary folder that is removed with it, also when with-server
 is killed. The exit status is COMMAND's; 128 and the signal's number where a signal ended it; 127 where COMMAND does
 not run; 1 where no server can be had.
 
 Read from the environment:
-  ONECOPY_MARIADBD    the mariadbd to use
-  ONECOPY_NO_INSTALL  1: never install one from the distribution's packages
+  ONECOPY_TEST_SERVER  the mariadbd or mysqld to use
+  ONECOPY_NO_INSTALL   1: never install one from the distribution's packages
 
-Example: with-mariadb -- onecopy sql {URL} 'SELECT version()'
+Example: with-server -- onecopy sql {URL} 'SELECT version()'
 ";
 
 fn main() -> ExitCode {
@@ -46,16 +48,19 @@ fn main() -> ExitCode {
         return usage_error();
     };
 
-    let server = match MariaDb::start() {
+    let authority = Authority::new("with-server");
+    let certificate = authority.server(&["127.0.0.1", "localhost"]);
+    let server = match Server::builder().tls(&authority, certificate).start() {
         Ok(server) => server,
         Err(error) => {
-            eprintln!("with-mariadb: {error}");
+            eprintln!("with-server: {error}");
             return ExitCode::FAILURE;
         }
     };
     let url = server.socket_url();
     eprintln!(
-        "with-mariadb: MariaDB {} on 127.0.0.1:{}",
+        "with-server: {} {} on 127.0.0.1:{}",
+        server.kind(),
         server.version(),
         server.port()
     );
@@ -63,12 +68,13 @@ fn main() -> ExitCode {
     command
         .args(arguments.map(|argument| with_url(&argument, &url)))
         .env("ONECOPY_URL", &url)
-        .env("ONECOPY_TCP_URL", server.url());
+        .env("ONECOPY_TCP_URL", server.url())
+        .env("ONECOPY_TLS_URL", server.tls_url().unwrap_or_default());
     run(&mut command)
 }
 
 fn usage_error() -> ExitCode {
-    eprintln!("with-mariadb: usage: with-mariadb -- COMMAND [ARGUMENT...] (--help says more)");
+    eprintln!("with-server: usage: with-server -- COMMAND [ARGUMENT...] (--help says more)");
     ExitCode::from(2)
 }
 
@@ -94,7 +100,7 @@ fn run(command: &mut Command) -> ExitCode {
         Ok(child) => child,
         Err(error) => {
             eprintln!(
-                "with-mariadb: cannot run {}: {error}",
+                "with-server: cannot run {}: {error}",
                 command.get_program().display()
             );
             return ExitCode::from(127);
@@ -114,7 +120,7 @@ fn run(command: &mut Command) -> ExitCode {
     match child.wait() {
         Ok(status) => exit_code(status),
         Err(error) => {
-            eprintln!("with-mariadb: cannot wait for the command: {error}");
+            eprintln!("with-server: cannot wait for the command: {error}");
             ExitCode::FAILURE
         }
     }

@@ -1,4 +1,4 @@
-//! Needs a MariaDB server on the machine, or the right to install one.
+//! Needs a server on the machine, or the right to install one.
 #![allow(clippy::unwrap_used)] // the helpers are part of the tests
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use onecopy_testkit::server::{MariaDb, shared, test_server};
+use onecopy_testkit::server::{Server, ServerKind, shared, test_server};
 
 #[test]
 fn a_private_server_greets_over_tcp_and_over_its_socket() {
@@ -17,7 +17,9 @@ fn a_private_server_greets_over_tcp_and_over_its_socket() {
     let tcp = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
     assert_is_greeting(tcp);
     assert_is_greeting(UnixStream::connect(server.socket()).unwrap());
-    assert!(server.version().contains("MariaDB"), "{}", server.version());
+    let is_mariadb = server.kind() == ServerKind::MariaDb;
+    let version = server.version();
+    assert_eq!(version.contains("MariaDB"), is_mariadb, "{version}");
     assert!(server.socket().as_os_str().len() < 100);
 }
 
@@ -45,7 +47,7 @@ fn tests_run_on_the_shared_server_unless_told_otherwise() {
 
 #[test]
 fn a_dropped_server_is_gone_with_its_folder() {
-    let server = MariaDb::start().unwrap();
+    let server = Server::start().unwrap();
     let (port, folder) = (server.port(), folder_of(server.socket()));
     assert!(folder.is_dir());
     drop(server);
@@ -55,8 +57,8 @@ fn a_dropped_server_is_gone_with_its_folder() {
 
 #[test]
 fn two_servers_run_side_by_side() {
-    let first = thread::spawn(|| MariaDb::start().unwrap());
-    let second = MariaDb::builder()
+    let first = thread::spawn(|| Server::start().unwrap());
+    let second = Server::builder()
         .root_password("it's \"p@ss\\word\"")
         .argument("--max-connections=7")
         .start()
@@ -69,7 +71,7 @@ fn two_servers_run_side_by_side() {
 
 #[test]
 fn an_option_the_server_refuses_is_an_error_with_its_log() {
-    let error = MariaDb::builder()
+    let error = Server::builder()
         .argument("--no-such-option")
         .start()
         .unwrap_err()
@@ -78,8 +80,37 @@ fn an_option_the_server_refuses_is_an_error_with_its_log() {
 }
 
 #[test]
+fn an_empty_password_is_one() {
+    let server = Server::builder().root_password("").start().unwrap();
+    assert!(server.url().starts_with("mysql://root:@127.0.0.1:"));
+    assert_is_greeting(UnixStream::connect(server.socket()).unwrap());
+}
+
+#[test]
+fn a_server_offers_tls_with_the_files_it_is_given_and_none_where_it_is_told() {
+    let files = Scratch::new();
+    let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let certificate = files.write("certificate.pem", &pair.cert.pem());
+    let key = files.write("key.pem", &pair.signing_key.serialize_pem());
+    let server = Server::builder()
+        .argument(format!("--ssl-ca={certificate}"))
+        .argument(format!("--ssl-cert={certificate}"))
+        .argument(format!("--ssl-key={key}"))
+        .start()
+        .unwrap();
+    assert!(offers_tls(&server));
+
+    let without = match server.kind() {
+        ServerKind::MariaDb => "--skip-ssl",
+        ServerKind::MySql => "--tls-version=",
+    };
+    let server = Server::builder().argument(without).start().unwrap();
+    assert!(!offers_tls(&server));
+}
+
+#[test]
 fn the_command_gets_the_urls_and_gives_its_exit_status() {
-    let output = with_mariadb(&[
+    let output = with_server(&[
         "sh",
         "-c",
         "echo \"$0\"; echo \"$ONECOPY_URL\"; echo \"$ONECOPY_TCP_URL\"; exit 7",
@@ -106,21 +137,21 @@ fn the_command_gets_the_urls_and_gives_its_exit_status() {
 
 #[test]
 fn a_command_that_does_not_run_is_status_127() {
-    let output = with_mariadb(&["/nonexistent/command"]).output().unwrap();
+    let output = with_server(&["/nonexistent/command"]).output().unwrap();
     assert_eq!(output.status.code(), Some(127));
     assert!(String::from_utf8_lossy(&output.stderr).contains("cannot run /nonexistent/command"));
 }
 
 #[test]
 fn help_is_on_standard_output_and_misuse_is_status_2() {
-    let help = Command::new(env!("CARGO_BIN_EXE_with-mariadb"))
+    let help = Command::new(env!("CARGO_BIN_EXE_with-server"))
         .arg("--help")
         .output()
         .unwrap();
     assert!(
         help.status.success() && String::from_utf8_lossy(&help.stdout).contains("ONECOPY_TCP_URL")
     );
-    let misuse = Command::new(env!("CARGO_BIN_EXE_with-mariadb"))
+    let misuse = Command::new(env!("CARGO_BIN_EXE_with-server"))
         .arg("true")
         .output()
         .unwrap();
@@ -143,7 +174,7 @@ fn an_interrupt_is_left_to_the_command() {
     thread::sleep(Duration::from_millis(200));
     assert!(
         running.parent.try_wait().unwrap().is_none(),
-        "with-mariadb ended before its command"
+        "with-server ended before its command"
     );
     assert_is_greeting(UnixStream::connect(&running.socket).unwrap());
     running.end_command();
@@ -160,7 +191,7 @@ fn a_request_to_end_reaches_the_command() {
     assert!(!folder_of(&running.socket).exists());
 }
 
-/// `with-mariadb` with a command that waits for the end of its standard input.
+/// `with-server` with a command that waits for the end of its standard input.
 struct Running {
     parent: Child,
     input: Option<ChildStdin>,
@@ -170,7 +201,7 @@ struct Running {
 
 impl Running {
     fn start() -> Self {
-        let mut parent = with_mariadb(&[
+        let mut parent = with_server(&[
             "sh",
             "-c",
             "echo \"$ONECOPY_URL\"; echo \"$ONECOPY_TCP_URL\"; read -r _; exit 3",
@@ -216,10 +247,10 @@ impl Running {
     }
 }
 
-fn with_mariadb(command: &[&str]) -> Command {
-    let mut with_mariadb = Command::new(env!("CARGO_BIN_EXE_with-mariadb"));
-    with_mariadb.arg("--").args(command).stdin(Stdio::null());
-    with_mariadb
+fn with_server(command: &[&str]) -> Command {
+    let mut with_server = Command::new(env!("CARGO_BIN_EXE_with-server"));
+    with_server.arg("--").args(command).stdin(Stdio::null());
+    with_server
 }
 
 fn signal(name: &str, process: &Child) {
@@ -239,6 +270,47 @@ fn socket_in(url: &str) -> PathBuf {
 
 fn folder_of(socket: &Path) -> PathBuf {
     socket.parent().unwrap().to_owned()
+}
+
+/// The greeting's bit 0x0800, CLIENT_SSL: behind the version and its NUL, a number of 4 bytes, 8 of the nonce, and one of
+/// nothing stand the lower capabilities.
+fn offers_tls(server: &Server) -> bool {
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    let mut greeting = [0; 512];
+    let mut read = 0;
+    loop {
+        read += stream.read(&mut greeting[read..]).unwrap();
+        let version_end = greeting[5..read].iter().position(|&byte| byte == 0);
+        if let Some(high) = version_end.map(|end| 5 + end + 1 + 4 + 8 + 1 + 1)
+            && high < read
+        {
+            return greeting[high] & 0x08 != 0;
+        }
+    }
+}
+
+/// A folder for a test's files, removed on drop.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        let name = format!("onecopy-tls-files-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// Sequence 0 and protocol version 10, by the first five bytes.

@@ -1,0 +1,231 @@
+//! A server's RSA key, as it sends it or as the caller has it in a file: PEM around SubjectPublicKeyInfo.
+//!
+//! ```text
+//!   -----BEGIN PUBLIC KEY-----
+//!   SEQUENCE { SEQUENCE { OID rsaEncryption, NULL }, BIT STRING { SEQUENCE { INTEGER n, INTEGER e } } }, in base64
+//!   -----END PUBLIC KEY-----
+//! ```
+//!
+//! <https://www.rfc-editor.org/rfc/rfc7468#section-13>, <https://www.rfc-editor.org/rfc/rfc5280#section-4.1>,
+//! <https://www.rfc-editor.org/rfc/rfc3279#section-2.3.1>
+
+use core::fmt;
+
+/// The longest PEM that is looked at, in bytes: a key of 8,192 bits takes about 1,500.
+pub const MAX_PEM_BYTES: usize = 4 << 10;
+/// The shortest key that is encrypted under, in bits: shorter ones can be broken.
+pub const MIN_KEY_BITS: usize = 2048;
+/// The longest key, in bits: MySQL has no longer ones either, as what is encrypted must fit 1,024 bytes there.
+pub const MAX_KEY_BITS: usize = 8192;
+
+/// What OAEP with SHA-1 takes of a message's room: two hashes of 20 bytes, and 2 bytes.
+const OAEP_BYTES: usize = 2 * 20 + 2;
+
+const BEGIN: &[u8] = b"-----BEGIN PUBLIC KEY-----";
+const END: &[u8] = b"-----END PUBLIC KEY-----";
+
+const SEQUENCE: u8 = 0x30;
+const INTEGER: u8 = 0x02;
+const BIT_STRING: u8 = 0x03;
+/// The content of AlgorithmIdentifier: OID 1.2.840.113549.1.1.1, NULL.
+const RSA_ENCRYPTION: &[u8] = &[
+    0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05, 0x00,
+];
+
+/// A server's RSA key of 2,048 to 8,192 bits.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PublicKey {
+    /// SubjectPublicKeyInfo.
+    der: Vec<u8>,
+    bits: usize,
+}
+
+impl PublicKey {
+    /// From PEM, with white space around it or none.
+    ///
+    /// # Errors
+    /// What is no key, too long, no RSA, or of fewer or more bits than are taken.
+    pub fn from_pem(pem: &[u8]) -> Result<Self, PublicKeyError> {
+        if pem.len() > MAX_PEM_BYTES {
+            return Err(PublicKeyError::TooLong { bytes: pem.len() });
+        }
+        let text = pem
+            .trim_ascii()
+            .strip_prefix(BEGIN)
+            .and_then(|text| text.strip_suffix(END))
+            .ok_or(PublicKeyError::NotPem)?;
+        let der = base64(text).ok_or(PublicKeyError::NotPem)?;
+        let bits = modulus_bits(&der)?;
+        if !(MIN_KEY_BITS..=MAX_KEY_BITS).contains(&bits) {
+            return Err(PublicKeyError::Bits { bits });
+        }
+        Ok(Self { der, bits })
+    }
+
+    /// The key in DER, as SubjectPublicKeyInfo.
+    pub fn as_der(&self) -> &[u8] {
+        &self.der
+    }
+
+    /// The key's length, in bits.
+    pub fn bits(&self) -> usize {
+        self.bits
+    }
+
+    /// The length of what is encrypted under it, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bits.div_ceil(8)
+    }
+
+    /// The longest message that RSA-OAEP with SHA-1 encrypts under it, in bytes.
+    pub fn max_message_bytes(&self) -> usize {
+        self.bytes() - OAEP_BYTES
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PublicKey({} bits)", self.bits)
+    }
+}
+
+/// Why bytes are not a key to encrypt under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PublicKeyError {
+    /// More bytes than any key has.
+    TooLong {
+        /// How many there are.
+        bytes: usize,
+    },
+    /// No `PUBLIC KEY` in PEM.
+    NotPem,
+    /// PEM around what is no SubjectPublicKeyInfo.
+    Malformed,
+    /// A key of another kind.
+    NotRsa,
+    /// An RSA key that is too short or too long.
+    Bits {
+        /// Its length, in bits.
+        bits: usize,
+    },
+}
+
+impl core::error::Error for PublicKeyError {}
+
+impl fmt::Display for PublicKeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { bytes } => write!(
+                f,
+                "the public key has {bytes} bytes, and a key has at most {MAX_PEM_BYTES}"
+            ),
+            Self::NotPem => {
+                f.write_str("the public key is not pem that begins with -----begin public key-----")
+            }
+            Self::Malformed => f.write_str("the public key is malformed"),
+            Self::NotRsa => f.write_str("the public key is not an rsa key"),
+            Self::Bits { bits } => write!(
+                f,
+                "the public key has {bits} bits, and {MIN_KEY_BITS} to {MAX_KEY_BITS} are taken"
+            ),
+        }
+    }
+}
+
+/// The length of n in a SubjectPublicKeyInfo. Whether n and e make a key is for whoever computes with them.
+fn modulus_bits(der: &[u8]) -> Result<usize, PublicKeyError> {
+    let malformed = PublicKeyError::Malformed;
+    let info = whole(SEQUENCE, der).ok_or(malformed)?;
+    let (algorithm, rest) = element(SEQUENCE, info).ok_or(malformed)?;
+    if algorithm != RSA_ENCRYPTION {
+        return Err(PublicKeyError::NotRsa);
+    }
+    let bits = whole(BIT_STRING, rest).ok_or(malformed)?;
+    // The number of bits that the last byte has too many.
+    let [0, key @ ..] = bits else {
+        return Err(malformed);
+    };
+    let key = whole(SEQUENCE, key).ok_or(malformed)?;
+    let (modulus, rest) = element(INTEGER, key).ok_or(malformed)?;
+    whole(INTEGER, rest).ok_or(malformed)?;
+    // A number above zero, in as few bytes as it takes.
+    let (first, digits) = match *modulus {
+        [0, first @ 0x80..=0xFF, ref digits @ ..] => (first, digits),
+        [first @ 0x01..=0x7F, ref digits @ ..] => (first, digits),
+        _ => return Err(malformed),
+    };
+    let first_bits = u8::BITS - first.leading_zeros();
+    Ok(digits.len() * 8 + first_bits as usize)
+}
+
+/// The content of the one element that `der` is.
+fn whole(tag: u8, der: &[u8]) -> Option<&[u8]> {
+    match element(tag, der)? {
+        (content, []) => Some(content),
+        _ => None,
+    }
+}
+
+/// An element's content, and what follows it. Its length takes at most three bytes, which is beyond any key.
+fn element(tag: u8, der: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (&found, rest) = der.split_first()?;
+    let (length, rest) = match *rest {
+        [length @ 0..=0x7F, ref rest @ ..] => (usize::from(length), rest),
+        [0x81, length @ 0x80..=0xFF, ref rest @ ..] => (usize::from(length), rest),
+        [0x82, high @ 1..=0xFF, low, ref rest @ ..] => {
+            (usize::from(u16::from_be_bytes([high, low])), rest)
+        }
+        _ => return None,
+    };
+    (found == tag).then(|| rest.split_at_checked(length))?
+}
+
+/// Decodes base64 with its padding; white space counts for nothing. `None` for anything else.
+fn base64(text: &[u8]) -> Option<Vec<u8>> {
+    let mut digits = text
+        .iter()
+        .copied()
+        .filter(|byte| !byte.is_ascii_whitespace());
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    loop {
+        let Some(first) = digits.next() else {
+            return Some(bytes);
+        };
+        let group = [first, digits.next()?, digits.next()?, digits.next()?];
+        let padding = group
+            .iter()
+            .rev()
+            .take_while(|&&digit| digit == b'=')
+            .count();
+        let mut value: u32 = 0;
+        for digit in group.iter().take(4 - padding) {
+            value = value << 6 | u32::from(base64_digit(*digit)?);
+        }
+        value <<= 6 * padding;
+        let [_, a, b, c] = value.to_be_bytes();
+        match padding {
+            0 => bytes.extend([a, b, c]),
+            1 if c == 0 => bytes.extend([a, b]),
+            2 if b == 0 && c == 0 => bytes.push(a),
+            _ => return None,
+        }
+        if padding > 0 {
+            return digits.next().is_none().then_some(bytes);
+        }
+    }
+}
+
+fn base64_digit(digit: u8) -> Option<u8> {
+    Some(match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! What happens before a command: replies of earlier ones are read to their end, or cancelled.
+
+use std::sync::Arc;
+
+use onecopy_mysql_proto::Error as ProtocolError;
+use onecopy_mysql_proto::client::{Reply, StatementId};
+use onecopy_net::blocking as net;
+
+use super::Connection;
+use super::cancel_token::{connect, order};
+use crate::Error;
+use crate::cancel::BARRIER;
+use crate::link::Before;
+
+impl Connection {
+    /// Sees that no reply is outstanding, and no order on its way.
+    #[inline]
+    pub(super) fn settle(&mut self) -> Result<(), Error> {
+        self.link.start_call();
+        loop {
+            let before = self.link.before().inspect_err(|_| self.stream.shutdown());
+            match before? {
+                Before::Ready => return Ok(()),
+                Before::Drain => self.drain()?,
+                Before::Forget(statement) => self.forget(statement)?,
+                Before::Await => self.wait_for_order()?,
+                Before::Barrier => self.barrier()?,
+            }
+        }
+    }
+
+    /// Has the server forget the long data of a statement.
+    #[cold]
+    fn forget(&mut self, statement: StatementId) -> Result<(), Error> {
+        self.link.mark();
+        let buffers = &mut self.link.buffers;
+        match self.link.core.reset_statement(buffers, statement) {
+            Ok(()) => {}
+            Err(ProtocolError::StatementClosed) => {
+                self.link.long_data = None;
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        }
+        match self.drive(&()) {
+            // A statement that the server does not know has no long data either.
+            Err(error) if error.is_closed() || error.server().is_none() => Err(error),
+            // Cancelled: once more.
+            Err(error) if error.is_interrupted() => Ok(()),
+            _ => {
+                self.link.long_data = None;
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads what is left for as long as that is cheaper than an order to cancel; then gives one, and reads on.
+    #[cold]
+    fn drain(&mut self) -> Result<(), Error> {
+        self.wait_for_order()?;
+        while !self.link.core.is_idle() {
+            if self.link.is_slow() {
+                self.cancel_slow()?;
+            }
+            match self.drain_some() {
+                // Nobody has its number: it is closed, with the command that follows.
+                Ok(Reply::Prepared(id)) => {
+                    let buffers = &mut self.link.buffers;
+                    self.link.core.close_statement(buffers, id)?;
+                }
+                Err(error) if error.is_timeout() && self.link.is_slow() => {}
+                // An error that ends what nobody waits for is of no interest; one that ends the connection is.
+                Err(error) if error.is_closed() || error.server().is_none() => return Err(error),
+                _ => {}
+            }
+        }
+        self.link.drained();
+        Ok(())
+    }
+
+    fn drain_some(&mut self) -> Result<Reply, Error> {
+        let until = self.link.drain_until();
+        let (core, buffers) = (&mut self.link.core, &mut self.link.buffers);
+        let driven = net::drive(core, buffers, &mut self.stream, &(), until);
+        let reply = self.link.reply(driven);
+        if reply.is_err() && self.link.is_closed() {
+            self.stream.shutdown();
+        }
+        reply
+    }
+
+    /// Cancels what is being drained. Where that fails there is nothing better than to read on.
+    fn cancel_slow(&mut self) -> Result<(), Error> {
+        let (target, generation, connect_by) = self.link.order();
+        let wait_until = self.link.deadline();
+        let ordered = connect(&target, connect_by)
+            .and_then(|mut side| order(&target, generation, &mut side, wait_until));
+        self.link.ordered();
+        match ordered {
+            Err(_) if target.turn.is_lost() => Err(self.lost()),
+            Err(error) if target.turn.is_delivering() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until the order that is on its way is delivered, by whomever it was given.
+    fn wait_for_order(&mut self) -> Result<(), Error> {
+        let Some(target) = self.link.delivering() else {
+            return Ok(());
+        };
+        let deadline = self.link.deadline();
+        target.blocking.settle(&target.turn, deadline)?;
+        if target.turn.is_lost() {
+            return Err(self.lost());
+        }
+        Ok(())
+    }
+
+    fn lost(&mut self) -> Error {
+        self.stream.shutdown();
+        self.link.lost()
+    }
+
+    /// Runs a statement for the mark of an order that came late.
+    fn barrier(&mut self) -> Result<(), Error> {
+        let target = Arc::clone(self.link.target());
+        if !target.turn.start_barrier() {
+            return Ok(());
+        }
+        let buffers = &mut self.link.buffers;
+        self.link.core.query(buffers, BARRIER)?;
+        match self.drive(&()) {
+            Ok(Reply::Ok) => {
+                self.link.finish();
+            }
+            Ok(_) => return Err(self.link.close("a barrier got another reply than ok")),
+            Err(error) if error.is_interrupted() => {}
+            Err(error) => return Err(error),
+        }
+        target.turn.end_barrier();
+        Ok(())
+    }
+}

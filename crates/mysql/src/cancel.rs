@@ -1,0 +1,132 @@
+//! Cancelling a statement on the server, so that the following one is never hit.
+//!
+//! KILL QUERY names a connection, not a statement: one that comes late would hit whatever runs then. So the order goes
+//! over a connection of its own, and the one that it is for keeps still meanwhile:
+//!
+//! ```text
+//!   side        connect, log in     KILL QUERY ------ reply
+//!                                   |                     |
+//!   turn        statement under way | delivering          | late
+//!                                   |                     |
+//!   connection  ... its reply ...   | (waits)             | DO 0, then its next command
+//! ```
+//!
+//! Nothing waits for the side connection: where the statement is over by then, no order is sent. Behind the reply the
+//! server has marked the connection's thread, and a mark that nothing took may still stand: `DO 0` takes it.
+
+mod turn;
+mod way;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use onecopy_mysql_proto::client::Session;
+
+pub(crate) use turn::{Begin, Outcome, Start, Turn};
+pub(crate) use way::Way;
+
+use crate::Error;
+
+/// What became of the wish to cancel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cancelled {
+    /// The server was told. The statement ends with error 1317, or with its result where it was done by then; some
+    /// functions, such as `SLEEP`, end early with a value instead.
+    Delivered,
+    /// No statement was under way, or it ended meanwhile: nothing was sent for it.
+    Nothing,
+}
+
+/// An order may overtake a statement that is still on its way, and is then no order to anything: while its statement is
+/// under way it is repeated after these times, a third of a second in all. Not for longer: nobody may be there to see the
+/// statement's end.
+pub(crate) const AGAIN: [Duration; 5] = [
+    Duration::from_millis(1),
+    Duration::from_millis(4),
+    Duration::from_millis(16),
+    Duration::from_millis(64),
+    Duration::from_millis(256),
+];
+
+/// An order has this long where the configuration sets no deadline for connecting.
+const ORDER: Duration = Duration::from_secs(10);
+
+/// What a mark that came late is taken by: the cheapest statement, at whose end both servers forget it.
+pub(crate) const BARRIER: &[u8] = b"DO 0";
+
+/// A connection as its tokens know it.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) turn: Turn,
+    connection_id: u32,
+    server_version: String,
+    way: Option<Arc<Way>>,
+    pub(crate) blocking: crate::blocking::Delivery,
+    #[cfg(feature = "tokio")]
+    pub(crate) tokio: crate::tokio::Delivery,
+}
+
+impl Target {
+    pub(crate) fn new(session: &Session, way: Option<Arc<Way>>, under_way: bool) -> Self {
+        Self {
+            turn: Turn::new(under_way),
+            connection_id: session.connection_id,
+            server_version: session.server_version.clone(),
+            way,
+            blocking: crate::blocking::Delivery::default(),
+            #[cfg(feature = "tokio")]
+            tokio: crate::tokio::Delivery::default(),
+        }
+    }
+
+    /// The order itself.
+    pub(crate) fn sql(&self) -> String {
+        format!("KILL QUERY {}", self.connection_id)
+    }
+
+    /// How the server is reached.
+    pub(crate) fn way(&self) -> Result<&Way, Error> {
+        self.way.as_deref().ok_or_else(|| {
+            Error::config(
+                "a statement on a stream of the caller's own can't be cancelled: there is no address for a second \
+                 connection"
+                    .into(),
+            )
+        })
+    }
+
+    /// Refuses to give an order to another server than the connection's, as far as it can be told: its threads have the
+    /// same numbers.
+    pub(crate) fn check(&self, session: &Session) -> Result<(), Error> {
+        if session.server_version == self.server_version {
+            return Ok(());
+        }
+        Err(Error::config(format!(
+            "nothing was cancelled: another server answered, {} in place of {}",
+            session.server_version, self.server_version
+        )))
+    }
+}
+
+impl Outcome {
+    /// What the reply to KILL says, and what the caller is told.
+    pub(crate) fn of(reply: Result<(), Error>) -> (Self, Result<Cancelled, Error>) {
+        const NO_SUCH_THREAD: u16 = 1094;
+        match reply {
+            Ok(()) => (Self::Killed, Ok(Cancelled::Delivered)),
+            Err(error) => match error.server().filter(|_| !error.is_closed()) {
+                Some(server) if server.code == NO_SUCH_THREAD => {
+                    (Self::Refused, Ok(Cancelled::Nothing))
+                }
+                Some(_) => (Self::Refused, Err(Error::cancel(error))),
+                None => (Self::Lost, Err(Error::cancel(error))),
+            },
+        }
+    }
+}
+
+/// Until when an order that begins now may take: connecting and delivering it have this long each.
+pub(crate) fn order_deadline(way: &Way) -> Option<Instant> {
+    let timeout = way.config.connect_timeout.unwrap_or(ORDER);
+    Instant::now().checked_add(timeout)
+}

@@ -1,0 +1,32 @@
+//! Random bytes and RSA for the protocol's core, from aws-lc-rs.
+
+use aws_lc_rs::rand;
+use aws_lc_rs::rsa::{OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, PublicEncryptingKey};
+use onecopy_mysql_proto::auth::{Crypto, CryptoError, PublicKey};
+
+/// aws-lc-rs, which TLS uses too.
+#[derive(Debug)]
+pub(crate) struct AwsLc;
+
+impl Crypto for AwsLc {
+    fn random(&self, bytes: &mut [u8]) -> Result<(), CryptoError> {
+        rand::fill(bytes).map_err(|_| CryptoError::NoRandom)
+    }
+
+    fn rsa_oaep(&self, key: &PublicKey, message: &[u8]) -> Result<Vec<u8>, CryptoError> {
+        let rejected = |_| CryptoError::KeyRejected;
+        let key =
+            PublicEncryptingKey::from_der(key.as_der()).map_err(|_| CryptoError::KeyRejected)?;
+        let key = OaepPublicEncryptingKey::new(key).map_err(rejected)?;
+        let mut room = vec![0; key.ciphertext_size()];
+        let length = key
+            .encrypt(&OAEP_SHA1_MGF1SHA1, message, &mut room, None)
+            .map_err(rejected)?
+            .len();
+        room.truncate(length);
+        Ok(room)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! What a configuration says of TLS.
+
+use onecopy_mysql_proto::client::TlsDemand;
+use onecopy_net::{Endpoint, Identity, TlsConnector, TlsOptions, Verify};
+
+use crate::{Config, Error};
+
+/// Whether and how TLS is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SslMode {
+    /// Clear text, also over a network.
+    Disabled,
+    /// TLS where the server offers it, unverified: protects from nobody who can change packets.
+    Preferred,
+    /// TLS or no connection; the server is not verified.
+    Required,
+    /// TLS with a certificate of the authority in `ssl_ca`, whichever host it is for.
+    VerifyCa,
+    /// The same, and for this host: the default over a network. Without `ssl_ca` the system's authorities are trusted.
+    VerifyFull,
+}
+
+impl SslMode {
+    /// The mode's name in a URL.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::Preferred => "preferred",
+            Self::Required => "required",
+            Self::VerifyCa => "verify-ca",
+            Self::VerifyFull => "verify-full",
+        }
+    }
+
+    pub(crate) fn demand(self) -> TlsDemand {
+        match self {
+            Self::Disabled => TlsDemand::None,
+            Self::Preferred => TlsDemand::IfOffered,
+            Self::Required | Self::VerifyCa | Self::VerifyFull => TlsDemand::Required,
+        }
+    }
+
+    /// Whether the server is known to be the right one. The authority of `VerifyCa` is one of the caller's own, which
+    /// vouches for its hosts.
+    pub(crate) fn verifies(self) -> bool {
+        matches!(self, Self::VerifyCa | Self::VerifyFull)
+    }
+}
+
+/// TLS as the configuration wants it; `None` where it wants none. Refuses what can't be kept, before anybody is
+/// connected to.
+pub(crate) fn connector(config: &Config) -> Result<Option<TlsConnector>, Error> {
+    let mode = config.effective_ssl_mode();
+    refuse_contradiction(config, mode)?;
+    let verify = match mode {
+        SslMode::Disabled => return Ok(None),
+        SslMode::Preferred | SslMode::Required => Verify::Nothing,
+        SslMode::VerifyCa => Verify::Authority,
+        SslMode::VerifyFull => Verify::AuthorityAndHost,
+    };
+    let options = TlsOptions {
+        verify,
+        authorities: config.ssl_ca.clone(),
+        identity: match (&config.ssl_cert, &config.ssl_key) {
+            (Some(certificate), Some(key)) => Some(Identity {
+                certificate: certificate.clone(),
+                key: key.clone(),
+            }),
+            _ => None,
+        },
+    };
+    let connector = TlsConnector::new(&options, server_name(config), &config.tls_cache)?;
+    Ok(Some(connector))
+}
+
+fn refuse_contradiction(config: &Config, mode: SslMode) -> Result<(), Error> {
+    let refuse = |problem: String| Err(Error::config(problem));
+    if config.ssl_ca.is_some() && !mode.verifies() {
+        return refuse(format!(
+            "ssl-ca is of no use with ssl-mode={}, which verifies nothing; set ssl-mode=verify-ca or verify-full",
+            mode.name()
+        ));
+    }
+    if config.ssl_cert.is_some() != config.ssl_key.is_some() {
+        return refuse("ssl-cert and ssl-key go together: set both or none".to_owned());
+    }
+    if config.ssl_cert.is_some() && mode == SslMode::Disabled {
+        return refuse("ssl-cert is of no use with ssl-mode=disabled".to_owned());
+    }
+    if mode == SslMode::VerifyCa && config.ssl_ca.is_none() {
+        return refuse(
+            "verify-ca trusts every host of an authority, so it needs one of your own: set ssl-ca, or use \
+             ssl-mode=verify-full"
+                .to_owned(),
+        );
+    }
+    if mode == SslMode::VerifyFull && server_name(config).is_empty() {
+        return refuse(
+            "a unix socket has no host's name to verify: set ssl-server-name, or ssl-mode=verify-ca".to_owned(),
+        );
+    }
+    Ok(())
+}
+
+fn server_name(config: &Config) -> &str {
+    match (&config.ssl_server_name, &config.endpoint) {
+        (Some(name), _) => name,
+        (None, Endpoint::Tcp { host, .. }) => host,
+        (None, Endpoint::Unix(_)) => "",
+    }
+}

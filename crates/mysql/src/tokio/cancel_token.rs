@@ -1,0 +1,249 @@
+//! Cancelling a statement from another task.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker, ready};
+use std::time::{Duration, Instant};
+
+use ::tokio::time::sleep;
+use onecopy_mysql_proto::client::Reply;
+use onecopy_net::{DriveError, tokio as net};
+
+use super::Connection;
+use crate::cancel::{AGAIN, Outcome, Start, Target, Turn, Way, order_deadline};
+use crate::tls::connector;
+use crate::{Cancelled, Error};
+
+/// Cancels what its connection is doing, from anywhere; see [`Connection::cancel_token`].
+#[derive(Debug, Clone)]
+pub struct CancelToken(Arc<Target>);
+
+impl CancelToken {
+    pub(super) fn new(target: &Arc<Target>) -> Self {
+        Self(Arc::clone(target))
+    }
+
+    /// Cancels the statement that is under way now, by KILL QUERY over a connection of its own to the same address, under
+    /// the same login. No later statement of the connection is hit: the next one waits while the order is delivered, and
+    /// is preceded by `DO 0`, which forgets warnings and counts of found rows.
+    ///
+    /// A statement that is still being sent may be overtaken by its order; so the order is repeated for up to a third of a
+    /// second until the connection has seen the statement's end.
+    ///
+    /// Connecting has the deadline [`Config::connect_timeout`](crate::Config::connect_timeout), or 10 seconds where there
+    /// is none, and the order has it once more. Without a statement under way it costs nothing. A token outlives its
+    /// connection, and cancels what that left running.
+    ///
+    /// Behind a balancer with several servers at one address the order could reach another server's statement of the same
+    /// number; that is seen only if their versions differ.
+    ///
+    /// # Errors
+    /// No second connection can be had; another version of the server answered; the connection is over a stream of the
+    /// caller's own. Nothing was cancelled then. Where the second connection fails behind the order, nobody knows when it
+    /// will be executed: the connection is closed, and its next call says so.
+    ///
+    /// # Cancel safety
+    /// Safe: dropped while it connects, nothing is sent; dropped later, the connection's next command finishes it.
+    pub async fn cancel(&self) -> Result<Cancelled, Error> {
+        let target = &self.0;
+        let Some(generation) = target.turn.under_way() else {
+            return Ok(Cancelled::Nothing);
+        };
+        let mut side = connect(target, order_deadline(target.way()?)).await?;
+        let cancelled = order(target, generation, &mut side).await?;
+        if cancelled == Cancelled::Nothing {
+            return Ok(cancelled);
+        }
+        for pause in AGAIN {
+            sleep(pause).await;
+            let again = order(target, generation, &mut side).await?;
+            if again == Cancelled::Nothing {
+                break;
+            }
+        }
+        Ok(cancelled)
+    }
+}
+
+/// The order that is being delivered. It belongs to nobody: whoever waits for it drives it on.
+#[derive(Default)]
+pub(crate) struct Delivery {
+    order: Mutex<Option<Order>>,
+    waiting: Arc<Waiting>,
+}
+
+/// An order from its first byte to its reply, over a connection of its own, with a deadline of its own.
+type Order = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// A connection for orders, while no order is under way over it.
+pub(super) type Side = Option<Box<Connection>>;
+
+/// What the one who gave an order is told of it, and its connection.
+type Told = Arc<Mutex<Option<(Result<Cancelled, Error>, Side)>>>;
+
+/// Those that wait: the socket wakes only one, and that one may be gone.
+#[derive(Debug, Default)]
+struct Waiting(Mutex<Vec<Waker>>);
+
+/// An order may be stuck beyond its own deadline where the runtime stands still that it was given in; for so much longer
+/// it is waited for.
+const STUCK: Duration = Duration::from_secs(1);
+
+/// A connection for orders, made by `deadline`.
+pub(super) async fn connect(target: &Target, deadline: Option<Instant>) -> Result<Side, Error> {
+    let way = target.way()?;
+    let login = async {
+        let stream = net::connect(&way.endpoint, &way.config.socket, deadline).await?;
+        Connection::login(&way.config, stream, connector(&way.config)?, deadline).await
+    };
+    let side = login.await.map_err(Error::cancel)?;
+    target.check(side.link.core.session())?;
+    Ok(Some(Box::new(side)))
+}
+
+/// Gives an order to the statement `generation`.
+///
+/// # Cancel safety
+/// Dropped before it is begun, nothing is sent; dropped later, the order is left, with its connection, to whoever waits
+/// next.
+pub(super) async fn order(
+    target: &Target,
+    generation: u64,
+    side: &mut Side,
+) -> Result<Cancelled, Error> {
+    let told = Told::default();
+    loop {
+        match target.tokio.start(target, generation, side, &told) {
+            Start::Started => break,
+            Start::Over => return Ok(Cancelled::Nothing),
+            Start::Busy => target.tokio.settle(&target.turn).await,
+        }
+    }
+    target.tokio.settle(&target.turn).await;
+    let Some((told, again)) = lock(&told).take() else {
+        return Err(Error::cancel(timeout())); // given up
+    };
+    *side = again;
+    told
+}
+
+fn deliver(side: Side, sql: String, deadline: Option<Instant>, told: Told) -> Order {
+    Box::pin(async move {
+        let Some(mut side) = side else {
+            return Outcome::Refused;
+        };
+        let (outcome, result) = Outcome::of(side.kill(&sql, deadline).await);
+        *lock(&told) = Some((result, Some(side)));
+        outcome
+    })
+}
+
+impl Delivery {
+    /// Leaves an order over `side` to be driven, where its time has come.
+    fn start(&self, target: &Target, generation: u64, side: &mut Side, told: &Told) -> Start {
+        let mut slot = lock(&self.order);
+        let start = target.turn.start(generation);
+        if start == Start::Started {
+            let deadline = target.way().ok().and_then(order_deadline);
+            let order = deliver(side.take(), target.sql(), deadline, Arc::clone(told));
+            *slot = Some(order);
+        }
+        start
+    }
+
+    /// Waits until no order is being delivered, and drives the one that is.
+    pub(super) async fn settle(&self, turn: &Turn) {
+        poll_fn(|context| self.poll(turn, context)).await;
+    }
+
+    fn poll(&self, turn: &Turn, context: &mut Context<'_>) -> Poll<()> {
+        self.waiting.add(context.waker());
+        let mut slot = lock(&self.order);
+        let Some(order) = slot.as_mut() else {
+            return Poll::Ready(());
+        };
+        let waker = Waker::from(Arc::clone(&self.waiting));
+        let outcome = ready!(order.as_mut().poll(&mut Context::from_waker(&waker)));
+        self.end(turn, slot, outcome);
+        Poll::Ready(())
+    }
+
+    /// Gives up an order that is stuck.
+    pub(super) fn give_up(&self, turn: &Turn) {
+        let slot = lock(&self.order);
+        if slot.is_some() {
+            self.end(turn, slot, Outcome::Lost);
+        }
+    }
+
+    fn end(&self, turn: &Turn, mut slot: MutexGuard<'_, Option<Order>>, outcome: Outcome) {
+        turn.delivered(outcome);
+        let over = slot.take();
+        drop(slot);
+        drop(over);
+        self.waiting.wake_all();
+    }
+}
+
+/// Until when an order that was given before now can take.
+pub(super) fn stuck_at(way: &Way) -> Option<Instant> {
+    order_deadline(way).and_then(|deadline| deadline.checked_add(STUCK))
+}
+
+impl Waiting {
+    fn add(&self, waker: &Waker) {
+        let mut wakers = lock(&self.0);
+        if !wakers.iter().any(|known| known.will_wake(waker)) {
+            wakers.push(waker.clone());
+        }
+    }
+
+    fn wake_all(&self) {
+        let wakers = std::mem::take(&mut *lock(&self.0));
+        for waker in wakers {
+            waker.wake();
+        }
+    }
+}
+
+impl Wake for Waiting {
+    fn wake(self: Arc<Self>) {
+        self.wake_all();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.wake_all();
+    }
+}
+
+impl fmt::Debug for Delivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Delivery").finish_non_exhaustive()
+    }
+}
+
+impl Connection {
+    /// Sends the order and waits for its reply.
+    async fn kill(&mut self, sql: &str, deadline: Option<Instant>) -> Result<(), Error> {
+        self.link.set_deadline(deadline);
+        let buffers = &mut self.link.buffers;
+        self.link.core.query(buffers, sql.as_bytes())?;
+        match self.drive(&()).await? {
+            Reply::Ok => {
+                self.link.finish();
+                Ok(())
+            }
+            _ => Err(self.link.close("an order got another reply than ok")),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn timeout() -> Error {
+    DriveError::Timeout.into()
+}

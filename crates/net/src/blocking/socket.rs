@@ -1,0 +1,138 @@
+//! What a blocking stream is over: a socket or the caller's own transport.
+
+use std::fmt;
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// A stream of the caller's own: a tunnel, a test's script.
+///
+/// A call that ran into the timeout gives `WouldBlock` or `TimedOut`.
+pub trait Transport: Send {
+    /// Fills the slices in order with at least one byte; 0 at the end of the stream.
+    ///
+    /// # Errors
+    /// As [`Read::read_vectored`].
+    fn read_vectored(&mut self, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize>;
+
+    /// Takes at least one byte of the slices.
+    ///
+    /// # Errors
+    /// As [`Write::write_vectored`].
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
+
+    /// From now on one call waits at most this long.
+    ///
+    /// # Errors
+    /// The stream's own.
+    fn set_timeout(&mut self, timeout: Option<Duration>) -> io::Result<()>;
+
+    /// Ends both directions; errors are of no interest any more.
+    fn shutdown(&mut self) {}
+
+    /// Whether nobody but the kernel is between the two ends, as on a Unix socket: passwords may be sent over it.
+    fn is_unix(&self) -> bool {
+        false
+    }
+}
+
+pub(super) enum Socket {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+    Own(Box<dyn Transport>),
+}
+
+impl Socket {
+    pub(super) fn peer_addr(&self) -> Option<std::net::SocketAddr> {
+        match self {
+            Self::Tcp(stream) => stream.peer_addr().ok(),
+            Self::Unix(_) | Self::Own(_) => None,
+        }
+    }
+
+    pub(super) fn is_unix(&self) -> bool {
+        match self {
+            Self::Tcp(_) => false,
+            Self::Unix(_) => true,
+            Self::Own(transport) => transport.is_unix(),
+        }
+    }
+
+    pub(super) fn is_own(&self) -> bool {
+        matches!(self, Self::Own(_))
+    }
+
+    /// One read. A single slice is read plainly, which is a little cheaper.
+    #[inline]
+    pub(super) fn read(&mut self, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        match (self, slices) {
+            (Self::Unix(stream), [slice]) => stream.read(slice),
+            (Self::Tcp(stream), [slice]) => stream.read(slice),
+            (Self::Unix(stream), slices) => stream.read_vectored(slices),
+            (Self::Tcp(stream), slices) => stream.read_vectored(slices),
+            (Self::Own(transport), slices) => transport.read_vectored(slices),
+        }
+    }
+
+    #[inline]
+    pub(super) fn write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        match (self, slices) {
+            (Self::Unix(stream), [slice]) => stream.write(slice),
+            (Self::Tcp(stream), [slice]) => stream.write(slice),
+            (Self::Unix(stream), slices) => stream.write_vectored(slices),
+            (Self::Tcp(stream), slices) => stream.write_vectored(slices),
+            (Self::Own(transport), slices) => transport.write_vectored(slices),
+        }
+    }
+
+    pub(super) fn set_timeout(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream
+                .set_read_timeout(timeout)
+                .and_then(|()| stream.set_write_timeout(timeout)),
+            Self::Unix(stream) => stream
+                .set_read_timeout(timeout)
+                .and_then(|()| stream.set_write_timeout(timeout)),
+            Self::Own(transport) => transport.set_timeout(timeout),
+        }
+    }
+
+    /// Sends what the kernel takes at once. Not over a transport of the caller's own, which may block.
+    pub(super) fn try_send(&self, bytes: &[u8]) {
+        // A failure is of no interest: nobody waits for these bytes.
+        let _ = match self {
+            Self::Tcp(stream) => last_words(stream, bytes),
+            Self::Unix(stream) => last_words(stream, bytes),
+            Self::Own(_) => Ok(0),
+        };
+    }
+
+    pub(super) fn shutdown(&mut self) {
+        // The peer may be gone already: then there is nothing to end.
+        let _ = match self {
+            Self::Tcp(stream) => stream.shutdown(Shutdown::Both),
+            Self::Unix(stream) => stream.shutdown(Shutdown::Both),
+            Self::Own(transport) => {
+                transport.shutdown();
+                Ok(())
+            }
+        };
+    }
+}
+
+fn last_words<'s>(socket: impl Into<socket2::SockRef<'s>>, bytes: &[u8]) -> io::Result<usize> {
+    let socket = socket.into();
+    socket.set_nonblocking(true)?;
+    socket.send(bytes)
+}
+
+impl fmt::Debug for Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(stream) => stream.fmt(f),
+            Self::Unix(stream) => stream.fmt(f),
+            Self::Own(_) => f.write_str("Own"),
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! TLS over any stream, for both drivers: options, what is trusted, and the session.
+//!
+//! The library is rustls 0.23; nothing of it shows outside this folder, as its next release changes the interface.
+
+mod connector;
+mod error;
+mod pem;
+mod session;
+mod verifier;
+
+pub use connector::{Identity, TlsCache, TlsConnector, TlsOptions, Verify};
+pub use error::TlsError;
+pub use pem::Pem;
+pub use session::TlsSession;
+
+pub(crate) use session::{Read, Session};

@@ -1,0 +1,203 @@
+//! What TLS is made with: whom it trusts, and who it says it is.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::Verifier as PlatformVerifier;
+
+use super::pem::Stamp;
+use super::verifier::{AnyHost, Anyone};
+use super::{Pem, Session, TlsError};
+
+/// What of the server's certificate is verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Verify {
+    /// Nothing: whoever answers is spoken to.
+    Nothing,
+    /// That it is of a trusted authority, whichever host it is for.
+    Authority,
+    /// The same, and that it is for this host.
+    #[default]
+    AuthorityAndHost,
+}
+
+/// Who this side says it is, to servers that ask for a certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The certificate, and those between it and the authority.
+    pub certificate: Pem,
+    /// Its private key, not encrypted: PKCS#8, PKCS#1 or SEC1.
+    pub key: Pem,
+}
+
+/// How TLS is spoken.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TlsOptions {
+    /// What is verified.
+    pub verify: Verify,
+    /// The trusted authorities; `None`: those of the system.
+    pub authorities: Option<Pem>,
+    /// The client's certificate.
+    pub identity: Option<Identity>,
+}
+
+/// What was made of the options last, so that files are read once and sessions are resumed. Clones share it.
+#[derive(Clone, Default)]
+pub struct TlsCache(Arc<Mutex<Option<Made>>>);
+
+struct Made {
+    of: Key,
+    config: Arc<ClientConfig>,
+}
+
+/// Tells of which options a configuration was made, and of which state of their files.
+#[derive(PartialEq, Eq)]
+struct Key {
+    options: TlsOptions,
+    stamps: [Option<Stamp>; 3],
+}
+
+/// TLS to one host, ready to begin.
+#[derive(Clone)]
+pub struct TlsConnector {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+    verify: Verify,
+}
+
+impl TlsConnector {
+    /// TLS to the host `name`: a DNS name, or an address in its text form. Reads files where they have changed.
+    ///
+    /// # Errors
+    /// Files that can't be read or are not PEM, a key that is not the certificate's, no authorities, a name that no
+    /// certificate can be for where the host is verified.
+    pub fn new(options: &TlsOptions, name: &str, cache: &TlsCache) -> Result<Self, TlsError> {
+        let verify = options.verify;
+        let name = match ServerName::try_from(name.to_owned()) {
+            Ok(name) => name,
+            Err(_) if verify == Verify::AuthorityAndHost => {
+                return Err(TlsError::BadServerName(name.to_owned()));
+            }
+            // It is only sent so that the server can choose a certificate; an address is not sent at all.
+            Err(_) => ServerName::from(IpAddr::from(Ipv4Addr::UNSPECIFIED)),
+        };
+        Ok(Self {
+            config: cache.config(options)?,
+            name,
+            verify,
+        })
+    }
+
+    pub(crate) fn session(&self) -> Result<Session, TlsError> {
+        Session::new(Arc::clone(&self.config), self.name.clone(), self.verify)
+    }
+}
+
+impl TlsCache {
+    fn config(&self, options: &TlsOptions) -> Result<Arc<ClientConfig>, TlsError> {
+        let key = Key {
+            options: options.clone(),
+            stamps: options.stamps(),
+        };
+        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = &*made
+            && made.of == key
+        {
+            return Ok(Arc::clone(&made.config));
+        }
+        let config = Arc::new(options.make()?);
+        *made = Some(Made {
+            of: key,
+            config: Arc::clone(&config),
+        });
+        Ok(config)
+    }
+}
+
+impl TlsOptions {
+    fn stamps(&self) -> [Option<Stamp>; 3] {
+        let identity = self.identity.as_ref();
+        [
+            self.authorities.as_ref().map(Pem::stamp),
+            identity.map(|identity| identity.certificate.stamp()),
+            identity.map(|identity| identity.key.stamp()),
+        ]
+    }
+
+    fn make(&self) -> Result<ClientConfig, TlsError> {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let verifier = self.verifier(&provider)?;
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier);
+        Ok(match &self.identity {
+            None => builder.with_no_client_auth(),
+            Some(identity) => builder.with_client_auth_cert(
+                identity.certificate.certificates("ssl-cert")?,
+                identity.key.private_key("ssl-key")?,
+            )?,
+        })
+    }
+
+    fn verifier(
+        &self,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
+        let provider = Arc::clone(provider);
+        Ok(match (self.verify, &self.authorities) {
+            (Verify::Nothing, _) => Arc::new(Anyone { provider }),
+            (Verify::Authority, Some(pem)) => Arc::new(AnyHost {
+                roots: roots(pem)?,
+                provider,
+            }),
+            // Anyone can have a certificate of a public authority, for a host of his own.
+            (Verify::Authority, None) => {
+                return Err(TlsError::Pem {
+                    option: "ssl-ca",
+                    place: "none is given".to_owned(),
+                    problem: "verify-ca trusts every host of an authority, so it needs one of your own; or use verify-full"
+                        .to_owned(),
+                });
+            }
+            (Verify::AuthorityAndHost, Some(pem)) => {
+                WebPkiServerVerifier::builder_with_provider(roots(pem)?.into(), provider)
+                    .build()
+                    .map_err(|error| TlsError::from(rustls::Error::General(error.to_string())))?
+            }
+            (Verify::AuthorityAndHost, None) => Arc::new(
+                PlatformVerifier::new(provider)
+                    .map_err(|error| TlsError::NoSystemRoots(error.to_string()))?,
+            ),
+        })
+    }
+}
+
+fn roots(pem: &Pem) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in pem.certificates("ssl-ca")? {
+        roots.add(certificate)?;
+    }
+    Ok(roots)
+}
+
+impl fmt::Debug for TlsCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TlsCache")
+    }
+}
+
+impl fmt::Debug for TlsConnector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TlsConnector")
+            .field("name", &self.name)
+            .field("verify", &self.verify)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,208 @@
+//! Why TLS could not be had.
+
+use std::path::PathBuf;
+use std::{fmt, io};
+
+use onecopy_wire::WireError;
+use rustls::{AlertDescription, CertificateError};
+
+/// Why TLS could not be had, or ended. No text in here is secret.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum TlsError {
+    /// A file of certificates or keys can't be read.
+    File {
+        /// The option that names it.
+        option: &'static str,
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// What should be PEM is not.
+    Pem {
+        /// The option that gives it.
+        option: &'static str,
+        /// The file's path, or that it was in memory.
+        place: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The system's own trusted authorities can't be had.
+    NoSystemRoots(String),
+    /// The host is no name or address that a certificate could be for.
+    BadServerName(String),
+    /// The server closed while TLS was being set up.
+    ClosedInHandshake,
+    /// The handshake or a later record failed.
+    Failed(Failure),
+    /// Memory could not be had, or a limit was reached.
+    Buffer(WireError),
+}
+
+/// The TLS library's own error.
+pub struct Failure(rustls::Error);
+
+impl TlsError {
+    /// Whether it is the server's certificate that was refused.
+    pub fn is_untrusted(&self) -> bool {
+        matches!(
+            self,
+            Self::Failed(Failure(rustls::Error::InvalidCertificate(_)))
+        )
+    }
+
+    /// The error in an IO error that a stream over TLS gave, or the IO error again.
+    pub(crate) fn from_io(error: io::Error) -> Result<Self, io::Error> {
+        error.downcast()
+    }
+}
+
+impl From<rustls::Error> for TlsError {
+    fn from(error: rustls::Error) -> Self {
+        Self::Failed(Failure(error))
+    }
+}
+
+impl From<WireError> for TlsError {
+    fn from(error: WireError) -> Self {
+        Self::Buffer(error)
+    }
+}
+
+/// Streams give IO errors; the drivers take this one out again.
+impl From<TlsError> for io::Error {
+    fn from(error: TlsError) -> Self {
+        Self::new(io::ErrorKind::InvalidData, error)
+    }
+}
+
+impl fmt::Display for TlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File {
+                option,
+                path,
+                source,
+            } => write!(f, "{option}: can't read '{}': {source}", path.display()),
+            Self::Pem {
+                option,
+                place,
+                problem,
+            } => write!(f, "{option}: {place}: {problem}"),
+            Self::NoSystemRoots(why) => write!(
+                f,
+                "the system's trusted certificates can't be had ({why}): install the package ca-certificates, or name \
+                 the server's own authority with ssl-ca"
+            ),
+            Self::BadServerName(name) => write!(
+                f,
+                "a certificate can't be for '{name}', which is neither a host's name nor an address: set ssl-server-name"
+            ),
+            Self::ClosedInHandshake => {
+                f.write_str("the server closed the connection while tls was being set up")
+            }
+            Self::Failed(failure) => failure.fmt(f),
+            Self::Buffer(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for TlsError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::File { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            rustls::Error::InvalidCertificate(error) => refused(error, f),
+            rustls::Error::AlertReceived(
+                AlertDescription::CertificateRequired
+                | AlertDescription::BadCertificate
+                | AlertDescription::UnknownCA
+                | AlertDescription::CertificateUnknown,
+            ) => f.write_str(
+                "the server refuses this client's certificate: give one that it trusts with ssl-cert and ssl-key",
+            ),
+            rustls::Error::AlertReceived(alert) => {
+                write!(f, "the server broke off tls: {}", alert_name(*alert))
+            }
+            rustls::Error::InconsistentKeys(_) => {
+                f.write_str("ssl-key is not the private key of ssl-cert's first certificate")
+            }
+            rustls::Error::InvalidMessage(_) => {
+                f.write_str("what the server sent is not tls")
+            }
+            rustls::Error::PeerIncompatible(why) => write!(
+                f,
+                "the server speaks no tls that is safe here (1.2 with forward secrecy, or 1.3): {why:?}"
+            ),
+            error => write!(f, "tls failed: {error}"),
+        }
+    }
+}
+
+fn alert_name(alert: AlertDescription) -> String {
+    match alert {
+        AlertDescription::HandshakeFailure => {
+            "handshake failure, the two have no cipher in common".to_owned()
+        }
+        AlertDescription::ProtocolVersion => "it has no version in common".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// What is wrong with the server's certificate, and what to do.
+fn refused(error: &CertificateError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("the server's certificate is refused: ")?;
+    match error {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            f.write_str("it has expired; the server needs a new one")
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            f.write_str("it is not valid yet; look at both clocks")
+        }
+        CertificateError::UnknownIssuer => f.write_str(
+            "it is of no authority that is trusted; name the server's authority with ssl-ca",
+        ),
+        CertificateError::NotValidForName => {
+            f.write_str("it is for another host; set ssl-server-name to the host that it is for")
+        }
+        CertificateError::NotValidForNameContext {
+            expected,
+            presented,
+        } => {
+            write!(f, "it is not for {}", expected.to_str())?;
+            if !presented.is_empty() {
+                write!(f, " but for {}", names(presented))?;
+            }
+            f.write_str("; set ssl-server-name to the host that it is for")
+        }
+        CertificateError::Revoked => f.write_str("it was revoked"),
+        error => write!(f, "{error}"),
+    }
+}
+
+/// The names that a server's certificate has: text of the server's, so it is cut and only printable characters are shown.
+fn names(presented: &[String]) -> String {
+    const NAMES: usize = 4;
+    const CHARACTERS: usize = 64;
+    let shown = presented.iter().take(NAMES).map(|name| {
+        let printable = name.chars().take(CHARACTERS);
+        printable
+            .map(|c| if c.is_ascii_graphic() { c } else { '?' })
+            .collect::<String>()
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,105 @@
+//! Certificates and keys in PEM, from a file or from memory.
+
+use std::fmt;
+use std::fs;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::TlsError;
+
+/// The most that a PEM file may have: the whole set of the public authorities is about 220 KiB.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Certificates or a key in PEM.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Pem {
+    /// In a file, which is read when a connection is made and again once it has changed.
+    File(PathBuf),
+    /// In memory.
+    Text(Vec<u8>),
+}
+
+/// A file's path; of what is in memory nothing, for it may be a key.
+impl fmt::Debug for Pem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => f.debug_tuple("File").field(path).finish(),
+            Self::Text(_) => f.write_str("Text(***)"),
+        }
+    }
+}
+
+/// By what a change of a file is noticed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stamp(Option<(SystemTime, u64)>);
+
+impl Pem {
+    /// The file's state now. One that can't be looked at has none; reading it says why.
+    pub(super) fn stamp(&self) -> Stamp {
+        Stamp(match self {
+            Self::Text(_) => None,
+            Self::File(path) => fs::metadata(path)
+                .and_then(|metadata| Ok((metadata.modified()?, metadata.len())))
+                .ok(),
+        })
+    }
+
+    /// All certificates in it, of which there must be one.
+    pub(super) fn certificates(
+        &self,
+        option: &'static str,
+    ) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+        let text = self.read(option)?;
+        let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+        let found = found.map_err(|error| self.bad(option, &error.to_string()))?;
+        if found.is_empty() {
+            return Err(self.bad(option, "there is no certificate in it"));
+        }
+        Ok(found)
+    }
+
+    pub(super) fn private_key(
+        &self,
+        option: &'static str,
+    ) -> Result<PrivateKeyDer<'static>, TlsError> {
+        let text = self.read(option)?;
+        PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {
+            rustls::pki_types::pem::Error::NoItemsFound => self.bad(
+                option,
+                "there is no private key in it, or it is encrypted; decrypt it with openssl pkey",
+            ),
+            // Its text may quote the line.
+            _ => self.bad(option, "it is not well-formed pem"),
+        })
+    }
+
+    fn read(&self, option: &'static str) -> Result<Vec<u8>, TlsError> {
+        let path = match self {
+            Self::Text(text) => return Ok(text.clone()),
+            Self::File(path) => path,
+        };
+        let file = |source| TlsError::File {
+            option,
+            path: path.clone(),
+            source,
+        };
+        if fs::metadata(path).map_err(file)?.len() > MAX_BYTES {
+            return Err(self.bad(option, "it is larger than 16 MiB"));
+        }
+        fs::read(path).map_err(file)
+    }
+
+    fn bad(&self, option: &'static str, problem: &str) -> TlsError {
+        TlsError::Pem {
+            option,
+            place: match self {
+                Self::File(path) => path.display().to_string(),
+                Self::Text(_) => "the text given".to_owned(),
+            },
+            problem: problem.to_owned(),
+        }
+    }
+}

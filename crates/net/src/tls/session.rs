@@ -1,0 +1,512 @@
+//! One TLS session: ciphertext in and out of buffers of its own, never a call to a socket.
+//!
+//! ```text
+//!   socket --read--> input --decrypt in place--> record --copy--> the read's targets
+//!                                                         \-----> left, where the targets are full
+//!   socket <-write-- output <--encrypt-- record <--copy-- the write's slices
+//! ```
+//!
+//! The library puts each record into memory of its own on the way, which costs a copy and an allocation of up to 16 KiB in
+//! both directions; the meter counts these copies too, apart from all others. The library's allocations are the only ones
+//! here that can't fail with an error: a record of at most 16 KiB, and during the handshake messages of at most 64 KiB.
+
+use std::fmt;
+use std::io::{IoSlice, IoSliceMut};
+use std::sync::Arc;
+
+use onecopy_wire::{BufferConfig, Buffers, Targets, WireError};
+use rustls::client::UnbufferedClientConnection;
+use rustls::pki_types::ServerName;
+use rustls::unbuffered::{
+    ConnectionState, EncodeError, EncryptError, InsufficientSizeError, UnbufferedStatus,
+};
+use rustls::{ClientConfig, ProtocolVersion};
+
+use super::{TlsError, Verify};
+
+/// Bytes in front of each record: kind, version, length.
+const RECORD_HEADER: usize = 5;
+
+/// The most of the caller's bytes that one record holds.
+const RECORD: usize = 16 << 10;
+
+/// What encryption adds to a record at the most: header, nonce, padding's end and tag, with room to spare.
+const RECORD_OVERHEAD: usize = 64;
+
+/// Bytes encrypted for one write: four records, a write of 64 KiB.
+const WRITE: usize = 4 * RECORD;
+
+/// Ciphertext is read in pieces from here on.
+const MIN_READ: usize = 8 << 10;
+
+/// And up to this: larger reads spare few calls and cost memory on each connection.
+const MAX_READ: usize = 128 << 10;
+
+/// A handshake message has up to 64 KiB, and must be whole before it is read.
+const MAX_INPUT: usize = 256 << 10;
+
+/// What was agreed on, for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TlsSession {
+    /// The version, as `TLSv1.3`.
+    pub version: &'static str,
+    /// The cipher suite, as `TLS13_AES_256_GCM_SHA384`.
+    pub cipher_suite: &'static str,
+    /// What of the server was verified.
+    pub verify: Verify,
+}
+
+/// The client's side of one session.
+pub(crate) struct Session {
+    connection: UnbufferedClientConnection,
+    /// Ciphertext that has come.
+    input: Buffers,
+    output: Output,
+    /// Decrypted bytes that the targets had no room for, from `left_from` on.
+    left: Vec<u8>,
+    left_from: usize,
+    /// Small parts of one write, put together into one record.
+    gathered: Vec<u8>,
+    verify: Verify,
+    is_established: bool,
+    /// The peer has said that nothing more comes.
+    is_closed: bool,
+    copied: u64,
+}
+
+/// What came of a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Read {
+    /// So many bytes are in the targets, at least one.
+    Bytes(usize),
+    /// Send what is unsent, then read ciphertext.
+    NeedInput,
+    /// Nothing more comes.
+    Closed,
+}
+
+/// What is to be done in a state that allows it.
+enum Work<'a, 'b> {
+    Handshake,
+    /// Fill these; the bytes that are in them.
+    Read(&'a mut [IoSliceMut<'b>], &'a mut usize),
+    Write(&'a [u8]),
+    CloseNotify,
+}
+
+/// What a step has led to.
+enum Event {
+    GoOn,
+    /// Decrypted bytes came.
+    Came,
+    /// The work to be written is in the output.
+    Written,
+    /// More ciphertext is needed.
+    Blocked,
+    /// The session stands and there is nothing to decrypt.
+    Ready,
+    Closed,
+}
+
+impl Session {
+    pub(super) fn new(
+        config: Arc<ClientConfig>,
+        name: ServerName<'static>,
+        verify: Verify,
+    ) -> Result<Self, TlsError> {
+        Ok(Self {
+            connection: UnbufferedClientConnection::new(config, name)?,
+            input: Buffers::new(BufferConfig {
+                initial_read: MIN_READ,
+                max_read: MAX_READ,
+                max_buffer: MAX_INPUT,
+                idle_keep: MAX_READ,
+            }),
+            output: Output::default(),
+            left: Vec::new(),
+            left_from: 0,
+            gathered: Vec::new(),
+            verify,
+            is_established: false,
+            is_closed: false,
+            copied: 0,
+        })
+    }
+
+    /// What was agreed on; `None` before it is.
+    pub(crate) fn agreed(&self) -> Option<TlsSession> {
+        let version = match self.connection.protocol_version()? {
+            ProtocolVersion::TLSv1_2 => "TLSv1.2",
+            _ => "TLSv1.3",
+        };
+        let suite = self.connection.negotiated_cipher_suite()?;
+        Some(TlsSession {
+            version,
+            cipher_suite: suite.suite().as_str()?,
+            verify: self.verify,
+        })
+    }
+
+    /// Bytes copied on the way between ciphertext and the caller's slices, the library's copies included.
+    pub(crate) fn copied(&self) -> u64 {
+        self.copied
+    }
+
+    /// Goes on with the handshake. `false`: send what is unsent, then read ciphertext, and call again. Once it is `true`
+    /// there may be something unsent too.
+    pub(crate) fn shake_hands(&mut self) -> Result<bool, TlsError> {
+        while !self.is_established {
+            match self.step(Work::Handshake)? {
+                Event::Blocked => return Ok(false),
+                Event::Ready => self.is_established = true,
+                Event::Closed => return Err(TlsError::ClosedInHandshake),
+                Event::GoOn | Event::Written | Event::Came => {}
+            }
+        }
+        Ok(true)
+    }
+
+    /// Fills the targets with what can be decrypted.
+    pub(crate) fn read(&mut self, targets: &mut [IoSliceMut<'_>]) -> Result<Read, TlsError> {
+        let mut n = self.take_left(targets);
+        while !self.is_closed && (n == 0 || self.fits(room(targets) - n)) {
+            match self.step(Work::Read(targets, &mut n))? {
+                Event::Blocked | Event::Ready => break,
+                Event::Closed => self.is_closed = true,
+                Event::GoOn | Event::Written | Event::Came => {}
+            }
+        }
+        Ok(match n {
+            0 if self.is_closed => Read::Closed,
+            0 => Read::NeedInput,
+            n => Read::Bytes(n),
+        })
+    }
+
+    /// Encrypts what the slices begin with; gives how many bytes of them. To be called only once nothing is unsent.
+    pub(crate) fn write(&mut self, slices: &[IoSlice<'_>]) -> Result<usize, TlsError> {
+        let mut gathered = std::mem::take(&mut self.gathered);
+        let part = match slices {
+            [] => return Ok(0),
+            [first, ..] if first.len() >= RECORD || slices.len() == 1 => {
+                &first[..first.len().min(WRITE)]
+            }
+            _ => {
+                gather(slices, &mut gathered)?;
+                self.copied += gathered.len() as u64;
+                &gathered[..]
+            }
+        };
+        let n = part.len();
+        let written = self.finish(|| Work::Write(part));
+        self.gathered = gathered;
+        // Into the library's record, and from there to the output.
+        self.copied += 2 * n as u64;
+        written.map(|()| n)
+    }
+
+    /// Says that nothing more will come from here.
+    pub(crate) fn close_notify(&mut self) -> Result<(), TlsError> {
+        self.finish(|| Work::CloseNotify)
+    }
+
+    /// Ciphertext that is to be sent.
+    pub(crate) fn unsent(&self) -> &[u8] {
+        self.output.unsent()
+    }
+
+    pub(crate) fn has_unsent(&self) -> bool {
+        !self.output.unsent().is_empty()
+    }
+
+    /// `n` bytes of it were sent.
+    pub(crate) fn sent(&mut self, n: usize) {
+        self.output.start += n;
+        if self.output.start == self.output.end {
+            (self.output.start, self.output.end) = (0, 0);
+        }
+    }
+
+    /// Makes memory ready for the next read of ciphertext.
+    pub(crate) fn prepare(&mut self) -> Result<(), TlsError> {
+        let pending = self.input.pending();
+        let missing = match record_len(pending) {
+            Some(len) => (RECORD_HEADER + len).saturating_sub(pending.len()),
+            None => 0,
+        };
+        self.input.need(1, missing);
+        Ok(self.input.prepare()?)
+    }
+
+    /// Where it goes.
+    pub(crate) fn targets(&mut self) -> Targets<'_> {
+        self.input.targets()
+    }
+
+    /// `n` bytes of ciphertext have come.
+    pub(crate) fn commit(&mut self, n: usize) {
+        self.input.commit(n);
+    }
+
+    /// Gives memory back until at most `keep` bytes of ciphertext buffers stay; what is in them always does.
+    pub(crate) fn release(&mut self, keep: usize) {
+        self.input.release_to(keep);
+        if self.left_from == self.left.len() {
+            self.left = Vec::new();
+            self.left_from = 0;
+        }
+        if !self.has_unsent() && self.output.bytes.len() > keep {
+            self.output = Output::default();
+        }
+        self.gathered = Vec::new();
+    }
+
+    /// Steps until the work is in the output.
+    fn finish<'a>(&mut self, work: impl Fn() -> Work<'a, 'static>) -> Result<(), TlsError> {
+        loop {
+            match self.step(work())? {
+                Event::Written => return Ok(()),
+                // Decrypted bytes are kept for the next read; after the peer's end this side may still write.
+                Event::Came | Event::GoOn => {}
+                Event::Closed => self.is_closed = true,
+                Event::Blocked | Event::Ready => return Err(TlsError::ClosedInHandshake),
+            }
+        }
+    }
+
+    fn step(&mut self, work: Work<'_, '_>) -> Result<Event, TlsError> {
+        let input = self.input.pending_mut();
+        let UnbufferedStatus { discard, state } = self.connection.process_tls_records(input);
+        let event = match state {
+            Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                let mut none = 0;
+                let (targets, n) = match work {
+                    Work::Read(targets, n) => (targets, n),
+                    _ => (&mut [][..], &mut none),
+                };
+                while let Some(record) = traffic.next_record() {
+                    let payload = record?.payload;
+                    let taken = scatter(payload, targets, *n);
+                    *n += taken;
+                    keep(&mut self.left, &payload[taken..])?;
+                    // Into the library's record, and from there to the targets or to what is left.
+                    self.copied += 2 * payload.len() as u64;
+                }
+                Ok(Event::Came)
+            }
+            Ok(ConnectionState::EncodeTlsData(mut data)) => self
+                .output
+                .put(0, |out| data.encode(out).map_err(Refusal::from))
+                .map(|()| Event::GoOn),
+            // What was encoded leaves from the output in order, before anything that is encrypted from now on.
+            Ok(ConnectionState::TransmitTlsData(data)) => {
+                data.done();
+                Ok(Event::GoOn)
+            }
+            Ok(ConnectionState::WriteTraffic(mut traffic)) => match work {
+                Work::Write(part) => self
+                    .output
+                    .put(encrypted_len(part.len()), |out| {
+                        traffic.encrypt(part, out).map_err(Refusal::from)
+                    })
+                    .map(|()| Event::Written),
+                Work::CloseNotify => self
+                    .output
+                    .put(RECORD_OVERHEAD, |out| {
+                        traffic.queue_close_notify(out).map_err(Refusal::from)
+                    })
+                    .map(|()| Event::Written),
+                Work::Handshake | Work::Read(..) => Ok(Event::Ready),
+            },
+            Ok(ConnectionState::BlockedHandshake) => Ok(Event::Blocked),
+            Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => Ok(Event::Closed),
+            Ok(_) => Err(rustls::Error::General("a state that a client has not".into()).into()),
+            Err(error) => Err(error.into()),
+        };
+        if discard > 0 {
+            self.input.consume_piece(discard);
+        }
+        if event.is_err() {
+            self.put_alert();
+        }
+        event
+    }
+
+    /// After an error the library has an alert for the peer, which then knows why.
+    fn put_alert(&mut self) {
+        let status = self
+            .connection
+            .process_tls_records(self.input.pending_mut());
+        if let Ok(ConnectionState::EncodeTlsData(mut data)) = status.state {
+            // Without memory for it the peer is not told.
+            let _ = self
+                .output
+                .put(0, |out| data.encode(out).map_err(Refusal::from));
+        }
+    }
+
+    /// Whether a whole record is there that surely fits into `room`.
+    fn fits(&self, room: usize) -> bool {
+        let pending = self.input.pending();
+        record_len(pending).is_some_and(|len| pending.len() >= RECORD_HEADER + len && len <= room)
+    }
+
+    fn take_left(&mut self, targets: &mut [IoSliceMut<'_>]) -> usize {
+        if self.left.is_empty() {
+            return 0;
+        }
+        let n = scatter(&self.left[self.left_from..], targets, 0);
+        self.copied += n as u64;
+        self.left_from += n;
+        if self.left_from == self.left.len() {
+            self.left.clear();
+            self.left_from = 0;
+        }
+        n
+    }
+}
+
+/// Ciphertext on its way out: `bytes[start..end]` is unsent.
+#[derive(Default)]
+struct Output {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+/// Why nothing was encoded.
+enum Refusal {
+    TooSmall(InsufficientSizeError),
+    Failed(TlsError),
+}
+
+impl Output {
+    fn unsent(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    /// Has `encode` write behind what is there; there is room for `expected` bytes at least.
+    fn put(
+        &mut self,
+        expected: usize,
+        mut encode: impl FnMut(&mut [u8]) -> Result<usize, Refusal>,
+    ) -> Result<(), TlsError> {
+        self.reserve(expected)?;
+        loop {
+            match encode(&mut self.bytes[self.end..]) {
+                Ok(n) => {
+                    self.end += n;
+                    return Ok(());
+                }
+                Err(Refusal::TooSmall(needed)) => self.reserve(needed.required_size)?,
+                Err(Refusal::Failed(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn reserve(&mut self, more: usize) -> Result<(), TlsError> {
+        let needed = self.end + more;
+        if needed > self.bytes.len() {
+            try_reserve(&mut self.bytes, needed)?;
+            self.bytes.resize(needed, 0);
+        }
+        Ok(())
+    }
+}
+
+impl From<EncodeError> for Refusal {
+    fn from(error: EncodeError) -> Self {
+        match error {
+            EncodeError::InsufficientSize(needed) => Self::TooSmall(needed),
+            error => Self::Failed(rustls::Error::General(error.to_string()).into()),
+        }
+    }
+}
+
+impl From<EncryptError> for Refusal {
+    fn from(error: EncryptError) -> Self {
+        match error {
+            EncryptError::InsufficientSize(needed) => Self::TooSmall(needed),
+            error => Self::Failed(rustls::Error::General(error.to_string()).into()),
+        }
+    }
+}
+
+/// The length in a record's header, if that is there.
+fn record_len(pending: &[u8]) -> Option<usize> {
+    match pending {
+        [_, _, _, high, low, ..] => Some(usize::from(*high) << 8 | usize::from(*low)),
+        _ => None,
+    }
+}
+
+/// At most what so many bytes take when they are encrypted.
+fn encrypted_len(len: usize) -> usize {
+    len + len.div_ceil(RECORD).max(1) * RECORD_OVERHEAD
+}
+
+fn room(targets: &[IoSliceMut<'_>]) -> usize {
+    targets.iter().map(|target| target.len()).sum()
+}
+
+/// Copies into the targets behind the `from` bytes that they have already; gives how many bytes fitted.
+fn scatter(mut bytes: &[u8], targets: &mut [IoSliceMut<'_>], mut from: usize) -> usize {
+    let mut copied = 0;
+    for target in targets {
+        if from >= target.len() {
+            from -= target.len();
+            continue;
+        }
+        let n = bytes.len().min(target.len() - from);
+        let (head, tail) = bytes.split_at(n);
+        target[from..from + n].copy_from_slice(head);
+        copied += n;
+        bytes = tail;
+        from = 0;
+        if bytes.is_empty() {
+            break;
+        }
+    }
+    copied
+}
+
+/// Puts the slices' beginning, up to one record, behind one another.
+fn gather(slices: &[IoSlice<'_>], into: &mut Vec<u8>) -> Result<(), TlsError> {
+    into.clear();
+    let total: usize = slices.iter().map(|slice| slice.len()).sum();
+    try_reserve(into, total.min(RECORD))?;
+    for slice in slices {
+        let n = slice.len().min(RECORD - into.len());
+        into.extend_from_slice(&slice[..n]);
+    }
+    Ok(())
+}
+
+fn keep(left: &mut Vec<u8>, bytes: &[u8]) -> Result<(), TlsError> {
+    if !bytes.is_empty() {
+        try_reserve(left, left.len() + bytes.len())?;
+        left.extend_from_slice(bytes);
+    }
+    Ok(())
+}
+
+/// Sees that `bytes` can hold `total` bytes.
+fn try_reserve(bytes: &mut Vec<u8>, total: usize) -> Result<(), TlsError> {
+    bytes
+        .try_reserve(total.saturating_sub(bytes.len()))
+        .map_err(|_| WireError::OutOfMemory {
+            bytes: total as u64,
+        })?;
+    Ok(())
+}
+
+/// Sizes only.
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("agreed", &self.agreed())
+            .field("pending", &self.input.pending().len())
+            .field("unsent", &self.unsent().len())
+            .finish_non_exhaustive()
+    }
+}

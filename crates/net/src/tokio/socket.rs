@@ -1,0 +1,226 @@
+//! What a stream of the runtime is over: a socket or the caller's own transport, read and written by vectors.
+
+use std::fmt;
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+use std::os::fd::AsFd;
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::Interest;
+use tokio::net::{TcpStream, UnixStream};
+
+/// Makes a call once the socket is ready for it: TCP and Unix sockets have the same methods and no trait in common.
+macro_rules! when_ready {
+    ($stream:ident, $ready:ident($context:ident), $interest:ident, $wanted:ident, $call:expr) => {
+        loop {
+            ready!($stream.$ready($context))?;
+            let io = |interest, call: &mut dyn FnMut() -> io::Result<usize>| {
+                $stream.try_io(interest, call)
+            };
+            if let Some(n) = attempt(io, Interest::$interest, $wanted, &mut || $call)? {
+                break Poll::Ready(Ok(n));
+            }
+        }
+    };
+}
+
+/// A stream of the caller's own: a tunnel, a test's script.
+pub trait Transport: Send {
+    /// Fills the slices in order with at least one byte; 0 at the end of the stream.
+    ///
+    /// # Errors
+    /// As `Read::read_vectored`; never `WouldBlock`.
+    fn poll_read_vectored(
+        &mut self,
+        context: &mut Context<'_>,
+        slices: &mut [IoSliceMut<'_>],
+    ) -> Poll<io::Result<usize>>;
+
+    /// Takes at least one byte of the slices.
+    ///
+    /// # Errors
+    /// As `Write::write_vectored`; never `WouldBlock`.
+    fn poll_write_vectored(
+        &mut self,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>>;
+
+    /// Ends both directions; errors are of no interest any more.
+    fn shutdown(&mut self) {}
+
+    /// Whether nobody but the kernel is between the two ends, as on a Unix socket: passwords may be sent over it.
+    fn is_unix(&self) -> bool {
+        false
+    }
+}
+
+pub(super) enum Socket {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+    /// The lock is never contended: it makes the stream, and so every connection, `Sync` without asking it of transports.
+    Own(Mutex<Box<dyn Transport>>),
+}
+
+impl Socket {
+    pub(super) fn peer_addr(&self) -> Option<std::net::SocketAddr> {
+        match self {
+            Self::Tcp(stream) => stream.peer_addr().ok(),
+            Self::Unix(_) | Self::Own(_) => None,
+        }
+    }
+
+    pub(super) fn is_unix(&self) -> bool {
+        match self {
+            Self::Tcp(_) => false,
+            Self::Unix(_) => true,
+            Self::Own(transport) => {
+                let transport = transport.lock();
+                transport.unwrap_or_else(PoisonError::into_inner).is_unix()
+            }
+        }
+    }
+
+    /// Sends what the kernel takes at once. Not over a transport of the caller's own.
+    pub(super) fn try_send(&self, bytes: &[u8]) {
+        // A failure is of no interest: nobody waits for these bytes.
+        let _ = match self {
+            Self::Tcp(stream) => socket2::SockRef::from(stream).send(bytes),
+            Self::Unix(stream) => socket2::SockRef::from(stream).send(bytes),
+            Self::Own(_) => Ok(0),
+        };
+    }
+
+    pub(super) fn shutdown(&mut self) {
+        // The peer may be gone already: then there is nothing to end.
+        let _ = match self {
+            Self::Tcp(stream) => {
+                socket2::SockRef::from(&*stream).shutdown(std::net::Shutdown::Both)
+            }
+            Self::Unix(stream) => {
+                socket2::SockRef::from(&*stream).shutdown(std::net::Shutdown::Both)
+            }
+            Self::Own(transport) => {
+                own(transport).shutdown();
+                Ok(())
+            }
+        };
+    }
+
+    pub(super) fn poll_read(
+        &mut self,
+        context: &mut Context<'_>,
+        slices: &mut [IoSliceMut<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let wanted = slices.iter().map(|slice| slice.len()).sum();
+        match self {
+            Self::Tcp(stream) => {
+                when_ready!(
+                    stream,
+                    poll_read_ready(context),
+                    READABLE,
+                    wanted,
+                    read_now(&*stream, slices)
+                )
+            }
+            Self::Unix(stream) => {
+                when_ready!(
+                    stream,
+                    poll_read_ready(context),
+                    READABLE,
+                    wanted,
+                    read_now(&*stream, slices)
+                )
+            }
+            Self::Own(transport) => own(transport).poll_read_vectored(context, slices),
+        }
+    }
+
+    pub(super) fn poll_write(
+        &mut self,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let wanted = slices.iter().map(|slice| slice.len()).sum();
+        match self {
+            Self::Tcp(stream) => {
+                when_ready!(
+                    stream,
+                    poll_write_ready(context),
+                    WRITABLE,
+                    wanted,
+                    write_now(&*stream, slices)
+                )
+            }
+            Self::Unix(stream) => {
+                when_ready!(
+                    stream,
+                    poll_write_ready(context),
+                    WRITABLE,
+                    wanted,
+                    write_now(&*stream, slices)
+                )
+            }
+            Self::Own(transport) => own(transport).poll_write_vectored(context, slices),
+        }
+    }
+}
+
+/// One call inside the runtime's readiness. A short one has emptied (or filled) the socket: saying `WouldBlock` from
+/// inside clears the readiness, so that the next wait costs no call that must fail. `None`: it was not ready after all.
+fn attempt(
+    io: impl FnOnce(Interest, &mut dyn FnMut() -> io::Result<usize>) -> io::Result<usize>,
+    interest: Interest,
+    wanted: usize,
+    call: &mut dyn FnMut() -> io::Result<usize>,
+) -> io::Result<Option<usize>> {
+    let mut short = None;
+    let done = io(interest, &mut || {
+        let n = call()?;
+        if n > 0 && n < wanted {
+            short = Some(n);
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        Ok(n)
+    });
+    match (short, done) {
+        (Some(n), _) | (None, Ok(n)) => Ok(Some(n)),
+        (None, Err(error))
+            if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
+        {
+            Ok(None)
+        }
+        (None, Err(error)) => Err(error),
+    }
+}
+
+fn read_now(socket: impl AsFd, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+    Ok(match slices {
+        [slice] => rustix::io::read(socket, &mut **slice)?,
+        slices => rustix::io::readv(socket, slices)?,
+    })
+}
+
+fn write_now(socket: impl AsFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    Ok(match slices {
+        [slice] => rustix::io::write(socket, slice)?,
+        slices => rustix::io::writev(socket, slices)?,
+    })
+}
+
+fn own(transport: &mut Mutex<Box<dyn Transport>>) -> &mut dyn Transport {
+    transport
+        .get_mut()
+        .unwrap_or_else(PoisonError::into_inner)
+        .as_mut()
+}
+
+impl fmt::Debug for Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(stream) => stream.fmt(f),
+            Self::Unix(stream) => stream.fmt(f),
+            Self::Own(_) => f.write_str("Own"),
+        }
+    }
+}
