@@ -190,7 +190,7 @@ impl Seeds {
             self.packet(0, Capabilities(0), &greeting)?;
             for (flags, pieces) in [(0, 0), (2, 1), (3, 77), (4, 2), (0x7A, 1)] {
                 for tail in tails(plugin) {
-                    let mut input = vec![flags, 0x1F, pieces];
+                    let mut input = vec![flags, 0x3F, pieces];
                     put_chunk(&mut input, 0, &greeting);
                     for (head, payload) in tail {
                         put_chunk(&mut input, head, &payload);
@@ -259,7 +259,7 @@ impl Seeds {
 
     fn exchanges(&mut self) -> io::Result<()> {
         for flags in 0..64_u8 {
-            let mut honest = vec![0, flags, 0x1F];
+            let mut honest = vec![0, flags, 0x3F];
             put_short(&mut honest, b"lovelace");
             put_short(&mut honest, if flags & 1 == 0 { b"" } else { b"byron" });
             put_short(&mut honest, b"caching_sha2_password");
@@ -284,11 +284,12 @@ impl Seeds {
                 .map_err(io::Error::other)?;
                 let mut more = Vec::new();
                 AuthMoreData { data: &[4] }.encode(&mut more);
-                let mut server = vec![1, channel, 0x1F, 0];
+                let mut server = vec![1, channel, 0x3F, 0];
                 put_short(&mut server, plugin);
                 put_short(&mut server, b"0123456789abcdefghij");
-                put_short(&mut server, &switch);
-                put_short(&mut server, &more);
+                put_long(&mut server, &switch);
+                put_long(&mut server, &more);
+                put_long(&mut server, b"\0\0\0\x02\0\0\0");
                 self.write("auth", &server)?;
                 let mut client = vec![2, channel | 0x18, 0, 0];
                 put_short(&mut client, plugin);
@@ -297,6 +298,55 @@ impl Seeds {
                 put_short(&mut client, b"password\0");
                 self.write("auth", &client)?;
             }
+        }
+        self.keys()
+    }
+
+    /// Servers that offer a key, and those that send a salt.
+    fn keys(&mut self) -> io::Result<()> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut paths: Vec<_> =
+            fs::read_dir(root.join("../crates/mysql-proto/src/auth/public_key/data"))?
+                .map(|entry| entry.map(|entry| entry.path()))
+                .collect::<Result<_, _>>()?;
+        paths.sort();
+        let mut offers = vec![(&b"parsec"[..], b"P\0abcdefghijklmnopqr".to_vec())];
+        for path in paths {
+            let key = [&[1], &fs::read(path)?[..]].concat();
+            offers.push((b"sha256_password", key.clone()));
+            offers.push((b"caching_sha2_password", key));
+        }
+        for (plugin, offer) in offers {
+            let nonce: &[u8] = match plugin {
+                b"parsec" => b"0123456789abcdefghijklmnopqrstuv",
+                _ => b"0123456789abcdefghij",
+            };
+            let mut switch = Vec::new();
+            let data = &[nonce, b"\0"].concat()[..nonce.len() + usize::from(nonce.len() == 20)];
+            AuthSwitchRequest { plugin, data }
+                .encode(&mut switch)
+                .map_err(io::Error::other)?;
+            let ok = b"\0\0\0\x02\0\0\0";
+            let full: &[&[u8]] = if plugin == b"caching_sha2_password" {
+                &[&[1, 4]]
+            } else {
+                &[]
+            };
+            for channel in [0x40, 0x42] {
+                let mut server = vec![1, channel, 0x3F, 0];
+                put_short(&mut server, b"mysql_native_password");
+                put_short(&mut server, b"0123456789abcdefghij");
+                for packet in [&[&switch[..]], full, &[&offer, ok]].concat() {
+                    put_long(&mut server, packet);
+                }
+                self.write("auth", &server)?;
+            }
+            let mut login = vec![0, 0xBF, 1];
+            put_chunk(&mut login, 0, &greeting(b"mysql_native_password"));
+            for packet in [&[&switch[..]], full, &[&offer, ok]].concat() {
+                put_chunk(&mut login, ANSWERED, packet);
+            }
+            self.write("greeting", &login)?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! | bytes | field                                                  |
 //! |-------|--------------------------------------------------------|
 //! | 1     | configuration: TLS (2 bits), Unix socket, verified TLS |
-//! | 1     | plugins that are allowed                               |
+//! | 1     | plugins that are allowed; the highest bit: any key too |
 //! | 1     | how the stream is cut                                  |
 //! | rest  | what the server sends, as chunks of a login            |
 //!
@@ -15,6 +15,7 @@ use onecopy_mysql_proto::auth::{AuthOptions, PluginSet, Secret};
 use onecopy_mysql_proto::client::{Handshake, HandshakeConfig, HandshakeReply, TlsDemand};
 use onecopy_wire::{Buffers, Core};
 
+use crate::crypto::{Plain, is_slow};
 use crate::delivery::Pieces;
 use crate::input::Input;
 use crate::packets::check_line;
@@ -45,6 +46,9 @@ pub fn run(data: &[u8]) {
     let login = Login::new(input.byte(), input.byte());
     let pieces = Pieces::new(input.byte());
     let server = packets(&mut input, 0);
+    if is_slow(&server) {
+        return;
+    }
     let (whole, whole_sent) = login.play(&server, Pieces::WHOLE);
     let (cut, cut_sent) = login.play(&server, pieces);
     // What comes too early shows only where it has come by then.
@@ -73,7 +77,9 @@ impl Login {
             },
             tls_verifies,
             auth: AuthOptions {
-                allowed: PluginSet(allowed),
+                allowed: PluginSet(allowed & 0x7F),
+                get_server_public_key: allowed & 0x80 != 0,
+                crypto: &Plain,
                 ..AuthOptions::default()
             },
             multi_statements: flags & 32 != 0,

@@ -7,6 +7,7 @@
 pub mod auth;
 pub mod binary_rows;
 pub mod conversation;
+pub mod crypto;
 pub mod delivery;
 pub mod greeting;
 pub mod honest;

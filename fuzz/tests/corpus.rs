@@ -10,7 +10,7 @@ use std::thread;
 use onecopy_fuzz::{TARGETS, Target};
 
 /// Inputs made from each target's corpus.
-const MUTATIONS: usize = 1500;
+const MUTATIONS: usize = 1000;
 
 /// Longest input that is made: what libFuzzer makes of an empty corpus too.
 const LONGEST: usize = 4 << 10;
