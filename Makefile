@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test test-servers soak bench meter fmt lint doc clean
+.PHONY: help run test test-servers soak fuzz bench meter fmt lint doc clean
 BIN := $(or $(CARGO_TARGET_DIR),target)/release
 COMPONENTS := cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
 export URL
@@ -16,6 +16,8 @@ test-servers: ## run the tests that talk to a server on newer ones, fetched into
 	crates/testkit/servers.py test
 soak: meter ## run the tests with the large counts, gigabytes, millions, minutes, and hold the meter; needs valgrind
 	ONECOPY_SOAK=1 cargo test --release --workspace --all-features
+fuzz:  ## run each fuzz target for five minutes, or so many seconds: make fuzz TIME=60; needs nightly and cargo-fuzz
+	fuzz/run.sh $(or $(TIME),300) $(TARGETS)
 bench: ## run the benchmarks
 	cargo bench --workspace --all-features
 meter: ## hold the meter against the copies that valgrind counts; needs valgrind

@@ -42,7 +42,7 @@ pub use column_definition::{ColumnDefinition, ExtendedMetadata, ExtendedMetadata
 pub use command::{Command, CommandByte};
 pub use connect_attributes::{ConnectAttributes, MAX_ATTRIBUTES_BYTES};
 pub use eof::EofPacket;
-pub use err::{ErrPacket, ErrReply, ProgressReport};
+pub use err::{ErrPacket, ErrReply, OneLine, ProgressReport};
 pub use execute::{CursorType, Execute};
 pub use fetch::Fetch;
 pub use greeting::Greeting;

@@ -4,7 +4,7 @@ use std::{fmt, io};
 
 use onecopy_mysql_proto::Error as ProtocolError;
 use onecopy_mysql_proto::owned;
-use onecopy_mysql_proto::packet::ErrPacket;
+use onecopy_mysql_proto::packet::{ErrPacket, OneLine};
 use onecopy_mysql_proto::value::FromValueError;
 use onecopy_net::{ConnectError, DriveError, TlsError};
 
@@ -46,7 +46,8 @@ pub struct ServerError {
     pub code: u16,
     /// The five characters of SQLSTATE; absent in errors before the login.
     pub sql_state: Option<String>,
-    /// The server's text. Bytes that are not UTF-8 are shown as the replacement character.
+    /// The server's text. Bytes that are not UTF-8 are shown as the replacement character; line ends and other control
+    /// characters are here as they came, and escaped where the error is displayed.
     pub message: String,
 }
 
@@ -88,9 +89,10 @@ fn is_farewell(code: u16) -> bool {
 
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (code, message) = (self.code, OneLine(&self.message));
         match &self.sql_state {
-            Some(state) => write!(f, "server error {} ({state}): {}", self.code, self.message),
-            None => write!(f, "server error {}: {}", self.code, self.message),
+            Some(state) => write!(f, "server error {code} ({state}): {message}"),
+            None => write!(f, "server error {code}: {message}"),
         }
     }
 }
@@ -320,9 +322,13 @@ impl fmt::Display for Error {
                 source,
             } => write!(f, "writing to the server failed: {source}"),
             Kind::Timeout => f.write_str("the deadline passed while waiting for the server"),
-            Kind::Value { column, source } => write!(f, "column {column}: {source}"),
+            Kind::Value { column, source } => {
+                write!(f, "column {}: {source}", OneLine(column))
+            }
             Kind::NoColumn(index) => write!(f, "the row has no column {index}"),
-            Kind::Taken(column) => write!(f, "column {column} was moved out of the row"),
+            Kind::Taken(column) => {
+                write!(f, "column {} was moved out of the row", OneLine(column))
+            }
             Kind::Closed(cause) => write!(f, "the connection is closed: {cause}; connect again"),
             Kind::Tls(error) => error.fmt(f),
             Kind::TlsUnavailable => {
@@ -346,3 +352,6 @@ impl std::error::Error for Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

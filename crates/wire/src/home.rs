@@ -24,6 +24,8 @@ pub(crate) struct Homes {
     /// The first `used` belong to the row under way, the rest wait to be used again.
     homes: Vec<Home>,
     used: usize,
+    /// Bytes of the row that had most of them in homes, since memory was last given back.
+    largest_row: usize,
     /// A vector that the caller wants the next large value in.
     offered: Option<Vec<u8>>,
     /// Length that the last used home is to have, while it is being filled.
@@ -87,6 +89,7 @@ impl Homes {
         }
         meter.bytes_copied_to_homes += head.len() as u64;
         meter.large_values += 1;
+        self.homes[self.used].len = 0;
         self.used += 1;
         self.total = total;
         self.filled = head.len();
@@ -175,9 +178,21 @@ impl Homes {
     #[inline]
     pub(crate) fn recycle(&mut self) {
         if self.used > 0 {
-            self.used = 0;
-            (self.total, self.filled) = (0, 0);
+            self.end_row();
         }
+    }
+
+    /// Keeps the homes unless they are together more than twice the largest row: each grows to the largest value that its
+    /// place in a row has ever had, so that rows which are large in one place after the other would add up.
+    fn end_row(&mut self) {
+        // A value that was cut short counts with the length that it was to have.
+        let row: usize = self.homes[..self.used].iter().map(|home| home.len).sum();
+        self.largest_row = self.largest_row.max(row + self.total);
+        if self.capacity() / 2 > self.largest_row {
+            self.homes = Vec::new();
+        }
+        self.used = 0;
+        (self.total, self.filled) = (0, 0);
     }
 
     pub(crate) fn capacity(&self) -> usize {
@@ -191,6 +206,7 @@ impl Homes {
     pub(crate) fn shrink(&mut self, keep: usize) {
         if self.used == 0 && self.capacity() > keep {
             self.homes = Vec::new();
+            self.largest_row = 0;
         }
     }
 }

@@ -23,6 +23,7 @@
 //! - The read buffer grows to powers of two up to [`BufferConfig::max_buffer`]; a need above it is
 //!   [`WireError::LimitExceeded`] before anything is allocated.
 //! - A claimed length costs address space; resident memory is lengthened by at most [`STEP`] bytes ahead of what came.
+//! - Large homes that are kept from one row to the next are together at most twice the largest row.
 //! - [`Buffers::release`] gives back everything above [`BufferConfig::idle_keep`].
 #![forbid(unsafe_code)]
 

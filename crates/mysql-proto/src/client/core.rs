@@ -373,7 +373,10 @@ impl ClientCore {
     /// A whole payload that is not a row.
     #[inline]
     pub(super) fn whole(&mut self, buffers: &mut Buffers) -> Result<Option<Span>, Error> {
-        match self.frames.next(buffers, self.limits.max_message_bytes)? {
+        match self
+            .frames
+            .message(buffers, self.limits.max_message_bytes)?
+        {
             Frame::Whole(payload) if payload.is_empty() => Err(FrameError::Empty.into()),
             Frame::Whole(payload) => Ok(Some(payload)),
             Frame::Missing(_) => Ok(None),

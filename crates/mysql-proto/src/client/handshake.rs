@@ -185,7 +185,7 @@ impl Handshake {
                     Err(Error::BytesBeforeTls)
                 };
             }
-            let payload = match self.frames.next(buffers, MAX_LOGIN_PACKET)? {
+            let payload = match self.frames.message(buffers, MAX_LOGIN_PACKET)? {
                 Frame::Whole(payload) if payload.is_empty() => return Err(FrameError::Empty.into()),
                 Frame::Whole(payload) => payload,
                 Frame::Missing(n) => return Ok(Step::NeedInput(n)),

@@ -1,7 +1,7 @@
 //! Rows: lent whole, lent value by value, streamed, or skipped.
 #![deny(clippy::indexing_slicing)]
 
-use onecopy_wire::{Buffers, Span, Step};
+use onecopy_wire::{Buffers, Span, Step, WireError};
 
 use super::core::{ClientCore, Source, State, missing, row_too_long, unexpected};
 use super::large_row::LargeRow;
@@ -78,10 +78,12 @@ impl ClientCore {
         let bytes = buffers.bytes(payload);
         match (bytes.first(), self.source) {
             (Some(&err::HEADER), _) => {
+                self.check_message(bytes.len())?;
                 self.state = State::Idle;
                 Ok(Step::Message(Reply::Err(payload)))
             }
             (Some(&eof::HEADER), _) if self.ends_rows(bytes.len()) => {
+                self.check_message(bytes.len())?;
                 self.end_rows(buffers, payload)
             }
             (None, _) => Err(FrameError::Empty.into()),
@@ -203,6 +205,16 @@ impl ClientCore {
 
     pub(super) fn ends_rows(&self, payload_bytes: usize) -> bool {
         eof::ends_rows(eof::HEADER, payload_bytes as u64, self.session.capabilities)
+    }
+
+    /// What comes in a row's place and is none is under the limit of messages, not of rows.
+    fn check_message(&self, bytes: usize) -> Result<(), WireError> {
+        let max = self.limits.max_message_bytes;
+        if bytes > max {
+            let (needed, max) = (bytes as u64, max as u64);
+            return Err(WireError::LimitExceeded { needed, max });
+        }
+        Ok(())
     }
 
     /// A payload of several packets is a row: what ends rows is short.

@@ -39,7 +39,7 @@ impl Large {
         self.arrived += buffers.take_arrived() as u64;
         if let Some([a, b, c, d, ..]) = buffers.take_side() {
             let (length, sequence) = split_header([a, b, c, d]);
-            frames.check(sequence, None)?;
+            frames.check(sequence, || None)?;
             self.known += length as u64;
             self.last = length < MAX_BODY;
         }

@@ -52,7 +52,10 @@ impl FrameReader {
         let (length, sequence) = split_header(*header);
         let total = HEADER_BYTES + length;
         if pending.len() >= total && length < MAX_BODY {
-            self.check(sequence, pending.get(HEADER_BYTES).copied())?;
+            // An empty payload has no first byte: what is behind it is another packet's.
+            self.check(sequence, || {
+                pending.get(HEADER_BYTES..total)?.first().copied()
+            })?;
             return Ok(Frame::Whole(buffers.consume(total).after(HEADER_BYTES)));
         }
         if length < MAX_BODY && (length <= contiguous || is_no_row(pending)) {
@@ -61,6 +64,19 @@ impl FrameReader {
             return Ok(Frame::Missing(missing));
         }
         self.large(buffers)
+    }
+
+    /// The next payload, which is no row: whole, or [`Large`] where its packet claims more than `max` bytes, which is to be
+    /// refused, however much of it has come and whatever it starts with.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    #[inline]
+    pub fn message(&mut self, buffers: &mut Buffers, max: usize) -> Result<Frame, FrameError> {
+        match buffers.pending().first_chunk::<HEADER_BYTES>() {
+            Some(header) if split_header(*header).0 > max => self.large(buffers),
+            _ => self.next(buffers, max),
+        }
     }
 
     /// The head of the next payload, whatever its size: for payloads that are read in pieces.
@@ -93,7 +109,7 @@ impl FrameReader {
             return Ok(Frame::Missing(buffers.needed()));
         };
         let sequence = buffers.pending().get(HEADER_BYTES - 1).copied();
-        self.check(sequence.unwrap_or_default(), Some(first))?;
+        self.check(sequence.unwrap_or_default(), || Some(first))?;
         if length == 0 {
             return Err(FrameError::Empty);
         }
@@ -103,9 +119,13 @@ impl FrameReader {
     }
 
     #[inline]
-    pub(super) fn check(&mut self, found: u8, first: Option<u8>) -> Result<(), FrameError> {
+    pub(super) fn check(
+        &mut self,
+        found: u8,
+        first: impl FnOnce() -> Option<u8>,
+    ) -> Result<(), FrameError> {
         const ERR: u8 = 0xFF;
-        if found != self.sequence && first != Some(ERR) {
+        if found != self.sequence && first() != Some(ERR) {
             return Err(FrameError::Sequence {
                 expected: self.sequence,
                 found,

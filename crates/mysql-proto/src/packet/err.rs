@@ -139,7 +139,24 @@ impl fmt::Display for ErrPacket<'_> {
             write!(f, " ({})", String::from_utf8_lossy(sql_state))?;
         }
         if !self.message.is_empty() {
-            write!(f, ": {}", self.message_lossy())?;
+            write!(f, ": {}", OneLine(&self.message_lossy()))?;
+        }
+        Ok(())
+    }
+}
+
+/// A peer's text on one line of an error or a log: control characters, line ends among them, are shown escaped.
+#[derive(Clone, Copy, Debug)]
+pub struct OneLine<'a>(pub &'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for part in self.0.split_inclusive(char::is_control) {
+            let plain = part.trim_end_matches(char::is_control);
+            f.write_str(plain)?;
+            for control in part.chars().skip(plain.chars().count()) {
+                write!(f, "{}", control.escape_default())?;
+            }
         }
         Ok(())
     }

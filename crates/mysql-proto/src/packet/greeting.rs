@@ -125,13 +125,18 @@ impl<'a> Greeting<'a> {
     /// Writes the packet. MariaDB's capabilities go out only where `LONG_PASSWORD` is not set.
     ///
     /// # Errors
-    /// A NUL in the version or the plugin name, a nonce that is not 20 to 253 bytes long.
+    /// A NUL in the version or the plugin name, a nonce that is not 20 to 253 bytes long; without a plugin, whose greeting
+    /// does not say the length, one that is not 20.
     pub fn encode(&self, out: &mut impl Put) -> Result<(), EncodeError> {
         require_nul_free(NAME, "server version", self.server_version)?;
         require_nul_free(NAME, "plugin name", self.auth_plugin.unwrap_or_default())?;
+        let longest = match self.auth_plugin {
+            Some(_) => NO_AUTH_DATA - 1,
+            None => MIN_AUTH_DATA,
+        };
         let auth_data_length = u8::try_from(self.nonce_head.len() + self.nonce_tail.len() + 1)
             .ok()
-            .filter(|length| (MIN_AUTH_DATA..NO_AUTH_DATA).contains(length))
+            .filter(|length| (MIN_AUTH_DATA..=longest).contains(length))
             .ok_or(EncodeError {
                 packet: NAME,
                 field: "auth data",

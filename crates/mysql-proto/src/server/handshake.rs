@@ -247,7 +247,7 @@ impl ServerHandshake {
     }
 
     fn receive(&mut self, buffers: &mut Buffers) -> Result<Option<Span>, ServerError> {
-        match self.frames.next(buffers, self.limits.max_login_bytes)? {
+        match self.frames.message(buffers, self.limits.max_login_bytes)? {
             Frame::Whole(payload) => Ok(Some(payload)),
             Frame::Missing(_) => Ok(None),
             Frame::Large(large) => Err(WireError::LimitExceeded {

@@ -298,7 +298,7 @@ fn ok_of_the_login_cut_short() {
 fn err_of_one_byte_without_a_marker_or_not_utf_8() {
     for (payload, seen) in [
         (&b"\xff"[..], "server error 0: "),
-        (b"\xff\x15", "server error 0: \u{15}"),
+        (b"\xff\x15", r"server error 0: \u{15}"),
         (b"\xff\x15\x04", "server error 1045: "),
         (b"\xff\x15\x04#280", "server error 1045: #280"),
         (

@@ -214,3 +214,21 @@ fn homes_are_given_back_when_they_are_too_large_and_not_in_use() {
     assert_eq!(homes.capacity(), 0);
     assert!(homes.is_empty());
 }
+
+/// Each row is large in another place than the one before it.
+#[test]
+fn homes_of_many_rows_are_at_most_twice_the_largest_row() {
+    const LARGE: usize = 100_000;
+    let mut homes = Homes::default();
+    for place in 0..16 {
+        for column in 0..=place {
+            let total = if column == place { LARGE } else { 100 };
+            begin(&mut homes, total, b"");
+            fill(&mut homes, b'v');
+            homes.finish();
+        }
+        homes.recycle();
+        let most = 2 * (LARGE + 100 * place);
+        assert!(homes.capacity() <= most, "{} bytes", homes.capacity());
+    }
+}

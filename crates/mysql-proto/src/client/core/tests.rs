@@ -354,3 +354,36 @@ fn the_end_of_the_stream_says_what_it_cut() {
     };
     assert_eq!(during(in_rows), closed("rows"));
 }
+
+/// Under a limit of messages that is smaller than that of rows.
+#[test]
+fn an_err_in_a_rows_place_is_under_the_limit_of_messages_in_every_mode() {
+    for mode in [RowMode::Lend, RowMode::Stream, RowMode::Skip] {
+        let mut wired = wired(capabilities(true), (0, 1));
+        wired.client.limits.max_message_bytes = 100;
+        let (client, buffers) = (&mut wired.client, &mut wired.client_buffers);
+        client.query(buffers, b"SELECT").unwrap();
+        wired.command();
+        let (server, buffers) = (&mut wired.server, &mut wired.server_buffers);
+        server.column_count(buffers, 1, true);
+        server.column_definition(buffers, &COLUMN);
+        assert_eq!(wired.reply(), Reply::Columns);
+        wired.client.set_row_mode(mode);
+        let message = &[b'x'; 200];
+        let err = ErrPacket {
+            code: 1,
+            sql_state: None,
+            message,
+        };
+        wired.server.err(&mut wired.server_buffers, &err);
+        wired.down.take(&mut wired.server_buffers, &());
+        let seen = pump(
+            &mut wired.client,
+            &mut wired.client_buffers,
+            &mut wired.down,
+        );
+        let (needed, max) = (203, 100);
+        let limit = WireError::LimitExceeded { needed, max };
+        assert_eq!(seen, Err(Error::Wire(limit)), "{mode:?}");
+    }
+}

@@ -164,3 +164,31 @@ fn a_continuation_is_cut_out_and_its_order_checked() {
         assert!(!good || taken == 0xFF_FFFF + 3 && buffers.pending() == b"+");
     }
 }
+
+#[test]
+fn a_message_over_the_limit_is_large_however_much_of_it_has_come() {
+    // An ERR packet too, which is else waited for whatever its length.
+    for first in [0x00, 0xFE, 0xFF] {
+        let bytes = [&[9, 0, 0, 0, first][..], b"12345678"].concat();
+        for len in 5..=bytes.len() {
+            let (mut reader, mut buffers) = (FrameReader::default(), buffers());
+            let mut link = link(&bytes[..len], 0);
+            while link.deliver(&mut buffers) > 0 {}
+            let Ok(Frame::Large(large)) = reader.message(&mut buffers, 8) else {
+                panic!("{first:#x} of {len} bytes is not refused");
+            };
+            assert_eq!(large.known(), 9);
+        }
+    }
+}
+
+#[test]
+fn an_empty_packet_is_not_excused_by_the_first_byte_of_the_next() {
+    let (mut reader, mut buffers) = (FrameReader::default(), buffers());
+    let mut link = link(b"\0\0\0\x07\xff\0\0\x01", 0);
+    let (expected, found) = (0, 7);
+    assert_eq!(
+        next(&mut reader, &mut buffers, &mut link, 100),
+        Err(FrameError::Sequence { expected, found })
+    );
+}

@@ -114,3 +114,13 @@ fn a_progress_report_cut_at_any_byte_is_refused() {
         DecodeErrorKind::Trailing
     );
 }
+
+#[test]
+fn an_errors_text_is_one_line_whatever_the_server_says() {
+    let packet = ErrPacket::decode(b"\xFF\x28\x04#42000near 'a\r\nb' \x1B[2J").unwrap();
+    assert_eq!(
+        packet.to_string(),
+        r"server error 1064 (42000): near 'a\r\nb' \u{1b}[2J"
+    );
+    assert_eq!(packet.message, b"near 'a\r\nb' \x1B[2J");
+}

@@ -203,3 +203,19 @@ fn a_greeting_that_would_lie_is_not_written() {
     );
     assert!(out.is_empty());
 }
+
+#[test]
+fn a_long_nonce_is_not_written_where_the_greeting_can_not_say_its_length() {
+    let payload = hex(MYSQL);
+    let greeting = Greeting {
+        auth_plugin: None,
+        nonce_tail: &[1; 13],
+        ..Greeting::decode(&payload).unwrap()
+    };
+    let mut out = Vec::new();
+    assert_eq!(
+        greeting.encode(&mut out).unwrap_err().kind,
+        EncodeErrorKind::BadLength
+    );
+    assert!(out.is_empty());
+}

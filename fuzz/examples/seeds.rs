@@ -1,0 +1,499 @@
+//! Writes the inputs that fuzzing starts from: `cargo run -p onecopy-fuzz --example seeds -- FOLDER`.
+//!
+//! They are the conversations captured from servers that the client's tests play, and what our own encoders write.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use onecopy_fuzz::stream::{ANSWERED, RAW, REPEAT, RESTART};
+use onecopy_mysql_proto::Capabilities;
+use onecopy_mysql_proto::codec::Put;
+use onecopy_mysql_proto::packet::{
+    AuthMoreData, AuthSwitchRequest, ConnectAttributes, Greeting, HandshakeResponse, SslRequest,
+};
+use onecopy_testkit::script::hex;
+
+/// DEPRECATE_EOF, SESSION_TRACK and CACHE_METADATA as bits of `reply_capabilities`.
+const DEPRECATE_EOF: u8 = 1;
+const SESSION_TRACK: u8 = 2;
+const CACHE_METADATA: u8 = 4;
+
+/// Ways to cut a stream: whole, byte by byte, in random pieces.
+const PIECES: [u8; 3] = [0, 1, 77];
+
+fn main() -> io::Result<()> {
+    let folder = env::args_os().nth(1).map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus"),
+        PathBuf::from,
+    );
+    let mut seeds = Seeds { folder, count: 0 };
+    seeds.scripts()?;
+    seeds.logins()?;
+    seeds.exchanges()?;
+    seeds.conversations()?;
+    println!("{} inputs", seeds.count);
+    Ok(())
+}
+
+struct Seeds {
+    folder: PathBuf,
+    count: usize,
+}
+
+/// One packet of a capture.
+struct Packet {
+    is_server: bool,
+    sequence: u8,
+    payload: Vec<u8>,
+}
+
+impl Seeds {
+    fn write(&mut self, target: &str, bytes: &[u8]) -> io::Result<()> {
+        let folder = self.folder.join(target);
+        fs::create_dir_all(&folder)?;
+        self.count += 1;
+        fs::write(folder.join(format!("seed-{:04}", self.count)), bytes)
+    }
+
+    fn scripts(&mut self) -> io::Result<()> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut paths: Vec<_> = fs::read_dir(root.join("../crates/mysql/tests/scripts/data"))?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<Result<_, _>>()?;
+        paths.sort();
+        for path in paths {
+            let name = path.to_string_lossy().into_owned();
+            let packets = parse(&fs::read_to_string(&path)?);
+            let mut bits = SESSION_TRACK;
+            if name.contains("deprecate_eof") || name.contains("cached") {
+                bits |= DEPRECATE_EOF;
+            }
+            if name.contains("cached") {
+                bits |= CACHE_METADATA;
+            }
+            self.each_packet(&packets, bits)?;
+            self.replies(&packets, bits)?;
+            self.commands(&packets)?;
+            self.hostile(&packets, bits)?;
+        }
+        Ok(())
+    }
+
+    /// The whole capture as what a hostile peer says, and the calls that it answers.
+    fn hostile(&mut self, packets: &[Packet], bits: u8) -> io::Result<()> {
+        for (how, pieces) in [(0, 0), (1, 1), (2, 77), (3, 9), (4, 0)] {
+            let mut calls = Vec::new();
+            let mut groups = Vec::new();
+            let mut is_first = false;
+            for packet in packets {
+                if packet.is_server {
+                    let restart = if is_first { RESTART } else { 0 };
+                    put_chunk(&mut groups, restart, &packet.payload);
+                    is_first = false;
+                    continue;
+                }
+                if is_first {
+                    // The command before has no reply.
+                    put_chunk(&mut groups, RESTART | RAW, b"");
+                }
+                is_first = true;
+                let call = match packet.payload.first() {
+                    Some(0x03) => how,
+                    Some(0x16) => 4,
+                    Some(0x17) => 5,
+                    Some(0x18) => 9,
+                    Some(0x19) => 8,
+                    Some(0x1F) => 12,
+                    Some(0x02) => 11,
+                    _ => 10,
+                };
+                calls.extend([call, how]);
+            }
+            let timeout_every = how * 3;
+            let mut input = vec![1 | bits << 1, pieces, timeout_every, 0];
+            put_short(&mut input, &calls);
+            input.extend(groups);
+            self.write("conversation", &input)?;
+        }
+        Ok(())
+    }
+
+    /// Every packet as each kind that it can be.
+    fn each_packet(&mut self, packets: &[Packet], bits: u8) -> io::Result<()> {
+        let capabilities = onecopy_fuzz::session::reply_capabilities(bits);
+        for packet in packets {
+            for kind in 0..onecopy_fuzz::packets::KINDS {
+                if onecopy_fuzz::packets::decode(kind, capabilities, &packet.payload).is_ok() {
+                    self.packet(kind, capabilities, &packet.payload)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn packet(&mut self, kind: u8, capabilities: Capabilities, payload: &[u8]) -> io::Result<()> {
+        let mut input = vec![kind];
+        input.put_u64(capabilities.0);
+        input.put(payload);
+        self.write("packets", &input)
+    }
+
+    /// The server's packets behind each command: a reply to a query, an execution or a ping.
+    fn replies(&mut self, packets: &[Packet], bits: u8) -> io::Result<()> {
+        for (protocol, command) in [("text_rows", 0x03), ("binary_rows", 0x17)] {
+            let mut all = Vec::new();
+            for reply in replies_to(packets, command) {
+                let chunks = chunks(reply, true);
+                for pieces in PIECES {
+                    self.write(protocol, &[&[bits, 0, pieces], &chunks[..]].concat())?;
+                }
+                let large: Vec<_> = repeat_long(&chunks);
+                self.write(protocol, &[&[bits, 0, 9], &large[..]].concat())?;
+                all.extend(chunks);
+            }
+            self.write(protocol, &[&[bits, 0, 200], &all[..]].concat())?;
+        }
+        let mut oks = vec![bits, 5];
+        for packet in packets {
+            if packet.is_server && matches!(packet.payload.first(), Some(0)) {
+                put_long(&mut oks, &packet.payload);
+            }
+        }
+        self.write("ok", &oks)
+    }
+
+    /// The client's packets, for a server behind its login.
+    fn commands(&mut self, packets: &[Packet]) -> io::Result<()> {
+        let own: Vec<_> = packets.iter().filter(|packet| !packet.is_server).collect();
+        for pieces in PIECES {
+            let mut input = vec![1, 1, pieces];
+            let replies = [0, 18, 0, 4, 1, 5, 0, 3];
+            put_short(&mut input, &replies);
+            for packet in &own {
+                put_chunk(&mut input, RESTART, &packet.payload);
+            }
+            self.write("server", &input)?;
+        }
+        Ok(())
+    }
+
+    fn logins(&mut self) -> io::Result<()> {
+        for plugin in [
+            &b"mysql_native_password"[..],
+            b"caching_sha2_password",
+            b"client_ed25519",
+            b"sha256_password",
+            b"mysql_clear_password",
+            b"parsec",
+        ] {
+            let greeting = greeting(plugin);
+            self.packet(0, Capabilities(0), &greeting)?;
+            for (flags, pieces) in [(0, 0), (2, 1), (3, 77), (4, 2), (0x7A, 1)] {
+                for tail in tails(plugin) {
+                    let mut input = vec![flags, 0x3F, pieces];
+                    put_chunk(&mut input, 0, &greeting);
+                    for (head, payload) in tail {
+                        put_chunk(&mut input, head, &payload);
+                    }
+                    self.write("greeting", &input)?;
+                }
+            }
+            self.responses(plugin)?;
+        }
+        Ok(())
+    }
+
+    /// What clients answer, for the decoder and for a server.
+    fn responses(&mut self, plugin: &[u8]) -> io::Result<()> {
+        let mut attributes = Vec::new();
+        ConnectAttributes::push(&mut attributes, b"_client_name", b"onecopy");
+        for extra in [
+            Capabilities::PLUGIN_AUTH_LENENC_CLIENT_DATA,
+            Capabilities::CONNECT_WITH_DB,
+            Capabilities::ZSTD_COMPRESSION_ALGORITHM,
+        ] {
+            let response = HandshakeResponse {
+                capabilities: extra
+                    | Capabilities::PLUGIN_AUTH
+                    | Capabilities::CONNECT_ATTRS
+                    | Capabilities::SESSION_TRACK,
+                max_packet_bytes: 1 << 30,
+                collation: 45,
+                user: b"ada",
+                auth_response: &[],
+                database: (extra == Capabilities::CONNECT_WITH_DB).then_some(b"shop"),
+                auth_plugin: Some(plugin),
+                attributes: ConnectAttributes::from_encoded(&attributes),
+                zstd_level: None,
+            };
+            let mut payload = Vec::new();
+            response.encode(&mut payload).map_err(io::Error::other)?;
+            self.packet(1, Capabilities(0), &payload)?;
+            let mut ssl = Vec::new();
+            SslRequest {
+                capabilities: response.capabilities,
+                max_packet_bytes: 1 << 30,
+                collation: 45,
+            }
+            .encode(&mut ssl);
+            self.packet(11, Capabilities(0), &ssl)?;
+            for flags in [0_u8, 1, 3, 17, 33] {
+                let mut input = vec![flags, 0, 1];
+                put_short(&mut input, &[0, 1, 2]);
+                if flags & 2 != 0 {
+                    put_chunk(&mut input, 0, &ssl);
+                }
+                put_chunk(&mut input, 0, &payload);
+                put_chunk(&mut input, ANSWERED, b"");
+                for command in [&b"\x03SELECT 1"[..], b"\x0E", b"\x16SELECT ?", b"\x01"] {
+                    // Behind a login a command's packets start at 0.
+                    let mut raw = vec![command.len().to_le_bytes()[0], 0, 0, 0];
+                    raw.put(command);
+                    put_chunk(&mut input, RAW, &raw);
+                }
+                self.write("server", &input)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn exchanges(&mut self) -> io::Result<()> {
+        for flags in 0..64_u8 {
+            let mut honest = vec![0, flags, 0x3F];
+            put_short(&mut honest, b"lovelace");
+            put_short(&mut honest, if flags & 1 == 0 { b"" } else { b"byron" });
+            put_short(&mut honest, b"caching_sha2_password");
+            self.write("auth", &honest)?;
+        }
+        for plugin in [
+            &b"mysql_native_password"[..],
+            b"caching_sha2_password",
+            b"client_ed25519",
+            b"sha256_password",
+            b"mysql_clear_password",
+            b"mysql_old_password",
+            b"parsec",
+        ] {
+            for channel in 0..4 {
+                let mut switch = Vec::new();
+                AuthSwitchRequest {
+                    plugin,
+                    data: b"0123456789abcdefghij\0",
+                }
+                .encode(&mut switch)
+                .map_err(io::Error::other)?;
+                let mut more = Vec::new();
+                AuthMoreData { data: &[4] }.encode(&mut more);
+                let mut server = vec![1, channel, 0x3F, 0];
+                put_short(&mut server, plugin);
+                put_short(&mut server, b"0123456789abcdefghij");
+                put_long(&mut server, &switch);
+                put_long(&mut server, &more);
+                put_long(&mut server, b"\0\0\0\x02\0\0\0");
+                self.write("auth", &server)?;
+                let mut client = vec![2, channel | 0x18, 0, 0];
+                put_short(&mut client, plugin);
+                client.put_u8(1);
+                put_short(&mut client, &[7; 32]);
+                put_short(&mut client, b"password\0");
+                self.write("auth", &client)?;
+            }
+        }
+        self.keys()
+    }
+
+    /// Servers that offer a key, and those that send a salt.
+    fn keys(&mut self) -> io::Result<()> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut paths: Vec<_> =
+            fs::read_dir(root.join("../crates/mysql-proto/src/auth/public_key/data"))?
+                .map(|entry| entry.map(|entry| entry.path()))
+                .collect::<Result<_, _>>()?;
+        paths.sort();
+        let mut offers = vec![(&b"parsec"[..], b"P\0abcdefghijklmnopqr".to_vec())];
+        for path in paths {
+            let key = [&[1], &fs::read(path)?[..]].concat();
+            offers.push((b"sha256_password", key.clone()));
+            offers.push((b"caching_sha2_password", key));
+        }
+        for (plugin, offer) in offers {
+            let nonce: &[u8] = match plugin {
+                b"parsec" => b"0123456789abcdefghijklmnopqrstuv",
+                _ => b"0123456789abcdefghij",
+            };
+            let mut switch = Vec::new();
+            let data = &[nonce, b"\0"].concat()[..nonce.len() + usize::from(nonce.len() == 20)];
+            AuthSwitchRequest { plugin, data }
+                .encode(&mut switch)
+                .map_err(io::Error::other)?;
+            let ok = b"\0\0\0\x02\0\0\0";
+            let full: &[&[u8]] = if plugin == b"caching_sha2_password" {
+                &[&[1, 4]]
+            } else {
+                &[]
+            };
+            for channel in [0x40, 0x42] {
+                let mut server = vec![1, channel, 0x3F, 0];
+                put_short(&mut server, b"mysql_native_password");
+                put_short(&mut server, b"0123456789abcdefghij");
+                for packet in [&[&switch[..]], full, &[&offer, ok]].concat() {
+                    put_long(&mut server, packet);
+                }
+                self.write("auth", &server)?;
+            }
+            let mut login = vec![0, 0xBF, 1];
+            put_chunk(&mut login, 0, &greeting(b"mysql_native_password"));
+            for packet in [&[&switch[..]], full, &[&offer, ok]].concat() {
+                put_chunk(&mut login, ANSWERED, packet);
+            }
+            self.write("greeting", &login)?;
+        }
+        Ok(())
+    }
+
+    /// Operations for the targets whose inputs are lists of them: each alone, and all of them in several orders.
+    fn conversations(&mut self) -> io::Result<()> {
+        for target in ["round_trip", "conversation"] {
+            for start in 0..48_u8 {
+                let mut input = vec![start, start.wrapping_mul(5), start.wrapping_mul(37)];
+                for step in 0..160_u8 {
+                    input.push(
+                        start
+                            .wrapping_mul(7)
+                            .wrapping_add(step.wrapping_mul(start | 1)),
+                    );
+                }
+                self.write(target, &input)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn parse(text: &str) -> Vec<Packet> {
+    let mut steps: Vec<(bool, Vec<u8>)> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        let rest = match line.split_at_checked(2) {
+            _ if line.is_empty() || line.starts_with('#') => continue,
+            Some((side @ ("S " | "C "), rest)) => {
+                steps.push((side == "S ", Vec::new()));
+                rest
+            }
+            _ => line,
+        };
+        if let Some((_, bytes)) = steps.last_mut() {
+            bytes.extend(hex(rest));
+        }
+    }
+    let packets = steps.iter().flat_map(|(is_server, bytes)| {
+        let mut rest = &bytes[..];
+        std::iter::from_fn(move || {
+            let ([low, high, _, sequence], behind) = rest.split_first_chunk()?;
+            let (payload, later) =
+                behind.split_at_checked(usize::from(u16::from_le_bytes([*low, *high])))?;
+            rest = later;
+            Some(Packet {
+                is_server: *is_server,
+                sequence: *sequence,
+                payload: payload.to_vec(),
+            })
+        })
+    });
+    packets.collect()
+}
+
+/// The server's packets behind each command of that byte.
+fn replies_to(packets: &[Packet], command: u8) -> Vec<Vec<&Packet>> {
+    let mut replies = Vec::new();
+    let mut wanted = false;
+    for packet in packets {
+        if !packet.is_server {
+            wanted = packet.payload.first() == Some(&command);
+            if wanted {
+                replies.push(Vec::new());
+            }
+        } else if wanted && let Some(reply) = replies.last_mut() {
+            reply.push(packet);
+        }
+    }
+    replies
+}
+
+fn chunks(packets: Vec<&Packet>, restarts: bool) -> Vec<u8> {
+    let mut input = Vec::new();
+    for packet in packets {
+        let restart = restarts && packet.sequence == 1;
+        put_chunk(
+            &mut input,
+            if restart { RESTART } else { 0 },
+            &packet.payload,
+        );
+    }
+    input
+}
+
+/// The same with every chunk of more than 40 bytes repeated, which makes rows large and mostly malformed.
+fn repeat_long(chunks: &[u8]) -> Vec<u8> {
+    let mut input = onecopy_fuzz::input::Input::new(chunks);
+    let mut large = Vec::new();
+    while !input.is_empty() {
+        let head = input.u16();
+        let payload = input.slice(usize::from(head & 0x0FFF));
+        let repeat = if payload.len() > 40 { REPEAT } else { 0 };
+        put_chunk(&mut large, head & RESTART | repeat, payload);
+    }
+    large
+}
+
+fn put_chunk(input: &mut Vec<u8>, flags: u16, payload: &[u8]) {
+    input.put_u16(flags | u16::try_from(payload.len()).unwrap_or(0));
+    input.put(payload);
+}
+
+fn put_long(input: &mut Vec<u8>, bytes: &[u8]) {
+    put_chunk(input, 0, bytes);
+}
+
+fn put_short(input: &mut Vec<u8>, bytes: &[u8]) {
+    input.put_u8(u8::try_from(bytes.len()).unwrap_or(0));
+    input.put(bytes);
+}
+
+fn greeting(plugin: &[u8]) -> Vec<u8> {
+    let mut payload = Vec::new();
+    let encoded = Greeting {
+        server_version: b"5.5.5-10.11.19-MariaDB",
+        connection_id: 3,
+        nonce_head: *b"01234567",
+        nonce_tail: b"89abcdefghij",
+        // Everything but LONG_PASSWORD, as MariaDB says it.
+        capabilities: Capabilities(0x0000_001D_81FF_FFFE),
+        collation: 8,
+        status_flags: onecopy_mysql_proto::StatusFlags::AUTOCOMMIT,
+        auth_plugin: Some(plugin),
+    }
+    .encode(&mut payload);
+    encoded.expect("a good greeting");
+    payload
+}
+
+/// How servers go on behind a response.
+fn tails(plugin: &[u8]) -> Vec<Vec<(u16, Vec<u8>)>> {
+    let ok = vec![0, 0, 0, 2, 0, 0, 0];
+    let denied = b"\xFF\x15\x04#28000Access denied".to_vec();
+    let mut switch = Vec::new();
+    let encoded = AuthSwitchRequest {
+        plugin,
+        data: b"abcdefghij0123456789\0",
+    }
+    .encode(&mut switch);
+    encoded.expect("a good request");
+    vec![
+        vec![(ANSWERED, ok.clone())],
+        vec![(ANSWERED, denied)],
+        vec![(ANSWERED, switch.clone()), (ANSWERED, ok.clone())],
+        vec![(ANSWERED, vec![1, 3]), (0, ok.clone())],
+        vec![(ANSWERED, vec![1, 4]), (ANSWERED, ok.clone())],
+        vec![(ANSWERED, switch), (ANSWERED, vec![1, 4]), (ANSWERED, ok)],
+    ]
+}

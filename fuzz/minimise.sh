@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Takes what runs have found into the corpora, and keeps of each only inputs that reach something of their own:
+# fuzz/minimise.sh [TARGET ...]
+set -euo pipefail
+cd "$(dirname "$0")"
+all=(packets greeting ok text_rows binary_rows auth round_trip server conversation)
+work=${CARGO_TARGET_DIR:-$(pwd)/../target}/fuzz
+
+for target in "${@:-${all[@]}}"; do
+  mkdir -p "$work/$target"
+  fresh=$(mktemp -d)
+  # Longer inputs reach little that shorter ones don't, and the corpora are part of every checkout.
+  cargo +nightly fuzz run --sanitizer none "$target" "$fresh" "corpus/$target" "$work/$target" -- \
+    -set_cover_merge=1 -max_len=512 >"$work/$target.merge.log" 2>&1 || { tail -20 "$work/$target.merge.log"; exit 1; }
+  rm -rf "corpus/$target"
+  mv "$fresh" "corpus/$target"
+  chmod 755 "corpus/$target"
+  echo "$target: $(find "corpus/$target" -type f | wc -l) inputs, $(du -sb "corpus/$target" | cut -f1) bytes"
+done

@@ -1,0 +1,348 @@
+//! Whole conversations of the blocking connection, with any sequence of calls, over a peer that is honest or not.
+//!
+//! | bytes | field                                                                              |
+//! |-------|------------------------------------------------------------------------------------|
+//! | 1     | bit 0: the peer is hostile; bits 1 to 6: what both can do                          |
+//! | 1     | how the stream is cut                                                              |
+//! | 1     | every so many reads and writes one runs into its timeout                           |
+//! | 1     | the read or write at which the connection breaks                                   |
+//! | short | calls, two bytes each; with an honest peer all that is left are calls              |
+//! | rest  | what a hostile peer sends, as chunks: a group of them for each packet of the client |
+//!
+//! Held with an honest peer: every row belongs to the call that gives it, in order, none is lost and none comes twice,
+//! whatever was dropped half way or ran into a timeout before. With any peer: what was closed stays closed and says so;
+//! memory and moved bytes stay within their bounds; no call waits for what can't come.
+
+mod reading;
+
+use std::collections::VecDeque;
+
+use onecopy_mysql::blocking::Connection;
+use onecopy_mysql::{Config, Error, Param, ProtocolError, SslMode, Statement};
+use onecopy_mysql_proto::Capabilities;
+
+use self::reading::{Expected, read};
+use crate::delivery::Pieces;
+use crate::honest::{Honest, Shape, greeting, take_packet};
+use crate::input::Input;
+use crate::packets::check_line;
+use crate::peer::{Answer, Peer, Trouble};
+use crate::pump::check_meter;
+use crate::session::{LIMITS, MOST_IN_HOMES, reply_capabilities};
+use crate::stream::groups;
+
+/// Calls of one input at most.
+const MOST_CALLS: usize = 24;
+
+/// A parameter of this size is sent by reference.
+const LENT: usize = 17 << 10;
+
+/// Makes one input's calls.
+pub fn run(data: &[u8]) {
+    let mut input = Input::new(data);
+    let flags = input.byte();
+    let is_honest = flags & 1 == 0;
+    let pieces = Pieces::new(input.byte());
+    let trouble = Trouble {
+        timeout_every: u32::from(input.byte() & 0x1F),
+        break_at: u32::from(input.byte()),
+    };
+    let calls = if is_honest {
+        input.rest()
+    } else {
+        input.short()
+    };
+    let calls = calls.as_chunks().0;
+    if is_honest {
+        let server = Honest::new(flags & 2 != 0);
+        let first = server.greeting();
+        let peer = Peer::new(server, pieces);
+        let talk = Talk::login(peer, &first, Some(trouble.timeout_every));
+        if let Some(talk) = talk {
+            talk.honest(calls, trouble.timeout_every);
+        }
+    } else {
+        let capabilities = reply_capabilities(flags >> 1)
+            | Capabilities::SECURE_CONNECTION
+            | Capabilities::PLUGIN_AUTH;
+        let first = greeting(capabilities);
+        let server = Hostile {
+            groups: groups(&mut input, 1).into(),
+            heard: Vec::new(),
+            is_in: false,
+        };
+        let peer = Peer::new(server, pieces);
+        peer.set_closes(flags & 128 != 0);
+        if let Some(talk) = Talk::login(peer, &first, None) {
+            talk.hostile(calls, trouble);
+        }
+    }
+}
+
+/// A peer that lets anybody in and answers each packet with the next group of its bytes.
+struct Hostile {
+    groups: VecDeque<Vec<u8>>,
+    heard: Vec<u8>,
+    is_in: bool,
+}
+
+impl Answer for Hostile {
+    fn hear(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.heard.extend_from_slice(bytes);
+        let mut answer = Vec::new();
+        while take_packet(&mut self.heard, self.is_in).is_some() {
+            if self.is_in {
+                answer.extend(self.groups.pop_front().unwrap_or_default());
+            } else {
+                self.is_in = true;
+                answer.extend([7, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0]);
+                // What comes before it is asked for: most inputs have nothing here.
+                answer.extend(self.groups.pop_front().unwrap_or_default());
+            }
+        }
+        answer
+    }
+}
+
+struct Talk {
+    conn: Connection,
+    peer: Peer,
+    statements: Vec<Statement>,
+    token: u64,
+    is_honest: bool,
+    /// A call with parts by reference may have been given up while half of it was sent: then the connection may be closed.
+    may_close: bool,
+}
+
+/// A call that is done, or the error that ended it.
+type Done = Result<(), Error>;
+
+impl Talk {
+    fn login(peer: Peer, first: &[u8], honest: Option<u32>) -> Option<Self> {
+        let mut config = Config::default();
+        config.user = "ada".into();
+        config.ssl_mode = Some(SslMode::Disabled);
+        config.limits = LIMITS;
+        config.idle_keep = 1 << 10;
+        config.connect_timeout = None;
+        match Connection::from_stream(&config, peer.stream(first)) {
+            Ok(conn) => Some(Self {
+                conn,
+                peer,
+                statements: Vec::new(),
+                token: 1000,
+                is_honest: honest.is_some(),
+                may_close: false,
+            }),
+            Err(error) => {
+                check_line(&error);
+                assert!(honest.is_none(), "an honest login failed: {error}");
+                None
+            }
+        }
+    }
+
+    fn honest(mut self, calls: &[[u8; 2]], timeout_every: u32) {
+        // Each second call is as good as none.
+        let timeout_every = if timeout_every == 1 { 2 } else { timeout_every };
+        let break_at = 0;
+        self.peer.set_trouble(Trouble {
+            timeout_every,
+            break_at,
+        });
+        for &[call, how] in calls.iter().take(MOST_CALLS) {
+            if let Err(error) = self.call(call, how) {
+                self.check_honest(&error);
+            }
+            if self.conn.is_closed() {
+                assert!(self.may_close, "an honest peer's connection was closed");
+                break;
+            }
+        }
+        self.peer.set_trouble(Trouble::NONE);
+        let end = self.query(0, 0x55);
+        match end {
+            Ok(()) => {}
+            Err(error) if error.server().is_some() => {}
+            Err(error) => {
+                let closed = self.may_close && error.is_closed();
+                assert!(closed, "the last query failed: {error}");
+            }
+        }
+        self.check_bounds();
+    }
+
+    fn check_honest(&mut self, error: &Error) {
+        check_line(error);
+        let is_known = error.is_timeout()
+            || error.server().is_some()
+            || error.protocol().is_some_and(ProtocolError::is_misuse)
+            || self.may_close && error.is_closed();
+        assert!(is_known, "an honest peer's call failed: {error:?}");
+    }
+
+    fn hostile(mut self, calls: &[[u8; 2]], trouble: Trouble) {
+        self.peer.set_trouble(trouble);
+        for &[call, how] in calls.iter().take(MOST_CALLS) {
+            let was_closed = self.conn.is_closed();
+            let done = self.call(call, how);
+            if let Err(error) = &done {
+                check_line(error);
+                assert!(!error.is_closed() || self.conn.is_closed(), "{error:?}");
+            }
+            if was_closed {
+                assert!(self.conn.is_closed(), "a closed connection came back");
+                let ping = self.conn.ping();
+                assert!(ping.is_err_and(|error| error.is_closed()));
+            }
+        }
+        self.check_bounds();
+    }
+
+    fn check_bounds(&mut self) {
+        let meter = self.conn.meter();
+        assert_eq!(meter.bytes_read, self.peer.given() as u64);
+        check_meter(&meter, &LIMITS.buffer_config(), MOST_IN_HOMES);
+        if !self.conn.is_closed() {
+            let _ = self.conn.ping();
+        }
+        self.conn.release(0);
+    }
+
+    fn call(&mut self, call: u8, how: u8) -> Done {
+        match call % 16 {
+            0..=3 => self.query(call, how),
+            4 => self.prepare(how),
+            5..=7 => self.execute(call, how),
+            8 => self.close_statement(how),
+            9 => self.long_data(how),
+            10 => self.conn.ping(),
+            11 => self.conn.use_database("shop"),
+            12 => self.reset(),
+            13 => {
+                self.conn.release(usize::from(how));
+                Ok(())
+            }
+            14 => self.look(),
+            _ => self.run_sql(how),
+        }
+    }
+
+    /// What can be asked without the server.
+    fn look(&mut self) -> Done {
+        let changes = self.conn.session_changes();
+        assert!(changes.iter().count() <= changes.as_encoded().len());
+        let _ = (self.conn.status(), self.conn.server_version());
+        assert_eq!(self.conn.connection_id(), 7);
+        for statement in &self.statements {
+            if let Ok(columns) = self.conn.statement_columns(statement) {
+                assert!(columns.len() <= LIMITS.max_columns as usize);
+            }
+        }
+        Ok(())
+    }
+
+    fn shape(&mut self, call: u8, how: u8) -> Shape {
+        self.token += 1;
+        Shape {
+            token: self.token,
+            results: 1 + (how >> 7),
+            rows: how & 0x07,
+            columns: 1 + (how >> 3 & 0x03),
+            filler: match how >> 5 & 0x03 {
+                0 => 0,
+                1 => 20,
+                2 => 90,
+                _ => 250,
+            },
+            fails: call >> 4 & 0x07 == 7,
+        }
+    }
+
+    fn query(&mut self, call: u8, how: u8) -> Done {
+        let shape = self.shape(call, how);
+        let is_lent = call & 0xE0 == 0xE0;
+        let sql = shape.sql(if is_lent { LENT } else { 0 });
+        let expected = self.is_honest.then(|| Expected::of_shape(shape));
+        let error = match self.conn.query(&sql) {
+            Ok(rows) => return read(rows, expected, call, how),
+            Err(error) => error,
+        };
+        self.may_close |= is_lent;
+        Err(error)
+    }
+
+    fn run_sql(&mut self, how: u8) -> Done {
+        let shape = self.shape(0, how);
+        self.conn.run(&shape.sql(0)).map(drop)
+    }
+
+    fn prepare(&mut self, how: u8) -> Done {
+        let shape = self.shape(how, how & 0x7F);
+        let statement = self.conn.prepare(&shape.sql(0))?;
+        if self.is_honest {
+            let parameters = 1 + u16::from(shape.columns & 1);
+            assert_eq!(statement.parameters(), parameters);
+        }
+        self.statements.push(statement);
+        Ok(())
+    }
+
+    fn execute(&mut self, call: u8, how: u8) -> Done {
+        self.token += 1;
+        let token = self.token;
+        let Some(statement) = self.pick(how) else {
+            return Ok(());
+        };
+        let is_lent = call & 0xE0 == 0xE0;
+        let long = vec![how; if is_lent { LENT } else { usize::from(how) }];
+        let mut params = vec![Param::UInt(token), Param::Bytes(&long)];
+        params.resize(usize::from(statement.parameters()).min(40), Param::Null);
+        let expected = self.is_honest.then_some(Expected::of_token(token));
+        let closed = match self.conn.execute(&statement, &params) {
+            Ok(rows) => return read(rows, expected, call, how),
+            Err(error) => error,
+        };
+        self.may_close |= is_lent && params.len() > 1;
+        // A reset whose reply was not waited for forgot it.
+        if closed.protocol() == Some(&ProtocolError::StatementClosed) {
+            self.statements.retain(|other| *other != statement);
+        }
+        Err(closed)
+    }
+
+    /// One of the statements.
+    fn pick(&self, how: u8) -> Option<Statement> {
+        let index = usize::from(how) % self.statements.len().max(1);
+        self.statements.get(index).copied()
+    }
+
+    fn close_statement(&mut self, how: u8) -> Done {
+        let Some(statement) = self.pick(how) else {
+            return Ok(());
+        };
+        self.conn.close_statement(statement)?;
+        self.statements.retain(|other| *other != statement);
+        let again = self.conn.close_statement(statement);
+        assert!(again.is_err(), "closed twice");
+        Ok(())
+    }
+
+    fn long_data(&mut self, how: u8) -> Done {
+        let Some(statement) = self.pick(how) else {
+            return Ok(());
+        };
+        // A second parameter, where there is one: the first is the token.
+        let parameter = statement.parameters().saturating_sub(1);
+        let long = vec![how; usize::from(how) * 8];
+        let sent = self.conn.send_long_data(&statement, parameter, &long[..])?;
+        assert_eq!(sent, long.len() as u64);
+        Ok(())
+    }
+
+    fn reset(&mut self) -> Done {
+        self.conn.reset()?;
+        self.statements.clear();
+        Ok(())
+    }
+}

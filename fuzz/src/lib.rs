@@ -1,0 +1,58 @@
+//! Fuzz targets of onecopy: each is a function over bytes, called by libFuzzer, by the tests of the stable toolchain, and
+//! by whoever has a finding in a file.
+//!
+//! None of them only waits for a panic: they say what must hold whatever a peer sends, see each module's first lines.
+#![forbid(unsafe_code)]
+
+pub mod auth;
+pub mod binary_rows;
+pub mod conversation;
+pub mod crypto;
+pub mod delivery;
+pub mod greeting;
+pub mod honest;
+pub mod input;
+pub mod ok;
+pub mod packets;
+pub mod peer;
+pub mod pump;
+pub mod round_trip;
+pub mod rows;
+pub mod server;
+pub mod session;
+pub mod stream;
+pub mod text_rows;
+pub mod values;
+
+/// A target's function over one input. It panics where something does not hold.
+pub type Target = fn(&[u8]);
+
+/// All targets by name, in the order in which they are run.
+pub const TARGETS: [(&str, Target); 9] = [
+    ("packets", packets::run),
+    ("greeting", greeting::run),
+    ("ok", ok::run),
+    ("text_rows", text_rows::run),
+    ("binary_rows", binary_rows::run),
+    ("auth", auth::run),
+    ("round_trip", round_trip::run),
+    ("server", server::run),
+    ("conversation", conversation::run),
+];
+
+/// The program of one target. Under libFuzzer its entry; in an ordinary build it runs the files that it is given.
+#[macro_export]
+macro_rules! target {
+    ($name:ident) => {
+        #[cfg(fuzzing)]
+        libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::$name::run(data));
+
+        #[cfg(not(fuzzing))]
+        fn main() -> std::io::Result<()> {
+            for path in std::env::args_os().skip(1) {
+                $crate::$name::run(&std::fs::read(path)?);
+            }
+            Ok(())
+        }
+    };
+}
