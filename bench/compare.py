@@ -34,15 +34,20 @@ def sh(argv, **kw):
     return subprocess.run([str(a) for a in argv], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kw)
 
 
-def build(target):
-    """Builds everything; gives the binaries' folder and the clients that can be run."""
+def build(target, wanted):
+    """Builds what the wanted clients need (all of them where none is named); gives those that can be run."""
+    wants = lambda *clients: not wanted or set(clients) & set(wanted)
     subprocess.run(["cargo", "build", "--release", "-p", "onecopy", "-p", "onecopy-testkit", "--bins"], cwd=ROOT, check=True)
     clients = ["floor", "onecopy", "onecopy-tokio", "onecopy-tcp", "onecopy-tls"]
-    peers = sh(["cargo", "build", "--release", "--target-dir", target], cwd=HERE)
-    if peers.returncode == 0:
-        clients += ["mysql", "mysql-async", "sqlx"]
-    else:
-        print("the Rust peers can't be built:\n" + peers.stderr[-600:], file=sys.stderr)
+    if wants("mysql", "mysql-async", "sqlx"):
+        peers = sh(["cargo", "build", "--release", "--target-dir", target], cwd=HERE)
+        if peers.returncode == 0:
+            clients += ["mysql", "mysql-async", "sqlx"]
+        else:
+            print("the Rust peers can't be built:\n" + peers.stderr[-600:], file=sys.stderr)
+    if not wants("libmariadb", "libmariadb-tls"):
+        return clients
+    pathlib.Path(target).mkdir(parents=True, exist_ok=True)
     flags = sh(["mariadb_config", "--cflags", "--libs"]).stdout.split() if shutil.which("mariadb_config") else ["-I/usr/include/mariadb", "-lmariadb"]
     c = sh(["cc", "-O2", "-o", f"{target}/peer-mariadb", HERE / "libmariadb/peer.c", *flags])
     if c.returncode == 0:
@@ -198,9 +203,8 @@ def main():
     if a.render:
         return render(a.render)
     target = os.environ.get("ONECOPY_PEERS_TARGET", str(HERE / "target"))
-    clients = build(target)
-    if a.clients:
-        clients = [c for c in clients if c in a.clients.split(",")]
+    wanted = a.clients.split(",") if a.clients else []
+    clients = [c for c in build(target, wanted) if not wanted or c in wanted]
     if not a.url:  # again, inside a private server's life
         with_server = f"{cargo_target()}/release/with-server"
         sys.exit(subprocess.run([with_server, "--", sys.executable, __file__, *sys.argv[1:], "--url", "{URL}"]).returncode)

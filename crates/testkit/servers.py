@@ -26,7 +26,7 @@ KNOWN = {
 }
 # What talks to a server.
 TESTS = ["-p", "onecopy-mysql", "-p", "onecopy", "-p", "onecopy-testkit",
-         "--test", "server", "--test", "sql", "--test", "tour", "--test", "bench"]
+         "--test", "server", "--test", "alloc", "--test", "sql", "--test", "tour", "--test", "bench"]
 
 
 def say(text):

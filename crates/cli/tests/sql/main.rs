@@ -7,6 +7,7 @@ mod formats;
 mod large;
 mod login;
 mod statements;
+mod tls;
 
 use std::io::Write;
 use std::process::{Child, Command, Output, Stdio};
