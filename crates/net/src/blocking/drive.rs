@@ -83,6 +83,8 @@ fn receive<E>(stream: &mut Stream, deadline: Option<Instant>) -> Result<usize, D
 }
 
 /// Flushes; where the peer has closed its side, it may have said why: the failure is kept back until the read shows.
+// Once a command: a call and a result that goes through memory would cost as much as the rest of it.
+#[inline(always)]
 fn flush_or_hear<E>(
     buffers: &mut Buffers,
     stream: &mut Stream,

@@ -98,6 +98,7 @@ fn poll_start_tls<E>(
 }
 
 /// Flushes; where the peer has closed its side, it may have said why: the failure is kept back until the read shows.
+#[inline(always)]
 fn poll_flush_or_hear<E>(
     context: &mut Context<'_>,
     buffers: &mut Buffers,
@@ -134,7 +135,8 @@ pub async fn flush<E>(
         .unwrap_or(Err(DriveError::Timeout))
 }
 
-#[inline]
+// Once a command: a call and a result that goes through memory would cost as much as the rest of it.
+#[inline(always)]
 fn poll_flush<E>(
     context: &mut Context<'_>,
     buffers: &mut Buffers,
