@@ -52,7 +52,7 @@ impl<'q> PayloadWriter<'q> {
     ///
     /// # Errors
     /// Memory for a part of it could not be had: nothing of it is queued, and the sequence ids count for nothing.
-    #[inline]
+    #[inline(always)] // called, it takes the whole writer through memory: 33 instructions a command
     pub fn finish(mut self) -> Result<(), WireError> {
         if self.filled == MAX_BODY {
             self.next_packet();
