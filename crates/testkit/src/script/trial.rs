@@ -86,7 +86,7 @@ impl Trial {
     }
 
     /// The same under a cap on memory: an allocation beyond it fails, and none may have failed in the end. For hostile
-    /// servers, whose claims must cost nothing: [`BEYOND`], and four times what the server really sends. Counts only in a
+    /// servers, whose claims must cost nothing: 1 MiB, and four times what the server really sends. Counts only in a
     /// binary whose allocator is [`Allocator`](crate::alloc::Allocator).
     #[must_use]
     pub fn capped(mut self) -> Self {
