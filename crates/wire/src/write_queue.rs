@@ -55,7 +55,7 @@ impl Lent for [&[u8]] {
 }
 
 /// Where a command begins, or a length is to be patched in later.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy)]
 pub struct Mark {
     chunk: usize,
     start: usize,
@@ -113,6 +113,8 @@ pub struct WriteQueue {
     current: usize,
     /// Bytes that the allocator would not give since the last [`WriteQueue::end`]; 0 where nothing failed.
     failed: usize,
+    /// Where the command under way begins, which is taken back where memory ends.
+    begin: Mark,
     /// In the order of their places.
     lent: Vec<LentPart>,
     /// At the start where nothing waits.
@@ -163,22 +165,30 @@ impl WriteQueue {
         self.head.part < self.lent.len()
     }
 
-    /// Ends the command whose first field was appended at `begin`.
+    /// Begins a command with its first field, which can be patched as any other.
+    #[inline]
+    pub fn begin<const N: usize>(&mut self, bytes: [u8; N]) -> Mark {
+        self.begin = self.push_patchable(bytes);
+        self.begin
+    }
+
+    /// Ends the command that was [begun](Self::begin) last.
     ///
     /// # Errors
     /// Memory for a part of it could not be had. All of it is taken back; what was queued before it stays.
     #[inline]
-    pub fn end(&mut self, begin: Mark) -> Result<(), WireError> {
+    pub fn end(&mut self) -> Result<(), WireError> {
         if self.failed == 0 {
             Ok(())
         } else {
-            Err(self.take_back(begin))
+            Err(self.take_back())
         }
     }
 
     #[cold]
-    fn take_back(&mut self, begin: Mark) -> WireError {
+    fn take_back(&mut self) -> WireError {
         let bytes = std::mem::take(&mut self.failed) as u64;
+        let begin = self.begin;
         // A mark that points nowhere is of a command of which nothing was appended.
         self.current = self.chunks.len().saturating_sub(1).min(begin.chunk);
         for (index, chunk) in self.chunks.iter_mut().enumerate().skip(begin.chunk) {

@@ -55,7 +55,7 @@ fn command(random: &mut Random) -> Vec<Field> {
 }
 
 fn append(queue: &mut WriteQueue, command: &[Field]) -> Result<(), WireError> {
-    let begin = queue.push_patchable(*b"head");
+    queue.begin(*b"head");
     for field in command {
         match field {
             Field::Copied(bytes) => queue.push(bytes),
@@ -67,7 +67,7 @@ fn append(queue: &mut WriteQueue, command: &[Field]) -> Result<(), WireError> {
             Field::Lent { start, len } => queue.push_lent(0, *start, *len),
         }
     }
-    queue.end(begin)
+    queue.end()
 }
 
 /// What a command must put on the wire.

@@ -177,9 +177,9 @@ impl ServerCore {
             return;
         };
         let output = buffers.output();
-        let begin = output.push_patchable([*first]);
+        output.begin([*first]);
         output.push(rest);
-        if let Err(error) = output.end(begin) {
+        if let Err(error) = output.end() {
             self.die(error.into());
         }
     }
