@@ -73,7 +73,8 @@ pub struct Config {
     /// What the server may make the client do.
     pub limits: Limits,
     /// Memory that the connection's buffers keep once a command's rows are read, in bytes. 256 KiB; less where there are
-    /// many connections. Column definitions of statements and of the last text result come on top.
+    /// many connections. Column definitions of statements and of the last text result come on top, and over TLS up to
+    /// 256 KiB of ciphertext that came and 64 KiB that leaves, until [`release`](crate::blocking::Connection::release).
     pub idle_keep: usize,
     /// Further connection attributes, beside the client's name and version. Servers take 65,535 bytes of them in all.
     pub attributes: Vec<(String, String)>,
@@ -121,11 +122,11 @@ impl Config {
     /// | option | value |
     /// |--------|-------|
     /// | `socket` | path of a Unix socket, in place of host and port |
-    /// | `ssl-mode` | `disabled`, `preferred`, `required`, `verify-ca`, `verify-full` |
+    /// | `ssl-mode` | `disabled`, `preferred`, `required`, `verify-ca`, `verify-full`, see [`SslMode`]; the default is in [`Config::ssl_mode`] |
     /// | `ssl-ca`, `ssl-cert`, `ssl-key` | PEM files: trusted authorities, this client's certificate, its key |
     /// | `ssl-server-name` | the host that the server's certificate is for |
     /// | `auth-plugins` | names with a comma between: the authentication plugins to take part in, and no others |
-    /// | `server-public-key` | a file with the server's RSA key in PEM |
+    /// | `server-public-key` | a file with the server's RSA key in PEM: `public_key.pem` of MySQL's data directory |
     /// | `get-server-public-key`, `password-over-unverified-tls` | `true` or `false` |
     /// | `password-file` | a file whose first line is the password |
     /// | `password-env` | an environment variable that holds the password |

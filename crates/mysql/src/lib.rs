@@ -22,6 +22,24 @@
 //! - [`Rows::next`](blocking::Rows::next) lends it: nothing is copied, values are gone with the next call.
 //! - [`Rows::next_owned`](blocking::Rows::next_owned) gives an [`OwnedRow`]: large values are moved, not copied.
 //! - [`Rows::next_streaming`](blocking::Rows::next_streaming) gives its values in order as readers, in constant memory.
+//!
+//! # TLS
+//! Over a network the server is verified: by the authorities in [`Config::ssl_ca`] or, without it, by the system's.
+//! [`SslMode`] has the other ways; to this host and over a Unix socket the default is clear text.
+//!
+//! ```no_run
+//! use onecopy_mysql::blocking::Connection;
+//!
+//! # fn main() -> Result<(), onecopy_mysql::Error> {
+//! let conn = Connection::connect("mysql://user:password@db.example.com/shop?ssl-ca=/etc/shop/ca.pem")?;
+//! println!("{:?}", conn.tls());
+//! # Ok(()) }
+//! ```
+//!
+//! # Giving up and cancelling
+//! Rows may be dropped before their end, a call may time out, and a future may be dropped at any await: the next command
+//! of the connection has its own result. [`Config::abandoned`] says what becomes of the statement. From another thread or
+//! task [`cancel_token`](blocking::Connection::cancel_token) ends the statement under way, and never a later one.
 #![forbid(unsafe_code)]
 
 pub mod blocking;
