@@ -72,7 +72,7 @@ impl Target {
         Self {
             turn: Turn::new(under_way),
             connection_id: session.connection_id,
-            server_version: session.server_version.clone(),
+            server_version: short(&session.server_version),
             way: Mutex::new(way),
             blocking: crate::blocking::Delivery::default(),
             #[cfg(feature = "tokio")]
@@ -105,14 +105,24 @@ impl Target {
     /// Refuses to give an order to another server than the connection's, as far as it can be told: its threads have the
     /// same numbers.
     pub(crate) fn check(&self, session: &Session) -> Result<(), Error> {
-        if session.server_version == self.server_version {
+        let found = short(&session.server_version);
+        if found == self.server_version {
             return Ok(());
         }
         Err(Error::config(format!(
-            "nothing was cancelled: another server answered, {} in place of {}",
-            session.server_version, self.server_version
+            "nothing was cancelled: another server answered, {found} in place of {}",
+            self.server_version
         )))
     }
+}
+
+/// As much of a version as tells servers apart, fit for an error's line; a server may write 64 KiB of it.
+fn short(version: &str) -> String {
+    const CHARACTERS: usize = 128;
+    let shown = version.chars().take(CHARACTERS);
+    shown
+        .map(|c| if c.is_control() { '?' } else { c })
+        .collect()
 }
 
 impl Outcome {

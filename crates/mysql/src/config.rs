@@ -34,7 +34,8 @@ pub struct Config {
     pub password: Password,
     /// The default database.
     pub database: Option<String>,
-    /// `None`: clear text to this host, `VerifyFull` to any other, and wherever `ssl_ca` or `ssl_cert` is given.
+    /// `None`: clear text to this host, `VerifyFull` to any other, and wherever `ssl_ca`, `ssl_cert` or
+    /// `ssl_server_name` is given.
     pub ssl_mode: Option<SslMode>,
     /// The authorities whose certificates are trusted; `None`: those of the system.
     pub ssl_ca: Option<Pem>,
@@ -73,8 +74,8 @@ pub struct Config {
     /// What the server may make the client do.
     pub limits: Limits,
     /// Memory that the connection's buffers keep once a command's rows are read, in bytes. 256 KiB; less where there are
-    /// many connections. Column definitions of statements and of the last text result come on top, and over TLS up to
-    /// 256 KiB of ciphertext that came and 64 KiB that leaves, until [`release`](crate::blocking::Connection::release).
+    /// many connections. Column definitions of statements and of the last text result come on top, and over TLS as much
+    /// again for ciphertext in each direction.
     pub idle_keep: usize,
     /// Further connection attributes, beside the client's name and version. Servers take 65,535 bytes of them in all.
     pub attributes: Vec<(String, String)>,
@@ -154,9 +155,10 @@ impl Config {
 
     /// The TLS mode in force.
     pub fn effective_ssl_mode(&self) -> SslMode {
-        let has_files = self.ssl_ca.is_some() || self.ssl_cert.is_some();
+        let asks_for_tls =
+            self.ssl_ca.is_some() || self.ssl_cert.is_some() || self.ssl_server_name.is_some();
         self.ssl_mode
-            .unwrap_or(if self.endpoint.is_local() && !has_files {
+            .unwrap_or(if self.endpoint.is_local() && !asks_for_tls {
                 SslMode::Disabled
             } else {
                 SslMode::VerifyFull

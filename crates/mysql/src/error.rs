@@ -156,7 +156,7 @@ impl Error {
     }
 
     /// Whether a deadline passed. The connection goes on: its next call first reads what is outstanding. Only a change of
-    /// user has closed it.
+    /// user, and a command of which half was sent with parts of 16 KiB and more, have closed it.
     pub fn is_timeout(&self) -> bool {
         match &*self.0 {
             Kind::Timeout | Kind::Connect(ConnectError::Timeout { .. }) => true,

@@ -441,6 +441,8 @@ impl Link {
         if error.is_closed() {
             self.closed.get_or_insert_with(|| shown(&error));
             self.buffers.output().clear();
+            // With its connection a statement is over: an order could only meet a stranger of the same number.
+            self.ended();
         }
         error
     }

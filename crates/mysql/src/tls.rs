@@ -1,5 +1,8 @@
 //! What a configuration says of TLS.
 
+use std::borrow::Cow;
+use std::net::SocketAddr;
+
 use onecopy_mysql_proto::client::TlsDemand;
 use onecopy_net::{Endpoint, Identity, TlsConnector, TlsOptions, Verify};
 
@@ -47,6 +50,19 @@ impl SslMode {
     }
 }
 
+/// The configuration for a stream of the caller's own: where no mode was chosen and the stream leads to another host, the
+/// server is verified, whatever the configuration's endpoint is.
+pub(crate) fn over_stream(config: &Config, peer: Option<SocketAddr>) -> Cow<'_, Config> {
+    let is_remote = peer.is_some_and(|peer| !peer.ip().to_canonical().is_loopback());
+    if config.ssl_mode.is_some() || !is_remote {
+        return Cow::Borrowed(config);
+    }
+    Cow::Owned(Config {
+        ssl_mode: Some(SslMode::VerifyFull),
+        ..config.clone()
+    })
+}
+
 /// TLS as the configuration wants it; `None` where it wants none. Refuses what can't be kept, before anybody is
 /// connected to.
 pub(crate) fn connector(config: &Config) -> Result<Option<TlsConnector>, Error> {
@@ -84,8 +100,13 @@ fn refuse_contradiction(config: &Config, mode: SslMode) -> Result<(), Error> {
     if config.ssl_cert.is_some() != config.ssl_key.is_some() {
         return refuse("ssl-cert and ssl-key go together: set both or none".to_owned());
     }
-    if config.ssl_cert.is_some() && mode == SslMode::Disabled {
-        return refuse("ssl-cert is of no use with ssl-mode=disabled".to_owned());
+    for (option, is_given) in [
+        ("ssl-cert", config.ssl_cert.is_some()),
+        ("ssl-server-name", config.ssl_server_name.is_some()),
+    ] {
+        if is_given && mode == SslMode::Disabled {
+            return refuse(format!("{option} is of no use with ssl-mode=disabled"));
+        }
     }
     if mode == SslMode::VerifyCa && config.ssl_ca.is_none() {
         return refuse(
@@ -107,5 +128,38 @@ fn server_name(config: &Config) -> &str {
         (Some(name), _) => name,
         (None, Endpoint::Tcp { host, .. }) => host,
         (None, Endpoint::Unix(_)) => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_to_another_host_is_verified_unless_a_mode_was_chosen() {
+        let mode = |url: &str, peer: Option<&str>| {
+            let config = Config::from_url(url).unwrap();
+            let peer = peer.map(|peer| peer.parse().unwrap());
+            over_stream(&config, peer).effective_ssl_mode()
+        };
+        let (local, other) = ("mysql://localhost", "mysql://db.example");
+        for (peer, expected) in [
+            (None, SslMode::Disabled),
+            (Some("127.0.0.1:3306"), SslMode::Disabled),
+            (Some("[::1]:3306"), SslMode::Disabled),
+            (Some("[::ffff:127.0.0.1]:3306"), SslMode::Disabled),
+            (Some("192.0.2.1:3306"), SslMode::VerifyFull),
+            (Some("[2001:db8::1]:3306"), SslMode::VerifyFull),
+        ] {
+            assert_eq!(mode(local, peer), expected, "{peer:?}");
+            // The configuration's own host counts too: behind a tunnel it is another one.
+            assert_eq!(mode(other, peer), SslMode::VerifyFull, "{peer:?}");
+        }
+        let chosen = "mysql://localhost/?ssl-mode=required";
+        assert_eq!(mode(chosen, Some("192.0.2.1:3306")), SslMode::Required);
+        assert_eq!(
+            mode("mysql://localhost/?ssl-server-name=db.example", None),
+            SslMode::VerifyFull
+        );
     }
 }

@@ -12,7 +12,7 @@ use onecopy_wire::{Lent, Meter};
 use super::{CancelToken, Rows, Stream};
 use crate::cancel::Way;
 use crate::link::{Link, deadline_in, login, login_refused, long_data_piece};
-use crate::tls::connector;
+use crate::tls::{connector, over_stream};
 use crate::{Config, Definitions, Done, Error, Param, Password, Statement};
 
 /// A connection to a MySQL or MariaDB server.
@@ -37,7 +37,8 @@ impl Connection {
     /// Connects within [`Config::connect_timeout`]; there is no round trip after the login.
     ///
     /// # Errors
-    /// No server there, a login that is refused, the deadline.
+    /// No server there, TLS that can't be had, a server that is not trusted, a login that is refused, options that
+    /// contradict each other, the deadline.
     pub fn connect_with(config: &Config) -> Result<Self, Error> {
         let tls = connector(config)?;
         let begun = Instant::now();
@@ -50,11 +51,14 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Logs in over a stream of the caller's own.
+    /// Logs in over a stream of the caller's own. Where the configuration names no TLS mode, a socket to another host is
+    /// turned to TLS and the server verified, as by `connect`; over a transport of the caller's own the configuration's
+    /// endpoint decides.
     ///
     /// # Errors
-    /// A login that is refused, the deadline.
+    /// A login that is refused, TLS that can't be had, options that contradict each other, the deadline.
     pub fn from_stream(config: &Config, stream: Stream) -> Result<Self, Error> {
+        let config = &*over_stream(config, stream.peer_addr());
         let tls = connector(config)?;
         Self::login(config, stream, tls, deadline_in(config.connect_timeout))
     }
@@ -331,10 +335,19 @@ impl Connection {
         self.stream.release(keep);
     }
 
+    /// The command is over: memory goes back, TLS's too.
+    #[inline]
+    pub(super) fn finish(&mut self) -> Done {
+        if self.stream.is_tls() {
+            self.stream.release(self.link.buffers.config().idle_keep);
+        }
+        self.link.finish()
+    }
+
     fn ok(&mut self) -> Result<(), Error> {
         match self.drive(&())? {
             Reply::Ok => {
-                self.link.finish();
+                self.finish();
                 Ok(())
             }
             _ => Err(self.link.close("a command got another reply than ok")),

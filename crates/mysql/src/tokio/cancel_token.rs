@@ -37,7 +37,8 @@ impl CancelToken {
     /// connection, and cancels what that left running.
     ///
     /// Behind a balancer with several servers at one address the order could reach another server's statement of the same
-    /// number; that is seen only if their versions differ.
+    /// number; that is seen only if their versions differ. Once the connection itself has failed nothing is cancelled: its
+    /// number may be another's by then.
     ///
     /// # Errors
     /// No second connection can be had; another version of the server answered; the connection is over a stream of the

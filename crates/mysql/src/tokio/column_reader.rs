@@ -20,6 +20,10 @@ use crate::{ColumnType, Error, Value};
 
 /// One value of a streamed row. As [`AsyncBufRead`] it lends the bytes as they lie in the read buffer; as [`AsyncRead`] with a large
 /// slice (16 KiB or more) they come straight from the socket into it.
+///
+/// # Cancel safety
+/// A read may be dropped while it waits; nothing is lost. Where calls have a timeout, the next read goes on with what is left
+/// of the dropped one's.
 #[derive(Debug)]
 pub struct ColumnReader<'r> {
     conn: &'r mut Connection,

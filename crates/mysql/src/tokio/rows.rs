@@ -39,7 +39,7 @@ impl<'c> Rows<'c> {
         self.open = reply == Reply::Columns;
         self.has_columns = self.open;
         if !self.open && self.conn.link.core.is_idle() {
-            self.conn.link.finish();
+            self.conn.finish();
         }
     }
 
@@ -260,7 +260,7 @@ impl<'c> Rows<'c> {
             Ok(Reply::RowsEnd) => {
                 self.open = false;
                 if self.conn.link.core.is_idle() {
-                    self.conn.link.finish();
+                    self.conn.finish();
                 }
                 Ok(None)
             }

@@ -161,10 +161,15 @@ impl Connection {
         self.link.core.query(buffers, BARRIER)?;
         match self.drive(&()).await {
             Ok(Reply::Ok) => {
-                self.link.finish();
+                self.finish();
             }
             Ok(_) => return Err(self.link.close("a barrier got another reply than ok")),
             Err(error) if error.is_interrupted() => {}
+            // Whether the mark is gone nobody knows, and no command may find out.
+            Err(error) if error.server().is_some() && !error.is_closed() => {
+                let cause = format!("an order to cancel could not be concluded: {error}");
+                return Err(self.link.close(&cause));
+            }
             Err(error) => return Err(error),
         }
         target.turn.end_barrier();

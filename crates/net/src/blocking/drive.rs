@@ -54,9 +54,12 @@ fn start_tls<E>(
     lent: &(impl Lent + ?Sized),
     deadline: Option<Instant>,
 ) -> Result<(), DriveError<E>> {
-    flush(buffers, stream, lent, deadline)?;
-    if !stream.start_tls()? {
-        return Err(DriveError::TlsUnavailable);
+    // Else it goes on where a deadline ended it.
+    if !stream.is_tls() {
+        flush(buffers, stream, lent, deadline)?;
+        if !stream.start_tls()? {
+            return Err(DriveError::TlsUnavailable);
+        }
     }
     loop {
         let is_done = stream.shake_hands()?;

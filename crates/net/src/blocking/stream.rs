@@ -70,18 +70,18 @@ impl Stream {
             return self.socket.try_send(bytes);
         };
         if !tls.has_unsent() && tls.write(&[IoSlice::new(bytes)]).is_ok() {
+            // Without it the peer sees an end like any other.
             let _ = tls.close_notify();
             self.socket.try_send(tls.unsent());
+            tls.drop_unsent();
         }
     }
 
     /// Ends both directions.
     pub fn shutdown(&mut self) {
-        if let Some(tls) = &mut self.tls
-            && !tls.has_unsent()
-            && tls.close_notify().is_ok()
-        {
-            self.socket.try_send(tls.unsent());
+        if let Some(tls) = &mut self.tls {
+            self.socket.try_send(tls.last_words());
+            tls.drop_unsent();
         }
         self.socket.shutdown();
     }
@@ -117,6 +117,12 @@ impl Stream {
         self.tls.as_ref().is_some_and(|tls| tls.has_unsent())
     }
 
+    /// Whether TLS was begun.
+    #[inline]
+    pub fn is_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
     /// Begins TLS: nothing goes in clear text from here on, whatever becomes of it. Then
     /// [`shake_hands`](Self::shake_hands) until it is done. `false` where none was offered.
     pub(crate) fn start_tls(&mut self) -> Result<bool, TlsError> {
@@ -133,8 +139,12 @@ impl Stream {
         let Some(tls) = &mut self.tls else {
             return Ok(true);
         };
-        tls.shake_hands()
-            .inspect_err(|_| self.socket.try_send(tls.unsent()))
+        let shaken = tls.shake_hands();
+        if shaken.is_err() {
+            self.socket.try_send(tls.unsent());
+            tls.drop_unsent();
+        }
+        shaken
     }
 
     /// One read of ciphertext; 0 at the end of the stream.

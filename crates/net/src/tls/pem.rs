@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -32,18 +32,26 @@ impl fmt::Debug for Pem {
     }
 }
 
-/// By what a change of a file is noticed.
+/// By what a change of a file is noticed: device, inode, and the time of the last change of either content or place,
+/// which no program can set; beside it the length.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stamp(Option<(SystemTime, u64)>);
+pub(super) struct Stamp(Option<[i128; 4]>);
 
 impl Pem {
     /// The file's state now. One that can't be looked at has none; reading it says why.
     pub(super) fn stamp(&self) -> Stamp {
         Stamp(match self {
             Self::Text(_) => None,
-            Self::File(path) => fs::metadata(path)
-                .and_then(|metadata| Ok((metadata.modified()?, metadata.len())))
-                .ok(),
+            Self::File(path) => fs::metadata(path).ok().map(|file| {
+                let changed =
+                    i128::from(file.ctime()) * 1_000_000_000 + i128::from(file.ctime_nsec());
+                [
+                    file.dev().into(),
+                    file.ino().into(),
+                    changed,
+                    file.len().into(),
+                ]
+            }),
         })
     }
 

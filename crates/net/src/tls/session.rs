@@ -74,6 +74,8 @@ pub(crate) struct Session {
     /// What ended the session: it is given again, as the library must not be asked any more.
     error: Option<TlsError>,
     copied: u64,
+    /// All that is unsent is an alert.
+    has_alert: bool,
 }
 
 /// What came of a read.
@@ -133,6 +135,7 @@ impl Session {
             is_closed: false,
             error: None,
             copied: 0,
+            has_alert: false,
         })
     }
 
@@ -215,6 +218,22 @@ impl Session {
         self.finish(|| Work::CloseNotify)
     }
 
+    /// The last words to a peer that is left: what is unsent may be sent where it is an alert, or nothing but the notice
+    /// that nothing more comes; never the rest of what may be half a command.
+    pub(crate) fn last_words(&mut self) -> &[u8] {
+        if self.has_unsent() {
+            return if self.has_alert {
+                self.output.unsent()
+            } else {
+                &[]
+            };
+        }
+        match self.close_notify() {
+            Ok(()) => self.output.unsent(),
+            Err(_) => &[],
+        }
+    }
+
     /// Ciphertext that is to be sent.
     pub(crate) fn unsent(&self) -> &[u8] {
         self.output.unsent()
@@ -278,6 +297,8 @@ impl Session {
                 Event::Written => return Ok(()),
                 // Decrypted bytes are kept for the next read; after the peer's end this side may still write.
                 Event::Came | Event::GoOn => {}
+                // Told once where only the peer has ended; again where both have, and then nothing can be written.
+                Event::Closed if self.is_closed => return Err(TlsError::ClosedInHandshake),
                 Event::Closed => self.is_closed = true,
                 Event::Blocked | Event::Ready => return Err(TlsError::ClosedInHandshake),
             }
@@ -297,15 +318,18 @@ impl Session {
                     Work::Read(targets, n) => (targets, n),
                     _ => (&mut [][..], &mut none),
                 };
-                while let Some(record) = traffic.next_record() {
-                    let payload = record?.payload;
-                    let taken = scatter(payload, targets, *n);
-                    *n += taken;
-                    keep(&mut self.left, &payload[taken..])?;
-                    // Into the library's record, and from there to the targets or to what is left.
-                    self.copied += 2 * payload.len() as u64;
+                let mut came = Ok(Event::Came);
+                // No way out of here but the end: what was taken has to be discarded.
+                while let (Ok(_), Some(record)) = (&came, traffic.next_record()) {
+                    came = record.map_err(TlsError::from).and_then(|record| {
+                        let taken = scatter(record.payload, targets, *n);
+                        *n += taken;
+                        // Into the library's record, and from there to the targets or to what is left.
+                        self.copied += 2 * record.payload.len() as u64;
+                        keep(&mut self.left, &record.payload[taken..]).map(|()| Event::Came)
+                    });
                 }
-                Ok(Event::Came)
+                came
             }
             Ok(ConnectionState::EncodeTlsData(mut data)) => self
                 .output
@@ -348,6 +372,7 @@ impl Session {
 
     /// After an error the library has an alert for the peer, which then knows why.
     fn put_alert(&mut self) {
+        self.has_alert = !self.has_unsent();
         let status = self
             .connection
             .process_tls_records(self.input.pending_mut());
@@ -498,6 +523,13 @@ fn gather(slices: &[IoSlice<'_>], into: &mut Vec<u8>) -> Result<(), TlsError> {
 
 fn keep(left: &mut Vec<u8>, bytes: &[u8]) -> Result<(), TlsError> {
     if !bytes.is_empty() {
+        #[cfg(test)]
+        if tests::NO_MEMORY.get() {
+            return Err(WireError::OutOfMemory {
+                bytes: bytes.len() as u64,
+            }
+            .into());
+        }
         try_reserve(left, left.len() + bytes.len())?;
         left.extend_from_slice(bytes);
     }

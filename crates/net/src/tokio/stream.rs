@@ -68,18 +68,18 @@ impl Stream {
             return self.socket.try_send(bytes);
         };
         if !tls.has_unsent() && tls.write(&[IoSlice::new(bytes)]).is_ok() {
+            // Without it the peer sees an end like any other.
             let _ = tls.close_notify();
             self.socket.try_send(tls.unsent());
+            tls.drop_unsent();
         }
     }
 
     /// Ends both directions.
     pub fn shutdown(&mut self) {
-        if let Some(tls) = &mut self.tls
-            && !tls.has_unsent()
-            && tls.close_notify().is_ok()
-        {
-            self.socket.try_send(tls.unsent());
+        if let Some(tls) = &mut self.tls {
+            self.socket.try_send(tls.last_words());
+            tls.drop_unsent();
         }
         self.socket.shutdown();
     }
@@ -132,8 +132,9 @@ impl Stream {
         }
     }
 
-    /// Whether TLS has begun.
-    pub(crate) fn is_tls(&self) -> bool {
+    /// Whether TLS was begun.
+    #[inline]
+    pub fn is_tls(&self) -> bool {
         self.tls.is_some()
     }
 
@@ -153,8 +154,12 @@ impl Stream {
         let Some(tls) = &mut self.tls else {
             return Ok(true);
         };
-        tls.shake_hands()
-            .inspect_err(|_| self.socket.try_send(tls.unsent()))
+        let shaken = tls.shake_hands();
+        if shaken.is_err() {
+            self.socket.try_send(tls.unsent());
+            tls.drop_unsent();
+        }
+        shaken
     }
 
     /// One read of ciphertext; 0 at the end of the stream.

@@ -411,3 +411,33 @@ fn debug_shows_nothing_of_what_is_said() {
     }
     assert!(shown.len() < 400, "{shown}");
 }
+
+#[test]
+fn a_second_farewell_behind_both_ends_is_refused_at_once() {
+    let mut pair = Pair::established(&rustls::version::TLS13);
+    pair.client.close_notify().unwrap();
+    pair.deliver_to_server();
+    pair.server.send_close_notify();
+    pair.deliver_to_client();
+    assert_eq!(pair.read(&[4]).0, Read::Closed);
+    assert!(pair.client.close_notify().is_err());
+    assert!(pair.client.last_words().is_empty());
+}
+
+thread_local!(pub(super) static NO_MEMORY: std::cell::Cell<bool> = const { std::cell::Cell::new(false) });
+
+#[test]
+fn no_memory_for_what_is_left_ends_the_session_with_just_that() {
+    let mut pair = Pair::established(&rustls::version::TLS13);
+    pair.say(&[&pattern(RECORD)]);
+    NO_MEMORY.set(true);
+    let first = pair.read(&[10]);
+    NO_MEMORY.set(false);
+    assert_eq!(first.0, Read::Bytes(10));
+    let mut into = [0; 16];
+    let again = pair.client.read(&mut [IoSliceMut::new(&mut into)]);
+    assert!(
+        matches!(again, Err(TlsError::Buffer(WireError::OutOfMemory { .. }))),
+        "{again:?}"
+    );
+}
