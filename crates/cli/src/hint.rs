@@ -15,6 +15,9 @@ pub(crate) fn find(error: &Error) -> Option<&'static str> {
             "?connect-timeout=SECONDS and ?call-timeout=SECONDS in the url set the deadlines; 0 is none",
         );
     }
+    if error.protocol().is_some() && error.to_string().contains("needs the password itself") {
+        return Some(PASSWORD_ITSELF);
+    }
     let source = error.source()?.downcast_ref::<io::Error>()?;
     match source.kind() {
         io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => Some(
@@ -30,6 +33,10 @@ pub(crate) fn find(error: &Error) -> Option<&'static str> {
         _ => None,
     }
 }
+
+/// A password that is not the one in the server's cache is asked for as if it had none.
+const PASSWORD_ITSELF: &str = "a wrong password ends like this too; to send it safely add ?ssl-mode=verify-ca&ssl-ca=FILE \
+     (ca.pem of mysql's data directory), ?socket=PATH or ?server-public-key=FILE (public_key.pem there) to the url";
 
 /// How the names of the benchmarks' tables begin.
 const BENCH_TABLES: &str = "onecopy_bench_";

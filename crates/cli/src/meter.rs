@@ -57,6 +57,14 @@ fn table(meter: &Meter) -> String {
     line("  to owned", meter.bytes_copied_to_owned, None, "");
     line("  to output", meter.bytes_copied_to_output, None, "");
     line("  to metadata", meter.bytes_copied_to_metadata, None, "");
+    if meter.bytes_copied_by_tls > 0 {
+        line(
+            "copied by tls",
+            meter.bytes_copied_by_tls,
+            None,
+            "not in the sum",
+        );
+    }
     line("zeroed", meter.bytes_zeroed, None, "");
     line("buffers, peak", meter.peak_capacity, None, "");
     line("buffers, now", meter.capacity_now, None, "");

@@ -107,6 +107,15 @@ Password:
   From -p, --password-file, the url (where others see it in the list of
   processes) or ONECOPY_PASSWORD: the first that is there.
 
+TLS:
+  Without ?ssl-mode= the server is verified, certificate and host (verify-full),
+  but over a Unix socket and to this machine TLS is off (disabled). ?ssl-ca=FILE
+  names the authority where it is not one of the system's, and turns TLS on.
+    mysql://user@db.example.com/shop?ssl-ca=ca.pem
+    mysql://user@db.example.com/shop?ssl-mode=verify-ca&ssl-ca=ca.pem
+  The second takes a certificate for any host: MySQL's own names none. The other
+  modes, required and preferred, look at no certificate.
+
 --out:
   Takes the value of the only row of the only result. FILE is left as it was
   where there is no row, the value is NULL, or --column is needed and not given.

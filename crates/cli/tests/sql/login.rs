@@ -1,6 +1,9 @@
 //! The URL and the password, from wherever they come.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::process::Output;
+use std::thread;
 
 use onecopy_testkit::server::{TestServer, lacks, test_server};
 
@@ -116,4 +119,45 @@ fn without_a_url_the_user_is_told_how_to_give_one() {
     let output = onecopy().arg("SELECT 1").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("mysql://"), "{}", stderr(&output));
+}
+
+/// The greeting of a MySQL without TLS: an arbitrary nonce, and the capabilities that MySQL 9.7 has but for TLS and
+/// compression.
+const GREETING: &[u8] = b"\x0A9.7.0\0\x07\0\0\0abcdefgh\0\x0F\xA2\xFF\x02\0\x3F\x01\x15\
+    \0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0caching_sha2_password\0";
+/// AuthMoreData: the password is not in the cache, or is another one.
+const FULL_AUTHENTICATION: &[u8] = &[0x01, 0x04];
+
+#[test]
+fn a_password_that_may_not_be_sent_is_told_with_the_ways_to_send_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let packet = |sequence, payload: &[u8]| {
+            let length = u8::try_from(payload.len()).unwrap();
+            [&[length, 0, 0, sequence], payload].concat()
+        };
+        stream.write_all(&packet(0, GREETING)).unwrap();
+        let mut header = [0; 4];
+        stream.read_exact(&mut header).unwrap();
+        let [low, middle, high, sequence] = header;
+        let length = usize::from(low) | usize::from(middle) << 8 | usize::from(high) << 16;
+        stream.read_exact(&mut vec![0; length]).unwrap();
+        assert_eq!(sequence, 1);
+        stream.write_all(&packet(2, FULL_AUTHENTICATION)).unwrap();
+        // Until the client has gone.
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let url = format!("mysql://user:wrong@127.0.0.1:{port}/");
+    let output = onecopy().args([&url, "SELECT 1"]).output().unwrap();
+    server.join().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let shown = stderr(&output);
+    for part in [
+        "needs the password itself and the connection is plain tcp: use tls that verifies the server (ssl-mode=verify-full",
+        "hint: a wrong password ends like this too; to send it safely add ?ssl-mode=verify-ca&ssl-ca=FILE",
+    ] {
+        assert!(shown.contains(part), "{shown}");
+    }
 }

@@ -59,5 +59,33 @@ fn a_server_is_verified_by_the_authority_that_is_named() {
 
     let url = format!("{url}&ssl-server-name=db.example");
     let output = onecopy().arg(&url).args(CIPHER).output().unwrap();
-    assert_refused(&output, "it is not for db.example");
+    assert_refused(
+        &output,
+        "it is not for db.example but for 127.0.0.1, localhost; set ssl-server-name",
+    );
+}
+
+#[test]
+fn the_meters_table_has_what_tls_copied_where_there_is_tls() {
+    let Some((url, authority)) = server() else {
+        return;
+    };
+    let metered = |url: &str| {
+        let mut command = onecopy();
+        let output = command.arg(url).args(["SELECT 1", "--meter"]).output();
+        output.unwrap()
+    };
+    let output = metered(&format!("{url}?ssl-ca={authority}"));
+    let shown = stderr(&output);
+    let row = shown.lines().find(|line| line.starts_with("copied by tls"));
+    let words: Vec<&str> = row.expect(shown).split_whitespace().collect();
+    let bytes: u64 = words[3].replace(',', "").parse().expect(shown);
+    assert!(
+        bytes > 0 && words[4..] == ["not", "in", "the", "sum"],
+        "{shown}"
+    );
+
+    let socket = metered(crate::url());
+    assert_eq!(socket.status.code(), Some(0), "{}", stderr(&socket));
+    assert!(!stderr(&socket).contains("tls"), "{}", stderr(&socket));
 }

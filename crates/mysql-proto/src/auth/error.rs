@@ -154,7 +154,7 @@ impl fmt::Display for AuthError {
                 write!(
                     f,
                     "{plugin} needs the password itself and tls is not verified: verify the server's certificate, \
-                     or set password_over_unverified_tls"
+                     or set password-over-unverified-tls"
                 )
             }
             Self::InsecureChannel { plugin, channel: Channel::Plain }
@@ -163,7 +163,8 @@ impl fmt::Display for AuthError {
                 write!(
                     f,
                     "{plugin} needs the password itself and the connection is plain tcp: use tls that verifies the \
-                     server, or a unix socket, or give the server's key by server_public_key"
+                     server (ssl-mode=verify-full or verify-ca), or a unix socket, or the server's key \
+                     (server-public-key, or get-server-public-key where nobody is on the way)"
                 )
             }
             Self::InsecureChannel { plugin, channel } => write!(

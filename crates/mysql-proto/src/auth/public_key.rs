@@ -41,7 +41,7 @@ pub struct PublicKey {
 }
 
 impl PublicKey {
-    /// From PEM, with white space around it or none.
+    /// From PEM, with white space around it or none. MySQL 9 ends its `public_key.pem` with a NUL, so those may follow.
     ///
     /// # Errors
     /// What is no key, too long, no RSA, or of fewer or more bits than are taken.
@@ -49,7 +49,7 @@ impl PublicKey {
         if pem.len() > MAX_PEM_BYTES {
             return Err(PublicKeyError::TooLong { bytes: pem.len() });
         }
-        let text = pem
+        let text = without_nul_behind(pem)
             .trim_ascii()
             .strip_prefix(BEGIN)
             .and_then(|text| text.strip_suffix(END))
@@ -120,9 +120,9 @@ impl fmt::Display for PublicKeyError {
                 f,
                 "the public key has {bytes} bytes, and a key has at most {MAX_PEM_BYTES}"
             ),
-            Self::NotPem => {
-                f.write_str("the public key is not pem that begins with -----begin public key-----")
-            }
+            Self::NotPem => f.write_str(
+                "the public key is not pem from -----BEGIN PUBLIC KEY----- to -----END PUBLIC KEY-----",
+            ),
             Self::Malformed => f.write_str("the public key is malformed"),
             Self::NotRsa => f.write_str("the public key is not an rsa key"),
             Self::Bits { bits } => write!(
@@ -131,6 +131,13 @@ impl fmt::Display for PublicKeyError {
             ),
         }
     }
+}
+
+/// The text up to the NUL and white space that it ends with.
+fn without_nul_behind(pem: &[u8]) -> &[u8] {
+    let is_text = |byte: &u8| *byte != 0 && !byte.is_ascii_whitespace();
+    let end = pem.iter().rposition(is_text).map_or(0, |last| last + 1);
+    pem.get(..end).unwrap_or_default()
 }
 
 /// The length of n in a SubjectPublicKeyInfo. Whether n and e make a key is for whoever computes with them.

@@ -25,6 +25,6 @@ pub(super) fn public_key(path: &str) -> Result<PublicKey, Error> {
     // One byte more than a key has is enough to refuse it: the path may name a device.
     File::open(path)
         .and_then(|file| file.take(MAX_PEM_BYTES as u64 + 1).read_to_end(&mut pem))
-        .map_err(|error| bad(format!("server public key '{path}': {error}")))?;
-    PublicKey::from_pem(&pem).map_err(|error| bad(format!("server public key '{path}': {error}")))
+        .map_err(|error| bad(format!("server-public-key: can't read '{path}': {error}")))?;
+    PublicKey::from_pem(&pem).map_err(|error| bad(format!("server-public-key: '{path}': {error}")))
 }

@@ -220,5 +220,11 @@ fn a_server_public_key_comes_from_a_file() {
     ] {
         let text = with(&file).unwrap_err().to_string();
         assert!(text.contains(problem) && text.contains(&file), "{text}");
+        assert!(text.contains("server-public-key: "), "{text}");
     }
+    let text = with("/nope").unwrap_err().to_string();
+    assert!(
+        text.contains("server-public-key: can't read '/nope': No such file"),
+        "{text}"
+    );
 }

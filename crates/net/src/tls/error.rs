@@ -193,10 +193,17 @@ fn refused(error: &CertificateError, f: &mut fmt::Formatter<'_>) -> fmt::Result 
             presented,
         } => {
             write!(f, "it is not for {}", expected.to_str())?;
-            if !presented.is_empty() {
-                write!(f, " but for {}", names(presented))?;
+            if presented.is_empty() {
+                return f.write_str(
+                    " and names no host at all, as those that mysql makes; verify its authority alone with \
+                     ssl-mode=verify-ca",
+                );
             }
-            f.write_str("; set ssl-server-name to the host that it is for")
+            let names = names(presented);
+            write!(
+                f,
+                " but for {names}; set ssl-server-name to the host that it is for"
+            )
         }
         CertificateError::Revoked => f.write_str("it was revoked"),
         error => write!(f, "{error}"),
@@ -208,12 +215,20 @@ fn names(presented: &[String]) -> String {
     const NAMES: usize = 4;
     const CHARACTERS: usize = 64;
     let shown = presented.iter().take(NAMES).map(|name| {
-        let printable = name.chars().take(CHARACTERS);
+        let printable = plain(name).chars().take(CHARACTERS);
         printable
             .map(|c| if c.is_ascii_graphic() { c } else { '?' })
             .collect::<String>()
     });
     shown.collect::<Vec<_>>().join(", ")
+}
+
+/// The name in `DnsName("localhost")` or `IpAddress(127.0.0.1)`, as the TLS library has it. Any other is shown as it is.
+fn plain(name: &str) -> &str {
+    let inside = |before, behind| name.strip_prefix(before)?.strip_suffix(behind);
+    inside("DnsName(\"", "\")")
+        .or_else(|| inside("IpAddress(", ")"))
+        .unwrap_or(name)
 }
 
 #[cfg(test)]

@@ -196,7 +196,7 @@ fn full_authentication_sends_the_password_on_a_verified_channel() {
 fn full_authentication_is_refused_elsewhere_and_the_error_names_the_way_out() {
     for (channel, advice) in [
         (Channel::Plain, "use tls"),
-        (Channel::TlsUnverified, "password_over_unverified_tls"),
+        (Channel::TlsUnverified, "password-over-unverified-tls"),
     ] {
         let mut auth = default(channel, CACHING);
         let error = auth.on_packet(&[0x01, 0x04]).unwrap_err();

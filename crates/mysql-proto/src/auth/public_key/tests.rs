@@ -165,10 +165,33 @@ fn lengths_that_lie_or_take_more_bytes_than_they_must_are_malformed() {
 }
 
 #[test]
+fn the_nul_that_mysql_9_writes_behind_its_key_is_of_no_account() {
+    for behind in [&b"\n\0"[..], b"\0", b"\0\0\r\n\0\n"] {
+        let text = [GOOD, behind].concat();
+        assert_eq!(PublicKey::from_pem(&text).unwrap().der, der());
+    }
+    for text in [
+        [b"\0", GOOD].concat(),
+        [GOOD, b"\0-"].concat(),
+        b"\n\0".to_vec(),
+    ] {
+        let error = PublicKey::from_pem(&text).unwrap_err();
+        assert_eq!(error, PublicKeyError::NotPem, "{}", text.escape_ascii());
+    }
+}
+
+#[test]
+fn what_is_no_pem_is_told_the_lines_around_a_key_as_they_are() {
+    assert_eq!(
+        PublicKeyError::NotPem.to_string(),
+        "the public key is not pem from -----BEGIN PUBLIC KEY----- to -----END PUBLIC KEY-----"
+    );
+}
+
+#[test]
 fn errors_are_one_line_in_lower_case() {
     for error in [
         PublicKeyError::TooLong { bytes: 5000 },
-        PublicKeyError::NotPem,
         PublicKeyError::Malformed,
         PublicKeyError::NotRsa,
         PublicKeyError::Bits { bits: 512 },

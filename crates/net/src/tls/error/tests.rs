@@ -45,15 +45,43 @@ fn names_in_a_certificate_are_cut_and_only_printable() {
         &long,
         "fifth",
     ];
-    let shown = text(rustls::Error::InvalidCertificate(
-        CertificateError::NotValidForNameContext {
-            expected: rustls::pki_types::ServerName::try_from("db.example").unwrap(),
-            presented: presented.map(str::to_owned).to_vec(),
-        },
-    ));
+    let shown = wrong_host(&presented);
     assert!(shown.contains("not for db.example but for good.example, two?lines?[2J, ?evil, x"));
     assert!(shown.len() < 400 && !shown.contains("fifth"), "{shown}");
     assert!(!shown.contains(|c: char| c.is_control()), "{shown}");
+}
+
+fn wrong_host(presented: &[&str]) -> String {
+    text(rustls::Error::InvalidCertificate(
+        CertificateError::NotValidForNameContext {
+            expected: rustls::pki_types::ServerName::try_from("db.example").unwrap(),
+            presented: presented.iter().map(|&name| name.to_owned()).collect(),
+        },
+    ))
+}
+
+#[test]
+fn names_in_a_certificate_are_shown_without_what_the_library_puts_around_them() {
+    let shown = wrong_host(&[
+        "IpAddress(127.0.0.1)",
+        "DnsName(\"localhost\")",
+        "DirectoryName",
+        "DnsName(",
+    ]);
+    assert_eq!(
+        shown,
+        "the server's certificate is refused: it is not for db.example but for 127.0.0.1, localhost, DirectoryName, \
+         DnsName(; set ssl-server-name to the host that it is for"
+    );
+}
+
+#[test]
+fn where_a_certificate_names_no_host_another_host_is_no_help() {
+    assert_eq!(
+        wrong_host(&[]),
+        "the server's certificate is refused: it is not for db.example and names no host at all, as those that mysql \
+         makes; verify its authority alone with ssl-mode=verify-ca"
+    );
 }
 
 #[test]
