@@ -38,6 +38,33 @@ const AUTH_DATA_LENGTH: usize = 54;
 const NONCE_TAIL: usize = 65;
 const NONCE_NUL: usize = 77;
 
+/// 1040, 1129 and 1130: too many connections, a host that is blocked, one that is not let in. MariaDB leaves the SQLSTATE
+/// out, MySQL 8 does not for the first.
+#[test]
+fn err_in_place_of_the_greeting() {
+    for (payload, seen) in [
+        (
+            &b"\xff\x10\x04Too many connections"[..],
+            "server error 1040: Too many connections",
+        ),
+        (
+            b"\xff\x10\x04#08004Too many connections",
+            "server error 1040 (08004): Too many connections",
+        ),
+        (
+            b"\xff\x69\x04Host '192.0.2.1' is blocked because of many connection errors",
+            "server error 1129: Host '192.0.2.1' is blocked because of many connection errors",
+        ),
+        (
+            b"\xff\x6a\x04Host '192.0.2.1' is not allowed to connect to this server",
+            "server error 1130: Host '192.0.2.1' is not allowed to connect to this server",
+        ),
+    ] {
+        let script = Script::new().server_packets(0, &[payload]).closes();
+        Trial::new(&script, talk(), &[seen]).capped().run();
+    }
+}
+
 #[test]
 fn greeting_empty() {
     assert_eq!(greeted(b""), "Frame(Empty)");

@@ -254,8 +254,10 @@ fn the_user_and_the_password_are_never_on_the_network_in_clear_text() {
     }
 }
 
-/// The deadline of what is measured by the clock on the wall, and how late a busy machine may be.
+/// The deadline of a server that only a deadline ends, that of one that comes to an end by itself, and how late a busy
+/// machine may be.
 const SHORT: Duration = Duration::from_millis(400);
+const AMPLE: Duration = Duration::from_secs(10);
 const LATE: Duration = Duration::from_secs(8);
 
 /// A server: greets, takes the request for TLS, and goes on as it likes until the client is gone.
@@ -276,10 +278,10 @@ fn client_of(server: Server) -> TcpStream {
 }
 
 /// What the client says of that server, over both drivers; each on a thread of its own, for it may hang.
-fn seen_of(server: Server, talk: Talk) -> [Vec<String>; 2] {
-    let drivers: [fn(TcpStream, Talk) -> Vec<String>; 2] = [
-        |client, talk| (talk.blocking)(client.into(), Some(SHORT)),
-        |client, talk| {
+fn seen_of(server: Server, talk: Talk, deadline: Duration) -> [Vec<String>; 2] {
+    let drivers: [fn(TcpStream, Talk, Duration) -> Vec<String>; 2] = [
+        |client, talk, deadline| (talk.blocking)(client.into(), Some(deadline)),
+        |client, talk, deadline| {
             client.set_nonblocking(true).unwrap();
             let runtime = ::tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -287,7 +289,7 @@ fn seen_of(server: Server, talk: Talk) -> [Vec<String>; 2] {
                 .unwrap();
             runtime.block_on(async {
                 let client = ::tokio::net::TcpStream::from_std(client).unwrap();
-                (talk.tokio)(client.into(), Some(SHORT)).await
+                (talk.tokio)(client.into(), Some(deadline)).await
             })
         },
     ];
@@ -295,9 +297,9 @@ fn seen_of(server: Server, talk: Talk) -> [Vec<String>; 2] {
         let client = client_of(server);
         let (sender, receiver) = mpsc::channel();
         let begin = Instant::now();
-        thread::spawn(move || sender.send(drive(client, talk)));
+        thread::spawn(move || sender.send(drive(client, talk, deadline)));
         let seen = receiver
-            .recv_timeout(SHORT + LATE)
+            .recv_timeout(deadline + LATE)
             .expect("the client hangs");
         println!("{seen:?} after {:?}", begin.elapsed());
         seen
@@ -306,7 +308,7 @@ fn seen_of(server: Server, talk: Talk) -> [Vec<String>; 2] {
 
 /// Such a server is refused or runs into the deadline.
 fn never_ends(server: Server) {
-    for seen in seen_of(server, required()) {
+    for seen in seen_of(server, required(), SHORT) {
         let [line] = &seen[..] else {
             panic!("{seen:?}");
         };
@@ -331,7 +333,7 @@ fn a_handshake_of_one_byte_now_and_then_meets_the_deadline() {
             thread::sleep(Duration::from_millis(20));
         }
     };
-    for seen in seen_of(drip, required()) {
+    for seen in seen_of(drip, required(), SHORT) {
         assert_eq!(seen, ["timeout"]);
     }
 }
@@ -404,7 +406,7 @@ fn a_certificate_chain_of_megabytes() {
         |stream| serve(stream, TlsVersion::Tls13),
     ] {
         for talk in demanding() {
-            for seen in seen_of(server, talk) {
+            for seen in seen_of(server, talk, AMPLE) {
                 let typed = seen[0] == NOT_TLS || seen[0].starts_with(TOO_LARGE);
                 assert!(typed && seen.len() == 1, "{seen:?}");
             }
@@ -444,7 +446,7 @@ fn thousands_of_session_tickets() {
         log.line("pong");
         Ok(())
     });
-    for seen in seen_of(server, talk) {
+    for seen in seen_of(server, talk, AMPLE) {
         assert_eq!(seen, ["pong"]);
     }
 }

@@ -16,14 +16,15 @@ fn the_allocator_of_these_tests_counts() {
     assert_eq!((watch.large(), watch.failed()), (1, Some(2 << 20)));
 }
 
-/// This binary runs itself: all tests whose module begins with `hostile`, one after the other.
+/// This binary runs itself: all tests whose module begins with `hostile`, and those of bytes that nobody asked
+/// for, one after the other.
 #[test]
 fn broken_servers_are_met_within_256_mib_of_address_space() {
     let tests = std::env::current_exe().unwrap();
     let output = Command::new("sh")
         .args([
             "-c",
-            r#"ulimit -v "$1" && exec "$0" hostile --test-threads=1"#,
+            r#"ulimit -v "$1" && exec "$0" hostile session::unsolicited --test-threads=1"#,
         ])
         .arg(&tests)
         .arg(ADDRESS_SPACE_KIB.to_string())
@@ -39,4 +40,10 @@ fn broken_servers_are_met_within_256_mib_of_address_space() {
     );
     let passed = text.matches(" ... ok").count();
     assert!(passed >= 30, "only {passed} tests ran:\n{text}");
+    for both in [
+        "unsolicited_bytes_behind_a_reply",
+        "unsolicited_bytes_behind_the_login",
+    ] {
+        assert!(text.contains(both), "{both} did not run:\n{text}");
+    }
 }

@@ -227,9 +227,17 @@ fn unsolicited_bytes_behind_a_reply_close_the_connection() {
 fn unsolicited_bytes_behind_the_login_refuse_it() {
     let talk = talk!(|conn, _log, wait, face| { wait!(conn.ping()) });
     let script = login(Style::DeprecateEof).server(&[0]);
+    let runtime = ::tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
     for script in [script.over_tls().unwrap(), script] {
-        let stream = Player::new(script.into(), Delivery::Whole, None).blocking_stream();
-        assert_eq!((talk.blocking)(stream, None), ["Unsolicited"]);
+        let script = Arc::new(script);
+        let player = || Player::new(Arc::clone(&script), Delivery::Whole, None);
+        let blocking = (talk.blocking)(player().blocking_stream(), None);
+        let tokio = runtime.block_on((talk.tokio)(player().tokio_stream(), None));
+        for seen in [blocking, tokio] {
+            assert_eq!(seen, ["Unsolicited"]);
+        }
     }
 }
 
