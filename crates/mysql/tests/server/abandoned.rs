@@ -128,17 +128,15 @@ async fn a_deadline_holds_over_the_order_too() {
 async fn what_is_to_be_drained_is_never_cancelled() {
     let url = with_option(&url(), "abandoned=drain");
     let mut conn = wait!(Connection::connect(&url)).unwrap();
+    let start = Instant::now();
     give_up!(conn, "DO SLEEP(1) /* only drained */");
     conn.set_call_timeout(Some(Duration::from_millis(200)));
     let error = wait!(conn.ping()).unwrap_err();
     assert!(error.is_timeout(), "{error}");
     conn.set_call_timeout(None);
-    let start = Instant::now();
     assert_own_result(&mut conn).await;
-    assert!(
-        start.elapsed() > Duration::from_millis(300),
-        "it was cancelled"
-    );
+    // From before it was sent, or a busy machine would count as an order.
+    assert!(start.elapsed() >= SECOND, "it was cancelled");
 }
 
 #[tokio::test]

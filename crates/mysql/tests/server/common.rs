@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use onecopy_mysql::{Config, Error, blocking};
+use onecopy_mysql::{Config, Endpoint, Error, blocking};
 pub(crate) use onecopy_testkit::server::lacks;
 use onecopy_testkit::server::{sequences, test_server};
 
@@ -38,13 +38,75 @@ pub(crate) fn urls() -> Vec<String> {
         if urls.len() == 1 {
             lacks(
                 "Unix socket",
-                "ONECOPY_TEST_MYSQL_URL names one transport; tests over both run over that alone",
+                "ONECOPY_TEST_MYSQL_URL names one transport; tests over each run over that alone",
             );
         }
         make_sequences(&urls[0]).unwrap();
         urls
     });
     urls.clone()
+}
+
+/// The server over TCP in clear text, for a relay that reads what goes through it. Where the given one is not reached so,
+/// that is said.
+pub(crate) fn clear_tcp_url() -> Option<String> {
+    static URL: OnceLock<Result<String, &str>> = OnceLock::new();
+    let url = URL.get_or_init(|| {
+        let url = test_server().url();
+        let config = Config::from_url(&url).unwrap();
+        if !matches!(config.endpoint, Endpoint::Tcp { .. }) {
+            return Err("ONECOPY_TEST_MYSQL_URL names a Unix socket");
+        }
+        let conn = blocking::Connection::connect_with(&config).unwrap();
+        if conn.tls().is_some() {
+            return Err("ONECOPY_TEST_MYSQL_URL leads over TLS");
+        }
+        Ok(url)
+    });
+    match url {
+        Ok(url) => Some(url.clone()),
+        Err(reason) => {
+            lacks("TCP in clear text", reason);
+            None
+        }
+    }
+}
+
+/// Accounts that a test makes. They go with this, also where the test fails.
+pub(crate) struct Users {
+    admin: blocking::Connection,
+    made: Vec<String>,
+}
+
+impl Users {
+    /// `None` where the user of the URL may not make users, which is said.
+    pub(crate) fn open() -> Option<Self> {
+        let mut users = Self {
+            admin: blocking::Connection::connect(&url()).unwrap(),
+            made: Vec::new(),
+        };
+        let probe = users.make("IDENTIFIED BY 'Pr0be. of onecopy'");
+        offered("CREATE USER", probe).then_some(users)
+    }
+
+    /// A new account with this behind its name, and the name.
+    pub(crate) fn make(&mut self, identified: &str) -> Result<String, Error> {
+        let user = format!("onecopy_{}_{}", std::process::id(), number());
+        self.admin
+            .run(&format!("CREATE USER {user}@'%' {identified}"))?;
+        self.made.push(user.clone());
+        Ok(user)
+    }
+}
+
+impl Drop for Users {
+    fn drop(&mut self) {
+        for user in &self.made {
+            if let Err(error) = self.admin.run(&format!("DROP USER {user}@'%'")) {
+                assert!(std::thread::panicking(), "{user} is left: {error}");
+            }
+        }
+    }
 }
 
 /// The database of those URLs.

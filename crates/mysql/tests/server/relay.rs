@@ -40,7 +40,7 @@ struct Shared {
 }
 
 impl Relay {
-    /// To the server that a URL with a host names.
+    /// To the server that a URL with a host names, see [`clear_tcp_url`](crate::common::clear_tcp_url).
     pub(crate) fn to(url: &str) -> Self {
         let Endpoint::Tcp { host, port } = Config::from_url(url).unwrap().endpoint else {
             panic!("a relay leads to a server on TCP");
