@@ -170,6 +170,11 @@ impl ClientCore {
         self.state == State::Idle
     }
 
+    /// Whether the session is being reset, so that its statements are gone with the reply.
+    pub fn is_resetting(&self) -> bool {
+        self.forgets_statements && !self.is_idle()
+    }
+
     /// Whether rows or their definitions are still to come.
     pub fn is_in_rows(&self) -> bool {
         matches!(

@@ -241,6 +241,8 @@ impl Connection {
     pub fn reset(&mut self) -> Result<(), Error> {
         self.settle()?;
         self.link.core.reset_connection(&mut self.link.buffers)?;
+        // No statement: nothing that could be cancelled.
+        self.link.ended();
         self.ok()
     }
 

@@ -279,6 +279,8 @@ impl Connection {
     pub async fn reset(&mut self) -> Result<(), Error> {
         self.settle().await?;
         self.link.core.reset_connection(&mut self.link.buffers)?;
+        // No statement: nothing that could be cancelled.
+        self.link.ended();
         self.ok().await
     }
 

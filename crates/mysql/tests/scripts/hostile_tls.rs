@@ -279,7 +279,8 @@ fn client_of(server: Server) -> TcpStream {
 
 /// What the client says of that server, over both drivers; each on a thread of its own, for it may hang.
 fn seen_of(server: Server, talk: Talk, deadline: Duration) -> [Vec<String>; 2] {
-    let drivers: [fn(TcpStream, Talk, Duration) -> Vec<String>; 2] = [
+    type Driver = fn(TcpStream, Talk, Duration) -> Vec<String>;
+    let drivers: [Driver; 2] = [
         |client, talk, deadline| (talk.blocking)(client.into(), Some(deadline)),
         |client, talk, deadline| {
             client.set_nonblocking(true).unwrap();
