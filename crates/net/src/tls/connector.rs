@@ -12,7 +12,7 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier as PlatformVerifier;
 
 use super::pem::Stamp;
-use super::verifier::{AnyHost, Anyone};
+use super::verifier::AnyHost;
 use super::{Pem, Session, TlsError};
 
 /// What of the server's certificate is verified.
@@ -152,9 +152,12 @@ impl TlsOptions {
     ) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
         let provider = Arc::clone(provider);
         Ok(match (self.verify, &self.authorities) {
-            (Verify::Nothing, _) => Arc::new(Anyone { provider }),
+            (Verify::Nothing, _) => Arc::new(AnyHost {
+                roots: None,
+                provider,
+            }),
             (Verify::Authority, Some(pem)) => Arc::new(AnyHost {
-                roots: roots(pem)?,
+                roots: Some(roots(pem)?),
                 provider,
             }),
             // Anyone can have a certificate of a public authority, for a host of his own.
