@@ -277,17 +277,19 @@ impl Session {
         self.input.commit(n);
     }
 
-    /// Gives memory back until at most `keep` bytes of ciphertext buffers stay; what is in them always does.
+    /// Gives back each buffer that is larger than `keep` bytes; what is in them always stays. Called after each command, so
+    /// what the next one needs again must not go where it is within bounds.
     pub(crate) fn release(&mut self, keep: usize) {
         self.input.release_to(keep);
-        if self.left_from == self.left.len() {
+        if self.left.is_empty() && self.left.capacity() > keep {
             self.left = Vec::new();
-            self.left_from = 0;
         }
-        if !self.has_unsent() && self.output.bytes.len() > keep {
+        if !self.has_unsent() && self.output.bytes.capacity() > keep {
             self.output = Output::default();
         }
-        self.gathered = Vec::new();
+        if self.gathered.capacity() > keep {
+            self.gathered = Vec::new();
+        }
     }
 
     /// Steps until the work is in the output.

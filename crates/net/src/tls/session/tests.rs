@@ -441,3 +441,29 @@ fn no_memory_for_what_is_left_ends_the_session_with_just_that() {
         "{again:?}"
     );
 }
+
+#[test]
+fn only_buffers_over_the_bound_are_given_back() {
+    let mut pair = Pair::established(&rustls::version::TLS13);
+    let parts = [pattern(100), pattern(200)];
+    pair.client
+        .write(&[IoSlice::new(&parts[0]), IoSlice::new(&parts[1])])
+        .unwrap();
+    pair.deliver_to_server();
+    pair.say(&[&pattern(RECORD)]);
+    assert_eq!(pair.read(&[10]).0, Read::Bytes(10));
+    assert_eq!(pair.read(&[RECORD]).0, Read::Bytes(RECORD - 10));
+    let held = |session: &Session| {
+        [
+            session.left.capacity(),
+            session.output.bytes.capacity(),
+            session.gathered.capacity(),
+        ]
+    };
+    let before = held(&pair.client);
+    assert!(before.iter().all(|bytes| *bytes > 0), "{before:?}");
+    pair.client.release(256 << 10);
+    assert_eq!(held(&pair.client), before);
+    pair.client.release(0);
+    assert_eq!(held(&pair.client), [0; 3]);
+}
