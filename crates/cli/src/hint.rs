@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::io;
 
-use onecopy_mysql::Error;
+use onecopy_mysql::{AuthError, Error, ProtocolError};
 
 /// A line that says what to do, where one is likely to help.
 pub(crate) fn find(error: &Error) -> Option<&'static str> {
@@ -15,7 +15,7 @@ pub(crate) fn find(error: &Error) -> Option<&'static str> {
             "?connect-timeout=SECONDS and ?call-timeout=SECONDS in the url set the deadlines; 0 is none",
         );
     }
-    if error.protocol().is_some() && error.to_string().contains("needs the password itself") {
+    if let Some(ProtocolError::Auth(AuthError::InsecureChannel { .. })) = error.protocol() {
         return Some(PASSWORD_ITSELF);
     }
     let source = error.source()?.downcast_ref::<io::Error>()?;

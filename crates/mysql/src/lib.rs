@@ -65,7 +65,7 @@ pub use config::{Abandoned, Config};
 pub use done::Done;
 pub use error::{Error, ServerError};
 pub use index::ColumnIndex;
-pub use onecopy_mysql_proto::auth::{Plugin, PluginSet, PublicKey, PublicKeyError};
+pub use onecopy_mysql_proto::auth::{AuthError, Plugin, PluginSet, PublicKey, PublicKeyError};
 pub use onecopy_mysql_proto::client::{Column, Definitions, Limits};
 pub use onecopy_mysql_proto::packet::{SessionChange, SessionTrack};
 pub use onecopy_mysql_proto::value::{
