@@ -8,12 +8,10 @@ use crate::common::{assert_nothing_runs, url, urls, with_option};
 /// What is cancelled ends within this time, on a machine that is busy too.
 const SOON: Duration = Duration::from_secs(10);
 
-const SECOND: Duration = Duration::from_secs(1);
-
 /// Begins a statement and gives it up while its reply is waited for.
 macro_rules! give_up {
     ($conn:ident, $sql:expr) => {{
-        $conn.set_call_timeout(Some(Duration::from_millis(50)));
+        $conn.set_call_timeout(Some(Duration::from_millis(250)));
         let error = wait!($conn.query($sql)).map(drop).unwrap_err();
         assert!(error.is_timeout(), "{error}");
         $conn.set_call_timeout(None);
@@ -30,7 +28,7 @@ async fn a_long_statement_is_cancelled_by_the_next_command() {
             let start = Instant::now();
             assert_own_result(&mut conn).await;
             assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
-            assert_nothing_runs(&tag, SECOND);
+            assert_nothing_runs(&tag);
         }
     }
 }
@@ -67,7 +65,7 @@ async fn rows_without_an_end_are_cancelled_by_the_next_command() {
             assert_own_result(&mut conn).await;
             assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
         }
-        assert_nothing_runs(&tag, SECOND);
+        assert_nothing_runs(&tag);
     }
 }
 
@@ -101,7 +99,7 @@ async fn statements_that_follow_within_one_query_are_cancelled_too() {
     let start = Instant::now();
     assert_own_result(&mut conn).await;
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
-    assert_nothing_runs(&tag, SECOND);
+    assert_nothing_runs(&tag);
 }
 
 #[tokio::test]
@@ -121,7 +119,7 @@ async fn a_deadline_holds_over_the_order_too() {
             conn.set_call_timeout(Some(Duration::from_secs(5)));
         }
     }
-    assert_nothing_runs(&tag, SECOND);
+    assert_nothing_runs(&tag);
 }
 
 #[tokio::test]
@@ -136,7 +134,10 @@ async fn what_is_to_be_drained_is_never_cancelled() {
     conn.set_call_timeout(None);
     assert_own_result(&mut conn).await;
     // From before it was sent, or a busy machine would count as an order.
-    assert!(start.elapsed() >= SECOND, "it was cancelled");
+    assert!(
+        start.elapsed() >= Duration::from_secs(1),
+        "it was cancelled"
+    );
 }
 
 #[tokio::test]
@@ -148,7 +149,7 @@ async fn a_close_does_not_wait_for_a_statement_without_an_end() {
         let start = Instant::now();
         wait!(conn.close()).unwrap();
         assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
-        assert_nothing_runs(&tag, SECOND);
+        assert_nothing_runs(&tag);
     }
 }
 

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use onecopy_mysql::{Cancelled, Config, Endpoint, Error};
 
 use super::Connection;
-use crate::common::{Random, Users, assert_nothing_runs, clear_tcp_url, count, seed, url, urls};
+use crate::common::{
+    Random, Users, assert_nothing_runs, assert_runs, clear_tcp_url, count, seed, url, urls,
+};
 use crate::relay::{Orders, Relay};
 
 /// What is cancelled ends within this time, on a machine that is busy too.
@@ -196,7 +198,7 @@ async fn an_order_never_hits_the_following_statement() {
     }
     println!("{rounds} orders: {delivered} delivered, {nothing} too late, {hit} statements hit");
     assert!(delivered > rounds / 10 && nothing > rounds / 10 && hit > 0);
-    assert_nothing_runs(&tag, Duration::from_secs(1));
+    assert_nothing_runs(&tag);
 }
 
 /// What the barrier is for: the raw order on either side of a statement's end, and the same with `DO 0` behind it.
@@ -265,14 +267,15 @@ async fn what_a_dropped_connection_left_running_can_be_cancelled() {
     for url in urls() {
         let mut conn = wait!(Connection::connect(&url)).unwrap();
         let token = conn.cancel_token();
-        conn.set_call_timeout(Some(Duration::from_millis(50)));
+        conn.set_call_timeout(Some(Duration::from_millis(250)));
         let tag = format!("left running by {}.", conn.connection_id());
         let sql = format!("SELECT SLEEP(600), '{tag}'");
         assert!(wait!(conn.query(&sql)).unwrap_err().is_timeout());
+        assert_runs(&tag);
         drop(conn);
         let cancelled = wait!(token.cancel()).unwrap();
         assert_eq!(cancelled, Cancelled::Delivered);
-        assert_nothing_runs(&tag, Duration::from_secs(1));
+        assert_nothing_runs(&tag);
         // The number is soon unknown to the server.
         let start = Instant::now();
         while wait!(token.cancel()).unwrap() != Cancelled::Nothing {
@@ -292,7 +295,7 @@ async fn an_order_whose_reply_is_lost_closes_the_connection() {
         relay.set_orders(orders);
         let mut conn = wait!(Connection::connect_with(&relay.config(&url))).unwrap();
         let token = conn.cancel_token();
-        conn.set_call_timeout(Some(Duration::from_millis(50)));
+        conn.set_call_timeout(Some(Duration::from_millis(250)));
         assert!(wait!(conn.query("DO SLEEP(1)")).unwrap_err().is_timeout());
         let error = wait!(token.cancel()).unwrap_err();
         assert!(!error.is_closed(), "{error}");
@@ -315,8 +318,8 @@ async fn a_command_waits_within_its_deadline_for_an_order_on_its_way() {
     relay.set_orders(Orders::Hold(Duration::from_secs(1)));
     let mut conn = wait!(Connection::connect_with(&relay.config(&url))).unwrap();
     let token = conn.cancel_token();
-    conn.set_call_timeout(Some(Duration::from_millis(50)));
-    assert!(wait!(conn.run("DO SLEEP(0.2)")).unwrap_err().is_timeout());
+    conn.set_call_timeout(Some(Duration::from_millis(250)));
+    assert!(wait!(conn.run("DO SLEEP(0.6)")).unwrap_err().is_timeout());
     let work = spawn!(wait!(token.cancel()));
     let start = Instant::now();
     while relay.orders() == 0 {
@@ -345,8 +348,8 @@ async fn no_order_goes_to_another_server() {
     let mut conn = wait!(Connection::connect_with(&relay.config(&url))).unwrap();
     relay.change_version();
     let token = conn.cancel_token();
-    conn.set_call_timeout(Some(Duration::from_millis(50)));
-    let error = wait!(conn.query("SELECT SLEEP(0.3)")).unwrap_err();
+    conn.set_call_timeout(Some(Duration::from_millis(250)));
+    let error = wait!(conn.query("SELECT SLEEP(1)")).unwrap_err();
     assert!(error.is_timeout());
     let error = wait!(token.cancel()).unwrap_err();
     assert!(error.to_string().contains("another server"), "{error}");
@@ -367,8 +370,8 @@ async fn on_a_stream_of_the_callers_own_a_token_says_that_it_can_not() {
     let mut conn = wait!(Connection::from_stream(&config, stream_of!(stream))).unwrap();
     let token = conn.cancel_token();
     assert_eq!(wait!(token.cancel()).unwrap(), Cancelled::Nothing);
-    conn.set_call_timeout(Some(Duration::from_millis(50)));
-    assert!(wait!(conn.run("DO SLEEP(0.3)")).unwrap_err().is_timeout());
+    conn.set_call_timeout(Some(Duration::from_millis(250)));
+    assert!(wait!(conn.run("DO SLEEP(1)")).unwrap_err().is_timeout());
     let error = wait!(token.cancel()).unwrap_err();
     assert!(error.to_string().contains("no address"), "{error}");
     conn.set_call_timeout(None);

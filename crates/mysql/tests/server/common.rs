@@ -254,8 +254,26 @@ pub(crate) fn letters() -> &'static Sample {
     })
 }
 
-/// That soon no statement with this text runs on the server.
-pub(crate) fn assert_nothing_runs(text: &str, within: std::time::Duration) {
+/// Soon no statement with this text runs on the server: within a second in a soak, which has the machine to itself.
+pub(crate) fn assert_nothing_runs(text: &str) {
+    let within = std::time::Duration::from_secs(if soak() { 1 } else { 10 });
+    let left = wait_for_statements(text, within, |running| running == 0);
+    assert!(left.is_none(), "{left:?} of '{text}' still run");
+}
+
+/// The server has taken up a statement with this text: before that it forgets an order against it.
+pub(crate) fn assert_runs(text: &str) {
+    let within = std::time::Duration::from_secs(10);
+    let none = wait_for_statements(text, within, |running| running > 0);
+    assert!(none.is_none(), "'{text}' never ran");
+}
+
+/// Waits until the number of running statements with this text is as wished for; gives it where it never was.
+fn wait_for_statements(
+    text: &str,
+    within: std::time::Duration,
+    is_wished: fn(u32) -> bool,
+) -> Option<u32> {
     let mut conn = onecopy_mysql::blocking::Connection::connect(&url()).unwrap();
     let start = std::time::Instant::now();
     loop {
@@ -272,10 +290,12 @@ pub(crate) fn assert_nothing_runs(text: &str, within: std::time::Duration) {
             running += u32::from(statement.is_some_and(runs));
         }
         drop(rows);
-        if running == 0 {
-            return;
+        if is_wished(running) {
+            return None;
         }
-        assert!(start.elapsed() < within, "{running} of '{text}' still run");
+        if start.elapsed() >= within {
+            return Some(running);
+        }
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }
