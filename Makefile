@@ -9,7 +9,7 @@ help:  ## list what can be made
 run:   ## take the tour on a private MariaDB, or on your server: make run URL=mysql://user:password@host/database
 	cargo build --release -p onecopy -p onecopy-testkit --bins
 	@$(if $(URL),$(BIN)/onecopy tour --url "$$URL",$(BIN)/with-server -- $(BIN)/onecopy tour --url {URL})
-test: lint  ## check everything: format, lints, tests on a private MariaDB, documentation
+test: lint  ## check everything: format, lints, tests on private servers, documentation
 	cargo test --workspace --all-features
 	$(MAKE) doc
 test-servers: ## run the tests that talk to a server on newer ones, fetched into target/servers; CONTRIBUTING.md says more

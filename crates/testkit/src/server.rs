@@ -2,7 +2,7 @@
 //!
 //! A server lives in a temporary folder of its own with a random port on 127.0.0.1 and a Unix socket, so any number of
 //! them run side by side and none touches a server of the machine. It is stopped when its [`Server`] is dropped, and
-//! also when this process ends in any other way: see `server/watchdog.sh`.
+//! also when this process ends in any other way: see `private/watchdog.sh`.
 //!
 //! Nothing is kept from one run to the next: filling the data folder takes about 0.4 s (MariaDB 10.11, two cores),
 //! less than a cache with its locks would be worth. MySQL 9.7 takes 2.2 s for it.
@@ -10,11 +10,8 @@
 //! Which server: the machine's own, or the one that `ONECOPY_TEST_SERVER` names.
 
 mod capability;
-mod error;
 mod find;
-mod folder;
 mod greeting;
-mod install;
 mod kind;
 mod launch;
 mod options;
@@ -22,20 +19,18 @@ mod shared;
 mod sql;
 mod url;
 mod warm_up;
-mod watchdog;
 
 pub use capability::{lacks, sequences};
-pub use error::StartError;
 pub use kind::ServerKind;
 pub use shared::{TestServer, shared, test_server};
+
+pub use crate::private::StartError;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::certificate::{Authority, Certificate};
-
-use folder::TempFolder;
-use watchdog::Watchdog;
+use crate::private::{TempFolder, Watchdog, random_hex};
 
 /// A private MariaDB, stopped and its folder removed on drop.
 ///
@@ -165,7 +160,7 @@ impl Builder {
         let folder = TempFolder::new()?;
         let root_password = match self.root_password {
             Some(password) => password,
-            None => folder::random_hex()?,
+            None => random_hex()?,
         };
         let authority = match self.tls.take() {
             None => None,

@@ -1,99 +1,169 @@
-//! Runs a command beside a private server.
+//! Runs a command beside private servers.
 #![forbid(unsafe_code)]
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode, ExitStatus};
 use std::thread;
 
 use onecopy_testkit::certificate::Authority;
-use onecopy_testkit::server::Server;
+use onecopy_testkit::server::{Server, StartError};
+use onecopy_testkit::valkey;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 const HELP: &str = "\
-Runs a command beside a private MariaDB or MySQL, and stops the server afterwards.
+Runs a command beside a private MariaDB or MySQL, a private Valkey or Redis, or both, and stops them afterwards.
 
-Usage: with-server -- COMMAND [ARGUMENT...]
+Usage: with-server [--mysql] [--valkey] -- COMMAND [ARGUMENT...]
 
-{URL} in an argument becomes the server's URL over its Unix socket. COMMAND also finds it in the environment:
-  ONECOPY_URL      mysql://root:PASSWORD@localhost/test?socket=PATH
-  ONECOPY_TCP_URL  mysql://root:PASSWORD@127.0.0.1:PORT/test
-  ONECOPY_TLS_URL  the same over TLS, ?ssl-mode=verify-full&ssl-ca=PATH
+  --mysql   start a MariaDB or MySQL; this is what happens where nothing is asked for
+  --valkey  start a Valkey or Redis
 
-The server has an empty database, test. It lives in a temporary folder that is removed with it, also when with-server
-is killed. The exit status is COMMAND's; 128 and the signal's number where a signal ended it; 127 where COMMAND does
-not run; 1 where no server can be had.
+In an argument {URL} becomes the first one's URL over its Unix socket, {VALKEY_URL} the second one's. COMMAND also finds
+them in the environment:
+  ONECOPY_URL             mysql://root:PASSWORD@localhost/test?socket=PATH
+  ONECOPY_TCP_URL         mysql://root:PASSWORD@127.0.0.1:PORT/test
+  ONECOPY_TLS_URL         the same over TLS, ?ssl-mode=verify-full&ssl-ca=PATH
+  ONECOPY_VALKEY_URL      redis+unix:///PATH
+  ONECOPY_VALKEY_TCP_URL  redis://127.0.0.1:PORT
+  ONECOPY_VALKEY_TLS_URL  rediss://127.0.0.1:PORT?tls-ca=PATH
+
+MariaDB has an empty database, test; Valkey is empty and stores nothing. Each lives in a temporary folder that is removed
+with it, also when with-server is killed. The exit status is COMMAND's; 128 and the signal's number where a signal ended
+it; 127 where COMMAND does not run; 1 where no server can be had.
 
 Read from the environment:
-  ONECOPY_TEST_SERVER  the mariadbd or mysqld to use
-  ONECOPY_NO_INSTALL   1: never install one from the distribution's packages
+  ONECOPY_TEST_SERVER         the mariadbd or mysqld to use
+  ONECOPY_TEST_VALKEY_SERVER  the valkey-server or redis-server to use
+  ONECOPY_NO_INSTALL          1: never install one from the distribution's packages
 
-Example: with-server -- onecopy sql {URL} 'SELECT version()'
+Examples:
+  with-server -- onecopy sql {URL} 'SELECT version()'
+  with-server --valkey -- onecopy valkey {VALKEY_URL} PING
 ";
 
 fn main() -> ExitCode {
     let mut arguments = env::args_os().skip(1);
-    match arguments.next() {
-        Some(first) if first == "--" => {}
-        Some(first) if first == "--help" || first == "-h" => {
-            print!("{HELP}");
-            return ExitCode::SUCCESS;
+    let (mut mysql, mut valkey) = (false, false);
+    loop {
+        match arguments.next() {
+            Some(option) if option == "--mysql" => mysql = true,
+            Some(option) if option == "--valkey" => valkey = true,
+            Some(option) if option == "--" => break,
+            Some(option) if option == "--help" || option == "-h" => {
+                print!("{HELP}");
+                return ExitCode::SUCCESS;
+            }
+            _ => return usage_error(),
         }
-        _ => return usage_error(),
     }
     let Some(program) = arguments.next() else {
         return usage_error();
     };
-
-    let authority = Authority::new("with-server");
-    let certificate = authority.server(&["127.0.0.1", "localhost"]);
-    let server = match Server::builder().tls(&authority, certificate).start() {
-        Ok(server) => server,
+    match Servers::start(mysql || !valkey, valkey) {
+        Ok(servers) => run(&mut servers.command(&program, arguments)),
         Err(error) => {
             eprintln!("with-server: {error}");
-            return ExitCode::FAILURE;
+            ExitCode::FAILURE
         }
-    };
-    let url = server.socket_url();
-    eprintln!(
-        "with-server: {} {} on 127.0.0.1:{}",
-        server.kind(),
-        server.version(),
-        server.port()
-    );
-    let mut command = Command::new(program);
-    command
-        .args(arguments.map(|argument| with_url(&argument, &url)))
-        .env("ONECOPY_URL", &url)
-        .env("ONECOPY_TCP_URL", server.url())
-        .env("ONECOPY_TLS_URL", server.tls_url().unwrap_or_default());
-    run(&mut command)
+    }
+}
+
+/// The servers that were asked for.
+struct Servers {
+    mysql: Option<Server>,
+    valkey: Option<valkey::Server>,
+}
+
+impl Servers {
+    fn start(mysql: bool, valkey: bool) -> Result<Self, StartError> {
+        let authority = Authority::new("with-server");
+        let certificate = authority.server(&["127.0.0.1", "localhost"]);
+        let mut servers = Self {
+            mysql: None,
+            valkey: None,
+        };
+        if mysql {
+            let server = Server::builder().tls(&authority, certificate.clone());
+            let server = servers.mysql.insert(server.start()?);
+            tell(&server.kind().to_string(), server.version(), server.port());
+        }
+        if valkey {
+            let server = valkey::Server::builder().tls(&authority, certificate);
+            let server = servers.valkey.insert(server.start()?);
+            let product = if server.is_valkey() {
+                "Valkey"
+            } else {
+                "Redis"
+            };
+            tell(product, server.version(), server.port());
+        }
+        Ok(servers)
+    }
+
+    fn command(&self, program: &OsStr, arguments: impl Iterator<Item = OsString>) -> Command {
+        let mut command = Command::new(program);
+        let mut places = Vec::new();
+        if let Some(server) = &self.mysql {
+            let url = server.socket_url();
+            command
+                .env("ONECOPY_URL", &url)
+                .env("ONECOPY_TCP_URL", server.url())
+                .env("ONECOPY_TLS_URL", server.tls_url().unwrap_or_default());
+            places.push(("{URL}", url));
+        }
+        if let Some(server) = &self.valkey {
+            let url = server.socket_url();
+            command
+                .env("ONECOPY_VALKEY_URL", &url)
+                .env("ONECOPY_VALKEY_TCP_URL", server.url())
+                .env(
+                    "ONECOPY_VALKEY_TLS_URL",
+                    server.tls_url().unwrap_or_default(),
+                );
+            places.push(("{VALKEY_URL}", url));
+        }
+        command.args(arguments.map(|argument| {
+            places.iter().fold(argument, |argument, (place, url)| {
+                with_url(&argument, place, url)
+            })
+        }));
+        command
+    }
+}
+
+fn tell(product: &str, version: &str, port: u16) {
+    eprintln!("with-server: {product} {version} on 127.0.0.1:{port}");
 }
 
 fn usage_error() -> ExitCode {
-    eprintln!("with-server: usage: with-server -- COMMAND [ARGUMENT...] (--help says more)");
+    eprintln!(
+        "with-server: usage: with-server [--mysql] [--valkey] -- COMMAND [ARGUMENT...] (--help says more)"
+    );
     ExitCode::from(2)
 }
 
-/// Replaces each `{URL}`; arguments need not be UTF-8.
-fn with_url(argument: &OsString, url: &str) -> OsString {
-    const PLACE: &[u8] = b"{URL}";
+/// Puts the URL into each place; arguments need not be UTF-8.
+fn with_url(argument: &OsString, place: &str, url: &str) -> OsString {
     let mut rest = argument.as_bytes();
     let mut result = Vec::with_capacity(rest.len() + url.len());
-    while let Some(at) = rest.windows(PLACE.len()).position(|window| window == PLACE) {
+    while let Some(at) = rest
+        .windows(place.len())
+        .position(|window| window == place.as_bytes())
+    {
         result.extend_from_slice(&rest[..at]);
         result.extend_from_slice(url.as_bytes());
-        rest = &rest[at + PLACE.len()..];
+        rest = &rest[at + place.len()..];
     }
     result.extend_from_slice(rest);
     OsString::from_vec(result)
 }
 
 /// Runs the command to its end. The terminal sends Ctrl-C to the command as well, which decides what it means; other
-/// requests to end are passed on. Until here, and whenever we die, the server's watchdog stops it.
+/// requests to end are passed on. Until here, and whenever we die, the servers' watchdogs stop them.
 fn run(command: &mut Command) -> ExitCode {
     let signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP]);
     let mut child = match command.spawn() {

@@ -1,31 +1,37 @@
-//! Where the server's binary is.
+//! A MariaDB or MySQL on disk.
 
-use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 
-use super::{ServerKind, StartError, install};
+use crate::private::{self, Packages, StartError, Wanted};
 
-/// The second is MySQL's, and that of MariaDB's older releases.
-const NAMES: [&str; 2] = ["mariadbd", "mysqld"];
+use super::ServerKind;
 
-/// The server to start, whatever else is installed.
-const CHOICE: &str = "ONECOPY_TEST_SERVER";
-
-/// Looked at after `PATH`, which for a plain user often lacks the `sbin` folders.
-const FOLDERS: [&str; 9] = [
-    "/usr/sbin",
-    "/usr/bin",
-    "/usr/libexec",
-    "/usr/local/sbin",
-    "/usr/local/bin",
-    "/usr/local/libexec",
-    "/usr/local/mysql/bin",
-    "/usr/local/mariadb/bin",
-    "/opt/homebrew/opt/mariadb/bin",
-];
+const WANTED: Wanted = Wanted {
+    // The second is MySQL's, and that of MariaDB's older releases.
+    names: &["mariadbd", "mysqld"],
+    called: "mariadbd or mysqld",
+    folders: &[
+        "/usr/sbin",
+        "/usr/bin",
+        "/usr/libexec",
+        "/usr/local/sbin",
+        "/usr/local/bin",
+        "/usr/local/libexec",
+        "/usr/local/mysql/bin",
+        "/usr/local/mariadb/bin",
+        "/opt/homebrew/opt/mariadb/bin",
+    ],
+    variable: "ONECOPY_TEST_SERVER",
+    packages: Packages {
+        product: "MariaDB",
+        required: "MariaDB 10.4 or later",
+        apt: &["mariadb-server-core"],
+        dnf: &["mariadb-server"],
+        apk: &["mariadb"],
+    },
+};
 
 /// A server on disk.
 #[derive(Debug)]
@@ -38,49 +44,7 @@ pub(super) struct ServerBinary {
 
 /// The server of this machine, after installing one where there is none.
 pub(super) fn found_or_installed() -> Result<ServerBinary, StartError> {
-    // Two tests that start at once must not both run the package manager.
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _guard = ONE_AT_A_TIME
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-
-    if let Some(path) = env::var_os(CHOICE).filter(|path| !path.is_empty()) {
-        return probe(Path::new(&path)).map_err(|why| StartError::NotFound {
-            why,
-            hint: format!("{CHOICE} must name a mariadbd or a mysqld"),
-        });
-    }
-    let mut refused = Vec::new();
-    if let Some(binary) = find(&mut refused) {
-        return Ok(binary);
-    }
-    install::install(&refused.join(", "))?;
-    find(&mut refused).ok_or_else(|| StartError::NotFound {
-        why: format!("installed, but still not found ({})", refused.join(", ")),
-        hint: format!("set {CHOICE} to its path"),
-    })
-}
-
-/// The first server of this machine; `refused` collects servers that are something else.
-fn find(refused: &mut Vec<String>) -> Option<ServerBinary> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = env::split_paths(&path)
-        .chain(FOLDERS.iter().map(PathBuf::from))
-        .collect();
-    for name in NAMES {
-        for candidate in folders
-            .iter()
-            .map(|folder| folder.join(name))
-            .filter(|path| path.is_file())
-        {
-            match probe(&candidate) {
-                Ok(binary) => return Some(binary),
-                Err(why) if refused.contains(&why) => {}
-                Err(why) => refused.push(why),
-            }
-        }
-    }
-    None
+    private::found_or_installed(&WANTED, probe)
 }
 
 /// Asks the binary what it is and where its files are; both differ between distributions and tarballs.

@@ -3,25 +3,17 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::private::{
+    PATIENCE, POLL, PORT_ATTEMPTS, StartError, TempFolder, Watchdog, check_deadline, free_port,
+};
+
 use super::find::ServerBinary;
-use super::folder::TempFolder;
-use super::watchdog::Watchdog;
-use super::{ServerKind, StartError, greeting, options, sql, warm_up};
-
-/// A start takes half a second, MySQL's three; this is for a machine that is busy with something else.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// Short beside a start, long beside a look at a file.
-const POLL: Duration = Duration::from_millis(5);
-
-/// Between our look for a free port and the server's bind another process may take it.
-const PORT_ATTEMPTS: u32 = 5;
+use super::{ServerKind, greeting, options, sql, warm_up};
 
 /// A server that answers.
 #[derive(Debug)]
@@ -47,7 +39,7 @@ pub(super) fn launch(
         let port = free_port()?;
         let mut command = options::serving(binary, folder, port);
         command.extend(arguments.iter().map(OsString::from));
-        let watchdog = Watchdog::start(folder.path(), Path::new("/dev/null"), &command)?;
+        let mut watchdog = Watchdog::start(folder.path(), Path::new("/dev/null"), &command)?;
         match wait_for_greeting(&watchdog, &socket, deadline) {
             Ok(version) => {
                 if binary.kind == ServerKind::MySql {
@@ -63,7 +55,7 @@ pub(super) fn launch(
             Err(StartError::Exited { log, .. })
                 if port_was_taken(&log) && attempt < PORT_ATTEMPTS =>
             {
-                watchdog.stop_and_keep_folder();
+                watchdog.leave_folder();
                 attempt += 1;
             }
             Err(error) => return Err(error),
@@ -77,7 +69,7 @@ fn fill_data_folder(
     root_password: &str,
     deadline: Instant,
 ) -> Result<(), StartError> {
-    for path in [folder.data(), options::temporary(folder)] {
+    for path in [options::data(folder), options::temporary(folder)] {
         fs::create_dir(&path).map_err(StartError::io("create the folder", &path))?;
     }
     // The folder is ours alone, and the password leaves the disk again below.
@@ -86,7 +78,7 @@ fn fill_data_folder(
     fs::write(&script, sql).map_err(StartError::io("write", &script))?;
 
     let command = options::filling(binary, folder, &script);
-    let watchdog = Watchdog::start(folder.path(), &script, &command)?;
+    let mut watchdog = Watchdog::start(folder.path(), &script, &command)?;
     while watchdog.exit_status().is_none() {
         check_deadline(&watchdog, deadline)?;
         thread::sleep(POLL);
@@ -96,17 +88,8 @@ fn fill_data_folder(
             log: watchdog.log_tail(),
         });
     }
-    watchdog.stop_and_keep_folder();
+    watchdog.leave_folder();
     fs::remove_file(&script).map_err(StartError::io("remove", &script))
-}
-
-fn free_port() -> Result<u16, StartError> {
-    let listener = TcpListener::bind(("127.0.0.1", 0))
-        .map_err(StartError::io("bind a port on", "127.0.0.1"))?;
-    let address = listener
-        .local_addr()
-        .map_err(StartError::io("ask for the port on", "127.0.0.1"))?;
-    Ok(address.port())
 }
 
 fn port_was_taken(log: &str) -> bool {
@@ -133,16 +116,6 @@ fn wait_for_greeting(
         check_deadline(watchdog, deadline)?;
         thread::sleep(POLL);
     }
-}
-
-fn check_deadline(watchdog: &Watchdog, deadline: Instant) -> Result<(), StartError> {
-    if Instant::now() < deadline {
-        return Ok(());
-    }
-    Err(StartError::Deadline {
-        seconds: PATIENCE.as_secs(),
-        log: watchdog.log_tail(),
-    })
 }
 
 fn greeting_version(socket: &Path) -> io::Result<Option<String>> {

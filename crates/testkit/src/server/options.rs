@@ -6,9 +6,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::private::TempFolder;
+
 use super::ServerKind;
 use super::find::ServerBinary;
-use super::folder::TempFolder;
 
 /// Fills the empty data folder from `script`: MariaDB reads it from its standard input, MySQL is told its name.
 pub(super) fn filling(binary: &ServerBinary, folder: &TempFolder, script: &Path) -> Vec<OsString> {
@@ -62,7 +63,7 @@ fn common(binary: &ServerBinary, folder: &TempFolder) -> Vec<OsString> {
     if folder.owned_by_root {
         command.push("--user=root".into());
     }
-    command.push(option("--datadir=", &folder.data()));
+    command.push(option("--datadir=", &data(folder)));
     command.push(option("--tmpdir=", &temporary(folder)));
     command.extend(
         [
@@ -95,6 +96,11 @@ fn own(kind: ServerKind) -> &'static [&'static str] {
             "--secure-file-priv=",
         ],
     }
+}
+
+/// The data folder.
+pub(super) fn data(folder: &TempFolder) -> PathBuf {
+    folder.path().join("data")
 }
 
 /// The server's own temporary files; elsewhere they would stay when it is killed.

@@ -7,8 +7,9 @@
 use std::fs;
 use std::path::Path;
 
+use super::ServerKind;
 use super::find::ServerBinary;
-use super::{ServerKind, StartError};
+use crate::private::StartError;
 
 /// System tables, then their first rows. The names changed with MariaDB 11.
 const SCRIPTS: [[&str; 2]; 2] = [

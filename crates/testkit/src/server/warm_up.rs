@@ -11,8 +11,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use super::StartError;
 use super::greeting::read_packet;
+use crate::private::StartError;
 
 /// PROTOCOL_41, SECURE_CONNECTION (a hash behind its length), PLUGIN_AUTH.
 const CAPABILITIES: u32 = 0x0000_0200 | 0x0000_8000 | 0x0008_0000;

@@ -13,14 +13,14 @@ const MAX_SOCKET_PATH: usize = 100;
 
 /// A folder for this user only, removed on drop.
 #[derive(Debug)]
-pub(super) struct TempFolder {
+pub(crate) struct TempFolder {
     path: PathBuf,
     /// The server refuses to run as root without being told to.
-    pub(super) owned_by_root: bool,
+    pub(crate) owned_by_root: bool,
 }
 
 impl TempFolder {
-    pub(super) fn new() -> Result<Self, StartError> {
+    pub(crate) fn new() -> Result<Self, StartError> {
         let name = format!("onecopy-{}", &random_hex()?[..16]);
         let mut path = env::temp_dir().join(&name);
         if path.join(SOCKET).as_os_str().len() >= MAX_SOCKET_PATH {
@@ -37,15 +37,11 @@ impl TempFolder {
         })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    pub(super) fn data(&self) -> PathBuf {
-        self.path.join("data")
-    }
-
-    pub(super) fn socket(&self) -> PathBuf {
+    pub(crate) fn socket(&self) -> PathBuf {
         self.path.join(SOCKET)
     }
 }
@@ -60,7 +56,7 @@ impl Drop for TempFolder {
 const SOCKET: &str = "socket";
 
 /// 32 hexadecimal digits that nobody can guess.
-pub(super) fn random_hex() -> Result<String, StartError> {
+pub(crate) fn random_hex() -> Result<String, StartError> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")
         .and_then(|mut source| source.read_exact(&mut bytes))

@@ -46,7 +46,7 @@ pub enum StartError {
 }
 
 impl StartError {
-    pub(super) fn io(
+    pub(crate) fn io(
         action: &'static str,
         path: impl Into<PathBuf>,
     ) -> impl FnOnce(io::Error) -> Self {

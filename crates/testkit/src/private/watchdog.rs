@@ -11,8 +11,9 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::thread;
 
-use super::StartError;
+use super::{POLL, StartError};
 
 const SCRIPT: &str = include_str!("watchdog.sh");
 
@@ -21,7 +22,7 @@ const LOG_LINES: usize = 20;
 
 /// A running command in a folder; dropping it stops the command and removes the folder.
 #[derive(Debug)]
-pub(super) struct Watchdog {
+pub(crate) struct Watchdog {
     folder: PathBuf,
     script: Child,
     /// `Some` until the script was told to stop.
@@ -30,7 +31,7 @@ pub(super) struct Watchdog {
 
 impl Watchdog {
     /// Runs `command` with the bytes of `input` as its standard input.
-    pub(super) fn start(
+    pub(crate) fn start(
         folder: &Path,
         input: &Path,
         command: &[OsString],
@@ -57,7 +58,7 @@ impl Watchdog {
     }
 
     /// The command's exit status once it has ended, as a shell gives it.
-    pub(super) fn exit_status(&self) -> Option<i32> {
+    pub(crate) fn exit_status(&self) -> Option<i32> {
         fs::read_to_string(self.folder.join("exit"))
             .ok()?
             .trim()
@@ -66,26 +67,41 @@ impl Watchdog {
     }
 
     /// The last lines of what the command wrote.
-    pub(super) fn log_tail(&self) -> String {
+    pub(crate) fn log_tail(&self) -> String {
         let log = fs::read(self.folder.join("log")).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
     }
 
-    /// Stops the command and leaves the folder.
-    pub(super) fn stop_and_keep_folder(mut self) {
+    /// Ends the command as a crash would, by SIGKILL, and returns when it is gone. The folder stays for now, and is still
+    /// removed when this is dropped or this process ends.
+    pub(crate) fn kill(&mut self) {
         if let Some(pipe) = &mut self.pipe {
+            // A script that is gone has stopped the command.
+            let _ = pipe.write_all(b"kill\n");
+        }
+        // Nothing outlives the signal; a script that is gone writes no status.
+        while self.exit_status().is_none() && matches!(self.script.try_wait(), Ok(None)) {
+            thread::sleep(POLL);
+        }
+    }
+
+    /// Stops the command and leaves the folder; returns when both are done.
+    pub(crate) fn leave_folder(&mut self) {
+        if let Some(mut pipe) = self.pipe.take() {
             // A script that is gone already removes nothing.
             let _ = pipe.write_all(b"keep\n");
         }
+        // Bounded by the script's own patience; without it the next start could meet our leavings.
+        let _ = self.script.wait();
     }
 }
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
         self.pipe = None;
-        // Bounded by the script's own patience; without it the next test could meet our leavings.
+        // As above.
         let _ = self.script.wait();
     }
 }
