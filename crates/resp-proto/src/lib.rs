@@ -1,2 +1,23 @@
 //! RESP2 and RESP3 without IO: scanner, lent replies, requests, and the client's and server's state machines.
+//!
+//! Source: <https://valkey.io/topics/protocol/>.
 #![forbid(unsafe_code)]
+
+mod client;
+mod error;
+mod kind;
+mod limits;
+mod node;
+mod owned_reply;
+mod reply;
+mod request;
+mod scanner;
+
+pub use client::{Client, Message};
+pub use error::{ErrorKind, ProtocolError};
+pub use kind::Kind;
+pub use limits::Limits;
+pub use owned_reply::OwnedReply;
+pub use reply::{Children, Pairs, Reply};
+pub use request::RequestWriter;
+pub use scanner::{Frame, Scanned, Scanner};

@@ -172,6 +172,15 @@ impl WriteQueue {
         self.begin
     }
 
+    /// Begins a command that has no field to be patched.
+    #[inline]
+    pub fn begin_here(&mut self) {
+        self.begin = Mark {
+            chunk: self.current,
+            start: self.chunks.get(self.current).map_or(0, Vec::len),
+        };
+    }
+
     /// Ends the command that was [begun](Self::begin) last.
     ///
     /// # Errors

@@ -1,0 +1,92 @@
+//! A reply detached from its connection: its bytes, its nodes, and its large bulks, which are moved.
+
+use std::fmt;
+
+use onecopy_wire::{Buffers, Span, WireError};
+
+use crate::node::Node;
+use crate::reply::Homes;
+use crate::scanner::Scanner;
+use crate::{Frame, Kind, Reply};
+
+/// One value that owns its bytes: they are copied once, in one piece, and large bulks are moved, not copied.
+#[derive(Clone)]
+pub struct OwnedReply {
+    nodes: Vec<Node>,
+    frame: Vec<u8>,
+    homes: Vec<Vec<u8>>,
+}
+
+impl OwnedReply {
+    /// Detaches the frame that was scanned last. Afterwards its large bulks are no more in the buffers.
+    ///
+    /// # Errors
+    /// Memory that could not be had; the frame is whole still then.
+    pub(crate) fn detach(
+        scanner: &Scanner,
+        frame: Frame,
+        buffers: &mut Buffers,
+    ) -> Result<Self, WireError> {
+        let nodes = copied(scanner.nodes())?;
+        let bytes = copied(buffers.bytes(frame.span))?;
+        buffers.count_owned(bytes.len());
+        let mut reply = Self {
+            nodes,
+            frame: bytes,
+            homes: Vec::new(),
+        };
+        let large = reply.nodes.iter().filter(|node| node.is_large).count();
+        if large > 0 {
+            reserve(&mut reply.homes, large)?;
+            reply.take_homes(buffers);
+        }
+        Ok(reply)
+    }
+
+    #[cold]
+    #[allow(clippy::cast_possible_truncation)] // no more homes than nodes
+    fn take_homes(&mut self, buffers: &mut Buffers) {
+        for node in self.nodes.iter_mut().filter(|node| node.is_large) {
+            let home = buffers.take_home(Span::of_home(node.start, node.len));
+            self.homes.push(home.unwrap_or_default());
+            node.start = self.homes.len() as u32;
+        }
+    }
+
+    /// The view of it.
+    #[inline]
+    pub fn reply(&self) -> Reply<'_> {
+        let homes = Homes::Owned(&self.homes);
+        // A frame has a value always; else it would be null.
+        Reply::at(&self.nodes, &self.frame, homes, 0).unwrap_or_else(|| Reply::null(homes))
+    }
+
+    /// The bytes of a single string, without a copy where it was large; one copy where not. An aggregate has none.
+    pub fn into_bytes(mut self) -> Vec<u8> {
+        let is_single = self.nodes.len() == 1 && self.reply().kind() == Kind::BulkString;
+        if is_single && let Some(home) = self.homes.pop() {
+            return home;
+        }
+        self.reply().bytes().to_vec()
+    }
+}
+
+impl fmt::Debug for OwnedReply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reply().fmt(f)
+    }
+}
+
+fn copied<T: Copy>(slice: &[T]) -> Result<Vec<T>, WireError> {
+    let mut copy = Vec::new();
+    reserve(&mut copy, slice.len())?;
+    copy.extend_from_slice(slice);
+    Ok(copy)
+}
+
+fn reserve<T>(vec: &mut Vec<T>, count: usize) -> Result<(), WireError> {
+    vec.try_reserve_exact(count)
+        .map_err(|_| WireError::OutOfMemory {
+            bytes: (count * size_of::<T>()) as u64,
+        })
+}

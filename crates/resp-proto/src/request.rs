@@ -1,0 +1,95 @@
+//! Requests: arrays of bulk strings, written straight into the write queue.
+
+use onecopy_wire::{LENT_THRESHOLD, WireError, WriteQueue};
+
+/// Longest decimal of a u64, with a sign before it and `$`, CR LF around it.
+const HEADER: usize = 24;
+
+/// Writes one request after the other into a queue. Nothing is kept in between.
+#[derive(Debug)]
+pub struct RequestWriter<'q> {
+    queue: &'q mut WriteQueue,
+}
+
+impl<'q> RequestWriter<'q> {
+    /// A writer at the end of the queue, where a request begins. It is [ended](Self::end) when its last argument is written.
+    #[inline]
+    pub fn new(queue: &'q mut WriteQueue) -> Self {
+        queue.begin_here();
+        Self { queue }
+    }
+
+    /// The request's head as one piece: its count, its name, and what else is always the same, encoded already.
+    #[inline]
+    pub fn encoded(&mut self, bytes: &[u8]) {
+        self.queue.push(bytes);
+    }
+
+    /// `*count`: how many bulks follow.
+    #[inline]
+    pub fn array(&mut self, count: usize) {
+        self.header(b'*', count as u64);
+    }
+
+    /// An argument, copied into the queue.
+    #[inline]
+    pub fn bulk(&mut self, bytes: &[u8]) {
+        self.header(b'$', bytes.len() as u64);
+        self.queue.push(bytes);
+        self.queue.push_array(*b"\r\n");
+    }
+
+    /// Whether an argument of so many bytes is better lent than copied.
+    #[inline]
+    pub const fn is_large(len: usize) -> bool {
+        len >= LENT_THRESHOLD
+    }
+
+    /// An argument of `len` bytes that the caller lends to the driver under `index`.
+    pub fn bulk_lent(&mut self, index: u32, len: usize) {
+        self.header(b'$', len as u64);
+        self.queue.push_lent(index, 0, len);
+        self.queue.push_array(*b"\r\n");
+    }
+
+    /// The header of an argument whose `len` bytes the caller sends in pieces, and CR LF behind them.
+    pub fn bulk_header(&mut self, len: u64) {
+        self.header(b'$', len);
+    }
+
+    #[inline]
+    fn header(&mut self, kind: u8, number: u64) {
+        let mut line = [0; HEADER];
+        let start = format_header(&mut line, kind, number);
+        self.queue.push(&line[start..]);
+    }
+
+    /// The request is written.
+    ///
+    /// # Errors
+    /// Memory for a part of it could not be had. All of it is taken back; what was queued before it stays.
+    #[inline]
+    pub fn end(self) -> Result<(), WireError> {
+        self.queue.end()
+    }
+}
+
+/// Writes kind, digits and line end to the end of `line`; gives where they start.
+#[inline]
+fn format_header(line: &mut [u8; HEADER], kind: u8, mut number: u64) -> usize {
+    line[HEADER - 2..].copy_from_slice(b"\r\n");
+    let mut at = HEADER - 2;
+    loop {
+        at -= 1;
+        #[allow(clippy::cast_possible_truncation)] // a digit
+        let digit = (number % 10) as u8;
+        line[at] = b'0' + digit;
+        number /= 10;
+        if number == 0 || at == 1 {
+            break;
+        }
+    }
+    at -= 1;
+    line[at] = kind;
+    at
+}
