@@ -1,5 +1,13 @@
 //! The client's side of a connection: which replies are outstanding, and whose they are.
 
+mod handshake;
+mod refusal;
+mod session;
+
+pub use handshake::{Handshake, HandshakeConfig, HandshakeReply, HandshakeRequest};
+pub use refusal::Refusal;
+pub use session::{Protocol, Session};
+
 use onecopy_wire::{Buffers, Core, Step, WireError};
 
 use crate::error::{ErrorKind, ProtocolError};
@@ -90,6 +98,23 @@ impl Client {
         self.scanner.release();
     }
 
+    /// Replies from now on are held to `limits`.
+    fn set_limits(&mut self, limits: Limits) {
+        self.scanner.set_limits(limits);
+    }
+
+    /// The conversation is over; its first error stays, and is what is given again.
+    #[cold]
+    fn die(&mut self, error: ProtocolError) -> ProtocolError {
+        *self.error.get_or_insert(error)
+    }
+
+    /// What is wrong with the message that was handed over last.
+    #[cold]
+    fn broken(&self, kind: ErrorKind, frame: Frame, buffers: &Buffers) -> ProtocolError {
+        ProtocolError::new(kind, self.scanner.offset(), buffers.bytes(frame.span))
+    }
+
     #[inline]
     fn next(&mut self, buffers: &mut Buffers) -> Result<Step<Message>, ProtocolError> {
         loop {
@@ -101,9 +126,7 @@ impl Client {
                 return Ok(Step::Message(Message::Push(frame)));
             }
             if self.in_flight == 0 {
-                let bytes = buffers.bytes(frame.span);
-                let offset = self.scanner.offset();
-                return Err(ProtocolError::new(ErrorKind::Unexpected, offset, bytes));
+                return Err(self.broken(ErrorKind::Unexpected, frame, buffers));
             }
             self.in_flight -= 1;
             if self.to_skip > 0 {

@@ -68,6 +68,10 @@ pub enum ErrorKind {
     PushInside,
     /// A streamed part or an end where none is under way, or a key without its value at the end.
     InvalidStream,
+    /// A reply to HELLO that is neither a map nor an array.
+    InvalidHello,
+    /// The server has refused the connection; its reply said why.
+    Refused,
     /// A reply to nothing.
     Unexpected,
     /// The stream ended inside a reply, or with replies outstanding.

@@ -12,8 +12,12 @@ mod owned_reply;
 mod reply;
 mod request;
 mod scanner;
+mod secret;
 
-pub use client::{Client, Message};
+pub use client::{
+    Client, Handshake, HandshakeConfig, HandshakeReply, HandshakeRequest, Message, Protocol,
+    Refusal, Session,
+};
 pub use error::{ErrorKind, ProtocolError};
 pub use kind::Kind;
 pub use limits::Limits;
@@ -21,3 +25,4 @@ pub use owned_reply::OwnedReply;
 pub use reply::{Children, Pairs, Reply};
 pub use request::RequestWriter;
 pub use scanner::{Frame, Scanned, Scanner};
+pub use secret::Secret;

@@ -39,6 +39,16 @@ impl<'q> RequestWriter<'q> {
         self.queue.push_array(*b"\r\n");
     }
 
+    /// An argument that is a number, in decimal.
+    #[inline]
+    pub fn integer(&mut self, number: u64) {
+        let mut line = [0; HEADER];
+        let start = format_header(&mut line, b'$', number) + 1;
+        let digits = &line[start..];
+        self.header(b'$', digits.len() as u64 - 2);
+        self.queue.push(digits);
+    }
+
     /// Whether an argument of so many bytes is better lent than copied.
     #[inline]
     pub const fn is_large(len: usize) -> bool {

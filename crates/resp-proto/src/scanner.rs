@@ -109,6 +109,11 @@ impl Scanner {
         }
     }
 
+    /// What comes from now on is held to `limits`.
+    pub(crate) fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
     /// The nodes of the frame that was scanned last.
     #[inline]
     pub(crate) fn nodes(&self) -> &[Node] {

@@ -1,0 +1,74 @@
+//! Why a server refuses a connection, by the first word of its error.
+
+use std::fmt;
+
+/// Why a server refuses a connection. The reply has the server's own words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// `NOAUTH`: a password is demanded and none was given.
+    NoAuth,
+    /// `WRONGPASS`, and the older servers' `ERR invalid password`: the user or the password is wrong, or the user is off.
+    WrongPass,
+    /// `NOPERM`: the user may not do what the handshake asks for.
+    NoPerm,
+    /// `NOPROTO`, or HELLO is not known: the server does not speak the version of the protocol that is required.
+    NoProto,
+    /// `DENIED`: the server is in protected mode, and takes connections of its own machine only.
+    Denied,
+    /// `ERR max number of clients reached`.
+    MaxClients,
+    /// Another error: a name that it does not take, a database that is not there.
+    Other,
+}
+
+impl Refusal {
+    /// The reason in an error's text.
+    pub(super) fn of(error: &[u8]) -> Self {
+        let word = error.split(|&byte| byte == b' ').next();
+        match word.unwrap_or_default() {
+            b"NOAUTH" => Self::NoAuth,
+            b"WRONGPASS" => Self::WrongPass,
+            b"NOPERM" => Self::NoPerm,
+            b"NOPROTO" => Self::NoProto,
+            b"DENIED" | b"-DENIED" => Self::Denied,
+            b"ERR" if contains(error, b"max number of clients") => Self::MaxClients,
+            b"ERR" if contains(error, b"invalid password") => Self::WrongPass,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether nothing but a login would be answered on this connection.
+    pub(super) fn is_of_connection(self) -> bool {
+        matches!(self, Self::NoAuth | Self::Denied | Self::MaxClients)
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoAuth => "the server demands a password; give one",
+            Self::WrongPass => "the user name or the password is wrong, or the user is off",
+            Self::NoPerm => "the user is not allowed what the connection asks for",
+            Self::NoProto => "the server does not speak the required version of the protocol; allow resp2",
+            Self::Denied => {
+                "the server is in protected mode; give it a password, or connect from its own machine"
+            }
+            Self::MaxClients => "the server has as many clients as it takes; try again later",
+            Self::Other => "the server refused the connection's settings",
+        })
+    }
+}
+
+/// Whether a server that does not know a command says so.
+pub(super) fn is_unknown_command(error: &[u8]) -> bool {
+    error.starts_with(b"ERR")
+        && (contains(error, b"unknown") || contains(error, b"unsupported"))
+        && contains(error, b"command")
+}
+
+/// Whether `text` contains `word`, which is in lower case, in any case.
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len())
+        .any(|window| window.eq_ignore_ascii_case(word))
+}

@@ -1,0 +1,27 @@
+//! Bytes that are wiped when they are dropped and never shown.
+
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+/// A password. Wiped on drop; `Debug` prints `***`.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secret(Zeroizing<Vec<u8>>);
+
+impl Secret {
+    /// Takes the bytes over; a `String` or `Vec` is not copied.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
+        Self(Zeroizing::new(bytes.into()))
+    }
+
+    /// The bytes themselves.
+    pub fn expose(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
