@@ -162,7 +162,8 @@ fn poll_flush<E>(
 ///
 /// # Errors
 /// Where memory could not be had, nothing is lost.
-#[inline]
+// Once a reply: the call alone would cost a few dozen instructions.
+#[inline(always)]
 pub fn poll_read<E: From<WireError>>(
     context: &mut Context<'_>,
     buffers: &mut Buffers,
