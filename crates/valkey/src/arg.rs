@@ -1,0 +1,210 @@
+//! One argument of a command: bytes that are lent or owned, or a number that is written when the command is.
+
+use std::fmt::{self, Write as _};
+
+use bytes::Bytes;
+
+/// One argument. It is made by `From` of text, bytes and numbers, lent or owned.
+///
+/// Arguments from 16 KiB on are sent from where they lie: lent ones always, owned ones ([`Bytes`], `Vec<u8>`, `String`)
+/// also where a command outlives the call, as on a shared connection. Smaller ones are copied into the write queue.
+///
+/// ```
+/// use onecopy_valkey::Arg;
+///
+/// let arguments: [Arg; 4] = ["key".into(), b"\x00\xff".into(), 17.into(), vec![0; 3].into()];
+/// assert_eq!(arguments.map(|argument| argument.len()), [3, 2, 2, 3]);
+/// ```
+#[derive(Clone)]
+pub struct Arg<'a>(pub(crate) Form<'a>);
+
+#[derive(Clone)]
+pub(crate) enum Form<'a> {
+    Lent(&'a [u8]),
+    Owned(Bytes),
+    Int(i64),
+    UInt(u64),
+    Double(f64),
+}
+
+impl Arg<'_> {
+    /// Bytes that go over the wire for it, without their header.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Form::Lent(bytes) => bytes.len(),
+            Form::Owned(bytes) => bytes.len(),
+            Form::Int(number) => Digits::of_i64(*number).as_bytes().len(),
+            Form::UInt(number) => Digits::of_u64(*number).as_bytes().len(),
+            Form::Double(number) => Text::of_f64(*number).as_bytes().len(),
+        }
+    }
+
+    /// Whether it is an empty text.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Shows the bytes as they go over the wire; numbers are written for it.
+    pub(crate) fn each(&self, visit: &mut dyn FnMut(&[u8])) {
+        match &self.0 {
+            Form::Lent(bytes) => visit(bytes),
+            Form::Owned(bytes) => visit(bytes),
+            Form::Int(number) => visit(Digits::of_i64(*number).as_bytes()),
+            Form::UInt(number) => visit(Digits::of_u64(*number).as_bytes()),
+            Form::Double(number) => visit(Text::of_f64(*number).as_bytes()),
+        }
+    }
+
+    /// The bytes of a text; a number has none.
+    pub(crate) fn as_bytes(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Form::Lent(bytes) => Some(bytes),
+            Form::Owned(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+}
+
+/// Numbers, and of texts the size only: arguments are keys, values and passwords.
+impl fmt::Debug for Arg<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Form::Int(number) => write!(f, "{number}"),
+            Form::UInt(number) => write!(f, "{number}"),
+            Form::Double(number) => write!(f, "{number}"),
+            Form::Lent(_) | Form::Owned(_) => write!(f, "{} bytes", self.len()),
+        }
+    }
+}
+
+macro_rules! from {
+    ($($type:ty, $value:ident => $form:expr;)+) => {$(
+        impl<'a> From<$type> for Arg<'a> {
+            #[inline]
+            fn from($value: $type) -> Self {
+                Self($form)
+            }
+        }
+    )+};
+}
+
+from! {
+    &'a str, text => Form::Lent(text.as_bytes());
+    &'a [u8], bytes => Form::Lent(bytes);
+    &'a String, text => Form::Lent(text.as_bytes());
+    &'a Vec<u8>, bytes => Form::Lent(bytes);
+    &'a Bytes, bytes => Form::Lent(bytes);
+    String, text => Form::Owned(text.into());
+    Vec<u8>, bytes => Form::Owned(bytes.into());
+    Box<[u8]>, bytes => Form::Owned(bytes.into());
+    Bytes, bytes => Form::Owned(bytes);
+    i64, number => Form::Int(number);
+    i32, number => Form::Int(number.into());
+    i16, number => Form::Int(number.into());
+    u64, number => Form::UInt(number);
+    u32, number => Form::UInt(number.into());
+    u16, number => Form::UInt(number.into());
+    usize, number => Form::UInt(number as u64);
+    f64, number => Form::Double(number);
+    f32, number => Form::Double(number.into());
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for Arg<'a> {
+    #[inline]
+    fn from(bytes: &'a [u8; N]) -> Self {
+        Self(Form::Lent(bytes))
+    }
+}
+
+impl<'a> From<&'a Arg<'_>> for Arg<'a> {
+    fn from(arg: &'a Arg<'_>) -> Self {
+        Self(match &arg.0 {
+            Form::Lent(bytes) => Form::Lent(bytes),
+            Form::Owned(bytes) => Form::Lent(bytes),
+            Form::Int(number) => Form::Int(*number),
+            Form::UInt(number) => Form::UInt(*number),
+            Form::Double(number) => Form::Double(*number),
+        })
+    }
+}
+
+/// The digits of an integer, at the end of their array: 20 digits, or a sign and 19.
+pub(crate) struct Digits {
+    bytes: [u8; 20],
+    start: usize,
+}
+
+impl Digits {
+    #[inline]
+    pub(crate) fn of_i64(number: i64) -> Self {
+        let mut digits = Self::of_u64(number.unsigned_abs());
+        if number < 0 {
+            digits.start -= 1;
+            digits.bytes[digits.start] = b'-';
+        }
+        digits
+    }
+
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)] // a digit
+    pub(crate) fn of_u64(mut number: u64) -> Self {
+        let mut bytes = [0; 20];
+        let mut start = bytes.len();
+        loop {
+            start -= 1;
+            bytes[start] = b'0' + (number % 10) as u8;
+            number /= 10;
+            if number == 0 {
+                return Self { bytes, start };
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+}
+
+/// A floating-point number in the fewest digits that give the same number again.
+#[derive(Default)]
+pub(crate) struct Text {
+    bytes: [u8; 32],
+    len: usize,
+}
+
+impl Text {
+    pub(crate) fn of_f64(number: f64) -> Self {
+        /// From here on all digits are left of the point, and zeros would follow them.
+        const LARGE: f64 = 1e17;
+        /// Below, zeros would come before the digits.
+        const SMALL: f64 = 1e-5;
+        let mut text = Self::default();
+        let size = number.abs();
+        let is_plain = size == 0.0 || (SMALL..LARGE).contains(&size) || !number.is_finite();
+        // At most 17 digits, a sign, a point, five zeros or an exponent of five characters: it fits.
+        let _ = if is_plain {
+            write!(text, "{number}")
+        } else {
+            write!(text, "{number:e}")
+        };
+        text
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl fmt::Write for Text {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.len + text.len();
+        let target = self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?;
+        target.copy_from_slice(text.as_bytes());
+        self.len = end;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

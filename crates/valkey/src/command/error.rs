@@ -1,0 +1,57 @@
+//! A reply that is not what its command's output is made of.
+
+use std::fmt;
+
+use onecopy_resp_proto::{Kind, Reply};
+
+/// A reply is of another type than the command's output. The reply itself was whole, and the connection goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DecodeError {
+    /// What was expected, in words.
+    pub expected: &'static str,
+    /// What there was.
+    pub found: Kind,
+}
+
+impl DecodeError {
+    /// Of a reply, or of one inside it.
+    #[cold]
+    pub fn new(expected: &'static str, found: Reply<'_>) -> Self {
+        Self {
+            expected,
+            found: found.kind(),
+        }
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { expected, found } = self;
+        write!(
+            f,
+            "the reply is not {expected} but {}; run the command as a raw one to see it",
+            name(*found)
+        )
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::SimpleString => "a simple string",
+        Kind::SimpleError | Kind::BulkError => "an error",
+        Kind::Integer => "an integer",
+        Kind::BulkString => "a bulk string",
+        Kind::Array => "an array",
+        Kind::Null => "null",
+        Kind::Boolean => "a boolean",
+        Kind::Double => "a double",
+        Kind::BigNumber => "a big number",
+        Kind::VerbatimString => "a verbatim string",
+        Kind::Map => "a map",
+        Kind::Set => "a set",
+        _ => "something else",
+    }
+}

@@ -1,0 +1,124 @@
+//! What replies are read as. RESP2's forms are taken as RESP3's: numbers as texts, null as nil, maps as arrays.
+
+use onecopy_resp_proto::{Kind, Reply};
+
+use super::DecodeError;
+
+/// Something that a reply can be read as; what it holds is lent from the reply.
+pub trait FromReply<'r>: Sized {
+    /// Reads the reply.
+    ///
+    /// # Errors
+    /// It is of another type.
+    fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError>;
+}
+
+/// Whatever it is.
+impl<'r> FromReply<'r> for Reply<'r> {
+    #[inline]
+    fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
+        Ok(reply)
+    }
+}
+
+/// The status `OK`, and RESET's.
+impl<'r> FromReply<'r> for () {
+    #[inline]
+    fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
+        match (reply.kind(), reply.bytes()) {
+            (Kind::SimpleString, b"OK" | b"RESET") => Ok(()),
+            _ => Err(DecodeError::new("the status OK", reply)),
+        }
+    }
+}
+
+/// A string of any kind: simple, bulk or verbatim, this one without its format.
+impl<'r> FromReply<'r> for &'r [u8] {
+    #[inline]
+    fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
+        match reply.kind() {
+            Kind::BulkString | Kind::SimpleString | Kind::VerbatimString => Ok(reply.bytes()),
+            _ => Err(DecodeError::new("a string", reply)),
+        }
+    }
+}
+
+/// A string that is UTF-8. Costs a look at each byte.
+impl<'r> FromReply<'r> for &'r str {
+    fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
+        <&[u8]>::from_reply(reply)?;
+        let text = reply.as_str();
+        text.ok_or_else(|| DecodeError::new("a string in UTF-8", reply))
+    }
+}
+
+/// An integer; or a string that is one.
+impl<'r> FromReply<'r> for i64 {
+    #[inline]
+    fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
+        let number = match reply.kind() {
+            Kind::Integer | Kind::BulkString | Kind::SimpleString => reply.as_i64(),
+            _ => None,
+        };
+        number.ok_or_else(|| DecodeError::new("an integer", reply))
+    }
+}
+
+/// A double, an integer, or a string that is one.
+impl<'r> FromReply<'r> for f64 {
+    #[inline]
+    fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
+        let number = match reply.kind() {
+            Kind::Double | Kind::BulkString | Kind::Integer | Kind::SimpleString => reply.as_f64(),
+            _ => None,
+        };
+        number.ok_or_else(|| DecodeError::new("a number", reply))
+    }
+}
+
+/// A boolean, or 0 and 1.
+impl<'r> FromReply<'r> for bool {
+    #[inline]
+    fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
+        let answer = reply.as_bool();
+        answer.ok_or_else(|| DecodeError::new("0 or 1", reply))
+    }
+}
+
+/// `None` where it is null.
+impl<'r, T: FromReply<'r>> FromReply<'r> for Option<T> {
+    #[inline]
+    fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
+        if reply.is_null() {
+            return Ok(None);
+        }
+        T::from_reply(reply).map(Some)
+    }
+}
+
+macro_rules! tuple {
+    ($expected:literal, $($type:ident),+) => {
+        /// An array of exactly as many.
+        impl<'r, $($type: FromReply<'r>),+> FromReply<'r> for ($($type),+) {
+            fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
+                let wrong = || DecodeError::new($expected, reply);
+                if reply.kind() != Kind::Array {
+                    return Err(wrong());
+                }
+                let mut children = reply.children();
+                let tuple = ($($type::from_reply(children.next().ok_or_else(wrong)?)?),+);
+                match children.next() {
+                    None => Ok(tuple),
+                    Some(_) => Err(wrong()),
+                }
+            }
+        }
+    };
+}
+
+tuple!("an array of 2", A, B);
+tuple!("an array of 3", A, B, C);
+tuple!("an array of 4", A, B, C, D);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! Any command, word by word.
+
+use onecopy_resp_proto::Reply;
+
+use super::{Blocking, Command, Flags, table};
+use crate::arg::Arg;
+use crate::request::Request;
+
+/// A command by its words, whose output is the [`Reply`]. Costs one allocation for the list of its arguments.
+///
+/// ```
+/// use onecopy_valkey::command::raw;
+///
+/// let set = raw("SET").arg("key").arg("value").arg("EX").arg(10);
+/// let setname = raw("CLIENT").args(["SETNAME", "shop"]);
+/// ```
+pub fn raw<'a>(name: impl Into<Arg<'a>>) -> Raw<'a> {
+    Raw {
+        args: vec![name.into()],
+    }
+}
+
+/// The command that [`raw`] builds.
+///
+/// What a connection has to know of it is looked up in the [table](table()) by its name: a command that is not there has no
+/// flags. Whether it blocks and for how long is read from its arguments.
+#[derive(Clone, Debug)]
+pub struct Raw<'a> {
+    args: Vec<Arg<'a>>,
+}
+
+impl<'a> Raw<'a> {
+    /// One more argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<Arg<'a>>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// More arguments.
+    #[must_use]
+    pub fn args<T: Into<Arg<'a>>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// The row of the table, where the command is known.
+    pub fn entry(&self) -> Option<&'static table::Entry> {
+        let text = |index: usize| self.args.get(index).and_then(Arg::as_bytes);
+        table::find_words(text(0)?, text(1))
+    }
+}
+
+impl Command for Raw<'_> {
+    type Output<'r> = Reply<'r>;
+
+    fn flags(&self) -> Flags {
+        let Some(entry) = self.entry() else {
+            return Flags::NONE;
+        };
+        match entry.flags.contains(Flags::BLOCKING) && self.blocking() == Blocking::No {
+            true => entry.flags.without(Flags::BLOCKING),
+            false => entry.flags,
+        }
+    }
+
+    fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.count(self.args.len());
+        request.part(&self.args);
+    }
+
+    fn blocking(&self) -> Blocking {
+        let blocks = |entry: &&table::Entry| entry.flags.contains(Flags::BLOCKING);
+        let Some(entry) = self.entry().filter(blocks) else {
+            return Blocking::No;
+        };
+        match entry.name {
+            "XREAD" | "XREADGROUP" => self.after("BLOCK").map_or(Blocking::No, milliseconds),
+            "WAIT" | "WAITAOF" => self.args.last().map_or(Blocking::No, milliseconds),
+            "BLMPOP" | "BZMPOP" => self.args.get(1).map_or(Blocking::No, seconds),
+            _ => self.args.last().map_or(Blocking::No, seconds),
+        }
+    }
+}
+
+impl<'a> Raw<'a> {
+    /// The argument behind that word.
+    fn after(&self, word: &str) -> Option<&Arg<'a>> {
+        let is_word = |arg: &Arg<'_>| {
+            let bytes = arg.as_bytes();
+            bytes.is_some_and(|bytes| bytes.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        let at = self.args.iter().position(is_word)?;
+        self.args.get(at + 1)
+    }
+}
+
+fn seconds(arg: &Arg<'_>) -> Blocking {
+    // What is no number the server refuses.
+    Blocking::seconds(number(arg).unwrap_or(f64::NAN))
+}
+
+fn milliseconds(arg: &Arg<'_>) -> Blocking {
+    match number(arg) {
+        Some(number) => Blocking::seconds(number / 1000.0),
+        None => Blocking::milliseconds(-1),
+    }
+}
+
+fn number(arg: &Arg<'_>) -> Option<f64> {
+    let mut number = None;
+    let parse = |text: &str| text.parse().ok();
+    arg.each(&mut |bytes| number = std::str::from_utf8(bytes).ok().and_then(parse));
+    number
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! What a command is made of: arguments, and options that may be there or not.
+
+use bytes::Bytes;
+
+use crate::arg::{Arg, Digits, Form, Text};
+use crate::request::Request;
+
+/// Something that adds arguments to a command: one, several, or none where it is an option that was not chosen.
+pub trait Part {
+    /// Arguments that it adds.
+    fn count(&self) -> usize;
+
+    /// Writes as many arguments as it [counts](Self::count).
+    fn write<'a>(&'a self, request: &mut Request<'_, 'a>);
+
+    /// Shows the bytes of each, as they go over the wire; words of the protocol left out.
+    fn each(&self, visit: &mut dyn FnMut(&[u8])) {
+        let _ = visit;
+    }
+}
+
+impl Part for Arg<'_> {
+    #[inline]
+    fn count(&self) -> usize {
+        1
+    }
+
+    #[inline]
+    fn write<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match &self.0 {
+            Form::Lent(bytes) => request.lent(bytes),
+            Form::Owned(bytes) => request.owned(bytes),
+            Form::Int(number) => request.text(Digits::of_i64(*number).as_bytes()),
+            Form::UInt(number) => request.text(Digits::of_u64(*number).as_bytes()),
+            Form::Double(number) => request.text(Text::of_f64(*number).as_bytes()),
+        }
+    }
+
+    fn each(&self, visit: &mut dyn FnMut(&[u8])) {
+        Arg::each(self, visit);
+    }
+}
+
+/// An option.
+impl<P: Part> Part for Option<P> {
+    #[inline]
+    fn count(&self) -> usize {
+        self.as_ref().map_or(0, P::count)
+    }
+
+    #[inline]
+    fn write<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        if let Some(part) = self {
+            part.write(request);
+        }
+    }
+
+    fn each(&self, visit: &mut dyn FnMut(&[u8])) {
+        if let Some(part) = self {
+            part.each(visit);
+        }
+    }
+}
+
+/// Two that go together, such as `offset count`.
+impl<A: Part, B: Part> Part for (A, B) {
+    #[inline]
+    fn count(&self) -> usize {
+        self.0.count() + self.1.count()
+    }
+
+    #[inline]
+    fn write<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        self.0.write(request);
+        self.1.write(request);
+    }
+}
+
+/// One word, encoded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Token(pub(crate) &'static [u8]);
+
+impl Part for Token {
+    #[inline]
+    fn count(&self) -> usize {
+        1
+    }
+
+    #[inline]
+    fn write<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.token(self.0);
+    }
+}
+
+/// One of several options: its word, encoded, and its values, of which it may have fewer than others.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice<'a, const N: usize>(
+    pub(crate) &'static [u8],
+    pub(crate) [Option<Arg<'a>>; N],
+);
+
+impl<const N: usize> Part for Choice<'_, N> {
+    #[inline]
+    fn count(&self) -> usize {
+        1 + self.1.iter().map(Part::count).sum::<usize>()
+    }
+
+    #[inline]
+    fn write<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.token(self.0);
+        for value in &self.1 {
+            value.write(request);
+        }
+    }
+
+    fn each(&self, visit: &mut dyn FnMut(&[u8])) {
+        for value in &self.1 {
+            value.each(visit);
+        }
+    }
+}
+
+/// Options that can be chosen several times, their words among them.
+impl Part for Vec<Arg<'_>> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn write<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        for arg in self {
+            arg.write(request);
+        }
+    }
+}
+
+/// Arguments of an option with so many words before it: none at all where it was not chosen.
+#[inline]
+pub(crate) fn tagged<P: Part>(words: usize, part: &P) -> usize {
+    match part.count() {
+        0 => 0,
+        count => words + count,
+    }
+}
+
+macro_rules! argument {
+    ($($type:ty, $value:ident, $request:ident => $write:expr, $bytes:expr;)+) => {$(
+        impl Part for $type {
+            #[inline]
+            fn count(&self) -> usize {
+                1
+            }
+
+            #[inline]
+            fn write<'a>(&'a self, $request: &mut Request<'_, 'a>) {
+                let $value = self;
+                $write
+            }
+
+            fn each(&self, visit: &mut dyn FnMut(&[u8])) {
+                let $value = self;
+                visit($bytes);
+            }
+        }
+    )+};
+}
+
+argument! {
+    &str, text, request => request.lent(text.as_bytes()), text.as_bytes();
+    &[u8], bytes, request => request.lent(bytes), bytes;
+    String, text, request => request.lent(text.as_bytes()), text.as_bytes();
+    Vec<u8>, bytes, request => request.lent(bytes), bytes;
+    Bytes, bytes, request => request.owned(bytes), bytes;
+    i64, number, request => request.text(Digits::of_i64(*number).as_bytes()), Digits::of_i64(*number).as_bytes();
+    i32, number, request => request.text(Digits::of_i64((*number).into()).as_bytes()),
+        Digits::of_i64((*number).into()).as_bytes();
+    u64, number, request => request.text(Digits::of_u64(*number).as_bytes()), Digits::of_u64(*number).as_bytes();
+    u32, number, request => request.text(Digits::of_u64((*number).into()).as_bytes()),
+        Digits::of_u64((*number).into()).as_bytes();
+    f64, number, request => request.text(Text::of_f64(*number).as_bytes()), Text::of_f64(*number).as_bytes();
+}
+
+impl<const N: usize> Part for &[u8; N] {
+    #[inline]
+    fn count(&self) -> usize {
+        1
+    }
+
+    #[inline]
+    fn write<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.lent(*self);
+    }
+
+    fn each(&self, visit: &mut dyn FnMut(&[u8])) {
+        visit(*self);
+    }
+}

@@ -1,0 +1,224 @@
+//! A command on its way into the write queue: its head, then its arguments, each written once.
+
+use std::fmt;
+
+use bytes::Bytes;
+use onecopy_resp_proto::RequestWriter;
+use onecopy_wire::{WireError, WriteQueue};
+
+use crate::arg::Digits;
+use crate::part::Part;
+
+/// One command that is being written. A [`Command`](crate::Command) is handed one by a connection.
+///
+/// Arguments from 16 KiB on ([`LENT_THRESHOLD`](onecopy_wire::LENT_THRESHOLD)) are kept by reference in a list beside the
+/// queue, as long as that can grow, and copied where not.
+pub struct Request<'q, 'a> {
+    writer: RequestWriter<'q>,
+    large: Large<'q, 'a>,
+}
+
+/// Where arguments by reference go; with the parts that were there before.
+enum Large<'q, 'a> {
+    /// The call lends them to the driver.
+    Lent(&'q mut Vec<&'a [u8]>, usize),
+    /// They outlive the call: owned ones share their memory. The first of them has this number in the queue.
+    Owned(&'q mut Vec<Bytes>, usize, u32),
+}
+
+impl<'q, 'a> Request<'q, 'a> {
+    /// Begins a command at the end of the queue. Large arguments are added to `parts`, which is lent to the driver with the
+    /// same positions until the command has left.
+    #[inline]
+    pub fn lending(queue: &'q mut WriteQueue, parts: &'q mut Vec<&'a [u8]>) -> Self {
+        let before = parts.len();
+        Self {
+            writer: RequestWriter::new(queue),
+            large: Large::Lent(parts, before),
+        }
+    }
+
+    /// Begins a command that outlives the call. Large arguments that own their bytes are added to `parts` and share their
+    /// memory; large ones that are lent are copied, into an allocation of their own. The part at position `n` of `parts`
+    /// goes by the number `first + n` in the queue, wrapping.
+    #[inline]
+    pub fn owning(queue: &'q mut WriteQueue, parts: &'q mut Vec<Bytes>, first: u32) -> Self {
+        let before = parts.len();
+        Self {
+            writer: RequestWriter::new(queue),
+            large: Large::Owned(parts, before, first),
+        }
+    }
+
+    /// The whole head where the number of arguments is always the same: `*3\r\n$4\r\nHGET\r\n`.
+    #[inline]
+    pub fn fixed(&mut self, head: &'static [u8]) {
+        self.writer.encoded(head);
+    }
+
+    /// The head: how many arguments the command has, its name's words included; and the name, encoded: `$3\r\nSET\r\n`.
+    #[inline]
+    pub fn begin(&mut self, count: usize, name: &'static [u8]) {
+        self.writer.array(count);
+        self.writer.encoded(name);
+    }
+
+    /// The head of a command whose name is among its arguments.
+    #[inline]
+    pub fn count(&mut self, count: usize) {
+        self.writer.array(count);
+    }
+
+    /// Words that are encoded already: `$2\r\nNX\r\n`.
+    #[inline]
+    pub fn token(&mut self, encoded: &'static [u8]) {
+        self.writer.encoded(encoded);
+    }
+
+    /// A word that is there or not.
+    #[inline]
+    pub fn flag(&mut self, is_set: bool, encoded: &'static [u8]) {
+        if is_set {
+            self.writer.encoded(encoded);
+        }
+    }
+
+    /// Arguments.
+    #[inline]
+    pub fn part<P: Part + ?Sized>(&mut self, part: &'a P) {
+        part.write(self);
+    }
+
+    /// Arguments with words before them; neither where there are no arguments.
+    #[inline]
+    pub fn tagged<P: Part>(&mut self, encoded: &'static [u8], part: &'a P) {
+        if part.count() > 0 {
+            self.writer.encoded(encoded);
+            part.write(self);
+        }
+    }
+
+    /// How many arguments there are, as an argument.
+    #[inline]
+    pub fn number_of<P: Part>(&mut self, part: &P) {
+        self.text(Digits::of_u64(part.count() as u64).as_bytes());
+    }
+
+    /// An argument that is copied, whatever its size.
+    #[inline]
+    pub(crate) fn text(&mut self, text: &[u8]) {
+        self.writer.bulk(text);
+    }
+
+    /// An argument that the caller holds.
+    #[inline]
+    pub fn lent(&mut self, bytes: &'a [u8]) {
+        if RequestWriter::is_large(bytes.len()) {
+            self.large(LargeArg::Lent(bytes));
+        } else {
+            self.writer.bulk(bytes);
+        }
+    }
+
+    /// An argument whose memory can be shared.
+    #[inline]
+    pub fn owned(&mut self, bytes: &'a Bytes) {
+        if RequestWriter::is_large(bytes.len()) {
+            self.large(LargeArg::Owned(bytes));
+        } else {
+            self.writer.bulk(bytes);
+        }
+    }
+
+    #[cold]
+    fn large(&mut self, bytes: LargeArg<'a>) {
+        let slice = bytes.as_slice();
+        let index = match &mut self.large {
+            Large::Lent(parts, _) => {
+                let index = u32::try_from(parts.len());
+                index.ok().filter(|_| push(parts, || Some(slice)))
+            }
+            Large::Owned(parts, _, first) => {
+                let index = u32::try_from(parts.len()).map(|index| first.wrapping_add(index));
+                index.ok().filter(|_| push(parts, || bytes.to_owned()))
+            }
+        };
+        match index {
+            Some(index) => self.writer.bulk_lent(index, slice.len()),
+            None => self.writer.bulk(slice),
+        }
+    }
+
+    /// The command is written.
+    ///
+    /// # Errors
+    /// Memory for a part of it could not be had. All of it is taken back, its large arguments too; what was queued before it
+    /// stays.
+    #[inline]
+    pub fn end(self) -> Result<(), WireError> {
+        let ended = self.writer.end();
+        if ended.is_err() {
+            match self.large {
+                Large::Lent(parts, before) => parts.truncate(before),
+                Large::Owned(parts, before, _) => parts.truncate(before),
+            }
+        }
+        ended
+    }
+}
+
+/// A large argument.
+#[derive(Clone, Copy)]
+enum LargeArg<'a> {
+    Lent(&'a [u8]),
+    Owned(&'a Bytes),
+}
+
+impl<'a> LargeArg<'a> {
+    fn as_slice(self) -> &'a [u8] {
+        match self {
+            Self::Lent(bytes) => bytes,
+            Self::Owned(bytes) => bytes,
+        }
+    }
+
+    /// `None` where there is no memory for a copy.
+    fn to_owned(self) -> Option<Bytes> {
+        match self {
+            Self::Owned(bytes) => Some(bytes.clone()),
+            Self::Lent(bytes) => {
+                let mut copy = Vec::new();
+                copy.try_reserve_exact(bytes.len()).ok()?;
+                copy.extend_from_slice(bytes);
+                Some(copy.into())
+            }
+        }
+    }
+}
+
+/// Whether there was memory for one more.
+fn push<T>(parts: &mut Vec<T>, part: impl FnOnce() -> Option<T>) -> bool {
+    if parts.try_reserve(1).is_ok()
+        && let Some(part) = part()
+    {
+        parts.push(part);
+        return true;
+    }
+    false
+}
+
+/// How it goes on: arguments are values.
+impl fmt::Debug for Request<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let large = match &self.large {
+            Large::Lent(parts, before) => parts.len() - before,
+            Large::Owned(parts, before, _) => parts.len() - before,
+        };
+        f.debug_struct("Request")
+            .field("large", &large)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
