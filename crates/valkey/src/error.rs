@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use onecopy_net::{ConnectError, DriveError, TlsError};
-use onecopy_resp_proto::{ErrorKind, ProtocolError, Refusal};
+use onecopy_resp_proto::{ErrorKind, ProtocolError, Refusal, Reply};
 use onecopy_wire::WireError;
 
 use crate::command::DecodeError;
@@ -20,6 +20,8 @@ pub struct Error(Box<Failure>);
 struct Failure {
     cause: Arc<Cause>,
     maybe_executed: bool,
+    /// Of the command in a transaction that was refused.
+    command_index: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -42,6 +44,7 @@ enum Cause {
     Closed(String),
     Tls(TlsError),
     TlsUnavailable,
+    Source(io::Error),
 }
 
 /// An error that the server sent as a reply. The connection goes on.
@@ -134,7 +137,8 @@ impl Error {
             | Cause::Timeout
             | Cause::Decode(_)
             | Cause::Misuse(_)
-            | Cause::OutOfMemory(_) => false,
+            | Cause::OutOfMemory(_)
+            | Cause::Source(_) => false,
         }
     }
 
@@ -192,6 +196,11 @@ impl Error {
         self.0.maybe_executed
     }
 
+    /// The position, from 0, of the command for which the server refused a transaction.
+    pub fn command_index(&self) -> Option<usize> {
+        self.0.command_index
+    }
+
     fn cause(&self) -> &Cause {
         &self.0.cause
     }
@@ -201,6 +210,18 @@ impl Error {
     pub(crate) fn after_sending(mut self, maybe_executed: bool) -> Self {
         self.0.maybe_executed = maybe_executed;
         self
+    }
+
+    #[cold]
+    pub(crate) fn of_command(mut self, index: usize) -> Self {
+        self.0.command_index = Some(index);
+        self
+    }
+
+    /// A reply that is of none of the types that this command has.
+    #[cold]
+    pub(crate) fn unexpected(expected: &'static str, reply: Reply<'_>) -> Self {
+        Self::from(DecodeError::new(expected, reply)).after_sending(true)
     }
 
     pub(crate) fn config(problem: String) -> Self {
@@ -227,6 +248,12 @@ impl Error {
         Cause::OutOfMemory(error).into()
     }
 
+    /// The caller's own reader failed.
+    #[cold]
+    pub(crate) fn source(error: io::Error) -> Self {
+        Cause::Source(error).into()
+    }
+
     #[cold]
     pub(crate) fn closed(cause: impl Into<String>) -> Self {
         Cause::Closed(cause.into()).into()
@@ -242,6 +269,7 @@ impl From<Cause> for Error {
         Self(Box::new(Failure {
             cause: Arc::new(cause),
             maybe_executed: false,
+            command_index: None,
         }))
     }
 }
@@ -317,6 +345,9 @@ impl fmt::Debug for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(index) = self.command_index() {
+            write!(f, "command {index} of the transaction: ")?;
+        }
         match self.cause() {
             Cause::Config(problem) | Cause::Misuse(problem) => f.write_str(problem),
             Cause::Connect(error) => error.fmt(f),
@@ -339,6 +370,7 @@ impl fmt::Display for Error {
             Cause::TlsUnavailable => {
                 f.write_str("tls is needed for this connection and its stream was given none")
             }
+            Cause::Source(error) => write!(f, "reading the argument's value failed: {error}"),
         }
     }
 }
@@ -364,7 +396,7 @@ impl std::error::Error for Error {
         match self.cause() {
             Cause::Connect(error) => error.source(),
             Cause::Tls(error) => Some(error),
-            Cause::Io { source, .. } => Some(source),
+            Cause::Io { source, .. } | Cause::Source(source) => Some(source),
             Cause::Decode(error) => Some(error),
             _ => None,
         }

@@ -56,6 +56,11 @@ impl<'q, 'a> Request<'q, 'a> {
         self.writer.encoded(head);
     }
 
+    /// The header of a last argument of `len` bytes, which the connection sends in pieces.
+    pub(crate) fn streamed(&mut self, len: u64) {
+        self.writer.bulk_header(len);
+    }
+
     /// The head: how many arguments the command has, its name's words included; and the name, encoded: `$3\r\nSET\r\n`.
     #[inline]
     pub fn begin(&mut self, count: usize, name: &'static [u8]) {
