@@ -2,10 +2,12 @@
 
 mod connect;
 mod drive;
+mod duplex;
 mod socket;
 mod stream;
 
 pub use connect::connect;
-pub use drive::{drive, flush, poll_drive, poll_read, poll_read_into};
+pub use drive::{drive, flush, poll_drive, poll_flush, poll_read, poll_read_into, start_tls};
+pub use duplex::{drive_duplex, poll_drive_duplex};
 pub use socket::Transport;
 pub use stream::Stream;

@@ -472,7 +472,8 @@ impl WriteQueue {
     }
 
     /// Gives back all memory. Nothing while something waits.
-    pub(crate) fn release(&mut self) {
+    #[inline]
+    pub fn release(&mut self) {
         if self.is_empty() {
             self.chunks = Vec::new();
             self.lent = Vec::new();

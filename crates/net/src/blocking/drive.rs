@@ -10,7 +10,7 @@ use super::stream::is_gone;
 use crate::{DriveError, TlsError};
 
 /// Slices of one vectored write: enough for a command with several large parts; more leave with the next call.
-const WRITE_SLICES: usize = 32;
+pub(super) const WRITE_SLICES: usize = 32;
 
 /// Runs `core` until it hands over a message: flushes what it queued, reads what it needs.
 ///
@@ -46,9 +46,13 @@ pub fn drive<C: Core, L: Lent + ?Sized>(
     }
 }
 
-/// Sends what is to go in clear text, then turns the stream to TLS.
+/// Sends what is to go in clear text, then turns the stream to TLS: where the protocol asks for it, or before a word of it
+/// is spoken.
+///
+/// # Errors
+/// TLS that was not offered or can't be had. After [`DriveError::Timeout`] the call can be made again.
 #[cold]
-fn start_tls<E>(
+pub fn start_tls<E>(
     buffers: &mut Buffers,
     stream: &mut Stream,
     lent: &(impl Lent + ?Sized),
@@ -178,14 +182,14 @@ pub fn read_into<E: From<onecopy_wire::WireError>>(
     }
 }
 
-fn read_error<E>(error: io::Error) -> DriveError<E> {
+pub(super) fn read_error<E>(error: io::Error) -> DriveError<E> {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => DriveError::Timeout,
         _ => failed(error, DriveError::Read),
     }
 }
 
-fn write_error<E>(error: io::Error) -> DriveError<E> {
+pub(super) fn write_error<E>(error: io::Error) -> DriveError<E> {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => DriveError::Timeout,
         _ => failed(error, DriveError::Write),

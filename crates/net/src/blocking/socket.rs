@@ -3,8 +3,12 @@
 use std::fmt;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::SendFlags;
 
 /// A stream of the caller's own: a tunnel, a test's script.
 ///
@@ -21,6 +25,16 @@ pub trait Transport: Send {
     /// # Errors
     /// As [`Write::write_vectored`].
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
+
+    /// As [`write_vectored`](Self::write_vectored), but `WouldBlock` where it would wait: what has come is read first then,
+    /// and the call made again. One that waits all the same, as this does by default, may wait for ever where the peer
+    /// waits to be read.
+    ///
+    /// # Errors
+    /// As [`Write::write_vectored`].
+    fn try_write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.write_vectored(slices)
+    }
 
     /// From now on one call waits at most this long.
     ///
@@ -86,6 +100,26 @@ impl Socket {
         }
     }
 
+    /// One write of what the kernel takes at once; `WouldBlock` where that is nothing.
+    #[inline]
+    pub(super) fn try_write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        match self {
+            Self::Unix(stream) => send_now(stream, slices),
+            Self::Tcp(stream) => send_now(stream, slices),
+            Self::Own(transport) => transport.try_write_vectored(slices),
+        }
+    }
+
+    /// Waits until there is something to read, or something can be written; whether it is the former. `TimedOut` where
+    /// neither is within `timeout`. A transport of the caller's own is read: it can't be asked.
+    pub(super) fn wait(&self, timeout: Option<Duration>) -> io::Result<bool> {
+        match self {
+            Self::Unix(stream) => wait(stream.as_fd(), timeout),
+            Self::Tcp(stream) => wait(stream.as_fd(), timeout),
+            Self::Own(_) => Ok(true),
+        }
+    }
+
     pub(super) fn set_timeout(&mut self, timeout: Option<Duration>) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => stream
@@ -118,6 +152,27 @@ impl Socket {
                 Ok(())
             }
         };
+    }
+}
+
+fn send_now(socket: impl AsFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    Ok(match slices {
+        [slice] => rustix::net::send(socket, slice, flags)?,
+        slices => rustix::net::sendmsg(socket, slices, &mut Default::default(), flags)?,
+    })
+}
+
+/// An error or a closed stream is something to read.
+fn wait(socket: BorrowedFd<'_>, timeout: Option<Duration>) -> io::Result<bool> {
+    let mut polled = [PollFd::from_borrowed_fd(
+        socket,
+        PollFlags::IN | PollFlags::OUT,
+    )];
+    let timeout = timeout.map(Timespec::try_from).transpose();
+    match poll(&mut polled, timeout.unwrap_or_default().as_ref())? {
+        0 => Err(io::ErrorKind::TimedOut.into()),
+        _ => Ok(polled[0].revents() != PollFlags::OUT),
     }
 }
 

@@ -107,7 +107,51 @@ impl Stream {
     pub(crate) fn write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         match &mut self.tls {
             None => self.socket.write(slices),
-            Some(tls) => write_tls(&mut self.socket, tls, slices),
+            Some(tls) => write_tls(&mut self.socket, tls, slices, Socket::write),
+        }
+    }
+
+    /// One write of what can leave at once; `WouldBlock` where that is nothing. What TLS has taken has left, as for
+    /// [`write`](Self::write).
+    #[inline]
+    pub(crate) fn try_write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        match &mut self.tls {
+            None => self.socket.try_write(slices),
+            Some(tls) => write_tls(&mut self.socket, tls, slices, Socket::try_write),
+        }
+    }
+
+    /// Waits until there is something to read, or something can be written; whether it is the former.
+    ///
+    /// # Errors
+    /// `TimedOut` when neither was so by `deadline`.
+    #[cold]
+    pub(crate) fn wait(&mut self, deadline: Option<Instant>) -> io::Result<bool> {
+        if self.tls.as_ref().is_some_and(|tls| tls.has_input()) {
+            return Ok(true);
+        }
+        self.arm_own(deadline)?;
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        match self.socket.wait(left) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(false),
+            waited => waited,
+        }
+    }
+
+    /// One read of what is there, without a write of what TLS holds; `Interrupted` where it brought nothing to the caller.
+    #[cold]
+    pub(crate) fn read_ready(&mut self, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        let Some(tls) = &mut self.tls else {
+            return self.socket.read(slices);
+        };
+        // A record that was there already may hold nothing for the caller: then there may be nothing to receive.
+        if !tls.has_input() && receive(&mut self.socket, tls)? == 0 {
+            return Ok(0);
+        }
+        match tls.read(slices)? {
+            Read::Bytes(n) => Ok(n),
+            Read::Closed => Ok(0),
+            Read::NeedInput => Err(ErrorKind::Interrupted.into()),
         }
     }
 
@@ -178,6 +222,16 @@ impl Stream {
         }
     }
 
+    /// The same for a transport of the caller's own alone: a call that never waits needs no timeout.
+    #[inline]
+    pub(crate) fn arm_own(&mut self, deadline: Option<Instant>) -> io::Result<()> {
+        if self.socket.is_own() {
+            self.arm(deadline)
+        } else {
+            Ok(())
+        }
+    }
+
     /// Whether a failed call is to be made again: it was interrupted, or its timeout was shorter than the deadline.
     pub(crate) fn is_early(&self, error: &io::Error) -> bool {
         match error.kind() {
@@ -222,7 +276,7 @@ fn read_tls(
     let mut read = tls.read(slices)?;
     if read == Read::NeedInput {
         let sent = if tls.has_unsent() {
-            send(socket, tls).map(|()| true)
+            send(socket, tls, Socket::write).map(|()| true)
         } else {
             Ok(false)
         };
@@ -247,22 +301,30 @@ fn read_tls(
 }
 
 #[cold]
-fn write_tls(socket: &mut Socket, tls: &mut Session, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+fn write_tls(
+    socket: &mut Socket,
+    tls: &mut Session,
+    slices: &[IoSlice<'_>],
+    write: Write,
+) -> io::Result<usize> {
     if tls.has_unsent() {
-        send(socket, tls)?;
+        send(socket, tls, write)?;
         return Err(ErrorKind::Interrupted.into());
     }
     let n = tls.write(slices)?;
-    match send(socket, tls) {
+    match send(socket, tls, write) {
         // These bytes are taken, whenever they leave.
         Err(error) if is_late(&error) => Ok(n),
         sent => sent.map(|()| n),
     }
 }
 
+/// How ciphertext is written: [`Socket::write`] or [`Socket::try_write`].
+type Write = fn(&mut Socket, &[IoSlice<'_>]) -> io::Result<usize>;
+
 /// One write of ciphertext.
-fn send(socket: &mut Socket, tls: &mut Session) -> io::Result<()> {
-    match socket.write(&[IoSlice::new(tls.unsent())])? {
+fn send(socket: &mut Socket, tls: &mut Session, write: Write) -> io::Result<()> {
+    match write(socket, &[IoSlice::new(tls.unsent())])? {
         0 => Err(ErrorKind::WriteZero.into()),
         n => {
             tls.sent(n);

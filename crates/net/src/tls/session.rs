@@ -392,6 +392,14 @@ impl Session {
         record_len(pending).is_some_and(|len| pending.len() >= RECORD_HEADER + len && len <= room)
     }
 
+    /// Whether something is there that a read would look at without a further byte of ciphertext.
+    pub(crate) fn has_input(&self) -> bool {
+        let pending = self.input.pending();
+        let has_record =
+            || record_len(pending).is_some_and(|len| pending.len() >= RECORD_HEADER + len);
+        !self.left.is_empty() || self.is_closed || has_record()
+    }
+
     fn take_left(&mut self, targets: &mut [IoSliceMut<'_>]) -> usize {
         if self.left.is_empty() {
             return 0;

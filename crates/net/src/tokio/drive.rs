@@ -68,9 +68,25 @@ pub fn poll_drive<C: Core, L: Lent + ?Sized>(
     }
 }
 
-/// Sends what is to go in clear text, then turns the stream to TLS.
+/// Sends what is to go in clear text, then turns the stream to TLS: where the protocol asks for it, or before a word of it
+/// is spoken.
+///
+/// # Errors
+/// TLS that was not offered or can't be had. After [`DriveError::Timeout`] the call can be made again.
+pub async fn start_tls<E>(
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    lent: &(impl Lent + Sync + ?Sized),
+    deadline: Option<Instant>,
+) -> Result<(), DriveError<E>> {
+    let started = poll_fn(|context| poll_start_tls(context, buffers, stream, lent));
+    within(deadline, started)
+        .await
+        .unwrap_or(Err(DriveError::Timeout))
+}
+
 #[cold]
-fn poll_start_tls<E>(
+pub(super) fn poll_start_tls<E>(
     context: &mut Context<'_>,
     buffers: &mut Buffers,
     stream: &mut Stream,
@@ -99,7 +115,7 @@ fn poll_start_tls<E>(
 
 /// Flushes; where the peer has closed its side, it may have said why: the failure is kept back until the read shows.
 #[inline(always)]
-fn poll_flush_or_hear<E>(
+pub(super) fn poll_flush_or_hear<E>(
     context: &mut Context<'_>,
     buffers: &mut Buffers,
     stream: &mut Stream,
@@ -135,9 +151,13 @@ pub async fn flush<E>(
         .unwrap_or(Err(DriveError::Timeout))
 }
 
+/// [`flush`] as one poll, without a deadline.
+///
+/// # Errors
+/// As [`flush`].
 // Once a command: a call and a result that goes through memory would cost as much as the rest of it.
 #[inline(always)]
-fn poll_flush<E>(
+pub fn poll_flush<E>(
     context: &mut Context<'_>,
     buffers: &mut Buffers,
     stream: &mut Stream,
@@ -162,7 +182,8 @@ fn poll_flush<E>(
 ///
 /// # Errors
 /// Where memory could not be had, nothing is lost.
-#[inline]
+// Once a reply: the call alone would cost a few dozen instructions.
+#[inline(always)]
 pub fn poll_read<E: From<WireError>>(
     context: &mut Context<'_>,
     buffers: &mut Buffers,

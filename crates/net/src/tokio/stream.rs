@@ -192,10 +192,12 @@ fn poll_read_tls(
             Read::Closed => return Poll::Ready(Ok(0)),
             Read::NeedInput => {}
         }
-        match ready!(poll_send(context, socket, tls)) {
+        match poll_send(context, socket, tls) {
             // What it has said is heard all the same.
-            Err(error) if is_gone(&error) => tls.drop_unsent(),
-            sent => sent?,
+            Poll::Ready(Err(error)) if is_gone(&error) => tls.drop_unsent(),
+            Poll::Ready(sent) => sent?,
+            // A peer that waits to be read takes nothing before.
+            Poll::Pending => {}
         }
         if ready!(poll_receive(context, socket, tls))? == 0 {
             return Poll::Ready(Ok(0));

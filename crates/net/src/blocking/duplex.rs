@@ -1,0 +1,136 @@
+//! The same where both directions are in use: replies are read while requests are written.
+//!
+//! ```text
+//!   write what the kernel takes ---- all of it ----> one read that blocks
+//!              |                                          |
+//!        not all of it                                    v
+//!              v                                     the core goes on
+//!   wait for either direction --- to be read ---> one read of what is there
+//!              \---- to be written: once more from the start
+//! ```
+
+use std::io::{self, ErrorKind, IoSlice};
+use std::time::Instant;
+
+use onecopy_wire::{Buffers, Core, Lent, Step};
+
+use super::Stream;
+use super::drive::{WRITE_SLICES, read, read_error, start_tls, write_error};
+use super::stream::is_gone;
+use crate::DriveError;
+
+/// As [`drive`](super::drive()), for protocols in which several requests are outstanding: it never waits to write without also
+/// reading, so that more can be outstanding than both sides' socket buffers hold.
+///
+/// A message is handed over as soon as it is there, be there output left or not; that leaves with the further calls.
+/// Where everything leaves at once it makes the same calls as `drive`: one write, one read.
+///
+/// # Errors
+/// After [`DriveError::Timeout`] the call can be made again; after any other error the connection is of no more use.
+#[inline]
+pub fn drive_duplex<C: Core, L: Lent + ?Sized>(
+    core: &mut C,
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    lent: &L,
+    deadline: Option<Instant>,
+) -> Result<C::Message, DriveError<C::Error>> {
+    let mut refused = None;
+    loop {
+        match core.advance(buffers).map_err(DriveError::Core)? {
+            Step::Message(message) => return Ok(message),
+            Step::StartTls => {
+                start_tls(buffers, stream, lent, deadline)?;
+                core.tls_started(buffers).map_err(DriveError::Core)?;
+            }
+            Step::NeedInput(_) => {
+                if exchange(buffers, stream, lent, deadline, &mut refused)? == 0 {
+                    return Err(refused.map_or_else(
+                        || DriveError::Core(core.handle_eof(buffers)),
+                        DriveError::Write,
+                    ));
+                }
+            }
+        }
+    }
+}
+
+/// Writes until something can be read, and reads once; 0 is the end of the stream. Where the peer takes nothing any more
+/// it may have said why: the failure is kept back in `refused` until the read shows.
+#[inline]
+fn exchange<E: From<onecopy_wire::WireError>>(
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    lent: &(impl Lent + ?Sized),
+    deadline: Option<Instant>,
+    refused: &mut Option<io::Error>,
+) -> Result<usize, DriveError<E>> {
+    loop {
+        match push(buffers, stream, lent, deadline) {
+            Ok(true) => return read(buffers, stream, deadline),
+            Ok(false) => {}
+            Err(error) if is_gone(&error) => {
+                buffers.output().clear();
+                stream.drop_unsent();
+                *refused = Some(error);
+                continue;
+            }
+            Err(error) => return Err(write_error(error)),
+        }
+        if let Some(n) = read_or_wait(buffers, stream, deadline)? {
+            return Ok(n);
+        }
+    }
+}
+
+/// Writes what can leave at once; whether that was everything.
+#[inline]
+fn push(
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    lent: &(impl Lent + ?Sized),
+    deadline: Option<Instant>,
+) -> io::Result<bool> {
+    while buffers.has_output() || stream.has_unsent() {
+        // Only for transports of the caller's own, which may wait in a write; else nothing is done here.
+        stream.arm_own(deadline)?;
+        let mut slices = [IoSlice::new(&[]); WRITE_SLICES];
+        let count = buffers.output_slices(lent, &mut slices);
+        let waiting: usize = slices[..count].iter().map(|slice| slice.len()).sum();
+        match stream.try_write(&slices[..count]) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(n) => {
+                buffers.commit_output(n);
+                // A short write has filled the socket: another one would be a call for nothing.
+                if n < waiting && !stream.is_tls() {
+                    return Ok(false);
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
+}
+
+/// Waits for either direction, and reads where there is something to be read.
+#[cold]
+fn read_or_wait<E: From<onecopy_wire::WireError>>(
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    deadline: Option<Instant>,
+) -> Result<Option<usize>, DriveError<E>> {
+    if !stream.wait(deadline).map_err(read_error)? {
+        return Ok(None);
+    }
+    buffers.prepare()?;
+    match stream.read_ready(buffers.targets().as_mut()) {
+        Ok(n) => {
+            buffers.commit(n);
+            Ok(Some(n))
+        }
+        Err(error) if stream.is_early(&error) => Ok(None),
+        Err(error) => Err(read_error(error)),
+    }
+}

@@ -1,0 +1,375 @@
+//! One opaque error, with questions.
+
+use std::sync::Arc;
+use std::{fmt, io};
+
+use onecopy_net::{ConnectError, DriveError, TlsError};
+use onecopy_resp_proto::{ErrorKind, ProtocolError, Refusal};
+use onecopy_wire::WireError;
+
+use crate::command::DecodeError;
+use crate::shown::{one_line, shown, shown_bytes};
+
+/// What went wrong, whether the connection can go on, and whether the command may have been executed.
+///
+/// One pointer in size, so that the good way costs nothing. A clone shares the cause: several callers may fail for one.
+#[derive(Clone)]
+pub struct Error(Box<Failure>);
+
+#[derive(Clone)]
+struct Failure {
+    cause: Arc<Cause>,
+    maybe_executed: bool,
+}
+
+#[derive(Debug)]
+enum Cause {
+    Config(String),
+    Connect(ConnectError),
+    Protocol(ProtocolError),
+    Server(ServerError),
+    /// A server's error in the place of a handshake.
+    Refused(Refusal, ServerError),
+    Io {
+        reading: bool,
+        source: io::Error,
+    },
+    Timeout,
+    Decode(DecodeError),
+    /// A command that this kind of connection does not take, and what to do.
+    Misuse(String),
+    OutOfMemory(WireError),
+    Closed(String),
+    Tls(TlsError),
+    TlsUnavailable,
+}
+
+/// An error that the server sent as a reply. The connection goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerError {
+    text: String,
+    code_len: usize,
+}
+
+impl ServerError {
+    /// Of a reply's text, of which 1 KiB is kept.
+    #[cold]
+    pub fn new(text: &[u8]) -> Self {
+        let text = shown(shown_bytes(text));
+        let code_len = text.find(' ').unwrap_or(text.len());
+        Self { text, code_len }
+    }
+
+    /// The first word: `WRONGTYPE`, `NOAUTH`, `READONLY`, or `ERR` where there is no better one.
+    pub fn code(&self) -> &str {
+        &self.text[..self.code_len]
+    }
+
+    /// What stands behind the code. Bytes that are not UTF-8 are shown as the replacement character; control characters are
+    /// here as they came, and escaped where the error is displayed.
+    pub fn message(&self) -> &str {
+        self.text[self.code_len..].trim_start_matches(' ')
+    }
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "server error: {}", one_line(&self.text))
+    }
+}
+
+impl Error {
+    /// The server's error, where it is one: then the connection goes on, but for a refused handshake.
+    pub fn server(&self) -> Option<&ServerError> {
+        match self.cause() {
+            Cause::Server(error) | Cause::Refused(_, error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Why the server refused the connection, where it did: no password, a wrong one, too many clients.
+    pub fn refusal(&self) -> Option<Refusal> {
+        match self.cause() {
+            Cause::Refused(refusal, _) => Some(*refusal),
+            _ => None,
+        }
+    }
+
+    /// The protocol's error, where it is one.
+    pub fn protocol(&self) -> Option<&ProtocolError> {
+        match self.cause() {
+            Cause::Protocol(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// The failure of TLS, where it is one: a server that is not trusted, files that can't be read.
+    pub fn tls(&self) -> Option<&TlsError> {
+        match self.cause() {
+            Cause::Tls(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// The reply's other type, where the command's output was to be read from it. The connection goes on.
+    pub fn decode(&self) -> Option<&DecodeError> {
+        match self.cause() {
+            Cause::Decode(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Whether the connection is of no more use: connect again.
+    pub fn is_closed(&self) -> bool {
+        match self.cause() {
+            Cause::Io { .. }
+            | Cause::Closed(_)
+            | Cause::Connect(_)
+            | Cause::Tls(_)
+            | Cause::Refused(..)
+            | Cause::Protocol(_)
+            | Cause::TlsUnavailable => true,
+            Cause::Config(_)
+            | Cause::Server(_)
+            | Cause::Timeout
+            | Cause::Decode(_)
+            | Cause::Misuse(_)
+            | Cause::OutOfMemory(_) => false,
+        }
+    }
+
+    /// Whether a deadline passed. The connection goes on: its late reply is passed over when it comes, and is never another
+    /// command's. Only a command of which half was sent with parts of 16 KiB and more closes it, with the next call.
+    pub fn is_timeout(&self) -> bool {
+        matches!(
+            self.cause(),
+            Cause::Timeout | Cause::Connect(ConnectError::Timeout { .. })
+        )
+    }
+
+    /// Whether the allocator said no. Where the connection [is closed](Self::is_closed), it was while a reply was read; else
+    /// nothing of the command was sent, or what failed is a copy of a reply.
+    pub fn is_out_of_memory(&self) -> bool {
+        match self.cause() {
+            Cause::OutOfMemory(error) => is_out_of_memory(error),
+            Cause::Protocol(error) => match error.kind() {
+                ErrorKind::Wire(error) => is_out_of_memory(&error),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Whether the command is one that the connection does not take. Nothing was sent; the text says what to do instead.
+    pub fn is_misuse(&self) -> bool {
+        matches!(self.cause(), Cause::Misuse(_))
+    }
+
+    /// Whether another try may succeed, and does nothing twice: no connection was made, the connection was lost before
+    /// anything of the command had left, or the server is not ready (`LOADING`, `TRYAGAIN`, `CLUSTERDOWN`, `MASTERDOWN`,
+    /// `BUSY`).
+    pub fn is_retryable(&self) -> bool {
+        if self.maybe_executed() {
+            return false;
+        }
+        match self.cause() {
+            Cause::Connect(_)
+            | Cause::Io { .. }
+            | Cause::Closed(_)
+            | Cause::Protocol(_)
+            | Cause::Refused(Refusal::MaxClients, _) => true,
+            Cause::Server(error) | Cause::Refused(_, error) => matches!(
+                error.code(),
+                "LOADING" | "TRYAGAIN" | "CLUSTERDOWN" | "MASTERDOWN" | "BUSY"
+            ),
+            _ => false,
+        }
+    }
+
+    /// Whether the server may have executed the command all the same: it left, at least in part, and its reply did not come
+    /// or could not be read.
+    pub fn maybe_executed(&self) -> bool {
+        self.0.maybe_executed
+    }
+
+    fn cause(&self) -> &Cause {
+        &self.0.cause
+    }
+
+    /// The same for a command that may have been executed, or can't have been.
+    #[cold]
+    pub(crate) fn after_sending(mut self, maybe_executed: bool) -> Self {
+        self.0.maybe_executed = maybe_executed;
+        self
+    }
+
+    pub(crate) fn config(problem: String) -> Self {
+        Cause::Config(problem).into()
+    }
+
+    #[cold]
+    pub(crate) fn server_error(text: &[u8]) -> Self {
+        Cause::Server(ServerError::new(text)).into()
+    }
+
+    #[cold]
+    pub(crate) fn refused(refusal: Refusal, text: &[u8]) -> Self {
+        Cause::Refused(refusal, ServerError::new(text)).into()
+    }
+
+    #[cold]
+    pub(crate) fn misuse(problem: impl Into<String>) -> Self {
+        Cause::Misuse(problem.into()).into()
+    }
+
+    #[cold]
+    pub(crate) fn out_of_memory(error: WireError) -> Self {
+        Cause::OutOfMemory(error).into()
+    }
+
+    #[cold]
+    pub(crate) fn closed(cause: impl Into<String>) -> Self {
+        Cause::Closed(cause.into()).into()
+    }
+}
+
+fn is_out_of_memory(error: &WireError) -> bool {
+    matches!(error, WireError::OutOfMemory { .. })
+}
+
+impl From<Cause> for Error {
+    fn from(cause: Cause) -> Self {
+        Self(Box::new(Failure {
+            cause: Arc::new(cause),
+            maybe_executed: false,
+        }))
+    }
+}
+
+impl From<DecodeError> for Error {
+    #[cold]
+    fn from(error: DecodeError) -> Self {
+        Cause::Decode(error).into()
+    }
+}
+
+impl From<ConnectError> for Error {
+    #[cold]
+    fn from(error: ConnectError) -> Self {
+        Cause::Connect(error).into()
+    }
+}
+
+impl From<TlsError> for Error {
+    #[cold]
+    fn from(error: TlsError) -> Self {
+        match error {
+            TlsError::Buffer(error) => Cause::Protocol(error.into()),
+            error => Cause::Tls(error),
+        }
+        .into()
+    }
+}
+
+impl From<DriveError<ProtocolError>> for Error {
+    #[cold]
+    fn from(error: DriveError<ProtocolError>) -> Self {
+        match error {
+            DriveError::Core(error) => Cause::Protocol(error),
+            DriveError::Read(source) => Cause::Io {
+                reading: true,
+                source,
+            },
+            DriveError::Write(source) => Cause::Io {
+                reading: false,
+                source,
+            },
+            DriveError::Timeout => Cause::Timeout,
+            DriveError::Tls(error) => return (*error).into(),
+            _ => Cause::TlsUnavailable,
+        }
+        .into()
+    }
+}
+
+/// For readers of values, whose errors are IO errors; [`io::Error::get_ref`] gives the [`Error`] back.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match error.cause() {
+            Cause::Timeout => io::ErrorKind::TimedOut,
+            Cause::Io { source, .. } => source.kind(),
+            Cause::Protocol(_) if error.is_out_of_memory() => io::ErrorKind::OutOfMemory,
+            Cause::Protocol(error) => match error.kind() {
+                ErrorKind::Closed | ErrorKind::ClosedInReply => io::ErrorKind::UnexpectedEof,
+                _ => io::ErrorKind::InvalidData,
+            },
+            _ => io::ErrorKind::Other,
+        };
+        Self::new(kind, error)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cause().fmt(f)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.cause() {
+            Cause::Config(problem) | Cause::Misuse(problem) => f.write_str(problem),
+            Cause::Connect(error) => error.fmt(f),
+            Cause::Protocol(error) => error.fmt(f),
+            Cause::Server(error) => error.fmt(f),
+            Cause::Refused(refusal, error) => write!(f, "{refusal} ({error})"),
+            Cause::Io {
+                reading: true,
+                source,
+            } => write!(f, "reading from the server failed: {source}"),
+            Cause::Io {
+                reading: false,
+                source,
+            } => write!(f, "writing to the server failed: {source}"),
+            Cause::Timeout => f.write_str("the deadline passed while waiting for the server"),
+            Cause::Decode(error) => error.fmt(f),
+            Cause::OutOfMemory(error) => error.fmt(f),
+            Cause::Closed(cause) => write!(f, "the connection is closed: {cause}; connect again"),
+            Cause::Tls(error) => f.write_str(&by_our_options(&error.to_string())),
+            Cause::TlsUnavailable => {
+                f.write_str("tls is needed for this connection and its stream was given none")
+            }
+        }
+    }
+}
+
+/// A text of TLS with the names that its options have here.
+fn by_our_options(text: &str) -> String {
+    [
+        ("ssl-mode=verify-ca", "tls-verify=ca"),
+        ("ssl-mode=verify-full", "tls-verify=full"),
+        ("ssl-server-name", "tls-server-name"),
+        ("ssl-ca", "tls-ca"),
+        ("ssl-cert", "tls-cert"),
+        ("ssl-key", "tls-key"),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (theirs, ours)| {
+        text.replace(theirs, ours)
+    })
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self.cause() {
+            Cause::Connect(error) => error.source(),
+            Cause::Tls(error) => Some(error),
+            Cause::Io { source, .. } => Some(source),
+            Cause::Decode(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

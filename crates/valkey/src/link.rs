@@ -1,0 +1,457 @@
+//! What both faces share: the core, its buffers, and what is true between two calls.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use onecopy_net::DriveError;
+use onecopy_resp_proto::{
+    Client, Frame, Handshake, HandshakeReply, Message, OwnedReply, ProtocolError, Reply, Session,
+};
+use onecopy_wire::{Buffers, Core, Meter, Step, WireError};
+
+use crate::command::{Blocking, Command, DecodeError, Flags};
+use crate::parts::Parts;
+use crate::request::Request;
+use crate::shown::shown;
+use crate::{Config, Error};
+
+/// Who is told of what comes out of band.
+type Listener = Box<dyn FnMut(Reply<'_>) + Send + Sync>;
+
+/// One connection without its stream.
+pub(crate) struct Link {
+    pub(crate) core: Client,
+    pub(crate) buffers: Buffers,
+    session: Session,
+    command_timeout: Option<Duration>,
+    deadline: Option<Instant>,
+    /// What the commands of the call under way ask the server to wait; `None` for ever.
+    blocking: Option<Duration>,
+    /// Bytes that had left when the call under way began.
+    sent_before: u64,
+    /// Bytes that waited then: what is left of an earlier call.
+    queued_before: usize,
+    /// Requests that the call under way has queued.
+    requests: u64,
+    /// Why the connection is closed.
+    closed: Option<String>,
+    /// A command of the caller's has changed what belongs to the connection.
+    is_changed: bool,
+    listener: Option<Listener>,
+}
+
+/// The deadline of what begins now; none where the time has no end that a clock could show.
+pub(crate) fn deadline_in(timeout: Option<Duration>) -> Option<Instant> {
+    timeout.and_then(|timeout| Instant::now().checked_add(timeout))
+}
+
+/// The buffers and the handshake of a new connection.
+pub(crate) fn handshake(config: &Config) -> (Buffers, Handshake) {
+    (
+        Buffers::new(config.buffer_config()),
+        Handshake::new(config.handshake(), config.limits),
+    )
+}
+
+impl Link {
+    /// What becomes of a handshake that was driven to its end.
+    pub(crate) fn shaken(
+        reply: HandshakeReply,
+        handshake: Handshake,
+        buffers: Buffers,
+        config: &Config,
+    ) -> Result<Self, Error> {
+        if let HandshakeReply::Refused { refusal, frame, .. } = reply {
+            let reply = handshake.reply(frame, &buffers);
+            return Err(Error::refused(refusal, reply.bytes()));
+        }
+        let (core, session) = handshake.into_client();
+        let mut link = Self {
+            core,
+            buffers,
+            session,
+            command_timeout: config.command_timeout,
+            deadline: None,
+            blocking: Some(Duration::ZERO),
+            sent_before: 0,
+            queued_before: 0,
+            requests: 0,
+            closed: None,
+            is_changed: false,
+            listener: None,
+        };
+        link.rest();
+        Ok(link)
+    }
+
+    /// Keeps what belongs to the caller of a connection that is set up anew.
+    pub(crate) fn take_over(&mut self, old: Self) {
+        self.listener = old.listener;
+        self.command_timeout = old.command_timeout;
+    }
+
+    /// A call of the caller's begins. Looks at what an earlier one left: replies that nobody waits for any more are passed
+    /// over when they come; what was queued and has not begun to leave is withdrawn; one half sent with parts by reference
+    /// has closed the connection, for the parts are gone.
+    #[inline]
+    pub(crate) fn begin(&mut self) -> Result<(), Error> {
+        if let Some(cause) = &self.closed {
+            return Err(Error::closed(cause.clone()));
+        }
+        if self.core.in_flight() > 0
+            || self.buffers.has_output()
+            || !self.buffers.pending().is_empty()
+            || self.is_in_home()
+        {
+            self.begin_slow()?;
+        } else {
+            self.buffers.recycle_homes();
+            self.buffers.release();
+            self.core.release();
+        }
+        self.sent_before = self.buffers.output().sent();
+        self.queued_before = if self.buffers.has_output() {
+            self.buffers.output().len()
+        } else {
+            0
+        };
+        self.requests = 0;
+        self.blocking = Some(Duration::ZERO);
+        self.start_wait();
+        Ok(())
+    }
+
+    #[cold]
+    fn begin_slow(&mut self) -> Result<(), Error> {
+        drop(self.buffers.withdraw_home());
+        if self.buffers.has_output() {
+            self.withdraw()?;
+        }
+        self.core.abandon();
+        // What has come already. A reply to nothing must not be taken for the next command's.
+        loop {
+            match self.core.advance(&mut self.buffers) {
+                Ok(Step::Message(Message::Push(frame))) => self.pushed(frame),
+                Ok(Step::NeedInput(_)) => break,
+                Ok(_) => {}
+                Err(error) => return Err(self.failed(DriveError::Core(error))),
+            }
+        }
+        let first = self.buffers.pending().first();
+        if self.core.in_flight() == 0 && first.is_some_and(|first| !b">|".contains(first)) {
+            return Err(self.close("the server sent a reply to nothing"));
+        }
+        Ok(())
+    }
+
+    /// Takes back what the last call queued where none of it has left; what is queued before it stays. What was sent in part
+    /// goes on where the queue holds the rest of it.
+    fn withdraw(&mut self) -> Result<(), Error> {
+        let output = self.buffers.output();
+        let sent = output.sent() - self.sent_before;
+        let left = usize::try_from(sent)
+            .ok()
+            .and_then(|sent| self.queued_before.checked_sub(sent));
+        match left {
+            Some(left) => {
+                output.truncate(left);
+                self.core.withdraw(std::mem::take(&mut self.requests));
+                Ok(())
+            }
+            None if output.has_lent() => {
+                Err(self.close("a command was dropped while half of it was sent"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Queues a command. Its large parts go to `parts`, which are lent to the driver until it has left.
+    #[inline]
+    pub(crate) fn queue<'a, C: Command>(
+        &mut self,
+        command: &'a C,
+        parts: &mut Parts<'a>,
+    ) -> Result<(), Error> {
+        self.admit(command)?;
+        let mut request = Request::lending(self.buffers.output(), parts.lent());
+        command.encode(&mut request);
+        let ended = request.end();
+        self.queued(ended)
+    }
+
+    /// The same for a command that is gone afterwards: large parts that it owns are shared, others are copied.
+    #[inline]
+    pub(crate) fn queue_owned<C: Command>(
+        &mut self,
+        command: &C,
+        parts: &mut Parts<'_>,
+    ) -> Result<(), Error> {
+        self.admit(command)?;
+        let (owned, first) = parts.owned();
+        let mut request = Request::owning(self.buffers.output(), owned, first);
+        command.encode(&mut request);
+        let ended = request.end();
+        self.queued(ended)
+    }
+
+    #[inline]
+    fn queued(&mut self, ended: Result<(), WireError>) -> Result<(), Error> {
+        ended.map_err(Error::out_of_memory)?;
+        self.core.expect(1);
+        self.requests += 1;
+        Ok(())
+    }
+
+    #[inline]
+    fn admit<C: Command>(&mut self, command: &C) -> Result<(), Error> {
+        const SPECIAL: Flags = Flags::BREAKS_ORDER
+            .with(Flags::CONNECTION_STATE)
+            .with(Flags::BLOCKING);
+        let flags = command.flags();
+        if flags.intersects(SPECIAL) {
+            return self.admit_special(flags, command.blocking());
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn admit_special(&mut self, flags: Flags, blocking: Blocking) -> Result<(), Error> {
+        if flags.contains(Flags::BREAKS_ORDER) {
+            return Err(Error::misuse(
+                "this command would leave the connection without one reply to each request (SUBSCRIBE and its like, \
+                 MONITOR, SYNC, CLIENT REPLY), and is refused",
+            ));
+        }
+        self.is_changed |= flags.contains(Flags::CONNECTION_STATE);
+        self.blocking = match (self.blocking, blocking) {
+            (blocking, Blocking::No) => blocking,
+            (Some(sum), Blocking::AtMost(time)) => sum.checked_add(time),
+            _ => None,
+        };
+        self.start_wait();
+        Ok(())
+    }
+
+    /// The deadline of the wait that begins now: the next reply's.
+    #[inline]
+    pub(crate) fn start_wait(&mut self) {
+        if let Some(timeout) = self.command_timeout {
+            let blocking = self.blocking;
+            self.deadline =
+                deadline_in(blocking.and_then(|blocking| timeout.checked_add(blocking)));
+        }
+    }
+
+    /// The deadline of the call under way.
+    #[inline]
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    pub(crate) fn set_command_timeout(&mut self, timeout: Option<Duration>) {
+        self.command_timeout = timeout;
+        self.deadline = None;
+    }
+
+    /// Whether the request that was queued is the only one without a reply: then nothing can come before it has left.
+    #[inline]
+    pub(crate) fn is_alone(&self) -> bool {
+        self.core.in_flight() == 1
+    }
+
+    /// What was driven: the reply's frame, or nothing where it was a push, which the listener has got.
+    #[inline]
+    pub(crate) fn message(
+        &mut self,
+        driven: Result<Message, DriveError<ProtocolError>>,
+    ) -> Result<Option<Frame>, Error> {
+        match driven {
+            Ok(Message::Reply(frame)) => {
+                self.rest();
+                Ok(Some(frame))
+            }
+            Ok(Message::Push(frame)) => {
+                self.pushed(frame);
+                Ok(None)
+            }
+            Ok(_) => Err(self.close("the core handed over what nobody asked for")),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// A connection that may wait for long now keeps no memory for writing.
+    #[inline]
+    fn rest(&mut self) {
+        if self.core.in_flight() == 0 {
+            self.buffers.output().release();
+        }
+    }
+
+    #[cold]
+    fn pushed(&mut self, frame: Frame) {
+        if let Some(listener) = &mut self.listener {
+            listener(self.core.reply(frame, &self.buffers));
+        }
+    }
+
+    pub(crate) fn listen(&mut self, listener: Listener) {
+        self.listener = Some(listener);
+    }
+
+    /// The reply as it is, an error of the server's too.
+    #[inline]
+    pub(crate) fn reply(&self, frame: Frame) -> Reply<'_> {
+        self.core.reply(frame, &self.buffers)
+    }
+
+    /// The command's output, lent.
+    #[inline]
+    pub(crate) fn output<C: Command>(&self, frame: Frame) -> Result<C::Output<'_>, Error> {
+        output::<C>(self.reply(frame))
+    }
+
+    /// The reply as one that is the caller's own.
+    pub(crate) fn owned(&mut self, frame: Frame) -> Result<OwnedReply, Error> {
+        if let Some(text) = self.reply(frame).as_error() {
+            return Err(Error::server_error(text));
+        }
+        let owned = self.core.detach(frame, &mut self.buffers);
+        owned.map_err(|error| Error::out_of_memory(error).after_sending(true))
+    }
+
+    /// Offers the caller's vector as the home of a large string.
+    pub(crate) fn offer(&mut self, into: &mut Vec<u8>) {
+        self.buffers.offer_home(std::mem::take(into));
+    }
+
+    /// A string's bytes into the caller's vector, which was [offered](Self::offer): a large one is there already.
+    pub(crate) fn fill(
+        &mut self,
+        frame: Frame,
+        into: &mut Vec<u8>,
+    ) -> Result<Option<usize>, Error> {
+        let offered = self.buffers.withdraw_home();
+        let reply = self.reply(frame);
+        if let Some(text) = reply.as_error() {
+            let error = Error::server_error(text);
+            *into = offered.unwrap_or_default();
+            into.clear();
+            return Err(error);
+        }
+        if reply.kind().is_aggregate() {
+            return Err(Error::from(DecodeError::new("a string", reply)).after_sending(true));
+        }
+        let is_null = reply.is_null();
+        if offered.is_none() {
+            *into = self.owned(frame)?.into_bytes();
+            return Ok(Some(into.len()));
+        }
+        *into = offered.unwrap_or_default();
+        into.clear();
+        if is_null {
+            return Ok(None);
+        }
+        let bytes = self.core.reply(frame, &self.buffers).bytes();
+        let no_memory = |_| WireError::OutOfMemory {
+            bytes: bytes.len() as u64,
+        };
+        into.try_reserve_exact(bytes.len())
+            .map_err(|error| Error::out_of_memory(no_memory(error)).after_sending(true))?;
+        into.extend_from_slice(bytes);
+        self.buffers.count_owned(bytes.len());
+        Ok(Some(into.len()))
+    }
+
+    #[cold]
+    pub(crate) fn failed(&mut self, error: DriveError<ProtocolError>) -> Error {
+        let sent = self.buffers.output().sent() - self.sent_before;
+        let error = Error::from(error).after_sending(sent > self.queued_before as u64);
+        if error.is_closed() {
+            self.closed.get_or_insert_with(|| shown(&error));
+            self.buffers.output().clear();
+            // What was kept for the conversation is of no more use.
+            self.buffers.release_to(0);
+        }
+        error
+    }
+
+    #[cold]
+    pub(crate) fn close(&mut self, cause: &str) -> Error {
+        let cause = self.closed.get_or_insert_with(|| cause.to_owned()).clone();
+        let sent = self.buffers.output().sent() - self.sent_before;
+        self.buffers.output().clear();
+        Error::closed(cause).after_sending(sent > self.queued_before as u64)
+    }
+
+    /// Closed by the caller.
+    pub(crate) fn closed(&mut self) {
+        self.closed
+            .get_or_insert_with(|| "it was closed".to_owned());
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.is_some()
+    }
+
+    /// Refuses to set up anew what can't be known.
+    pub(crate) fn may_reconnect(&self) -> Result<(), Error> {
+        if self.is_changed {
+            return Err(Error::misuse(
+                "a command has changed the connection's user, database, protocol, name or transaction, which a new one would \
+                 not have: use select, auth and set_client_name, or connect by the right configuration",
+            ));
+        }
+        Ok(())
+    }
+
+    /// What the connection is was changed by a method that keeps account of it.
+    pub(crate) fn keep_account(&mut self, was_changed: bool) {
+        self.is_changed = was_changed;
+    }
+
+    pub(crate) fn is_changed(&self) -> bool {
+        self.is_changed
+    }
+
+    /// Gives memory back until at most `keep` bytes stay.
+    pub(crate) fn release(&mut self, keep: usize) {
+        if !self.is_in_home() {
+            self.buffers.recycle_homes();
+        }
+        self.buffers.release_to(keep);
+        self.core.release();
+    }
+
+    fn is_in_home(&self) -> bool {
+        self.buffers.home_missing() > 0 || self.buffers.has_cut()
+    }
+
+    pub(crate) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    pub(crate) fn meter(&self) -> Meter {
+        self.buffers.meter()
+    }
+}
+
+/// A command's output from its reply.
+#[inline]
+pub(crate) fn output<C: Command>(reply: Reply<'_>) -> Result<C::Output<'_>, Error> {
+    if let Some(text) = reply.as_error() {
+        return Err(Error::server_error(text));
+    }
+    C::decode(reply).map_err(|error| Error::from(error).after_sending(true))
+}
+
+/// State and sizes, never bytes.
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link")
+            .field("session", &self.session)
+            .field("in_flight", &self.core.in_flight())
+            .field("closed", &self.closed)
+            .field("buffers", &self.buffers)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,13 @@
+//! The face for tokio: the same methods as [`blocking`](crate::blocking), with `.await`.
+//!
+//! # Cancel safety
+//! A future may be dropped at any await. A command of which nothing had left is withdrawn, and was not executed. Of any other
+//! the reply is passed over when it comes: the next command never sees it, but waits behind it. Only a command that was half
+//! sent with parts of 16 KiB or more, which were lent and are gone, closes the connection; it says so.
+
+mod connection;
+mod pipeline;
+
+pub use connection::Connection;
+pub use onecopy_net::tokio::{Stream, Transport};
+pub use pipeline::{Pipeline, Replies};

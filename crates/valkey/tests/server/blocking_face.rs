@@ -1,0 +1,27 @@
+//! What the cases mean in the blocking face.
+
+/// The call itself.
+macro_rules! wait {
+    ($call:expr) => {
+        $call
+    };
+}
+
+/// A type of the blocking face.
+macro_rules! face {
+    ($($path:tt)*) => { onecopy_valkey::blocking::$($path)* };
+}
+
+/// A stream of this face over a connected socket.
+macro_rules! stream_of {
+    ($socket:expr) => {
+        onecopy_valkey::blocking::Stream::from($socket)
+    };
+}
+
+/// A name of the server's that only this face uses.
+macro_rules! face_name {
+    ($name:literal) => {
+        concat!($name, "_blocking")
+    };
+}
