@@ -223,6 +223,32 @@ impl WriteQueue {
         self.push_slow(bytes);
     }
 
+    /// Appends the first `head_len` bytes of `head`, a copy of `bytes`, and `tail`, with one look for room: what a protocol
+    /// has around its shorter strings. Head and tail are written from registers.
+    #[inline]
+    pub fn push_framed(&mut self, head: [u8; 8], head_len: usize, bytes: &[u8], tail: [u8; 2]) {
+        if let Some(chunk) = self.chunks.get_mut(self.current)
+            && room(chunk) >= bytes.len() + head.len() + tail.len()
+        {
+            let start = chunk.len();
+            // All eight by one store, then back to those that count.
+            chunk.extend_from_slice(&head);
+            chunk.truncate(start + head_len);
+            chunk.extend_from_slice(bytes);
+            chunk.extend_from_slice(&tail);
+            self.copied += bytes.len() as u64;
+            return;
+        }
+        self.push_framed_slow(head.get(..head_len).unwrap_or(&head), bytes, tail);
+    }
+
+    #[cold]
+    fn push_framed_slow(&mut self, head: &[u8], bytes: &[u8], tail: [u8; 2]) {
+        self.push(head);
+        self.push(bytes);
+        self.push(&tail);
+    }
+
     #[cold]
     fn push_slow(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {

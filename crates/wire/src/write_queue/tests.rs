@@ -44,6 +44,23 @@ fn waiting(queue: &WriteQueue, lent: &(impl Lent + ?Sized)) -> Vec<u8> {
     bytes
 }
 
+#[test]
+fn a_framed_string_is_its_three_parts_wherever_a_chunk_ends() {
+    for before in (0..4).chain(CHUNK - 30..CHUNK + 2) {
+        for head_len in 0..=8 {
+            let (mut queue, filler) = (WriteQueue::new(), pattern(before));
+            queue.push(&filler);
+            queue.push_framed(*b"$1234567", head_len, b"body", *b"\r\n");
+            queue.push(b"next");
+            let framed = [&b"$1234567"[..head_len], b"body\r\nnext"].concat();
+            assert!(
+                waiting(&queue, &()) == [filler, framed].concat(),
+                "{before}, {head_len}"
+            );
+        }
+    }
+}
+
 fn joined(slices: &[IoSlice<'_>]) -> Vec<u8> {
     slices.iter().flat_map(|slice| slice.to_vec()).collect()
 }
