@@ -39,6 +39,13 @@ enum Cause {
     /// A command that this kind of connection does not take, and what to do.
     Misuse(String),
     OutOfMemory(WireError),
+    /// A shared handle has no connection now; why not, where that is known.
+    Offline(Option<Error>),
+    /// And so many commands, of so many bytes, wait for one that no more may.
+    OfflineQueueFull {
+        commands: u64,
+        bytes: u64,
+    },
     Closed(String),
     Tls(TlsError),
     TlsUnavailable,
@@ -134,6 +141,8 @@ impl Error {
             | Cause::Timeout
             | Cause::Decode(_)
             | Cause::Misuse(_)
+            | Cause::Offline(_)
+            | Cause::OfflineQueueFull { .. }
             | Cause::OutOfMemory(_) => false,
         }
     }
@@ -160,6 +169,20 @@ impl Error {
         }
     }
 
+    /// Whether a shared handle has no connection now: the command was not sent, and waited for none or for too long. The
+    /// handle connects again by itself.
+    pub fn is_offline(&self) -> bool {
+        matches!(
+            self.cause(),
+            Cause::Offline(_) | Cause::OfflineQueueFull { .. }
+        )
+    }
+
+    /// Whether it was not sent because as many commands as may wait for a connection already.
+    pub fn is_offline_queue_full(&self) -> bool {
+        matches!(self.cause(), Cause::OfflineQueueFull { .. })
+    }
+
     /// Whether the command is one that the connection does not take. Nothing was sent; the text says what to do instead.
     pub fn is_misuse(&self) -> bool {
         matches!(self.cause(), Cause::Misuse(_))
@@ -177,6 +200,8 @@ impl Error {
             | Cause::Io { .. }
             | Cause::Closed(_)
             | Cause::Protocol(_)
+            | Cause::Offline(_)
+            | Cause::OfflineQueueFull { .. }
             | Cause::Refused(Refusal::MaxClients, _) => true,
             Cause::Server(error) | Cause::Refused(_, error) => matches!(
                 error.code(),
@@ -225,6 +250,18 @@ impl Error {
     #[cold]
     pub(crate) fn out_of_memory(error: WireError) -> Self {
         Cause::OutOfMemory(error).into()
+    }
+
+    #[cold]
+    #[cfg(feature = "tokio")]
+    pub(crate) fn offline(cause: Option<&Self>) -> Self {
+        Cause::Offline(cause.cloned()).into()
+    }
+
+    #[cold]
+    #[cfg(feature = "tokio")]
+    pub(crate) fn offline_queue_full(commands: u64, bytes: u64) -> Self {
+        Cause::OfflineQueueFull { commands, bytes }.into()
     }
 
     #[cold]
@@ -334,6 +371,15 @@ impl fmt::Display for Error {
             Cause::Timeout => f.write_str("the deadline passed while waiting for the server"),
             Cause::Decode(error) => error.fmt(f),
             Cause::OutOfMemory(error) => error.fmt(f),
+            Cause::Offline(None) => f.write_str("there is no connection to the server now"),
+            Cause::Offline(Some(cause)) => {
+                write!(f, "there is no connection to the server now: {cause}")
+            }
+            Cause::OfflineQueueFull { commands, bytes } => write!(
+                f,
+                "there is no connection to the server now, and {commands} commands of {bytes} bytes wait for one: no more \
+                 may, see OfflineQueue"
+            ),
             Cause::Closed(cause) => write!(f, "the connection is closed: {cause}; connect again"),
             Cause::Tls(error) => f.write_str(&by_our_options(&error.to_string())),
             Cause::TlsUnavailable => {

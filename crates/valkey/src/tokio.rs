@@ -7,7 +7,12 @@
 
 mod connection;
 mod pipeline;
+mod shared;
 
 pub use connection::Connection;
 pub use onecopy_net::tokio::{Stream, Transport};
 pub use pipeline::{Pipeline, Replies};
+pub use shared::{
+    Backoff, Dedicated, Event, OfflineQueue, Response, Responses, Shared, SharedOptions,
+    SharedPipeline, SharedTransaction, TransactionResponses,
+};
