@@ -796,7 +796,7 @@ class Command:
         if not counts:
             head = f'request.fixed(b"*{fixed}\\r\\n{name}");'
         else:
-            head = f'request.begin({" + ".join([str(fixed)] + counts)}, b"{name}");'
+            head = f'request.begin({" + ".join([str(fixed)] + counts)}, b"*0\\r\\n{name}");'
         return "fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {\n" + "\n".join([head] + writes) + "\n}"
 
     def minimal(self):

@@ -33,9 +33,9 @@ impl Arg<'_> {
         match &self.0 {
             Form::Lent(bytes) => bytes.len(),
             Form::Owned(bytes) => bytes.len(),
-            Form::Int(number) => Digits::of_i64(*number).as_bytes().len(),
-            Form::UInt(number) => Digits::of_u64(*number).as_bytes().len(),
-            Form::Double(number) => Text::of_f64(*number).as_bytes().len(),
+            Form::Int(number) => Text::of(number).as_bytes().len(),
+            Form::UInt(number) => Text::of(number).as_bytes().len(),
+            Form::Double(number) => Text::of_double(*number).as_bytes().len(),
         }
     }
 
@@ -49,9 +49,9 @@ impl Arg<'_> {
         match &self.0 {
             Form::Lent(bytes) => visit(bytes),
             Form::Owned(bytes) => visit(bytes),
-            Form::Int(number) => visit(Digits::of_i64(*number).as_bytes()),
-            Form::UInt(number) => visit(Digits::of_u64(*number).as_bytes()),
-            Form::Double(number) => visit(Text::of_f64(*number).as_bytes()),
+            Form::Int(number) => visit(Text::of(number).as_bytes()),
+            Form::UInt(number) => visit(Text::of(number).as_bytes()),
+            Form::Double(number) => visit(Text::of_double(*number).as_bytes()),
         }
     }
 
@@ -128,45 +128,7 @@ impl<'a> From<&'a Arg<'_>> for Arg<'a> {
     }
 }
 
-/// The digits of an integer, at the end of their array: 20 digits, or a sign and 19.
-pub(crate) struct Digits {
-    bytes: [u8; 20],
-    start: usize,
-}
-
-impl Digits {
-    #[inline]
-    pub(crate) fn of_i64(number: i64) -> Self {
-        let mut digits = Self::of_u64(number.unsigned_abs());
-        if number < 0 {
-            digits.start -= 1;
-            digits.bytes[digits.start] = b'-';
-        }
-        digits
-    }
-
-    #[inline]
-    #[allow(clippy::cast_possible_truncation)] // a digit
-    pub(crate) fn of_u64(mut number: u64) -> Self {
-        let mut bytes = [0; 20];
-        let mut start = bytes.len();
-        loop {
-            start -= 1;
-            bytes[start] = b'0' + (number % 10) as u8;
-            number /= 10;
-            if number == 0 {
-                return Self { bytes, start };
-            }
-        }
-    }
-
-    #[inline]
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.bytes[self.start..]
-    }
-}
-
-/// A floating-point number in the fewest digits that give the same number again.
+/// A number as it goes over the wire, a floating-point one in the fewest digits that give it again.
 #[derive(Default)]
 pub(crate) struct Text {
     bytes: [u8; 32],
@@ -174,21 +136,25 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    pub(crate) fn of_f64(number: f64) -> Self {
+    pub(crate) fn of(number: impl fmt::Display) -> Self {
+        let mut text = Self::default();
+        // The longest has 25 characters: it fits.
+        let _ = write!(text, "{number}");
+        text
+    }
+
+    pub(crate) fn of_double(number: f64) -> Self {
         /// From here on all digits are left of the point, and zeros would follow them.
         const LARGE: f64 = 1e17;
         /// Below, zeros would come before the digits.
         const SMALL: f64 = 1e-5;
-        let mut text = Self::default();
         let size = number.abs();
         let is_plain = size == 0.0 || (SMALL..LARGE).contains(&size) || !number.is_finite();
-        // At most 17 digits, a sign, a point, five zeros or an exponent of five characters: it fits.
-        let _ = if is_plain {
-            write!(text, "{number}")
-        } else {
-            write!(text, "{number:e}")
-        };
-        text
+        // Of at most 17 digits, a sign, a point, and five zeros or an exponent of five characters.
+        match is_plain {
+            true => Self::of(number),
+            false => Self::of(format_args!("{number:e}")),
+        }
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {

@@ -41,6 +41,13 @@ enum Cause {
     /// A command that this kind of connection does not take, and what to do.
     Misuse(String),
     OutOfMemory(WireError),
+    /// A shared handle has no connection now; why not, where that is known.
+    Offline(Option<Error>),
+    /// And so many commands, of so many bytes, wait for one that no more may.
+    OfflineQueueFull {
+        commands: u64,
+        bytes: u64,
+    },
     Closed(String),
     Tls(TlsError),
     TlsUnavailable,
@@ -137,6 +144,8 @@ impl Error {
             | Cause::Timeout
             | Cause::Decode(_)
             | Cause::Misuse(_)
+            | Cause::Offline(_)
+            | Cause::OfflineQueueFull { .. }
             | Cause::OutOfMemory(_)
             | Cause::Source(_) => false,
         }
@@ -164,6 +173,20 @@ impl Error {
         }
     }
 
+    /// Whether a shared handle has no connection now: the command was not sent, and waited for none or for too long. The
+    /// handle connects again by itself.
+    pub fn is_offline(&self) -> bool {
+        matches!(
+            self.cause(),
+            Cause::Offline(_) | Cause::OfflineQueueFull { .. }
+        )
+    }
+
+    /// Whether it was not sent because as many commands as may wait for a connection already.
+    pub fn is_offline_queue_full(&self) -> bool {
+        matches!(self.cause(), Cause::OfflineQueueFull { .. })
+    }
+
     /// Whether the command is one that the connection does not take. Nothing was sent; the text says what to do instead.
     pub fn is_misuse(&self) -> bool {
         matches!(self.cause(), Cause::Misuse(_))
@@ -181,6 +204,8 @@ impl Error {
             | Cause::Io { .. }
             | Cause::Closed(_)
             | Cause::Protocol(_)
+            | Cause::Offline(_)
+            | Cause::OfflineQueueFull { .. }
             | Cause::Refused(Refusal::MaxClients, _) => true,
             Cause::Server(error) | Cause::Refused(_, error) => matches!(
                 error.code(),
@@ -252,6 +277,18 @@ impl Error {
     #[cold]
     pub(crate) fn source(error: io::Error) -> Self {
         Cause::Source(error).into()
+    }
+
+    #[cold]
+    #[cfg(feature = "tokio")]
+    pub(crate) fn offline(cause: Option<&Self>) -> Self {
+        Cause::Offline(cause.cloned()).into()
+    }
+
+    #[cold]
+    #[cfg(feature = "tokio")]
+    pub(crate) fn offline_queue_full(commands: u64, bytes: u64) -> Self {
+        Cause::OfflineQueueFull { commands, bytes }.into()
     }
 
     #[cold]
@@ -365,6 +402,15 @@ impl fmt::Display for Error {
             Cause::Timeout => f.write_str("the deadline passed while waiting for the server"),
             Cause::Decode(error) => error.fmt(f),
             Cause::OutOfMemory(error) => error.fmt(f),
+            Cause::Offline(None) => f.write_str("there is no connection to the server now"),
+            Cause::Offline(Some(cause)) => {
+                write!(f, "there is no connection to the server now: {cause}")
+            }
+            Cause::OfflineQueueFull { commands, bytes } => write!(
+                f,
+                "there is no connection to the server now, and {commands} commands of {bytes} bytes wait for one: no more \
+                 may, see OfflineQueue"
+            ),
             Cause::Closed(cause) => write!(f, "the connection is closed: {cause}; connect again"),
             Cause::Tls(error) => f.write_str(&by_our_options(&error.to_string())),
             Cause::TlsUnavailable => {

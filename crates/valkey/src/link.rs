@@ -455,6 +455,12 @@ impl Link {
         self.listener = Some(listener);
     }
 
+    /// Nobody is told any more.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn forget_listener(&mut self) {
+        self.listener = None;
+    }
+
     /// The reply as it is, an error of the server's too.
     #[inline]
     pub(crate) fn reply(&self, frame: Frame) -> Reply<'_> {

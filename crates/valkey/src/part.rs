@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::arg::{Arg, Digits, Form, Text};
+use crate::arg::{Arg, Form, Text};
 use crate::request::Request;
 
 /// Something that adds arguments to a command: one, several, or none where it is an option that was not chosen.
@@ -30,9 +30,9 @@ impl Part for Arg<'_> {
         match &self.0 {
             Form::Lent(bytes) => request.lent(bytes),
             Form::Owned(bytes) => request.owned(bytes),
-            Form::Int(number) => request.text(Digits::of_i64(*number).as_bytes()),
-            Form::UInt(number) => request.text(Digits::of_u64(*number).as_bytes()),
-            Form::Double(number) => request.text(Text::of_f64(*number).as_bytes()),
+            Form::Int(number) => request.integer(*number),
+            Form::UInt(number) => request.unsigned(*number),
+            Form::Double(number) => request.double(*number),
         }
     }
 
@@ -170,13 +170,13 @@ argument! {
     String, text, request => request.lent(text.as_bytes()), text.as_bytes();
     Vec<u8>, bytes, request => request.lent(bytes), bytes;
     Bytes, bytes, request => request.owned(bytes), bytes;
-    i64, number, request => request.text(Digits::of_i64(*number).as_bytes()), Digits::of_i64(*number).as_bytes();
-    i32, number, request => request.text(Digits::of_i64((*number).into()).as_bytes()),
-        Digits::of_i64((*number).into()).as_bytes();
-    u64, number, request => request.text(Digits::of_u64(*number).as_bytes()), Digits::of_u64(*number).as_bytes();
-    u32, number, request => request.text(Digits::of_u64((*number).into()).as_bytes()),
-        Digits::of_u64((*number).into()).as_bytes();
-    f64, number, request => request.text(Text::of_f64(*number).as_bytes()), Text::of_f64(*number).as_bytes();
+    i64, number, request => request.integer(*number), Text::of(number).as_bytes();
+    i32, number, request => request.integer((*number).into()),
+        Text::of(number).as_bytes();
+    u64, number, request => request.unsigned(*number), Text::of(number).as_bytes();
+    u32, number, request => request.unsigned((*number).into()),
+        Text::of(number).as_bytes();
+    f64, number, request => request.double(*number), Text::of_double(*number).as_bytes();
 }
 
 impl<const N: usize> Part for &[u8; N] {

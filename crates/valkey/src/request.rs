@@ -6,7 +6,7 @@ use bytes::Bytes;
 use onecopy_resp_proto::RequestWriter;
 use onecopy_wire::{WireError, WriteQueue};
 
-use crate::arg::Digits;
+use crate::arg::Text;
 use crate::part::Part;
 
 /// One command that is being written. A [`Command`](crate::Command) is handed one by a connection.
@@ -17,6 +17,9 @@ pub struct Request<'q, 'a> {
     writer: RequestWriter<'q>,
     large: Large<'q, 'a>,
 }
+
+/// The count in a head, of one digit.
+const COUNT: &[u8] = b"*0\r\n";
 
 /// Where arguments by reference go; with the parts that were there before.
 enum Large<'q, 'a> {
@@ -61,11 +64,26 @@ impl<'q, 'a> Request<'q, 'a> {
         self.writer.bulk_header(len);
     }
 
-    /// The head: how many arguments the command has, its name's words included; and the name, encoded: `$3\r\nSET\r\n`.
+    /// The head where the number of arguments varies: how many they are, the name's words included; and the head with a
+    /// zero for them, `*0\r\n$3\r\nSET\r\n`.
     #[inline]
-    pub fn begin(&mut self, count: usize, name: &'static [u8]) {
+    pub fn begin<const N: usize>(&mut self, count: usize, head: &'static [u8; N]) {
+        const { assert!(N > COUNT.len()) };
+        match u8::try_from(count) {
+            // In one piece, which most are.
+            Ok(count @ ..10) => {
+                let mut head = *head;
+                head[1] = b'0' + count;
+                self.writer.encoded_array(head);
+            }
+            _ => self.begin_long(count, head),
+        }
+    }
+
+    #[cold]
+    fn begin_long(&mut self, count: usize, head: &'static [u8]) {
         self.writer.array(count);
-        self.writer.encoded(name);
+        self.writer.encoded(&head[COUNT.len()..]);
     }
 
     /// The head of a command whose name is among its arguments.
@@ -106,13 +124,25 @@ impl<'q, 'a> Request<'q, 'a> {
     /// How many arguments there are, as an argument.
     #[inline]
     pub fn number_of<P: Part>(&mut self, part: &P) {
-        self.text(Digits::of_u64(part.count() as u64).as_bytes());
+        self.unsigned(part.count() as u64);
     }
 
-    /// An argument that is copied, whatever its size.
+    /// An integer.
     #[inline]
-    pub(crate) fn text(&mut self, text: &[u8]) {
-        self.writer.bulk(text);
+    pub fn integer(&mut self, number: i64) {
+        self.writer.signed(number);
+    }
+
+    /// An integer without sign.
+    #[inline]
+    pub fn unsigned(&mut self, number: u64) {
+        self.writer.integer(number);
+    }
+
+    /// A floating-point number, in the fewest digits that give it again.
+    #[inline(never)]
+    pub fn double(&mut self, number: f64) {
+        self.writer.bulk(Text::of_double(number).as_bytes());
     }
 
     /// An argument that the caller holds.

@@ -9,6 +9,7 @@ mod bulk_reader;
 mod connection;
 mod pipe;
 mod pipeline;
+mod shared;
 mod transaction;
 
 pub use bulk_reader::BulkReader;
@@ -16,4 +17,8 @@ pub use connection::Connection;
 pub use onecopy_net::tokio::{Stream, Transport};
 pub use pipe::Pipe;
 pub use pipeline::{Pipeline, Replies};
+pub use shared::{
+    Backoff, Dedicated, Event, OfflineQueue, Response, Responses, Shared, SharedOptions,
+    SharedPipeline, SharedTransaction, TransactionResponses,
+};
 pub use transaction::Transaction;

@@ -66,7 +66,7 @@ impl Command for Bitcount<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.start.count() + self.end.count() + self.unit.count(),
-            b"$8\r\nBITCOUNT\r\n",
+            b"*0\r\n$8\r\nBITCOUNT\r\n",
         );
         request.part(&self.key);
         request.part(&self.start);
@@ -149,7 +149,7 @@ impl Command for Bitfield<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.operations.count(), b"$8\r\nBITFIELD\r\n");
+        request.begin(2 + self.operations.count(), b"*0\r\n$8\r\nBITFIELD\r\n");
         request.part(&self.key);
         request.part(&self.operations);
     }
@@ -191,7 +191,7 @@ impl Command for BitfieldRo<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.get_blocks.count(), b"$11\r\nBITFIELD_RO\r\n");
+        request.begin(2 + self.get_blocks.count(), b"*0\r\n$11\r\nBITFIELD_RO\r\n");
         request.part(&self.key);
         request.part(&self.get_blocks);
     }
@@ -230,7 +230,7 @@ impl Command for Bitop<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(3 + self.keys.count(), b"$5\r\nBITOP\r\n");
+        request.begin(3 + self.keys.count(), b"*0\r\n$5\r\nBITOP\r\n");
         request.part(&self.operation);
         request.part(&self.destkey);
         request.part(&self.keys);
@@ -303,7 +303,7 @@ impl Command for Bitpos<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.start.count() + self.end.count() + self.unit.count(),
-            b"$6\r\nBITPOS\r\n",
+            b"*0\r\n$6\r\nBITPOS\r\n",
         );
         request.part(&self.key);
         request.part(&self.bit);

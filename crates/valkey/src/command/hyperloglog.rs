@@ -31,7 +31,7 @@ impl Command for Pfadd<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.elements.count(), b"$5\r\nPFADD\r\n");
+        request.begin(2 + self.elements.count(), b"*0\r\n$5\r\nPFADD\r\n");
         request.part(&self.key);
         request.part(&self.elements);
     }
@@ -60,7 +60,7 @@ impl Command for Pfcount<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.keys.count(), b"$7\r\nPFCOUNT\r\n");
+        request.begin(1 + self.keys.count(), b"*0\r\n$7\r\nPFCOUNT\r\n");
         request.part(&self.keys);
     }
 
@@ -125,7 +125,7 @@ impl Command for Pfmerge<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.sourcekeys.count(), b"$7\r\nPFMERGE\r\n");
+        request.begin(2 + self.sourcekeys.count(), b"*0\r\n$7\r\nPFMERGE\r\n");
         request.part(&self.destkey);
         request.part(&self.sourcekeys);
     }

@@ -29,7 +29,7 @@ impl Command for Psubscribe<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.patterns.count(), b"$10\r\nPSUBSCRIBE\r\n");
+        request.begin(1 + self.patterns.count(), b"*0\r\n$10\r\nPSUBSCRIBE\r\n");
         request.part(&self.patterns);
     }
 }
@@ -93,7 +93,7 @@ impl Command for PubsubChannels<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.pattern.count(),
-            b"$6\r\nPUBSUB\r\n$8\r\nCHANNELS\r\n",
+            b"*0\r\n$6\r\nPUBSUB\r\n$8\r\nCHANNELS\r\n",
         );
         request.part(&self.pattern);
     }
@@ -166,7 +166,7 @@ impl Command for PubsubNumsub<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.channels.count(),
-            b"$6\r\nPUBSUB\r\n$6\r\nNUMSUB\r\n",
+            b"*0\r\n$6\r\nPUBSUB\r\n$6\r\nNUMSUB\r\n",
         );
         request.part(&self.channels);
     }
@@ -202,7 +202,7 @@ impl Command for PubsubShardchannels<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.pattern.count(),
-            b"$6\r\nPUBSUB\r\n$13\r\nSHARDCHANNELS\r\n",
+            b"*0\r\n$6\r\nPUBSUB\r\n$13\r\nSHARDCHANNELS\r\n",
         );
         request.part(&self.pattern);
     }
@@ -231,7 +231,7 @@ impl Command for PubsubShardnumsub<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.shardchannels.count(),
-            b"$6\r\nPUBSUB\r\n$11\r\nSHARDNUMSUB\r\n",
+            b"*0\r\n$6\r\nPUBSUB\r\n$11\r\nSHARDNUMSUB\r\n",
         );
         request.part(&self.shardchannels);
     }
@@ -267,7 +267,7 @@ impl Command for Punsubscribe<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.patterns.count(), b"$12\r\nPUNSUBSCRIBE\r\n");
+        request.begin(1 + self.patterns.count(), b"*0\r\n$12\r\nPUNSUBSCRIBE\r\n");
         request.part(&self.patterns);
     }
 }
@@ -322,7 +322,10 @@ impl Command for Ssubscribe<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.shardchannels.count(), b"$10\r\nSSUBSCRIBE\r\n");
+        request.begin(
+            1 + self.shardchannels.count(),
+            b"*0\r\n$10\r\nSSUBSCRIBE\r\n",
+        );
         request.part(&self.shardchannels);
     }
 }
@@ -348,7 +351,7 @@ impl Command for Subscribe<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.channels.count(), b"$9\r\nSUBSCRIBE\r\n");
+        request.begin(1 + self.channels.count(), b"*0\r\n$9\r\nSUBSCRIBE\r\n");
         request.part(&self.channels);
     }
 }
@@ -383,7 +386,10 @@ impl Command for Sunsubscribe<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.shardchannels.count(), b"$12\r\nSUNSUBSCRIBE\r\n");
+        request.begin(
+            1 + self.shardchannels.count(),
+            b"*0\r\n$12\r\nSUNSUBSCRIBE\r\n",
+        );
         request.part(&self.shardchannels);
     }
 }
@@ -418,7 +424,7 @@ impl Command for Unsubscribe<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.channels.count(), b"$11\r\nUNSUBSCRIBE\r\n");
+        request.begin(1 + self.channels.count(), b"*0\r\n$11\r\nUNSUBSCRIBE\r\n");
         request.part(&self.channels);
     }
 }

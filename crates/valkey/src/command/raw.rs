@@ -15,9 +15,10 @@ use crate::request::Request;
 /// let setname = raw("CLIENT").args(["SETNAME", "shop"]);
 /// ```
 pub fn raw<'a>(name: impl Into<Arg<'a>>) -> Raw<'a> {
-    Raw {
-        args: vec![name.into()],
-    }
+    // As many as it would grow to with the second.
+    let mut args = Vec::with_capacity(4);
+    args.push(name.into());
+    Raw { args }
 }
 
 /// The command that [`raw`] builds.

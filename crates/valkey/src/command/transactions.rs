@@ -114,7 +114,7 @@ impl Command for Watch<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.keys.count(), b"$5\r\nWATCH\r\n");
+        request.begin(1 + self.keys.count(), b"*0\r\n$5\r\nWATCH\r\n");
         request.part(&self.keys);
     }
 

@@ -26,7 +26,7 @@ pub struct Connection {
     pub(super) link: Link,
     pub(super) stream: Stream,
     /// What a new connection is made by, as `select`, `auth` and `set_client_name` have left it.
-    config: Config,
+    pub(super) config: Config,
     /// Over a stream of the caller's own there is nothing to connect to.
     is_given: bool,
 }

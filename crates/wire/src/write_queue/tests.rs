@@ -61,6 +61,23 @@ fn waiting(queue: &WriteQueue, lent: &(impl Lent + ?Sized)) -> Vec<u8> {
     bytes
 }
 
+#[test]
+fn a_framed_string_is_its_three_parts_wherever_a_chunk_ends() {
+    for before in (0..4).chain(CHUNK - 30..CHUNK + 2) {
+        for head_len in 0..=8 {
+            let (mut queue, filler) = (WriteQueue::new(), pattern(before));
+            queue.push(&filler);
+            queue.push_framed(*b"$1234567", head_len, b"body", *b"\r\n");
+            queue.push(b"next");
+            let framed = [&b"$1234567"[..head_len], b"body\r\nnext"].concat();
+            assert!(
+                waiting(&queue, &()) == [filler, framed].concat(),
+                "{before}, {head_len}"
+            );
+        }
+    }
+}
+
 fn joined(slices: &[IoSlice<'_>]) -> Vec<u8> {
     slices.iter().flat_map(|slice| slice.to_vec()).collect()
 }
@@ -470,4 +487,32 @@ fn a_queue_of_several_chunks_is_cut_back_to_one() {
     queue.push(b"end");
     let expected = [&bytes[..CHUNK + 5], b"end"].concat();
     assert_eq!(waiting(&queue, b"".as_slice()), expected);
+}
+
+#[test]
+fn a_commands_length_counts_what_was_appended_since_it_began() {
+    let mut queue = WriteQueue::new();
+    queue.begin_here();
+    assert_eq!(queue.command_len(), 0, "nothing yet");
+    queue.push(b"before");
+    queue.push_lent(0, 0, 1000);
+    queue.push_array(*b"\r\n");
+    assert_eq!(queue.command_len(), 1008);
+    queue.begin_here();
+    assert_eq!(queue.command_len(), 0, "the one before is not counted");
+    queue.push(b"head");
+    queue.push_lent(1, 0, 500);
+    queue.push(&pattern(3 * CHUNK));
+    assert_eq!(queue.command_len(), 504 + 3 * CHUNK);
+    queue.push_lent(2, 0, 300);
+    queue.begin_here();
+    queue.push(b"after");
+    assert_eq!(queue.command_len(), 5);
+    queue.begin_here();
+    queue.push_lent(3, 0, 200);
+    assert_eq!(
+        queue.command_len(),
+        200,
+        "it may begin with a part by reference"
+    );
 }

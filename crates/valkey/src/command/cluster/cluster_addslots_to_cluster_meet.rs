@@ -32,7 +32,7 @@ impl Command for ClusterAddslots<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.slots.count(),
-            b"$7\r\nCLUSTER\r\n$8\r\nADDSLOTS\r\n",
+            b"*0\r\n$7\r\nCLUSTER\r\n$8\r\nADDSLOTS\r\n",
         );
         request.part(&self.slots);
     }
@@ -61,7 +61,7 @@ impl Command for ClusterAddslotsrange<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.ranges.count(),
-            b"$7\r\nCLUSTER\r\n$13\r\nADDSLOTSRANGE\r\n",
+            b"*0\r\n$7\r\nCLUSTER\r\n$13\r\nADDSLOTSRANGE\r\n",
         );
         request.part(&self.ranges);
     }
@@ -165,7 +165,7 @@ impl Command for ClusterDelslots<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.slots.count(),
-            b"$7\r\nCLUSTER\r\n$8\r\nDELSLOTS\r\n",
+            b"*0\r\n$7\r\nCLUSTER\r\n$8\r\nDELSLOTS\r\n",
         );
         request.part(&self.slots);
     }
@@ -194,7 +194,7 @@ impl Command for ClusterDelslotsrange<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.ranges.count(),
-            b"$7\r\nCLUSTER\r\n$13\r\nDELSLOTSRANGE\r\n",
+            b"*0\r\n$7\r\nCLUSTER\r\n$13\r\nDELSLOTSRANGE\r\n",
         );
         request.part(&self.ranges);
     }
@@ -238,7 +238,7 @@ impl Command for ClusterFailover {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.options.count(),
-            b"$7\r\nCLUSTER\r\n$8\r\nFAILOVER\r\n",
+            b"*0\r\n$7\r\nCLUSTER\r\n$8\r\nFAILOVER\r\n",
         );
         request.part(&self.options);
     }
@@ -445,7 +445,7 @@ impl Command for ClusterMeet<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + self.cluster_bus_port.count(),
-            b"$7\r\nCLUSTER\r\n$4\r\nMEET\r\n",
+            b"*0\r\n$7\r\nCLUSTER\r\n$4\r\nMEET\r\n",
         );
         request.part(&self.ip);
         request.part(&self.port);

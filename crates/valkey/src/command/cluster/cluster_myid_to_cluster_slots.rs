@@ -163,7 +163,7 @@ impl Command for ClusterReset {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.reset_type.count(),
-            b"$7\r\nCLUSTER\r\n$5\r\nRESET\r\n",
+            b"*0\r\n$7\r\nCLUSTER\r\n$5\r\nRESET\r\n",
         );
         request.part(&self.reset_type);
     }
@@ -279,7 +279,7 @@ impl Command for ClusterSetslot<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.subcommand.count() + tagged(1, &self.timeout),
-            b"$7\r\nCLUSTER\r\n$7\r\nSETSLOT\r\n",
+            b"*0\r\n$7\r\nCLUSTER\r\n$7\r\nSETSLOT\r\n",
         );
         request.part(&self.slot);
         request.part(&self.subcommand);
@@ -403,7 +403,7 @@ impl Command for ClusterSlotStats<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.filter.count() + tagged(1, &self.limit) + self.order.count(),
-            b"$7\r\nCLUSTER\r\n$10\r\nSLOT-STATS\r\n",
+            b"*0\r\n$7\r\nCLUSTER\r\n$10\r\nSLOT-STATS\r\n",
         );
         request.part(&self.filter);
         request.tagged(b"$5\r\nLIMIT\r\n", &self.limit);

@@ -38,7 +38,7 @@ impl Command for Auth<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.username.count(), b"$4\r\nAUTH\r\n");
+        request.begin(2 + self.username.count(), b"*0\r\n$4\r\nAUTH\r\n");
         request.part(&self.username);
         request.part(&self.password);
     }
@@ -125,7 +125,7 @@ impl Command for Hello<'_> {
                 + tagged(1, &self.username)
                 + self.password.count()
                 + tagged(1, &self.setname),
-            b"$5\r\nHELLO\r\n",
+            b"*0\r\n$5\r\nHELLO\r\n",
         );
         request.part(&self.protover);
         request.tagged(b"$4\r\nAUTH\r\n", &self.username);
@@ -162,7 +162,7 @@ impl Command for Ping<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.message.count(), b"$4\r\nPING\r\n");
+        request.begin(1 + self.message.count(), b"*0\r\n$4\r\nPING\r\n");
         request.part(&self.message);
     }
 }

@@ -57,7 +57,7 @@ impl Command for ClientCapa<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.capabilitys.count(),
-            b"$6\r\nCLIENT\r\n$4\r\nCAPA\r\n",
+            b"*0\r\n$6\r\nCLIENT\r\n$4\r\nCAPA\r\n",
         );
         request.part(&self.capabilitys);
     }
@@ -249,7 +249,7 @@ impl Command for ClientKill<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.new_formats.count(),
-            b"$6\r\nCLIENT\r\n$4\r\nKILL\r\n",
+            b"*0\r\n$6\r\nCLIENT\r\n$4\r\nKILL\r\n",
         );
         request.part(&self.new_formats);
     }
@@ -296,7 +296,7 @@ impl Command for ClientList<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + tagged(1, &self.type_) + tagged(1, &self.id),
-            b"$6\r\nCLIENT\r\n$4\r\nLIST\r\n",
+            b"*0\r\n$6\r\nCLIENT\r\n$4\r\nLIST\r\n",
         );
         request.tagged(b"$4\r\nTYPE\r\n", &self.type_);
         request.tagged(b"$2\r\nID\r\n", &self.id);

@@ -48,7 +48,10 @@ impl Command for ClientPause {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(3 + self.mode.count(), b"$6\r\nCLIENT\r\n$5\r\nPAUSE\r\n");
+        request.begin(
+            3 + self.mode.count(),
+            b"*0\r\n$6\r\nCLIENT\r\n$5\r\nPAUSE\r\n",
+        );
         request.part(&self.timeout);
         request.part(&self.mode);
     }
@@ -114,7 +117,10 @@ impl Command for ClientSetinfo<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.attr.count(), b"$6\r\nCLIENT\r\n$7\r\nSETINFO\r\n");
+        request.begin(
+            2 + self.attr.count(),
+            b"*0\r\n$6\r\nCLIENT\r\n$7\r\nSETINFO\r\n",
+        );
         request.part(&self.attr);
     }
 }
@@ -230,7 +236,7 @@ impl Command for ClientTracking<'_> {
                 + usize::from(self.optin)
                 + usize::from(self.optout)
                 + usize::from(self.noloop),
-            b"$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n",
+            b"*0\r\n$6\r\nCLIENT\r\n$8\r\nTRACKING\r\n",
         );
         request.part(&self.status);
         request.tagged(b"$8\r\nREDIRECT\r\n", &self.redirect);
@@ -306,7 +312,7 @@ impl Command for ClientUnblock {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.unblock_type.count(),
-            b"$6\r\nCLIENT\r\n$7\r\nUNBLOCK\r\n",
+            b"*0\r\n$6\r\nCLIENT\r\n$7\r\nUNBLOCK\r\n",
         );
         request.part(&self.client_id);
         request.part(&self.unblock_type);

@@ -51,7 +51,7 @@ impl Command for Copy<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + tagged(1, &self.db) + usize::from(self.replace),
-            b"$4\r\nCOPY\r\n",
+            b"*0\r\n$4\r\nCOPY\r\n",
         );
         request.part(&self.source);
         request.part(&self.destination);
@@ -84,7 +84,7 @@ impl Command for Del<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.keys.count(), b"$3\r\nDEL\r\n");
+        request.begin(1 + self.keys.count(), b"*0\r\n$3\r\nDEL\r\n");
         request.part(&self.keys);
     }
 
@@ -140,7 +140,7 @@ impl Command for Exists<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.keys.count(), b"$6\r\nEXISTS\r\n");
+        request.begin(1 + self.keys.count(), b"*0\r\n$6\r\nEXISTS\r\n");
         request.part(&self.keys);
     }
 
@@ -204,7 +204,7 @@ impl Command for Expire<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(3 + self.condition.count(), b"$6\r\nEXPIRE\r\n");
+        request.begin(3 + self.condition.count(), b"*0\r\n$6\r\nEXPIRE\r\n");
         request.part(&self.key);
         request.part(&self.seconds);
         request.part(&self.condition);
@@ -270,7 +270,7 @@ impl Command for Expireat<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(3 + self.condition.count(), b"$8\r\nEXPIREAT\r\n");
+        request.begin(3 + self.condition.count(), b"*0\r\n$8\r\nEXPIREAT\r\n");
         request.part(&self.key);
         request.part(&self.unix_time_seconds);
         request.part(&self.condition);
@@ -421,7 +421,7 @@ impl Command for Migrate<'_> {
                 + usize::from(self.replace)
                 + self.authentication.count()
                 + tagged(1, &self.keys),
-            b"$7\r\nMIGRATE\r\n",
+            b"*0\r\n$7\r\nMIGRATE\r\n",
         );
         request.part(&self.host);
         request.part(&self.port);

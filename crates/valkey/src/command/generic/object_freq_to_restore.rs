@@ -194,7 +194,7 @@ impl Command for Pexpire<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(3 + self.condition.count(), b"$7\r\nPEXPIRE\r\n");
+        request.begin(3 + self.condition.count(), b"*0\r\n$7\r\nPEXPIRE\r\n");
         request.part(&self.key);
         request.part(&self.milliseconds);
         request.part(&self.condition);
@@ -260,7 +260,7 @@ impl Command for Pexpireat<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(3 + self.condition.count(), b"$9\r\nPEXPIREAT\r\n");
+        request.begin(3 + self.condition.count(), b"*0\r\n$9\r\nPEXPIREAT\r\n");
         request.part(&self.key);
         request.part(&self.unix_time_milliseconds);
         request.part(&self.condition);
@@ -489,7 +489,7 @@ impl Command for Restore<'_> {
                 + usize::from(self.absttl)
                 + tagged(1, &self.idletime)
                 + tagged(1, &self.freq),
-            b"$7\r\nRESTORE\r\n",
+            b"*0\r\n$7\r\nRESTORE\r\n",
         );
         request.part(&self.key);
         request.part(&self.ttl);

@@ -60,7 +60,7 @@ impl Command for Scan<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + tagged(1, &self.match_) + tagged(1, &self.count) + tagged(1, &self.type_),
-            b"$4\r\nSCAN\r\n",
+            b"*0\r\n$4\r\nSCAN\r\n",
         );
         request.part(&self.cursor);
         request.tagged(b"$5\r\nMATCH\r\n", &self.match_);
@@ -178,7 +178,7 @@ impl<S: Shape> Command for Sort<'_, S> {
                 + self.order.count()
                 + usize::from(self.alpha)
                 + tagged(1, &self.store),
-            b"$4\r\nSORT\r\n",
+            b"*0\r\n$4\r\nSORT\r\n",
         );
         request.part(&self.key);
         request.tagged(b"$2\r\nBY\r\n", &self.by);
@@ -280,7 +280,7 @@ impl Command for SortRo<'_> {
                 + self.get_patterns.count()
                 + self.order.count()
                 + usize::from(self.alpha),
-            b"$7\r\nSORT_RO\r\n",
+            b"*0\r\n$7\r\nSORT_RO\r\n",
         );
         request.part(&self.key);
         request.tagged(b"$2\r\nBY\r\n", &self.by);
@@ -315,7 +315,7 @@ impl Command for Touch<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.keys.count(), b"$5\r\nTOUCH\r\n");
+        request.begin(1 + self.keys.count(), b"*0\r\n$5\r\nTOUCH\r\n");
         request.part(&self.keys);
     }
 
@@ -399,7 +399,7 @@ impl Command for Unlink<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.keys.count(), b"$6\r\nUNLINK\r\n");
+        request.begin(1 + self.keys.count(), b"*0\r\n$6\r\nUNLINK\r\n");
         request.part(&self.keys);
     }
 

@@ -63,7 +63,7 @@ impl Command for Geoadd<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.condition.count() + usize::from(self.ch) + self.datas.count(),
-            b"$6\r\nGEOADD\r\n",
+            b"*0\r\n$6\r\nGEOADD\r\n",
         );
         request.part(&self.key);
         request.part(&self.condition);
@@ -116,7 +116,7 @@ impl Command for Geodist<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(4 + self.unit.count(), b"$7\r\nGEODIST\r\n");
+        request.begin(4 + self.unit.count(), b"*0\r\n$7\r\nGEODIST\r\n");
         request.part(&self.key);
         request.part(&self.member1);
         request.part(&self.member2);
@@ -151,7 +151,7 @@ impl Command for Geohash<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.members.count(), b"$7\r\nGEOHASH\r\n");
+        request.begin(2 + self.members.count(), b"*0\r\n$7\r\nGEOHASH\r\n");
         request.part(&self.key);
         request.part(&self.members);
     }
@@ -184,7 +184,7 @@ impl Command for Geopos<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.members.count(), b"$6\r\nGEOPOS\r\n");
+        request.begin(2 + self.members.count(), b"*0\r\n$6\r\nGEOPOS\r\n");
         request.part(&self.key);
         request.part(&self.members);
     }
@@ -335,7 +335,7 @@ impl<S: Shape> Command for Georadius<'_, S> {
                 + usize::from(self.any)
                 + self.order.count()
                 + self.store.count(),
-            b"$9\r\nGEORADIUS\r\n",
+            b"*0\r\n$9\r\nGEORADIUS\r\n",
         );
         request.part(&self.key);
         request.part(&self.longitude);
@@ -497,7 +497,7 @@ impl<S: Shape> Command for Georadiusbymember<'_, S> {
                 + usize::from(self.any)
                 + self.order.count()
                 + self.store.count(),
-            b"$17\r\nGEORADIUSBYMEMBER\r\n",
+            b"*0\r\n$17\r\nGEORADIUSBYMEMBER\r\n",
         );
         request.part(&self.key);
         request.part(&self.member);

@@ -130,7 +130,7 @@ impl<S: Shape> Command for GeoradiusbymemberRo<'_, S> {
                 + tagged(1, &self.count)
                 + usize::from(self.any)
                 + self.order.count(),
-            b"$20\r\nGEORADIUSBYMEMBER_RO\r\n",
+            b"*0\r\n$20\r\nGEORADIUSBYMEMBER_RO\r\n",
         );
         request.part(&self.key);
         request.part(&self.member);
@@ -274,7 +274,7 @@ impl<S: Shape> Command for GeoradiusRo<'_, S> {
                 + tagged(1, &self.count)
                 + usize::from(self.any)
                 + self.order.count(),
-            b"$12\r\nGEORADIUS_RO\r\n",
+            b"*0\r\n$12\r\nGEORADIUS_RO\r\n",
         );
         request.part(&self.key);
         request.part(&self.longitude);
@@ -449,7 +449,7 @@ impl<S: Shape> Command for Geosearch<'_, S> {
                 + usize::from(self.withcoord)
                 + usize::from(self.withdist)
                 + usize::from(self.withhash),
-            b"$9\r\nGEOSEARCH\r\n",
+            b"*0\r\n$9\r\nGEOSEARCH\r\n",
         );
         request.part(&self.key);
         request.part(&self.from);
@@ -590,7 +590,7 @@ impl Command for Geosearchstore<'_> {
                 + tagged(1, &self.count)
                 + usize::from(self.any)
                 + usize::from(self.storedist),
-            b"$14\r\nGEOSEARCHSTORE\r\n",
+            b"*0\r\n$14\r\nGEOSEARCHSTORE\r\n",
         );
         request.part(&self.destination);
         request.part(&self.source);

@@ -29,7 +29,7 @@ impl Command for Hdel<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.fields.count(), b"$4\r\nHDEL\r\n");
+        request.begin(2 + self.fields.count(), b"*0\r\n$4\r\nHDEL\r\n");
         request.part(&self.key);
         request.part(&self.fields);
     }
@@ -292,7 +292,7 @@ impl Command for Hmget<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.fields.count(), b"$5\r\nHMGET\r\n");
+        request.begin(2 + self.fields.count(), b"*0\r\n$5\r\nHMGET\r\n");
         request.part(&self.key);
         request.part(&self.fields);
     }

@@ -32,7 +32,7 @@ impl Command for Hmset<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.datas.count(), b"$5\r\nHMSET\r\n");
+        request.begin(2 + self.datas.count(), b"*0\r\n$5\r\nHMSET\r\n");
         request.part(&self.key);
         request.part(&self.datas);
     }
@@ -96,7 +96,7 @@ impl<S: Shape> Command for Hrandfield<'_, S> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.count.count() + usize::from(self.withvalues),
-            b"$10\r\nHRANDFIELD\r\n",
+            b"*0\r\n$10\r\nHRANDFIELD\r\n",
         );
         request.part(&self.key);
         request.part(&self.count);
@@ -161,7 +161,7 @@ impl Command for Hscan<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + tagged(1, &self.match_) + tagged(1, &self.count) + usize::from(self.novalues),
-            b"$5\r\nHSCAN\r\n",
+            b"*0\r\n$5\r\nHSCAN\r\n",
         );
         request.part(&self.key);
         request.part(&self.cursor);
@@ -198,7 +198,7 @@ impl Command for Hset<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.datas.count(), b"$4\r\nHSET\r\n");
+        request.begin(2 + self.datas.count(), b"*0\r\n$4\r\nHSET\r\n");
         request.part(&self.key);
         request.part(&self.datas);
     }

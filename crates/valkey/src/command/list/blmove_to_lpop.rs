@@ -101,7 +101,7 @@ impl Command for Blmpop<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + self.keys.count() + tagged(1, &self.count),
-            b"$6\r\nBLMPOP\r\n",
+            b"*0\r\n$6\r\nBLMPOP\r\n",
         );
         request.part(&self.timeout);
         request.number_of(&self.keys);
@@ -142,7 +142,7 @@ impl Command for Blpop<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.keys.count(), b"$5\r\nBLPOP\r\n");
+        request.begin(2 + self.keys.count(), b"*0\r\n$5\r\nBLPOP\r\n");
         request.part(&self.keys);
         request.part(&self.timeout);
     }
@@ -179,7 +179,7 @@ impl Command for Brpop<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.keys.count(), b"$5\r\nBRPOP\r\n");
+        request.begin(2 + self.keys.count(), b"*0\r\n$5\r\nBRPOP\r\n");
         request.part(&self.keys);
         request.part(&self.timeout);
     }
@@ -424,7 +424,7 @@ impl Command for Lmpop<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + tagged(1, &self.count),
-            b"$5\r\nLMPOP\r\n",
+            b"*0\r\n$5\r\nLMPOP\r\n",
         );
         request.number_of(&self.keys);
         request.part(&self.keys);
@@ -479,7 +479,7 @@ impl<S: Shape> Command for Lpop<'_, S> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.count.count(), b"$4\r\nLPOP\r\n");
+        request.begin(2 + self.count.count(), b"*0\r\n$4\r\nLPOP\r\n");
         request.part(&self.key);
         request.part(&self.count);
     }

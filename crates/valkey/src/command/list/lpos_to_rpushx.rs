@@ -76,7 +76,7 @@ impl<S: Shape> Command for Lpos<'_, S> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + tagged(1, &self.rank) + tagged(1, &self.count) + tagged(1, &self.maxlen),
-            b"$4\r\nLPOS\r\n",
+            b"*0\r\n$4\r\nLPOS\r\n",
         );
         request.part(&self.key);
         request.part(&self.element);
@@ -113,7 +113,7 @@ impl Command for Lpush<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.elements.count(), b"$5\r\nLPUSH\r\n");
+        request.begin(2 + self.elements.count(), b"*0\r\n$5\r\nLPUSH\r\n");
         request.part(&self.key);
         request.part(&self.elements);
     }
@@ -146,7 +146,7 @@ impl Command for Lpushx<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.elements.count(), b"$6\r\nLPUSHX\r\n");
+        request.begin(2 + self.elements.count(), b"*0\r\n$6\r\nLPUSHX\r\n");
         request.part(&self.key);
         request.part(&self.elements);
     }
@@ -342,7 +342,7 @@ impl<S: Shape> Command for Rpop<'_, S> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.count.count(), b"$4\r\nRPOP\r\n");
+        request.begin(2 + self.count.count(), b"*0\r\n$4\r\nRPOP\r\n");
         request.part(&self.key);
         request.part(&self.count);
     }
@@ -409,7 +409,7 @@ impl Command for Rpush<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.elements.count(), b"$5\r\nRPUSH\r\n");
+        request.begin(2 + self.elements.count(), b"*0\r\n$5\r\nRPUSH\r\n");
         request.part(&self.key);
         request.part(&self.elements);
     }
@@ -442,7 +442,7 @@ impl Command for Rpushx<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.elements.count(), b"$6\r\nRPUSHX\r\n");
+        request.begin(2 + self.elements.count(), b"*0\r\n$6\r\nRPUSHX\r\n");
         request.part(&self.key);
         request.part(&self.elements);
     }

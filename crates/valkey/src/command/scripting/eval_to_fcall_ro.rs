@@ -47,7 +47,10 @@ impl Command for Eval<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(3 + self.keys.count() + self.args.count(), b"$4\r\nEVAL\r\n");
+        request.begin(
+            3 + self.keys.count() + self.args.count(),
+            b"*0\r\n$4\r\nEVAL\r\n",
+        );
         request.part(&self.script);
         request.number_of(&self.keys);
         request.part(&self.keys);
@@ -100,7 +103,7 @@ impl Command for Evalsha<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + self.args.count(),
-            b"$7\r\nEVALSHA\r\n",
+            b"*0\r\n$7\r\nEVALSHA\r\n",
         );
         request.part(&self.sha1);
         request.number_of(&self.keys);
@@ -154,7 +157,7 @@ impl Command for EvalshaRo<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + self.args.count(),
-            b"$10\r\nEVALSHA_RO\r\n",
+            b"*0\r\n$10\r\nEVALSHA_RO\r\n",
         );
         request.part(&self.sha1);
         request.number_of(&self.keys);
@@ -208,7 +211,7 @@ impl Command for EvalRo<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + self.args.count(),
-            b"$7\r\nEVAL_RO\r\n",
+            b"*0\r\n$7\r\nEVAL_RO\r\n",
         );
         request.part(&self.script);
         request.number_of(&self.keys);
@@ -262,7 +265,7 @@ impl Command for Fcall<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + self.args.count(),
-            b"$5\r\nFCALL\r\n",
+            b"*0\r\n$5\r\nFCALL\r\n",
         );
         request.part(&self.function);
         request.number_of(&self.keys);
@@ -316,7 +319,7 @@ impl Command for FcallRo<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + self.args.count(),
-            b"$8\r\nFCALL_RO\r\n",
+            b"*0\r\n$8\r\nFCALL_RO\r\n",
         );
         request.part(&self.function);
         request.number_of(&self.keys);

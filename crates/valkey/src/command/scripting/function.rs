@@ -93,7 +93,7 @@ impl Command for FunctionFlush {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.flush_type.count(),
-            b"$8\r\nFUNCTION\r\n$5\r\nFLUSH\r\n",
+            b"*0\r\n$8\r\nFUNCTION\r\n$5\r\nFLUSH\r\n",
         );
         request.part(&self.flush_type);
     }
@@ -184,7 +184,7 @@ impl Command for FunctionList<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + tagged(1, &self.libraryname) + usize::from(self.withcode),
-            b"$8\r\nFUNCTION\r\n$4\r\nLIST\r\n",
+            b"*0\r\n$8\r\nFUNCTION\r\n$4\r\nLIST\r\n",
         );
         request.tagged(b"$11\r\nLIBRARYNAME\r\n", &self.libraryname);
         request.flag(self.withcode, b"$8\r\nWITHCODE\r\n");
@@ -225,7 +225,7 @@ impl Command for FunctionLoad<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + usize::from(self.replace),
-            b"$8\r\nFUNCTION\r\n$4\r\nLOAD\r\n",
+            b"*0\r\n$8\r\nFUNCTION\r\n$4\r\nLOAD\r\n",
         );
         request.flag(self.replace, b"$7\r\nREPLACE\r\n");
         request.part(&self.function_code);
@@ -280,7 +280,7 @@ impl Command for FunctionRestore<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.policy.count(),
-            b"$8\r\nFUNCTION\r\n$7\r\nRESTORE\r\n",
+            b"*0\r\n$8\r\nFUNCTION\r\n$7\r\nRESTORE\r\n",
         );
         request.part(&self.serialized_value);
         request.part(&self.policy);

@@ -53,7 +53,10 @@ impl Command for ScriptExists<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.sha1s.count(), b"$6\r\nSCRIPT\r\n$6\r\nEXISTS\r\n");
+        request.begin(
+            2 + self.sha1s.count(),
+            b"*0\r\n$6\r\nSCRIPT\r\n$6\r\nEXISTS\r\n",
+        );
         request.part(&self.sha1s);
     }
 }
@@ -96,7 +99,7 @@ impl Command for ScriptFlush {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.flush_type.count(),
-            b"$6\r\nSCRIPT\r\n$5\r\nFLUSH\r\n",
+            b"*0\r\n$6\r\nSCRIPT\r\n$5\r\nFLUSH\r\n",
         );
         request.part(&self.flush_type);
     }

@@ -61,7 +61,10 @@ impl Command for SentinelConfig<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(3 + self.args.count(), b"$8\r\nSENTINEL\r\n$6\r\nCONFIG\r\n");
+        request.begin(
+            3 + self.args.count(),
+            b"*0\r\n$8\r\nSENTINEL\r\n$6\r\nCONFIG\r\n",
+        );
         request.part(&self.action);
         request.part(&self.args);
     }
@@ -97,7 +100,10 @@ impl Command for SentinelDebug<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.datas.count(), b"$8\r\nSENTINEL\r\n$5\r\nDEBUG\r\n");
+        request.begin(
+            2 + self.datas.count(),
+            b"*0\r\n$8\r\nSENTINEL\r\n$5\r\nDEBUG\r\n",
+        );
         request.part(&self.datas);
     }
 }
@@ -251,7 +257,7 @@ impl Command for SentinelInfoCache<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.nodenames.count(),
-            b"$8\r\nSENTINEL\r\n$10\r\nINFO-CACHE\r\n",
+            b"*0\r\n$8\r\nSENTINEL\r\n$10\r\nINFO-CACHE\r\n",
         );
         request.part(&self.nodenames);
     }

@@ -292,7 +292,10 @@ impl Command for SentinelSet<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(3 + self.datas.count(), b"$8\r\nSENTINEL\r\n$3\r\nSET\r\n");
+        request.begin(
+            3 + self.datas.count(),
+            b"*0\r\n$8\r\nSENTINEL\r\n$3\r\nSET\r\n",
+        );
         request.part(&self.primary_name);
         request.part(&self.datas);
     }
@@ -345,7 +348,7 @@ impl Command for SentinelSimulateFailure<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.modes.count(),
-            b"$8\r\nSENTINEL\r\n$16\r\nSIMULATE-FAILURE\r\n",
+            b"*0\r\n$8\r\nSENTINEL\r\n$16\r\nSIMULATE-FAILURE\r\n",
         );
         request.part(&self.modes);
     }

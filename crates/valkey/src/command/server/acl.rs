@@ -36,7 +36,10 @@ impl Command for AclCat<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.category.count(), b"$3\r\nACL\r\n$3\r\nCAT\r\n");
+        request.begin(
+            2 + self.category.count(),
+            b"*0\r\n$3\r\nACL\r\n$3\r\nCAT\r\n",
+        );
         request.part(&self.category);
     }
 }
@@ -64,7 +67,7 @@ impl Command for AclDeluser<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.usernames.count(),
-            b"$3\r\nACL\r\n$7\r\nDELUSER\r\n",
+            b"*0\r\n$3\r\nACL\r\n$7\r\nDELUSER\r\n",
         );
         request.part(&self.usernames);
     }
@@ -99,7 +102,10 @@ impl Command for AclDryrun<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(4 + self.args.count(), b"$3\r\nACL\r\n$6\r\nDRYRUN\r\n");
+        request.begin(
+            4 + self.args.count(),
+            b"*0\r\n$3\r\nACL\r\n$6\r\nDRYRUN\r\n",
+        );
         request.part(&self.username);
         request.part(&self.command);
         request.part(&self.args);
@@ -135,7 +141,10 @@ impl Command for AclGenpass {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.bits.count(), b"$3\r\nACL\r\n$7\r\nGENPASS\r\n");
+        request.begin(
+            2 + self.bits.count(),
+            b"*0\r\n$3\r\nACL\r\n$7\r\nGENPASS\r\n",
+        );
         request.part(&self.bits);
     }
 }
@@ -260,7 +269,7 @@ impl Command for AclLog<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.count.count(), b"$3\r\nACL\r\n$3\r\nLOG\r\n");
+        request.begin(2 + self.count.count(), b"*0\r\n$3\r\nACL\r\n$3\r\nLOG\r\n");
         request.part(&self.count);
     }
 }
@@ -310,7 +319,10 @@ impl Command for AclSetuser<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(3 + self.rules.count(), b"$3\r\nACL\r\n$7\r\nSETUSER\r\n");
+        request.begin(
+            3 + self.rules.count(),
+            b"*0\r\n$3\r\nACL\r\n$7\r\nSETUSER\r\n",
+        );
         request.part(&self.username);
         request.part(&self.rules);
     }

@@ -67,7 +67,7 @@ impl Command for Bgsave {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.operation.count(), b"$6\r\nBGSAVE\r\n");
+        request.begin(1 + self.operation.count(), b"*0\r\n$6\r\nBGSAVE\r\n");
         request.part(&self.operation);
     }
 }
@@ -117,7 +117,7 @@ impl Command for ConfigGet<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.parameters.count(),
-            b"$6\r\nCONFIG\r\n$3\r\nGET\r\n",
+            b"*0\r\n$6\r\nCONFIG\r\n$3\r\nGET\r\n",
         );
         request.part(&self.parameters);
     }
@@ -210,7 +210,10 @@ impl Command for ConfigSet<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.datas.count(), b"$6\r\nCONFIG\r\n$3\r\nSET\r\n");
+        request.begin(
+            2 + self.datas.count(),
+            b"*0\r\n$6\r\nCONFIG\r\n$3\r\nSET\r\n",
+        );
         request.part(&self.datas);
     }
 }
@@ -268,7 +271,7 @@ impl Command for Debug<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.args.count(), b"$5\r\nDEBUG\r\n");
+        request.begin(2 + self.args.count(), b"*0\r\n$5\r\nDEBUG\r\n");
         request.part(&self.subcommand);
         request.part(&self.args);
     }
@@ -340,7 +343,7 @@ impl Command for Failover<'_> {
                 + usize::from(self.force)
                 + usize::from(self.abort)
                 + tagged(1, &self.timeout),
-            b"$8\r\nFAILOVER\r\n",
+            b"*0\r\n$8\r\nFAILOVER\r\n",
         );
         request.tagged(b"$2\r\nTO\r\n", &self.host);
         request.part(&self.port);
@@ -386,7 +389,7 @@ impl Command for Flushall {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.flush_type.count(), b"$8\r\nFLUSHALL\r\n");
+        request.begin(1 + self.flush_type.count(), b"*0\r\n$8\r\nFLUSHALL\r\n");
         request.part(&self.flush_type);
     }
 }

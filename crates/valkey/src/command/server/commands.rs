@@ -62,7 +62,7 @@ impl Command for CommandDocs<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.command_names.count(),
-            b"$7\r\nCOMMAND\r\n$4\r\nDOCS\r\n",
+            b"*0\r\n$7\r\nCOMMAND\r\n$4\r\nDOCS\r\n",
         );
         request.part(&self.command_names);
     }
@@ -94,7 +94,10 @@ impl Command for CommandGetkeys<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(3 + self.args.count(), b"$7\r\nCOMMAND\r\n$7\r\nGETKEYS\r\n");
+        request.begin(
+            3 + self.args.count(),
+            b"*0\r\n$7\r\nCOMMAND\r\n$7\r\nGETKEYS\r\n",
+        );
         request.part(&self.command);
         request.part(&self.args);
     }
@@ -128,7 +131,7 @@ impl Command for CommandGetkeysandflags<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.args.count(),
-            b"$7\r\nCOMMAND\r\n$15\r\nGETKEYSANDFLAGS\r\n",
+            b"*0\r\n$7\r\nCOMMAND\r\n$15\r\nGETKEYSANDFLAGS\r\n",
         );
         request.part(&self.command);
         request.part(&self.args);
@@ -189,7 +192,7 @@ impl Command for CommandInfo<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.command_names.count(),
-            b"$7\r\nCOMMAND\r\n$4\r\nINFO\r\n",
+            b"*0\r\n$7\r\nCOMMAND\r\n$4\r\nINFO\r\n",
         );
         request.part(&self.command_names);
     }
@@ -237,7 +240,7 @@ impl Command for CommandList<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + tagged(1, &self.filterby),
-            b"$7\r\nCOMMAND\r\n$4\r\nLIST\r\n",
+            b"*0\r\n$7\r\nCOMMAND\r\n$4\r\nLIST\r\n",
         );
         request.tagged(b"$8\r\nFILTERBY\r\n", &self.filterby);
     }

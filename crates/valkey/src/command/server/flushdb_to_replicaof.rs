@@ -44,7 +44,7 @@ impl Command for Flushdb {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.flush_type.count(), b"$7\r\nFLUSHDB\r\n");
+        request.begin(1 + self.flush_type.count(), b"*0\r\n$7\r\nFLUSHDB\r\n");
         request.part(&self.flush_type);
     }
 }
@@ -79,7 +79,7 @@ impl Command for Info<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.sections.count(), b"$4\r\nINFO\r\n");
+        request.begin(1 + self.sections.count(), b"*0\r\n$4\r\nINFO\r\n");
         request.part(&self.sections);
     }
 }
@@ -135,7 +135,7 @@ impl Command for Lolwut {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + tagged(1, &self.version), b"$6\r\nLOLWUT\r\n");
+        request.begin(1 + tagged(1, &self.version), b"*0\r\n$6\r\nLOLWUT\r\n");
         request.tagged(b"$7\r\nVERSION\r\n", &self.version);
     }
 }
@@ -215,7 +215,10 @@ impl Command for ModuleLoad<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(3 + self.args.count(), b"$6\r\nMODULE\r\n$4\r\nLOAD\r\n");
+        request.begin(
+            3 + self.args.count(),
+            b"*0\r\n$6\r\nMODULE\r\n$4\r\nLOAD\r\n",
+        );
         request.part(&self.path);
         request.part(&self.args);
     }
@@ -263,7 +266,7 @@ impl Command for ModuleLoadex<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.configs.count() + tagged(1, &self.args),
-            b"$6\r\nMODULE\r\n$6\r\nLOADEX\r\n",
+            b"*0\r\n$6\r\nMODULE\r\n$6\r\nLOADEX\r\n",
         );
         request.part(&self.path);
         request.part(&self.configs);
@@ -376,7 +379,7 @@ impl Command for Replconf<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.args.count(), b"$8\r\nREPLCONF\r\n");
+        request.begin(1 + self.args.count(), b"*0\r\n$8\r\nREPLCONF\r\n");
         request.part(&self.args);
     }
 }

@@ -110,7 +110,7 @@ impl Command for LatencyHistogram<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.commands.count(),
-            b"$7\r\nLATENCY\r\n$9\r\nHISTOGRAM\r\n",
+            b"*0\r\n$7\r\nLATENCY\r\n$9\r\nHISTOGRAM\r\n",
         );
         request.part(&self.commands);
     }
@@ -194,7 +194,10 @@ impl Command for LatencyReset<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.events.count(), b"$7\r\nLATENCY\r\n$5\r\nRESET\r\n");
+        request.begin(
+            2 + self.events.count(),
+            b"*0\r\n$7\r\nLATENCY\r\n$5\r\nRESET\r\n",
+        );
         request.part(&self.events);
     }
 }

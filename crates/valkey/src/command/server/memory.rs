@@ -151,7 +151,7 @@ impl Command for MemoryUsage<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + tagged(1, &self.samples),
-            b"$6\r\nMEMORY\r\n$5\r\nUSAGE\r\n",
+            b"*0\r\n$6\r\nMEMORY\r\n$5\r\nUSAGE\r\n",
         );
         request.part(&self.key);
         request.tagged(b"$7\r\nSAMPLES\r\n", &self.samples);

@@ -80,7 +80,7 @@ impl Command for RestoreAsking<'_> {
                 + usize::from(self.absttl)
                 + tagged(1, &self.idletime)
                 + tagged(1, &self.freq),
-            b"$14\r\nRESTORE-ASKING\r\n",
+            b"*0\r\n$14\r\nRESTORE-ASKING\r\n",
         );
         request.part(&self.key);
         request.part(&self.ttl);
@@ -210,7 +210,7 @@ impl Command for Shutdown {
                 + usize::from(self.now)
                 + usize::from(self.force)
                 + usize::from(self.abort),
-            b"$8\r\nSHUTDOWN\r\n",
+            b"*0\r\n$8\r\nSHUTDOWN\r\n",
         );
         request.part(&self.save_selector);
         request.flag(self.now, b"$3\r\nNOW\r\n");
@@ -277,7 +277,10 @@ impl Command for SlowlogGet {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.count.count(), b"$7\r\nSLOWLOG\r\n$3\r\nGET\r\n");
+        request.begin(
+            2 + self.count.count(),
+            b"*0\r\n$7\r\nSLOWLOG\r\n$3\r\nGET\r\n",
+        );
         request.part(&self.count);
     }
 }

@@ -29,7 +29,7 @@ impl Command for Sadd<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.members.count(), b"$4\r\nSADD\r\n");
+        request.begin(2 + self.members.count(), b"*0\r\n$4\r\nSADD\r\n");
         request.part(&self.key);
         request.part(&self.members);
     }
@@ -86,7 +86,7 @@ impl Command for Sdiff<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.keys.count(), b"$5\r\nSDIFF\r\n");
+        request.begin(1 + self.keys.count(), b"*0\r\n$5\r\nSDIFF\r\n");
         request.part(&self.keys);
     }
 
@@ -121,7 +121,7 @@ impl Command for Sdiffstore<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.keys.count(), b"$10\r\nSDIFFSTORE\r\n");
+        request.begin(2 + self.keys.count(), b"*0\r\n$10\r\nSDIFFSTORE\r\n");
         request.part(&self.destination);
         request.part(&self.keys);
     }
@@ -151,7 +151,7 @@ impl Command for Sinter<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.keys.count(), b"$6\r\nSINTER\r\n");
+        request.begin(1 + self.keys.count(), b"*0\r\n$6\r\nSINTER\r\n");
         request.part(&self.keys);
     }
 
@@ -194,7 +194,7 @@ impl Command for Sintercard<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.keys.count() + tagged(1, &self.limit),
-            b"$10\r\nSINTERCARD\r\n",
+            b"*0\r\n$10\r\nSINTERCARD\r\n",
         );
         request.number_of(&self.keys);
         request.part(&self.keys);
@@ -232,7 +232,7 @@ impl Command for Sinterstore<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.keys.count(), b"$11\r\nSINTERSTORE\r\n");
+        request.begin(2 + self.keys.count(), b"*0\r\n$11\r\nSINTERSTORE\r\n");
         request.part(&self.destination);
         request.part(&self.keys);
     }
@@ -327,7 +327,7 @@ impl Command for Smismember<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.members.count(), b"$10\r\nSMISMEMBER\r\n");
+        request.begin(2 + self.members.count(), b"*0\r\n$10\r\nSMISMEMBER\r\n");
         request.part(&self.key);
         request.part(&self.members);
     }

@@ -92,7 +92,7 @@ impl<S: Shape> Command for Spop<'_, S> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.count.count(), b"$4\r\nSPOP\r\n");
+        request.begin(2 + self.count.count(), b"*0\r\n$4\r\nSPOP\r\n");
         request.part(&self.key);
         request.part(&self.count);
     }
@@ -144,7 +144,7 @@ impl<S: Shape> Command for Srandmember<'_, S> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.count.count(), b"$11\r\nSRANDMEMBER\r\n");
+        request.begin(2 + self.count.count(), b"*0\r\n$11\r\nSRANDMEMBER\r\n");
         request.part(&self.key);
         request.part(&self.count);
     }
@@ -177,7 +177,7 @@ impl Command for Srem<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.members.count(), b"$4\r\nSREM\r\n");
+        request.begin(2 + self.members.count(), b"*0\r\n$4\r\nSREM\r\n");
         request.part(&self.key);
         request.part(&self.members);
     }
@@ -231,7 +231,7 @@ impl Command for Sscan<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + tagged(1, &self.match_) + tagged(1, &self.count),
-            b"$5\r\nSSCAN\r\n",
+            b"*0\r\n$5\r\nSSCAN\r\n",
         );
         request.part(&self.key);
         request.part(&self.cursor);
@@ -263,7 +263,7 @@ impl Command for Sunion<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.keys.count(), b"$6\r\nSUNION\r\n");
+        request.begin(1 + self.keys.count(), b"*0\r\n$6\r\nSUNION\r\n");
         request.part(&self.keys);
     }
 
@@ -298,7 +298,7 @@ impl Command for Sunionstore<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.keys.count(), b"$11\r\nSUNIONSTORE\r\n");
+        request.begin(2 + self.keys.count(), b"*0\r\n$11\r\nSUNIONSTORE\r\n");
         request.part(&self.destination);
         request.part(&self.keys);
     }

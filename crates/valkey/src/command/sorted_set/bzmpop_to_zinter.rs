@@ -49,7 +49,7 @@ impl Command for Bzmpop<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + self.keys.count() + tagged(1, &self.count),
-            b"$6\r\nBZMPOP\r\n",
+            b"*0\r\n$6\r\nBZMPOP\r\n",
         );
         request.part(&self.timeout);
         request.number_of(&self.keys);
@@ -90,7 +90,7 @@ impl Command for Bzpopmax<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.keys.count(), b"$8\r\nBZPOPMAX\r\n");
+        request.begin(2 + self.keys.count(), b"*0\r\n$8\r\nBZPOPMAX\r\n");
         request.part(&self.keys);
         request.part(&self.timeout);
     }
@@ -127,7 +127,7 @@ impl Command for Bzpopmin<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.keys.count(), b"$8\r\nBZPOPMIN\r\n");
+        request.begin(2 + self.keys.count(), b"*0\r\n$8\r\nBZPOPMIN\r\n");
         request.part(&self.keys);
         request.part(&self.timeout);
     }
@@ -236,7 +236,7 @@ impl<S: Shape> Command for Zadd<'_, S> {
                 + usize::from(self.ch)
                 + usize::from(self.incr)
                 + self.datas.count(),
-            b"$4\r\nZADD\r\n",
+            b"*0\r\n$4\r\nZADD\r\n",
         );
         request.part(&self.key);
         request.part(&self.condition);
@@ -363,7 +363,7 @@ impl<S: Shape> Command for Zdiff<'_, S> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.keys.count() + usize::from(self.withscores),
-            b"$5\r\nZDIFF\r\n",
+            b"*0\r\n$5\r\nZDIFF\r\n",
         );
         request.number_of(&self.keys);
         request.part(&self.keys);
@@ -401,7 +401,7 @@ impl Command for Zdiffstore<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(3 + self.keys.count(), b"$10\r\nZDIFFSTORE\r\n");
+        request.begin(3 + self.keys.count(), b"*0\r\n$10\r\nZDIFFSTORE\r\n");
         request.part(&self.destination);
         request.number_of(&self.keys);
         request.part(&self.keys);
@@ -520,7 +520,7 @@ impl<S: Shape> Command for Zinter<'_, S> {
                 + tagged(1, &self.weights)
                 + tagged(1, &self.aggregate)
                 + usize::from(self.withscores),
-            b"$6\r\nZINTER\r\n",
+            b"*0\r\n$6\r\nZINTER\r\n",
         );
         request.number_of(&self.keys);
         request.part(&self.keys);

@@ -44,7 +44,7 @@ impl Command for Zintercard<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.keys.count() + tagged(1, &self.limit),
-            b"$10\r\nZINTERCARD\r\n",
+            b"*0\r\n$10\r\nZINTERCARD\r\n",
         );
         request.number_of(&self.keys);
         request.part(&self.keys);
@@ -104,7 +104,7 @@ impl Command for Zinterstore<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + tagged(1, &self.weights) + tagged(1, &self.aggregate),
-            b"$11\r\nZINTERSTORE\r\n",
+            b"*0\r\n$11\r\nZINTERSTORE\r\n",
         );
         request.part(&self.destination);
         request.number_of(&self.keys);
@@ -195,7 +195,7 @@ impl Command for Zmpop<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + tagged(1, &self.count),
-            b"$5\r\nZMPOP\r\n",
+            b"*0\r\n$5\r\nZMPOP\r\n",
         );
         request.number_of(&self.keys);
         request.part(&self.keys);
@@ -231,7 +231,7 @@ impl Command for Zmscore<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.members.count(), b"$7\r\nZMSCORE\r\n");
+        request.begin(2 + self.members.count(), b"*0\r\n$7\r\nZMSCORE\r\n");
         request.part(&self.key);
         request.part(&self.members);
     }
@@ -273,7 +273,7 @@ impl Command for Zpopmax<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.count.count(), b"$7\r\nZPOPMAX\r\n");
+        request.begin(2 + self.count.count(), b"*0\r\n$7\r\nZPOPMAX\r\n");
         request.part(&self.key);
         request.part(&self.count);
     }
@@ -315,7 +315,7 @@ impl Command for Zpopmin<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.count.count(), b"$7\r\nZPOPMIN\r\n");
+        request.begin(2 + self.count.count(), b"*0\r\n$7\r\nZPOPMIN\r\n");
         request.part(&self.key);
         request.part(&self.count);
     }
@@ -379,7 +379,7 @@ impl<S: Shape> Command for Zrandmember<'_, S> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.count.count() + usize::from(self.withscores),
-            b"$11\r\nZRANDMEMBER\r\n",
+            b"*0\r\n$11\r\nZRANDMEMBER\r\n",
         );
         request.part(&self.key);
         request.part(&self.count);
@@ -490,7 +490,7 @@ impl<S: Shape> Command for Zrange<'_, S> {
                 + tagged(1, &self.offset)
                 + self.count.count()
                 + usize::from(self.withscores),
-            b"$6\r\nZRANGE\r\n",
+            b"*0\r\n$6\r\nZRANGE\r\n",
         );
         request.part(&self.key);
         request.part(&self.start);

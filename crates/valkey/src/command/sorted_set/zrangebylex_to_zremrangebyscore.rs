@@ -54,7 +54,7 @@ impl Command for Zrangebylex<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + tagged(1, &self.offset) + self.count.count(),
-            b"$11\r\nZRANGEBYLEX\r\n",
+            b"*0\r\n$11\r\nZRANGEBYLEX\r\n",
         );
         request.part(&self.key);
         request.part(&self.min);
@@ -136,7 +136,7 @@ impl<S: Shape> Command for Zrangebyscore<'_, S> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + usize::from(self.withscores) + tagged(1, &self.offset) + self.count.count(),
-            b"$13\r\nZRANGEBYSCORE\r\n",
+            b"*0\r\n$13\r\nZRANGEBYSCORE\r\n",
         );
         request.part(&self.key);
         request.part(&self.min);
@@ -227,7 +227,7 @@ impl Command for Zrangestore<'_> {
                 + usize::from(self.rev)
                 + tagged(1, &self.offset)
                 + self.count.count(),
-            b"$11\r\nZRANGESTORE\r\n",
+            b"*0\r\n$11\r\nZRANGESTORE\r\n",
         );
         request.part(&self.dst);
         request.part(&self.src);
@@ -290,7 +290,7 @@ impl<S: Shape> Command for Zrank<'_, S> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(3 + usize::from(self.withscore), b"$5\r\nZRANK\r\n");
+        request.begin(3 + usize::from(self.withscore), b"*0\r\n$5\r\nZRANK\r\n");
         request.part(&self.key);
         request.part(&self.member);
         request.flag(self.withscore, b"$9\r\nWITHSCORE\r\n");
@@ -324,7 +324,7 @@ impl Command for Zrem<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.members.count(), b"$4\r\nZREM\r\n");
+        request.begin(2 + self.members.count(), b"*0\r\n$4\r\nZREM\r\n");
         request.part(&self.key);
         request.part(&self.members);
     }

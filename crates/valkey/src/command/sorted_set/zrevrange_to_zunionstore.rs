@@ -58,7 +58,10 @@ impl<S: Shape> Command for Zrevrange<'_, S> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(4 + usize::from(self.withscores), b"$9\r\nZREVRANGE\r\n");
+        request.begin(
+            4 + usize::from(self.withscores),
+            b"*0\r\n$9\r\nZREVRANGE\r\n",
+        );
         request.part(&self.key);
         request.part(&self.start);
         request.part(&self.stop);
@@ -115,7 +118,7 @@ impl Command for Zrevrangebylex<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + tagged(1, &self.offset) + self.count.count(),
-            b"$14\r\nZREVRANGEBYLEX\r\n",
+            b"*0\r\n$14\r\nZREVRANGEBYLEX\r\n",
         );
         request.part(&self.key);
         request.part(&self.max);
@@ -198,7 +201,7 @@ impl<S: Shape> Command for Zrevrangebyscore<'_, S> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + usize::from(self.withscores) + tagged(1, &self.offset) + self.count.count(),
-            b"$16\r\nZREVRANGEBYSCORE\r\n",
+            b"*0\r\n$16\r\nZREVRANGEBYSCORE\r\n",
         );
         request.part(&self.key);
         request.part(&self.max);
@@ -258,7 +261,7 @@ impl<S: Shape> Command for Zrevrank<'_, S> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(3 + usize::from(self.withscore), b"$8\r\nZREVRANK\r\n");
+        request.begin(3 + usize::from(self.withscore), b"*0\r\n$8\r\nZREVRANK\r\n");
         request.part(&self.key);
         request.part(&self.member);
         request.flag(self.withscore, b"$9\r\nWITHSCORE\r\n");
@@ -322,7 +325,7 @@ impl Command for Zscan<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + tagged(1, &self.match_) + tagged(1, &self.count) + usize::from(self.noscores),
-            b"$5\r\nZSCAN\r\n",
+            b"*0\r\n$5\r\nZSCAN\r\n",
         );
         request.part(&self.key);
         request.part(&self.cursor);
@@ -436,7 +439,7 @@ impl<S: Shape> Command for Zunion<'_, S> {
                 + tagged(1, &self.weights)
                 + tagged(1, &self.aggregate)
                 + usize::from(self.withscores),
-            b"$6\r\nZUNION\r\n",
+            b"*0\r\n$6\r\nZUNION\r\n",
         );
         request.number_of(&self.keys);
         request.part(&self.keys);
@@ -498,7 +501,7 @@ impl Command for Zunionstore<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + tagged(1, &self.weights) + tagged(1, &self.aggregate),
-            b"$11\r\nZUNIONSTORE\r\n",
+            b"*0\r\n$11\r\nZUNIONSTORE\r\n",
         );
         request.part(&self.destination);
         request.number_of(&self.keys);

@@ -42,7 +42,7 @@ impl Command for Xack<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(3 + self.ids.count(), b"$4\r\nXACK\r\n");
+        request.begin(3 + self.ids.count(), b"*0\r\n$4\r\nXACK\r\n");
         request.part(&self.key);
         request.part(&self.group);
         request.part(&self.ids);
@@ -137,7 +137,7 @@ impl Command for Xadd<'_> {
                 + self.threshold.count()
                 + tagged(1, &self.limit)
                 + self.datas.count(),
-            b"$4\r\nXADD\r\n",
+            b"*0\r\n$4\r\nXADD\r\n",
         );
         request.part(&self.key);
         request.flag(self.nomkstream, b"$10\r\nNOMKSTREAM\r\n");
@@ -226,7 +226,7 @@ impl<S: Shape> Command for Xautoclaim<'_, S> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             6 + tagged(1, &self.count) + usize::from(self.justid),
-            b"$10\r\nXAUTOCLAIM\r\n",
+            b"*0\r\n$10\r\nXAUTOCLAIM\r\n",
         );
         request.part(&self.key);
         request.part(&self.group);
@@ -360,7 +360,7 @@ impl<S: Shape> Command for Xclaim<'_, S> {
                 + usize::from(self.force)
                 + usize::from(self.justid)
                 + tagged(1, &self.lastid),
-            b"$6\r\nXCLAIM\r\n",
+            b"*0\r\n$6\r\nXCLAIM\r\n",
         );
         request.part(&self.key);
         request.part(&self.group);
@@ -403,7 +403,7 @@ impl Command for Xdel<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.ids.count(), b"$4\r\nXDEL\r\n");
+        request.begin(2 + self.ids.count(), b"*0\r\n$4\r\nXDEL\r\n");
         request.part(&self.key);
         request.part(&self.ids);
     }
@@ -542,7 +542,7 @@ impl Command for XinfoStream<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + usize::from(self.full) + tagged(1, &self.count),
-            b"$5\r\nXINFO\r\n$6\r\nSTREAM\r\n",
+            b"*0\r\n$5\r\nXINFO\r\n$6\r\nSTREAM\r\n",
         );
         request.part(&self.key);
         request.flag(self.full, b"$4\r\nFULL\r\n");

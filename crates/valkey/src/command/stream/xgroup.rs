@@ -56,7 +56,7 @@ impl Command for XgroupCreate<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             5 + usize::from(self.mkstream) + tagged(1, &self.entriesread),
-            b"$6\r\nXGROUP\r\n$6\r\nCREATE\r\n",
+            b"*0\r\n$6\r\nXGROUP\r\n$6\r\nCREATE\r\n",
         );
         request.part(&self.key);
         request.part(&self.group);
@@ -247,7 +247,7 @@ impl Command for XgroupSetid<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             5 + tagged(1, &self.entriesread),
-            b"$6\r\nXGROUP\r\n$5\r\nSETID\r\n",
+            b"*0\r\n$6\r\nXGROUP\r\n$5\r\nSETID\r\n",
         );
         request.part(&self.key);
         request.part(&self.group);

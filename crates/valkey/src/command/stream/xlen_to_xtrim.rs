@@ -120,7 +120,7 @@ impl<S: Shape> Command for Xpending<'_, S> {
                 + self.end.count()
                 + self.count.count()
                 + self.consumer.count(),
-            b"$8\r\nXPENDING\r\n",
+            b"*0\r\n$8\r\nXPENDING\r\n",
         );
         request.part(&self.key);
         request.part(&self.group);
@@ -176,7 +176,7 @@ impl Command for Xrange<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(4 + tagged(1, &self.count), b"$6\r\nXRANGE\r\n");
+        request.begin(4 + tagged(1, &self.count), b"*0\r\n$6\r\nXRANGE\r\n");
         request.part(&self.key);
         request.part(&self.start);
         request.part(&self.end);
@@ -240,7 +240,7 @@ impl Command for Xread<'_> {
                 + tagged(1, &self.block)
                 + self.keys.count()
                 + self.ids.count(),
-            b"$5\r\nXREAD\r\n",
+            b"*0\r\n$5\r\nXREAD\r\n",
         );
         request.tagged(b"$5\r\nCOUNT\r\n", &self.count);
         request.tagged(b"$5\r\nBLOCK\r\n", &self.block);
@@ -330,7 +330,7 @@ impl Command for Xreadgroup<'_> {
                 + usize::from(self.noack)
                 + self.keys.count()
                 + self.ids.count(),
-            b"$10\r\nXREADGROUP\r\n",
+            b"*0\r\n$10\r\nXREADGROUP\r\n",
         );
         request.token(b"$5\r\nGROUP\r\n");
         request.part(&self.group);
@@ -392,7 +392,7 @@ impl Command for Xrevrange<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(4 + tagged(1, &self.count), b"$9\r\nXREVRANGE\r\n");
+        request.begin(4 + tagged(1, &self.count), b"*0\r\n$9\r\nXREVRANGE\r\n");
         request.part(&self.key);
         request.part(&self.end);
         request.part(&self.start);
@@ -448,7 +448,7 @@ impl Command for Xsetid<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + tagged(1, &self.entriesadded) + tagged(1, &self.maxdeletedid),
-            b"$6\r\nXSETID\r\n",
+            b"*0\r\n$6\r\nXSETID\r\n",
         );
         request.part(&self.key);
         request.part(&self.last_id);
@@ -519,7 +519,7 @@ impl Command for Xtrim<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + self.operator.count() + tagged(1, &self.limit),
-            b"$5\r\nXTRIM\r\n",
+            b"*0\r\n$5\r\nXTRIM\r\n",
         );
         request.part(&self.key);
         request.part(&self.strategy);

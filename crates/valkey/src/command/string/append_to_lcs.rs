@@ -222,7 +222,7 @@ impl Command for Getex<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.expiration.count(), b"$5\r\nGETEX\r\n");
+        request.begin(2 + self.expiration.count(), b"*0\r\n$5\r\nGETEX\r\n");
         request.part(&self.key);
         request.part(&self.expiration);
     }
@@ -475,7 +475,7 @@ impl<S: Shape> Command for Lcs<'_, S> {
                 + usize::from(self.idx)
                 + tagged(1, &self.minmatchlen)
                 + usize::from(self.withmatchlen),
-            b"$3\r\nLCS\r\n",
+            b"*0\r\n$3\r\nLCS\r\n",
         );
         request.part(&self.key1);
         request.part(&self.key2);

@@ -26,7 +26,7 @@ impl Command for Mget<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.keys.count(), b"$4\r\nMGET\r\n");
+        request.begin(1 + self.keys.count(), b"*0\r\n$4\r\nMGET\r\n");
         request.part(&self.keys);
     }
 
@@ -56,7 +56,7 @@ impl Command for Mset<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.datas.count(), b"$4\r\nMSET\r\n");
+        request.begin(1 + self.datas.count(), b"*0\r\n$4\r\nMSET\r\n");
         request.part(&self.datas);
     }
 
@@ -86,7 +86,7 @@ impl Command for Msetnx<'_> {
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(1 + self.datas.count(), b"$6\r\nMSETNX\r\n");
+        request.begin(1 + self.datas.count(), b"*0\r\n$6\r\nMSETNX\r\n");
         request.part(&self.datas);
     }
 
@@ -228,7 +228,7 @@ impl Command for Set<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.condition.count() + usize::from(self.get) + self.expiration.count(),
-            b"$3\r\nSET\r\n",
+            b"*0\r\n$3\r\nSET\r\n",
         );
         request.part(&self.key);
         request.part(&self.value);
