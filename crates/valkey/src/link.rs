@@ -604,7 +604,10 @@ impl Link {
     }
 
     pub(crate) fn meter(&self) -> Meter {
-        self.buffers.meter()
+        Meter {
+            capacity_now: self.buffers.capacity() as u64,
+            ..self.buffers.meter()
+        }
     }
 }
 
