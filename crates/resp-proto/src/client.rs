@@ -8,11 +8,11 @@ pub use handshake::{Handshake, HandshakeConfig, HandshakeReply, HandshakeRequest
 pub use refusal::Refusal;
 pub use session::{Protocol, Session};
 
-use onecopy_wire::{Buffers, Core, Step, WireError};
+use onecopy_wire::{Buffers, Core, Span, Step, WireError};
 
 use crate::error::{ErrorKind, ProtocolError};
-use crate::scanner::{Scanned, Scanner};
-use crate::{Frame, Kind, Limits, OwnedReply, Reply};
+use crate::scanner::{ReplyMode, Scanned, Scanner};
+use crate::{Frame, Limits, OwnedReply, Reply};
 
 /// What a client's core hands over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,11 +22,23 @@ pub enum Message {
     Reply(Frame),
     /// Something out of band.
     Push(Frame),
+    /// The reply to the oldest request is a string of so many bytes, and [was to be streamed](Client::stream_next). Its bytes
+    /// come as pieces, then its end.
+    Bulk(u64),
+    /// The next bytes of the string, valid until the next read.
+    Piece(Span),
+    /// The string is over, its line end was right.
+    BulkEnd,
 }
 
 /// The client's state machine: replies come in the order of the requests, pushes at any time between them.
 ///
 /// It knows nothing of what was asked. Each request that is queued is announced by [`expect`](Self::expect).
+///
+/// ```text
+///   replies to come:  | skipped | skipped | lent, or streamed | lent | lent |
+///                     |<---- to_skip ---->|<--------- awaited ------------->|
+/// ```
 #[derive(Debug)]
 pub struct Client {
     scanner: Scanner,
@@ -34,6 +46,8 @@ pub struct Client {
     in_flight: u64,
     /// The first of them whose replies nobody waits for any more.
     to_skip: u64,
+    /// Whether the first reply that is awaited is to be streamed.
+    streams: bool,
     error: Option<ProtocolError>,
 }
 
@@ -44,6 +58,7 @@ impl Client {
             scanner: Scanner::new(limits),
             in_flight: 0,
             to_skip: 0,
+            streams: false,
             error: None,
         }
     }
@@ -60,13 +75,23 @@ impl Client {
         self.to_skip = self.to_skip.min(self.in_flight);
     }
 
-    /// Nobody waits any more for the replies that are outstanding: they are passed over when they come.
+    /// Nobody waits any more for the replies that are outstanding: they are passed over when they come, in constant memory,
+    /// also one that has come in part.
     #[inline]
     pub fn abandon(&mut self) {
         self.to_skip = self.in_flight;
+        self.streams = false;
+        self.scanner.skip_bulk();
     }
 
-    /// Requests without a reply, those that nobody waits for included.
+    /// The first reply that is awaited and has not begun to come is handed out in pieces if it is a bulk string or a verbatim
+    /// string, of up to 2^63 - 1 bytes, in constant memory. Any other reply is lent.
+    #[inline]
+    pub fn stream_next(&mut self) {
+        self.streams = true;
+    }
+
+    /// Requests without a reply, those that nobody waits for included. A reply that is being streamed is no more among them.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.in_flight
@@ -76,6 +101,47 @@ impl Client {
     #[inline]
     pub fn awaited(&self) -> u64 {
         self.in_flight - self.to_skip
+    }
+
+    /// Whether nothing is outstanding, no end of a streamed string either, nor anything half read.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.in_flight == 0 && !self.scanner.is_inside()
+    }
+
+    /// Whether a string is being streamed, whose end was not told.
+    #[inline]
+    pub fn is_in_bulk(&self) -> bool {
+        self.scanner.is_in_bulk()
+    }
+
+    /// Bytes of the streamed string that are to come.
+    #[inline]
+    pub fn bulk_left(&self) -> u64 {
+        self.scanner.bulk_left()
+    }
+
+    /// The rest of the streamed string is passed over in constant memory before the next reply; its end is not told. A
+    /// caller that goes away before [`Message::BulkEnd`] calls this.
+    #[inline]
+    pub fn skip_bulk(&mut self) {
+        self.scanner.skip_bulk();
+    }
+
+    /// Whether the next bytes of the streamed string can be read straight into the caller's slice, by
+    /// [`Buffers::prepare_into`]: none is buffered.
+    pub fn can_read_direct(&mut self, buffers: &mut Buffers) -> bool {
+        self.error.is_none() && self.scanner.can_read_direct(buffers)
+    }
+
+    /// `n` bytes of the streamed string went straight to the caller.
+    pub fn direct_read(&mut self, n: usize) {
+        self.scanner.direct_read(n);
+    }
+
+    /// The error that ended the conversation.
+    pub fn error(&self) -> Option<ProtocolError> {
+        self.error
     }
 
     /// A view of the message that was handed over last.
@@ -117,24 +183,65 @@ impl Client {
 
     #[inline]
     fn next(&mut self, buffers: &mut Buffers) -> Result<Step<Message>, ProtocolError> {
-        loop {
-            let frame = match self.scanner.scan(buffers)? {
-                Scanned::Frame(frame) => frame,
-                Scanned::NeedInput(min) => return Ok(Step::NeedInput(min)),
-            };
-            if self.scanner.reply(frame, buffers).kind() == Kind::Push {
-                return Ok(Step::Message(Message::Push(frame)));
-            }
-            if self.in_flight == 0 {
-                return Err(self.broken(ErrorKind::Unexpected, frame, buffers));
-            }
-            self.in_flight -= 1;
-            if self.to_skip > 0 {
-                self.to_skip -= 1;
-                continue;
-            }
-            return Ok(Step::Message(Message::Reply(frame)));
+        let is_plain = self.to_skip == 0 && self.in_flight > 0 && !self.streams;
+        if !is_plain {
+            return self.next_odd(buffers);
         }
+        match self.scanner.scan(buffers, ReplyMode::Lend)? {
+            Scanned::Frame(frame) if !frame.is_push => {
+                self.in_flight -= 1;
+                Ok(Step::Message(Message::Reply(frame)))
+            }
+            scanned => match self.taken(scanned) {
+                Some(step) => Ok(step),
+                None => self.next_odd(buffers),
+            },
+        }
+    }
+
+    /// Replies that are passed over, streamed or not expected.
+    #[inline(never)]
+    fn next_odd(&mut self, buffers: &mut Buffers) -> Result<Step<Message>, ProtocolError> {
+        loop {
+            let mode = if self.to_skip > 0 {
+                ReplyMode::Skip
+            } else if self.in_flight == 0 {
+                ReplyMode::Refuse
+            } else if self.streams {
+                ReplyMode::Stream
+            } else {
+                ReplyMode::Lend
+            };
+            let scanned = self.scanner.scan(buffers, mode)?;
+            if let Some(step) = self.taken(scanned) {
+                return Ok(step);
+            }
+        }
+    }
+
+    /// Keeps count of what the scanner found. `None`: a reply was passed over.
+    fn taken(&mut self, scanned: Scanned) -> Option<Step<Message>> {
+        Some(Step::Message(match scanned {
+            Scanned::NeedInput(min) => return Some(Step::NeedInput(min)),
+            Scanned::Frame(frame) if frame.is_push => Message::Push(frame),
+            Scanned::Frame(frame) => {
+                self.in_flight -= 1;
+                self.streams = false;
+                Message::Reply(frame)
+            }
+            Scanned::Bulk(len) => {
+                self.in_flight -= 1;
+                self.streams = false;
+                Message::Bulk(len)
+            }
+            Scanned::Piece(piece) => Message::Piece(piece),
+            Scanned::BulkEnd => Message::BulkEnd,
+            Scanned::Skipped => {
+                self.in_flight -= 1;
+                self.to_skip -= 1;
+                return None;
+            }
+        }))
     }
 }
 
@@ -159,6 +266,6 @@ impl Core for Client {
             ErrorKind::Closed
         };
         let error = ProtocolError::new(kind, self.scanner.offset(), buffers.pending());
-        *self.error.get_or_insert(error)
+        self.die(error)
     }
 }

@@ -4,11 +4,13 @@ use std::fmt;
 
 use onecopy_wire::WireError;
 
-/// Bytes of the stream that an error shows: escaped they are at most 64.
-const CONTEXT: usize = 16;
+/// Bytes of the stream that an error shows, escaped.
+const CONTEXT: usize = 64;
 
 /// The peer broke the protocol or a limit, or closed the stream. The connection is of no more use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+///
+/// Two are equal where what was wrong and its place are: how much of it was seen depends on how the stream was cut.
+#[derive(Clone, Copy)]
 pub struct ProtocolError {
     kind: ErrorKind,
     offset: u64,
@@ -87,14 +89,21 @@ impl ProtocolError {
     #[cold]
     pub(crate) fn new(kind: ErrorKind, offset: u64, bytes: &[u8]) -> Self {
         let mut context = [0; CONTEXT];
-        let len = bytes.len().min(CONTEXT);
-        context[..len].copy_from_slice(&bytes[..len]);
+        let mut escaped = 0;
+        let mut len = 0;
+        for (place, &byte) in context.iter_mut().zip(bytes) {
+            escaped += std::ascii::escape_default(byte).count();
+            if escaped > CONTEXT {
+                break;
+            }
+            *place = byte;
+            len += 1;
+        }
         Self {
             kind,
             offset,
             context,
-            #[allow(clippy::cast_possible_truncation)] // at most `CONTEXT`
-            context_len: len as u8,
+            context_len: len,
         }
     }
 
@@ -103,14 +112,79 @@ impl ProtocolError {
         self.kind
     }
 
-    /// Bytes of the stream in front of the value that was wrong.
+    /// Bytes of the stream in front of the value that was wrong, or of the value that was cut short.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The first bytes of the value that was wrong, at most 16.
+    /// The first bytes of the value that was wrong, as far as they had come: as many as escaped are at most 64.
     pub fn context(&self) -> &[u8] {
         &self.context[..usize::from(self.context_len)]
+    }
+
+    /// Whether the peer closed the stream between two replies, with nothing outstanding.
+    pub fn is_clean_end(&self) -> bool {
+        self.kind == ErrorKind::Closed
+    }
+
+    /// What the peer probably is, where its first bytes are not this protocol.
+    pub fn likely_cause(&self) -> Option<LikelyCause> {
+        let is_first = self.offset == 0
+            && !matches!(
+                self.kind,
+                ErrorKind::Closed | ErrorKind::ClosedInReply | ErrorKind::Wire(_)
+            );
+        is_first.then(|| LikelyCause::of(self.context())).flatten()
+    }
+}
+
+impl PartialEq for ProtocolError {
+    fn eq(&self, other: &Self) -> bool {
+        (self.kind, self.offset) == (other.kind, other.offset)
+    }
+}
+
+impl Eq for ProtocolError {}
+
+/// What speaks in the place of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LikelyCause {
+    /// An HTTP server.
+    Http,
+    /// A server that wants TLS.
+    Tls,
+    /// A MySQL or MariaDB server.
+    Mysql,
+    /// Another service, which writes plain text.
+    Text,
+}
+
+impl LikelyCause {
+    fn of(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [b'H'] | [b'H', b'T', ..] => Some(Self::Http),
+            // An alert, or a handshake record.
+            [0x15 | 0x16] | [0x15 | 0x16, 0x03, ..] => Some(Self::Tls),
+            // A packet's header, sequence id 0, and the greeting's protocol version.
+            [_, _, 0x00, 0x00, 0x0a, ..] => Some(Self::Mysql),
+            [first, ..] if !first.is_ascii_alphanumeric() => None,
+            _ => bytes
+                .iter()
+                .all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
+                .then_some(Self::Text),
+        }
+    }
+}
+
+impl fmt::Display for LikelyCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Http => "an http server answered; check host and port",
+            Self::Tls => "the server wants tls; connect with tls, or to its port without",
+            Self::Mysql => "a mysql or mariadb server answered; check host and port",
+            Self::Text => "another service answered; check host and port",
+        })
     }
 }
 
@@ -120,13 +194,75 @@ impl From<WireError> for ProtocolError {
     }
 }
 
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownType(byte) => {
+                write!(f, "no value begins with '{}'", byte.escape_ascii())
+            }
+            Self::InvalidLength => f.write_str("a length is not a number"),
+            Self::BulkTooLarge { len, max } => write!(
+                f,
+                "a string of {len} bytes where at most {max} are allowed; raise the limit or read it as a stream"
+            ),
+            Self::TooManyElements { claimed, max } => write!(
+                f,
+                "a reply of {claimed} elements where at most {max} are allowed; raise the limit or ask for fewer"
+            ),
+            Self::TooDeep { max } => write!(f, "values are nested deeper than {max}"),
+            Self::LineTooLong { max } => write!(f, "a line is longer than {max} bytes"),
+            Self::LoneLineEnd => f.write_str("a line feed or carriage return stands alone"),
+            Self::MissingLineEnd => f.write_str("no line end behind a string of known length"),
+            Self::InvalidInteger => f.write_str("an integer is not a number of 64 bits"),
+            Self::InvalidDouble => f.write_str("a double is not a number"),
+            Self::InvalidBoolean => f.write_str("a boolean is neither 't' nor 'f'"),
+            Self::InvalidNull => f.write_str("a null has a text"),
+            Self::InvalidBigNumber => f.write_str("a big number has other than digits"),
+            Self::InvalidVerbatim => f.write_str("a verbatim string has no format"),
+            Self::PushInside => f.write_str("a push came inside a reply"),
+            Self::InvalidStream => {
+                f.write_str("a part or an end of a streamed value is out of place")
+            }
+            Self::InvalidHello => f.write_str("the reply to hello is no map"),
+            Self::Refused => f.write_str("the server has refused the connection"),
+            Self::Unexpected => f.write_str("the server sent a reply to nothing that was asked"),
+            Self::ClosedInReply => {
+                f.write_str("the server closed the connection before a reply was complete")
+            }
+            Self::Closed => f.write_str("the server closed the connection"),
+            Self::Wire(error) => error.fmt(f),
+        }
+    }
+}
+
+/// What was wrong, where, the bytes that were seen there, and what the peer probably is.
 impl fmt::Display for ProtocolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} at byte {}", self.kind, self.offset)?;
-        if self.context_len > 0 {
-            write!(f, ": {}", self.context().escape_ascii())?;
+        self.kind.fmt(f)?;
+        if matches!(self.kind, ErrorKind::Wire(_)) {
+            return Ok(());
         }
-        Ok(())
+        write!(f, " at byte {}", self.offset)?;
+        if self.context_len > 0 {
+            write!(f, ": \"{}\"", self.context().escape_ascii())?;
+        }
+        match self.likely_cause() {
+            Some(cause) => write!(f, "; {cause}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for ProtocolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProtocolError")
+            .field("kind", &self.kind)
+            .field("offset", &self.offset)
+            .field(
+                "context",
+                &format_args!("\"{}\"", self.context().escape_ascii()),
+            )
+            .finish()
     }
 }
 

@@ -18,11 +18,11 @@ pub use client::{
     Client, Handshake, HandshakeConfig, HandshakeReply, HandshakeRequest, Message, Protocol,
     Refusal, Session,
 };
-pub use error::{ErrorKind, ProtocolError};
+pub use error::{ErrorKind, LikelyCause, ProtocolError};
 pub use kind::Kind;
 pub use limits::Limits;
 pub use owned_reply::OwnedReply;
 pub use reply::{Children, Pairs, Reply};
 pub use request::RequestWriter;
-pub use scanner::{Frame, Scanned, Scanner};
+pub use scanner::{Frame, ReplyMode, Scanned, Scanner};
 pub use secret::Secret;

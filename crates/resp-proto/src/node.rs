@@ -21,3 +21,14 @@ pub(crate) struct Node {
     /// Index of the first node behind this value and all that it holds; never 0.
     pub(crate) next: u32,
 }
+
+impl Node {
+    /// Where the bytes of a leaf that lies in the frame end; where an aggregate begins.
+    pub(crate) fn end(&self) -> u32 {
+        if self.kind.is_aggregate() {
+            self.start
+        } else {
+            self.start + self.len
+        }
+    }
+}

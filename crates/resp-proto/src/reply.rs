@@ -1,12 +1,12 @@
 //! A reply as a view: nothing is copied, numbers are read when they are asked for.
 
-use std::fmt;
+mod shape;
 
-use onecopy_wire::{Buffers, Span};
+use onecopy_wire::{Buffers, Span, WireError};
 
-use crate::Kind;
 use crate::node::Node;
 use crate::scanner::{double, integer};
+use crate::{Kind, OwnedReply};
 
 /// Where the bytes of large bulks lie.
 #[derive(Clone, Copy)]
@@ -14,8 +14,11 @@ pub(crate) enum Homes<'r> {
     /// In a connection's buffers.
     Buffers(&'r Buffers),
     /// In an owned reply, by the home's number less one.
-    Owned(&'r [Vec<u8>]),
+    Owned(&'r Vec<Vec<u8>>),
 }
+
+/// Of a value without an attribute.
+const NONE: u32 = u32::MAX;
 
 /// One value, lent: of a connection, until its next read, or of an [`OwnedReply`](crate::OwnedReply).
 #[derive(Clone, Copy)]
@@ -24,9 +27,9 @@ pub struct Reply<'r> {
     frame: &'r [u8],
     homes: Homes<'r>,
     /// The value's own node.
-    index: usize,
-    /// Its attribute's node, where it has one.
-    attribute: Option<usize>,
+    index: u32,
+    /// Its attribute's node, or [`NONE`].
+    attribute: u32,
 }
 
 impl<'r> Reply<'r> {
@@ -37,11 +40,11 @@ impl<'r> Reply<'r> {
         nodes: &'r [Node],
         frame: &'r [u8],
         homes: Homes<'r>,
-        mut index: usize,
+        mut index: u32,
     ) -> Option<Self> {
-        let mut attribute = None;
+        let mut attribute = NONE;
         loop {
-            let node = nodes.get(index)?;
+            let node = nodes.get(index as usize)?;
             if node.kind != Kind::Attribute {
                 return Some(Self {
                     nodes,
@@ -51,8 +54,8 @@ impl<'r> Reply<'r> {
                     attribute,
                 });
             }
-            attribute = Some(index);
-            index = node.next as usize;
+            attribute = index;
+            index = node.next;
         }
     }
 
@@ -71,13 +74,13 @@ impl<'r> Reply<'r> {
             frame: &[],
             homes,
             index: 0,
-            attribute: None,
+            attribute: NONE,
         }
     }
 
     #[inline]
     fn node(&self) -> &'r Node {
-        &self.nodes[self.index]
+        &self.nodes[self.index as usize]
     }
 
     /// What it is.
@@ -106,7 +109,12 @@ impl<'r> Reply<'r> {
     /// As [`bytes`](Self::bytes), with a verbatim string's format and colon.
     #[inline]
     pub(crate) fn raw(&self) -> &'r [u8] {
-        let node = self.node();
+        self.bytes_of(self.node())
+    }
+
+    /// The bytes of one node.
+    #[inline]
+    fn bytes_of(&self, node: &Node) -> &'r [u8] {
         if node.kind.is_aggregate() {
             return &[];
         }
@@ -118,7 +126,7 @@ impl<'r> Reply<'r> {
     }
 
     #[cold]
-    fn large(&self, node: &Node) -> &'r [u8] {
+    pub(crate) fn large(&self, node: &Node) -> &'r [u8] {
         match self.homes {
             Homes::Buffers(buffers) => buffers.bytes(Span::of_home(node.start, node.len)),
             Homes::Owned(homes) => homes
@@ -194,7 +202,8 @@ impl<'r> Reply<'r> {
         Children {
             parent: *self,
             next: self.index + 1,
-            left: self.len(),
+            #[allow(clippy::cast_possible_truncation)] // a node's
+            left: self.len() as u32,
         }
     }
 
@@ -205,22 +214,40 @@ impl<'r> Reply<'r> {
 
     /// What the server said about it: a map's keys and values, to be asked for by [`pairs`](Self::pairs).
     pub fn attribute(&self) -> Option<Reply<'r>> {
-        Some(Self {
-            index: self.attribute?,
-            attribute: None,
+        (self.attribute != NONE).then_some(Self {
+            index: self.attribute,
+            attribute: NONE,
             ..*self
         })
     }
-}
 
-/// Shows the value and all it holds, bytes escaped: for a look at it, not for logs.
-impl fmt::Debug for Reply<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.kind().is_aggregate() {
-            write!(f, "{:?} ", self.kind())?;
-            return f.debug_list().entries(self.children()).finish();
-        }
-        write!(f, "{:?}({})", self.kind(), self.raw().escape_ascii())
+    /// A copy of the value and all it holds, which does not keep the rest of the reply: two allocations, and one more for
+    /// each bulk that has memory of its own.
+    ///
+    /// # Errors
+    /// Memory that could not be had.
+    pub fn detach(&self) -> Result<OwnedReply, WireError> {
+        OwnedReply::copy(self)
+    }
+
+    /// The nodes of the value and all it holds, its attribute in front.
+    pub(crate) fn subtree(&self) -> &'r [Node] {
+        &self.nodes[self.subtree_start() as usize..self.node().next as usize]
+    }
+
+    /// The index of the first of them.
+    pub(crate) fn subtree_start(&self) -> u32 {
+        self.index.min(self.attribute)
+    }
+
+    /// As [`subtree`](Self::subtree), without the attribute.
+    fn own_subtree(&self) -> &'r [Node] {
+        &self.nodes[self.index as usize..self.node().next as usize]
+    }
+
+    /// The bytes that the nodes lie in.
+    pub(crate) fn frame(&self) -> &'r [u8] {
+        self.frame
     }
 }
 
@@ -228,8 +255,8 @@ impl fmt::Debug for Reply<'_> {
 #[derive(Debug, Clone)]
 pub struct Children<'r> {
     parent: Reply<'r>,
-    next: usize,
-    left: usize,
+    next: u32,
+    left: u32,
 }
 
 impl<'r> Iterator for Children<'r> {
@@ -248,13 +275,13 @@ impl<'r> Iterator for Children<'r> {
         } = self.parent;
         let child = Reply::at(nodes, frame, homes, self.next)?;
         self.left -= 1;
-        self.next = child.node().next as usize;
+        self.next = child.node().next;
         Some(child)
     }
 
     #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        (self.left as usize, Some(self.left as usize))
     }
 }
 

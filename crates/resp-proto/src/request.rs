@@ -19,6 +19,13 @@ impl<'q> RequestWriter<'q> {
         Self { queue }
     }
 
+    /// A writer inside a request of which a part has left. [Ended](Self::end) as well: only what it wrote is taken back where
+    /// memory ends.
+    #[inline]
+    pub fn go_on(queue: &'q mut WriteQueue) -> Self {
+        Self::new(queue)
+    }
+
     /// The request's head as one piece: its count, its name, and what else is always the same, encoded already.
     #[inline]
     pub fn encoded(&mut self, bytes: &[u8]) {
@@ -101,9 +108,29 @@ impl<'q> RequestWriter<'q> {
         self.queue.push_array(*b"\r\n");
     }
 
-    /// The header of an argument whose `len` bytes the caller sends in pieces, and CR LF behind them.
+    /// The header of an argument whose `len` bytes follow in pieces, and [`bulk_end`](Self::bulk_end) behind them. Where they
+    /// do not all fit in memory, the request is [ended](Self::end) and flushed, and [gone on with](Self::go_on) for each piece.
+    #[inline]
     pub fn bulk_header(&mut self, len: u64) {
         self.header(b'$', len);
+    }
+
+    /// A piece of such an argument, copied into the queue.
+    #[inline]
+    pub fn piece(&mut self, bytes: &[u8]) {
+        self.queue.push(bytes);
+    }
+
+    /// A piece of such an argument, `len` bytes that the caller lends to the driver under `index`.
+    #[inline]
+    pub fn piece_lent(&mut self, index: u32, len: usize) {
+        self.queue.push_lent(index, 0, len);
+    }
+
+    /// All pieces of such an argument are written.
+    #[inline]
+    pub fn bulk_end(&mut self) {
+        self.queue.push_array(*b"\r\n");
     }
 
     fn header(&mut self, kind: u8, number: u64) {

@@ -7,31 +7,60 @@
 //!
 //! What is scanned is never looked at again, however the bytes are cut; the one line that has not come whole is searched
 //! on from where the search ended. A frame stays pending until it is complete, so that all of it is contiguous; bulks of
-//! [`Limits::large`] bytes and more that have not come whole are taken out of it, into homes of their own.
+//! [`Limits::large`] bytes and more that have not come whole are taken out of it, into homes of their own. What is passed
+//! over or handed out in pieces does not stay.
+//!
+//! Each value is first tried as what most are, whole and in order, by a few comparisons; all else, errors too, is told by
+//! the slow path of [`value`], which begins with the same value again.
 
+mod body;
+mod chunk;
 mod line;
+mod value;
 
-use onecopy_wire::{Buffers, Span};
+use onecopy_wire::{Buffers, Span, WireError};
 
 use crate::error::{ErrorKind, ProtocolError};
 use crate::node::Node;
 use crate::reply::Homes;
 use crate::{Kind, Limits, Reply};
-use line::{Line, find_end, length, text};
+use body::Body;
 pub(crate) use line::{double, integer};
+use line::{fast_integer, fast_length, fast_line};
+
+/// Most elements of one reply, whatever the limit: what is left of them fits in 31 bits.
+const MAX_ELEMENTS: usize = i32::MAX as usize;
+
+/// Bytes of a bulk that is passed over or streamed: the protocol's own limit, 2^63 - 1.
+const MAX_STREAMED: u64 = i64::MAX as u64;
 
 /// One whole reply or push, with all that it holds; valid until the next one is scanned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
     pub(crate) span: Span,
+    pub(crate) is_push: bool,
 }
 
-/// An aggregate whose elements have not all come.
-#[derive(Debug, Clone, Copy)]
-struct Open {
-    node: u32,
-    /// Elements that are missing.
-    left: u32,
+impl Frame {
+    /// Whether it came out of band.
+    #[inline]
+    pub fn is_push(self) -> bool {
+        self.is_push
+    }
+}
+
+/// What becomes of a reply. Pushes are lent in any mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplyMode {
+    /// It is lent whole.
+    Lend,
+    /// If it is a bulk string or a verbatim string it is handed out in pieces, up to 2^63 - 1 bytes, in constant memory; if
+    /// not, or if it has an attribute, it is lent.
+    Stream,
+    /// It is passed over in constant memory.
+    Skip,
+    /// There is none to come: its first byte is an error.
+    Refuse,
 }
 
 /// What a scan ended with.
@@ -41,77 +70,118 @@ pub enum Scanned {
     Frame(Frame),
     /// At least so many bytes are missing; the buffers know.
     NeedInput(usize),
+    /// A whole reply was passed over.
+    Skipped,
+    /// A string of so many bytes begins, which comes in pieces.
+    Bulk(u64),
+    /// The string's next bytes.
+    Piece(Span),
+    /// The string is over.
+    BulkEnd,
+}
+
+/// An aggregate whose elements have not all come; or the frame, which has one.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    node: u32,
+    /// Elements that are missing. Of a streamed one, whose number is not known, `u32::MAX` less those that have come: as
+    /// an `i32` that is below 0.
+    left: u32,
+    kind: Kind,
+}
+
+impl Open {
+    const FRAME: Self = Self {
+        node: u32::MAX,
+        left: 1,
+        kind: Kind::Null,
+    };
+
+    /// Whether an end must come, whose distance is not known.
+    #[inline]
+    fn is_streamed(&self) -> bool {
+        self.left > i32::MAX as u32
+    }
 }
 
 /// Where the pending bytes ended.
+#[derive(Debug, Clone, Copy)]
 enum Pause {
     /// The frame is complete.
     Complete,
     /// `min` bytes are missing at least, `until_end` until the value under way ends (0: not known).
     Need { min: usize, until_end: usize },
-    /// A bulk of `len` bytes whose body begins at `self.at` goes to a home.
-    Large { kind: Kind, len: usize },
-}
-
-/// The bulk under way whose bytes do not stay in the frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Body {
-    None,
-    /// In its home; its CR LF goes to the side slot.
-    Home(Kind),
-}
-
-/// What became of a bulk in its home.
-enum Home {
-    /// Bytes of it are missing.
-    Missing,
-    /// It is complete, and what holds it is not.
-    Inside,
-    /// The frame is complete with it.
-    Last,
+    /// A bulk of `len` bytes whose body begins at `body` does not come into the frame.
+    Large { kind: Kind, len: u64, body: usize },
+    /// A string of unknown length begins behind `self.at`.
+    Chunks,
+    /// A push follows what was passed over: an attribute.
+    PushBehind,
 }
 
 /// Scans replies out of a connection's buffers.
 #[derive(Debug)]
 pub struct Scanner {
     nodes: Vec<Node>,
-    open: Vec<Open>,
-    /// Bytes of the frame that are scanned.
+    /// The innermost aggregate that is open, and those around it.
+    inner: Open,
+    outer: Vec<Open>,
+    /// Bytes of the frame that are scanned and pending.
     at: usize,
-    /// Bytes behind `at` that are known not to hold the end of their line.
+    /// Bytes behind the first of the line under way that are known not to hold its end.
     searched: usize,
+    /// The value under way whose bytes do not lie in the frame as they came.
     body: Body,
     /// Whether the frame was handed over: the next scan begins a new one.
     is_over: bool,
+    /// Whether the frame under way is a push.
+    is_push: bool,
+    /// Whether the frame under way is passed over.
+    skips: bool,
     /// Elements that the frame has claimed.
     claimed: usize,
     /// Bytes of the stream in front of the frame.
     offset: u64,
-    /// Bytes of the frame that went to homes.
-    homed: u64,
+    /// Bytes of the frame that are no more pending: in homes, passed over or handed out.
+    gone: u64,
+    /// Where the last attribute ended, in the stream: a value has to follow.
+    attribute_end: u64,
+    /// `Limits::max_bulk`, as far as a node can tell its length.
+    max_bulk: u64,
     limits: Limits,
 }
 
 impl Scanner {
     /// A scanner that holds no memory yet.
     pub fn new(limits: Limits) -> Self {
-        Self {
+        let mut scanner = Self {
             nodes: Vec::new(),
-            open: Vec::new(),
+            inner: Open::FRAME,
+            outer: Vec::new(),
             at: 0,
             searched: 0,
             body: Body::None,
             is_over: false,
+            is_push: false,
+            skips: false,
             claimed: 0,
             offset: 0,
-            homed: 0,
+            gone: 0,
+            attribute_end: 0,
+            max_bulk: 0,
             limits,
-        }
+        };
+        scanner.set_limits(limits);
+        scanner
     }
 
     /// What comes from now on is held to `limits`.
     pub(crate) fn set_limits(&mut self, limits: Limits) {
-        self.limits = limits;
+        self.max_bulk = limits.max_bulk.min(u64::from(u32::MAX));
+        self.limits = Limits {
+            max_elements: limits.max_elements.min(MAX_ELEMENTS),
+            ..limits
+        };
     }
 
     /// The nodes of the frame that was scanned last.
@@ -123,7 +193,7 @@ impl Scanner {
     /// Whether a value has begun to come and is not complete.
     #[inline]
     pub fn is_inside(&self) -> bool {
-        !self.is_over && (self.at > 0 || self.searched > 0 || self.homed > 0)
+        !self.is_over && (self.at > 0 || self.searched > 0 || self.gone > 0)
     }
 
     /// Bytes of the stream in front of the value under way.
@@ -133,28 +203,31 @@ impl Scanner {
 
     /// Scans on until a value is complete or input is missing. The frame before it is gone.
     ///
+    /// A value that is passed over may be so from its middle on; one that was begun in another mode is not streamed.
+    ///
     /// # Errors
     /// What the peer did wrong, or a limit. The connection is of no more use.
     #[inline]
-    pub fn scan(&mut self, buffers: &mut Buffers) -> Result<Scanned, ProtocolError> {
+    pub fn scan(
+        &mut self,
+        buffers: &mut Buffers,
+        mode: ReplyMode,
+    ) -> Result<Scanned, ProtocolError> {
         if self.is_over {
             self.begin(buffers);
         }
-        loop {
-            if self.body != Body::None {
-                match self.finish_home(buffers)? {
-                    Home::Missing => return Ok(Scanned::NeedInput(buffers.needed())),
-                    Home::Last => return Ok(Scanned::Frame(self.complete(buffers))),
-                    Home::Inside => {}
-                }
+        if mode != ReplyMode::Lend || self.body != Body::None || self.skips {
+            return self.scan_odd(buffers, mode);
+        }
+        match self.values(buffers.pending())? {
+            Pause::Complete => Ok(Scanned::Frame(self.complete(buffers))),
+            Pause::Need { min, until_end } => {
+                buffers.need(min, until_end);
+                Ok(Scanned::NeedInput(min))
             }
-            match self.scan_pending(buffers.pending())? {
-                Pause::Complete => return Ok(Scanned::Frame(self.complete(buffers))),
-                Pause::Need { min, until_end } => {
-                    buffers.need(min, until_end);
-                    return Ok(Scanned::NeedInput(min));
-                }
-                Pause::Large { kind, len } => self.begin_home(buffers, kind, len)?,
+            pause => {
+                self.leave_frame(buffers, pause)?;
+                self.scan_odd(buffers, mode)
             }
         }
     }
@@ -175,8 +248,8 @@ impl Scanner {
             if self.nodes.capacity() > KEPT {
                 self.nodes = Vec::new();
             }
-            if self.open.capacity() > KEPT {
-                self.open = Vec::new();
+            if self.outer.capacity() > KEPT {
+                self.outer = Vec::new();
             }
         }
     }
@@ -184,12 +257,15 @@ impl Scanner {
     /// Forgets the frame that was handed over.
     #[inline]
     fn begin(&mut self, buffers: &mut Buffers) {
-        self.offset += self.at as u64 + self.homed;
+        self.offset += self.at as u64 + self.gone;
         self.nodes.clear();
+        self.inner = Open::FRAME;
         self.at = 0;
-        self.homed = 0;
+        self.gone = 0;
         self.claimed = 0;
         self.is_over = false;
+        self.is_push = false;
+        self.skips = false;
         buffers.recycle_homes();
     }
 
@@ -198,204 +274,54 @@ impl Scanner {
         self.is_over = true;
         Frame {
             span: buffers.consume(self.at),
+            is_push: self.is_push,
         }
     }
 
     /// Scans from `at` to the end of `bytes`, which begin where the frame does.
     #[inline]
-    fn scan_pending(&mut self, bytes: &[u8]) -> Result<Pause, ProtocolError> {
+    fn values(&mut self, bytes: &[u8]) -> Result<Pause, ProtocolError> {
         loop {
-            let Some(&first) = bytes.get(self.at) else {
+            let at = self.at;
+            let Some(&first) = bytes.get(at) else {
                 return Ok(Pause::Need {
                     min: 1,
                     until_end: 0,
                 });
             };
-            let pause = match first {
-                b'$' => self.bulk(bytes, Kind::BulkString)?,
-                b'+' => self.line(bytes, Kind::SimpleString)?,
-                b':' => self.line(bytes, Kind::Integer)?,
-                b'*' => self.aggregate(bytes, Kind::Array)?,
-                _ => self.rare(bytes, first)?,
+            // What most values are: a leaf that has come whole. Kind, first byte, length and what follows.
+            let leaf = match first {
+                b'$' => self.fast_bulk(bytes, at),
+                b'+' => fast_line(bytes, at, self.searched, self.limits.max_line)
+                    .map(|end| (Kind::SimpleString, at + 1, end - at - 1, end + 2)),
+                b':' => fast_integer(bytes, at)
+                    .map(|end| (Kind::Integer, at + 1, end - at - 1, end + 2)),
+                _ => None,
             };
-            if let Some(pause) = pause {
+            let Some((kind, start, len, next)) = leaf else {
+                match self.value(bytes, first)? {
+                    Some(pause) => return Ok(pause),
+                    None => continue,
+                }
+            };
+            self.searched = 0;
+            self.push(kind, start, len)?;
+            self.at = next;
+            if let Some(pause) = self.close()? {
                 return Ok(pause);
             }
         }
     }
 
-    /// The types that few replies have.
-    fn rare(&mut self, bytes: &[u8], first: u8) -> Result<Option<Pause>, ProtocolError> {
-        match first {
-            b'-' => self.line(bytes, Kind::SimpleError),
-            b'_' => self.line(bytes, Kind::Null),
-            b'#' => self.line(bytes, Kind::Boolean),
-            b',' => self.line(bytes, Kind::Double),
-            b'(' => self.line(bytes, Kind::BigNumber),
-            b'!' => self.bulk(bytes, Kind::BulkError),
-            b'=' => self.bulk(bytes, Kind::VerbatimString),
-            b'%' => self.aggregate(bytes, Kind::Map),
-            b'~' => self.aggregate(bytes, Kind::Set),
-            b'>' if self.open.is_empty() => self.aggregate(bytes, Kind::Push),
-            b'>' => Err(self.error(ErrorKind::PushInside, bytes)),
-            b'|' => self.aggregate(bytes, Kind::Attribute),
-            _ => Err(self.error(ErrorKind::UnknownType(first), bytes)),
-        }
-    }
-
-    /// A value that is one line.
     #[inline]
-    fn line(&mut self, bytes: &[u8], kind: Kind) -> Result<Option<Pause>, ProtocolError> {
-        let start = self.at + 1;
-        let Some(end) = find_end(bytes, start + self.searched) else {
-            return self.unfinished_line(bytes, start);
-        };
-        if end - start > self.limits.max_line {
-            return Err(self.line_too_long(bytes));
+    fn fast_bulk(&self, bytes: &[u8], at: usize) -> Option<(Kind, usize, usize, usize)> {
+        let (len, body) = fast_length(bytes, at)?;
+        if len as u64 > self.max_bulk {
+            return None;
         }
-        if bytes[end] == b'\n' {
-            return Err(self.error(ErrorKind::LoneLineEnd, bytes));
-        }
-        match bytes.get(end + 1) {
-            Some(b'\n') => {}
-            Some(_) => return Err(self.error(ErrorKind::LoneLineEnd, bytes)),
-            None => {
-                self.searched = end - start;
-                return Ok(Some(Pause::Need {
-                    min: 1,
-                    until_end: 1,
-                }));
-            }
-        }
-        if kind != Kind::SimpleString
-            && let Err(wrong) = text(kind, &bytes[start..end])
-        {
-            return Err(self.error(wrong, bytes));
-        }
-        self.searched = 0;
-        self.leaf(kind, start, end - start, end + 2)
-    }
-
-    #[cold]
-    fn unfinished_line(
-        &mut self,
-        bytes: &[u8],
-        start: usize,
-    ) -> Result<Option<Pause>, ProtocolError> {
-        self.searched = bytes.len() - start;
-        if self.searched > self.limits.max_line {
-            return Err(self.line_too_long(bytes));
-        }
-        Ok(Some(Pause::Need {
-            min: 1,
-            until_end: 0,
-        }))
-    }
-
-    /// A value of a length that is told before it.
-    #[inline]
-    fn bulk(&mut self, bytes: &[u8], kind: Kind) -> Result<Option<Pause>, ProtocolError> {
-        let (len, body) = match length(bytes, self.at) {
-            Line::Length(len, body) => (len, body),
-            other => return self.odd_length(bytes, kind, &other),
-        };
-        if len > self.limits.max_bulk.min(u64::from(u32::MAX)) {
-            return Err(self.bulk_too_large(bytes, len));
-        }
-        if kind == Kind::VerbatimString && len < 4 {
-            return Err(self.error(ErrorKind::InvalidVerbatim, bytes));
-        }
-        #[allow(clippy::cast_possible_truncation)] // at most u32::MAX
-        let len = len as usize;
         let end = body + len;
-        if bytes.len() < end + 2 {
-            let missing = end + 2 - bytes.len();
-            if len >= self.limits.large && bytes.len() < end {
-                self.at = body;
-                return Ok(Some(Pause::Large { kind, len }));
-            }
-            return Ok(Some(Pause::Need {
-                min: missing,
-                until_end: missing,
-            }));
-        }
-        if bytes[end] != b'\r' || bytes[end + 1] != b'\n' {
-            return Err(self.error(ErrorKind::MissingLineEnd, bytes));
-        }
-        if kind == Kind::VerbatimString && bytes[body + 3] != b':' {
-            return Err(self.error(ErrorKind::InvalidVerbatim, bytes));
-        }
-        self.leaf(kind, body, len, end + 2)
-    }
-
-    /// A header that is no plain length.
-    #[cold]
-    fn odd_length(
-        &mut self,
-        bytes: &[u8],
-        kind: Kind,
-        line: &Line,
-    ) -> Result<Option<Pause>, ProtocolError> {
-        match *line {
-            Line::Short => Ok(Some(Pause::Need {
-                min: 1,
-                until_end: 0,
-            })),
-            Line::Null(end) if matches!(kind, Kind::BulkString | Kind::Array) => {
-                self.leaf(Kind::Null, end, 0, end)
-            }
-            _ => Err(self.error(ErrorKind::InvalidLength, bytes)),
-        }
-    }
-
-    /// The header of a value that holds others.
-    #[inline]
-    fn aggregate(&mut self, bytes: &[u8], kind: Kind) -> Result<Option<Pause>, ProtocolError> {
-        let (count, next) = match length(bytes, self.at) {
-            Line::Length(count, next) => (count, next),
-            other => return self.odd_length(bytes, kind, &other),
-        };
-        let count = count.saturating_mul(if kind.is_pairs() { 2 } else { 1 });
-        let max = (self.limits.max_elements - self.claimed) as u64;
-        if count > max {
-            let claimed = count.saturating_add(self.claimed as u64);
-            let max = self.limits.max_elements as u64;
-            return Err(self.error(ErrorKind::TooManyElements { claimed, max }, bytes));
-        }
-        if count > 0 && self.open.len() >= self.limits.max_depth {
-            let max = self.limits.max_depth;
-            return Err(self.error(ErrorKind::TooDeep { max }, bytes));
-        }
-        #[allow(clippy::cast_possible_truncation)] // at most `max_elements`
-        let count = count as u32;
-        self.claimed += count as usize;
-        let index = self.push(kind, self.at, count as usize)?;
-        self.at = next;
-        if count == 0 {
-            return Ok(self.close(kind));
-        }
-        if self.open.len() == self.open.capacity() {
-            self.open.try_reserve(8).map_err(|_| no_memory(8 * 8))?;
-        }
-        self.open.push(Open {
-            node: index,
-            left: count,
-        });
-        Ok(None)
-    }
-
-    /// A value without others has come whole; the next one begins at `next`.
-    #[inline]
-    fn leaf(
-        &mut self,
-        kind: Kind,
-        start: usize,
-        len: usize,
-        next: usize,
-    ) -> Result<Option<Pause>, ProtocolError> {
-        self.push(kind, start, len)?;
-        self.at = next;
-        Ok(self.close(kind))
+        let is_whole = bytes.get(end..end + 2)? == b"\r\n";
+        is_whole.then_some((Kind::BulkString, body, len, end + 2))
     }
 
     #[inline]
@@ -418,108 +344,85 @@ impl Scanner {
 
     #[cold]
     fn grow(&mut self) -> Result<(), ProtocolError> {
+        /// Nodes are kept of what is passed over only so that there is one way of scanning.
+        const SKIPPED: usize = 64;
+        if self.skips && self.nodes.capacity() >= SKIPPED {
+            self.nodes.clear();
+            return Ok(());
+        }
         let more = self.nodes.capacity().max(4);
         self.nodes
             .try_reserve_exact(more)
             .map_err(|_| no_memory(more * size_of::<Node>()))
     }
 
-    /// A value is complete; so may be those that hold it.
+    /// An element of the innermost aggregate is complete.
     #[inline]
-    fn close(&mut self, mut kind: Kind) -> Option<Pause> {
+    fn close(&mut self) -> Result<Option<Pause>, ProtocolError> {
+        self.inner.left = self.inner.left.wrapping_sub(1);
+        #[allow(clippy::cast_possible_wrap)] // what is streamed is below 0
+        let is_open = self.inner.left as i32 > 0;
+        if is_open { Ok(None) } else { self.ascend() }
+    }
+
+    /// The innermost aggregate is complete, or counts what comes; so may be those around it.
+    fn ascend(&mut self) -> Result<Option<Pause>, ProtocolError> {
         loop {
-            // It belongs to the value behind it, and counts as none.
-            if kind == Kind::Attribute {
-                return None;
+            if self.inner.is_streamed() {
+                self.claim(1)?;
+                return Ok(None);
             }
-            let Some(open) = self.open.last_mut() else {
-                return Some(Pause::Complete);
+            if self.inner.left > 0 {
+                return Ok(None);
+            }
+            let Some(outer) = self.outer.pop() else {
+                return Ok(Some(Pause::Complete));
             };
-            open.left -= 1;
-            if open.left > 0 {
-                return None;
-            }
+            let inner = std::mem::replace(&mut self.inner, outer);
             #[allow(clippy::cast_possible_truncation)] // as in `push`
             let next = self.nodes.len() as u32;
-            let node = &mut self.nodes[open.node as usize];
-            node.next = next;
-            kind = node.kind;
-            self.open.pop();
+            // Of what is passed over the nodes may be gone.
+            if let Some(node) = self.nodes.get_mut(inner.node as usize) {
+                node.next = next;
+            }
+            // It belongs to the value behind it, and counts as none.
+            if inner.kind == Kind::Attribute {
+                self.attribute_end = self.position();
+                return Ok(None);
+            }
+            self.inner.left = self.inner.left.wrapping_sub(1);
         }
     }
 
-    /// Gives the bulk whose body begins at `at` a home of its own.
-    #[cold]
-    fn begin_home(
-        &mut self,
-        buffers: &mut Buffers,
-        kind: Kind,
-        len: usize,
-    ) -> Result<(), ProtocolError> {
-        let buffered = buffers.pending().len() - self.at;
-        buffers.begin_home(len, buffered)?;
-        buffers.cut(len - buffered, 2);
-        self.body = Body::Home(kind);
+    /// Counts elements that have come or are announced.
+    fn claim(&mut self, elements: u64) -> Result<(), ProtocolError> {
+        let max = self.limits.max_elements as u64;
+        let claimed = elements.saturating_add(self.claimed as u64);
+        if claimed > max {
+            return Err(self.error(ErrorKind::TooManyElements { claimed, max }, &[]));
+        }
+        #[allow(clippy::cast_possible_truncation)] // at most `max_elements`
+        let claimed = claimed as usize;
+        self.claimed = claimed;
         Ok(())
     }
 
-    /// Takes the bulk out of its home once that is full and the line end has come.
-    #[cold]
-    fn finish_home(&mut self, buffers: &mut Buffers) -> Result<Home, ProtocolError> {
-        let missing = buffers.home_missing();
-        let Some([cr, lf, ..]) = (missing == 0).then(|| buffers.take_side()).flatten() else {
-            buffers.need(1, missing + 2);
-            return Ok(Home::Missing);
-        };
-        let Body::Home(kind) = std::mem::replace(&mut self.body, Body::None) else {
-            return Ok(Home::Inside);
-        };
-        let span = buffers.finish_home();
-        if [cr, lf] != *b"\r\n" {
-            return Err(self.error(ErrorKind::MissingLineEnd, &[]));
-        }
-        if kind == Kind::VerbatimString && buffers.bytes(span).get(3) != Some(&b':') {
-            return Err(self.error(ErrorKind::InvalidVerbatim, &[]));
-        }
-        self.homed += span.len() as u64 + 2;
-        let index = self.push(kind, span.home() as usize, span.len())?;
-        self.nodes[index as usize].is_large = true;
-        Ok(match self.close(kind) {
-            Some(_) => Home::Last,
-            None => Home::Inside,
-        })
+    /// Bytes of the stream in front of `at`.
+    fn position(&self) -> u64 {
+        self.offset + self.gone + self.at as u64
     }
 
+    /// What is wrong with the value at `at`, of which `bytes` have come, from the frame's first on.
     #[cold]
     fn error(&self, kind: ErrorKind, bytes: &[u8]) -> ProtocolError {
-        let at = self.at.min(bytes.len());
-        ProtocolError::new(
-            kind,
-            self.offset + self.at as u64 + self.homed,
-            &bytes[at..],
-        )
-    }
-
-    #[cold]
-    fn line_too_long(&self, bytes: &[u8]) -> ProtocolError {
-        let max = self.limits.max_line;
-        self.error(ErrorKind::LineTooLong { max }, bytes)
-    }
-
-    #[cold]
-    fn bulk_too_large(&self, bytes: &[u8], len: u64) -> ProtocolError {
-        let max = self.limits.max_bulk;
-        self.error(ErrorKind::BulkTooLarge { len, max }, bytes)
+        ProtocolError::new(kind, self.position(), bytes.get(self.at..).unwrap_or(&[]))
     }
 }
 
 #[cold]
 fn no_memory(bytes: usize) -> ProtocolError {
-    onecopy_wire::WireError::OutOfMemory {
+    WireError::OutOfMemory {
         bytes: bytes as u64,
     }
     .into()
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,8 +1,14 @@
 //! The face that blocks: no runtime, one thread.
 
+mod bulk_reader;
 mod connection;
+mod pipe;
 mod pipeline;
+mod transaction;
 
+pub use bulk_reader::BulkReader;
 pub use connection::Connection;
 pub use onecopy_net::blocking::{Stream, Transport};
+pub use pipe::Pipe;
 pub use pipeline::{Pipeline, Replies};
+pub use transaction::Transaction;

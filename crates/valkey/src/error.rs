@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use onecopy_net::{ConnectError, DriveError, TlsError};
-use onecopy_resp_proto::{ErrorKind, ProtocolError, Refusal};
+use onecopy_resp_proto::{ErrorKind, ProtocolError, Refusal, Reply};
 use onecopy_wire::WireError;
 
 use crate::command::DecodeError;
@@ -20,6 +20,8 @@ pub struct Error(Box<Failure>);
 struct Failure {
     cause: Arc<Cause>,
     maybe_executed: bool,
+    /// Of the command in a transaction that was refused.
+    command_index: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -39,9 +41,17 @@ enum Cause {
     /// A command that this kind of connection does not take, and what to do.
     Misuse(String),
     OutOfMemory(WireError),
+    /// A shared handle has no connection now; why not, where that is known.
+    Offline(Option<Error>),
+    /// And so many commands, of so many bytes, wait for one that no more may.
+    OfflineQueueFull {
+        commands: u64,
+        bytes: u64,
+    },
     Closed(String),
     Tls(TlsError),
     TlsUnavailable,
+    Source(io::Error),
 }
 
 /// An error that the server sent as a reply. The connection goes on.
@@ -134,7 +144,10 @@ impl Error {
             | Cause::Timeout
             | Cause::Decode(_)
             | Cause::Misuse(_)
-            | Cause::OutOfMemory(_) => false,
+            | Cause::Offline(_)
+            | Cause::OfflineQueueFull { .. }
+            | Cause::OutOfMemory(_)
+            | Cause::Source(_) => false,
         }
     }
 
@@ -160,6 +173,20 @@ impl Error {
         }
     }
 
+    /// Whether a shared handle has no connection now: the command was not sent, and waited for none or for too long. The
+    /// handle connects again by itself.
+    pub fn is_offline(&self) -> bool {
+        matches!(
+            self.cause(),
+            Cause::Offline(_) | Cause::OfflineQueueFull { .. }
+        )
+    }
+
+    /// Whether it was not sent because as many commands as may wait for a connection already.
+    pub fn is_offline_queue_full(&self) -> bool {
+        matches!(self.cause(), Cause::OfflineQueueFull { .. })
+    }
+
     /// Whether the command is one that the connection does not take. Nothing was sent; the text says what to do instead.
     pub fn is_misuse(&self) -> bool {
         matches!(self.cause(), Cause::Misuse(_))
@@ -177,6 +204,8 @@ impl Error {
             | Cause::Io { .. }
             | Cause::Closed(_)
             | Cause::Protocol(_)
+            | Cause::Offline(_)
+            | Cause::OfflineQueueFull { .. }
             | Cause::Refused(Refusal::MaxClients, _) => true,
             Cause::Server(error) | Cause::Refused(_, error) => matches!(
                 error.code(),
@@ -192,6 +221,11 @@ impl Error {
         self.0.maybe_executed
     }
 
+    /// The position, from 0, of the command for which the server refused a transaction.
+    pub fn command_index(&self) -> Option<usize> {
+        self.0.command_index
+    }
+
     fn cause(&self) -> &Cause {
         &self.0.cause
     }
@@ -201,6 +235,18 @@ impl Error {
     pub(crate) fn after_sending(mut self, maybe_executed: bool) -> Self {
         self.0.maybe_executed = maybe_executed;
         self
+    }
+
+    #[cold]
+    pub(crate) fn of_command(mut self, index: usize) -> Self {
+        self.0.command_index = Some(index);
+        self
+    }
+
+    /// A reply that is of none of the types that this command has.
+    #[cold]
+    pub(crate) fn unexpected(expected: &'static str, reply: Reply<'_>) -> Self {
+        Self::from(DecodeError::new(expected, reply)).after_sending(true)
     }
 
     pub(crate) fn config(problem: String) -> Self {
@@ -227,6 +273,24 @@ impl Error {
         Cause::OutOfMemory(error).into()
     }
 
+    /// The caller's own reader failed.
+    #[cold]
+    pub(crate) fn source(error: io::Error) -> Self {
+        Cause::Source(error).into()
+    }
+
+    #[cold]
+    #[cfg(feature = "tokio")]
+    pub(crate) fn offline(cause: Option<&Self>) -> Self {
+        Cause::Offline(cause.cloned()).into()
+    }
+
+    #[cold]
+    #[cfg(feature = "tokio")]
+    pub(crate) fn offline_queue_full(commands: u64, bytes: u64) -> Self {
+        Cause::OfflineQueueFull { commands, bytes }.into()
+    }
+
     #[cold]
     pub(crate) fn closed(cause: impl Into<String>) -> Self {
         Cause::Closed(cause.into()).into()
@@ -242,6 +306,7 @@ impl From<Cause> for Error {
         Self(Box::new(Failure {
             cause: Arc::new(cause),
             maybe_executed: false,
+            command_index: None,
         }))
     }
 }
@@ -317,6 +382,9 @@ impl fmt::Debug for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(index) = self.command_index() {
+            write!(f, "command {index} of the transaction: ")?;
+        }
         match self.cause() {
             Cause::Config(problem) | Cause::Misuse(problem) => f.write_str(problem),
             Cause::Connect(error) => error.fmt(f),
@@ -334,11 +402,21 @@ impl fmt::Display for Error {
             Cause::Timeout => f.write_str("the deadline passed while waiting for the server"),
             Cause::Decode(error) => error.fmt(f),
             Cause::OutOfMemory(error) => error.fmt(f),
+            Cause::Offline(None) => f.write_str("there is no connection to the server now"),
+            Cause::Offline(Some(cause)) => {
+                write!(f, "there is no connection to the server now: {cause}")
+            }
+            Cause::OfflineQueueFull { commands, bytes } => write!(
+                f,
+                "there is no connection to the server now, and {commands} commands of {bytes} bytes wait for one: no more \
+                 may, see OfflineQueue"
+            ),
             Cause::Closed(cause) => write!(f, "the connection is closed: {cause}; connect again"),
             Cause::Tls(error) => f.write_str(&by_our_options(&error.to_string())),
             Cause::TlsUnavailable => {
                 f.write_str("tls is needed for this connection and its stream was given none")
             }
+            Cause::Source(error) => write!(f, "reading the argument's value failed: {error}"),
         }
     }
 }
@@ -364,7 +442,7 @@ impl std::error::Error for Error {
         match self.cause() {
             Cause::Connect(error) => error.source(),
             Cause::Tls(error) => Some(error),
-            Cause::Io { source, .. } => Some(source),
+            Cause::Io { source, .. } | Cause::Source(source) => Some(source),
             Cause::Decode(error) => Some(error),
             _ => None,
         }

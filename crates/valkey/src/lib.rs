@@ -34,6 +34,7 @@ mod testing;
 mod tls;
 #[cfg(feature = "tokio")]
 pub mod tokio;
+mod transaction;
 mod tuples;
 mod url;
 
@@ -50,4 +51,5 @@ pub use onecopy_wire::Meter;
 pub use part::Part;
 pub use request::Request;
 pub use secret::Password;
+pub use transaction::{Executed, Results};
 pub use tuples::{Pairs, Triples};

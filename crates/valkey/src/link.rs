@@ -5,18 +5,48 @@ use std::time::{Duration, Instant};
 
 use onecopy_net::DriveError;
 use onecopy_resp_proto::{
-    Client, Frame, Handshake, HandshakeReply, Message, OwnedReply, ProtocolError, Reply, Session,
+    Client, Frame, Handshake, HandshakeReply, Message, OwnedReply, ProtocolError, Reply,
+    RequestWriter, Session,
 };
 use onecopy_wire::{Buffers, Core, Meter, Step, WireError};
 
-use crate::command::{Blocking, Command, DecodeError, Flags};
-use crate::parts::Parts;
+use crate::command::{Blocking, Command, Flags, Raw};
+use crate::parts::{PIECE, Parts};
 use crate::request::Request;
 use crate::shown::shown;
 use crate::{Config, Error};
 
+/// A reader's slice of this size or more is worth a read of its own: 16 KiB.
+pub(crate) const DIRECT_READ: usize = 16 << 10;
+
 /// Who is told of what comes out of band.
 type Listener = Box<dyn FnMut(Reply<'_>) + Send + Sync>;
+
+/// The commands around a transaction, encoded.
+pub(crate) const MULTI: &[u8] = b"*1\r\n$5\r\nMULTI\r\n";
+pub(crate) const EXEC: &[u8] = b"*1\r\n$4\r\nEXEC\r\n";
+
+/// How a transaction's commands were taken up: the first refusal.
+#[derive(Debug, Default)]
+pub(crate) struct Queueing(Option<Error>);
+
+impl Queueing {
+    /// The reply at `position`: 0 is MULTI's.
+    #[inline]
+    pub(crate) fn look_at(&mut self, position: usize, reply: Reply<'_>) {
+        if let (None, Some(text)) = (&self.0, reply.as_error()) {
+            let error = Error::server_error(text);
+            self.0 = Some(match position.checked_sub(1) {
+                Some(index) => error.of_command(index),
+                None => error,
+            });
+        }
+    }
+
+    pub(crate) fn error(self) -> Option<Error> {
+        self.0
+    }
+}
 
 /// One connection without its stream.
 pub(crate) struct Link {
@@ -33,6 +63,10 @@ pub(crate) struct Link {
     queued_before: usize,
     /// Requests that the call under way has queued.
     requests: u64,
+    /// Whether nothing was outstanding when the call under way began.
+    was_idle: bool,
+    /// Whether the last argument of a command has not been queued whole.
+    is_open: bool,
     /// Why the connection is closed.
     closed: Option<String>,
     /// A command of the caller's has changed what belongs to the connection.
@@ -76,6 +110,8 @@ impl Link {
             sent_before: 0,
             queued_before: 0,
             requests: 0,
+            was_idle: true,
+            is_open: false,
             closed: None,
             is_changed: false,
             listener: None,
@@ -98,16 +134,13 @@ impl Link {
         if let Some(cause) = &self.closed {
             return Err(Error::closed(cause.clone()));
         }
-        if self.core.in_flight() > 0
-            || self.buffers.has_output()
-            || !self.buffers.pending().is_empty()
-            || self.is_in_home()
-        {
-            self.begin_slow()?;
-        } else {
+        self.was_idle = self.core.is_idle() && !self.buffers.has_output();
+        if self.was_idle && self.buffers.pending().is_empty() && !self.is_open {
             self.buffers.recycle_homes();
             self.buffers.release();
             self.core.release();
+        } else {
+            self.begin_slow()?;
         }
         self.sent_before = self.buffers.output().sent();
         self.queued_before = if self.buffers.has_output() {
@@ -124,7 +157,7 @@ impl Link {
     #[cold]
     fn begin_slow(&mut self) -> Result<(), Error> {
         drop(self.buffers.withdraw_home());
-        if self.buffers.has_output() {
+        if self.buffers.has_output() || self.is_open {
             self.withdraw()?;
         }
         self.core.abandon();
@@ -136,10 +169,6 @@ impl Link {
                 Ok(_) => {}
                 Err(error) => return Err(self.failed(DriveError::Core(error))),
             }
-        }
-        let first = self.buffers.pending().first();
-        if self.core.in_flight() == 0 && first.is_some_and(|first| !b">|".contains(first)) {
-            return Err(self.close("the server sent a reply to nothing"));
         }
         Ok(())
     }
@@ -156,9 +185,10 @@ impl Link {
             Some(left) => {
                 output.truncate(left);
                 self.core.withdraw(std::mem::take(&mut self.requests));
+                self.is_open = false;
                 Ok(())
             }
-            None if output.has_lent() => {
+            None if output.has_lent() || self.is_open => {
                 Err(self.close("a command was dropped while half of it was sent"))
             }
             None => Ok(()),
@@ -192,6 +222,49 @@ impl Link {
         command.encode(&mut request);
         let ended = request.end();
         self.queued(ended)
+    }
+
+    /// The same for a command without arguments.
+    pub(crate) fn queue_encoded(&mut self, command: &[u8]) -> Result<(), Error> {
+        let mut writer = RequestWriter::new(self.buffers.output());
+        writer.encoded(command);
+        let ended = writer.end();
+        self.queued(ended)
+    }
+
+    /// Queues a command up to its last argument, of `len` bytes, which follows in pieces.
+    pub(crate) fn queue_open<'a>(
+        &mut self,
+        command: &'a Raw<'_>,
+        len: u64,
+        parts: &mut Parts<'a>,
+    ) -> Result<(), Error> {
+        self.admit(command)?;
+        let mut request = Request::lending(self.buffers.output(), parts.lent());
+        command.encode_open(&mut request, len);
+        let ended = request.end();
+        self.queued(ended)?;
+        self.is_open = true;
+        Ok(())
+    }
+
+    /// Queues the next piece of that argument, which is lent to the driver.
+    pub(crate) fn queue_piece(&mut self, len: usize) {
+        self.buffers.output().push_lent(PIECE, 0, len);
+    }
+
+    /// Queues that argument's end.
+    pub(crate) fn end_open(&mut self) {
+        let output = self.buffers.output();
+        output.begin_here();
+        output.push_array(*b"\r\n");
+        self.is_open = false;
+    }
+
+    /// What the call queued does not block after all.
+    pub(crate) fn never_blocks(&mut self) {
+        self.blocking = Some(Duration::ZERO);
+        self.start_wait();
     }
 
     #[inline]
@@ -248,6 +321,11 @@ impl Link {
         self.deadline
     }
 
+    #[cfg(feature = "tokio")]
+    pub(crate) fn command_timeout(&self) -> Option<Duration> {
+        self.command_timeout
+    }
+
     pub(crate) fn set_command_timeout(&mut self, timeout: Option<Duration>) {
         self.command_timeout = timeout;
         self.deadline = None;
@@ -256,27 +334,56 @@ impl Link {
     /// Whether the request that was queued is the only one without a reply: then nothing can come before it has left.
     #[inline]
     pub(crate) fn is_alone(&self) -> bool {
-        self.core.in_flight() == 1
+        self.was_idle && self.core.in_flight() == 1
     }
 
-    /// What was driven: the reply's frame, or nothing where it was a push, which the listener has got.
+    /// What was driven; nothing where it was a push, which the listener has got.
     #[inline]
     pub(crate) fn message(
         &mut self,
         driven: Result<Message, DriveError<ProtocolError>>,
-    ) -> Result<Option<Frame>, Error> {
+    ) -> Result<Option<Message>, Error> {
         match driven {
-            Ok(Message::Reply(frame)) => {
-                self.rest();
-                Ok(Some(frame))
-            }
             Ok(Message::Push(frame)) => {
                 self.pushed(frame);
                 Ok(None)
             }
-            Ok(_) => Err(self.close("the core handed over what nobody asked for")),
+            Ok(message) => {
+                self.rest();
+                Ok(Some(message))
+            }
             Err(error) => Err(self.failed(error)),
         }
+    }
+
+    /// The frame of a message, which nothing but a reply can be.
+    #[inline]
+    pub(crate) fn frame(&mut self, message: Message) -> Result<Frame, Error> {
+        match message {
+            Message::Reply(frame) => Ok(frame),
+            _ => Err(self.close("a string came in pieces that was not asked for")),
+        }
+    }
+
+    /// A reply that came before its command had left whole: an error, or the server's mistake. The rest can't follow.
+    #[cold]
+    pub(crate) fn early(&mut self, message: Message) -> Error {
+        let error = match message {
+            Message::Reply(frame) => self.reply(frame).as_error().map(Error::server_error),
+            _ => None,
+        };
+        let closed = self.close("the server replied to half a command");
+        error.unwrap_or(closed)
+    }
+
+    /// The last argument's reader has failed or ended: where the command has begun to leave it can't be ended.
+    #[cold]
+    pub(crate) fn broken_off(&mut self, error: Error) -> Error {
+        let sent = self.buffers.output().sent() - self.sent_before;
+        if sent > self.queued_before as u64 {
+            self.close("an argument's reader failed or ended before its length");
+        }
+        error
     }
 
     /// A connection that may wait for long now keeps no memory for writing.
@@ -298,6 +405,12 @@ impl Link {
         self.listener = Some(listener);
     }
 
+    /// Nobody is told any more.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn forget_listener(&mut self) {
+        self.listener = None;
+    }
+
     /// The reply as it is, an error of the server's too.
     #[inline]
     pub(crate) fn reply(&self, frame: Frame) -> Reply<'_> {
@@ -308,6 +421,16 @@ impl Link {
     #[inline]
     pub(crate) fn output<C: Command>(&self, frame: Frame) -> Result<C::Output<'_>, Error> {
         output::<C>(self.reply(frame))
+    }
+
+    /// Nothing where the reply is null; any other is no string.
+    pub(crate) fn null(&self, frame: Frame) -> Result<(), Error> {
+        let reply = self.reply(frame);
+        match reply.as_error() {
+            Some(text) => Err(Error::server_error(text)),
+            None if reply.is_null() => Ok(()),
+            None => Err(Error::unexpected("a bulk string", reply)),
+        }
     }
 
     /// The reply as one that is the caller's own.
@@ -339,7 +462,7 @@ impl Link {
             return Err(error);
         }
         if reply.kind().is_aggregate() {
-            return Err(Error::from(DecodeError::new("a string", reply)).after_sending(true));
+            return Err(Error::unexpected("a string", reply));
         }
         let is_null = reply.is_null();
         if offered.is_none() {

@@ -1,10 +1,18 @@
 //! The large arguments of one call, lent to the driver until they have left.
 
 use bytes::Bytes;
-use onecopy_wire::Lent;
+use onecopy_wire::{Lent, WireError};
+
+use crate::Error;
 
 /// Parts that own their memory are numbered from here on.
 const OWNED: u32 = 1 << 31;
+
+/// The number of the piece under way of an argument that is sent in pieces.
+pub(crate) const PIECE: u32 = u32::MAX;
+
+/// An argument from a reader is sent in pieces of this size: 128 KiB.
+const PIECE_LEN: usize = 128 << 10;
 
 /// Large arguments by the numbers that they have in the write queue.
 #[derive(Debug, Default)]
@@ -33,6 +41,43 @@ impl<'a> Parts<'a> {
     pub(crate) fn owned(&mut self) -> (&mut Vec<Bytes>, u32) {
         (&mut self.owned, OWNED)
     }
+}
+
+impl Parts<'_> {
+    /// Forgets all of them: everything has left.
+    pub(crate) fn clear(&mut self) {
+        self.lent.clear();
+        self.owned.clear();
+    }
+
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lent.is_empty() && self.owned.is_empty()
+    }
+}
+
+/// The parts of a call, and the piece of its last argument that is under way.
+#[derive(Debug)]
+pub(crate) struct WithPiece<'p, 'a>(pub(crate) &'p Parts<'a>, pub(crate) &'p [u8]);
+
+impl Lent for WithPiece<'_, '_> {
+    fn part(&self, index: u32) -> &[u8] {
+        match index {
+            PIECE => self.1,
+            index => self.0.part(index),
+        }
+    }
+}
+
+/// Memory for the pieces of an argument of `len` bytes.
+pub(crate) fn piece(len: u64) -> Result<Vec<u8>, Error> {
+    let len = usize::try_from(len).unwrap_or(usize::MAX).min(PIECE_LEN);
+    let mut piece = Vec::new();
+    piece
+        .try_reserve_exact(len)
+        .map_err(|_| Error::out_of_memory(WireError::OutOfMemory { bytes: len as u64 }))?;
+    piece.resize(len, 0);
+    Ok(piece)
 }
 
 impl Lent for Parts<'_> {

@@ -59,6 +59,11 @@ impl<'q, 'a> Request<'q, 'a> {
         self.writer.encoded(head);
     }
 
+    /// The header of a last argument of `len` bytes, which the connection sends in pieces.
+    pub(crate) fn streamed(&mut self, len: u64) {
+        self.writer.bulk_header(len);
+    }
+
     /// The head where the number of arguments varies: how many they are, the name's words included; and the head with a
     /// zero for them, `*0\r\n$3\r\nSET\r\n`.
     #[inline]

@@ -2,7 +2,7 @@
 
 use std::io::{IoSlice, Read};
 
-use onecopy_resp_proto::{Limits, Reply, Scanned, Scanner};
+use onecopy_resp_proto::{Limits, Reply, ReplyMode, Scanned, Scanner};
 use onecopy_wire::{BufferConfig, Buffers, WriteQueue};
 
 use crate::{Command, Request};
@@ -37,7 +37,7 @@ pub(crate) fn with_reply<T>(mut bytes: &[u8], show: impl FnOnce(Reply<'_>) -> T)
     let mut buffers = Buffers::new(BufferConfig::default());
     let mut scanner = Scanner::new(Limits::default());
     loop {
-        match scanner.scan(&mut buffers).unwrap() {
+        match scanner.scan(&mut buffers, ReplyMode::Lend).unwrap() {
             Scanned::Frame(frame) => return show(scanner.reply(frame, &buffers)),
             Scanned::NeedInput(_) => {
                 buffers.prepare().unwrap();
@@ -45,6 +45,7 @@ pub(crate) fn with_reply<T>(mut bytes: &[u8], show: impl FnOnce(Reply<'_>) -> T)
                 assert!(n > 0, "the reply is cut");
                 buffers.commit(n);
             }
+            other => panic!("no reply but {other:?}"),
         }
     }
 }

@@ -9,6 +9,7 @@
 
 use std::fmt;
 use std::io::IoSliceMut;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::home::Homes;
@@ -210,6 +211,22 @@ impl Buffers {
         let bytes = self.side.bytes;
         self.side = Side::default();
         Some(bytes)
+    }
+
+    /// Gives the cut up: its bytes come as all others from now on. Gives those that have come, and how many they are.
+    pub fn uncut(&mut self) -> ([u8; SIDE_MAX], usize) {
+        let side = std::mem::take(&mut self.side);
+        (side.bytes, side.filled)
+    }
+
+    /// Moves pending bytes to the front of their part, over bytes that a core needs no more: for parts of one value that
+    /// framing stands between. `from` and `to` count from the first pending byte. Metered as moved.
+    ///
+    /// # Panics
+    /// When the bytes are not pending: a core's bug.
+    pub fn move_pending(&mut self, from: Range<usize>, to: usize) {
+        self.meter.bytes_moved += from.len() as u64;
+        self.input.pending_mut().copy_within(from, to);
     }
 
     /// Gives a value of `total` bytes, of which the last `buffered` pending ones are the first, an allocation of its own;

@@ -18,7 +18,7 @@ pub struct Meter {
     pub bytes_written: u64,
     /// Times that pending bytes were moved to the front of the read buffer.
     pub compactions: u64,
-    /// Bytes moved by compactions.
+    /// Bytes moved by compactions, and to join the parts of one value.
     pub bytes_moved: u64,
     /// Times that the read buffer was given more memory.
     pub growths: u64,

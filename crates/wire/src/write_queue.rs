@@ -115,6 +115,8 @@ pub struct WriteQueue {
     failed: usize,
     /// Where the command under way begins, which is taken back where memory ends.
     begin: Mark,
+    /// Lent parts before it: it may itself begin with one.
+    begin_lent: usize,
     /// In the order of their places.
     lent: Vec<LentPart>,
     /// At the start where nothing waits.
@@ -168,6 +170,7 @@ impl WriteQueue {
     /// Begins a command with its first field, which can be patched as any other.
     #[inline]
     pub fn begin<const N: usize>(&mut self, bytes: [u8; N]) -> Mark {
+        self.begin_lent = self.lent.len();
         self.begin = self.push_patchable(bytes);
         self.begin
     }
@@ -175,10 +178,30 @@ impl WriteQueue {
     /// Begins a command that has no field to be patched.
     #[inline]
     pub fn begin_here(&mut self) {
+        self.begin_lent = self.lent.len();
         self.begin = Mark {
             chunk: self.current,
             start: self.chunks.get(self.current).map_or(0, Vec::len),
         };
+    }
+
+    /// Bytes of the command that was [begun](Self::begin) last, parts by reference included, as far as it is appended.
+    #[inline]
+    pub fn command_len(&self) -> usize {
+        let begin = self.begin;
+        if begin.chunk == self.current && self.lent.is_empty() {
+            return self.chunks.get(begin.chunk).map_or(0, Vec::len) - begin.start;
+        }
+        self.long_command_len()
+    }
+
+    fn long_command_len(&self) -> usize {
+        let begin = self.begin;
+        let chunks = self.chunks.iter().take(self.current + 1);
+        let copied: usize = chunks.skip(begin.chunk).map(Vec::len).sum();
+        let parts = self.lent.iter().skip(self.begin_lent);
+        let lent: usize = parts.map(|part| part.end - part.start).sum();
+        copied.saturating_sub(begin.start) + lent
     }
 
     /// Ends the command that was [begun](Self::begin) last.
@@ -204,8 +227,7 @@ impl WriteQueue {
             let start = if index == begin.chunk { begin.start } else { 0 };
             chunk.truncate(start);
         }
-        let is_before = |part: &LentPart| (part.chunk, part.at) <= (begin.chunk, begin.start);
-        self.lent.truncate(self.lent.partition_point(is_before));
+        self.lent.truncate(self.begin_lent);
         WireError::OutOfMemory { bytes }
     }
 

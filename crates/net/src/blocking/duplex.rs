@@ -55,6 +55,38 @@ pub fn drive_duplex<C: Core, L: Lent + ?Sized>(
     }
 }
 
+/// Sends everything that is queued, and reads meanwhile where it would have to wait: `None` once all has left. A message that
+/// has come before that is handed over, and what is left leaves with the further calls.
+///
+/// # Errors
+/// As [`drive_duplex`].
+pub fn flush_duplex<C: Core, L: Lent + ?Sized>(
+    core: &mut C,
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    lent: &L,
+    deadline: Option<Instant>,
+) -> Result<Option<C::Message>, DriveError<C::Error>> {
+    while buffers.has_output() || stream.has_unsent() {
+        if let Step::Message(message) = core.advance(buffers).map_err(DriveError::Core)? {
+            return Ok(Some(message));
+        }
+        match push(buffers, stream, lent, deadline) {
+            Ok(true) => return Ok(None),
+            Ok(false) => {}
+            // What it has said is heard first.
+            Err(error) if is_gone(&error) => {
+                return drive_duplex(core, buffers, stream, lent, deadline).map(Some);
+            }
+            Err(error) => return Err(write_error(error)),
+        }
+        if read_or_wait(buffers, stream, deadline)? == Some(0) {
+            return Err(DriveError::Core(core.handle_eof(buffers)));
+        }
+    }
+    Ok(None)
+}
+
 /// Writes until something can be read, and reads once; 0 is the end of the stream. Where the peer takes nothing any more
 /// it may have said why: the failure is kept back in `refused` until the read shows.
 #[inline]

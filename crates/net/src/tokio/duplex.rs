@@ -63,3 +63,53 @@ pub fn poll_drive_duplex<C: Core, L: Lent + ?Sized>(
         }
     }
 }
+
+/// Sends everything that is queued, and reads meanwhile where it would have to wait: `None` once all has left. A message that
+/// has come before that is handed over, and what is left leaves with the further calls.
+///
+/// # Errors
+/// As [`drive_duplex`].
+pub async fn flush_duplex<C: Core, L: Lent + Sync + ?Sized>(
+    core: &mut C,
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    lent: &L,
+    deadline: Option<Instant>,
+) -> Result<Option<C::Message>, DriveError<C::Error>> {
+    let flushed = poll_fn(|context| poll_flush_duplex(context, core, buffers, stream, lent));
+    within(deadline, flushed)
+        .await
+        .unwrap_or(Err(DriveError::Timeout))
+}
+
+/// [`flush_duplex`] as one poll, without a deadline. Where it is pending it waits for both directions.
+///
+/// # Errors
+/// As [`drive_duplex`].
+#[allow(clippy::type_complexity)] // it is that of the future, as a poll
+pub fn poll_flush_duplex<C: Core, L: Lent + ?Sized>(
+    context: &mut Context<'_>,
+    core: &mut C,
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    lent: &L,
+) -> Poll<Result<Option<C::Message>, DriveError<C::Error>>> {
+    while buffers.has_output() || stream.has_unsent() {
+        if let Step::Message(message) = core.advance(buffers).map_err(DriveError::Core)? {
+            return Poll::Ready(Ok(Some(message)));
+        }
+        match poll_flush_or_hear(context, buffers, stream, lent) {
+            // What the peer said before it closed its side is heard first.
+            Poll::Ready(Ok(())) if stream.refused.is_some() => {
+                let driven = ready!(poll_drive_duplex(context, core, buffers, stream, lent));
+                return Poll::Ready(driven.map(Some));
+            }
+            Poll::Ready(flushed) => return Poll::Ready(flushed.map(|()| None)),
+            Poll::Pending => {}
+        }
+        if ready!(poll_read(context, buffers, stream))? == 0 {
+            return Poll::Ready(Err(DriveError::Core(core.handle_eof(buffers))));
+        }
+    }
+    Poll::Ready(Ok(None))
+}

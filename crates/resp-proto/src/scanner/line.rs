@@ -3,67 +3,152 @@
 use crate::Kind;
 use crate::error::ErrorKind;
 
-/// Digits of the largest length, 2^64 - 1: a header is never longer.
-const MAX_DIGITS: usize = 20;
+/// Digits of the largest number that a header may have; 19 never overflow.
+const MAX_DIGITS: usize = 19;
+
+/// Bytes of a line that are looked at one by one: a call would cost more than the search.
+const NEAR: usize = 16;
 
 /// A length's header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Line {
     /// The length, and where what it announces begins.
     Length(u64, usize),
     /// `-1`, and where the next value begins.
     Null(usize),
+    /// `?`, and where the first part begins.
+    Streamed(usize),
     /// It has not come whole.
     Short,
     /// It is none.
     Invalid,
 }
 
-/// Reads the length behind the type's byte at `at`.
+/// A length of at most 9 digits behind the type's byte at `at`, and where its body begins; if all of it has come.
 #[inline]
+pub(super) fn fast_length(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+    const NEAR: usize = 9;
+    let mut number: usize = 0;
+    let mut end = at + 1;
+    loop {
+        let digit = bytes.get(end)?.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        number = number.wrapping_mul(10).wrapping_add(usize::from(digit));
+        end += 1;
+    }
+    let digits = end - at - 1;
+    let is_plain = digits.wrapping_sub(1) < NEAR && bytes.get(end..end + 2)? == b"\r\n";
+    is_plain.then_some((number, end + 2))
+}
+
+/// Where the line of the type's byte at `at` ends, if it ends in CR LF and is no longer than `max`.
+#[inline]
+pub(super) fn fast_line(bytes: &[u8], at: usize, searched: usize, max: usize) -> Option<usize> {
+    let start = at + 1;
+    let end = find_end(bytes, start + searched)?;
+    let is_plain = end - start <= max && bytes.get(end..end + 2)? == b"\r\n";
+    is_plain.then_some(end)
+}
+
+/// Where the integer of the type's byte at `at` ends, if it has at most 18 digits and all of it has come.
+#[inline]
+pub(super) fn fast_integer(bytes: &[u8], at: usize) -> Option<usize> {
+    const NEAR: usize = 18;
+    let mut end = at + 1;
+    if *bytes.get(end)? == b'-' {
+        end += 1;
+    }
+    let start = end;
+    while bytes.get(end)?.wrapping_sub(b'0') <= 9 {
+        end += 1;
+    }
+    let is_plain = (end - start).wrapping_sub(1) < NEAR && bytes.get(end..end + 2)? == b"\r\n";
+    is_plain.then_some(end)
+}
+
+/// Reads the length behind the type's byte at `at`, byte by byte: the first that is wrong is the error.
 pub(super) fn length(bytes: &[u8], at: usize) -> Line {
     let digits = &bytes[at + 1..];
     let mut number: u64 = 0;
     for (index, &byte) in digits.iter().enumerate() {
         let digit = byte.wrapping_sub(b'0');
-        if digit > 9 || index > MAX_DIGITS {
+        if digit > 9 {
             return end_of_length(digits, index, number, at + 1);
         }
-        number = number.saturating_mul(10).saturating_add(u64::from(digit));
-    }
-    if digits.len() > MAX_DIGITS {
-        return Line::Invalid;
+        if index == MAX_DIGITS {
+            return Line::Invalid;
+        }
+        number = number * 10 + u64::from(digit);
     }
     Line::Short
 }
 
 /// What stands behind `index` digits.
-#[inline]
 fn end_of_length(digits: &[u8], index: usize, number: u64, start: usize) -> Line {
     match (digits[index], digits.get(index + 1)) {
         (b'\r', Some(b'\n')) if index > 0 => Line::Length(number, start + index + 2),
         (b'\r', None) if index > 0 => Line::Short,
-        (b'-', _) if index == 0 => null(digits, start),
+        (b'-', _) if index == 0 => word(digits, b"-1\r\n", Line::Null(start + 4)),
+        (b'?', _) if index == 0 => word(digits, b"?\r\n", Line::Streamed(start + 3)),
         _ => Line::Invalid,
     }
 }
 
-#[cold]
-fn null(digits: &[u8], start: usize) -> Line {
-    const NULL: &[u8] = b"-1\r\n";
-    if digits.starts_with(NULL) {
-        Line::Null(start + NULL.len())
-    } else if NULL.starts_with(digits) {
+/// `line`, if that is what the digits are, or may become.
+fn word(digits: &[u8], word: &[u8], line: Line) -> Line {
+    if digits.starts_with(word) {
+        line
+    } else if word.starts_with(digits) {
         Line::Short
     } else {
         Line::Invalid
     }
 }
 
+/// An integer's line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum IntegerLine {
+    /// Where its text ends.
+    End(usize),
+    /// It has not come whole.
+    Short,
+    /// It is none.
+    Invalid(ErrorKind),
+}
+
+/// Reads the integer behind the type's byte at `at`, byte by byte: the first that is wrong is the error.
+pub(super) fn integer_line(bytes: &[u8], at: usize) -> IntegerLine {
+    let start = at + 1;
+    let has_sign = matches!(bytes.get(start), Some(b'+' | b'-'));
+    let digits = start + usize::from(has_sign);
+    let mut end = digits;
+    loop {
+        let Some(&byte) = bytes.get(end) else {
+            return IntegerLine::Short;
+        };
+        if byte.wrapping_sub(b'0') <= 9 {
+            end += 1;
+            if integer(&bytes[start..end]).is_none() {
+                return IntegerLine::Invalid(ErrorKind::InvalidInteger);
+            }
+            continue;
+        }
+        return match (byte, bytes.get(end + 1)) {
+            (b'\n', _) => IntegerLine::Invalid(ErrorKind::LoneLineEnd),
+            (b'\r', _) if end == digits => IntegerLine::Invalid(ErrorKind::InvalidInteger),
+            (b'\r', Some(b'\n')) => IntegerLine::End(end),
+            (b'\r', None) => IntegerLine::Short,
+            (b'\r', Some(_)) => IntegerLine::Invalid(ErrorKind::LoneLineEnd),
+            _ => IntegerLine::Invalid(ErrorKind::InvalidInteger),
+        };
+    }
+}
+
 /// Where the first CR or LF is, from `from` on.
 #[inline]
 pub(super) fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
-    // Most lines are short: a call would cost more than the search.
-    const NEAR: usize = 16;
     let rest = bytes.get(from..)?;
     for (index, &byte) in rest.iter().take(NEAR).enumerate() {
         if byte == b'\r' || byte == b'\n' {
@@ -74,13 +159,10 @@ pub(super) fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
     memchr::memchr2(b'\r', b'\n', far).map(|index| from + NEAR + index)
 }
 
-/// Checks the text of a value that is one line.
+/// Checks the text of a value that is one line of any length.
 pub(super) fn text(kind: Kind, text: &[u8]) -> Result<(), ErrorKind> {
     match kind {
-        Kind::Integer if integer(text).is_none() => Err(ErrorKind::InvalidInteger),
-        Kind::Null if !text.is_empty() => Err(ErrorKind::InvalidNull),
-        Kind::Boolean if !matches!(text, b"t" | b"f") => Err(ErrorKind::InvalidBoolean),
-        Kind::Double if double(text).is_none() => Err(ErrorKind::InvalidDouble),
+        Kind::Double if !is_double(text) => Err(ErrorKind::InvalidDouble),
         Kind::BigNumber if !is_big_number(text) => Err(ErrorKind::InvalidBigNumber),
         _ => Ok(()),
     }
@@ -94,36 +176,63 @@ pub(crate) fn integer(text: &[u8]) -> Option<i64> {
         [b'+', digits @ ..] => (false, digits),
         digits => (false, digits),
     };
+    // Zeros in front are none of them: a number of more has none that a server writes.
     if digits.is_empty() || digits.len() > MAX_DIGITS {
         return None;
     }
-    let mut number: i64 = 0;
+    let mut number: u64 = 0;
     for &byte in digits {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
             return None;
         }
-        // Below zero, where there is one number more.
-        number = number.checked_mul(10)?.checked_sub(i64::from(digit))?;
+        number = number * 10 + u64::from(digit);
     }
     if is_negative {
-        Some(number)
+        0_i64.checked_sub_unsigned(number)
     } else {
-        number.checked_neg()
+        i64::try_from(number).ok()
     }
 }
 
 /// A floating-point number as the servers write it: digits with a point and an exponent, `inf`, `-inf` or `nan`.
 pub(crate) fn double(text: &[u8]) -> Option<f64> {
-    let first = *text.first()?;
-    let is_number = text
-        .iter()
-        .all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
-    let is_word = matches!(text, b"inf" | b"+inf" | b"-inf" | b"nan" | b"-nan");
-    if !(is_number && first != b'e' && first != b'E' || is_word) {
+    if !is_double(text) {
         return None;
     }
     std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Whether a text is such a number.
+fn is_double(text: &[u8]) -> bool {
+    let unsigned = match text {
+        [b'-' | b'+', unsigned @ ..] => unsigned,
+        unsigned => unsigned,
+    };
+    if matches!(unsigned, b"inf" | b"nan") {
+        return true;
+    }
+    let (whole, rest) = split_digits(unsigned);
+    let (fraction, rest) = match rest {
+        [b'.', rest @ ..] => split_digits(rest),
+        rest => (0, rest),
+    };
+    if whole + fraction == 0 {
+        return false;
+    }
+    match rest {
+        [] => true,
+        [b'e' | b'E', b'-' | b'+', digits @ ..] | [b'e' | b'E', digits @ ..] => {
+            !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+        }
+        _ => false,
+    }
+}
+
+/// How many digits a text begins with, and what is behind them.
+fn split_digits(text: &[u8]) -> (usize, &[u8]) {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    (digits, &text[digits..])
 }
 
 fn is_big_number(text: &[u8]) -> bool {

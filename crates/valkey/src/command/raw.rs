@@ -45,6 +45,13 @@ impl<'a> Raw<'a> {
         self
     }
 
+    /// Writes the command with one argument more, of which the header alone.
+    pub(crate) fn encode_open<'c>(&'c self, request: &mut Request<'_, 'c>, len: u64) {
+        request.count(self.args.len() + 1);
+        request.part(&self.args);
+        request.streamed(len);
+    }
+
     /// The row of the table, where the command is known.
     pub fn entry(&self) -> Option<&'static table::Entry> {
         let text = |index: usize| self.args.get(index).and_then(Arg::as_bytes);

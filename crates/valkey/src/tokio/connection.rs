@@ -1,15 +1,19 @@
 //! A connection, and what can be asked of it.
 
+use std::io;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use onecopy_net::{TlsConnector, TlsSession, tokio as net};
-use onecopy_resp_proto::{Frame, OwnedReply, Protocol, ProtocolError, Reply, Session};
+use ::tokio::io::{AsyncRead, AsyncReadExt};
+
+use onecopy_net::{DriveError, TlsConnector, TlsSession, tokio as net};
+use onecopy_resp_proto::{Frame, Message, OwnedReply, Protocol, ProtocolError, Reply, Session};
 use onecopy_wire::{Lent, Meter};
 
-use super::{Pipeline, Stream};
-use crate::command::{Command, connection};
+use super::{BulkReader, Pipe, Pipeline, Stream, Transaction};
+use crate::command::{Command, Raw, connection};
 use crate::link::{Link, deadline_in, handshake};
-use crate::parts::Parts;
+use crate::parts::{Parts, WithPiece, piece};
 use crate::tls::connector;
 use crate::{Config, Error, Password};
 
@@ -22,7 +26,7 @@ pub struct Connection {
     pub(super) link: Link,
     pub(super) stream: Stream,
     /// What a new connection is made by, as `select`, `auth` and `set_client_name` have left it.
-    config: Config,
+    pub(super) config: Config,
     /// Over a stream of the caller's own there is nothing to connect to.
     is_given: bool,
 }
@@ -185,6 +189,78 @@ impl Connection {
         self.link.fill(frame, into)
     }
 
+    /// Runs a command whose reply is a string that is read in pieces, in constant memory whatever its length. `None` where it
+    /// is null.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); a reply that is no string.
+    ///
+    /// # Cancel safety
+    /// Safe: see [the module](crate::tokio).
+    pub async fn run_streaming<C: Command>(
+        &mut self,
+        command: &C,
+    ) -> Result<Option<BulkReader<'_>>, Error> {
+        let mut parts = Parts::new();
+        self.begin()?;
+        self.link.queue(command, &mut parts)?;
+        self.link.core.stream_next();
+        match self.next_message(&parts).await? {
+            Message::Bulk(len) => Ok(Some(BulkReader::new(self, len))),
+            message => {
+                let frame = self.link.frame(message)?;
+                self.link.null(frame).map(|()| None)
+            }
+        }
+    }
+
+    /// Runs a command with one argument more, whose `len` bytes come from a reader, in constant memory: `raw("SET").arg(key)`
+    /// stores them. Bytes that the reader has behind them stay there.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run). Where the reader fails or ends early after a part of the command has left, the connection is
+    /// closed, and [`Error::get_ref`](std::error::Error::source) has the reader's error.
+    ///
+    /// # Cancel safety
+    /// Dropped half way, the connection is closed, and says so to the next call.
+    pub async fn run_from(
+        &mut self,
+        command: &Raw<'_>,
+        len: u64,
+        mut reader: impl AsyncRead + Unpin,
+    ) -> Result<Reply<'_>, Error> {
+        let mut parts = Parts::new();
+        let mut piece = piece(len)?;
+        self.begin()?;
+        self.link.queue_open(command, len, &mut parts)?;
+        let mut left = len;
+        while left > 0 {
+            let most = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
+            let n = match reader.read(&mut piece[..most]).await {
+                Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                read => read,
+            };
+            let n = n.map_err(|error| self.broken_off(error))?;
+            left -= n as u64;
+            self.link.queue_piece(n);
+            self.link.start_wait();
+            if let Some(message) = self.flush(&WithPiece(&parts, &piece[..n])).await? {
+                let error = self.link.early(message);
+                return Err(self.failed(error));
+            }
+        }
+        self.link.end_open();
+        let frame = self.receive(&parts).await?;
+        self.link.output::<Raw<'_>>(frame)
+    }
+
+    #[cold]
+    fn broken_off(&mut self, error: io::Error) -> Error {
+        let error = self.link.broken_off(Error::source(error));
+        self.failed(error)
+    }
+
     /// A pipeline: commands are queued, leave together, and their replies are taken one by one.
     ///
     /// # Errors
@@ -192,6 +268,25 @@ impl Connection {
     pub fn pipeline<'a>(&mut self) -> Result<Pipeline<'_, 'a>, Error> {
         self.begin()?;
         Ok(Pipeline::new(self))
+    }
+
+    /// A pipe: commands leave as they come, any number of them, and `on_reply` is given their replies, in order, errors of the
+    /// server's too. Both what waits to be sent and what has no reply yet are bounded.
+    ///
+    /// # Errors
+    /// A connection that is closed.
+    pub fn pipe<F: FnMut(Reply<'_>)>(&mut self, on_reply: F) -> Result<Pipe<'_, F>, Error> {
+        self.begin()?;
+        Ok(Pipe::new(self, on_reply))
+    }
+
+    /// A transaction: commands between MULTI and EXEC, which leave together.
+    ///
+    /// # Errors
+    /// A connection that is closed; memory that could not be had.
+    pub fn transaction<'a>(&mut self) -> Result<Transaction<'_, 'a>, Error> {
+        self.begin()?;
+        Transaction::new(self)
     }
 
     /// Uses the database of this number from now on, after a [`reconnect`](Self::reconnect) too.
@@ -329,6 +424,16 @@ impl Connection {
         &mut self,
         lent: &L,
     ) -> Result<Frame, Error> {
+        let message = self.next_message(lent).await?;
+        self.link.frame(message)
+    }
+
+    /// Sends what is queued and waits for the next message that is not a push.
+    #[inline]
+    pub(super) async fn next_message<L: Lent + Sync + ?Sized>(
+        &mut self,
+        lent: &L,
+    ) -> Result<Message, Error> {
         let deadline = self.link.deadline();
         let is_alone = self.link.is_alone();
         loop {
@@ -339,18 +444,60 @@ impl Connection {
                 net::drive_duplex(core, buffers, &mut self.stream, lent, deadline).await
             };
             match self.link.message(driven) {
-                Ok(Some(frame)) => return Ok(frame),
+                Ok(Some(message)) => return Ok(message),
                 Ok(None) => {}
                 Err(error) => return Err(self.failed(error)),
             }
         }
     }
 
+    /// Sends what is queued; `None` once all of it has left. A message that comes before is handed over.
+    pub(super) async fn flush<L: Lent + Sync + ?Sized>(
+        &mut self,
+        lent: &L,
+    ) -> Result<Option<Message>, Error> {
+        let deadline = self.link.deadline();
+        loop {
+            let (core, buffers) = (&mut self.link.core, &mut self.link.buffers);
+            let flushed = net::flush_duplex(core, buffers, &mut self.stream, lent, deadline).await;
+            let message = match flushed.transpose() {
+                None => return Ok(None),
+                Some(driven) => self.link.message(driven),
+            };
+            match message {
+                Ok(None) => {}
+                message => return message.map_err(|error| self.failed(error)),
+            }
+        }
+    }
+
     #[cold]
-    fn failed(&mut self, error: Error) -> Error {
+    pub(super) fn failed(&mut self, error: Error) -> Error {
         if self.link.is_closed() {
             self.stream.shutdown();
         }
         error
+    }
+
+    /// [`next_message`](Self::next_message) as one poll, for readers, which see to the deadline themselves.
+    pub(super) fn poll_message(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Message, Error>> {
+        loop {
+            let (core, buffers) = (&mut self.link.core, &mut self.link.buffers);
+            let driven = net::poll_drive_duplex(context, core, buffers, &mut self.stream, &());
+            match self.link.message(ready!(driven)) {
+                Ok(Some(message)) => return Poll::Ready(Ok(message)),
+                Ok(None) => {}
+                Err(error) => return Poll::Ready(Err(self.failed(error))),
+            }
+        }
+    }
+
+    #[cold]
+    pub(super) fn fail(&mut self, error: DriveError<ProtocolError>) -> Error {
+        let error = self.link.failed(error);
+        self.failed(error)
     }
 }

@@ -25,3 +25,18 @@ macro_rules! face_name {
         concat!($name, "_blocking")
     };
 }
+
+/// The traits that a string is read by.
+macro_rules! use_reader_traits {
+    () => {
+        #[allow(unused_imports)]
+        use std::io::{BufRead as _, Read as _};
+    };
+}
+
+/// A reader of these bytes without an end.
+macro_rules! endless {
+    () => {
+        std::io::repeat(b'x')
+    };
+}

@@ -2,7 +2,10 @@
 
 mod commands;
 mod pipelines;
+mod pipes;
 mod session;
+mod streams;
+mod transactions;
 
 /// The connection of this face.
 type Connection = face!(Connection);

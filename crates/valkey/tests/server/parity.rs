@@ -51,6 +51,9 @@ macro_rules! assert_same_file {
 fn both_faces_have_the_same_methods() {
     assert_same_file!("connection");
     assert_same_file!("pipeline");
+    assert_same_file!("pipe");
+    assert_same_file!("transaction");
+    assert_same_file!("bulk_reader");
 }
 
 #[test]

@@ -28,3 +28,18 @@ macro_rules! face_name {
         concat!($name, "_tokio")
     };
 }
+
+/// The traits that a string is read by.
+macro_rules! use_reader_traits {
+    () => {
+        #[allow(unused_imports)]
+        use ::tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _};
+    };
+}
+
+/// A reader of these bytes without an end.
+macro_rules! endless {
+    () => {
+        ::tokio::io::repeat(b'x')
+    };
+}

@@ -326,6 +326,30 @@ fn a_side_slot_takes_its_bytes_out_at_every_distance_and_split() {
 }
 
 #[test]
+fn a_cut_that_is_given_up_tells_what_had_come_and_the_rest_comes_as_all_else() {
+    let mut buffers = Buffers::new(SMALL);
+    buffers.cut(3, 2);
+    buffers.need(4, 0);
+    read(&mut buffers, b"abc\r");
+    assert_eq!(buffers.pending(), b"abc");
+    let (slot, filled) = buffers.uncut();
+    assert_eq!(
+        (&slot[..filled], buffers.has_cut()),
+        (b"\r".as_slice(), false)
+    );
+    read(&mut buffers, b"\nd");
+    assert_eq!(buffers.pending(), b"abc\nd");
+}
+
+#[test]
+fn parts_of_a_value_are_joined_over_what_stands_between_them_and_metered() {
+    let mut buffers = buffers_with(b"abc--def");
+    buffers.move_pending(5..8, 3);
+    assert_eq!(&buffers.pending()[..6], b"abcdef");
+    assert_eq!(buffers.meter().bytes_moved, 3);
+}
+
+#[test]
 fn a_side_slot_beyond_the_targets_waits() {
     let mut buffers = Buffers::new(SMALL);
     buffers.cut(17, 2);

@@ -471,3 +471,31 @@ fn a_queue_of_several_chunks_is_cut_back_to_one() {
     let expected = [&bytes[..CHUNK + 5], b"end"].concat();
     assert_eq!(waiting(&queue, b"".as_slice()), expected);
 }
+
+#[test]
+fn a_commands_length_counts_what_was_appended_since_it_began() {
+    let mut queue = WriteQueue::new();
+    queue.begin_here();
+    assert_eq!(queue.command_len(), 0, "nothing yet");
+    queue.push(b"before");
+    queue.push_lent(0, 0, 1000);
+    queue.push_array(*b"\r\n");
+    assert_eq!(queue.command_len(), 1008);
+    queue.begin_here();
+    assert_eq!(queue.command_len(), 0, "the one before is not counted");
+    queue.push(b"head");
+    queue.push_lent(1, 0, 500);
+    queue.push(&pattern(3 * CHUNK));
+    assert_eq!(queue.command_len(), 504 + 3 * CHUNK);
+    queue.push_lent(2, 0, 300);
+    queue.begin_here();
+    queue.push(b"after");
+    assert_eq!(queue.command_len(), 5);
+    queue.begin_here();
+    queue.push_lent(3, 0, 200);
+    assert_eq!(
+        queue.command_len(),
+        200,
+        "it may begin with a part by reference"
+    );
+}

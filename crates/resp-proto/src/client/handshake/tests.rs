@@ -98,6 +98,7 @@ fn refused(request: HandshakeRequest, refusal: Refusal) -> HandshakeReply {
         refusal,
         frame: Frame {
             span: onecopy_wire::Span::EMPTY,
+            is_push: false,
         },
     }
 }

@@ -1,0 +1,11 @@
+//! Replies in and out of shape, whole, byte by byte and at every cut.
+#![allow(clippy::unwrap_used)] // all of it is tests
+
+mod bad_input;
+mod limits;
+mod owned;
+mod play;
+mod property;
+mod shape;
+mod skipped;
+mod streamed;

@@ -1,0 +1,133 @@
+//! A string that is read in pieces.
+
+use std::io::{self, BufRead, Read};
+
+use onecopy_net::{DriveError, blocking as net};
+use onecopy_resp_proto::Message;
+use onecopy_wire::{Core, Span};
+
+use super::Connection;
+use crate::Error;
+use crate::link::DIRECT_READ;
+
+/// A reply's string as a reader, in constant memory. Reads of 16 KiB and more go straight into the caller's slice.
+///
+/// Dropped before its end, the rest is passed over before the next reply. Its errors hold an [`Error`], to be had by
+/// [`io::Error::get_ref`].
+#[derive(Debug)]
+pub struct BulkReader<'c> {
+    conn: &'c mut Connection,
+    len: u64,
+    /// Bytes that have come and were not given yet.
+    piece: Span,
+    is_over: bool,
+}
+
+impl<'c> BulkReader<'c> {
+    pub(super) fn new(conn: &'c mut Connection, len: u64) -> Self {
+        Self {
+            conn,
+            len,
+            piece: Span::EMPTY,
+            is_over: false,
+        }
+    }
+
+    /// Length of the whole string in bytes.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether the string has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes that are left.
+    pub fn left(&self) -> u64 {
+        self.conn.link.core.bulk_left() + self.piece.len() as u64
+    }
+
+    /// Makes the next bytes ready to be lent; none at the end.
+    fn fill(&mut self) -> Result<(), Error> {
+        while self.piece.is_empty() && !self.is_over {
+            self.conn.link.start_wait();
+            match self.conn.next_message(&())? {
+                Message::Piece(piece) => self.piece = piece,
+                Message::BulkEnd => self.is_over = true,
+                _ => return Err(self.conn.link.close("a string ended early")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads straight into the caller's slice; gives how many bytes are there.
+    fn read_direct(&mut self, into: &mut [u8]) -> Result<usize, Error> {
+        let (link, stream) = (&mut self.conn.link, &mut self.conn.stream);
+        link.start_wait();
+        let left = usize::try_from(link.core.bulk_left()).unwrap_or(usize::MAX);
+        let len = into.len().min(left);
+        let (into, deadline) = (&mut into[..len], link.deadline());
+        let read = net::read_into(&mut link.buffers, stream, into, left - len, deadline);
+        let (came, there) = read.map_err(|error| self.conn.fail(error))?;
+        let link = &mut self.conn.link;
+        link.core.direct_read(there);
+        if came == 0 {
+            let eof = link.core.handle_eof(&mut link.buffers);
+            return Err(self.conn.fail(DriveError::Core(eof)));
+        }
+        Ok(there)
+    }
+
+    fn can_read_direct(&mut self, len: usize) -> bool {
+        let link = &mut self.conn.link;
+        self.piece.is_empty()
+            && len >= DIRECT_READ
+            && !link.is_closed()
+            && !link.buffers.has_output()
+            && link.core.can_read_direct(&mut link.buffers)
+    }
+
+    fn pass(&mut self, n: usize) {
+        self.piece = self.piece.after(n);
+    }
+}
+
+impl BufRead for BulkReader<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.fill()?;
+        Ok(self.conn.link.buffers.bytes(self.piece))
+    }
+
+    fn consume(&mut self, n: usize) {
+        self.pass(n);
+    }
+}
+
+impl Read for BulkReader<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if into.is_empty() {
+            return Ok(0);
+        }
+        if self.can_read_direct(into.len()) {
+            let n = self.read_direct(into)?;
+            if n > 0 {
+                return Ok(n);
+            }
+        }
+        self.fill()?;
+        let bytes = self.conn.link.buffers.bytes(self.piece);
+        let n = bytes.len().min(into.len());
+        into[..n].copy_from_slice(&bytes[..n]);
+        self.conn.link.buffers.count_owned(n);
+        self.pass(n);
+        Ok(n)
+    }
+}
+
+/// What is left is nobody's any more.
+impl Drop for BulkReader<'_> {
+    fn drop(&mut self) {
+        self.conn.link.core.skip_bulk();
+    }
+}

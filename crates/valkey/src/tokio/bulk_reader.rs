@@ -1,0 +1,173 @@
+//! A string that is read in pieces.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use ::tokio::io::{AsyncBufRead, AsyncRead, ReadBuf};
+use ::tokio::time::Sleep;
+use onecopy_net::{DriveError, tokio as net};
+use onecopy_resp_proto::Message;
+use onecopy_wire::{Core, Span};
+
+use super::Connection;
+use crate::Error;
+use crate::link::DIRECT_READ;
+
+/// A reply's string as a reader, in constant memory. Reads of 16 KiB and more go straight into the caller's slice.
+///
+/// Dropped before its end, the rest is passed over before the next reply. Its errors hold an [`Error`], to be had by
+/// [`io::Error::get_ref`].
+#[derive(Debug)]
+pub struct BulkReader<'c> {
+    conn: &'c mut Connection,
+    len: u64,
+    /// Bytes that have come and were not given yet.
+    piece: Span,
+    is_over: bool,
+    /// The deadline of a wait that is under way.
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl<'c> BulkReader<'c> {
+    pub(super) fn new(conn: &'c mut Connection, len: u64) -> Self {
+        Self {
+            conn,
+            len,
+            piece: Span::EMPTY,
+            is_over: false,
+            sleep: None,
+        }
+    }
+
+    /// Length of the whole string in bytes.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether the string has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes that are left.
+    pub fn left(&self) -> u64 {
+        self.conn.link.core.bulk_left() + self.piece.len() as u64
+    }
+
+    /// Makes the next bytes ready to be lent; none at the end.
+    fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        while self.piece.is_empty() && !self.is_over {
+            let polled = self.conn.poll_message(context);
+            match ready!(self.within(context, polled))? {
+                Message::Piece(piece) => self.piece = piece,
+                Message::BulkEnd => self.is_over = true,
+                _ => return Poll::Ready(Err(self.conn.link.close("a string ended early"))),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads straight into the caller's slice; gives how many bytes are there.
+    fn poll_read_direct(
+        &mut self,
+        context: &mut Context<'_>,
+        into: &mut [u8],
+    ) -> Poll<Result<usize, Error>> {
+        let (link, stream) = (&mut self.conn.link, &mut self.conn.stream);
+        let left = usize::try_from(link.core.bulk_left()).unwrap_or(usize::MAX);
+        let len = into.len().min(left);
+        let into = &mut into[..len];
+        let read = net::poll_read_into(context, &mut link.buffers, stream, into, left - len);
+        let (came, there) = ready!(read).map_err(|error| self.conn.fail(error))?;
+        let link = &mut self.conn.link;
+        link.core.direct_read(there);
+        if came == 0 {
+            let eof = link.core.handle_eof(&mut link.buffers);
+            return Poll::Ready(Err(self.conn.fail(DriveError::Core(eof))));
+        }
+        Poll::Ready(Ok(there))
+    }
+
+    fn can_read_direct(&mut self, len: usize) -> bool {
+        let link = &mut self.conn.link;
+        self.piece.is_empty()
+            && len >= DIRECT_READ
+            && !link.is_closed()
+            && !link.buffers.has_output()
+            && link.core.can_read_direct(&mut link.buffers)
+    }
+
+    /// Bounds a wait by the command's timeout. It begins with the first poll that is pending.
+    fn within<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        polled: Poll<Result<T, Error>>,
+    ) -> Poll<Result<T, Error>> {
+        if polled.is_ready() {
+            self.sleep = None;
+            return polled;
+        }
+        let Some(timeout) = self.conn.link.command_timeout() else {
+            return polled;
+        };
+        let sleep = self
+            .sleep
+            .get_or_insert_with(|| Box::pin(::tokio::time::sleep(timeout)));
+        ready!(sleep.as_mut().poll(context));
+        self.sleep = None;
+        Poll::Ready(Err(self.conn.fail(DriveError::Timeout)))
+    }
+
+    fn pass(&mut self, n: usize) {
+        self.piece = self.piece.after(n);
+    }
+}
+
+impl AsyncBufRead for BulkReader<'_> {
+    fn poll_fill_buf(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        let this = self.get_mut();
+        ready!(this.poll_fill(context))?;
+        Poll::Ready(Ok(this.conn.link.buffers.bytes(this.piece)))
+    }
+
+    fn consume(self: Pin<&mut Self>, n: usize) {
+        self.get_mut().pass(n);
+    }
+}
+
+impl AsyncRead for BulkReader<'_> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if into.remaining() == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        if this.can_read_direct(into.remaining()) {
+            let read = this.poll_read_direct(context, into.initialize_unfilled());
+            let n = ready!(this.within(context, read))?;
+            if n > 0 {
+                into.advance(n);
+                return Poll::Ready(Ok(()));
+            }
+        }
+        ready!(this.poll_fill(context))?;
+        let bytes = this.conn.link.buffers.bytes(this.piece);
+        let n = bytes.len().min(into.remaining());
+        into.put_slice(&bytes[..n]);
+        this.conn.link.buffers.count_owned(n);
+        this.pass(n);
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// What is left is nobody's any more.
+impl Drop for BulkReader<'_> {
+    fn drop(&mut self) {
+        self.conn.link.core.skip_bulk();
+    }
+}

@@ -1,0 +1,128 @@
+//! Commands without end.
+
+use onecopy_resp_proto::{Message, Reply};
+
+use super::Connection;
+use crate::Error;
+use crate::command::Command;
+use crate::parts::Parts;
+
+/// Bytes that are gathered before they leave: 256 KiB, what one write takes at the most.
+const MAX_BYTES: usize = 256 << 10;
+
+/// Commands without a reply, so many that a server is never idle. At a kibibyte a reply they are what socket buffers hold.
+const MAX_REQUESTS: u64 = 8 << 10;
+
+/// Commands between two looks at how much has gathered.
+const LOOK_EVERY: u32 = 16;
+
+/// Commands that leave as they come; their replies go to a function of the caller's, in order.
+///
+/// Commands gather until they are worth a write, so that only [`finish`](Self::finish) sees the last of them off. Dropped
+/// before, those that have not begun to leave are not sent, and replies that are to come are passed over.
+pub struct Pipe<'c, F> {
+    conn: &'c mut Connection,
+    parts: Parts<'static>,
+    on_reply: F,
+    looked: u32,
+    answered: u64,
+}
+
+impl<'c, F: FnMut(Reply<'_>)> Pipe<'c, F> {
+    pub(super) fn new(conn: &'c mut Connection, on_reply: F) -> Self {
+        Self {
+            conn,
+            parts: Parts::new(),
+            on_reply,
+            looked: 0,
+            answered: 0,
+        }
+    }
+
+    /// Adds a command. Large arguments that own their bytes share them; those that are lent are copied.
+    ///
+    /// # Errors
+    /// Memory that could not be had, or a command that the connection does not take: the pipe goes on. Or a failure of the
+    /// connection.
+    ///
+    /// # Cancel safety
+    /// Safe: dropped before it is done, the command is queued all the same, and the next call goes on.
+    #[inline]
+    pub async fn push<C: Command>(&mut self, command: &C) -> Result<(), Error> {
+        self.conn.link.queue_owned(command, &mut self.parts)?;
+        self.looked += 1;
+        if self.looked < LOOK_EVERY && self.parts.is_empty() {
+            return Ok(());
+        }
+        self.looked = 0;
+        let waiting = self.conn.link.buffers.output().len();
+        if waiting < MAX_BYTES && self.conn.link.core.in_flight() < MAX_REQUESTS {
+            return Ok(());
+        }
+        self.flush().await?;
+        while self.conn.link.core.in_flight() > MAX_REQUESTS / 2 {
+            self.receive().await?;
+        }
+        Ok(())
+    }
+
+    /// Sends what has gathered.
+    ///
+    /// # Errors
+    /// A failure of the connection.
+    ///
+    /// # Cancel safety
+    /// Safe: dropped before it is done, the next call goes on.
+    pub async fn flush(&mut self) -> Result<(), Error> {
+        self.conn.link.start_wait();
+        while let Some(message) = self.conn.flush(&self.parts).await? {
+            self.answer(message)?;
+            self.conn.link.start_wait();
+        }
+        self.parts.clear();
+        Ok(())
+    }
+
+    /// Sends what is left, waits for the replies that are to come, and gives how many came in all.
+    ///
+    /// # Errors
+    /// A failure of the connection.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, the pipe is gone, as where it is dropped itself.
+    pub async fn finish(mut self) -> Result<u64, Error> {
+        self.flush().await?;
+        while self.conn.link.core.awaited() > 0 {
+            self.receive().await?;
+        }
+        Ok(self.answered)
+    }
+
+    /// Replies that came so far.
+    pub fn answered(&self) -> u64 {
+        self.answered
+    }
+
+    async fn receive(&mut self) -> Result<(), Error> {
+        self.conn.link.start_wait();
+        let message = self.conn.next_message(&self.parts).await?;
+        self.answer(message)
+    }
+
+    #[inline]
+    fn answer(&mut self, message: Message) -> Result<(), Error> {
+        let frame = self.conn.link.frame(message)?;
+        (self.on_reply)(self.conn.link.reply(frame));
+        self.answered += 1;
+        Ok(())
+    }
+}
+
+impl<F> std::fmt::Debug for Pipe<'_, F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pipe")
+            .field("conn", &self.conn)
+            .field("answered", &self.answered)
+            .finish_non_exhaustive()
+    }
+}

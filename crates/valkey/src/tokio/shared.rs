@@ -1,0 +1,256 @@
+//! A handle with which many tasks share one connection.
+
+mod backoff;
+mod call;
+mod dedicated;
+mod driver;
+mod failure;
+mod group;
+mod inner;
+mod lease;
+mod limits;
+mod options;
+mod parts;
+mod pipeline;
+mod pool;
+mod queue;
+mod response;
+mod responses;
+mod single;
+mod slab;
+mod timer;
+mod transaction;
+
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::Arc;
+
+use onecopy_wire::Meter;
+
+pub use backoff::Backoff;
+pub use dedicated::Dedicated;
+pub use options::{Event, OfflineQueue, SharedOptions};
+pub use pipeline::SharedPipeline;
+pub use response::Response;
+pub use responses::Responses;
+pub use transaction::{SharedTransaction, TransactionResponses};
+
+use super::Connection;
+use crate::command::{Blocking, Command, Flags};
+use crate::{Config, Error};
+use call::Call;
+use driver::Driver;
+use inner::Inner;
+use pool::Pool;
+use queue::{Outcome, Queue};
+use single::{Single, admit};
+
+/// A handle to one connection that many tasks share, cheap to clone. What they send while the connection is busy leaves
+/// together, in one write; each gets the reply to his own command, whatever becomes of the others.
+///
+/// A task of the runtime drives the connection, and makes a new one when it is lost: [`SharedOptions`] says how, and what
+/// happens to commands meanwhile. It ends when the last handle is dropped.
+///
+/// - Blocking commands go to a connection of their own by themselves. What changes the connection (SELECT, MULTI, WATCH) is
+///   refused: [`acquire`](Self::acquire) lends a connection for that, [`transaction`](Self::transaction) needs none.
+/// - [`Config::command_timeout`] is the time from the call to its reply, waiting for room or for a connection included. For a
+///   deadline of a single command wrap its future in `tokio::time::timeout`.
+/// - Responses are the caller's own: they are copied once out of the connection's buffer, strings of 64 KiB and more are not.
+///   Large arguments are best given as [`bytes::Bytes`], whose memory is shared until it has left; others are copied.
+///
+/// ```no_run
+/// use onecopy_valkey::command::string;
+/// use onecopy_valkey::tokio::Shared;
+///
+/// # async fn example() -> Result<(), onecopy_valkey::Error> {
+/// let shared = Shared::connect("redis://localhost").await?;
+/// let other = shared.clone();
+/// let task = tokio::spawn(async move { other.run(&string::incr("visits")).await?.get() });
+/// shared.run(&string::set("greeting", "hello")).await?;
+/// let greeting = shared.run(&string::get("greeting")).await?;
+/// assert_eq!(greeting.get()?, Some(&b"hello"[..]));
+/// # task.await.unwrap()?; Ok(()) }
+/// ```
+///
+/// # Cancel safety
+/// Every future may be dropped at any await, and times out as if it were. A command that was not written yet is then not
+/// sent; of one that was, the reply is dropped when it comes, and never reaches another caller.
+#[derive(Clone)]
+pub struct Shared {
+    handle: Arc<Handle>,
+}
+
+/// What all clones have in common; dropped with the last of them.
+struct Handle {
+    inner: Arc<Inner>,
+    pool: Arc<Pool>,
+}
+
+impl Shared {
+    /// Connects by URL, see [`Config::from_url`], with the default options.
+    ///
+    /// # Errors
+    /// As [`Connection::connect`].
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, the socket is closed.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with IO and time.
+    pub async fn connect(url: &str) -> Result<Self, Error> {
+        Self::connect_with(&Config::from_url(url)?, SharedOptions::default()).await
+    }
+
+    /// Connects, and spawns the task that drives the connection.
+    ///
+    /// # Errors
+    /// As [`Connection::connect_with`].
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, the socket is closed.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with IO and time.
+    pub async fn connect_with(config: &Config, options: SharedOptions) -> Result<Self, Error> {
+        let connection = Connection::connect_with(config).await?;
+        let inner = Arc::new(Inner::new(options.limits(config)));
+        // Not only when its task runs first: a command before that has a connection already.
+        inner.with(Queue::connected);
+        let pool = Arc::new(Pool::new(
+            config,
+            options.max_dedicated,
+            options.dedicated_idle_time,
+        ));
+        let driver = Driver::new(
+            Arc::clone(&inner),
+            config.clone(),
+            options.backoff,
+            options.listener,
+        );
+        tokio::spawn(driver.run(connection));
+        let handle = Arc::new(Handle { inner, pool });
+        Ok(Self { handle })
+    }
+
+    /// Runs a command. A blocking one runs on a connection of its own.
+    ///
+    /// # Errors
+    /// The server's error, a failure of the connection, or its command timeout; [`Error::maybe_executed`] tells whether the
+    /// server may have executed the command. A command that would break the order of replies or change the connection is
+    /// refused, and so is one for which there is no place while there is no connection.
+    ///
+    /// # Cancel safety
+    /// Safe: see [the type](Self).
+    #[inline]
+    pub async fn run<C: Command + Sync>(&self, command: &C) -> Result<Response<C>, Error> {
+        if command.flags().intersects(single::SPECIAL) {
+            return self.run_special(command).await;
+        }
+        match Call::new(&self.handle.inner, Single(command)).await {
+            Ok(Outcome::One(reply)) => Response::new(reply),
+            Ok(Outcome::Group(_)) => Err(Error::closed("one command got several replies")),
+            Err(failure) => Err(failure.into()),
+        }
+    }
+
+    async fn run_special<C: Command + Sync>(&self, command: &C) -> Result<Response<C>, Error> {
+        if command.flags().contains(Flags::BLOCKING) && command.blocking() != Blocking::No {
+            return Box::pin(self.run_dedicated(command)).await;
+        }
+        admit(command)?;
+        match Call::new(&self.handle.inner, Single(command)).await {
+            Ok(Outcome::One(reply)) => Response::new(reply),
+            Ok(Outcome::Group(_)) => Err(Error::closed("one command got several replies")),
+            Err(failure) => Err(failure.into()),
+        }
+    }
+
+    /// Runs a command on a connection of its own: one that takes long, or whose reply is large, holds nobody else up there.
+    ///
+    /// # Errors
+    /// As [`acquire`](Self::acquire) and [`Connection::run`].
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, that connection is closed.
+    pub async fn run_dedicated<C: Command + Sync>(
+        &self,
+        command: &C,
+    ) -> Result<Response<C>, Error> {
+        let mut connection = self.acquire().await?;
+        Response::new(connection.run_owned(command).await?)
+    }
+
+    /// Lends a connection of its own: for transactions that watch keys, for commands that change the connection, for values
+    /// that are streamed. It is one that was used before where there is one, or a new one; when as many are lent as
+    /// [`SharedOptions::max_dedicated`] allows, it waits for its turn.
+    ///
+    /// # Errors
+    /// As [`Connection::connect_with`]; a handle that is closed.
+    ///
+    /// # Cancel safety
+    /// Safe: nothing is left of it.
+    pub async fn acquire(&self) -> Result<Dedicated, Error> {
+        Pool::acquire(&self.handle.pool).await
+    }
+
+    /// Commands that are sent together, with none of another task between them.
+    pub fn pipeline(&self) -> SharedPipeline {
+        SharedPipeline::new(self)
+    }
+
+    /// Commands that are executed together, with none of another client between them: MULTI and EXEC. For one that depends on
+    /// keys that it read before, WATCH them on a connection that [`acquire`](Self::acquire) lends.
+    pub fn transaction(&self) -> SharedTransaction {
+        SharedTransaction::new(self)
+    }
+
+    /// Takes no more commands, waits until those that were taken are finished, and closes the connection. All clones are
+    /// closed with it; connections that are lent are closed when they are given back.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, it is closing all the same.
+    pub async fn close(&self) {
+        self.handle.pool.close();
+        let inner = &self.handle.inner;
+        inner.with(Queue::close);
+        poll_fn(|context| inner.with(|queue| queue.poll_closed(context.waker()))).await;
+    }
+
+    /// Whether it takes no more commands: it was closed, or its runtime has ended.
+    pub fn is_closed(&self) -> bool {
+        self.handle.inner.with(|queue| queue.is_closed())
+    }
+
+    /// Whether there is a connection now, as far as is known.
+    pub fn is_connected(&self) -> bool {
+        self.handle.inner.with(|queue| queue.is_up())
+    }
+
+    /// Requests without a reply, and callers that wait for room or for a connection.
+    pub fn load(&self) -> (u64, u64) {
+        self.handle.inner.with(|queue| queue.load())
+    }
+
+    /// What the shared connection's bytes have cost since it was made, or made anew, as of the driver's last round.
+    pub fn meter(&self) -> Meter {
+        self.handle.inner.with(|queue| queue.meter())
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.pool.close();
+        self.inner.with(Queue::forsake);
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (in_flight, waiting) = self.load();
+        f.debug_struct("Shared")
+            .field("is_connected", &self.is_connected())
+            .field("in_flight", &in_flight)
+            .field("waiting", &waiting)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,54 @@
+//! One caller's wait for an answer.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use super::failure::Failure;
+use super::inner::Inner;
+use super::queue::{Encode, Outcome};
+use super::slab::Index;
+
+/// Waits until the command has its answer. The command is written during a poll, straight into the queue that all share.
+///
+/// # Cancel safety
+/// Dropped before the command was written, nothing happens. Later the command is sent, and its reply dropped when it comes.
+#[derive(Debug)]
+pub(super) struct Call<'s, E> {
+    inner: &'s Inner,
+    command: E,
+    index: Option<Index>,
+}
+
+impl<'s, E> Call<'s, E> {
+    #[inline]
+    pub(super) fn new(inner: &'s Inner, command: E) -> Self {
+        Self {
+            inner,
+            command,
+            index: None,
+        }
+    }
+}
+
+impl<E: Encode + Unpin> Future for Call<'_, E> {
+    type Output = Result<Outcome, Failure>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let call = self.get_mut();
+        let (index, command) = (&mut call.index, &call.command);
+        call.inner
+            .with(|queue| queue.poll(index, command, context.waker(), Instant::now))
+    }
+}
+
+impl<E> Drop for Call<'_, E> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(index) = self.index {
+            self.inner.with(|queue| queue.leave(index));
+        }
+    }
+}

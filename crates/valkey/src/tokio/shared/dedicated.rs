@@ -1,0 +1,73 @@
+//! A connection that is lent.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::pool::Pool;
+use crate::tokio::Connection;
+
+/// A connection of one's own, lent by [`Shared::acquire`](super::Shared::acquire). When it is dropped it is given back for the
+/// next one, if it is as it was lent: nothing outstanding, no transaction, nothing watched, the same database, user and name.
+/// Otherwise it is closed, and the next one gets a new one.
+pub struct Dedicated {
+    /// There until it is dropped.
+    connection: Option<Connection>,
+    pool: Arc<Pool>,
+    /// Its turn, which is the next one's who waits when the connection is back.
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Dedicated {
+    pub(super) fn new(
+        connection: Connection,
+        pool: Arc<Pool>,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
+        Self {
+            connection: Some(connection),
+            pool,
+            permit: Some(permit),
+        }
+    }
+}
+
+impl Deref for Dedicated {
+    type Target = Connection;
+
+    #[inline]
+    fn deref(&self) -> &Connection {
+        match &self.connection {
+            Some(connection) => connection,
+            None => unreachable!("it is there until it is dropped"),
+        }
+    }
+}
+
+impl DerefMut for Dedicated {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Connection {
+        match &mut self.connection {
+            Some(connection) => connection,
+            None => unreachable!("it is there until it is dropped"),
+        }
+    }
+}
+
+impl Drop for Dedicated {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            Pool::give_back(&self.pool, connection);
+        }
+        // Only now: who is next finds it in the pool.
+        self.permit = None;
+    }
+}
+
+impl fmt::Debug for Dedicated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Dedicated").field(&**self).finish()
+    }
+}

@@ -1,0 +1,338 @@
+//! The task that owns the connection: it reads and writes at the same time, and makes a new connection when one is lost.
+
+use std::future::{Future, poll_fn};
+use std::io::ErrorKind;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use onecopy_net::{DriveError, tokio as net};
+use onecopy_resp_proto::{Message, OwnedReply, ProtocolError};
+use onecopy_wire::{Core, Meter, Step, WireError};
+
+use super::Event;
+use super::backoff::{Backoff, Pauses};
+use super::failure::Failure;
+use super::inner::Inner;
+use super::options::Listener;
+use super::parts::Shares;
+use super::queue::Queue;
+use super::timer::Timer;
+use crate::tokio::Connection;
+use crate::{Config, Error};
+
+/// Responses that are handed out at once: so many wait at most while others are read.
+const BATCH: usize = 256;
+
+/// Everything behind the handles.
+pub(super) struct Driver {
+    inner: Arc<Inner>,
+    config: Config,
+    listener: Option<Listener>,
+    pauses: Pauses,
+    timer: Timer,
+    replies: Vec<Result<OwnedReply, WireError>>,
+    wakers: Vec<Waker>,
+}
+
+/// A connection that is up.
+struct Live {
+    connection: Connection,
+    shares: Shares,
+    /// What had been written when it came up: the handshake.
+    before: u64,
+    /// A failed write, kept back while the server's last words are read.
+    refused: Option<Error>,
+}
+
+/// How a connection ended.
+enum End {
+    /// Nobody needs it any more.
+    Over,
+    Lost(Error),
+}
+
+/// Whether there is something to be done at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Made,
+    None,
+}
+
+impl Driver {
+    pub(super) fn new(
+        inner: Arc<Inner>,
+        config: Config,
+        backoff: Backoff,
+        listener: Option<Listener>,
+    ) -> Self {
+        Self {
+            inner,
+            config,
+            listener,
+            pauses: Pauses::new(backoff),
+            timer: Timer::default(),
+            replies: Vec::new(),
+            wakers: Vec::new(),
+        }
+    }
+
+    /// Runs until no handle is left, or it is closed and all is finished.
+    pub(super) async fn run(mut self, connection: Connection) {
+        let mut live = Live::new(connection);
+        loop {
+            let lost = match poll_fn(|context| self.poll_live(context, &mut live)).await {
+                End::Over => break,
+                End::Lost(error) => error,
+            };
+            live.shutdown();
+            // What had come whole is answered all the same.
+            let replies = &mut self.replies;
+            self.inner.with(|queue| {
+                queue.deliver(replies);
+                queue.lost(lost, Instant::now());
+            });
+            let Some(connection) = self.reconnect().await else {
+                break;
+            };
+            live = Live::new(connection);
+            self.inner.with(Queue::connected);
+            if let Some(listener) = &mut self.listener {
+                listener(Event::Gap);
+            }
+        }
+        live.shutdown();
+    }
+
+    /// Everything that can be done at once on a connection.
+    fn poll_live(&mut self, context: &mut Context<'_>, live: &mut Live) -> Poll<End> {
+        loop {
+            if self.exchange(context.waker(), live) {
+                return Poll::Ready(End::Over);
+            }
+            let rang = self.timer.poll(context);
+            match self.move_bytes(context, live) {
+                Ok(Progress::None) if !rang => return Poll::Pending,
+                Ok(_) => {}
+                Err(error) => return Poll::Ready(End::Lost(live.refused.take().unwrap_or(error))),
+            }
+        }
+    }
+
+    /// Hands out what has come and takes what is to be sent, under one lock. Whether it is over.
+    fn exchange(&mut self, waker: &Waker, live: &mut Live) -> bool {
+        if !self.replies.is_empty() {
+            self.pauses.reset();
+        }
+        let replies = &mut self.replies;
+        let timer = &mut self.timer;
+        let meter = live.meter();
+        let sent = meter.bytes_written - live.before;
+        let link = &mut live.connection.link;
+        // Where the server has closed its side nothing is taken: it can be sent on the next connection.
+        let is_taking = !link.buffers.has_output() && live.refused.is_none();
+        let shares = &mut live.shares;
+        let (is_over, is_idle) = self.inner.drive(&mut self.wakers, |queue| {
+            queue.deliver(replies);
+            queue.note_sent(sent);
+            if is_taking {
+                let requests = queue.take(link.buffers.output(), shares.list());
+                link.core.expect(requests);
+            }
+            queue.note(meter);
+            queue.attend(waker, link.buffers.has_output());
+            timer.set(queue.expire(Instant::now));
+            let is_idle = queue.is_idle();
+            if is_idle {
+                queue.shrink();
+            }
+            (queue.is_over(), is_idle)
+        });
+        if is_idle {
+            live.rest();
+        }
+        is_over
+    }
+
+    /// Writes what the socket takes and reads what has come, each without waiting for the other.
+    fn move_bytes(
+        &mut self,
+        context: &mut Context<'_>,
+        live: &mut Live,
+    ) -> Result<Progress, Error> {
+        let wrote = live.write(context)?;
+        let read = self.read(context, live)?;
+        Ok(if wrote == Progress::Made || read == Progress::Made {
+            Progress::Made
+        } else {
+            Progress::None
+        })
+    }
+
+    /// Reads once at most, when all that has come before is taken up.
+    fn read(&mut self, context: &mut Context<'_>, live: &mut Live) -> Result<Progress, Error> {
+        let mut has_read = false;
+        loop {
+            let Connection { link, stream, .. } = &mut live.connection;
+            let step = link.core.advance(&mut link.buffers);
+            match step.map_err(DriveError::Core)? {
+                Step::Message(Message::Reply(frame)) => {
+                    let reply = link.core.detach(frame, &mut link.buffers);
+                    let room = self.replies.try_reserve(1);
+                    let bytes = size_of::<OwnedReply>() as u64;
+                    room.map_err(|_| Error::out_of_memory(WireError::OutOfMemory { bytes }))?;
+                    self.replies.push(reply);
+                    if self.replies.len() >= BATCH {
+                        return Ok(Progress::Made);
+                    }
+                }
+                Step::Message(Message::Push(frame)) => {
+                    if let Some(listener) = &mut self.listener {
+                        listener(Event::Push(link.core.reply(frame, &link.buffers)));
+                    }
+                }
+                Step::NeedInput(_) if has_read => return Ok(Progress::Made),
+                Step::NeedInput(_) => {
+                    match net::poll_read::<ProtocolError>(context, &mut link.buffers, stream) {
+                        Poll::Pending if self.replies.is_empty() => return Ok(Progress::None),
+                        Poll::Pending => return Ok(Progress::Made),
+                        Poll::Ready(read) => {
+                            if read? == 0 {
+                                let eof = link.core.handle_eof(&mut link.buffers);
+                                return Err(DriveError::Core(eof).into());
+                            }
+                            has_read = true;
+                        }
+                    }
+                }
+                _ => return Err(Error::closed("the core handed over what nobody asked for")),
+            }
+        }
+    }
+
+    /// A new connection, by one attempt at a time. `None` when it is over.
+    async fn reconnect(&mut self) -> Option<Connection> {
+        loop {
+            // A handle that nobody uses does not knock for ever.
+            let is_parked = self.pauses.is_longest();
+            let mut next = Instant::now() + self.pauses.next();
+            if is_parked {
+                let inner = Arc::clone(&self.inner);
+                let wanted = poll_fn(|_| match inner.with(Queue::is_wanted) {
+                    true => Poll::Ready(()),
+                    false => Poll::Pending,
+                });
+                self.while_offline(wanted).await?;
+                // Others may have begun to need it at the same moment.
+                next = next.max(Instant::now() + self.pauses.shortest());
+            }
+            let pause = tokio::time::sleep_until(next.into());
+            self.while_offline(pause).await?;
+            let config = self.config.clone();
+            match self
+                .while_offline(Connection::connect_with(&config))
+                .await?
+            {
+                Ok(connection) => return Some(connection),
+                Err(error) => self.inner.with(|queue| queue.still_offline(error)),
+            }
+        }
+    }
+
+    /// Does `work` while those who wait for a connection are told when they have waited for too long. `None` when it is over.
+    async fn while_offline<F: Future>(&mut self, work: F) -> Option<F::Output> {
+        let mut work = pin!(work);
+        poll_fn(|context| {
+            loop {
+                let timer = &mut self.timer;
+                let is_over = self.inner.with(|queue| {
+                    queue.attend(context.waker(), false);
+                    timer.set(queue.expire(Instant::now));
+                    queue.is_over()
+                });
+                if is_over {
+                    return Poll::Ready(None);
+                }
+                if !self.timer.poll(context) {
+                    return work.as_mut().poll(context).map(Some);
+                }
+            }
+        })
+        .await
+    }
+}
+
+impl Live {
+    fn new(connection: Connection) -> Self {
+        let before = connection.meter().bytes_written;
+        Self {
+            connection,
+            shares: Shares::default(),
+            before,
+            refused: None,
+        }
+    }
+
+    fn meter(&self) -> Meter {
+        self.connection.meter()
+    }
+
+    /// Nothing is outstanding: what a burst or a large reply has needed goes back.
+    #[inline]
+    fn rest(&mut self) {
+        let link = &mut self.connection.link;
+        // A push may be on its way.
+        if link.buffers.home_missing() == 0 && !link.buffers.has_cut() {
+            link.buffers.release();
+            link.core.release();
+        }
+    }
+
+    /// Writes until all is gone or the socket takes no more.
+    fn write(&mut self, context: &mut Context<'_>) -> Result<Progress, Error> {
+        let Connection { link, stream, .. } = &mut self.connection;
+        let before = link.buffers.output().sent();
+        let flushed =
+            net::poll_flush::<ProtocolError>(context, &mut link.buffers, stream, &self.shares);
+        let progress = if link.buffers.output().sent() > before {
+            Progress::Made
+        } else {
+            Progress::None
+        };
+        match flushed {
+            Poll::Pending => return Ok(progress),
+            Poll::Ready(Ok(())) => {}
+            Poll::Ready(Err(error)) => self.refuse(error)?,
+        }
+        self.shares.clear();
+        Ok(progress)
+    }
+
+    /// The server takes nothing any more: what it said before may still be on its way.
+    #[cold]
+    fn refuse(&mut self, error: DriveError<ProtocolError>) -> Result<(), Error> {
+        let is_gone = matches!(
+            &error,
+            DriveError::Write(error)
+                if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset)
+        );
+        if !is_gone {
+            return Err(error.into());
+        }
+        self.connection.link.buffers.output().clear();
+        self.refused = Some(error.into());
+        Ok(())
+    }
+
+    fn shutdown(&mut self) {
+        self.connection.shut_down();
+    }
+}
+
+/// However the task ends, nobody waits for ever.
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.inner.with(|queue| queue.end(&Failure::Closed));
+    }
+}

@@ -1,0 +1,127 @@
+//! How a shared handle behaves.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::backoff::Backoff;
+use super::limits::{Limits, Offline};
+use crate::{Config, Reply};
+
+/// Longest time that is told to a clock: "for ever" must not overflow it.
+const LONG: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
+/// Who is told of what is no reply.
+pub(super) type Listener = Box<dyn FnMut(Event<'_>) + Send>;
+
+/// What comes to a listener.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Event<'r> {
+    /// The server sent something out of band: an invalidated key, a message.
+    Push(Reply<'r>),
+    /// The connection was lost and there is a new one: what the server would have sent in between is missing, and what it
+    /// knew of the old connection it has forgotten.
+    Gap,
+}
+
+/// Bounds and manners of a [`Shared`](super::Shared).
+#[non_exhaustive]
+pub struct SharedOptions {
+    /// Requests without a reply, on the shared connection; who wants more waits for his turn. 16,384.
+    pub max_in_flight: usize,
+    /// Bytes of requests that wait to be sent; the last one may exceed it. Who finds so many waits for his turn. 16 MiB.
+    /// Large arguments that own their bytes are counted, though their memory is shared with the caller.
+    pub max_unsent_bytes: usize,
+    /// What happens to commands while there is no connection. [`OfflineQueue::default`].
+    pub offline: Option<OfflineQueue>,
+    /// Pauses before attempts to connect anew.
+    pub backoff: Backoff,
+    /// Connections beside the shared one: for blocking commands, large replies and transactions that watch keys. 16 at most;
+    /// who wants more waits for his turn.
+    pub max_dedicated: usize,
+    /// How long a connection of these is kept without use. 30 seconds.
+    pub dedicated_idle_time: Duration,
+    pub(super) listener: Option<Listener>,
+}
+
+/// How callers may wait for a connection, when there is none. What waits is not copied; a caller who walks away, or has
+/// waited for too long, knows that his command was not executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OfflineQueue {
+    /// Callers who wait at most. 10,000.
+    pub max_commands: usize,
+    /// Bytes that their commands have in all. 16 MiB.
+    pub max_bytes: usize,
+    /// How long a command waits. 10 seconds.
+    pub max_wait: Duration,
+}
+
+impl Default for OfflineQueue {
+    fn default() -> Self {
+        Self {
+            max_commands: 10_000,
+            max_bytes: 16 << 20,
+            max_wait: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Default for SharedOptions {
+    fn default() -> Self {
+        Self {
+            max_in_flight: 16 << 10,
+            max_unsent_bytes: 16 << 20,
+            offline: Some(OfflineQueue::default()),
+            backoff: Backoff::default(),
+            max_dedicated: 16,
+            dedicated_idle_time: Duration::from_secs(30),
+            listener: None,
+        }
+    }
+}
+
+impl SharedOptions {
+    /// Commands fail at once when there is no connection.
+    #[must_use]
+    pub fn fail_fast(mut self) -> Self {
+        self.offline = None;
+        self
+    }
+
+    /// Has `listener` be told of pushes, and of gaps in them. It is called by the connection's task: all callers wait
+    /// meanwhile.
+    #[must_use]
+    pub fn on_push(mut self, listener: impl FnMut(Event<'_>) + Send + 'static) -> Self {
+        self.listener = Some(Box::new(listener));
+        self
+    }
+
+    pub(super) fn limits(&self, config: &Config) -> Limits {
+        Limits {
+            // With room for none everybody would wait for ever.
+            max_in_flight: self.max_in_flight.max(1) as u64,
+            max_unsent_bytes: self.max_unsent_bytes.max(1) as u64,
+            command_timeout: config.command_timeout.map(|timeout| timeout.min(LONG)),
+            offline: self.offline.map(|offline| Offline {
+                max_commands: offline.max_commands as u64,
+                max_bytes: offline.max_bytes as u64,
+                max_wait: offline.max_wait.min(LONG),
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for SharedOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedOptions")
+            .field("max_in_flight", &self.max_in_flight)
+            .field("max_unsent_bytes", &self.max_unsent_bytes)
+            .field("offline", &self.offline)
+            .field("backoff", &self.backoff)
+            .field("max_dedicated", &self.max_dedicated)
+            .field("dedicated_idle_time", &self.dedicated_idle_time)
+            .field("has_listener", &self.listener.is_some())
+            .finish()
+    }
+}

@@ -1,0 +1,131 @@
+//! Connections beside the shared one: few, made when they are needed, kept for a while.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use tokio::runtime;
+use tokio::sync::Semaphore;
+
+use super::dedicated::Dedicated;
+use super::failure::Failure;
+use crate::tokio::Connection;
+use crate::{Config, Error};
+
+/// What is lent by [`Shared::acquire`](super::Shared::acquire).
+#[derive(Debug)]
+pub(super) struct Pool {
+    config: Config,
+    idle_time: Duration,
+    /// One for each connection that may be lent; waiters are served in order.
+    permits: Arc<Semaphore>,
+    resting: Mutex<Resting>,
+}
+
+#[derive(Debug, Default)]
+struct Resting {
+    /// In the order in which they came back: the last is lent first, the first has rested longest.
+    connections: Vec<(Connection, Instant)>,
+    /// Whether a task sees to those that rest for too long.
+    has_sweeper: bool,
+    is_closed: bool,
+}
+
+impl Pool {
+    pub(super) fn new(config: &Config, max: usize, idle_time: Duration) -> Self {
+        let max = max.clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            config: config.clone(),
+            idle_time,
+            permits: Arc::new(Semaphore::new(max)),
+            resting: Mutex::default(),
+        }
+    }
+
+    pub(super) async fn acquire(pool: &Arc<Self>) -> Result<Dedicated, Error> {
+        let permits = Arc::clone(&pool.permits);
+        let Ok(permit) = permits.acquire_owned().await else {
+            return Err(Failure::Closed.into());
+        };
+        let connection = match pool.rested() {
+            Some(connection) => connection,
+            None => Connection::connect_with(&pool.config).await?,
+        };
+        Ok(Dedicated::new(connection, Arc::clone(pool), permit))
+    }
+
+    /// One that has rested and that the server has not closed meanwhile.
+    fn rested(&self) -> Option<Connection> {
+        loop {
+            let (mut connection, since) = self.lock().connections.pop()?;
+            if since.elapsed() < self.idle_time && connection.is_quiet() {
+                return Some(connection);
+            }
+        }
+    }
+
+    /// Keeps a connection for the next one, where it is as it was lent.
+    pub(super) fn give_back(pool: &Arc<Self>, mut connection: Connection) {
+        if !connection.is_as_made(&pool.config) || !connection.is_quiet() {
+            return;
+        }
+        connection.forget_borrower(&pool.config);
+        connection.release(0);
+        let mut resting = pool.lock();
+        // Outside of a runtime nobody could see to it.
+        let Ok(runtime) = runtime::Handle::try_current() else {
+            return;
+        };
+        if resting.is_closed || pool.idle_time.is_zero() {
+            return;
+        }
+        resting.connections.push((connection, Instant::now()));
+        if !resting.has_sweeper {
+            resting.has_sweeper = true;
+            runtime.spawn(sweep(Arc::downgrade(pool), pool.idle_time));
+        }
+    }
+
+    /// Closes those that rest; none is lent or kept any more.
+    pub(super) fn close(&self) {
+        self.permits.close();
+        let mut resting = self.lock();
+        resting.is_closed = true;
+        resting.connections = Vec::new();
+    }
+
+    /// Closes those whose time is over; gives how long the next one has, `None` where there is none.
+    fn sweep(&self) -> Option<Duration> {
+        let mut resting = self.lock();
+        let is_over = |(_, since): &(Connection, Instant)| since.elapsed() >= self.idle_time;
+        let over = resting
+            .connections
+            .iter()
+            .take_while(|resting| is_over(resting));
+        let over = over.count();
+        resting.connections.drain(..over);
+        match resting.connections.first() {
+            Some((_, since)) => Some(self.idle_time.saturating_sub(since.elapsed())),
+            None => {
+                resting.has_sweeper = false;
+                None
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Resting> {
+        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs as long as connections rest. It holds the pool only while it looks: handles come and go without it.
+async fn sweep(pool: Weak<Pool>, first: Duration) {
+    let mut pause = first;
+    loop {
+        tokio::time::sleep(pause).await;
+        let next = pool.upgrade().and_then(|pool| pool.sweep());
+        let Some(next) = next else {
+            return;
+        };
+        pause = next;
+    }
+}

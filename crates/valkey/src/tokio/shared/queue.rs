@@ -1,0 +1,157 @@
+//! Who waits for what on the shared connection. No IO, and the clock is the caller's: all of it runs under one short lock.
+//!
+//! ```text
+//!   callers: full or offline          written, in the stream's order                        on the wire
+//!   | waiting -> ... -> granted |  -> | flight: ... not taken | ... being sent | ... sent | -> replies, in order
+//! ```
+//!
+//! A reply belongs to the first of the flight, whatever is in it: nothing that a server sends names a caller. Who walks
+//! away leaves a place in the flight behind, and the reply to it is dropped.
+//!
+//! Who waits holds its command itself and writes it when it is granted. So what waits costs no copy, is gone without a
+//! trace when its caller is, and was certainly not executed. After a loss those go back to waiting of whose commands the
+//! server can't have all.
+
+mod caller;
+mod end;
+mod entry;
+mod supply;
+
+use std::task::{Poll, Waker};
+
+use bytes::Bytes;
+use onecopy_wire::{Meter, WriteQueue};
+
+use super::failure::Failure;
+use super::limits::Limits;
+use super::slab::{List, Slab};
+use crate::Error;
+
+use entry::Entry;
+pub(super) use entry::{Encode, Outcome};
+
+/// Whether there is a connection.
+#[derive(Debug, Clone)]
+enum Link {
+    Up,
+    /// Why not, where that is known.
+    Down(Option<Error>),
+    /// For good.
+    Closed(Failure),
+}
+
+/// Callers, and what they have written.
+#[derive(Debug)]
+pub(super) struct Queue {
+    limits: Limits,
+    link: Link,
+    entries: Slab<Entry>,
+    /// By ticket.
+    waiting: List<0>,
+    /// In the order of the stream.
+    flight: List<0>,
+    /// Those with a deadline and no outcome, by ticket: as all have the same time, the first is the first to pass.
+    timed: List<1>,
+    granted: u64,
+    /// Requests in flight.
+    requests: u64,
+    /// Requests written since the driver took some last.
+    fresh: u64,
+    output: WriteQueue,
+    parts: Vec<Bytes>,
+    /// Bytes of the connection's output: written by callers, and sent by the driver.
+    written: u64,
+    sent: u64,
+    /// Bytes of commands that wait for a connection.
+    offline_bytes: u64,
+    next_ticket: u64,
+    driver: Option<Waker>,
+    /// Whether the driver will look without being woken.
+    is_driver_awake: bool,
+    /// To be woken once the lock is released.
+    wakers: Vec<Waker>,
+    /// No more commands are taken; those that are there are finished.
+    is_closing: bool,
+    /// Nobody is there any more to ask anything.
+    is_forsaken: bool,
+    closers: Vec<Waker>,
+    meter: Meter,
+    /// Whether a connection would have been used since the last attempt to make one.
+    is_missed: bool,
+}
+
+impl Queue {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            link: Link::Down(None),
+            entries: Slab::new(),
+            waiting: List::new(),
+            flight: List::new(),
+            timed: List::new(),
+            granted: 0,
+            requests: 0,
+            fresh: 0,
+            output: WriteQueue::new(),
+            parts: Vec::new(),
+            written: 0,
+            sent: 0,
+            offline_bytes: 0,
+            next_ticket: 0,
+            driver: None,
+            is_driver_awake: true,
+            wakers: Vec::new(),
+            is_closing: false,
+            is_forsaken: false,
+            closers: Vec::new(),
+            meter: Meter::default(),
+            is_missed: false,
+        }
+    }
+
+    /// No more commands are taken, and the driver ends when those that are there are finished.
+    pub(super) fn close(&mut self) {
+        self.is_closing = true;
+        self.force_driver();
+    }
+
+    /// Whether it has ended; else `waker` hears of it.
+    pub(super) fn poll_closed(&mut self, waker: &Waker) -> Poll<()> {
+        if matches!(self.link, Link::Closed(_)) {
+            return Poll::Ready(());
+        }
+        if !self.closers.iter().any(|known| known.will_wake(waker)) {
+            self.closers.push(waker.clone());
+        }
+        Poll::Pending
+    }
+
+    /// The last handle is gone: the driver ends.
+    pub(super) fn forsake(&mut self) {
+        self.is_forsaken = true;
+        self.force_driver();
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closing || matches!(self.link, Link::Closed(_))
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        matches!(self.link, Link::Up)
+    }
+
+    /// What the driver has noted, and what callers have copied since.
+    pub(super) fn meter(&self) -> Meter {
+        let mut meter = self.meter;
+        meter.bytes_copied_to_output += self.output.copied();
+        meter
+    }
+
+    /// Requests in flight, and callers who wait.
+    pub(super) fn load(&self) -> (u64, u64) {
+        (self.requests, self.waiting.len() as u64 + self.granted)
+    }
+}
+
+#[cfg(test)]
+mod tests;

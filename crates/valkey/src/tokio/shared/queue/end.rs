@@ -1,0 +1,173 @@
+//! What ends otherwise than by a reply: time that is over, a connection that is lost, the end of all.
+
+use std::time::Instant;
+
+use onecopy_wire::WriteQueue;
+
+use super::super::failure::Failure;
+use super::super::slab::Index;
+use super::entry::Place;
+use super::{Link, Queue};
+use crate::Error;
+
+impl Queue {
+    /// Ends what is out of time by `now`; gives when to look again.
+    #[inline]
+    pub(in super::super) fn expire(&mut self, now: impl Fn() -> Instant) -> Option<Instant> {
+        if self.timed.is_empty() && matches!(self.link, Link::Up) {
+            return None;
+        }
+        self.expire_by(now())
+    }
+
+    #[inline(never)]
+    pub(super) fn expire_by(&mut self, now: Instant) -> Option<Instant> {
+        let mut next = None;
+        while let Some(index) = self.timed.first() {
+            let deadline = self.entries.get(index).and_then(|entry| entry.deadline);
+            if deadline.is_some_and(|deadline| deadline > now) {
+                next = deadline;
+                break;
+            }
+            self.time_out(index);
+        }
+        if matches!(self.link, Link::Up) {
+            return next;
+        }
+        while let Some(index) = self.waiting.first() {
+            let until = self
+                .entries
+                .get(index)
+                .and_then(|entry| entry.offline_until);
+            match until {
+                Some(until) if until > now => {
+                    return Some(next.map_or(until, |next| next.min(until)));
+                }
+                Some(_) => self.fail_waiting(index),
+                None => break,
+            }
+        }
+        next
+    }
+
+    /// Its place in the stream stays where it has one: the late reply goes there.
+    pub(super) fn time_out(&mut self, index: Index) {
+        let Some(entry) = self.entries.get_mut(index) else {
+            return;
+        };
+        let maybe_executed = entry.place == Place::Flight && entry.is_begun(self.sent);
+        match entry.place {
+            Place::Waiting => self.stop_waiting(index),
+            Place::Granted => {
+                entry.place = Place::Over;
+                self.granted -= 1;
+            }
+            Place::Flight | Place::Over => {}
+        }
+        self.settle(index, Err(Failure::Timeout { maybe_executed }));
+        self.grant();
+    }
+
+    pub(super) fn fail_waiting(&mut self, index: Index) {
+        let cause = match &self.link {
+            Link::Down(cause) => cause.clone(),
+            _ => None,
+        };
+        self.stop_waiting(index);
+        self.settle(index, Err(Failure::Offline(cause)));
+    }
+
+    /// There is a connection.
+    pub(in super::super) fn connected(&mut self) {
+        self.link = Link::Up;
+        self.written = 0;
+        self.sent = 0;
+        self.grant();
+    }
+
+    /// A connection was tried for and not had.
+    pub(in super::super) fn still_offline(&mut self, cause: Error) {
+        self.link = Link::Down(Some(cause));
+    }
+
+    /// The connection is lost. Whoever's command the server may have hears of it; all others wait for the next connection,
+    /// or hear of it too where that is how it is set.
+    pub(in super::super) fn lost(&mut self, cause: Error, now: Instant) {
+        self.link = Link::Down(Some(cause.clone()));
+        self.output.clear();
+        self.parts.clear();
+        self.requests = 0;
+        self.fresh = 0;
+        while let Some(index) = self.flight.last() {
+            self.flight.remove(&mut self.entries, index);
+            self.lose(index, &cause);
+        }
+        let Some(offline) = self.limits.offline else {
+            while let Some(index) = self.waiting.first() {
+                self.fail_waiting(index);
+            }
+            return;
+        };
+        let mut next = self.waiting.first();
+        while let Some(index) = next {
+            next = self.waiting.behind(&mut self.entries, index);
+            if let Some(entry) = self.entries.get_mut(index) {
+                if entry.offline_until.is_none() {
+                    self.offline_bytes += entry.end - entry.start;
+                }
+                entry.offline_until = Some(now + offline.max_wait);
+            }
+        }
+        while self.waiting.len() as u64 > offline.max_commands
+            && let Some(last) = self.waiting.last()
+        {
+            let failure = Failure::OfflineFull {
+                commands: self.waiting.len() as u64,
+                bytes: self.offline_bytes,
+            };
+            self.stop_waiting(last);
+            self.settle(last, Err(failure));
+        }
+    }
+
+    /// One command of a lost connection.
+    pub(super) fn lose(&mut self, index: Index, cause: &Error) {
+        let Some(entry) = self.entries.get_mut(index) else {
+            return;
+        };
+        entry.place = Place::Over;
+        let begun = entry.is_begun(self.sent);
+        if begun || !entry.has_caller || entry.outcome.is_some() {
+            let lost = Failure::Lost {
+                cause: cause.clone(),
+                maybe_executed: begun,
+            };
+            return self.settle(index, Err(lost));
+        }
+        entry.replies = Vec::new();
+        self.line_up(index);
+    }
+
+    /// It is over for good: everybody hears of it.
+    pub(in super::super) fn end(&mut self, failure: &Failure) {
+        if matches!(self.link, Link::Closed(_)) {
+            return;
+        }
+        self.output = WriteQueue::new();
+        self.parts = Vec::new();
+        while let Some(index) = self.flight.first() {
+            self.flight.remove(&mut self.entries, index);
+            if let Some(entry) = self.entries.get_mut(index) {
+                entry.place = Place::Over;
+            }
+            self.settle(index, Err(failure.clone()));
+        }
+        while let Some(index) = self.waiting.first() {
+            self.stop_waiting(index);
+            self.settle(index, Err(failure.clone()));
+        }
+        self.requests = 0;
+        self.link = Link::Closed(failure.clone());
+        self.wakers.append(&mut self.closers);
+    }
+}

@@ -1,0 +1,144 @@
+//! The driver's side: what is to be sent, and what has come.
+
+use std::task::Waker;
+
+use bytes::Bytes;
+use onecopy_resp_proto::OwnedReply;
+use onecopy_wire::{Meter, WireError, WriteQueue};
+
+use super::super::failure::Failure;
+use super::Queue;
+use super::entry::{Outcome, Place};
+
+impl Queue {
+    #[inline]
+    pub(super) fn wake_driver(&mut self) {
+        if !self.is_driver_awake {
+            self.force_driver();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn force_driver(&mut self) {
+        self.is_driver_awake = true;
+        if let Some(driver) = &self.driver {
+            // A task of the runtime: waking it runs nothing here.
+            driver.wake_by_ref();
+        }
+    }
+
+    /// Who is to be woken, once the lock is released.
+    #[inline]
+    pub(in super::super) fn take_wakers(&mut self, into: &mut Vec<Waker>) {
+        if !self.wakers.is_empty() {
+            std::mem::swap(&mut self.wakers, into);
+        }
+    }
+
+    /// The driver looks, and will look again when `waker` says so: when there is something new to be sent, or at once where
+    /// `is_busy` says that it has enough to do.
+    #[inline]
+    pub(in super::super) fn attend(&mut self, waker: &Waker, is_busy: bool) {
+        self.is_driver_awake = is_busy;
+        match &self.driver {
+            Some(driver) if driver.will_wake(waker) => {}
+            _ => self.driver = Some(waker.clone()),
+        }
+    }
+
+    /// Hands replies to those who asked, in the stream's order.
+    #[inline]
+    pub(in super::super) fn deliver(&mut self, replies: &mut Vec<Result<OwnedReply, WireError>>) {
+        for reply in replies.drain(..) {
+            let Some(index) = self.flight.first() else {
+                return; // the core lets none pass that nobody asked for
+            };
+            self.requests -= 1;
+            let Some(entry) = self.entries.get_mut(index) else {
+                return;
+            };
+            entry.missing -= 1;
+            let outcome = match reply {
+                Ok(reply) if !entry.is_group => Ok(Outcome::One(reply)),
+                Ok(reply) => {
+                    // Room was made for all of them; none is kept for nobody, or behind one that was too large.
+                    if entry.has_caller && entry.outcome.is_none() {
+                        entry.replies.push(reply);
+                    }
+                    if entry.missing > 0 {
+                        continue;
+                    }
+                    Ok(Outcome::Group(std::mem::take(&mut entry.replies)))
+                }
+                Err(error) if entry.missing > 0 => {
+                    self.settle(index, Err(Failure::Reply(error)));
+                    continue;
+                }
+                Err(error) => Err(Failure::Reply(error)),
+            };
+            entry.place = Place::Over;
+            self.flight.remove(&mut self.entries, index);
+            self.settle(index, outcome);
+        }
+        self.grant();
+    }
+
+    /// So many bytes of the connection's output have left in all.
+    #[inline]
+    pub(in super::super) fn note_sent(&mut self, sent: u64) {
+        self.sent = sent;
+        self.grant();
+    }
+
+    /// What the connection's bytes have cost.
+    #[inline]
+    pub(in super::super) fn note(&mut self, meter: Meter) {
+        self.meter = meter;
+    }
+
+    /// Takes what was written. `output` and `parts` are empty ones. Gives the requests that it holds.
+    #[inline]
+    pub(in super::super) fn take(
+        &mut self,
+        output: &mut WriteQueue,
+        parts: &mut Vec<Bytes>,
+    ) -> u64 {
+        std::mem::swap(&mut self.output, output);
+        std::mem::swap(&mut self.parts, parts);
+        std::mem::take(&mut self.fresh)
+    }
+
+    /// Gives back memory that a burst has needed.
+    #[inline]
+    pub(in super::super) fn shrink(&mut self) {
+        self.output.shrink();
+    }
+
+    /// Whether nothing is on its way, so that the connection is idle.
+    #[inline]
+    pub(in super::super) fn is_idle(&self) -> bool {
+        self.flight.is_empty()
+    }
+
+    /// Whether anybody has needed a connection since this was last asked.
+    pub(in super::super) fn is_wanted(&mut self) -> bool {
+        std::mem::take(&mut self.is_missed) || !self.waiting.is_empty() || self.granted > 0
+    }
+
+    /// Whether the driver is to end: nobody is left, or it is closed and everything is finished.
+    #[inline]
+    pub(in super::super) fn is_over(&self) -> bool {
+        self.is_forsaken
+            || self.is_closing
+                && self.flight.is_empty()
+                && self.waiting.is_empty()
+                && self.granted == 0
+    }
+
+    pub(super) fn look_for_the_end(&mut self) {
+        if self.is_closing && self.is_over() {
+            self.force_driver();
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! A reply that is the caller's own.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::command::Command;
+use crate::{Error, OwnedReply, Reply};
+
+/// The reply to a command `C`, detached from the connection: its bytes were copied once, large strings were moved.
+pub struct Response<C> {
+    reply: OwnedReply,
+    command: PhantomData<fn() -> C>,
+}
+
+impl<C: Command> Response<C> {
+    /// The reply, unless it is an error of the server.
+    #[inline]
+    pub(super) fn new(reply: OwnedReply) -> Result<Self, Error> {
+        if let Some(text) = reply.reply().as_error() {
+            return Err(Error::server_error(text));
+        }
+        Ok(Self {
+            reply,
+            command: PhantomData,
+        })
+    }
+
+    /// The command's output, lent from the reply.
+    ///
+    /// # Errors
+    /// A reply that is not what the command's output is made of.
+    #[inline]
+    pub fn get(&self) -> Result<C::Output<'_>, Error> {
+        Ok(C::decode(self.reply.reply())?)
+    }
+
+    /// The reply as the server sent it.
+    #[inline]
+    pub fn reply(&self) -> Reply<'_> {
+        self.reply.reply()
+    }
+
+    /// An integer, or a text that is one.
+    #[inline]
+    pub fn as_i64(&self) -> Option<i64> {
+        self.reply().as_i64()
+    }
+
+    /// The bytes of a string; none where the reply is null. Large strings are not copied.
+    #[inline]
+    pub fn into_bytes(self) -> Option<Vec<u8>> {
+        (!self.reply().is_null()).then(|| self.reply.into_bytes())
+    }
+
+    /// The reply itself.
+    #[inline]
+    pub fn into_reply(self) -> OwnedReply {
+        self.reply
+    }
+}
+
+impl<C> Clone for Response<C> {
+    fn clone(&self) -> Self {
+        Self {
+            reply: self.reply.clone(),
+            command: PhantomData,
+        }
+    }
+}
+
+/// Shows the value and all it holds: for a look at it, not for logs.
+impl<C> fmt::Debug for Response<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reply.fmt(f)
+    }
+}

@@ -1,0 +1,60 @@
+//! One command, and which ones a shared connection takes.
+
+use bytes::Bytes;
+use onecopy_wire::WriteQueue;
+
+use super::failure::Failure;
+use super::queue::Encode;
+use crate::command::{Command, Flags};
+use crate::{Error, Request};
+
+/// What has to be looked at before it is sent.
+pub(super) const SPECIAL: Flags = Flags::BREAKS_ORDER
+    .with(Flags::CONNECTION_STATE)
+    .with(Flags::BLOCKING);
+
+/// A command by reference: it is written when there is room for it.
+#[derive(Debug)]
+pub(super) struct Single<'c, C>(pub(super) &'c C);
+
+impl<C: Command> Encode for Single<'_, C> {
+    #[inline]
+    fn encode(&self, queue: &mut WriteQueue, parts: &mut Vec<Bytes>) -> Result<(), Failure> {
+        let mut request = Request::owning(queue, parts, 0);
+        self.0.encode(&mut request);
+        Ok(request.end()?)
+    }
+}
+
+/// Refuses what can't go over a connection that others use too.
+#[cold]
+pub(super) fn admit<C: Command>(command: &C) -> Result<(), Error> {
+    let flags = command.flags();
+    if flags.contains(Flags::BREAKS_ORDER) {
+        return Err(Error::misuse(
+            "this command would leave the connection without one reply to each request (SUBSCRIBE and its like, MONITOR, SYNC, \
+             CLIENT REPLY), and is refused",
+        ));
+    }
+    if flags.contains(Flags::CONNECTION_STATE) {
+        return Err(Error::misuse(
+            "this command would change the connection that others share: run it on one of its own, which acquire() lends; \
+             transactions without WATCH are sent by transaction()",
+        ));
+    }
+    Ok(())
+}
+
+/// As [`admit`], for groups: nothing in them may wait, for all others would wait with it.
+pub(super) fn admit_in_group<C: Command>(command: &C) -> Result<(), Error> {
+    if !command.flags().intersects(SPECIAL) {
+        return Ok(());
+    }
+    admit(command)?;
+    if command.blocking() != crate::command::Blocking::No {
+        return Err(Error::misuse(
+            "a blocking command in a pipeline would hold up all who share the connection: run it by itself",
+        ));
+    }
+    Ok(())
+}

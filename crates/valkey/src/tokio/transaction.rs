@@ -1,0 +1,106 @@
+//! Commands that are executed all together, or not at all.
+
+use onecopy_resp_proto::{Frame, Kind};
+
+use super::Connection;
+use crate::Error;
+use crate::command::Command;
+use crate::link::{EXEC, MULTI, Queueing};
+use crate::parts::Parts;
+use crate::transaction::{Executed, Results};
+
+/// Commands between MULTI and EXEC, which leave together in one pipeline when it is executed. Dropped before, nothing was
+/// sent.
+///
+/// Keys are watched before it, by `run(&transactions::watch(keys))` on the same connection, and read; whatever changes them
+/// before EXEC then aborts the transaction.
+#[derive(Debug)]
+pub struct Transaction<'c, 'a> {
+    conn: &'c mut Connection,
+    parts: Parts<'a>,
+    queued: usize,
+}
+
+impl<'c, 'a> Transaction<'c, 'a> {
+    pub(super) fn new(conn: &'c mut Connection) -> Result<Self, Error> {
+        conn.link.queue_encoded(MULTI)?;
+        Ok(Self {
+            conn,
+            parts: Parts::new(),
+            queued: 0,
+        })
+    }
+
+    /// Adds a command that may be gone afterwards. Large arguments that own their bytes share them; those that are lent are
+    /// copied.
+    ///
+    /// # Errors
+    /// Memory that could not be had, or a command that the connection does not take; the others stay.
+    pub fn push<C: Command>(&mut self, command: &C) -> Result<&mut Self, Error> {
+        self.conn.link.queue_owned(command, &mut self.parts)?;
+        self.queued += 1;
+        Ok(self)
+    }
+
+    /// Adds a command that outlives the transaction: arguments of 16 KiB and more are sent without a copy.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn push_lent<C: Command>(&mut self, command: &'a C) -> Result<&mut Self, Error> {
+        self.conn.link.queue(command, &mut self.parts)?;
+        self.queued += 1;
+        Ok(self)
+    }
+
+    /// Commands that were added.
+    pub fn len(&self) -> usize {
+        self.queued
+    }
+
+    /// Whether none was.
+    pub fn is_empty(&self) -> bool {
+        self.queued == 0
+    }
+
+    /// Sends all of it, and gives the commands' replies. Watched keys are no more watched afterwards.
+    ///
+    /// # Errors
+    /// Where the server refuses one of the commands, its error: [`Error::command_index`] says whose; nothing was executed
+    /// then. Else a failure of the connection: whether it was executed nobody knows.
+    ///
+    /// # Cancel safety
+    /// Dropped before any of it had left, it was not executed; later it may be, as a whole.
+    pub async fn exec(self) -> Result<Executed<'c>, Error> {
+        let Self {
+            conn,
+            parts,
+            queued,
+        } = self;
+        conn.link.queue_encoded(EXEC)?;
+        // In a transaction no command blocks.
+        conn.link.never_blocks();
+        let mut queueing = Queueing::default();
+        for position in 0..=queued {
+            let frame = conn.receive(&parts).await?;
+            queueing.look_at(position, conn.link.reply(frame));
+        }
+        let frame = conn.receive(&parts).await?;
+        executed(conn, frame, queueing)
+    }
+}
+
+fn executed(conn: &Connection, frame: Frame, queueing: Queueing) -> Result<Executed<'_>, Error> {
+    let reply = conn.link.reply(frame);
+    match (reply.kind(), queueing.error()) {
+        (Kind::Array, None) => Ok(Executed::Done(Results::new(reply))),
+        (Kind::Null, None) => Ok(Executed::Aborted),
+        (_, Some(error)) => Err(error.after_sending(reply.as_error().is_none())),
+        (_, None) => match reply.as_error() {
+            Some(text) => Err(Error::server_error(text)),
+            None => Err(Error::unexpected(
+                "the array of a transaction's replies",
+                reply,
+            )),
+        },
+    }
+}

@@ -1,0 +1,83 @@
+//! Commands without end.
+
+use onecopy_valkey::command::{generic, list, string};
+use onecopy_valkey::raw;
+
+use super::Connection;
+use crate::common::{count, sample, url, urls};
+
+#[tokio::test]
+async fn a_pipe_answers_in_order_and_is_bounded() {
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        let rounds = count(30_000, 1_000_000);
+        let mut expected = 0;
+        let mut pipe = conn
+            .pipe(|reply| {
+                assert_eq!(reply.as_i64(), Some(expected));
+                expected += 1;
+            })
+            .unwrap();
+        for number in 0..rounds {
+            wait!(pipe.push(&raw("ECHO").arg(number))).unwrap();
+        }
+        assert_eq!(wait!(pipe.finish()).unwrap(), rounds as u64);
+        assert_eq!(expected, rounds as i64);
+        let meter = conn.meter();
+        assert!(meter.peak_capacity < 2 << 20, "{url}: {meter:?}");
+        wait!(conn.run(&raw("PING"))).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn errors_are_replies_of_a_pipe() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let key = format!("pipes:errors:{}", face_name!("k"));
+    wait!(conn.run(&string::set(&key, "text"))).unwrap();
+    let mut errors = 0;
+    let mut pipe = conn
+        .pipe(|reply| errors += i32::from(reply.as_error().is_some()))
+        .unwrap();
+    for _ in 0..10 {
+        wait!(pipe.push(&list::lpush(&key, "x"))).unwrap();
+        wait!(pipe.push(&string::get(&key))).unwrap();
+    }
+    assert_eq!(wait!(pipe.finish()).unwrap(), 20);
+    assert_eq!(errors, 10);
+}
+
+#[tokio::test]
+async fn large_values_go_through_a_pipe_both_ways() {
+    let value = sample(300_000);
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        let key = format!("pipes:large:{}", face_name!("k"));
+        let mut wrong = 0;
+        let mut pipe = conn
+            .pipe(|reply| wrong += i32::from(reply.bytes() != b"OK" && reply.bytes() != value))
+            .unwrap();
+        for _ in 0..count(40, 400) {
+            wait!(pipe.push(&string::set(&key, value.clone()))).unwrap();
+            wait!(pipe.push(&string::get(&key))).unwrap();
+        }
+        wait!(pipe.finish()).unwrap();
+        assert_eq!(wrong, 0, "{url}");
+        wait!(conn.run(&generic::del(&key))).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_pipe_that_is_dropped_leaves_no_reply_to_others() {
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        for rounds in [1, 100, 20_000] {
+            let mut pipe = conn.pipe(|_| {}).unwrap();
+            for number in 0..rounds {
+                wait!(pipe.push(&raw("ECHO").arg(number))).unwrap();
+            }
+            drop(pipe);
+            let reply = wait!(conn.run(&raw("ECHO").arg("mine"))).unwrap();
+            assert_eq!(reply.bytes(), b"mine", "{rounds}, {url}");
+        }
+    }
+}

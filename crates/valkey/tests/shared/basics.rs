@@ -1,0 +1,219 @@
+use std::time::Duration;
+
+use onecopy_testkit::valkey::test_server;
+use onecopy_valkey::command::{connection, hash, list, string};
+use onecopy_valkey::raw;
+use onecopy_valkey::tokio::Shared;
+
+use crate::common::{config, connect, connect_with, count, echo, options, sample, within};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_tasks_get_their_own_replies_over_one_connection() {
+    const TASKS: usize = 64;
+    let rounds = count(200, 5_000);
+    let shared = connect().await;
+    let before = shared.meter();
+    let tasks: Vec<_> = (0..TASKS)
+        .map(|task| {
+            let shared = shared.clone();
+            tokio::spawn(async move {
+                for round in 0..rounds {
+                    let key = format!("many_tasks:{task}:{round}");
+                    let value = format!("value {task}/{round}");
+                    shared.run(&string::set(&key, &value).ex(60)).await.unwrap();
+                    let got = shared.run(&string::get(&key)).await.unwrap();
+                    assert_eq!(got.get().unwrap(), Some(value.as_bytes()));
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let meter = shared.meter().since(&before);
+    let requests = (2 * TASKS * rounds) as u64;
+    assert!(
+        meter.writes * 2 < requests,
+        "{} writes for {requests} requests",
+        meter.writes
+    );
+    assert_eq!(shared.load(), (0, 0));
+}
+
+#[tokio::test]
+async fn a_handle_works_over_each_transport_and_in_each_protocol() {
+    let server = test_server();
+    let urls = [Some(server.url()), server.socket_url(), server.tls_url()];
+    for url in urls.into_iter().flatten() {
+        for protocol in ["protocol=2", "protocol=3"] {
+            let separator = if url.contains('?') { '&' } else { '?' };
+            let url = format!("{url}{separator}{protocol}");
+            let shared = Shared::connect(&url).await.unwrap();
+            let value = sample(300_000, 7);
+            let key = "each_transport";
+            let set = string::set(key, &value[..]).ex(60);
+            shared.run(&set).await.unwrap();
+            let got = shared.run(&string::get(key)).await.unwrap();
+            assert!(got.get().unwrap() == Some(&value[..]), "{url}");
+            assert!(got.into_bytes().unwrap() == value, "{url}");
+            let none = shared
+                .run(&string::get("each_transport:none"))
+                .await
+                .unwrap();
+            assert_eq!(none.get().unwrap(), None);
+            assert_eq!(none.into_bytes(), None);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_servers_error_reaches_its_own_caller_and_no_other() {
+    let shared = connect().await;
+    shared
+        .run(&string::set("own_caller", "text"))
+        .await
+        .unwrap();
+    let (wrong, right) = (list::lpush("own_caller", "x"), string::get("own_caller"));
+    let (error, got) = tokio::join!(shared.run(&wrong), shared.run(&right));
+    let error = error.unwrap_err();
+    assert_eq!(error.server().unwrap().code(), "WRONGTYPE");
+    assert!(!error.is_closed() && !error.maybe_executed());
+    assert_eq!(got.unwrap().get().unwrap(), Some(&b"text"[..]));
+}
+
+#[tokio::test]
+async fn typed_replies_and_numbers_are_read_from_the_response() {
+    let shared = connect().await;
+    shared
+        .run(&raw("DEL").arg("typed").arg("typed:n"))
+        .await
+        .unwrap();
+    let pairs = [("a", "1"), ("b", "2")];
+    shared.run(&hash::hset("typed", pairs)).await.unwrap();
+    let all = shared.run(&hash::hgetall("typed")).await.unwrap();
+    let mut entries: Vec<_> = all
+        .reply()
+        .pairs()
+        .map(|(k, v)| (k.bytes(), v.bytes()))
+        .collect();
+    entries.sort_unstable();
+    assert_eq!(entries, [(&b"a"[..], &b"1"[..]), (b"b", b"2")]);
+    let number = shared.run(&string::incrby("typed:n", 41)).await.unwrap();
+    assert_eq!((number.get().unwrap(), number.as_i64()), (41, Some(41)));
+}
+
+#[tokio::test]
+async fn what_would_change_the_connection_or_the_order_is_refused() {
+    let shared = connect().await;
+    for command in [
+        "SELECT 1",
+        "AUTH x",
+        "MULTI",
+        "WATCH key",
+        "RESET",
+        "CLIENT SETNAME x",
+    ] {
+        let mut words = command.split(' ');
+        let raw = raw(words.next().unwrap()).args(words);
+        let error = shared.run(&raw).await.unwrap_err();
+        assert!(error.is_misuse(), "{command}: {error}");
+        assert!(
+            error.to_string().contains("acquire()"),
+            "{command}: {error}"
+        );
+    }
+    for command in [
+        "SUBSCRIBE x",
+        "psubscribe x",
+        "MONITOR",
+        "SYNC",
+        "CLIENT REPLY OFF",
+    ] {
+        let mut words = command.split(' ');
+        let raw = raw(words.next().unwrap()).args(words);
+        let error = shared.run(&raw).await.unwrap_err();
+        assert!(error.is_misuse(), "{command}: {error}");
+    }
+    assert_eq!(echo(&shared, "it goes on").await.unwrap(), "it goes on");
+}
+
+#[tokio::test]
+async fn pings_go_on_while_a_command_blocks() {
+    let shared = connect().await;
+    shared.run(&raw("DEL").arg("pings_go_on")).await.unwrap();
+    let waiting = tokio::spawn({
+        let shared = shared.clone();
+        async move {
+            let popped = shared.run(&list::blpop("pings_go_on", 0.0)).await.unwrap();
+            popped
+                .reply()
+                .children()
+                .map(|part| part.bytes().to_vec())
+                .collect::<Vec<_>>()
+        }
+    });
+    for _ in 0..1_000 {
+        within(shared.run(&connection::ping())).await.unwrap();
+    }
+    assert!(!waiting.is_finished());
+    // By the typed command and by its words.
+    let by_words = raw("BLPOP").arg("pings_go_on:none").arg("0.01");
+    assert!(
+        within(shared.run(&by_words))
+            .await
+            .unwrap()
+            .reply()
+            .is_null()
+    );
+    shared
+        .run(&list::rpush("pings_go_on", "at last"))
+        .await
+        .unwrap();
+    assert_eq!(
+        within(waiting).await.unwrap(),
+        [&b"pings_go_on"[..], b"at last"]
+    );
+}
+
+#[tokio::test]
+async fn a_blocking_command_whose_caller_left_is_not_served() {
+    let shared = connect().await;
+    let key = "caller_left";
+    shared.run(&raw("DEL").arg(key)).await.unwrap();
+    let pop = list::blpop(key, 0.0);
+    let dropped = tokio::time::timeout(Duration::from_millis(50), shared.run(&pop)).await;
+    assert!(dropped.is_err());
+    // The server may still be about to notice that the connection is closed.
+    crate::common::until(|| async {
+        shared.run(&list::rpush(key, "kept")).await.unwrap();
+        let left = shared.run(&raw("LLEN").arg(key)).await.unwrap();
+        left.as_i64() > Some(0)
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_small_bound_slows_callers_and_loses_nobody() {
+    let options = options(|options| {
+        options.max_in_flight = 3;
+        options.max_unsent_bytes = 100;
+    });
+    let shared = connect_with(&config(), options).await;
+    let tasks: Vec<_> = (0..100)
+        .map(|task| {
+            let shared = shared.clone();
+            tokio::spawn(async move {
+                for round in 0..20 {
+                    let text = format!("{task}:{round}:{}", "x".repeat(task));
+                    assert_eq!(echo(&shared, &text).await.unwrap(), text);
+                    let (in_flight, _) = shared.load();
+                    assert!(in_flight <= 3, "{in_flight} in flight");
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        within(task).await.unwrap();
+    }
+    assert_eq!(shared.load(), (0, 0));
+}

@@ -1,0 +1,72 @@
+//! A server that goes away under many clients.
+
+use std::time::{Duration, Instant};
+
+use onecopy_testkit::valkey::Server;
+use onecopy_valkey::tokio::{Shared, SharedOptions};
+use onecopy_valkey::{Config, raw};
+
+use crate::common::{connect_with, count, echo, options, until, within};
+
+/// What INFO says under a name.
+async fn info(shared: &Shared, section: &str, name: &str) -> String {
+    let info = shared.run(&raw("INFO").arg(section)).await.unwrap();
+    let info = info.reply().as_str().unwrap().to_owned();
+    let line = info.lines().find_map(|line| line.strip_prefix(name));
+    line.unwrap_or_default().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_clients_of_a_killed_server_come_back_spread_with_one_handshake_each() {
+    let clients = count(300, 1_000);
+    // As long as the backoff's first pauses are in all, on this many clients.
+    let base = Duration::from_millis(2_000);
+    let mut server = Server::start().unwrap();
+    let config = Config::from_url(&server.url()).unwrap();
+    let set = |options: &mut SharedOptions| {
+        options.backoff.base = base;
+        options.backoff.cap = Duration::from_secs(10);
+    };
+    let mut herd = Vec::new();
+    for _ in 0..clients {
+        herd.push(connect_with(&config, options(set)).await);
+    }
+    // The server is back before the first of them looks, or soon after: then some need a second attempt.
+    server.kill();
+    server.restart().unwrap();
+    let killed = Instant::now();
+    let watches: Vec<_> = herd
+        .iter()
+        .map(|shared| {
+            let shared = shared.clone();
+            tokio::spawn(async move {
+                until(|| async { !shared.is_connected() || killed.elapsed() > base }).await;
+                until(|| async { shared.is_connected() }).await;
+                killed.elapsed()
+            })
+        })
+        .collect();
+    let mut tenths = [0_usize; 11];
+    for watch in watches {
+        let millis = within(watch).await.unwrap().as_millis();
+        tenths[usize::try_from(millis / 200).unwrap().min(10)] += 1;
+    }
+    eprintln!("clients connected again, by 200 ms: {tenths:?}");
+    let most = tenths[..10].iter().max().unwrap();
+    assert!(most * 2 < clients, "half of them came at once: {tenths:?}");
+    // One is asked; its own HELLO is among those counted.
+    let hellos = info(&herd[0], "commandstats", "cmdstat_hello:calls=").await;
+    let hellos: usize = hellos.split(',').next().unwrap().parse().unwrap();
+    assert_eq!(hellos, clients);
+    let received = info(&herd[0], "stats", "total_connections_received:").await;
+    // The testkit asks as well whether the server is up.
+    let received: usize = received.trim().parse().unwrap();
+    assert!(
+        (clients..clients + 10).contains(&received),
+        "{received} connections of {clients} clients"
+    );
+    for (number, shared) in herd.iter().enumerate() {
+        let text = number.to_string();
+        assert_eq!(within(echo(shared, &text)).await.unwrap(), text);
+    }
+}

@@ -1,0 +1,193 @@
+//! Servers that misbehave.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use onecopy_valkey::tokio::{Event, Shared, SharedOptions};
+use onecopy_valkey::{Config, Protocol};
+
+use crate::common::{connect_with, echo, options, until, within};
+
+type Asked = tokio::task::JoinHandle<Result<String, onecopy_valkey::Error>>;
+
+/// Plays a server: shakes hands, then does what it is told on each connection.
+struct Peer {
+    port: u16,
+    connections: Arc<Mutex<Vec<TcpStream>>>,
+    /// What clients send after the handshake.
+    came: Receiver<Vec<u8>>,
+}
+
+impl Peer {
+    fn start() -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let connections = Arc::<Mutex<Vec<TcpStream>>>::default();
+        let (sender, came) = channel();
+        let accepted = Arc::clone(&connections);
+        thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                shake_hands(&mut stream);
+                accepted.lock().unwrap().push(stream.try_clone().unwrap());
+                let sender = sender.clone();
+                thread::spawn(move || listen(stream, &sender));
+            }
+        });
+        Self {
+            port,
+            connections,
+            came,
+        }
+    }
+
+    fn config(&self) -> Config {
+        let mut config = Config::from_url(&format!("redis://127.0.0.1:{}", self.port)).unwrap();
+        config.client_info = false;
+        config.protocol = Some(Protocol::Resp3);
+        config
+    }
+
+    /// Sends on the newest connection.
+    fn say(&self, bytes: &[u8]) {
+        let mut connections = self.connections.lock().unwrap();
+        connections.last_mut().unwrap().write_all(bytes).unwrap();
+    }
+
+    fn connections(&self) -> usize {
+        self.connections.lock().unwrap().len()
+    }
+
+    /// Waits for so many requests in all.
+    fn await_requests(&self, requests: usize) {
+        let mut stars = 0;
+        while stars < requests {
+            let bytes = self.came.recv_timeout(crate::common::LONG).unwrap();
+            stars += bytes.iter().filter(|&&byte| byte == b'*').count();
+        }
+    }
+}
+
+fn shake_hands(stream: &mut TcpStream) {
+    let mut hello = [0; 22];
+    stream.read_exact(&mut hello).unwrap();
+    assert_eq!(&hello, b"*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n");
+    stream.write_all(b"%1\r\n$5\r\nproto\r\n:3\r\n").unwrap();
+}
+
+fn listen(mut stream: TcpStream, came: &Sender<Vec<u8>>) {
+    let mut buffer = [0; 4096];
+    while let Ok(n @ 1..) = stream.read(&mut buffer) {
+        if came.send(buffer[..n].to_vec()).is_err() {
+            return;
+        }
+    }
+}
+
+fn quick(options: &mut SharedOptions) {
+    options.backoff.base = Duration::from_millis(5);
+    options.backoff.cap = Duration::from_millis(20);
+}
+
+/// Callers, each behind the one before.
+async fn ask(shared: &Shared, texts: &[&'static str]) -> Vec<Asked> {
+    let mut asked = Vec::new();
+    for text in texts {
+        let (before, _) = shared.load();
+        let (own, text) = (shared.clone(), *text);
+        asked.push(tokio::spawn(async move { echo(&own, text).await }));
+        until(|| async { shared.load().0 > before }).await;
+    }
+    asked
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_pending_caller_fails_with_the_same_cause() {
+    let peer = Peer::start();
+    let shared = connect_with(&peer.config(), options(quick)).await;
+    for bad in [
+        &b"?what\r\n"[..],
+        b"*-2\r\n",
+        b"$3\r\nabcXX",
+        b"HTTP/1.1 400\r\n",
+        b":x\r\n",
+    ] {
+        let connections = peer.connections();
+        let mut tasks = ask(&shared, &["first", "second", "third", "fourth"]).await;
+        peer.await_requests(4);
+        peer.say(b"$5\r\nfirst\r\n");
+        assert_eq!(within(tasks.remove(0)).await.unwrap().unwrap(), "first");
+        peer.say(bad);
+        let mut causes = Vec::new();
+        for task in tasks {
+            let error = within(task).await.unwrap().unwrap_err();
+            assert!(error.is_closed() && error.maybe_executed(), "{error}");
+            causes.push(*error.protocol().unwrap());
+        }
+        assert!(causes.iter().all(|cause| cause == &causes[0]), "{causes:?}");
+        until(|| async { peer.connections() == connections + 1 && shared.is_connected() }).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reply_to_nothing_closes_the_connection() {
+    let peer = Peer::start();
+    let shared = connect_with(&peer.config(), options(quick)).await;
+    peer.say(b"+OK\r\n");
+    until(|| async { peer.connections() == 2 && shared.is_connected() }).await;
+    let tasks = ask(&shared, &["own"]).await;
+    peer.await_requests(1);
+    peer.say(b"$3\r\nown\r\n");
+    for task in tasks {
+        assert_eq!(within(task).await.unwrap().unwrap(), "own");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pushes_between_replies_go_to_the_listener_in_order() {
+    let peer = Peer::start();
+    let heard = Arc::<Mutex<Vec<String>>>::default();
+    let listener = Arc::clone(&heard);
+    let options = options(quick).on_push(move |event| {
+        let Event::Push(push) = event else { return };
+        let words = push.children().map(|word| word.as_str().unwrap());
+        listener
+            .lock()
+            .unwrap()
+            .push(words.collect::<Vec<_>>().join(" "));
+    });
+    let shared = connect_with(&peer.config(), options).await;
+    peer.say(b">2\r\n+message\r\n+one\r\n");
+    let tasks = ask(&shared, &["a", "b"]).await;
+    peer.await_requests(2);
+    peer.say(b"$1\r\na\r\n>2\r\n+message\r\n+two\r\n$1\r\nb\r\n>1\r\n+three\r\n");
+    for (task, text) in tasks.into_iter().zip(["a", "b"]) {
+        assert_eq!(within(task).await.unwrap().unwrap(), text);
+    }
+    until(|| async { heard.lock().unwrap().len() == 3 }).await;
+    assert_eq!(
+        *heard.lock().unwrap(),
+        ["message one", "message two", "three"]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_closes_politely_loses_nobody_who_was_answered() {
+    let peer = Peer::start();
+    let shared = connect_with(&peer.config(), options(quick)).await;
+    let tasks = ask(&shared, &["one", "two"]).await;
+    peer.await_requests(2);
+    peer.say(b"$3\r\none\r\n");
+    for stream in peer.connections.lock().unwrap().iter() {
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+    }
+    let mut answers = Vec::new();
+    for task in tasks {
+        answers.push(within(task).await.unwrap());
+    }
+    assert_eq!(answers[0].as_deref().unwrap(), "one");
+    assert!(answers[1].as_ref().unwrap_err().maybe_executed());
+}
