@@ -59,16 +59,28 @@ fn run_all(protocol: u8) {
 }
 
 #[test]
-fn the_table_has_the_arity_that_the_server_has() {
+fn the_table_has_the_arities_and_flags_that_the_server_has() {
     let server = Server::start().unwrap();
     let mut conn = Connection::connect(&server.url()).unwrap();
-    let known = arities(&mut conn);
+    let known = known(&mut conn);
     assert!(known.len() > 200, "{}", known.len());
     let (mut newer, mut other) = (Vec::new(), Vec::new());
     for entry in table() {
         match known.get(entry.name) {
-            Some(arity) if *arity == i64::from(entry.arity) => {}
-            Some(arity) => other.push((entry.name, *arity)),
+            // Only those of them that connections go by.
+            Some((arity, flags)) => {
+                let own: Vec<&str> = entry
+                    .flags
+                    .names()
+                    .filter(|name| FLAGS.contains(name))
+                    .collect();
+                if *flags != own {
+                    other.push((entry.name, flags.join(" ")));
+                }
+                if *arity != i64::from(entry.arity) {
+                    other.push((entry.name, arity.to_string()));
+                }
+            }
             // A server has Sentinel's own commands only where it is one.
             None if entry.family == "sentinel" => {}
             None => newer.push(entry.name),
@@ -81,31 +93,39 @@ fn the_table_has_the_arity_that_the_server_has() {
         );
     }
     assert!(newer.len() < 20, "{newer:?}");
-    // What servers before Valkey 8 and Redis 7.2 did not take yet.
-    other.retain(|older| !OLDER.contains(older));
+    other.retain(|(name, fact)| !OLDER.contains(&(*name, fact.as_str())));
     assert_eq!(other, []);
 }
 
-const OLDER: [(&str, i64); 4] = [
-    ("COMMAND GETKEYS", -4),
-    ("COMMAND GETKEYSANDFLAGS", -4),
-    ("ZRANK", 3),
-    ("ZREVRANK", 3),
+/// What servers before Valkey 8 and Redis 7.2 have otherwise.
+const OLDER: [(&str, &str); 5] = [
+    ("COMMAND GETKEYS", "-4"),
+    ("COMMAND GETKEYSANDFLAGS", "-4"),
+    ("WAIT", ""),
+    ("ZRANK", "3"),
+    ("ZREVRANK", "3"),
 ];
 
-/// What COMMAND says, subcommands by both their words.
-fn arities(conn: &mut Connection) -> BTreeMap<String, i64> {
+/// Flags that the server has too.
+const FLAGS: [&str; 4] = ["readonly", "write", "admin", "blocking"];
+
+/// Arity and flags by what COMMAND says, subcommands by both their words.
+fn known(conn: &mut Connection) -> BTreeMap<String, (i64, Vec<String>)> {
     let mut known = BTreeMap::new();
     for command in conn.run(&commands::command()).unwrap().children() {
-        let facts: Vec<_> = command.children().collect();
-        let subcommands = facts.get(9).into_iter().flat_map(|all| all.children());
-        for subcommand in subcommands {
-            let facts: Vec<_> = subcommand.children().take(2).collect();
-            let name = facts[0].as_str().unwrap().replace('|', " ");
-            known.insert(name.to_uppercase(), facts[1].as_i64().unwrap());
+        let subcommands = command.children().nth(9);
+        let all = subcommands.iter().flat_map(|all| all.children());
+        for command in all.chain([command]) {
+            let facts: Vec<_> = command.children().take(3).collect();
+            let name = facts[0].as_str().unwrap().replace('|', " ").to_uppercase();
+            let flags: Vec<_> = facts[2]
+                .children()
+                .filter_map(|flag| flag.as_str())
+                .collect();
+            let flags = FLAGS.iter().filter(|flag| flags.contains(flag));
+            let flags = flags.map(|flag| (*flag).to_owned()).collect();
+            known.insert(name, (facts[1].as_i64().unwrap(), flags));
         }
-        let name = facts[0].as_str().unwrap().to_uppercase();
-        known.insert(name, facts[1].as_i64().unwrap());
     }
     known
 }

@@ -55,7 +55,7 @@ impl Session {
     pub(crate) fn connect(server: &Server, protocol: u8) -> Self {
         let url = format!("{}?protocol={protocol}", server.url());
         let mut conn = Connection::connect(&url).unwrap();
-        let known = super::arities(&mut conn);
+        let known = super::known(&mut conn);
         let known = all()
             .iter()
             .map(|entry| entry.name)
@@ -72,12 +72,38 @@ impl Session {
     /// Runs a command; its reply has to be what its output is made of.
     #[track_caller]
     pub(crate) fn run<C: Command>(&mut self, command: &C) -> C::Output<'_> {
-        let entry = entry(command);
+        let words = words(command);
+        let entry = entry(&words);
         self.seen.insert(entry.name);
+        self.check_keys(command, &words);
         match self.conn.run(command) {
             Ok(output) => output,
             Err(error) => panic!("{}: {error}", entry.name),
         }
+    }
+
+    /// The keys that the command names are those that the server sees.
+    #[track_caller]
+    fn check_keys(&mut self, command: &impl Command, words: &[Vec<u8>]) {
+        let mut keys = Vec::new();
+        command.each_key(&mut |key| keys.push(text(key)));
+        if words.len() < 2 {
+            return assert_eq!(keys, [""; 0]); // too little for the server to look at
+        }
+        let ask = server::command_getkeys(&words[0], &words[1..]);
+        let expected = match self.conn.run(&ask) {
+            Ok(keys) => texts(keys),
+            Err(error) => {
+                let message = error.server().unwrap().message();
+                let has_none = ["no key arguments", "Invalid arguments", "Invalid number"];
+                assert!(
+                    has_none.iter().any(|text| message.contains(text)),
+                    "{error}"
+                );
+                Vec::new()
+            }
+        };
+        assert_eq!(keys, expected, "{}", words[0].escape_ascii());
     }
 
     /// Whether the server has that command. Where it has not, it says so.
@@ -106,19 +132,43 @@ impl Session {
 }
 
 /// The row of a command, by the words it goes out with.
-fn entry(command: &impl Command) -> &'static Entry {
+fn entry(words: &[Vec<u8>]) -> &'static Entry {
+    let name = text(&words[0]);
+    let subcommand = words
+        .get(1)
+        .map(|word| format!("{name} {}", word.escape_ascii()));
+    let entry = subcommand.and_then(|name| table::find(&name));
+    entry.or_else(|| table::find(&name)).expect(&name)
+}
+
+/// A command's arguments as a server reads them.
+fn words(command: &impl Command) -> Vec<Vec<u8>> {
     let (mut queue, mut parts) = (WriteQueue::new(), Vec::new());
     let mut request = Request::lending(&mut queue, &mut parts);
     command.encode(&mut request);
     request.end().unwrap();
-    let mut slices = [IoSlice::new(&[]); 1];
-    queue.slices(parts.as_slice(), &mut slices);
-    let text = String::from_utf8_lossy(&slices[0]);
-    let mut lines = text.split("\r\n").skip(2).step_by(2);
-    let name = lines.next().unwrap();
-    let subcommand = lines.next().map(|word| format!("{name} {word}"));
-    let entry = subcommand.and_then(|name| table::find(&name));
-    entry.or_else(|| table::find(name)).expect(name)
+    let mut slices = [IoSlice::new(&[]); 8];
+    let count = queue.slices(parts.as_slice(), &mut slices);
+    let bytes: Vec<u8> = slices[..count]
+        .iter()
+        .flat_map(|slice| slice.to_vec())
+        .collect();
+    let mut rest = bytes.as_slice();
+    let words = (0..header(&mut rest)).map(|_| {
+        let len = header(&mut rest);
+        let word = rest[..len].to_vec();
+        rest = &rest[len + 2..];
+        word
+    });
+    words.collect()
+}
+
+/// The number of the line at the beginning, which is taken off.
+fn header(bytes: &mut &[u8]) -> usize {
+    let end = bytes.iter().position(|byte| *byte == b'\r').unwrap();
+    let number = text(&bytes[1..end]).parse().unwrap();
+    *bytes = &bytes[end + 2..];
+    number
 }
 
 /// The elements as texts.
