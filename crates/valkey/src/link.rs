@@ -19,6 +19,15 @@ use crate::{Config, Error};
 /// A reader's slice of this size or more is worth a read of its own: 16 KiB.
 pub(crate) const DIRECT_READ: usize = 16 << 10;
 
+/// Bytes of the write queue's first chunk, which is kept: most commands fit.
+const FIRST_CHUNK: usize = 256;
+
+/// What a connection at rest holds after small commands: this chunk, and a read buffer of 512 bytes.
+const AT_REST: usize = 1 << 10;
+
+/// Calls after which memory goes back that none of them has needed.
+const QUIET: u32 = 32;
+
 /// Who is told of what comes out of band.
 type Listener = Box<dyn FnMut(Reply<'_>) + Send + Sync>;
 
@@ -63,6 +72,11 @@ pub(crate) struct Link {
     queued_before: usize,
     /// Requests that the call under way has queued.
     requests: u64,
+    /// Bytes that had come when the call before began.
+    read_before: u64,
+    /// Calls in a row that needed little of the memory that is held, and the most bytes that came in one of them.
+    quiet: u32,
+    largest: usize,
     /// Whether nothing was outstanding when the call under way began.
     was_idle: bool,
     /// Whether the last argument of a command has not been queued whole.
@@ -81,10 +95,10 @@ pub(crate) fn deadline_in(timeout: Option<Duration>) -> Option<Instant> {
 
 /// The buffers and the handshake of a new connection.
 pub(crate) fn handshake(config: &Config) -> (Buffers, Handshake) {
-    (
-        Buffers::new(config.buffer_config()),
-        Handshake::new(config.handshake(), config.limits),
-    )
+    let mut buffers = Buffers::new(config.buffer_config());
+    buffers.output().set_first_chunk(FIRST_CHUNK);
+    let handshake = Handshake::new(config.handshake(), config.limits);
+    (buffers, handshake)
 }
 
 impl Link {
@@ -110,6 +124,9 @@ impl Link {
             sent_before: 0,
             queued_before: 0,
             requests: 0,
+            read_before: 0,
+            quiet: 0,
+            largest: 0,
             was_idle: true,
             is_open: false,
             closed: None,
@@ -136,9 +153,7 @@ impl Link {
         }
         self.was_idle = self.core.is_idle() && !self.buffers.has_output();
         if self.was_idle && self.buffers.pending().is_empty() && !self.is_open {
-            self.buffers.recycle_homes();
-            self.buffers.release();
-            self.core.release();
+            self.give_back();
         } else {
             self.begin_slow()?;
         }
@@ -386,11 +401,46 @@ impl Link {
         error
     }
 
-    /// A connection that may wait for long now keeps no memory for writing.
+    /// A connection that may wait for long now keeps a chunk of [`FIRST_CHUNK`] bytes for writing.
     #[inline]
     fn rest(&mut self) {
         if self.core.in_flight() == 0 {
-            self.buffers.output().release();
+            self.buffers.output().shrink();
+        }
+    }
+
+    /// What the last reply was lent from is of no more use. Memory above what a connection is to keep goes at once, the rest
+    /// once it has not been needed for some calls: to give it back after each would cost a busy connection a call of the
+    /// allocator and a fill with zeros each.
+    #[inline]
+    fn give_back(&mut self) {
+        self.buffers.recycle_homes();
+        self.buffers.release();
+        if self.buffers.capacity() > AT_REST {
+            self.give_back_slowly();
+        }
+    }
+
+    #[cold]
+    fn give_back_slowly(&mut self) {
+        self.core.release();
+        let read = self.buffers.bytes_read();
+        let used = usize::try_from(read - self.read_before).unwrap_or(usize::MAX);
+        self.read_before = read;
+        self.largest = self.largest.max(used);
+        if self.largest > self.buffers.capacity() / 8 {
+            (self.quiet, self.largest) = (0, used);
+            return;
+        }
+        self.quiet += 1;
+        if self.quiet == QUIET {
+            let keep = if self.largest <= AT_REST {
+                0
+            } else {
+                2 * self.largest
+            };
+            self.buffers.release_to(keep);
+            (self.quiet, self.largest) = (0, 0);
         }
     }
 

@@ -308,7 +308,7 @@ impl Buffers {
             return None;
         }
         let taken = self.homes.take(span.home);
-        self.meter.capacity_now = self.capacity();
+        self.note_capacity();
         Some(taken)
     }
 
@@ -449,23 +449,30 @@ impl Buffers {
         if keep == 0 {
             self.output.release();
         }
-        self.meter.capacity_now = self.capacity();
     }
 
-    fn capacity(&self) -> u64 {
-        (self.input.capacity()
+    /// Bytes of memory that read buffer, large homes and write queue hold.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.input.capacity()
+            + self.output.capacity()
             + if self.homes.is_empty() {
                 0
             } else {
                 self.homes.capacity()
-            }) as u64
+            }
     }
 
     #[inline]
     fn note_capacity(&mut self) {
-        let capacity = self.capacity();
-        self.meter.capacity_now = capacity;
+        let capacity = self.capacity() as u64;
         self.meter.peak_capacity = self.meter.peak_capacity.max(capacity);
+    }
+
+    /// Bytes that came since the buffers were made.
+    #[inline]
+    pub fn bytes_read(&self) -> u64 {
+        self.meter.bytes_read
     }
 
     // ---- for drivers: write
@@ -497,6 +504,7 @@ impl Buffers {
     /// What this connection's bytes have cost since it was made.
     pub fn meter(&self) -> Meter {
         Meter {
+            capacity_now: self.capacity() as u64,
             bytes_copied_to_output: self.output.copied(),
             bytes_copied_to_owned: self.owned.load(Ordering::Relaxed),
             bytes_copied_to_metadata: self.metadata.load(Ordering::Relaxed),

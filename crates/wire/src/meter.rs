@@ -39,7 +39,7 @@ pub struct Meter {
     pub bytes_zeroed: u64,
     /// Large values that were read straight into memory of their own.
     pub large_values: u64,
-    /// Largest sum of read buffer and large homes, in bytes.
+    /// Largest sum of read buffer, large homes and write queue, in bytes, at the moment of a read.
     pub peak_capacity: u64,
     /// The same sum now.
     pub capacity_now: u64,

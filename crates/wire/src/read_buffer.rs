@@ -374,6 +374,8 @@ impl ReadBuffer {
         self.epoch = self.epoch.wrapping_add(1);
         self.planned = 0;
         self.read_size = self.read_size.min(keep.max(self.min_read));
+        // Else the next read would make the buffer as large again.
+        (self.expected, self.largest) = (self.expected.min(keep), 0);
         let pending = self.pending_len();
         if pending == 0 {
             self.bytes = Vec::new();

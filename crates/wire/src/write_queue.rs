@@ -24,6 +24,9 @@ pub const CHUNK: usize = 16 << 10;
 /// Parts of at least this many bytes are cheaper to reference than to copy: 16 KiB.
 pub const LENT_THRESHOLD: usize = 16 << 10;
 
+/// Smallest first chunk: any field that is not split fits.
+const SMALLEST: usize = 64;
+
 /// Lent parts whose list is kept: some kilobytes, and more than an ordinary command has.
 const PARTS_KEPT: usize = 64;
 
@@ -123,12 +126,28 @@ pub struct WriteQueue {
     head: Cursor,
     copied: u64,
     sent: u64,
+    /// Size of the first chunk; 0 for [`CHUNK`].
+    first: usize,
+    /// Bytes of all chunks.
+    capacity: usize,
 }
 
 impl WriteQueue {
     /// An empty queue that holds no memory.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// From the next one on the first chunk, which is kept, has `bytes` bytes instead of [`CHUNK`]: for connections of which
+    /// there are many, and whose commands are small. At least 64, at most [`CHUNK`].
+    pub fn set_first_chunk(&mut self, bytes: usize) {
+        self.first = bytes.clamp(SMALLEST, CHUNK);
+    }
+
+    /// Bytes of memory that the queue holds.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.capacity + self.lent.capacity() * size_of::<LentPart>()
     }
 
     /// Whether everything has left.
@@ -309,13 +328,18 @@ impl WriteQueue {
             self.current += 1;
         }
         if self.current == self.chunks.len() {
+            let size = match self.current {
+                0 if self.first > 0 => self.first,
+                _ => CHUNK,
+            };
             let mut chunk = Vec::new();
-            let reserved = chunk.try_reserve_exact(CHUNK);
+            let reserved = chunk.try_reserve_exact(size);
             if reserved.and(self.chunks.try_reserve(1)).is_err() {
-                self.failed = CHUNK;
+                self.failed = size;
                 return None;
             }
             self.chunks.push(chunk);
+            self.capacity += size;
         }
         self.chunks.get_mut(self.current)
     }
@@ -487,6 +511,7 @@ impl WriteQueue {
         let is_large = self.chunks.len() > 1 || self.lent.capacity() > PARTS_KEPT;
         if is_large && self.is_empty() {
             self.chunks.truncate(1);
+            self.capacity = self.chunks.first().map_or(0, Vec::capacity);
             if self.lent.capacity() > PARTS_KEPT {
                 self.lent = Vec::new();
             }
@@ -494,10 +519,10 @@ impl WriteQueue {
     }
 
     /// Gives back all memory. Nothing while something waits.
-    #[inline]
-    pub fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         if self.is_empty() {
             self.chunks = Vec::new();
+            self.capacity = 0;
             self.lent = Vec::new();
         }
     }

@@ -154,3 +154,25 @@ async fn a_connection_at_rest_holds_less_than_a_kibibyte() {
         );
     }
 }
+
+#[tokio::test]
+async fn memory_of_large_replies_goes_back() {
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        let key = format!("commands:back:{}", face_name!("k"));
+        for len in [40_000, 5 << 20] {
+            wait!(conn.run(&string::set(&key, vec![b'x'; len]))).unwrap();
+            let lent = wait!(conn.run(&string::get(&key))).unwrap();
+            assert_eq!(lent.map(<[u8]>::len), Some(len));
+            assert!(conn.meter().capacity_now >= len as u64);
+            wait!(conn.run(&raw("PING"))).unwrap();
+            assert!(conn.meter().capacity_now <= 300 << 10, "{len}, {url}");
+            for _ in 0..100 {
+                wait!(conn.run(&raw("PING"))).unwrap();
+            }
+            let now = conn.meter().capacity_now;
+            assert!(now < 1 << 10, "{now} after {len}, {url}");
+        }
+        wait!(conn.run(&generic::del(&key))).unwrap();
+    }
+}

@@ -2,14 +2,6 @@ use proptest::prelude::*;
 
 use super::*;
 
-impl WriteQueue {
-    /// Bytes of memory held.
-    pub(crate) fn capacity(&self) -> usize {
-        self.chunks.iter().map(Vec::capacity).sum::<usize>()
-            + self.lent.capacity() * size_of::<LentPart>()
-    }
-}
-
 #[test]
 fn a_long_list_of_lent_parts_is_given_back_once_all_has_left() {
     let mut queue = WriteQueue::new();
@@ -23,6 +15,31 @@ fn a_long_list_of_lent_parts_is_given_back_once_all_has_left() {
     queue.advance(11_000);
     queue.shrink();
     assert_eq!(queue.capacity(), CHUNK, "only the first chunk is kept");
+}
+
+#[test]
+fn a_small_first_chunk_is_what_is_kept() {
+    let mut queue = WriteQueue::new();
+    queue.set_first_chunk(100);
+    let mut sent = Vec::new();
+    for round in 0..3 {
+        for byte in 0..200 {
+            queue.push_array([byte; 7]);
+        }
+        let chunks: usize = queue.chunks.iter().map(Vec::capacity).sum();
+        assert_eq!((chunks, queue.capacity()), (100 + CHUNK, 100 + CHUNK));
+        let mut slices = [IoSlice::new(&[]); 8];
+        let count = queue.slices(&(), &mut slices);
+        sent.extend(slices[..count].iter().flat_map(|slice| slice.to_vec()));
+        assert_eq!(sent.len(), 1400 * (round + 1));
+        queue.advance(1400);
+        queue.shrink();
+        assert_eq!(queue.capacity(), 100);
+    }
+    let expected = (0..3).flat_map(|_| (0..200_u8).flat_map(|byte| [byte; 7]));
+    assert!(sent.into_iter().eq(expected));
+    queue.release();
+    assert_eq!(queue.capacity(), 0);
 }
 
 #[test]
