@@ -613,7 +613,10 @@ def output_of_several(variants):
 def output_of_array(schema):
     items = schema.get("items")
     if isinstance(items, dict):
-        return f"Array<'r, {output(items)}>"
+        item = output(items)
+        if item.startswith(f"({BULK}, ") and item.count(",") == 1:
+            return f"Map<'r, {item[1:-1]}>"
+        return f"Array<'r, {item}>"
     if not items or "additionalItems" in schema:
         return "Array<'r, Reply<'r>>" if not items else "Reply<'r>"
     if len(items) == 2 and "[0-9]+-[0-9]+" in items[0].get("pattern", "") and "array" in json.dumps(items[1]):

@@ -89,3 +89,6 @@ pub trait Command {
         let _ = visit;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -186,7 +186,7 @@ impl<'a> Zmpop<'a> {
 }
 
 impl Command for Zmpop<'_> {
-    type Output<'r> = Option<(&'r [u8], Array<'r, (&'r [u8], f64)>)>;
+    type Output<'r> = Option<(&'r [u8], Map<'r, &'r [u8], f64>)>;
 
     fn flags(&self) -> Flags {
         Flags::WRITE
