@@ -6,6 +6,7 @@ mod hint;
 mod history;
 
 use std::borrow::Cow;
+use std::env;
 use std::path::PathBuf;
 
 use rustyline::completion::Completer;
@@ -51,7 +52,8 @@ impl Lines {
             .map_err(failed)?
             .build();
         let mut editor = Editor::with_config(config).map_err(failed)?;
-        editor.set_helper(Some(Commands));
+        let shows_hints = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        editor.set_helper(Some(Commands { shows_hints }));
         let file = history::file();
         if let Some(file) = &file {
             // There is none yet, the first time.
@@ -95,7 +97,10 @@ fn failed(error: ReadlineError) -> Failure {
     Failure::other(format!("can't read from the terminal: {error}"))
 }
 
-struct Commands;
+struct Commands {
+    /// Without colour nothing would tell a hint from what was typed.
+    shows_hints: bool,
+}
 
 impl Completer for Commands {
     type Candidate = String;
@@ -114,11 +119,22 @@ impl Hinter for Commands {
     type Hint = Usage;
 
     fn hint(&self, line: &str, at: usize, _: &Context<'_>) -> Option<Usage> {
-        if at < line.len() {
+        if at < line.len() || !self.shows_hints {
             return None;
         }
-        hint::hint(line).map(Usage)
+        hint::hint(line).map(|hint| Usage(cut(hint)))
     }
+}
+
+/// Characters of a hint: where it goes over the line's end the screen is drawn anew with each key.
+const HINT: usize = 60;
+
+fn cut(mut hint: String) -> String {
+    if let Some((at, _)) = hint.char_indices().nth(HINT) {
+        hint.truncate(at);
+        hint.push('…');
+    }
+    hint
 }
 
 /// Names of arguments that are missing.
