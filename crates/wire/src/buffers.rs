@@ -451,21 +451,26 @@ impl Buffers {
         }
     }
 
-    /// Bytes of memory that read buffer, large homes and write queue hold.
+    /// Bytes of memory that are held, by the write queue too.
     #[inline]
     pub fn capacity(&self) -> usize {
-        self.input.capacity()
-            + self.output.capacity()
-            + if self.homes.is_empty() {
-                0
-            } else {
-                self.homes.capacity()
-            }
+        self.readable() + self.output.capacity()
+    }
+
+    /// Bytes that read buffer and large homes hold.
+    #[inline]
+    fn readable(&self) -> usize {
+        let homes = if self.homes.is_empty() {
+            0
+        } else {
+            self.homes.capacity()
+        };
+        self.input.capacity() + homes
     }
 
     #[inline]
     fn note_capacity(&mut self) {
-        let capacity = self.capacity() as u64;
+        let capacity = self.readable() as u64;
         self.meter.peak_capacity = self.meter.peak_capacity.max(capacity);
     }
 
@@ -504,7 +509,7 @@ impl Buffers {
     /// What this connection's bytes have cost since it was made.
     pub fn meter(&self) -> Meter {
         Meter {
-            capacity_now: self.capacity() as u64,
+            capacity_now: self.readable() as u64,
             bytes_copied_to_output: self.output.copied(),
             bytes_copied_to_owned: self.owned.load(Ordering::Relaxed),
             bytes_copied_to_metadata: self.metadata.load(Ordering::Relaxed),
