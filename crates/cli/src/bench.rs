@@ -4,6 +4,7 @@ pub(crate) mod client;
 pub(crate) mod failure;
 pub(crate) mod floor;
 mod fold;
+mod parse;
 pub(crate) mod progress;
 mod report;
 pub(crate) mod setup;
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 /// Run the benchmarks' workloads.
 ///
 /// `setup` makes the tables once; `client` then runs one workload over one connection and says what an iteration cost.
+/// `parse` needs no server: it reads replies of Valkey and Redis that lie in memory.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -27,12 +29,14 @@ pub(crate) struct Args {
 enum Command {
     Setup(setup::Args),
     Client(client::Args),
+    Parse(parse::Args),
 }
 
 pub(crate) fn run(args: Args) -> ExitCode {
     let done = match args.command {
         Command::Setup(args) => setup::run(&args),
         Command::Client(args) => client::run(&args),
+        Command::Parse(args) => parse::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
