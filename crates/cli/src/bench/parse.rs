@@ -36,6 +36,9 @@ pub(super) struct Args {
     turn: bool,
 }
 
+/// The slice that large bulks are read into.
+const SLICE: usize = 16 << 10;
+
 /// As small as keeps whole chunks: the buffer stays in the cache next to the processor, as that of the peers does.
 const CONFIG: BufferConfig = BufferConfig {
     initial_read: 16 << 10,
@@ -136,18 +139,23 @@ impl Parser {
         Ok(())
     }
 
-    /// Reads each reply as a string in pieces, which are lent as they lie in the read buffer.
+    /// Reads each reply as a string in pieces: straight into a slice, but for what was read with its header.
     fn stream_bulks(&mut self, bulks: u64) -> Result<(), ProtocolError> {
+        let mut into = [0; SLICE];
         for _ in 0..bulks {
             self.client.expect(1);
             self.client.stream_next();
             loop {
+                while self.client.can_read_direct(&mut self.buffers) {
+                    let piece = self.read_direct(&mut into)?;
+                    self.checksum += piece as u64 + u64::from(into[0]);
+                }
                 match self.client.advance(&mut self.buffers)? {
                     Step::NeedInput(_) => self.read()?,
                     Step::Message(Message::Piece(piece)) => {
-                        let piece = self.buffers.bytes(piece);
-                        let first = piece.first().copied().unwrap_or_default();
-                        self.checksum += piece.len() as u64 + u64::from(first);
+                        let bytes = self.buffers.bytes(piece);
+                        let first = bytes.first().copied().unwrap_or_default();
+                        self.checksum += bytes.len() as u64 + u64::from(first);
                     }
                     Step::Message(Message::BulkEnd) => break,
                     _ => {}
@@ -155,6 +163,18 @@ impl Parser {
             }
         }
         Ok(())
+    }
+
+    /// Gives how many bytes of the string came.
+    fn read_direct(&mut self, into: &mut [u8]) -> Result<usize, WireError> {
+        let left = usize::try_from(self.client.bulk_left()).unwrap_or(usize::MAX);
+        let len = into.len().min(left);
+        self.buffers.prepare_into(len, left - len)?;
+        let mut targets = self.buffers.targets_into(&mut into[..len]);
+        let n = self.source.read_vectored(targets.as_mut()).unwrap_or(0);
+        let came = self.buffers.commit(n);
+        self.client.direct_read(came);
+        Ok(came)
     }
 
     fn read(&mut self) -> Result<(), WireError> {
