@@ -16,6 +16,7 @@
 mod body;
 mod chunk;
 mod line;
+mod request;
 mod value;
 
 use onecopy_wire::{Buffers, Span, WireError};

@@ -244,7 +244,7 @@ impl Scanner {
     }
 
     /// Takes the bulk out of its home once that is full and the line end has come.
-    fn home(
+    pub(super) fn home(
         &mut self,
         buffers: &mut Buffers,
         InHome { kind, len, header }: InHome,
