@@ -4,6 +4,7 @@ pub(crate) mod client;
 pub(crate) mod failure;
 pub(crate) mod floor;
 mod fold;
+mod parse;
 pub(crate) mod progress;
 mod report;
 pub(crate) mod setup;
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 /// Run the benchmarks' workloads.
 ///
 /// For MySQL `setup` makes the tables once; `client` then runs one workload over one connection and says what an iteration
-/// cost. `valkey` needs nothing before it.
+/// cost. `valkey` needs nothing before it. `parse` needs no server: it reads replies of Valkey and Redis that lie in memory.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -30,6 +31,7 @@ enum Command {
     Setup(setup::Args),
     Client(client::Args),
     Valkey(valkey::Args),
+    Parse(parse::Args),
 }
 
 pub(crate) fn run(args: Args) -> ExitCode {
@@ -37,6 +39,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Setup(args) => setup::run(&args),
         Command::Client(args) => client::run(&args),
         Command::Valkey(args) => valkey::run(&args),
+        Command::Parse(args) => parse::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -11,7 +11,7 @@ pub use session::{Protocol, Session};
 use onecopy_wire::{Buffers, Core, Span, Step, WireError};
 
 use crate::error::{ErrorKind, ProtocolError};
-use crate::scanner::{ReplyMode, Scanned, Scanner};
+use crate::scanner::{Broken, ReplyMode, Scanned, Scanner};
 use crate::{Frame, Limits, OwnedReply, Reply};
 
 /// What a client's core hands over.
@@ -48,7 +48,6 @@ pub struct Client {
     to_skip: u64,
     /// Whether the first reply that is awaited is to be streamed.
     streams: bool,
-    error: Option<ProtocolError>,
 }
 
 impl Client {
@@ -59,7 +58,6 @@ impl Client {
             in_flight: 0,
             to_skip: 0,
             streams: false,
-            error: None,
         }
     }
 
@@ -131,7 +129,7 @@ impl Client {
     /// Whether the next bytes of the streamed string can be read straight into the caller's slice, by
     /// [`Buffers::prepare_into`]: none is buffered.
     pub fn can_read_direct(&mut self, buffers: &mut Buffers) -> bool {
-        self.error.is_none() && self.scanner.can_read_direct(buffers)
+        self.scanner.wrong().is_none() && self.scanner.can_read_direct(buffers)
     }
 
     /// `n` bytes of the streamed string went straight to the caller.
@@ -141,7 +139,7 @@ impl Client {
 
     /// The error that ended the conversation.
     pub fn error(&self) -> Option<ProtocolError> {
-        self.error
+        self.scanner.wrong().copied()
     }
 
     /// A view of the message that was handed over last.
@@ -172,36 +170,20 @@ impl Client {
     /// The conversation is over; its first error stays, and is what is given again.
     #[cold]
     fn die(&mut self, error: ProtocolError) -> ProtocolError {
-        *self.error.get_or_insert(error)
+        let Broken = self.scanner.die(error);
+        self.scanner.error()
     }
 
-    /// What is wrong with the message that was handed over last.
+    /// What is wrong with the message that was handed over last, which has no large bulks.
     #[cold]
     fn broken(&self, kind: ErrorKind, frame: Frame, buffers: &Buffers) -> ProtocolError {
-        ProtocolError::new(kind, self.scanner.offset(), buffers.bytes(frame.span))
+        let bytes = self.scanner.bytes(frame, buffers);
+        ProtocolError::new(kind, self.scanner.offset() - bytes.len() as u64, bytes)
     }
 
-    #[inline]
-    fn next(&mut self, buffers: &mut Buffers) -> Result<Step<Message>, ProtocolError> {
-        let is_plain = self.to_skip == 0 && self.in_flight > 0 && !self.streams;
-        if !is_plain {
-            return self.next_odd(buffers);
-        }
-        match self.scanner.scan(buffers, ReplyMode::Lend)? {
-            Scanned::Frame(frame) if !frame.is_push => {
-                self.in_flight -= 1;
-                Ok(Step::Message(Message::Reply(frame)))
-            }
-            scanned => match self.taken(scanned) {
-                Some(step) => Ok(step),
-                None => self.next_odd(buffers),
-            },
-        }
-    }
-
-    /// Replies that are passed over, streamed or not expected.
+    /// The next message, or what is needed for it.
     #[inline(never)]
-    fn next_odd(&mut self, buffers: &mut Buffers) -> Result<Step<Message>, ProtocolError> {
+    fn next(&mut self, buffers: &mut Buffers) -> Result<Step<Message>, ProtocolError> {
         loop {
             let mode = if self.to_skip > 0 {
                 ReplyMode::Skip
@@ -223,7 +205,7 @@ impl Client {
     fn taken(&mut self, scanned: Scanned) -> Option<Step<Message>> {
         Some(Step::Message(match scanned {
             Scanned::NeedInput(min) => return Some(Step::NeedInput(min)),
-            Scanned::Frame(frame) if frame.is_push => Message::Push(frame),
+            Scanned::Frame(frame) if frame.is_push() => Message::Push(frame),
             Scanned::Frame(frame) => {
                 self.in_flight -= 1;
                 self.streams = false;
@@ -249,13 +231,15 @@ impl Core for Client {
     type Message = Message;
     type Error = ProtocolError;
 
-    #[inline]
+    /// The reply that most are is taken here, so that it costs no call; all else by [`next`](Client::next).
+    #[inline(always)]
     fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<Message>, ProtocolError> {
-        if let Some(error) = self.error {
-            return Err(error);
+        let is_plain = self.to_skip == 0 && self.in_flight > 0 && !self.streams;
+        if is_plain && let Some(frame) = self.scanner.fast_frame(buffers) {
+            self.in_flight -= 1;
+            return Ok(Step::Message(Message::Reply(frame)));
         }
         self.next(buffers)
-            .inspect_err(|error| self.error = Some(*error))
     }
 
     fn handle_eof(&mut self, buffers: &mut Buffers) -> ProtocolError {

@@ -70,6 +70,14 @@ pub enum ErrorKind {
     PushInside,
     /// A streamed part or an end where none is under way, or a key without its value at the end.
     InvalidStream,
+    /// A request has something else than an argument here.
+    ExpectedBulk(u8),
+    /// A quote in a request of one line is not closed, or something is behind it.
+    UnbalancedQuotes,
+    /// A request of HTTP, as a browser sends it that was made to.
+    CrossProtocol,
+    /// The client closed the stream inside a request.
+    ClosedInRequest,
     /// A reply to HELLO that is neither a map nor an array.
     InvalidHello,
     /// The server has refused the connection; its reply said why.
@@ -132,7 +140,10 @@ impl ProtocolError {
         let is_first = self.offset == 0
             && !matches!(
                 self.kind,
-                ErrorKind::Closed | ErrorKind::ClosedInReply | ErrorKind::Wire(_)
+                ErrorKind::Closed
+                    | ErrorKind::ClosedInReply
+                    | ErrorKind::ClosedInRequest
+                    | ErrorKind::Wire(_)
             );
         is_first.then(|| LikelyCause::of(self.context())).flatten()
     }
@@ -222,6 +233,18 @@ impl fmt::Display for ErrorKind {
             Self::PushInside => f.write_str("a push came inside a reply"),
             Self::InvalidStream => {
                 f.write_str("a part or an end of a streamed value is out of place")
+            }
+            Self::ExpectedBulk(byte) => {
+                write!(
+                    f,
+                    "an argument begins with '$', not with '{}'",
+                    byte.escape_ascii()
+                )
+            }
+            Self::UnbalancedQuotes => f.write_str("a quote in the request is not closed"),
+            Self::CrossProtocol => f.write_str("the request is of http"),
+            Self::ClosedInRequest => {
+                f.write_str("the client closed the connection before a request was complete")
             }
             Self::InvalidHello => f.write_str("the reply to hello is no map"),
             Self::Refused => f.write_str("the server has refused the connection"),

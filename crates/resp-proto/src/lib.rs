@@ -10,9 +10,11 @@ mod limits;
 mod node;
 mod owned_reply;
 mod reply;
+mod reply_writer;
 mod request;
 mod scanner;
 mod secret;
+mod server;
 
 pub use client::{
     Client, Handshake, HandshakeConfig, HandshakeReply, HandshakeRequest, Message, Protocol,
@@ -23,6 +25,8 @@ pub use kind::Kind;
 pub use limits::Limits;
 pub use owned_reply::OwnedReply;
 pub use reply::{Children, Pairs, Reply};
+pub use reply_writer::ReplyWriter;
 pub use request::RequestWriter;
 pub use scanner::{Frame, ReplyMode, Scanned, Scanner};
 pub use secret::Secret;
+pub use server::{Arguments, Request, RequestLimits, Server, ServerMessage};

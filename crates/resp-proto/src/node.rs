@@ -1,10 +1,12 @@
-//! One value's place: 16 bytes, in a list that is reused from reply to reply.
+//! One value's place: 16 bytes, and the list of them, which is reused from reply to reply.
 //!
 //! ```text
 //!   *2 | $1 a | *2 | :1 | :2            a frame's values in the order in which they come
 //!    0     1     2    3    4
 //!    next: 5     2    5    4    5       where the next value begins that is not inside this one
 //! ```
+
+use onecopy_wire::WireError;
 
 use crate::Kind;
 
@@ -30,5 +32,108 @@ impl Node {
         } else {
             self.start + self.len
         }
+    }
+}
+
+/// A frame's values in the order in which they come.
+#[derive(Default)]
+pub(crate) struct Nodes {
+    /// Those behind `len` are of earlier frames: to write over one is cheaper than to append.
+    list: Vec<Node>,
+    len: usize,
+}
+
+impl Nodes {
+    /// Nodes of which the memory is kept: 1 KiB.
+    const KEPT: usize = 64;
+
+    const EMPTY: Node = Node {
+        kind: Kind::Null,
+        is_large: false,
+        start: 0,
+        len: 0,
+        next: 0,
+    };
+
+    /// Appends one; gives its index. `None`: it needs [more memory](Self::grow).
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)] // the buffer and the elements are limited to u32::MAX
+    pub(crate) fn push(&mut self, kind: Kind, start: usize, len: usize) -> Option<u32> {
+        let index = self.len as u32;
+        *self.list.get_mut(self.len)? = Node {
+            kind,
+            is_large: false,
+            start: start as u32,
+            len: len as u32,
+            next: index + 1,
+        };
+        self.len += 1;
+        Some(index)
+    }
+
+    /// Makes one leaf the only node. `false`: it needs [more memory](Self::grow), and nothing has changed.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)] // as in `push`
+    pub(crate) fn set(&mut self, kind: Kind, start: usize, len: usize) -> bool {
+        let Some(place) = self.list.first_mut() else {
+            return false;
+        };
+        *place = Node {
+            kind,
+            is_large: false,
+            start: start as u32,
+            len: len as u32,
+            next: 1,
+        };
+        self.len = 1;
+        true
+    }
+
+    /// Makes room for more nodes, by doubling.
+    #[cold]
+    pub(crate) fn grow(&mut self) -> Result<(), WireError> {
+        let more = self.list.len().max(4);
+        self.list
+            .try_reserve_exact(more)
+            .map_err(|_| WireError::OutOfMemory {
+                bytes: (more * size_of::<Node>()) as u64,
+            })?;
+        self.list.resize(self.list.capacity(), Self::EMPTY);
+        Ok(())
+    }
+
+    /// Whether there are as many as are kept, or more.
+    pub(crate) fn is_long(&self) -> bool {
+        self.len >= Self::KEPT
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    #[inline]
+    pub(crate) fn as_slice(&self) -> &[Node] {
+        &self.list[..self.len]
+    }
+
+    /// `None`: it was forgotten.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, index: u32) -> Option<&mut Node> {
+        self.list.get_mut(index as usize)
+    }
+
+    /// Gives memory back that is not kept. The nodes are gone then.
+    pub(crate) fn release(&mut self) {
+        if self.list.len() > Self::KEPT {
+            *self = Self::default();
+        }
+    }
+}
+
+/// Sizes only: it may be long.
+impl std::fmt::Debug for Nodes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {}", self.len, self.list.len())
     }
 }

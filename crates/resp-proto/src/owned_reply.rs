@@ -28,7 +28,7 @@ impl OwnedReply {
         buffers: &mut Buffers,
     ) -> Result<Self, WireError> {
         let nodes = copied(scanner.nodes())?;
-        let bytes = copied(buffers.bytes(frame.span))?;
+        let bytes = copied(scanner.bytes(frame, buffers))?;
         buffers.count_owned(bytes.len());
         let mut reply = Self {
             nodes,

@@ -26,7 +26,8 @@ pub struct Reply<'r> {
     nodes: &'r [Node],
     frame: &'r [u8],
     homes: Homes<'r>,
-    /// The value's own node.
+    node: &'r Node,
+    /// The node's index.
     index: u32,
     /// Its attribute's node, or [`NONE`].
     attribute: u32,
@@ -50,6 +51,7 @@ impl<'r> Reply<'r> {
                     nodes,
                     frame,
                     homes,
+                    node,
                     index,
                     attribute,
                 });
@@ -62,7 +64,7 @@ impl<'r> Reply<'r> {
     /// Null by itself.
     #[cold]
     pub(crate) fn null(homes: Homes<'r>) -> Self {
-        const NULL: [Node; 1] = [Node {
+        static NULL: [Node; 1] = [Node {
             kind: Kind::Null,
             is_large: false,
             start: 0,
@@ -73,20 +75,16 @@ impl<'r> Reply<'r> {
             nodes: &NULL,
             frame: &[],
             homes,
+            node: &NULL[0],
             index: 0,
             attribute: NONE,
         }
     }
 
-    #[inline]
-    fn node(&self) -> &'r Node {
-        &self.nodes[self.index as usize]
-    }
-
     /// What it is.
     #[inline]
     pub fn kind(&self) -> Kind {
-        self.node().kind
+        self.node.kind
     }
 
     /// Whether it is null: `_`, `$-1` or `*-1`.
@@ -109,7 +107,7 @@ impl<'r> Reply<'r> {
     /// As [`bytes`](Self::bytes), with a verbatim string's format and colon.
     #[inline]
     pub(crate) fn raw(&self) -> &'r [u8] {
-        self.bytes_of(self.node())
+        self.bytes_of(self.node)
     }
 
     /// The bytes of one node.
@@ -182,7 +180,7 @@ impl<'r> Reply<'r> {
     /// Elements of an aggregate, keys and values counted each; 0 for other values.
     #[inline]
     pub fn len(&self) -> usize {
-        let node = self.node();
+        let node = self.node;
         if node.kind.is_aggregate() {
             node.len as usize
         } else {
@@ -214,7 +212,8 @@ impl<'r> Reply<'r> {
 
     /// What the server said about it: a map's keys and values, to be asked for by [`pairs`](Self::pairs).
     pub fn attribute(&self) -> Option<Reply<'r>> {
-        (self.attribute != NONE).then_some(Self {
+        Some(Self {
+            node: self.nodes.get(self.attribute as usize)?,
             index: self.attribute,
             attribute: NONE,
             ..*self
@@ -232,7 +231,7 @@ impl<'r> Reply<'r> {
 
     /// The nodes of the value and all it holds, its attribute in front.
     pub(crate) fn subtree(&self) -> &'r [Node] {
-        &self.nodes[self.subtree_start() as usize..self.node().next as usize]
+        &self.nodes[self.subtree_start() as usize..self.node.next as usize]
     }
 
     /// The index of the first of them.
@@ -242,7 +241,7 @@ impl<'r> Reply<'r> {
 
     /// As [`subtree`](Self::subtree), without the attribute.
     fn own_subtree(&self) -> &'r [Node] {
-        &self.nodes[self.index as usize..self.node().next as usize]
+        &self.nodes[self.index as usize..self.node.next as usize]
     }
 
     /// The bytes that the nodes lie in.
@@ -275,7 +274,7 @@ impl<'r> Iterator for Children<'r> {
         } = self.parent;
         let child = Reply::at(nodes, frame, homes, self.next)?;
         self.left -= 1;
-        self.next = child.node().next;
+        self.next = child.node.next;
         Some(child)
     }
 

@@ -26,6 +26,12 @@ impl<'q> RequestWriter<'q> {
         Self::new(queue)
     }
 
+    /// A writer inside something else that is being written.
+    #[inline]
+    pub(crate) fn within(queue: &'q mut WriteQueue) -> Self {
+        Self { queue }
+    }
+
     /// The request's head as one piece: its count, its name, and what else is always the same, encoded already.
     #[inline]
     pub fn encoded(&mut self, bytes: &[u8]) {
@@ -133,7 +139,7 @@ impl<'q> RequestWriter<'q> {
         self.queue.push_array(*b"\r\n");
     }
 
-    fn header(&mut self, kind: u8, number: u64) {
+    pub(crate) fn header(&mut self, kind: u8, number: u64) {
         let mut line = [0; HEADER];
         let start = format_header(&mut line, kind, number);
         self.queue.push(&line[start..]);

@@ -16,17 +16,18 @@
 mod body;
 mod chunk;
 mod line;
+mod request;
 mod value;
 
 use onecopy_wire::{Buffers, Span, WireError};
 
 use crate::error::{ErrorKind, ProtocolError};
-use crate::node::Node;
+use crate::node::{Node, Nodes};
 use crate::reply::Homes;
 use crate::{Kind, Limits, Reply};
 use body::Body;
 pub(crate) use line::{double, integer};
-use line::{fast_integer, fast_length, fast_line};
+use line::{ends_at, fast_integer, fast_length, fast_line};
 
 /// Most elements of one reply, whatever the limit: what is left of them fits in 31 bits.
 const MAX_ELEMENTS: usize = i32::MAX as usize;
@@ -35,10 +36,15 @@ const MAX_ELEMENTS: usize = i32::MAX as usize;
 const MAX_STREAMED: u64 = i64::MAX as u64;
 
 /// One whole reply or push, with all that it holds; valid until the next one is scanned.
+///
+/// The scanner knows where it lies: a place that is handed from call to call is written in parts and read at once, which
+/// costs more than the scan of a short reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
-    pub(crate) span: Span,
-    pub(crate) is_push: bool,
+    is_push: bool,
+    /// Which of the scanner's frames it is.
+    #[cfg(debug_assertions)]
+    number: u64,
 }
 
 impl Frame {
@@ -104,6 +110,14 @@ impl Open {
     }
 }
 
+/// A value that holds no others: where its bytes begin and end. Its line end is behind them.
+#[derive(Debug, Clone, Copy)]
+struct Leaf {
+    kind: Kind,
+    start: usize,
+    end: usize,
+}
+
 /// Where the pending bytes ended.
 #[derive(Debug, Clone, Copy)]
 enum Pause {
@@ -122,7 +136,7 @@ enum Pause {
 /// Scans replies out of a connection's buffers.
 #[derive(Debug)]
 pub struct Scanner {
-    nodes: Vec<Node>,
+    nodes: Nodes,
     /// The innermost aggregate that is open, and those around it.
     inner: Open,
     outer: Vec<Open>,
@@ -132,14 +146,19 @@ pub struct Scanner {
     searched: usize,
     /// The value under way whose bytes do not lie in the frame as they came.
     body: Body,
-    /// Whether the frame was handed over: the next scan begins a new one.
-    is_over: bool,
+    /// Whether the next byte begins a frame. All that is told of a frame here has its first value then, but for the nodes and
+    /// the span, which are those of the frame that was handed over last.
+    is_fresh: bool,
     /// Whether the frame under way is a push.
     is_push: bool,
     /// Whether the frame under way is passed over.
     skips: bool,
     /// Elements that the frame has claimed.
     claimed: usize,
+    /// Where the frame that was handed over last lies.
+    span: Span,
+    #[cfg(debug_assertions)]
+    frames: u64,
     /// Bytes of the stream in front of the frame.
     offset: u64,
     /// Bytes of the frame that are no more pending: in homes, passed over or handed out.
@@ -149,27 +168,37 @@ pub struct Scanner {
     /// `Limits::max_bulk`, as far as a node can tell its length.
     max_bulk: u64,
     limits: Limits,
+    /// What was wrong. Nothing is scanned behind it.
+    wrong: Option<ProtocolError>,
 }
+
+/// Something is wrong, and [`Scanner::wrong`] says what: an error is large, and would be moved from call to call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Broken;
 
 impl Scanner {
     /// A scanner that holds no memory yet.
     pub fn new(limits: Limits) -> Self {
         let mut scanner = Self {
-            nodes: Vec::new(),
+            nodes: Nodes::default(),
             inner: Open::FRAME,
             outer: Vec::new(),
             at: 0,
             searched: 0,
             body: Body::None,
-            is_over: false,
+            is_fresh: true,
             is_push: false,
             skips: false,
             claimed: 0,
+            span: Span::EMPTY,
+            #[cfg(debug_assertions)]
+            frames: 0,
             offset: 0,
             gone: 0,
             attribute_end: 0,
             max_bulk: 0,
             limits,
+            wrong: None,
         };
         scanner.set_limits(limits);
         scanner
@@ -187,13 +216,13 @@ impl Scanner {
     /// The nodes of the frame that was scanned last.
     #[inline]
     pub(crate) fn nodes(&self) -> &[Node] {
-        &self.nodes
+        self.nodes.as_slice()
     }
 
     /// Whether a value has begun to come and is not complete.
     #[inline]
     pub fn is_inside(&self) -> bool {
-        !self.is_over && (self.at > 0 || self.searched > 0 || self.gone > 0)
+        self.at > 0 || self.searched > 0 || self.gone > 0
     }
 
     /// Bytes of the stream in front of the value under way.
@@ -206,18 +235,66 @@ impl Scanner {
     /// A value that is passed over may be so from its middle on; one that was begun in another mode is not streamed.
     ///
     /// # Errors
-    /// What the peer did wrong, or a limit. The connection is of no more use.
-    #[inline]
+    /// What the peer did wrong, or a limit. The connection is of no more use, and the next scan gives the same.
     pub fn scan(
         &mut self,
         buffers: &mut Buffers,
         mode: ReplyMode,
     ) -> Result<Scanned, ProtocolError> {
-        if self.is_over {
-            self.begin(buffers);
+        self.scan_as(buffers, mode).map_err(|Broken| self.error())
+    }
+
+    /// The same without the error.
+    pub(crate) fn scan_as(
+        &mut self,
+        buffers: &mut Buffers,
+        mode: ReplyMode,
+    ) -> Result<Scanned, Broken> {
+        match mode {
+            _ if self.wrong.is_some() => Err(Broken),
+            ReplyMode::Lend => self.scan_lent(buffers),
+            mode => self.scan_odd(buffers, mode),
         }
-        if mode != ReplyMode::Lend || self.body != Body::None || self.skips {
-            return self.scan_odd(buffers, mode);
+    }
+
+    /// What was wrong.
+    pub(crate) fn wrong(&self) -> Option<&ProtocolError> {
+        self.wrong.as_ref()
+    }
+
+    /// The same, where something was.
+    #[cold]
+    pub(crate) fn error(&self) -> ProtocolError {
+        let closed = || ProtocolError::new(ErrorKind::Closed, self.offset, &[]);
+        self.wrong.unwrap_or_else(closed)
+    }
+
+    /// The next reply, if it is to be lent, nothing of it was scanned, and it is a leaf that has come whole. `None` says
+    /// nothing, and has changed nothing.
+    #[inline(always)]
+    pub(crate) fn fast_frame(&mut self, buffers: &mut Buffers) -> Option<Frame> {
+        if !self.is_fresh {
+            return None;
+        }
+        let bytes = buffers.pending();
+        let leaf = self.fast_leaf(bytes, 0, *bytes.first()?)?;
+        if !self.nodes.set(leaf.kind, leaf.start, leaf.end - leaf.start) {
+            return None;
+        }
+        buffers.recycle_homes();
+        let len = leaf.end + 2;
+        self.count_frame();
+        self.offset += len as u64;
+        self.span = buffers.consume(len);
+        Some(self.frame(false))
+    }
+
+    /// As [`scan`](Self::scan) for a reply that is lent.
+    fn scan_lent(&mut self, buffers: &mut Buffers) -> Result<Scanned, Broken> {
+        if self.is_fresh {
+            self.begin(buffers);
+        } else if !matches!(self.body, Body::None) || self.skips {
+            return self.scan_odd(buffers, ReplyMode::Lend);
         }
         match self.values(buffers.pending())? {
             Pause::Complete => Ok(Scanned::Frame(self.complete(buffers))),
@@ -227,7 +304,7 @@ impl Scanner {
             }
             pause => {
                 self.leave_frame(buffers, pause)?;
-                self.scan_odd(buffers, mode)
+                self.scan_odd(buffers, ReplyMode::Lend)
             }
         }
     }
@@ -237,17 +314,27 @@ impl Scanner {
     pub fn reply<'r>(&'r self, frame: Frame, buffers: &'r Buffers) -> Reply<'r> {
         let homes = Homes::Buffers(buffers);
         // A frame has a value always; else it would be null.
-        Reply::at(&self.nodes, buffers.bytes(frame.span), homes, 0)
+        Reply::at(self.nodes(), self.bytes(frame, buffers), homes, 0)
             .unwrap_or_else(|| Reply::null(homes))
+    }
+
+    /// The bytes of the frame that was scanned last, without its large bulks.
+    #[inline]
+    pub(crate) fn bytes<'b>(&self, frame: Frame, buffers: &'b Buffers) -> &'b [u8] {
+        #[cfg(debug_assertions)]
+        assert_eq!(
+            frame.number, self.frames,
+            "a reply was looked at after the next one was scanned"
+        );
+        let _ = frame;
+        buffers.bytes(self.span)
     }
 
     /// Gives back what long replies have made the lists grow to.
     pub fn release(&mut self) {
         const KEPT: usize = 64;
-        if self.is_over || !self.is_inside() {
-            if self.nodes.capacity() > KEPT {
-                self.nodes = Vec::new();
-            }
+        if !self.is_inside() {
+            self.nodes.release();
             if self.outer.capacity() > KEPT {
                 self.outer = Vec::new();
             }
@@ -255,32 +342,51 @@ impl Scanner {
     }
 
     /// Forgets the frame that was handed over.
-    #[inline]
     fn begin(&mut self, buffers: &mut Buffers) {
-        self.offset += self.at as u64 + self.gone;
+        self.count_frame();
         self.nodes.clear();
-        self.inner = Open::FRAME;
-        self.at = 0;
-        self.gone = 0;
-        self.claimed = 0;
-        self.is_over = false;
-        self.is_push = false;
-        self.skips = false;
+        self.is_fresh = false;
         buffers.recycle_homes();
     }
 
     #[inline]
-    fn complete(&mut self, buffers: &mut Buffers) -> Frame {
-        self.is_over = true;
-        Frame {
-            span: buffers.consume(self.at),
-            is_push: self.is_push,
+    fn count_frame(&mut self) {
+        #[cfg(debug_assertions)]
+        {
+            self.frames += 1;
         }
     }
 
-    /// Scans from `at` to the end of `bytes`, which begin where the frame does.
+    fn complete(&mut self, buffers: &mut Buffers) -> Frame {
+        self.span = buffers.consume(self.at);
+        let frame = self.frame(self.is_push);
+        self.end_frame();
+        frame
+    }
+
     #[inline]
-    fn values(&mut self, bytes: &[u8]) -> Result<Pause, ProtocolError> {
+    fn frame(&self, is_push: bool) -> Frame {
+        Frame {
+            is_push,
+            #[cfg(debug_assertions)]
+            number: self.frames,
+        }
+    }
+
+    /// The frame is over, and all of it was consumed.
+    fn end_frame(&mut self) {
+        self.offset = self.position();
+        self.inner = Open::FRAME;
+        self.at = 0;
+        self.gone = 0;
+        self.claimed = 0;
+        self.is_fresh = true;
+        self.is_push = false;
+        self.skips = false;
+    }
+
+    /// Scans from `at` to the end of `bytes`, which begin where the frame does.
+    fn values(&mut self, bytes: &[u8]) -> Result<Pause, Broken> {
         loop {
             let at = self.at;
             let Some(&first) = bytes.get(at) else {
@@ -289,84 +395,117 @@ impl Scanner {
                     until_end: 0,
                 });
             };
-            // What most values are: a leaf that has come whole. Kind, first byte, length and what follows.
-            let leaf = match first {
-                b'$' => self.fast_bulk(bytes, at),
-                b'+' => fast_line(bytes, at, self.searched, self.limits.max_line)
-                    .map(|end| (Kind::SimpleString, at + 1, end - at - 1, end + 2)),
-                b':' => fast_integer(bytes, at)
-                    .map(|end| (Kind::Integer, at + 1, end - at - 1, end + 2)),
-                _ => None,
-            };
-            let Some((kind, start, len, next)) = leaf else {
-                match self.value(bytes, first)? {
-                    Some(pause) => return Ok(pause),
-                    None => continue,
+            if let Some(leaf) = self.fast_leaf(bytes, at, first) {
+                self.searched = 0;
+                self.push(leaf.kind, leaf.start, leaf.end - leaf.start)?;
+                self.at = leaf.end + 2;
+                if let Some(pause) = self.close()? {
+                    return Ok(pause);
                 }
+                continue;
+            }
+            let is_open = match first {
+                b'*' => self.fast_aggregate(bytes, at, Kind::Array)?,
+                b'%' => self.fast_aggregate(bytes, at, Kind::Map)?,
+                b'~' => self.fast_aggregate(bytes, at, Kind::Set)?,
+                _ => false,
             };
-            self.searched = 0;
-            self.push(kind, start, len)?;
-            self.at = next;
-            if let Some(pause) = self.close()? {
+            if !is_open && let Some(pause) = self.value(bytes, first)? {
                 return Ok(pause);
             }
         }
     }
 
+    /// What most values are: a leaf at `at` that has come whole. `None` says nothing.
+    #[inline(always)]
+    fn fast_leaf(&self, bytes: &[u8], at: usize, first: u8) -> Option<Leaf> {
+        let (kind, (start, end)) = match first {
+            b'$' => (Kind::BulkString, self.fast_bulk(bytes, at)?),
+            b':' => (Kind::Integer, fast_integer(bytes, at)?),
+            b'+' => {
+                let max = self.limits.max_line;
+                let line = fast_line(bytes, at, self.searched, max)?;
+                (Kind::SimpleString, line)
+            }
+            _ => return None,
+        };
+        Some(Leaf { kind, start, end })
+    }
+
+    /// A bulk that has come whole.
     #[inline]
-    fn fast_bulk(&self, bytes: &[u8], at: usize) -> Option<(Kind, usize, usize, usize)> {
+    fn fast_bulk(&self, bytes: &[u8], at: usize) -> Option<(usize, usize)> {
         let (len, body) = fast_length(bytes, at)?;
-        if len as u64 > self.max_bulk {
-            return None;
-        }
         let end = body + len;
-        let is_whole = bytes.get(end..end + 2)? == b"\r\n";
-        is_whole.then_some((Kind::BulkString, body, len, end + 2))
+        let is_whole = ends_at(bytes, end) && len as u64 <= self.max_bulk;
+        is_whole.then_some((body, end))
+    }
+
+    /// Opens an aggregate whose header has come whole and is within the limits. `false` says nothing.
+    #[inline]
+    fn fast_aggregate(&mut self, bytes: &[u8], at: usize, kind: Kind) -> Result<bool, Broken> {
+        let Some((count, next)) = fast_length(bytes, at) else {
+            return Ok(false);
+        };
+        let count = if kind.is_pairs() { count * 2 } else { count };
+        let is_plain = count > 0
+            && count <= self.limits.max_elements - self.claimed
+            && self.outer.len() < self.limits.max_depth.min(self.outer.capacity());
+        if is_plain {
+            self.claimed += count;
+            self.open(kind, count, next)?;
+        }
+        Ok(is_plain)
+    }
+
+    /// Opens an aggregate of `count` elements, the first of which begins at `next`. There must be room around it.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)] // at most `MAX_ELEMENTS`
+    fn open(&mut self, kind: Kind, count: usize, next: usize) -> Result<(), Broken> {
+        let node = self.push(kind, self.at, count)?;
+        let left = count as u32;
+        let inner = Open { node, left, kind };
+        self.outer.push(std::mem::replace(&mut self.inner, inner));
+        self.at = next;
+        Ok(())
     }
 
     #[inline]
-    fn push(&mut self, kind: Kind, start: usize, len: usize) -> Result<u32, ProtocolError> {
-        if self.nodes.len() == self.nodes.capacity() {
-            self.grow()?;
+    fn push(&mut self, kind: Kind, start: usize, len: usize) -> Result<u32, Broken> {
+        match self.nodes.push(kind, start, len) {
+            Some(index) => Ok(index),
+            None => self.push_grown(kind, start, len),
         }
-        #[allow(clippy::cast_possible_truncation)]
-        // the buffer and the elements are limited to u32::MAX
-        let (index, start, len) = (self.nodes.len() as u32, start as u32, len as u32);
-        self.nodes.push(Node {
-            kind,
-            is_large: false,
-            start,
-            len,
-            next: index + 1,
-        });
-        Ok(index)
     }
 
     #[cold]
-    fn grow(&mut self) -> Result<(), ProtocolError> {
-        /// Nodes are kept of what is passed over only so that there is one way of scanning.
-        const SKIPPED: usize = 64;
-        if self.skips && self.nodes.capacity() >= SKIPPED {
+    fn push_grown(&mut self, kind: Kind, start: usize, len: usize) -> Result<u32, Broken> {
+        // Nodes are made of what is passed over only so that there is one way of scanning.
+        if self.skips && self.nodes.is_long() {
             self.nodes.clear();
-            return Ok(());
+        } else if let Err(error) = self.nodes.grow() {
+            return Err(self.out_of_memory(error));
         }
-        let more = self.nodes.capacity().max(4);
-        self.nodes
-            .try_reserve_exact(more)
-            .map_err(|_| no_memory(more * size_of::<Node>()))
+        Ok(self.nodes.push(kind, start, len).unwrap_or(0))
     }
 
     /// An element of the innermost aggregate is complete.
     #[inline]
-    fn close(&mut self) -> Result<Option<Pause>, ProtocolError> {
+    fn close(&mut self) -> Result<Option<Pause>, Broken> {
         self.inner.left = self.inner.left.wrapping_sub(1);
         #[allow(clippy::cast_possible_wrap)] // what is streamed is below 0
         let is_open = self.inner.left as i32 > 0;
-        if is_open { Ok(None) } else { self.ascend() }
+        if is_open {
+            Ok(None)
+        } else if self.inner.left == 0 && self.outer.is_empty() {
+            Ok(Some(Pause::Complete))
+        } else {
+            self.ascend()
+        }
     }
 
     /// The innermost aggregate is complete, or counts what comes; so may be those around it.
-    fn ascend(&mut self) -> Result<Option<Pause>, ProtocolError> {
+    fn ascend(&mut self) -> Result<Option<Pause>, Broken> {
         loop {
             if self.inner.is_streamed() {
                 self.claim(1)?;
@@ -380,9 +519,9 @@ impl Scanner {
             };
             let inner = std::mem::replace(&mut self.inner, outer);
             #[allow(clippy::cast_possible_truncation)] // as in `push`
-            let next = self.nodes.len() as u32;
-            // Of what is passed over the nodes may be gone.
-            if let Some(node) = self.nodes.get_mut(inner.node as usize) {
+            let next = self.nodes.as_slice().len() as u32;
+            // Of what is passed over the node may be gone, or another's: nobody looks at it.
+            if let Some(node) = self.nodes.get_mut(inner.node) {
                 node.next = next;
             }
             // It belongs to the value behind it, and counts as none.
@@ -395,11 +534,11 @@ impl Scanner {
     }
 
     /// Counts elements that have come or are announced.
-    fn claim(&mut self, elements: u64) -> Result<(), ProtocolError> {
+    fn claim(&mut self, elements: u64) -> Result<(), Broken> {
         let max = self.limits.max_elements as u64;
         let claimed = elements.saturating_add(self.claimed as u64);
         if claimed > max {
-            return Err(self.error(ErrorKind::TooManyElements { claimed, max }, &[]));
+            return Err(self.fail(ErrorKind::TooManyElements { claimed, max }, &[]));
         }
         #[allow(clippy::cast_possible_truncation)] // at most `max_elements`
         let claimed = claimed as usize;
@@ -412,17 +551,28 @@ impl Scanner {
         self.offset + self.gone + self.at as u64
     }
 
-    /// What is wrong with the value at `at`, of which `bytes` have come, from the frame's first on.
+    /// The value at `at`, of which `bytes` have come, from the frame's first on, is wrong.
     #[cold]
-    fn error(&self, kind: ErrorKind, bytes: &[u8]) -> ProtocolError {
-        ProtocolError::new(kind, self.position(), bytes.get(self.at..).unwrap_or(&[]))
+    fn fail(&mut self, kind: ErrorKind, bytes: &[u8]) -> Broken {
+        self.fail_at(kind, self.position(), bytes.get(self.at..).unwrap_or(&[]))
     }
-}
 
-#[cold]
-fn no_memory(bytes: usize) -> ProtocolError {
-    WireError::OutOfMemory {
-        bytes: bytes as u64,
+    /// The value `offset` bytes into the stream is wrong.
+    #[cold]
+    fn fail_at(&mut self, kind: ErrorKind, offset: u64, bytes: &[u8]) -> Broken {
+        self.die(ProtocolError::new(kind, offset, bytes))
     }
-    .into()
+
+    #[cold]
+    fn out_of_memory(&mut self, error: WireError) -> Broken {
+        self.die(error.into())
+    }
+
+    /// Nothing is scanned any more. The first error stays.
+    #[cold]
+    pub(crate) fn die(&mut self, error: ProtocolError) -> Broken {
+        self.is_fresh = false;
+        self.wrong.get_or_insert(error);
+        Broken
+    }
 }

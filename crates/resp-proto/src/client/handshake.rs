@@ -31,7 +31,7 @@ const LIMITS: Limits = Limits {
     max_depth: 16,
     max_elements: 16 << 10,
     max_line: 64 << 10,
-    large: 64 << 10,
+    large: usize::MAX,
 };
 
 /// The user of a password that is given alone.
@@ -324,7 +324,7 @@ impl Core for Handshake {
     type Error = ProtocolError;
 
     fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<HandshakeReply>, ProtocolError> {
-        if let Some(error) = self.client.error {
+        if let Some(error) = self.client.error() {
             return Err(error);
         }
         self.step(buffers).map_err(|error| self.client.die(error))

@@ -4,9 +4,9 @@ use onecopy_wire::Buffers;
 
 use super::chunk::Chunks;
 use super::line::{Line, length};
-use super::{MAX_STREAMED, Pause, ReplyMode, Scanned, Scanner};
+use super::{Broken, MAX_STREAMED, Pause, ReplyMode, Scanned, Scanner};
 use crate::Kind;
-use crate::error::{ErrorKind, ProtocolError};
+use crate::error::ErrorKind;
 
 /// How far the end of a value may be for the buffers to be told: 64 KiB. They make room for a whole value, which one that
 /// is not kept does not need.
@@ -114,7 +114,10 @@ impl Scanner {
         &mut self,
         buffers: &mut Buffers,
         mode: ReplyMode,
-    ) -> Result<Scanned, ProtocolError> {
+    ) -> Result<Scanned, Broken> {
+        if self.is_fresh {
+            self.begin(buffers);
+        }
         if mode == ReplyMode::Skip {
             self.skip(buffers)?;
         }
@@ -153,11 +156,7 @@ impl Scanner {
     }
 
     /// The first byte of a value tells what the mode means for it. `None`: it is scanned.
-    fn first(
-        &mut self,
-        buffers: &mut Buffers,
-        mode: ReplyMode,
-    ) -> Result<Option<Scanned>, ProtocolError> {
+    fn first(&mut self, buffers: &mut Buffers, mode: ReplyMode) -> Result<Option<Scanned>, Broken> {
         let bytes = buffers.pending();
         let Some(&first) = bytes.first() else {
             return Ok(None);
@@ -167,7 +166,7 @@ impl Scanner {
             (ReplyMode::Skip, _) => self.skips = true,
             // What it belongs to tells.
             (ReplyMode::Refuse, b'|') => {}
-            (ReplyMode::Refuse, _) => return Err(self.error(ErrorKind::Unexpected, bytes)),
+            (ReplyMode::Refuse, _) => return Err(self.fail(ErrorKind::Unexpected, bytes)),
             (ReplyMode::Stream, b'$') => return self.begin_bulk(buffers, false),
             (ReplyMode::Stream, b'=') => return self.begin_bulk(buffers, true),
             (ReplyMode::Stream | ReplyMode::Lend, _) => {}
@@ -180,14 +179,14 @@ impl Scanner {
         &mut self,
         buffers: &mut Buffers,
         is_verbatim: bool,
-    ) -> Result<Option<Scanned>, ProtocolError> {
+    ) -> Result<Option<Scanned>, Broken> {
         let bytes = buffers.pending();
         let Line::Length(len, mut body) = length(bytes, 0) else {
             return Ok(None);
         };
         if len > MAX_STREAMED {
             let max = MAX_STREAMED;
-            return Err(self.error(ErrorKind::BulkTooLarge { len, max }, bytes));
+            return Err(self.fail(ErrorKind::BulkTooLarge { len, max }, bytes));
         }
         let mut left = len;
         if is_verbatim {
@@ -200,7 +199,7 @@ impl Scanner {
                 return Ok(Some(Scanned::NeedInput(missing)));
             };
             if !format.ends_with(b":") {
-                return Err(self.error(ErrorKind::InvalidVerbatim, bytes));
+                return Err(self.fail(ErrorKind::InvalidVerbatim, bytes));
             }
             left -= FORMAT as u64;
             body += FORMAT;
@@ -215,7 +214,7 @@ impl Scanner {
         &mut self,
         buffers: &mut Buffers,
         pause: Pause,
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), Broken> {
         match pause {
             Pause::Large { len, body, .. } if self.skips => {
                 self.pass_body(buffers, body, len, Of::Bulk);
@@ -225,7 +224,8 @@ impl Scanner {
                 let buffered = buffers.pending().len() - body;
                 #[allow(clippy::cast_possible_truncation)] // at most u32::MAX
                 let len = len as usize;
-                buffers.begin_home(len, buffered)?;
+                let begun = buffers.begin_home(len, buffered);
+                begun.map_err(|error| self.out_of_memory(error))?;
                 buffers.cut(len - buffered, 2);
                 self.at = body;
                 self.body = Body::Home(InHome { kind, len, header });
@@ -244,11 +244,11 @@ impl Scanner {
     }
 
     /// Takes the bulk out of its home once that is full and the line end has come.
-    fn home(
+    pub(super) fn home(
         &mut self,
         buffers: &mut Buffers,
         InHome { kind, len, header }: InHome,
-    ) -> Result<Option<Pause>, ProtocolError> {
+    ) -> Result<Option<Pause>, Broken> {
         let missing = buffers.home_missing();
         let Some([cr, lf, ..]) = (missing == 0).then(|| buffers.take_side()).flatten() else {
             return Ok(Some(Pause::Need {
@@ -258,23 +258,21 @@ impl Scanner {
         };
         let span = buffers.finish_home();
         if [cr, lf] != *b"\r\n" {
-            return Err(ProtocolError::new(ErrorKind::MissingLineEnd, header, &[]));
+            return Err(self.fail_at(ErrorKind::MissingLineEnd, header, &[]));
         }
         if kind == Kind::VerbatimString && buffers.bytes(span).get(FORMAT - 1) != Some(&b':') {
-            return Err(ProtocolError::new(ErrorKind::InvalidVerbatim, header, &[]));
+            return Err(self.fail_at(ErrorKind::InvalidVerbatim, header, &[]));
         }
         self.gone += len as u64 + 2;
         let index = self.push(kind, span.home() as usize, len)?;
-        self.nodes[index as usize].is_large = true;
+        if let Some(node) = self.nodes.get_mut(index) {
+            node.is_large = true;
+        }
         self.end_body()
     }
 
     /// Consumes what has come of a body that does not stay.
-    fn pass(
-        &mut self,
-        buffers: &mut Buffers,
-        mut passing: Passing,
-    ) -> Result<Passed, ProtocolError> {
+    fn pass(&mut self, buffers: &mut Buffers, mut passing: Passing) -> Result<Passed, Broken> {
         let come = buffers.pending().len();
         if passing.left == 0 && passing.line_end == 0 {
             return self.passed(buffers, passing.of);
@@ -294,7 +292,7 @@ impl Scanner {
             let expected = if passing.line_end == 2 { b'\r' } else { b'\n' };
             if buffers.pending()[0] != expected {
                 let wrong = ErrorKind::MissingLineEnd;
-                return Err(ProtocolError::new(wrong, passing.header, &[]));
+                return Err(self.fail_at(wrong, passing.header, &[]));
             }
             buffers.consume_piece(1);
             passing.line_end -= 1;
@@ -305,7 +303,7 @@ impl Scanner {
     }
 
     /// A body that did not stay is over.
-    fn passed(&mut self, buffers: &mut Buffers, of: Of) -> Result<Passed, ProtocolError> {
+    fn passed(&mut self, buffers: &mut Buffers, of: Of) -> Result<Passed, Broken> {
         match of {
             Of::Bulk => Ok(self.end_body()?.map_or(Passed::On, Passed::Pause)),
             Of::Chunk => {
@@ -314,11 +312,12 @@ impl Scanner {
             }
             Of::Streamed => {
                 self.body = Body::None;
-                self.is_over = true;
+                self.end_frame();
                 Ok(Passed::Scanned(Scanned::BulkEnd))
             }
             Of::Dropped => {
                 self.body = Body::None;
+                self.end_frame();
                 self.begin(buffers);
                 Ok(Passed::On)
             }
@@ -344,7 +343,7 @@ impl Scanner {
     }
 
     /// From here on the frame under way is passed over, unless it is a push or has not begun.
-    fn skip(&mut self, buffers: &mut Buffers) -> Result<(), ProtocolError> {
+    fn skip(&mut self, buffers: &mut Buffers) -> Result<(), Broken> {
         self.skip_bulk();
         let is_passing = self.skips || matches!(self.body, Body::Passing(_));
         if is_passing || self.is_push || !self.is_inside() {
@@ -361,12 +360,12 @@ impl Scanner {
     }
 
     /// What is to come of a bulk does not go to its home any more.
-    fn leave_home(&mut self, buffers: &mut Buffers, home: InHome) -> Result<(), ProtocolError> {
+    fn leave_home(&mut self, buffers: &mut Buffers, home: InHome) -> Result<(), Broken> {
         let left = buffers.home_missing();
         let (slot, filled) = buffers.uncut();
         if !b"\r\n".starts_with(&slot[..filled]) {
             let wrong = ErrorKind::MissingLineEnd;
-            return Err(ProtocolError::new(wrong, home.header, &[]));
+            return Err(self.fail_at(wrong, home.header, &[]));
         }
         self.gone += (home.len - left + filled) as u64;
         self.body = Body::Passing(Passing {
@@ -386,15 +385,15 @@ impl Scanner {
     }
 
     /// The value is complete.
-    fn end(&mut self, buffers: &mut Buffers, mode: ReplyMode) -> Result<Scanned, ProtocolError> {
+    fn end(&mut self, buffers: &mut Buffers, mode: ReplyMode) -> Result<Scanned, Broken> {
         if self.skips {
             self.let_go(buffers);
-            self.is_over = true;
+            self.end_frame();
             return Ok(Scanned::Skipped);
         }
         if mode == ReplyMode::Refuse && !self.is_push {
             let (wrong, bytes) = (ErrorKind::Unexpected, buffers.pending());
-            return Err(ProtocolError::new(wrong, self.offset, bytes));
+            return Err(self.fail_at(wrong, self.offset, bytes));
         }
         Ok(Scanned::Frame(self.complete(buffers)))
     }

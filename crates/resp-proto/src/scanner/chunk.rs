@@ -12,9 +12,9 @@ use onecopy_wire::Buffers;
 
 use super::body::Body;
 use super::line::{Line, length};
-use super::{Pause, Scanner};
+use super::{Broken, Pause, Scanner};
 use crate::Kind;
-use crate::error::{ErrorKind, ProtocolError};
+use crate::error::ErrorKind;
 
 /// A string of unknown length, as far as it is joined: offsets within the frame, without meaning where it is passed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,16 +35,16 @@ impl Scanner {
         &mut self,
         buffers: &mut Buffers,
         Chunks { start, end }: Chunks,
-    ) -> Result<Option<Pause>, ProtocolError> {
+    ) -> Result<Option<Pause>, Broken> {
         let bytes = buffers.pending();
         let (len, body) = match (bytes.get(self.at), bytes) {
             (Some(b';'), bytes) => match length(bytes, self.at) {
                 Line::Length(len, body) => (len, body),
                 Line::Short => return Ok(need(1)),
-                _ => return Err(self.error(ErrorKind::InvalidLength, bytes)),
+                _ => return Err(self.fail(ErrorKind::InvalidLength, bytes)),
             },
             (None, _) => return Ok(need(1)),
-            _ => return Err(self.error(ErrorKind::InvalidStream, bytes)),
+            _ => return Err(self.fail(ErrorKind::InvalidStream, bytes)),
         };
         if len == 0 {
             self.push(Kind::BulkString, start, end - start)?;
@@ -54,7 +54,7 @@ impl Scanner {
         let max = self.max_bulk;
         let total = len.saturating_add((end - start) as u64);
         if total > max {
-            return Err(self.error(ErrorKind::BulkTooLarge { len: total, max }, bytes));
+            return Err(self.fail(ErrorKind::BulkTooLarge { len: total, max }, bytes));
         }
         if self.skips {
             self.pass_chunk(buffers, body, len);
@@ -66,7 +66,7 @@ impl Scanner {
             return Ok(need(body + len + 2 - bytes.len()));
         };
         if line_end != b"\r\n" {
-            return Err(self.error(ErrorKind::MissingLineEnd, bytes));
+            return Err(self.fail(ErrorKind::MissingLineEnd, bytes));
         }
         buffers.move_pending(body..body + len, end);
         self.at = body + len + 2;

@@ -6,9 +6,6 @@ use crate::error::ErrorKind;
 /// Digits of the largest number that a header may have; 19 never overflow.
 const MAX_DIGITS: usize = 19;
 
-/// Bytes of a line that are looked at one by one: a call would cost more than the search.
-const NEAR: usize = 16;
-
 /// A length's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Line {
@@ -39,33 +36,46 @@ pub(super) fn fast_length(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
         end += 1;
     }
     let digits = end - at - 1;
-    let is_plain = digits.wrapping_sub(1) < NEAR && bytes.get(end..end + 2)? == b"\r\n";
+    let is_plain = digits.wrapping_sub(1) < NEAR && ends_at(bytes, end);
     is_plain.then_some((number, end + 2))
 }
 
-/// Where the line of the type's byte at `at` ends, if it ends in CR LF and is no longer than `max`.
+/// Where the text of the type's byte at `at` begins and ends, if CR LF is behind it and it is no longer than `max`.
 #[inline]
-pub(super) fn fast_line(bytes: &[u8], at: usize, searched: usize, max: usize) -> Option<usize> {
+pub(super) fn fast_line(
+    bytes: &[u8],
+    at: usize,
+    searched: usize,
+    max: usize,
+) -> Option<(usize, usize)> {
     let start = at + 1;
     let end = find_end(bytes, start + searched)?;
-    let is_plain = end - start <= max && bytes.get(end..end + 2)? == b"\r\n";
-    is_plain.then_some(end)
+    let is_plain = end - start <= max && ends_at(bytes, end);
+    is_plain.then_some((start, end))
 }
 
-/// Where the integer of the type's byte at `at` ends, if it has at most 18 digits and all of it has come.
+/// The same of an integer of at most 18 digits.
 #[inline]
-pub(super) fn fast_integer(bytes: &[u8], at: usize) -> Option<usize> {
+pub(super) fn fast_integer(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     const NEAR: usize = 18;
     let mut end = at + 1;
     if *bytes.get(end)? == b'-' {
         end += 1;
     }
-    let start = end;
+    let digits = end;
     while bytes.get(end)?.wrapping_sub(b'0') <= 9 {
         end += 1;
     }
-    let is_plain = (end - start).wrapping_sub(1) < NEAR && bytes.get(end..end + 2)? == b"\r\n";
-    is_plain.then_some(end)
+    let is_plain = (end - digits).wrapping_sub(1) < NEAR && ends_at(bytes, end);
+    is_plain.then_some((at + 1, end))
+}
+
+/// Whether CR LF is at `at`.
+#[inline(always)]
+pub(super) fn ends_at(bytes: &[u8], at: usize) -> bool {
+    bytes
+        .get(at..)
+        .is_some_and(|rest| rest.starts_with(b"\r\n"))
 }
 
 /// Reads the length behind the type's byte at `at`, byte by byte: the first that is wrong is the error.
@@ -130,7 +140,8 @@ pub(super) fn integer_line(bytes: &[u8], at: usize) -> IntegerLine {
         };
         if byte.wrapping_sub(b'0') <= 9 {
             end += 1;
-            if integer(&bytes[start..end]).is_none() {
+            // Fewer digits are within 64 bits.
+            if end - digits >= MAX_DIGITS && integer(&bytes[start..end]).is_none() {
                 return IntegerLine::Invalid(ErrorKind::InvalidInteger);
             }
             continue;
@@ -150,13 +161,29 @@ pub(super) fn integer_line(bytes: &[u8], at: usize) -> IntegerLine {
 #[inline]
 pub(super) fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
     let rest = bytes.get(from..)?;
-    for (index, &byte) in rest.iter().take(NEAR).enumerate() {
-        if byte == b'\r' || byte == b'\n' {
-            return Some(from + index);
-        }
+    let Some(near) = rest.first_chunk() else {
+        let end = rest.iter().position(|byte| matches!(byte, b'\r' | b'\n'))?;
+        return Some(from + end);
+    };
+    match line_ends(u64::from_le_bytes(*near)) {
+        0 => far_end(bytes, from + 8),
+        ends => Some(from + (ends.trailing_zeros() / 8) as usize),
     }
-    let far = rest.get(NEAR..)?;
-    memchr::memchr2(b'\r', b'\n', far).map(|index| from + NEAR + index)
+}
+
+/// Sets the highest bit of the first byte that is CR or LF. Bits above it may be wrong.
+#[inline]
+fn line_ends(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = ONES << 7;
+    let (cr, lf) = (word ^ (ONES * 0x0d), word ^ (ONES * 0x0a));
+    let zero = |x: u64| x.wrapping_sub(ONES) & !x;
+    (zero(cr) | zero(lf)) & HIGH
+}
+
+fn far_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let far = bytes.get(from..)?;
+    memchr::memchr2(b'\r', b'\n', far).map(|index| from + index)
 }
 
 /// Checks the text of a value that is one line of any length.

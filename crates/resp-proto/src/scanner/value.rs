@@ -3,14 +3,16 @@
 //! What is decided here depends on bytes in the order of the stream only, never on how many of them have come: the same
 //! input has the same outcome however it is cut.
 
+use onecopy_wire::WireError;
+
 use super::body::Body;
 use super::line::{IntegerLine, Line, find_end, integer_line, length, text};
-use super::{Open, Pause, Scanner, no_memory};
+use super::{Broken, Open, Pause, Scanner};
 use crate::Kind;
-use crate::error::{ErrorKind, ProtocolError};
+use crate::error::ErrorKind;
 
 /// Nothing to wait for: the value, or an aggregate's header, was taken.
-type Taken = Result<Option<Pause>, ProtocolError>;
+type Taken = Result<Option<Pause>, Broken>;
 
 /// At least `min` bytes are missing, and nobody knows how many more.
 const fn missing(min: usize) -> Option<Pause> {
@@ -38,7 +40,7 @@ impl Scanner {
             b'|' => self.aggregate(bytes, Kind::Attribute),
             b'>' => self.push_header(bytes),
             b'.' => self.end_of_stream(bytes),
-            _ => Err(self.error(ErrorKind::UnknownType(first), bytes)),
+            _ => Err(self.fail(ErrorKind::UnknownType(first), bytes)),
         }
     }
 
@@ -56,17 +58,17 @@ impl Scanner {
         let found = find_end(bytes, start + self.searched);
         let end = found.unwrap_or(bytes.len());
         if end - start > max {
-            return Err(self.error(ErrorKind::LineTooLong { max }, bytes));
+            return Err(self.fail(ErrorKind::LineTooLong { max }, bytes));
         }
         if found.is_none() || (bytes[end] == b'\r' && end + 1 == bytes.len()) {
             self.searched = end - start;
             return Ok(missing(1));
         }
         if bytes.get(end..end + 2) != Some(b"\r\n") {
-            return Err(self.error(ErrorKind::LoneLineEnd, bytes));
+            return Err(self.fail(ErrorKind::LoneLineEnd, bytes));
         }
         if let Err(wrong) = text(kind, &bytes[start..end]) {
-            return Err(self.error(wrong, bytes));
+            return Err(self.fail(wrong, bytes));
         }
         self.searched = 0;
         self.leaf(kind, start, end - start, end + 2)
@@ -77,7 +79,7 @@ impl Scanner {
         match integer_line(bytes, self.at) {
             IntegerLine::End(end) => self.leaf(Kind::Integer, start, end - start, end + 2),
             IntegerLine::Short => Ok(missing(1)),
-            IntegerLine::Invalid(wrong) => Err(self.error(wrong, bytes)),
+            IntegerLine::Invalid(wrong) => Err(self.fail(wrong, bytes)),
         }
     }
 
@@ -85,8 +87,8 @@ impl Scanner {
         match bytes[self.at + 1..] {
             [b'\r', b'\n', ..] => self.leaf(Kind::Null, self.at + 1, 0, self.at + 3),
             [] | [b'\r'] => Ok(missing(1)),
-            [b'\r', _, ..] => Err(self.error(ErrorKind::LoneLineEnd, bytes)),
-            _ => Err(self.error(ErrorKind::InvalidNull, bytes)),
+            [b'\r', _, ..] => Err(self.fail(ErrorKind::LoneLineEnd, bytes)),
+            _ => Err(self.fail(ErrorKind::InvalidNull, bytes)),
         }
     }
 
@@ -96,8 +98,8 @@ impl Scanner {
                 self.leaf(Kind::Boolean, self.at + 1, 1, self.at + 4)
             }
             [] | [b't' | b'f'] | [b't' | b'f', b'\r'] => Ok(missing(1)),
-            [b't' | b'f', b'\r', ..] => Err(self.error(ErrorKind::LoneLineEnd, bytes)),
-            _ => Err(self.error(ErrorKind::InvalidBoolean, bytes)),
+            [b't' | b'f', b'\r', ..] => Err(self.fail(ErrorKind::LoneLineEnd, bytes)),
+            _ => Err(self.fail(ErrorKind::InvalidBoolean, bytes)),
         }
     }
 
@@ -118,10 +120,10 @@ impl Scanner {
             self.max_bulk
         };
         if len > max {
-            return Err(self.error(ErrorKind::BulkTooLarge { len, max }, bytes));
+            return Err(self.fail(ErrorKind::BulkTooLarge { len, max }, bytes));
         }
         if kind == Kind::VerbatimString && len < 4 {
-            return Err(self.error(ErrorKind::InvalidVerbatim, bytes));
+            return Err(self.fail(ErrorKind::InvalidVerbatim, bytes));
         }
         let come = bytes.len() - body;
         if self.skips && len + 2 > come as u64 {
@@ -142,10 +144,10 @@ impl Scanner {
             }));
         };
         if line_end != b"\r\n" {
-            return Err(self.error(ErrorKind::MissingLineEnd, bytes));
+            return Err(self.fail(ErrorKind::MissingLineEnd, bytes));
         }
         if kind == Kind::VerbatimString && bytes[body + 3] != b':' && !self.skips {
-            return Err(self.error(ErrorKind::InvalidVerbatim, bytes));
+            return Err(self.fail(ErrorKind::InvalidVerbatim, bytes));
         }
         self.leaf(kind, body, len, end + 2)
     }
@@ -157,14 +159,14 @@ impl Scanner {
             Line::Null(next) if matches!(kind, Kind::BulkString | Kind::Array) => {
                 self.leaf(Kind::Null, next, 0, next)
             }
-            _ => Err(self.error(ErrorKind::InvalidLength, bytes)),
+            _ => Err(self.fail(ErrorKind::InvalidLength, bytes)),
         }
     }
 
     /// The header of a push, which nothing may hold.
     fn push_header(&mut self, bytes: &[u8]) -> Taken {
         if !self.outer.is_empty() {
-            return Err(self.error(ErrorKind::PushInside, bytes));
+            return Err(self.fail(ErrorKind::PushInside, bytes));
         }
         if self.skips {
             return Ok(Some(Pause::PushBehind));
@@ -190,13 +192,11 @@ impl Scanner {
         self.claim(elements.unwrap_or(0).saturating_add(itself))?;
         if elements != Some(0) && self.outer.len() >= self.limits.max_depth {
             let max = self.limits.max_depth;
-            return Err(self.error(ErrorKind::TooDeep { max }, bytes));
+            return Err(self.fail(ErrorKind::TooDeep { max }, bytes));
         }
-        #[allow(clippy::cast_possible_truncation)] // at most `MAX_ELEMENTS`
-        let elements = elements.map(|elements| elements as u32);
-        let node = self.push(kind, self.at, elements.unwrap_or(0) as usize)?;
-        self.at = next;
         if elements == Some(0) {
+            self.push(kind, self.at, 0)?;
+            self.at = next;
             if kind != Kind::Attribute {
                 return self.close();
             }
@@ -204,14 +204,25 @@ impl Scanner {
             return Ok(None);
         }
         if self.outer.len() == self.outer.capacity() {
-            self.outer
-                .try_reserve(8)
-                .map_err(|_| no_memory(8 * size_of::<Open>()))?;
+            self.deepen()?;
         }
-        let left = elements.unwrap_or(u32::MAX);
-        let inner = Open { node, left, kind };
-        self.outer.push(std::mem::replace(&mut self.inner, inner));
+        #[allow(clippy::cast_possible_truncation)] // at most `MAX_ELEMENTS`
+        self.open(kind, elements.unwrap_or(0) as usize, next)?;
+        if elements.is_none() {
+            self.inner.left = u32::MAX;
+        }
         Ok(None)
+    }
+
+    /// Makes room for aggregates around each other.
+    #[cold]
+    fn deepen(&mut self) -> Result<(), Broken> {
+        const MORE: usize = 8;
+        self.outer.try_reserve(MORE).map_err(|_| {
+            self.out_of_memory(WireError::OutOfMemory {
+                bytes: (MORE * size_of::<Open>()) as u64,
+            })
+        })
     }
 
     /// `.`, the end of a streamed aggregate.
@@ -221,16 +232,16 @@ impl Scanner {
         let is_half = kind.is_pairs() && elements % 2 == 1;
         let is_attribute = self.attribute_end == self.position() && self.position() > 0;
         if !self.inner.is_streamed() || is_half || is_attribute {
-            return Err(self.error(ErrorKind::InvalidStream, bytes));
+            return Err(self.fail(ErrorKind::InvalidStream, bytes));
         }
         match bytes[self.at + 1..] {
             [b'\r', b'\n', ..] => {}
             [] | [b'\r'] => return Ok(missing(1)),
-            _ => return Err(self.error(ErrorKind::LoneLineEnd, bytes)),
+            _ => return Err(self.fail(ErrorKind::LoneLineEnd, bytes)),
         }
         self.at += 3;
         self.inner.left = 0;
-        if let Some(node) = self.nodes.get_mut(node as usize) {
+        if let Some(node) = self.nodes.get_mut(node) {
             node.len = elements;
         }
         self.ascend()

@@ -22,7 +22,7 @@ fn everything() -> HandshakeConfig {
 /// What the handshake came to, and all that it sent.
 #[derive(Debug, PartialEq)]
 struct Outcome {
-    reply: Result<Option<HandshakeReply>, ErrorKind>,
+    reply: Result<Option<Came>, ErrorKind>,
     session: Session,
     /// What was sent before the first read, and behind it.
     first: String,
@@ -73,7 +73,7 @@ fn shake(config: HandshakeConfig, stream: &[u8], chunk: usize) -> Outcome {
     let session = handshake.session().clone();
     let mut sent = sent.into_iter();
     Outcome {
-        reply: reply.map(|reply| reply.map(without_place)),
+        reply: reply.map(|reply| reply.map(came)),
         session,
         first: sent.next().unwrap_or_default(),
         then: sent.collect(),
@@ -82,24 +82,19 @@ fn shake(config: HandshakeConfig, stream: &[u8], chunk: usize) -> Outcome {
     }
 }
 
-/// The same frame at every cut: where it lies in the buffer depends on the cut.
-fn without_place(reply: HandshakeReply) -> HandshakeReply {
+/// A reply without its frame, which is another at each cut.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Came {
+    Done,
+    Refused(HandshakeRequest, Refusal),
+}
+
+fn came(reply: HandshakeReply) -> Came {
     match reply {
         HandshakeReply::Refused {
             request, refusal, ..
-        } => refused(request, refusal),
-        HandshakeReply::Done => HandshakeReply::Done,
-    }
-}
-
-fn refused(request: HandshakeRequest, refusal: Refusal) -> HandshakeReply {
-    HandshakeReply::Refused {
-        request,
-        refusal,
-        frame: Frame {
-            span: onecopy_wire::Span::EMPTY,
-            is_push: false,
-        },
+        } => Came::Refused(request, refusal),
+        HandshakeReply::Done => Came::Done,
     }
 }
 
@@ -117,7 +112,7 @@ fn shake_anyhow(config: &HandshakeConfig, stream: &[u8]) -> Outcome {
 fn all_of_it_leaves_in_one_write() {
     let stream = [HELLO, b"+OK\r\n+OK\r\n+OK\r\n"].concat();
     let outcome = shake_anyhow(&everything(), &stream);
-    assert_eq!(outcome.reply, Ok(Some(HandshakeReply::Done)));
+    assert_eq!(outcome.reply, Ok(Some(Came::Done)));
     assert_eq!(
         outcome.first,
         "*7\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$4\r\nAUTH\r\n$3\r\nann\r\n$6\r\ns3cret\r\n$7\r\nSETNAME\r\n$3\r\njob\r\n\
@@ -147,7 +142,7 @@ fn a_password_alone_is_of_the_default_user() {
         ..HandshakeConfig::default()
     };
     let outcome = shake_anyhow(&config, HELLO);
-    assert_eq!(outcome.reply, Ok(Some(HandshakeReply::Done)));
+    assert_eq!(outcome.reply, Ok(Some(Came::Done)));
     assert_eq!(
         outcome.first,
         "*5\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$4\r\nAUTH\r\n$7\r\ndefault\r\n$2\r\npw\r\n"
@@ -165,7 +160,7 @@ fn a_server_that_does_not_know_hello_is_asked_in_resp2() {
         ..everything()
     };
     let outcome = shake_anyhow(&config, stream);
-    assert_eq!(outcome.reply, Ok(Some(HandshakeReply::Done)));
+    assert_eq!(outcome.reply, Ok(Some(Came::Done)));
     assert_eq!(
         outcome.then,
         "*2\r\n$4\r\nAUTH\r\n$6\r\ns3cret\r\n*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$3\r\njob\r\n\
@@ -184,14 +179,14 @@ fn a_server_without_resp3_is_asked_in_resp2_unless_that_is_required() {
     };
     let again = [stream.as_slice(), b"+OK\r\n"].concat();
     let outcome = shake_anyhow(&config, &again);
-    assert_eq!(outcome.reply, Ok(Some(HandshakeReply::Done)));
+    assert_eq!(outcome.reply, Ok(Some(Came::Done)));
     assert_eq!(outcome.session.protocol, Protocol::Resp2);
     let config = HandshakeConfig {
         protocol: Some(Protocol::Resp3),
         ..config
     };
     let outcome = shake_anyhow(&config, stream);
-    let no = refused(HandshakeRequest::Hello, Refusal::NoProto);
+    let no = Came::Refused(HandshakeRequest::Hello, Refusal::NoProto);
     assert_eq!(outcome.reply, Ok(Some(no)));
     assert_eq!(outcome.refused, "NOPROTO unsupported protocol version");
 }
@@ -207,7 +202,7 @@ fn resp2_is_spoken_without_hello_where_it_is_asked_for() {
         b"+OK\r\n+OK\r\n-ERR Unknown subcommand or wrong number of arguments for 'SETINFO'\r\n\
         -ERR Unknown subcommand or wrong number of arguments for 'SETINFO'\r\n+OK\r\n";
     let outcome = shake_anyhow(&config, stream);
-    assert_eq!(outcome.reply, Ok(Some(HandshakeReply::Done)));
+    assert_eq!(outcome.reply, Ok(Some(Came::Done)));
     assert!(outcome.first.starts_with(
         "*3\r\n$4\r\nAUTH\r\n$3\r\nann\r\n$6\r\ns3cret\r\n*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME"
     ));
@@ -241,13 +236,13 @@ fn a_refusal_is_told_by_its_first_word() {
         ),
     ] {
         let outcome = shake_anyhow(&everything(), stream);
-        let refused = refused(HandshakeRequest::Hello, refusal);
+        let refused = Came::Refused(HandshakeRequest::Hello, refusal);
         assert_eq!(outcome.reply, Ok(Some(refused)));
         assert_eq!(outcome.refused.as_bytes(), &stream[1..stream.len() - 2]);
     }
     let stream = [HELLO, b"+OK\r\n+OK\r\n-ERR DB index is out of range\r\n"].concat();
     let outcome = shake_anyhow(&everything(), &stream);
-    let refused = refused(HandshakeRequest::Select, Refusal::Other);
+    let refused = Came::Refused(HandshakeRequest::Select, Refusal::Other);
     assert_eq!(outcome.reply, Ok(Some(refused)));
 }
 
@@ -259,7 +254,7 @@ fn a_demanded_password_is_told_in_resp2_too() {
         ..HandshakeConfig::default()
     };
     let outcome = shake_anyhow(&config, b"-NOAUTH Authentication required.\r\n");
-    let refused = refused(HandshakeRequest::SetInfo, Refusal::NoAuth);
+    let refused = Came::Refused(HandshakeRequest::SetInfo, Refusal::NoAuth);
     assert_eq!(outcome.reply, Ok(Some(refused)));
 }
 

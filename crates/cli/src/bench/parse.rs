@@ -1,0 +1,269 @@
+//! `onecopy bench parse`: replies in memory, without a kernel.
+
+mod stream;
+
+use std::fmt::Write;
+use std::io::{Read, Write as _};
+
+use onecopy_resp_proto::{Client, Limits, Message, ProtocolError, Reply};
+use onecopy_wire::{BufferConfig, Buffers, Core, Meter, Step, WireError};
+
+use super::failure::Failure;
+use super::usage::{Moment, Usage};
+use stream::{Source, Stream};
+
+/// Requests that are outstanding at once.
+const PIPELINE: u64 = 1 << 10;
+
+/// Parse a stream of replies that lies in memory, in chunks of 16 KiB, and say what a unit of it cost.
+///
+/// What is first parsed, until the buffers have their size, does not count.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// What is parsed.
+    stream: Stream,
+    /// How many turns of the stream: a reply, an array, ten mixed replies; by default as many as take about a second.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    iterations: Option<u64>,
+    /// Look at every element of every reply, its kind and its length; otherwise only at the reply's own.
+    #[arg(long)]
+    elements: bool,
+    /// One JSON object in place of a table.
+    #[arg(long)]
+    json: bool,
+    /// Parse nothing: write one turn of the stream to standard output, of d its header, for other parsers.
+    #[arg(long)]
+    turn: bool,
+}
+
+/// The slice that large bulks are read into.
+const SLICE: usize = 16 << 10;
+
+/// As small as keeps whole chunks: the buffer stays in the cache next to the processor, as that of the peers does.
+const CONFIG: BufferConfig = BufferConfig {
+    initial_read: 16 << 10,
+    max_read: 32 << 10,
+    max_buffer: 64 << 20,
+    idle_keep: 256 << 10,
+};
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    if args.turn {
+        std::io::stdout().write_all(&args.stream.bytes())?;
+        return Ok(());
+    }
+    let turns = args
+        .iterations
+        .unwrap_or_else(|| args.stream.default_turns());
+    let mut parser = Parser::new(args.stream, args.elements);
+    parser.run(warm_up(args.stream))?;
+    let (before, moment) = (parser.buffers.meter(), Moment::now());
+    parser.run(turns)?;
+    let outcome = Outcome {
+        stream: args.stream,
+        turns,
+        usage: moment.usage(),
+        meter: parser.buffers.meter().since(&before),
+        checksum: parser.checksum,
+    };
+    if args.json {
+        println!("{}", outcome.json());
+    } else {
+        print!("{}", outcome.table());
+    }
+    Ok(())
+}
+
+/// Turns until buffers and lists have their size.
+fn warm_up(stream: Stream) -> u64 {
+    match stream {
+        Stream::D => 1,
+        _ => 100,
+    }
+}
+
+/// A client's core and its buffers, fed from memory.
+struct Parser {
+    stream: Stream,
+    elements: bool,
+    source: Source,
+    client: Client,
+    buffers: Buffers,
+    checksum: u64,
+}
+
+impl Parser {
+    fn new(stream: Stream, elements: bool) -> Self {
+        Self {
+            stream,
+            elements,
+            source: Source::new(stream),
+            client: Client::new(Limits::default()),
+            buffers: Buffers::new(CONFIG),
+            checksum: 0,
+        }
+    }
+
+    fn run(&mut self, turns: u64) -> Result<(), Failure> {
+        let done = if self.stream == Stream::D {
+            self.stream_bulks(turns)
+        } else {
+            self.lend(turns * self.stream.turn().0)
+        };
+        done.map_err(|error| Failure::said(error.to_string()))
+    }
+
+    /// Takes replies as they are lent.
+    fn lend(&mut self, replies: u64) -> Result<(), ProtocolError> {
+        let mut left = replies;
+        while left > 0 {
+            let batch = left.min(PIPELINE);
+            self.client.expect(batch);
+            left -= batch;
+            let mut awaited = batch;
+            while awaited > 0 {
+                match self.client.advance(&mut self.buffers)? {
+                    Step::Message(Message::Reply(frame)) => {
+                        awaited -= 1;
+                        let reply = self.client.reply(frame, &self.buffers);
+                        self.checksum += reply.kind() as u64 + reply.bytes().len() as u64;
+                        if self.elements {
+                            self.checksum = fold(self.checksum, reply);
+                        }
+                    }
+                    Step::NeedInput(_) => self.read()?,
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads each reply as a string in pieces: straight into a slice, but for what was read with its header.
+    fn stream_bulks(&mut self, bulks: u64) -> Result<(), ProtocolError> {
+        let mut into = [0; SLICE];
+        for _ in 0..bulks {
+            self.client.expect(1);
+            self.client.stream_next();
+            loop {
+                while self.client.can_read_direct(&mut self.buffers) {
+                    let piece = self.read_direct(&mut into)?;
+                    self.checksum += piece as u64 + u64::from(into[0]);
+                }
+                match self.client.advance(&mut self.buffers)? {
+                    Step::NeedInput(_) => self.read()?,
+                    Step::Message(Message::Piece(piece)) => {
+                        let bytes = self.buffers.bytes(piece);
+                        let first = bytes.first().copied().unwrap_or_default();
+                        self.checksum += bytes.len() as u64 + u64::from(first);
+                    }
+                    Step::Message(Message::BulkEnd) => break,
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives how many bytes of the string came.
+    fn read_direct(&mut self, into: &mut [u8]) -> Result<usize, WireError> {
+        let left = usize::try_from(self.client.bulk_left()).unwrap_or(usize::MAX);
+        let len = into.len().min(left);
+        self.buffers.prepare_into(len, left - len)?;
+        let mut targets = self.buffers.targets_into(&mut into[..len]);
+        let n = self.source.read_vectored(targets.as_mut()).unwrap_or(0);
+        let came = self.buffers.commit(n);
+        self.client.direct_read(came);
+        Ok(came)
+    }
+
+    fn read(&mut self) -> Result<(), WireError> {
+        self.buffers.prepare()?;
+        // A source in memory has bytes always.
+        let n = self.source.read_vectored(self.buffers.targets().as_mut());
+        self.buffers.commit(n.unwrap_or(0));
+        Ok(())
+    }
+}
+
+/// Looks at all that a reply holds. Nesting is bounded by the streams'.
+fn fold(mut sum: u64, reply: Reply<'_>) -> u64 {
+    for child in reply.children() {
+        sum = sum.wrapping_add(child.kind() as u64 + child.bytes().len() as u64);
+        if !child.is_empty() {
+            sum = fold(sum, child);
+        }
+    }
+    sum
+}
+
+/// What came of a run.
+struct Outcome {
+    stream: Stream,
+    turns: u64,
+    usage: Usage,
+    meter: Meter,
+    checksum: u64,
+}
+
+impl Outcome {
+    fn bytes(&self) -> u64 {
+        self.turns * Source::turn_bytes(self.stream)
+    }
+
+    fn units(&self) -> u64 {
+        self.turns * self.stream.turn().1
+    }
+
+    fn mb_per_second(&self) -> f64 {
+        self.bytes() as f64 / 1e6 / self.usage.cpu().as_secs_f64().max(1e-9)
+    }
+
+    fn nanos_per_unit(&self) -> f64 {
+        self.usage.cpu().as_secs_f64() * 1e9 / self.units() as f64
+    }
+
+    fn table(&self) -> String {
+        let unit = self.stream.unit();
+        format!(
+            "stream {}: {} bytes in chunks of 16 KiB, checksum {:016x}\n\n  \
+             {:<26}{:>14}\n  {:<26}{:>14.0}\n  {:<26}{:>14.1}\n  {:<26}{:>14}\n  {:<26}{:>14}\n  {:<26}{:>14}\n",
+            self.stream,
+            self.bytes(),
+            self.checksum,
+            format!("units ({unit})"),
+            self.units(),
+            "MB a second of CPU",
+            self.mb_per_second(),
+            format!("ns a unit"),
+            self.nanos_per_unit(),
+            "bytes copied or moved",
+            self.meter.copied(),
+            "growths of the buffer",
+            self.meter.growths,
+            "peak capacity in bytes",
+            self.meter.peak_capacity,
+        )
+    }
+
+    fn json(&self) -> String {
+        let mut text = format!(
+            "{{\"stream\":\"{}\",\"unit\":\"{}\",\"units\":{},\"bytes\":{},\"checksum\":\"{:016x}\",\
+             \"cpu_ns\":{},\"mb_per_s\":{:.1},\"ns_per_unit\":{:.2},\"meter\":{{",
+            self.stream,
+            self.stream.unit(),
+            self.units(),
+            self.bytes(),
+            self.checksum,
+            self.usage.cpu().as_nanos(),
+            self.mb_per_second(),
+            self.nanos_per_unit(),
+        );
+        for (name, count) in self.meter.fields() {
+            let _ = write!(text, "\"{name}\":{count},");
+        }
+        text.pop();
+        text.push_str("}}");
+        text
+    }
+}

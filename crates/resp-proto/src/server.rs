@@ -1,0 +1,182 @@
+//! The server's side of a connection: requests in, replies out. For proxies, and for tests that play a server.
+//!
+//! A request is an array of bulk strings, or a line of words as one types it:
+//!
+//! ```text
+//!   *2\r\n$3\r\nGET\r\n$1\r\nk\r\n        GET "k"\r\n
+//! ```
+//!
+//! Source: <https://valkey.io/topics/protocol/>.
+
+mod inline;
+mod request;
+
+pub(crate) use inline::{Unbalanced, Words};
+pub use request::{Arguments, Request};
+
+use onecopy_wire::{Buffers, Core, Step};
+
+use crate::error::{ErrorKind, ProtocolError};
+use crate::scanner::{Scanned, Scanner};
+use crate::{Frame, Limits};
+
+/// Limits of one client's requests. A claim over one of them is an error at its header: nothing is allocated for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestLimits {
+    /// Longest argument, in bytes: 512 MiB, the servers' own default. At most 4 GiB - 1.
+    pub max_bulk: u64,
+    /// Arguments of one request, its name included: 1,048,576, as long the servers' own limit. Each costs 16 bytes once it
+    /// has come.
+    pub max_arguments: usize,
+    /// Longest request as a line, in bytes: 64 KiB, as the servers have it.
+    pub max_inline: usize,
+    /// Arguments of at least this many bytes that have not come whole get an allocation of their own, and are read straight
+    /// there: 64 KiB.
+    pub large: usize,
+}
+
+impl Default for RequestLimits {
+    fn default() -> Self {
+        Self {
+            max_bulk: 512 << 20,
+            max_arguments: 1 << 20,
+            max_inline: 64 << 10,
+            large: 64 << 10,
+        }
+    }
+}
+
+/// What a server's core hands over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServerMessage {
+    /// A request, which has one argument at least: [`Server::request`].
+    Request(Frame),
+}
+
+/// The server's state machine: requests as they come, each lent until the next.
+///
+/// It knows nothing of replies: they are queued by a [`ReplyWriter`](crate::ReplyWriter), in the order of the requests.
+#[derive(Debug)]
+pub struct Server {
+    scanner: Scanner,
+    max_inline: usize,
+    /// Bytes of a line that are known not to hold its end.
+    searched: usize,
+}
+
+impl Server {
+    /// A connection on which nothing has come.
+    pub fn new(limits: RequestLimits) -> Self {
+        Self {
+            scanner: Scanner::new(Limits {
+                max_bulk: limits.max_bulk,
+                max_depth: 1,
+                max_elements: limits.max_arguments,
+                max_line: limits.max_inline,
+                large: limits.large,
+            }),
+            max_inline: limits.max_inline,
+            searched: 0,
+        }
+    }
+
+    /// A view of the request that was handed over last.
+    #[inline]
+    pub fn request<'r>(&'r self, frame: Frame, buffers: &'r Buffers) -> Request<'r> {
+        Request::new(self.scanner.reply(frame, buffers))
+    }
+
+    /// The error that ended the conversation.
+    pub fn error(&self) -> Option<ProtocolError> {
+        self.scanner.wrong().copied()
+    }
+
+    /// Gives back what long requests have made the lists grow to.
+    pub fn release(&mut self) {
+        self.scanner.release();
+    }
+
+    fn next(&mut self, buffers: &mut Buffers) -> Result<Step<ServerMessage>, ProtocolError> {
+        loop {
+            let is_line = !self.scanner.is_inside()
+                && buffers
+                    .pending()
+                    .first()
+                    .is_some_and(|&first| first != b'*');
+            let frame = if is_line {
+                match self.line(buffers)? {
+                    Some(frame) => frame,
+                    None => return Ok(Step::NeedInput(buffers.needed())),
+                }
+            } else {
+                match self.scanner.scan_request(buffers)? {
+                    Scanned::Frame(frame) => frame,
+                    _ => return Ok(Step::NeedInput(buffers.needed())),
+                }
+            };
+            // Nothing at all is asked for: servers pass it over.
+            if !self.scanner.reply(frame, buffers).is_empty() {
+                return Ok(Step::Message(ServerMessage::Request(frame)));
+            }
+        }
+    }
+
+    /// Takes a line as a request. `None`: it has not come whole.
+    fn line(&mut self, buffers: &mut Buffers) -> Result<Option<Frame>, ProtocolError> {
+        let max = self.max_inline;
+        let bytes = buffers.pending();
+        let found = memchr::memchr(b'\n', &bytes[self.searched..]).map(|end| self.searched + end);
+        let too_long = found.unwrap_or(bytes.len()) > max;
+        if too_long || inline::is_http(bytes) {
+            let kind = match too_long {
+                true => ErrorKind::LineTooLong { max },
+                false => ErrorKind::CrossProtocol,
+            };
+            return Err(self.fail(kind, buffers));
+        }
+        let Some(end) = found else {
+            self.searched = bytes.len();
+            buffers.need(1, 0);
+            return Ok(None);
+        };
+        self.searched = 0;
+        self.scanner.scan_line(buffers, end).map(Some)
+    }
+
+    #[cold]
+    fn fail(&mut self, kind: ErrorKind, buffers: &Buffers) -> ProtocolError {
+        self.die(ProtocolError::new(
+            kind,
+            self.scanner.offset(),
+            buffers.pending(),
+        ))
+    }
+
+    #[cold]
+    fn die(&mut self, error: ProtocolError) -> ProtocolError {
+        let _ = self.scanner.die(error);
+        self.scanner.error()
+    }
+}
+
+impl Core for Server {
+    type Message = ServerMessage;
+    type Error = ProtocolError;
+
+    fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<ServerMessage>, ProtocolError> {
+        match self.scanner.wrong() {
+            Some(error) => Err(*error),
+            None => self.next(buffers),
+        }
+    }
+
+    fn handle_eof(&mut self, buffers: &mut Buffers) -> ProtocolError {
+        let is_cut = self.scanner.is_inside() || !buffers.pending().is_empty();
+        let kind = match is_cut {
+            true => ErrorKind::ClosedInRequest,
+            false => ErrorKind::Closed,
+        };
+        self.fail(kind, buffers)
+    }
+}
