@@ -10,13 +10,15 @@ pub(crate) mod setup;
 pub(crate) mod shape;
 mod tap;
 pub(crate) mod usage;
+pub(crate) mod valkey;
 pub(crate) mod workload;
 
 use std::process::ExitCode;
 
 /// Run the benchmarks' workloads.
 ///
-/// `setup` makes the tables once; `client` then runs one workload over one connection and says what an iteration cost.
+/// For MySQL `setup` makes the tables once; `client` then runs one workload over one connection and says what an iteration
+/// cost. `valkey` needs nothing before it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -27,12 +29,14 @@ pub(crate) struct Args {
 enum Command {
     Setup(setup::Args),
     Client(client::Args),
+    Valkey(valkey::Args),
 }
 
 pub(crate) fn run(args: Args) -> ExitCode {
     let done = match args.command {
         Command::Setup(args) => setup::run(&args),
         Command::Client(args) => client::run(&args),
+        Command::Valkey(args) => valkey::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

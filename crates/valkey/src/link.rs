@@ -371,6 +371,22 @@ impl Link {
         }
     }
 
+    /// The next reply where it has come already, as most of a pipeline's have: nothing is timed, written or read for it.
+    /// `None` where there is more to do, a failure to be told of included.
+    #[inline]
+    pub(crate) fn buffered(&mut self) -> Option<Frame> {
+        loop {
+            match self.core.advance(&mut self.buffers) {
+                Ok(Step::Message(Message::Reply(frame))) => {
+                    self.rest();
+                    return Some(frame);
+                }
+                Ok(Step::Message(Message::Push(frame))) => self.pushed(frame),
+                _ => return None,
+            }
+        }
+    }
+
     /// The frame of a message, which nothing but a reply can be.
     #[inline]
     pub(crate) fn frame(&mut self, message: Message) -> Result<Frame, Error> {
