@@ -155,7 +155,9 @@ impl Link {
         if self.was_idle && self.buffers.pending().is_empty() && !self.is_open {
             self.give_back();
         } else {
-            self.begin_slow()?;
+            // Nothing of this call's has left, whatever became of an earlier one.
+            self.begin_slow()
+                .map_err(|error| error.after_sending(false))?;
         }
         self.sent_before = self.buffers.output().sent();
         self.queued_before = if self.buffers.has_output() {
