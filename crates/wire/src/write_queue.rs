@@ -519,7 +519,7 @@ impl WriteQueue {
     }
 
     /// Gives back all memory. Nothing while something waits.
-    pub(crate) fn release(&mut self) {
+    pub fn release(&mut self) {
         if self.is_empty() {
             self.chunks = Vec::new();
             self.capacity = 0;
