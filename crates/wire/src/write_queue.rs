@@ -236,6 +236,12 @@ impl WriteQueue {
         }
     }
 
+    /// Takes back the command that was [begun](Self::begin) last, in place of ending it. None of it may have left.
+    #[cold]
+    pub fn withdraw(&mut self) {
+        self.take_back();
+    }
+
     #[cold]
     fn take_back(&mut self) -> WireError {
         let bytes = std::mem::take(&mut self.failed) as u64;

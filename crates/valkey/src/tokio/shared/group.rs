@@ -31,6 +31,10 @@ impl Group {
     /// Adds a command.
     pub(super) fn push<C: Command>(&mut self, command: &C) -> Result<(), Error> {
         admit_in_group(command)?;
+        self.encode(command)
+    }
+
+    fn encode<C: Command>(&mut self, command: &C) -> Result<(), Error> {
         let mut request = Request::owning(&mut self.queue, self.shares.list(), 0);
         command.encode(&mut request);
         let ended = request.end();
@@ -86,7 +90,7 @@ impl Group {
 /// Commands' bytes in pieces that can be sent again where a connection was lost before: the small ones in one, large
 /// arguments shared.
 #[derive(Debug, Default)]
-struct Pieces {
+pub(super) struct Pieces {
     replies: u32,
     pieces: Vec<Bytes>,
     /// What belongs behind the last piece.
@@ -95,6 +99,18 @@ struct Pieces {
 }
 
 impl Pieces {
+    /// One command, with copies of its large arguments.
+    pub(super) fn of<C: Command>(command: &C) -> Result<Self, Failure> {
+        let mut group = Group::default();
+        let mut pieces = Self {
+            is_atomic: true,
+            ..Self::default()
+        };
+        let copied = group.encode(command).and_then(|()| pieces.append(group));
+        copied.and_then(|()| pieces.end_small())?;
+        Ok(pieces)
+    }
+
     fn append(&mut self, group: Group) -> Result<(), Error> {
         let Group {
             mut queue,
@@ -174,6 +190,10 @@ impl Encode for Pieces {
             parts.truncate(before);
             error.into()
         })
+    }
+
+    fn copied(&self) -> Result<Pieces, Failure> {
+        Err(Failure::NeedsCopy) // it is one
     }
 
     fn replies(&self) -> u32 {

@@ -234,6 +234,10 @@ impl Queue {
         let Err(failure) = used else {
             return Poll::Pending;
         };
+        if matches!(failure, Failure::NeedsCopy) {
+            self.granted += 1; // it comes back at once, and keeps its turn
+            return Poll::Ready(Err(failure));
+        }
         if let Some(entry) = self.entries.get_mut(known) {
             entry.place = Place::Over;
         }
