@@ -195,14 +195,14 @@ impl<'a, S> Zadd<'a, S> {
         self
     }
 
-    /// `CH`.
+    /// `CH`, since 3.0.2.
     #[inline]
     pub fn ch(mut self) -> Self {
         self.ch = true;
         self
     }
 
-    /// `INCR`.
+    /// `INCR`, since 3.0.2.
     #[inline]
     pub fn incr(mut self) -> Zadd<'a, shape::MaybeDouble> {
         self.incr = true;

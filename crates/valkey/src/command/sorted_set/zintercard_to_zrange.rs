@@ -439,14 +439,14 @@ impl<'a, S> Zrange<'a, S> {
         self
     }
 
-    /// `REV`.
+    /// `REV`, since 6.2.0.
     #[inline]
     pub fn rev(mut self) -> Self {
         self.rev = true;
         self
     }
 
-    /// `LIMIT offset count`.
+    /// `LIMIT offset count`, since 6.2.0.
     #[inline]
     pub fn limit(mut self, offset: i64, count: i64) -> Self {
         self.offset = Some(offset);
