@@ -97,6 +97,7 @@ pub(crate) fn deadline_in(timeout: Option<Duration>) -> Option<Instant> {
 pub(crate) fn handshake(config: &Config) -> (Buffers, Handshake) {
     let mut buffers = Buffers::new(config.buffer_config());
     buffers.output().set_first_chunk(FIRST_CHUNK);
+    buffers.set_home_advice(onecopy_net::advise_huge_pages);
     let handshake = Handshake::new(config.handshake(), config.limits);
     (buffers, handshake)
 }

@@ -12,7 +12,7 @@ use std::io::IoSliceMut;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::home::Homes;
+use crate::home::{HomeAdvice, Homes};
 use crate::read_buffer::ReadBuffer;
 use crate::{BufferConfig, Lent, Meter, STEP, Span, WireError, WriteQueue};
 
@@ -290,6 +290,11 @@ impl Buffers {
     pub fn finish_home(&mut self) -> Span {
         let (home, len) = self.homes.finish();
         Span::of_home(home, len as u32)
+    }
+
+    /// Has `advice` be asked about the memory of each further value of some megabytes, once the first of them has come.
+    pub fn set_home_advice(&mut self, advice: HomeAdvice) {
+        self.homes.set_advice(advice);
     }
 
     /// Offers a vector as the home of the next large value: it is replaced, by one of just the size, only if it is too small.
