@@ -113,7 +113,7 @@ async fn batch<R: Request>(
 ) -> Result<u64, Failure> {
     let mut pipeline = shared.pipeline();
     for _ in 0..count {
-        pipeline.push(&request.command(names.next()));
+        pipeline.push(&request.command(names.next()))?;
     }
     let responses = pipeline.run().await?;
     let mut misses = 0;
