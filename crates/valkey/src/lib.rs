@@ -14,7 +14,7 @@
 //! ```
 //!
 //! [`blocking::Connection`] needs no runtime. With the feature `tokio` there is `tokio::Connection`, with the same
-//! methods and `.await`.
+//! methods and `.await`; and `tokio::Shared`, with which many tasks share one connection.
 #![forbid(unsafe_code)]
 
 mod arg;
