@@ -2,13 +2,14 @@
 .PHONY: help run test test-servers soak fuzz bench meter fmt lint doc clean
 BIN := $(or $(CARGO_TARGET_DIR),target)/release
 COMPONENTS := cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
-export URL
+export URL VALKEY_URL
 
 help:  ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */  make \1	/p' $(firstword $(MAKEFILE_LIST))
-run:   ## take the tour on a private MariaDB, or on your server: make run URL=mysql://user:password@host/database
+run:   ## take the tour on a private MariaDB and Valkey, or on yours: make run URL=mysql://... VALKEY_URL=redis://...
 	cargo build --release -p onecopy -p onecopy-testkit --bins
-	@$(if $(URL),$(BIN)/onecopy tour --url "$$URL",$(BIN)/with-server -- $(BIN)/onecopy tour --url {URL})
+	@$(if $(URL)$(VALKEY_URL),$(BIN)/onecopy tour $(if $(URL),--url "$$URL") $(if $(VALKEY_URL),--valkey-url "$$VALKEY_URL"),\
+	$(BIN)/with-server --mysql --valkey -- $(BIN)/onecopy tour --url {URL} --valkey-url {VALKEY_URL})
 test: lint  ## check everything: format, lints, tests on private servers, documentation
 	cargo test --workspace --all-features
 	$(MAKE) doc

@@ -228,4 +228,5 @@ def main():
             pathlib.Path(a.out).write_text(json.dumps(result, indent=1) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

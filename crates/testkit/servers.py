@@ -16,23 +16,32 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SERVERS = pathlib.Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve() / "servers"
 MIRROR = "http://deb.debian.org/debian"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-OTHERWISE = "or test a server of your own: ONECOPY_TEST_MYSQL_URL=mysql://user:password@host/database make test"
+OTHERWISE = ("or test a server of your own: ONECOPY_TEST_MYSQL_URL=mysql://user:password@host/database make test, "
+             "or ONECOPY_TEST_VALKEY_URL=redis://host")
 
-# Suite, start of the version, package with the server, packages with its plugins, what it may lack as the tests call it.
-# The plugins' packages are fetched without what they depend on, which is for running a service. Whatever else is lacking
-# fails the run: a plugin that is gone would take its tests with it.
-Server = collections.namedtuple("Server", "suite version binary package plugins may_lack")
+# Suite, start of the version, package with the server and what it is called there, packages with its plugins, what it may
+# lack as the tests call it. The plugins' packages are fetched without what they depend on, which is for running a service.
+# Whatever else is lacking fails the run: a plugin that is gone would take its tests with it.
+Server = collections.namedtuple("Server", "kind suite version binary package plugins may_lack")
 KNOWN = {
-    "mysql-9": Server("sid", "9.", "mysqld", "mysql-server-core", [], [
+    "mysql-9": Server("mysql", "sid", "9.", "usr/sbin/mysqld", "mysql-server-core", [], [
         "RETURNING", "UUID", "INET6", "INET4", "cached metadata", "TIME up to 838:59:59.999999",
         "mysql_native_password", "mysql_clear_password", "caching_sha2_password with a password of 300 bytes",
         "sha256_password with a password of 300 bytes"]),
-    "mariadb-11.8": Server("trixie", "1:11.8.", "mariadbd", "mariadb-server-core", ["mariadb-server"], [
+    "mariadb-11.8": Server("mysql", "trixie", "1:11.8.", "usr/sbin/mariadbd", "mariadb-server-core", ["mariadb-server"], [
         "type JSON", "caching_sha2_password", "mysql_clear_password"]),
+    # The whole server, which looks at the name that it is called by.
+    "valkey-8": Server("valkey", "trixie", "8.", "usr/bin/valkey-check-rdb", "valkey-tools", [], []),
 }
-# What talks to a server.
-TESTS = ["-p", "onecopy-mysql", "-p", "onecopy", "-p", "onecopy-testkit",
-         "--test", "server", "--test", "alloc", "--test", "sql", "--test", "tour", "--test", "bench"]
+# What talks to a server of each kind, and the variable that names the server to start.
+TESTS = {
+    "mysql": ["-p", "onecopy-mysql", "-p", "onecopy", "-p", "onecopy-testkit",
+              "--test", "server", "--test", "alloc", "--test", "sql", "--test", "tour", "--test", "bench"],
+    "valkey": ["-p", "onecopy-valkey", "-p", "onecopy", "-p", "onecopy-testkit",
+               "--test", "server", "--test", "shared", "--test", "commands", "--test", "valkey", "--test", "bench_valkey"],
+}
+VARIABLES = {"mysql": ("ONECOPY_TEST_SERVER", "ONECOPY_TEST_MYSQL_URL"),
+             "valkey": ("ONECOPY_TEST_VALKEY_SERVER", "ONECOPY_TEST_VALKEY_URL")}
 
 
 def say(text):
@@ -122,17 +131,23 @@ def write_launcher(server, folder):
     root = folder / "root"
     loader = next(path for pattern in ["usr/lib64/ld-*.so.*", "usr/lib/ld-*.so.*"] for path in root.glob(pattern))
     libraries = next(root.glob("usr/lib/*-linux-gnu*"))
-    charsets = next(root.glob("usr/share/*/charsets"))
     here = lambda path: f'"$here"/{shlex.quote(str(path.relative_to(folder)))}'
+    loaded = f"exec {here(loader)} --library-path {here(libraries)}"
+    if server.kind == "valkey":
+        end = f'''{loaded} --argv0 {server.package.split("-")[0]}-server {here(root / server.binary)} "$@"
+'''
+    else:
+        charsets = next(root.glob("usr/share/*/charsets"))
+        end = f'''first=$1
+[ $# -gt 0 ] && shift
+{loaded} {here(root / server.binary)} $first \\
+    --basedir={here(root / "usr")} --character-sets-dir={here(charsets)} \\
+    --lc-messages-dir={here(charsets.parent)} --plugin-dir={here(root / "usr/lib/mysql/plugin")} "$@"
+'''
     (folder / "launch").write_text(f'''#!/bin/sh
 # Written by servers.py.
 here=$(dirname "$(realpath "$0")")
-first=$1
-[ $# -gt 0 ] && shift
-exec {here(loader)} --library-path {here(libraries)} {here(root / "usr/sbin" / server.binary)} $first \\
-    --basedir={here(root / "usr")} --character-sets-dir={here(charsets)} \\
-    --lc-messages-dir={here(charsets.parent)} --plugin-dir={here(root / "usr/lib/mysql/plugin")} "$@"
-''')
+{end}''')
     (folder / "launch").chmod(0o755)
 
 
@@ -149,9 +164,10 @@ def run(command, environment, cwd=None, capture=False):
 def test(name, launcher):
     """Runs the tests against one server: counts, and what it lacks."""
     say(f"testing {name}")
-    environment = {key: value for key, value in os.environ.items() if key != "ONECOPY_TEST_MYSQL_URL"}
-    environment["ONECOPY_TEST_SERVER"] = str(launcher)
-    command = ["cargo", "test", "--no-fail-fast", "--all-features", *TESTS]
+    kind = KNOWN[name].kind
+    variable, url = VARIABLES[kind]
+    environment = {key: value for key, value in os.environ.items() if key != url} | {variable: str(launcher)}
+    command = ["cargo", "test", "--no-fail-fast", "--all-features", *TESTS[kind]]
     start, counts, lacking = time.monotonic(), collections.Counter(), {}
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace") as running:

@@ -11,14 +11,15 @@ pub(crate) mod setup;
 pub(crate) mod shape;
 mod tap;
 pub(crate) mod usage;
+pub(crate) mod valkey;
 pub(crate) mod workload;
 
 use std::process::ExitCode;
 
 /// Run the benchmarks' workloads.
 ///
-/// `setup` makes the tables once; `client` then runs one workload over one connection and says what an iteration cost.
-/// `parse` needs no server: it reads replies of Valkey and Redis that lie in memory.
+/// For MySQL `setup` makes the tables once; `client` then runs one workload over one connection and says what an iteration
+/// cost. `valkey` needs nothing before it. `parse` needs no server: it reads replies of Valkey and Redis that lie in memory.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -29,6 +30,7 @@ pub(crate) struct Args {
 enum Command {
     Setup(setup::Args),
     Client(client::Args),
+    Valkey(valkey::Args),
     Parse(parse::Args),
 }
 
@@ -36,6 +38,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
     let done = match args.command {
         Command::Setup(args) => setup::run(&args),
         Command::Client(args) => client::run(&args),
+        Command::Valkey(args) => valkey::run(&args),
         Command::Parse(args) => parse::run(&args),
     };
     match done {

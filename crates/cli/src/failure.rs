@@ -12,8 +12,10 @@ use crate::output::text::{Lines, push_visible};
 /// Why a command ended early.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The server's error, or one of the connection.
+    /// An error of MySQL's, or of a connection to it.
     Database(Error),
+    /// An error of Valkey's or Redis's, or of a connection to it.
+    Valkey(onecopy_valkey::Error),
     /// Whoever read our output has seen enough, as `head` does. No error.
     ReaderGone,
     /// A signal asked for the end.
@@ -52,6 +54,12 @@ impl Failure {
                 ),
                 None => format!(": {error}"),
             },
+            Self::Valkey(error) => match error.server() {
+                Some(server) if !error.is_closed() => {
+                    format!(" {}: {}", server.code(), server.message())
+                }
+                _ => format!(": {error}"),
+            },
             Self::Other(text) => format!(": {text}"),
         };
         let mut lines = format!("{RED}error{PLAIN}");
@@ -59,9 +67,12 @@ impl Failure {
         if let Some(place) = place {
             let _ = write!(lines, "\n   at: {place}");
         }
-        if let Self::Database(error) = self
-            && let Some(hint) = hint::find(error)
-        {
+        let hint = match self {
+            Self::Database(error) => hint::mysql::find(error),
+            Self::Valkey(error) => hint::valkey::find(error),
+            _ => None,
+        };
+        if let Some(hint) = hint {
             let _ = write!(lines, "\n {BOLD}hint{PLAIN}: {hint}");
         }
         say(&lines);
@@ -85,12 +96,22 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<onecopy_valkey::Error> for Failure {
+    fn from(error: onecopy_valkey::Error) -> Self {
+        Self::Valkey(error)
+    }
+}
+
 /// Reads of a value and writes of the output both fail with an [`io::Error`]: the first have ours inside.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         let kind = error.kind();
-        match error.downcast::<Error>() {
-            Ok(error) => Self::Database(error),
+        let error = match error.downcast::<Error>() {
+            Ok(error) => return Self::Database(error),
+            Err(error) => error,
+        };
+        match error.downcast::<onecopy_valkey::Error>() {
+            Ok(error) => Self::Valkey(error),
             Err(_) if kind == io::ErrorKind::BrokenPipe => Self::ReaderGone,
             Err(error) => Self::Other(format!("can't write the output: {error}")),
         }

@@ -4,16 +4,18 @@
 mod bench;
 mod failure;
 mod hint;
+mod login;
 mod meter;
 mod output;
 mod sql;
 mod tour;
+mod valkey;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// MySQL and MariaDB on a wire layer that copies each byte once, with a meter that shows it.
+/// MySQL, MariaDB, Valkey and Redis on a wire layer that copies each byte once, with a meter that shows it.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, after_help = EXAMPLES)]
 struct Cli {
@@ -24,6 +26,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Sql(sql::Args),
+    Valkey(valkey::Args),
     Bench(bench::Args),
     Tour(tour::Args),
 }
@@ -32,11 +35,15 @@ const EXAMPLES: &str = "\
 Examples:
   onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product'
   onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product' --meter > product.tsv
-  onecopy sql --help";
+  onecopy valkey redis://localhost SET greeting hello
+  onecopy valkey redis://localhost
+  onecopy sql --help
+  onecopy valkey --help";
 
 fn main() -> ExitCode {
     match Cli::parse_from(sql::with_meter_format(std::env::args_os())).command {
         Command::Sql(args) => sql::run(args),
+        Command::Valkey(args) => valkey::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Tour(args) => tour::run(args),
     }

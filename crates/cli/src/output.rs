@@ -4,6 +4,7 @@ mod column;
 mod delimited;
 mod escape;
 mod json;
+pub(crate) mod json_text;
 mod sink;
 mod table;
 pub(crate) mod text;

@@ -185,8 +185,9 @@ fn a_value_that_is_owned_has_one_allocation_and_one_that_is_streamed_none() {
             run["per_iteration"]["bytes_copied"].as_f64().unwrap() < 300_000.0,
             "{run}"
         );
+        // Of an unoptimised binary 10 MiB are resident before it does anything; another value would be 20 more.
         assert!(
-            run["peak_resident"].as_u64().unwrap() < BLOB_BYTES + (10 << 20),
+            run["peak_resident"].as_u64().unwrap() < BLOB_BYTES + (15 << 20),
             "{run}"
         );
     }

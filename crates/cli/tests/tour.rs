@@ -5,21 +5,21 @@ use std::process::{Command, Output};
 
 use onecopy_mysql::blocking::Connection;
 use onecopy_testkit::server::Server;
+use onecopy_testkit::valkey;
 
 const ROWS: &str = "40";
 const BLOB_BYTES: &str = "20971520";
+const PAIRS: &str = "3200";
 
 fn tour(url: &str, environment: &[(&str, &str)]) -> Output {
+    tour_of(&["--url", url], environment)
+}
+
+fn tour_of(servers: &[&str], environment: &[(&str, &str)]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_onecopy"))
-        .args([
-            "tour",
-            "--url",
-            url,
-            "--rows",
-            ROWS,
-            "--blob-bytes",
-            BLOB_BYTES,
-        ])
+        .arg("tour")
+        .args(servers)
+        .args(["--pairs", PAIRS, "--rows", ROWS, "--blob-bytes", BLOB_BYTES])
         .env_remove("NO_COLOR")
         .env_remove("CLICOLOR_FORCE")
         .envs(environment.iter().copied())
@@ -146,4 +146,67 @@ fn a_server_of_small_packets_gets_a_smaller_value() {
     let text = taken(&server.socket_url(), &[]);
     assert!(text.contains("at most 16777216 bytes"), "{text}");
     assert!(text.contains("A value of 16 MiB, owned"), "{text}");
+}
+
+#[test]
+fn the_tour_of_valkey_runs_to_its_end_and_leaves_no_key() {
+    let server = valkey::Server::start().unwrap();
+    for url in [server.socket_url(), server.url()] {
+        let output = tour_of(&["--valkey-url", &url], &[]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*errors), (Some(0), ""));
+        let text = String::from_utf8(output.stdout).unwrap();
+        for part in [
+            server.version(),
+            "1. 6,400 commands in pipelines",
+            "2. A value of 20 MiB, three ways",
+            "owned        reused      streamed         floor",
+            "3. 32 tasks on one connection",
+            "3,200 requests left in ",
+            "That was the tour",
+        ] {
+            assert!(text.contains(part), "no {part} in {text}");
+        }
+        assert!(
+            text.lines().all(|line| line.len() <= 110),
+            "a line is too long for a terminal: {text}"
+        );
+        let mut conn = onecopy_valkey::blocking::Connection::connect(&url).unwrap();
+        let keys = conn
+            .run(&onecopy_valkey::command::server::dbsize())
+            .unwrap();
+        assert_eq!(keys, 0);
+    }
+}
+
+#[test]
+fn one_tour_shows_both_protocols() {
+    let (mysql, valkey) = (Server::start().unwrap(), valkey::Server::start().unwrap());
+    let servers = [
+        "--url",
+        &mysql.socket_url(),
+        "--valkey-url",
+        &valkey.socket_url(),
+    ];
+    let output = tour_of(&servers, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let place = |part: &str| {
+        text.find(part)
+            .unwrap_or_else(|| panic!("no {part} in {text}"))
+    };
+    assert!(place("MySQL's protocol") < place("They are the same."));
+    assert!(place("They are the same.") < place("Valkey's protocol"));
+    assert_eq!(text.matches("That was the tour").count(), 1);
+}
+
+#[test]
+fn a_tour_needs_a_server() {
+    let output = tour_of(&[], &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--url"));
 }

@@ -74,10 +74,11 @@ pub(crate) fn deadline_in(timeout: Option<Duration>) -> Option<Instant> {
 
 /// The buffers and the login of a new connection.
 pub(crate) fn login(config: &Config, is_unix: bool) -> Result<(Buffers, Handshake), Error> {
-    let buffers = Buffers::new(BufferConfig {
+    let mut buffers = Buffers::new(BufferConfig {
         idle_keep: config.idle_keep,
         ..config.limits.buffer_config()
     });
+    buffers.set_home_advice(onecopy_net::advise_huge_pages);
     let handshake = Handshake::new(handshake_config(config, is_unix)?, config.limits);
     Ok((buffers, handshake))
 }

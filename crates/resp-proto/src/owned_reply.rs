@@ -9,12 +9,31 @@ use crate::reply::Homes;
 use crate::scanner::Scanner;
 use crate::{Frame, Kind, Reply};
 
-/// One value that owns its bytes: they are copied once, in one piece, and large bulks are moved, not copied.
+/// One value that owns its bytes: they are copied once, in one piece, and large bulks are moved, not copied. A value that
+/// holds no others has one allocation of just its bytes, or none.
 #[derive(Clone)]
 pub struct OwnedReply {
-    nodes: Vec<Node>,
+    nodes: Nodes,
+    /// Of a single value its bytes and no more, wherever they lay.
     frame: Vec<u8>,
     homes: Vec<Vec<u8>>,
+}
+
+/// Most replies are one value, which needs no list.
+#[derive(Clone)]
+enum Nodes {
+    One([Node; 1]),
+    Many(Vec<Node>),
+}
+
+impl Nodes {
+    #[inline]
+    fn as_slice(&self) -> &[Node] {
+        match self {
+            Self::One(node) => node,
+            Self::Many(nodes) => nodes,
+        }
+    }
 }
 
 impl OwnedReply {
@@ -27,24 +46,66 @@ impl OwnedReply {
         frame: Frame,
         buffers: &mut Buffers,
     ) -> Result<Self, WireError> {
-        let nodes = copied(scanner.nodes())?;
+        if let [node] = scanner.nodes() {
+            return Self::detach_one(scanner, *node, frame, buffers);
+        }
+        let mut nodes = copied(scanner.nodes())?;
         let bytes = copied(scanner.bytes(frame, buffers))?;
+        let large = nodes.iter().filter(|node| node.is_large).count();
+        let mut homes = Vec::new();
+        reserve(&mut homes, large)?;
         buffers.count_owned(bytes.len());
-        let mut reply = Self {
-            nodes,
+        for node in nodes.iter_mut().filter(|node| node.is_large) {
+            let home = buffers.take_home(Span::of_home(node.start, node.len));
+            homes.push(home.unwrap_or_default());
+            node.start = number(homes.len());
+        }
+        Ok(Self {
+            nodes: Nodes::Many(nodes),
+            frame: bytes,
+            homes,
+        })
+    }
+
+    #[inline]
+    fn detach_one(
+        scanner: &Scanner,
+        node: Node,
+        frame: Frame,
+        buffers: &mut Buffers,
+    ) -> Result<Self, WireError> {
+        let bytes = if node.is_large {
+            let home = buffers.take_home(Span::of_home(node.start, node.len));
+            home.unwrap_or_default()
+        } else if node.kind.is_aggregate() {
+            Vec::new()
+        } else {
+            let frame = scanner.bytes(frame, buffers);
+            let bytes = copied(&frame[node.start as usize..node.end() as usize])?;
+            buffers.count_owned(bytes.len());
+            bytes
+        };
+        Ok(Self::one(node, bytes))
+    }
+
+    /// A single value with its bytes.
+    #[inline]
+    fn one(mut node: Node, bytes: Vec<u8>) -> Self {
+        node.is_large = false;
+        node.start = 0;
+        node.next = 1;
+        Self {
+            nodes: Nodes::One([node]),
             frame: bytes,
             homes: Vec::new(),
-        };
-        let large = reply.large_bulks();
-        if large > 0 {
-            reserve(&mut reply.homes, large)?;
-            reply.take_homes(buffers);
         }
-        Ok(reply)
     }
 
     /// Copies a part of a reply.
     pub(crate) fn copy(part: &Reply<'_>) -> Result<Self, WireError> {
+        if let [node] = part.subtree() {
+            return Ok(Self::one(*node, copied(part.raw())?));
+        }
         let mut nodes = copied(part.subtree())?;
         let first_node = part.subtree_start();
         // What lies in the frame lies there in the nodes' order.
@@ -65,23 +126,10 @@ impl OwnedReply {
             }
         }
         Ok(Self {
-            nodes,
+            nodes: Nodes::Many(nodes),
             frame,
             homes,
         })
-    }
-
-    fn large_bulks(&self) -> usize {
-        self.nodes.iter().filter(|node| node.is_large).count()
-    }
-
-    #[cold]
-    fn take_homes(&mut self, buffers: &mut Buffers) {
-        for node in self.nodes.iter_mut().filter(|node| node.is_large) {
-            let home = buffers.take_home(Span::of_home(node.start, node.len));
-            self.homes.push(home.unwrap_or_default());
-            node.start = number(self.homes.len());
-        }
     }
 
     /// The view of it.
@@ -89,28 +137,31 @@ impl OwnedReply {
     pub fn reply(&self) -> Reply<'_> {
         let homes = Homes::Owned(&self.homes);
         // A frame has a value always; else it would be null.
-        Reply::at(&self.nodes, &self.frame, homes, 0).unwrap_or_else(|| Reply::null(homes))
+        Reply::at(self.nodes.as_slice(), &self.frame, homes, 0)
+            .unwrap_or_else(|| Reply::null(homes))
     }
 
     /// Bytes that it holds: what it costs to keep.
     pub fn capacity(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node>()
-            + self.frame.capacity()
-            + self.homes.iter().map(Vec::capacity).sum::<usize>()
+        let nodes = match &self.nodes {
+            Nodes::One(_) => 0,
+            Nodes::Many(nodes) => nodes.capacity() * size_of::<Node>(),
+        };
+        nodes + self.frame.capacity() + self.homes.iter().map(Vec::capacity).sum::<usize>()
     }
 
-    /// The bytes of a single string, without a copy where it was large; one copy where not. An aggregate has none.
+    /// The bytes of a single value, without a copy unless an attribute came with it or it is a verbatim string. An aggregate
+    /// has none.
     pub fn into_bytes(mut self) -> Vec<u8> {
-        let is_bulk = self.reply().kind() == Kind::BulkString;
-        // An attribute's bulks come before it.
-        let is_large = self.nodes.last().is_some_and(|node| node.is_large);
-        if is_bulk
-            && is_large
-            && let Some(home) = self.homes.pop()
-        {
-            return home;
+        let kind = self.reply().kind();
+        match self.nodes.as_slice() {
+            [_] if kind != Kind::VerbatimString => self.frame,
+            // An attribute's bulks come before it.
+            [.., node] if node.is_large && kind == Kind::BulkString => {
+                self.homes.pop().unwrap_or_default()
+            }
+            _ => self.reply().bytes().to_vec(),
         }
-        self.reply().bytes().to_vec()
     }
 }
 

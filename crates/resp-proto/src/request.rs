@@ -145,6 +145,12 @@ impl<'q> RequestWriter<'q> {
         self.queue.push(&line[start..]);
     }
 
+    /// Takes the request back, in place of [ending](Self::end) it.
+    #[cold]
+    pub fn withdraw(self) {
+        self.queue.withdraw();
+    }
+
     /// The request is written.
     ///
     /// # Errors

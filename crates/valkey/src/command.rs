@@ -61,6 +61,29 @@ use crate::request::Request;
 /// let get = string::get("key");
 /// assert!(get.flags().contains(Flags::READONLY));
 /// ```
+///
+/// A module's command can be one as well:
+///
+/// ```
+/// use onecopy_valkey::command::{Command, Flags};
+/// use onecopy_valkey::{Arg, Request};
+///
+/// struct BfExists<'a>(Arg<'a>, Arg<'a>);
+///
+/// impl Command for BfExists<'_> {
+///     type Output<'r> = bool;
+///
+///     fn flags(&self) -> Flags {
+///         Flags::READONLY
+///     }
+///
+///     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+///         request.fixed(b"*3\r\n$9\r\nBF.EXISTS\r\n");
+///         request.part(&self.0);
+///         request.part(&self.1);
+///     }
+/// }
+/// ```
 pub trait Command {
     /// What the reply is read as; lent from it.
     type Output<'r>: FromReply<'r>;
@@ -89,3 +112,6 @@ pub trait Command {
         let _ = visit;
     }
 }
+
+#[cfg(test)]
+mod tests;

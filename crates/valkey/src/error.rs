@@ -280,13 +280,13 @@ impl Error {
     }
 
     #[cold]
-    #[cfg(feature = "tokio")]
+    #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
     pub(crate) fn offline(cause: Option<&Self>) -> Self {
         Cause::Offline(cause.cloned()).into()
     }
 
     #[cold]
-    #[cfg(feature = "tokio")]
+    #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
     pub(crate) fn offline_queue_full(commands: u64, bytes: u64) -> Self {
         Cause::OfflineQueueFull { commands, bytes }.into()
     }

@@ -97,6 +97,7 @@ pub(crate) fn deadline_in(timeout: Option<Duration>) -> Option<Instant> {
 pub(crate) fn handshake(config: &Config) -> (Buffers, Handshake) {
     let mut buffers = Buffers::new(config.buffer_config());
     buffers.output().set_first_chunk(FIRST_CHUNK);
+    buffers.set_home_advice(onecopy_net::advise_huge_pages);
     let handshake = Handshake::new(config.handshake(), config.limits);
     (buffers, handshake)
 }
@@ -155,7 +156,9 @@ impl Link {
         if self.was_idle && self.buffers.pending().is_empty() && !self.is_open {
             self.give_back();
         } else {
-            self.begin_slow()?;
+            // Nothing of this call's has left, whatever became of an earlier one.
+            self.begin_slow()
+                .map_err(|error| error.after_sending(false))?;
         }
         self.sent_before = self.buffers.output().sent();
         self.queued_before = if self.buffers.has_output() {
@@ -368,6 +371,22 @@ impl Link {
                 Ok(Some(message))
             }
             Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// The next reply where it has come already, as most of a pipeline's have: nothing is timed, written or read for it.
+    /// `None` where there is more to do, a failure to be told of included.
+    #[inline]
+    pub(crate) fn buffered(&mut self) -> Option<Frame> {
+        loop {
+            match self.core.advance(&mut self.buffers) {
+                Ok(Step::Message(Message::Reply(frame))) => {
+                    self.rest();
+                    return Some(frame);
+                }
+                Ok(Step::Message(Message::Push(frame))) => self.pushed(frame),
+                _ => return None,
+            }
         }
     }
 
@@ -604,7 +623,10 @@ impl Link {
     }
 
     pub(crate) fn meter(&self) -> Meter {
-        self.buffers.meter()
+        Meter {
+            capacity_now: self.buffers.capacity() as u64,
+            ..self.buffers.meter()
+        }
     }
 }
 

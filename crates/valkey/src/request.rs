@@ -27,6 +27,9 @@ enum Large<'q, 'a> {
     Lent(&'q mut Vec<&'a [u8]>, usize),
     /// They outlive the call: owned ones share their memory. The first of them has this number in the queue.
     Owned(&'q mut Vec<Bytes>, usize, u32),
+    /// The same, numbered from 0, where nothing large is to be copied; and whether something would have to be.
+    #[cfg(feature = "tokio")]
+    Shared(&'q mut Vec<Bytes>, usize, bool),
 }
 
 impl<'q, 'a> Request<'q, 'a> {
@@ -50,6 +53,18 @@ impl<'q, 'a> Request<'q, 'a> {
         Self {
             writer: RequestWriter::new(queue),
             large: Large::Owned(parts, before, first),
+        }
+    }
+
+    /// As [`owning`](Self::owning), numbered from 0, for a queue that others wait for: nothing large is copied. Ended by
+    /// [`end_shared`](Self::end_shared).
+    #[inline]
+    #[cfg(feature = "tokio")]
+    pub(crate) fn sharing(queue: &'q mut WriteQueue, parts: &'q mut Vec<Bytes>) -> Self {
+        let before = parts.len();
+        Self {
+            writer: RequestWriter::new(queue),
+            large: Large::Shared(parts, before, false),
         }
     }
 
@@ -177,6 +192,15 @@ impl<'q, 'a> Request<'q, 'a> {
                 let index = u32::try_from(parts.len()).map(|index| first.wrapping_add(index));
                 index.ok().filter(|_| push(parts, || bytes.to_owned()))
             }
+            #[cfg(feature = "tokio")]
+            Large::Shared(parts, _, needs_copy) => {
+                let LargeArg::Owned(bytes) = bytes else {
+                    *needs_copy = true; // all of it will be taken back
+                    return;
+                };
+                let index = u32::try_from(parts.len());
+                index.ok().filter(|_| push(parts, || Some(bytes.clone())))
+            }
         };
         match index {
             Some(index) => self.writer.bulk_lent(index, slice.len()),
@@ -196,9 +220,26 @@ impl<'q, 'a> Request<'q, 'a> {
             match self.large {
                 Large::Lent(parts, before) => parts.truncate(before),
                 Large::Owned(parts, before, _) => parts.truncate(before),
+                #[cfg(feature = "tokio")]
+                Large::Shared(parts, before, _) => parts.truncate(before),
             }
         }
         ended
+    }
+
+    /// The command is written, if nothing large had to be copied for it; else all of it is taken back.
+    ///
+    /// # Errors
+    /// As [`end`](Self::end).
+    #[inline]
+    #[cfg(feature = "tokio")]
+    pub(crate) fn end_shared(self) -> Result<bool, WireError> {
+        let Large::Shared(parts, before, true) = self.large else {
+            return self.end().map(|()| true);
+        };
+        self.writer.withdraw();
+        parts.truncate(before);
+        Ok(false)
     }
 }
 
@@ -248,6 +289,8 @@ impl fmt::Debug for Request<'_, '_> {
         let large = match &self.large {
             Large::Lent(parts, before) => parts.len() - before,
             Large::Owned(parts, before, _) => parts.len() - before,
+            #[cfg(feature = "tokio")]
+            Large::Shared(parts, before, _) => parts.len() - before,
         };
         f.debug_struct("Request")
             .field("large", &large)

@@ -12,7 +12,7 @@ use std::io::IoSliceMut;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::home::Homes;
+use crate::home::{HomeAdvice, Homes};
 use crate::read_buffer::ReadBuffer;
 use crate::{BufferConfig, Lent, Meter, STEP, Span, WireError, WriteQueue};
 
@@ -292,6 +292,11 @@ impl Buffers {
         Span::of_home(home, len as u32)
     }
 
+    /// Has `advice` be asked about the memory of each further value of some megabytes, once the first of them has come.
+    pub fn set_home_advice(&mut self, advice: HomeAdvice) {
+        self.homes.set_advice(advice);
+    }
+
     /// Offers a vector as the home of the next large value: it is replaced, by one of just the size, only if it is too small.
     pub fn offer_home(&mut self, home: Vec<u8>) {
         self.homes.offer(home);
@@ -451,21 +456,26 @@ impl Buffers {
         }
     }
 
-    /// Bytes of memory that read buffer, large homes and write queue hold.
+    /// Bytes of memory that are held, by the write queue too.
     #[inline]
     pub fn capacity(&self) -> usize {
-        self.input.capacity()
-            + self.output.capacity()
-            + if self.homes.is_empty() {
-                0
-            } else {
-                self.homes.capacity()
-            }
+        self.readable() + self.output.capacity()
+    }
+
+    /// Bytes that read buffer and large homes hold.
+    #[inline]
+    fn readable(&self) -> usize {
+        let homes = if self.homes.is_empty() {
+            0
+        } else {
+            self.homes.capacity()
+        };
+        self.input.capacity() + homes
     }
 
     #[inline]
     fn note_capacity(&mut self) {
-        let capacity = self.capacity() as u64;
+        let capacity = self.readable() as u64;
         self.meter.peak_capacity = self.meter.peak_capacity.max(capacity);
     }
 
@@ -504,7 +514,7 @@ impl Buffers {
     /// What this connection's bytes have cost since it was made.
     pub fn meter(&self) -> Meter {
         Meter {
-            capacity_now: self.capacity() as u64,
+            capacity_now: self.readable() as u64,
             bytes_copied_to_output: self.output.copied(),
             bytes_copied_to_owned: self.owned.load(Ordering::Relaxed),
             bytes_copied_to_metadata: self.metadata.load(Ordering::Relaxed),

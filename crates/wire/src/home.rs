@@ -1,8 +1,19 @@
 //! Large homes: a value's own, final allocation, filled straight from the socket.
 
 use std::fmt;
+use std::mem::MaybeUninit;
 
 use crate::{Meter, STEP, WireError};
+
+/// Told of memory that a large value is about to fill, none of which was touched yet. It may ask the system for larger pages.
+pub type HomeAdvice = fn(&mut [MaybeUninit<u8>]);
+
+/// Advice is asked for once so much of a value has come: 1 MiB. Before that its length is only a claim, for which not even
+/// one large page is given.
+const ADVISE_BEHIND: usize = 1 << 20;
+
+/// And only where at least so much is still to come: 4 MiB, two of the usual large pages and what surrounds them.
+const ADVISE_FROM: usize = 4 << 20;
 
 /// One value's memory. `bytes.len()` is what was ever initialised, `len` the value's own length.
 #[derive(Default)]
@@ -31,9 +42,16 @@ pub(crate) struct Homes {
     /// Length that the last used home is to have, while it is being filled.
     total: usize,
     filled: usize,
+    advice: Option<HomeAdvice>,
+    /// Whether advice was asked for the memory of the home under way.
+    is_advised: bool,
 }
 
 impl Homes {
+    pub(crate) fn set_advice(&mut self, advice: HomeAdvice) {
+        self.advice = Some(advice);
+    }
+
     /// Bytes still to come for the home under way.
     #[inline]
     pub(crate) fn missing(&self) -> usize {
@@ -93,6 +111,7 @@ impl Homes {
         self.used += 1;
         self.total = total;
         self.filled = head.len();
+        self.is_advised = false;
         Ok(())
     }
 
@@ -112,6 +131,7 @@ impl Homes {
             home.try_reserve(more).map_err(|_| WireError::OutOfMemory {
                 bytes: total as u64,
             })?;
+            self.is_advised = false;
             meter.growths += 1;
             meter.bytes_copied_by_growth += self.filled as u64;
         }
@@ -129,6 +149,15 @@ impl Homes {
             let home = &mut self.homes[self.used - 1].bytes;
             let until = self.filled + ready;
             if until > home.len() {
+                if let Some(advice) = self.advice
+                    && !self.is_advised
+                    && self.filled >= ADVISE_BEHIND
+                {
+                    self.is_advised = true;
+                    if self.total - self.filled >= ADVISE_FROM {
+                        advice(home.spare_capacity_mut());
+                    }
+                }
                 meter.bytes_zeroed += (until - home.len()) as u64;
                 home.resize(until, 0);
             }

@@ -40,6 +40,7 @@ mod write_queue;
 pub use buffers::{Buffers, Targets};
 pub use config::{BufferConfig, STEP};
 pub use error::WireError;
+pub use home::HomeAdvice;
 pub use meter::Meter;
 pub use span::Span;
 pub use step::{Core, Step};

@@ -39,9 +39,9 @@ pub struct Meter {
     pub bytes_zeroed: u64,
     /// Large values that were read straight into memory of their own.
     pub large_values: u64,
-    /// Largest sum of read buffer, large homes and write queue, in bytes, at the moment of a read.
+    /// Largest sum of read buffer and large homes, in bytes.
     pub peak_capacity: u64,
-    /// The same sum now.
+    /// The same sum now; with the write queue's where a client says so.
     pub capacity_now: u64,
 }
 

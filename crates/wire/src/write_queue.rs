@@ -236,6 +236,12 @@ impl WriteQueue {
         }
     }
 
+    /// Takes back the command that was [begun](Self::begin) last, in place of ending it. None of it may have left.
+    #[cold]
+    pub fn withdraw(&mut self) {
+        self.take_back();
+    }
+
     #[cold]
     fn take_back(&mut self) -> WireError {
         let bytes = std::mem::take(&mut self.failed) as u64;
@@ -519,7 +525,7 @@ impl WriteQueue {
     }
 
     /// Gives back all memory. Nothing while something waits.
-    pub(crate) fn release(&mut self) {
+    pub fn release(&mut self) {
         if self.is_empty() {
             self.chunks = Vec::new();
             self.capacity = 0;

@@ -11,8 +11,10 @@ use crate::failure;
 /// A failure that ends the command.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The client's or the server's.
+    /// MySQL's, or a connection's to it.
     Client(Error),
+    /// Valkey's or Redis's, or a connection's to it.
+    Valkey(onecopy_valkey::Error),
     /// A stream's or a file's.
     Io(io::Error),
     /// Our own, with what to do.
@@ -35,6 +37,7 @@ impl From<Failure> for failure::Failure {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Client(error) => Self::Database(error),
+            Failure::Valkey(error) => Self::Valkey(error),
             Failure::Io(error) => Self::other(error.to_string()),
             Failure::Said(text) => Self::Other(text),
         }
@@ -47,11 +50,21 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<onecopy_valkey::Error> for Failure {
+    fn from(error: onecopy_valkey::Error) -> Self {
+        Self::Valkey(error)
+    }
+}
+
 impl From<io::Error> for Failure {
     /// A value's reader wraps the client's error: it is taken out again.
     fn from(error: io::Error) -> Self {
-        match error.downcast::<Error>() {
-            Ok(error) => Self::Client(error),
+        let error = match error.downcast::<Error>() {
+            Ok(error) => return Self::Client(error),
+            Err(error) => error,
+        };
+        match error.downcast::<onecopy_valkey::Error>() {
+            Ok(error) => Self::Valkey(error),
             Err(error) => Self::Io(error),
         }
     }

@@ -117,17 +117,17 @@ fn sizes(outcome: &Outcome) -> Vec<(&'static str, u64)> {
     sizes
 }
 
-fn line(text: &mut String, name: &str, all: &str, each: &str) {
+pub(super) fn line(text: &mut String, name: &str, all: &str, each: &str) {
     let line = format!("  {name:<26}{all:>18}{each:>18}");
     text.push_str(line.trim_end());
     text.push('\n');
 }
 
-fn seconds(time: Duration) -> String {
+pub(super) fn seconds(time: Duration) -> String {
     format!("{:.3} s", time.as_secs_f64())
 }
 
-fn seconds_each(time: Duration, iterations: u64) -> String {
+pub(super) fn seconds_each(time: Duration, iterations: u64) -> String {
     let micros = time.as_secs_f64() * 1e6 / iterations as f64;
     if micros < 1_000.0 {
         format!("{micros:.2} us")
@@ -149,7 +149,7 @@ fn nanos(time: Duration) -> f64 {
 }
 
 /// A server's version may hold anything.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.chars()
         .filter(|c| !c.is_control())
         .flat_map(|c| {

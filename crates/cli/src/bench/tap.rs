@@ -9,8 +9,8 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use onecopy_mysql::Endpoint;
 use onecopy_mysql::blocking::Transport;
-use onecopy_mysql::{Config, Endpoint};
 
 /// A connected socket without anything around it.
 #[derive(Debug)]
@@ -20,8 +20,8 @@ pub(crate) enum Socket {
 }
 
 impl Socket {
-    pub(crate) fn connect(config: &Config) -> io::Result<Self> {
-        Ok(match &config.endpoint {
+    pub(crate) fn connect(endpoint: &Endpoint) -> io::Result<Self> {
+        Ok(match endpoint {
             Endpoint::Tcp { host, port } => {
                 let stream = TcpStream::connect((host.as_str(), *port))?;
                 stream.set_nodelay(true)?;

@@ -29,7 +29,7 @@ pub(crate) fn push_visible(text: &str, lines: Lines, into: &mut String) {
     }
 }
 
-fn is_bidi_control(character: char) -> bool {
+pub(crate) fn is_bidi_control(character: char) -> bool {
     matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

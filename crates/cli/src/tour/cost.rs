@@ -1,5 +1,6 @@
 //! What one way of doing something cost.
 
+use indicatif::HumanCount;
 use onecopy_mysql::blocking::Connection;
 use onecopy_mysql::{Config, Meter};
 
@@ -22,6 +23,8 @@ pub(super) struct Cost {
     pub(super) writes: u64,
     /// Bytes copied or moved in user space.
     pub(super) copied: u64,
+    /// Those of them that were copied on their way out.
+    pub(super) copied_out: u64,
     /// Large values that were read straight into memory of their own.
     pub(super) large_values: u64,
 }
@@ -87,6 +90,23 @@ pub(super) fn fastest(mut run: impl FnMut() -> Result<Cost, Failure>) -> Result<
     Ok(best)
 }
 
+/// What of all bytes was copied, in a sentence.
+pub(super) fn copied(cost: &Cost) -> String {
+    let bytes = cost.bytes_read + cost.bytes_written;
+    if cost.copied == 0 {
+        return format!(
+            "Of {} bytes not one was copied in user space.",
+            HumanCount(bytes)
+        );
+    }
+    let one_in = HumanCount(bytes / cost.copied);
+    format!(
+        "Of {} bytes {} were copied in user space: one in {one_in}.",
+        HumanCount(bytes),
+        HumanCount(cost.copied)
+    )
+}
+
 /// A run that is under way.
 pub(super) struct Measure(Moment);
 
@@ -122,6 +142,7 @@ impl Measured {
             bytes_written: sum(|meter| meter.bytes_written),
             writes: sum(|meter| meter.writes),
             copied: sum(Meter::copied),
+            copied_out: sum(|meter| meter.bytes_copied_to_output),
             large_values: sum(|meter| meter.large_values),
         }
     }

@@ -75,38 +75,29 @@ fn shown(value: Value<'_>) -> String {
     }
 }
 
-/// What a stop cost, and the floor beside it.
-pub(super) fn costs(ours: &Cost, floor: &Cost) {
+/// What each way of a stop cost, side by side.
+pub(super) fn costs(ways: &[(&str, &Cost)]) {
     gap();
-    show("", "onecopy", "floor");
-    each("time", ours, floor, |cost| time(cost.usage.wall));
-    each("of it in this process", ours, floor, |cost| {
-        time(cost.usage.cpu())
-    });
-    each("throughput", ours, floor, throughput);
-    if ours.bytes_read >= ours.bytes_written / 2 {
-        each("bytes read", ours, floor, |cost| {
-            HumanCount(cost.bytes_read).to_string()
-        });
-        each("reads", ours, floor, |cost| {
-            HumanCount(cost.reads).to_string()
-        });
+    show("", ways, |(name, _)| (*name).to_owned());
+    each("time", ways, |cost| time(cost.usage.wall));
+    each("of it in this process", ways, |cost| time(cost.usage.cpu()));
+    each("throughput", ways, throughput);
+    let any = |of: fn(&Cost) -> bool| ways.iter().any(|(_, cost)| of(cost));
+    if any(|cost| cost.bytes_read >= cost.bytes_written / 2) {
+        each("bytes read", ways, |cost| count(cost.bytes_read));
+        each("reads", ways, |cost| count(cost.reads));
     }
-    if ours.bytes_written >= ours.bytes_read / 2 {
-        each("bytes written", ours, floor, |cost| {
-            HumanCount(cost.bytes_written).to_string()
-        });
-        each("writes", ours, floor, |cost| {
-            HumanCount(cost.writes).to_string()
-        });
+    if any(|cost| cost.bytes_written >= cost.bytes_read / 2) {
+        each("bytes written", ways, |cost| count(cost.bytes_written));
+        each("writes", ways, |cost| count(cost.writes));
     }
-    each("bytes copied in user space", ours, floor, |cost| {
-        HumanCount(cost.copied).to_string()
+    each("bytes copied in user space", ways, |cost| {
+        count(cost.copied)
     });
-    each("large values in place", ours, floor, |cost| {
+    each("large values in place", ways, |cost| {
         cost.large_values.to_string()
     });
-    each("peak memory", ours, floor, |cost| {
+    each("peak memory", ways, |cost| {
         cost.peak_resident.map_or_else(
             || "unknown".to_owned(),
             |bytes| BinaryBytes(bytes).to_string(),
@@ -115,12 +106,22 @@ pub(super) fn costs(ours: &Cost, floor: &Cost) {
     gap();
 }
 
-fn each(what: &str, ours: &Cost, floor: &Cost, of: impl Fn(&Cost) -> String) {
-    show(what, &of(ours), &of(floor));
+fn each(what: &str, ways: &[(&str, &Cost)], of: impl Fn(&Cost) -> String) {
+    show(what, ways, |(_, cost)| of(cost));
 }
 
-fn show(what: &str, ours: &str, floor: &str) {
-    line(&format!("{what:<28}{ours:>18}{floor:>18}"));
+fn show(what: &str, ways: &[(&str, &Cost)], of: impl Fn(&(&str, &Cost)) -> String) {
+    // Four columns have the width of a terminal too.
+    let width = if ways.len() > 2 { 14 } else { 18 };
+    let columns: String = ways
+        .iter()
+        .map(|way| format!("{:>width$}", of(way)))
+        .collect();
+    line(&format!("{what:<28}{columns}"));
+}
+
+fn count(number: u64) -> String {
+    HumanCount(number).to_string()
 }
 
 fn time(time: Duration) -> String {

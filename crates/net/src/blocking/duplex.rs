@@ -134,7 +134,7 @@ fn push(
             Ok(n) => {
                 buffers.commit_output(n);
                 // A short write has filled the socket: another one would be a call for nothing.
-                if n < waiting && !stream.is_tls() {
+                if n < waiting && stream.is_plain() {
                     return Ok(false);
                 }
             }

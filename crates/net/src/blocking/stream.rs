@@ -167,6 +167,12 @@ impl Stream {
         self.tls.is_some()
     }
 
+    /// Whether it is a socket in clear text, of which a short write tells that it is full.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.tls.is_none() && !self.socket.is_own()
+    }
+
     /// Begins TLS: nothing goes in clear text from here on, whatever becomes of it. Then
     /// [`shake_hands`](Self::shake_hands) until it is done. `false` where none was offered.
     pub(crate) fn start_tls(&mut self) -> Result<bool, TlsError> {

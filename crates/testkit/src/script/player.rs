@@ -34,7 +34,8 @@ struct Stage {
     beyond: Vec<u8>,
     /// Each call of the tokio face first says that it is not ready.
     hesitates: bool,
-    hesitated: bool,
+    hesitated_reading: bool,
+    hesitated_writing: bool,
     shut: bool,
 }
 
@@ -74,7 +75,8 @@ impl Player {
             tunnel: None,
             beyond: Vec::new(),
             hesitates: false,
-            hesitated: false,
+            hesitated_reading: false,
+            hesitated_writing: false,
             shut: false,
         })));
         if is_over_tls {
@@ -211,13 +213,22 @@ impl Stage {
                 Place::Client(at) | Place::ClientWire(at) => self.written >= at,
             };
             if met && self.read == end {
-                return Err(failed_read(kind));
+                // It reads because it could not write yet, and will hear of the fault by that.
+                let is_of_write = matches!(place, Place::Client(_) | Place::ClientWire(_));
+                return Err(match is_of_write && self.hesitated_writing {
+                    true => Outcome::Never,
+                    false => failed_read(kind),
+                });
             }
         }
         if self.read == end {
             let is_over = end == self.script.server.len();
             if is_over && self.script.closes {
                 return Err(Outcome::Bytes(0));
+            }
+            if self.hesitated_writing {
+                // It reads because it could not write yet.
+                return Err(Outcome::Never);
             }
             panic!(
                 "the client waits for byte {end} of the server, which waits for byte {} of the client",
@@ -301,13 +312,16 @@ impl Stage {
         }
     }
 
-    /// Whether this call of the tokio face is to be made again.
-    fn hesitate(&mut self, context: &Context<'_>) -> bool {
-        self.hesitated = self.hesitates && !self.hesitated;
-        if self.hesitated {
+    /// Whether this call of the tokio face is to be made again. Once nothing comes of a call, none behind it hesitates:
+    /// two directions would wake each other for ever.
+    fn hesitate(&mut self, context: &Context<'_>, before: fn(&mut Self) -> &mut bool) -> bool {
+        let hesitates = self.hesitates;
+        let hesitated = before(self);
+        *hesitated = hesitates && !*hesitated;
+        if *hesitated {
             context.waker().wake_by_ref();
         }
-        self.hesitated
+        *hesitated
     }
 }
 
@@ -392,10 +406,12 @@ impl tokio::Transport for Player {
         slices: &mut [IoSliceMut<'_>],
     ) -> Poll<io::Result<usize>> {
         let mut stage = self.stage();
-        if stage.hesitate(context) {
+        if stage.hesitate(context, |stage| &mut stage.hesitated_reading) {
             return Poll::Pending;
         }
-        stage.read(slices).into()
+        let outcome = stage.read(slices);
+        stage.hesitated_reading = matches!(outcome, Outcome::Never);
+        outcome.into()
     }
 
     fn poll_write_vectored(
@@ -404,10 +420,12 @@ impl tokio::Transport for Player {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let mut stage = self.stage();
-        if stage.hesitate(context) {
+        if stage.hesitate(context, |stage| &mut stage.hesitated_writing) {
             return Poll::Pending;
         }
-        stage.write(slices).into()
+        let outcome = stage.write(slices);
+        stage.hesitated_writing = matches!(outcome, Outcome::Never);
+        outcome.into()
     }
 
     fn shutdown(&mut self) {

@@ -311,7 +311,8 @@ impl Connection {
         self.stream.shutdown();
     }
 
-    /// What this connection's bytes have cost since it was made, or made anew.
+    /// What this connection's bytes have cost since it was made, or made anew. `capacity_now` is all memory that its buffers
+    /// hold, the write queue's too, but for TLS's.
     pub fn meter(&self) -> Meter {
         Meter {
             bytes_copied_by_tls: self.stream.bytes_copied_by_tls(),

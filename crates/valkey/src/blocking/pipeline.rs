@@ -132,9 +132,17 @@ impl Replies<'_, '_> {
         if self.left == 0 {
             return Ok(None);
         }
-        self.conn.link.start_wait();
-        let frame = self.conn.receive(&self.parts)?;
+        let frame = match self.conn.link.buffered() {
+            Some(frame) => frame,
+            None => self.wait()?,
+        };
         self.left -= 1;
         Ok(Some(frame))
+    }
+
+    /// Sends what has not left, and waits for the next reply. The time allowed begins here.
+    fn wait(&mut self) -> Result<Frame, Error> {
+        self.conn.link.start_wait();
+        self.conn.receive(&self.parts)
     }
 }

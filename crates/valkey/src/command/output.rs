@@ -5,6 +5,17 @@ use onecopy_resp_proto::{Kind, Reply};
 use super::DecodeError;
 
 /// Something that a reply can be read as; what it holds is lent from the reply.
+///
+/// ```
+/// use onecopy_valkey::Reply;
+/// use onecopy_valkey::command::{DecodeError, FromReply, Map};
+///
+/// /// Of what a raw command has given.
+/// fn total(reply: Reply<'_>) -> Result<i64, DecodeError> {
+///     let counts = Map::<&[u8], i64>::from_reply(reply)?;
+///     Ok(counts.iter().map(|(_, count)| count).sum())
+/// }
+/// ```
 pub trait FromReply<'r>: Sized {
     /// Reads the reply.
     ///

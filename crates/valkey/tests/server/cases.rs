@@ -1,6 +1,8 @@
 //! The cases of both faces, one concern a file.
 
+mod abandoned;
 mod commands;
+mod memory;
 mod pipelines;
 mod pipes;
 mod session;

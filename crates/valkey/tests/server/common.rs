@@ -49,3 +49,35 @@ pub(crate) fn sample(len: usize) -> Vec<u8> {
     bytes.truncate(len);
     bytes
 }
+
+/// The seed of a test's random numbers: `ONECOPY_SEED` repeats a run. Printed, so that a failure names it.
+pub(crate) fn seed() -> u64 {
+    let given = std::env::var("ONECOPY_SEED").ok();
+    let seed = given.and_then(|seed| seed.parse().ok()).unwrap_or_else(|| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        u64::from(now.unwrap().subsec_nanos())
+    });
+    println!("ONECOPY_SEED={seed}");
+    seed
+}
+
+/// Xorshift: enough for lengths and moments, and the same in each run.
+#[derive(Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed | 1)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+}

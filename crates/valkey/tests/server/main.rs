@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::duplicate_mod)]
 
 mod common;
+mod drops;
 mod parity;
 
 #[macro_use]

@@ -60,7 +60,7 @@ async fn single(shared: &Shared, text: &str) -> Result<(), onecopy_valkey::Error
 async fn group(shared: &Shared, text: &str) -> Result<(), onecopy_valkey::Error> {
     let mut pipeline = shared.pipeline();
     for part in 0..3 {
-        pipeline.push(&raw("ECHO").arg(format!("{part}{text}")));
+        pipeline.push(&raw("ECHO").arg(format!("{part}{text}")))?;
     }
     let replies = pipeline.run().await?;
     assert_eq!(replies.len(), 3);

@@ -27,7 +27,7 @@ async fn futures_are_send() {
     is_send(shared.run_dedicated(&get)).await.unwrap();
     is_send(shared.acquire()).await.unwrap();
     is_send(shared.pipeline().run()).await.unwrap();
-    is_send(shared.transaction().run()).await.unwrap();
+    is_send(shared.transaction().exec()).await.unwrap();
     is_send(Shared::connect(&crate::common::url()))
         .await
         .unwrap();

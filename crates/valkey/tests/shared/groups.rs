@@ -15,7 +15,7 @@ async fn nothing_of_another_task_comes_between_the_commands_of_a_pipeline() {
                 for _ in 0..20 {
                     let mut pipeline = shared.pipeline();
                     for _ in 0..task + 1 {
-                        pipeline.push(&string::incr("contiguous"));
+                        pipeline.push(&string::incr("contiguous")).unwrap();
                     }
                     let replies = pipeline.run().await.unwrap();
                     assert_eq!(replies.len(), task + 1);
@@ -39,8 +39,9 @@ async fn an_error_in_a_pipeline_has_its_place_among_the_replies() {
     let mut pipeline = shared.pipeline();
     pipeline
         .push(&string::set("pipeline_error", "text"))
-        .push(&string::incr("pipeline_error"))
-        .push(&string::get("pipeline_error"));
+        .and_then(|pipeline| pipeline.push(&string::incr("pipeline_error")))
+        .and_then(|pipeline| pipeline.push(&string::get("pipeline_error")))
+        .unwrap();
     let replies = pipeline.run().await.unwrap();
     replies.get::<string::Set>(0).unwrap();
     let error = replies.get::<string::Incr>(1).unwrap_err();
@@ -63,9 +64,9 @@ async fn a_pipeline_larger_than_all_buffers_comes_back_whole() {
     let value = Bytes::from(sample(1 << 20, 3));
     let mut pipeline = shared.pipeline();
     for number in 0..2_000 {
-        pipeline.push(&raw("ECHO").arg(number));
+        pipeline.push(&raw("ECHO").arg(number)).unwrap();
         if number % 100 == 0 {
-            pipeline.push(&raw("ECHO").arg(value.clone()));
+            pipeline.push(&raw("ECHO").arg(value.clone())).unwrap();
         }
     }
     let replies = within(pipeline.run()).await.unwrap();
@@ -79,20 +80,21 @@ async fn a_pipeline_larger_than_all_buffers_comes_back_whole() {
 }
 
 #[tokio::test]
-async fn a_command_that_can_not_be_taken_keeps_the_whole_pipeline_back() {
+async fn a_command_that_can_not_be_taken_leaves_the_others_of_a_pipeline() {
     let shared = connect().await;
-    shared.run(&raw("DEL").arg("kept_back")).await.unwrap();
+    let mut pipeline = shared.pipeline();
+    pipeline.push(&connection::echo("before")).unwrap();
     for refused in [
         raw("SELECT").arg(1),
         raw("SUBSCRIBE").arg("x"),
         raw("BLPOP").arg("x").arg(0),
     ] {
-        let mut pipeline = shared.pipeline();
-        pipeline.push(&string::incr("kept_back")).push(&refused);
-        assert!(pipeline.run().await.unwrap_err().is_misuse());
+        assert!(pipeline.push(&refused).unwrap_err().is_misuse());
     }
-    let value = shared.run(&string::get("kept_back")).await.unwrap();
-    assert_eq!(value.get().unwrap(), None);
+    pipeline.push(&connection::echo("behind")).unwrap();
+    let replies = pipeline.run().await.unwrap();
+    let texts: Vec<_> = replies.iter().map(|reply| reply.bytes()).collect();
+    assert_eq!(texts, [&b"before"[..], b"behind"]);
 }
 
 #[tokio::test]
@@ -102,10 +104,11 @@ async fn a_transaction_is_executed_as_a_whole() {
     let mut transaction = shared.transaction();
     transaction
         .push(&string::incrby("transaction", 5))
-        .push(&list::lpush("transaction", "x"))
-        .push(&string::get("transaction"));
+        .and_then(|transaction| transaction.push(&list::lpush("transaction", "x")))
+        .and_then(|transaction| transaction.push(&string::get("transaction")))
+        .unwrap();
     assert_eq!(transaction.len(), 3);
-    let replies = transaction.run().await.unwrap();
+    let replies = transaction.exec().await.unwrap();
     assert_eq!(replies.len(), 3);
     assert_eq!(replies.get::<string::Incrby>(0).unwrap(), 15);
     let error = replies.get::<list::Lpush>(1).unwrap_err();
@@ -119,12 +122,12 @@ async fn a_transaction_with_a_command_that_the_server_refuses_executes_nothing()
     let shared = connect().await;
     shared.run(&string::set("refused", "1")).await.unwrap();
     let mut transaction = shared.transaction();
-    transaction
-        .push(&string::incr("refused"))
-        .push(&raw("NO-SUCH-COMMAND"));
-    let error = transaction.run().await.unwrap_err();
+    transaction.push(&string::incr("refused")).unwrap();
+    transaction.push(&raw("NO-SUCH-COMMAND")).unwrap();
+    let error = transaction.exec().await.unwrap_err();
     assert!(error.to_string().contains("unknown command"), "{error}");
+    assert_eq!(error.command_index(), Some(1));
     let value = shared.run(&string::get("refused")).await.unwrap();
     assert_eq!(value.get().unwrap(), Some(&b"1"[..]));
-    assert!(shared.transaction().run().await.unwrap().is_empty());
+    assert!(shared.transaction().exec().await.unwrap().is_empty());
 }

@@ -53,6 +53,10 @@ impl Peer {
 
     /// Sends on the newest connection.
     fn say(&self, bytes: &[u8]) {
+        // The client may be done with the handshake before this side is.
+        while self.connections() == 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
         let mut connections = self.connections.lock().unwrap();
         connections.last_mut().unwrap().write_all(bytes).unwrap();
     }

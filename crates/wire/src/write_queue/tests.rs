@@ -516,3 +516,25 @@ fn a_commands_length_counts_what_was_appended_since_it_began() {
         "it may begin with a part by reference"
     );
 }
+
+#[test]
+fn a_command_that_is_withdrawn_leaves_those_before_it() {
+    let mut queue = WriteQueue::new();
+    queue.begin_here();
+    queue.push(b"before");
+    queue.push_lent(0, 0, 3);
+    queue.end().unwrap();
+    let large = pattern(CHUNK);
+    for _ in 0..3 {
+        queue.begin_here();
+        queue.push_lent(1, 0, 5);
+        queue.push(&large);
+        queue.push_lent(2, 0, 5);
+        queue.withdraw();
+        assert_eq!(waiting(&queue, b"abc".as_slice()), b"beforeabc");
+    }
+    queue.begin_here();
+    queue.push(b"after");
+    queue.end().unwrap();
+    assert_eq!(waiting(&queue, b"abc".as_slice()), b"beforeabcafter");
+}

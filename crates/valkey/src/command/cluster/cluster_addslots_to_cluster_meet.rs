@@ -427,7 +427,7 @@ pub struct ClusterMeet<'a> {
 }
 
 impl<'a> ClusterMeet<'a> {
-    /// `cluster-bus-port`.
+    /// `cluster-bus-port`, since 4.0.0.
     #[inline]
     pub fn cluster_bus_port(mut self, cluster_bus_port: i64) -> Self {
         self.cluster_bus_port = Some(cluster_bus_port);

@@ -261,7 +261,7 @@ impl<'a> ClusterSetslot<'a> {
         self
     }
 
-    /// `TIMEOUT timeout`.
+    /// `TIMEOUT timeout`, since 8.0.0.
     #[inline]
     pub fn timeout(mut self, timeout: i64) -> Self {
         self.timeout = Some(timeout);

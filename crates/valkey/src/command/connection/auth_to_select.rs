@@ -23,7 +23,7 @@ pub struct Auth<'a> {
 }
 
 impl<'a> Auth<'a> {
-    /// `username`.
+    /// `username`, since 6.0.0.
     pub fn username(mut self, username: impl Into<Arg<'a>>) -> Self {
         self.username = Some(username.into());
         self

@@ -192,14 +192,14 @@ pub struct ClientKill<'a> {
 }
 
 impl<'a> ClientKill<'a> {
-    /// `ID client-id`.
+    /// `ID client-id`, since 2.8.12.
     #[inline]
     pub fn id(mut self, client_id: i64) -> Self {
         self.new_formats.extend(["ID".into(), client_id.into()]);
         self
     }
 
-    /// `TYPE normal | master | primary | slave | replica | pubsub`.
+    /// `TYPE normal | master | primary | slave | replica | pubsub`, since 2.8.12.
     #[inline]
     pub fn type_(mut self, client_type: ClientKillType) -> Self {
         self.new_formats.extend(["TYPE".into(), client_type.into()]);
@@ -218,7 +218,7 @@ impl<'a> ClientKill<'a> {
         self
     }
 
-    /// `LADDR laddr`.
+    /// `LADDR laddr`, since 6.2.0.
     pub fn laddr(mut self, laddr: impl Into<Arg<'a>>) -> Self {
         self.new_formats.extend(["LADDR".into(), laddr.into()]);
         self
@@ -231,7 +231,7 @@ impl<'a> ClientKill<'a> {
         self
     }
 
-    /// `MAXAGE maxage`.
+    /// `MAXAGE maxage`, since 8.0.0.
     #[inline]
     pub fn maxage(mut self, maxage: i64) -> Self {
         self.new_formats.extend(["MAXAGE".into(), maxage.into()]);
@@ -272,14 +272,14 @@ pub struct ClientList<'a> {
 }
 
 impl<'a> ClientList<'a> {
-    /// `TYPE normal | master | replica | pubsub`.
+    /// `TYPE normal | master | replica | pubsub`, since 5.0.0.
     #[inline]
     pub fn type_(mut self, client_type: ClientType) -> Self {
         self.type_ = Some(client_type);
         self
     }
 
-    /// `ID client-id [client-id ...]`.
+    /// `ID client-id [client-id ...]`, since 6.2.0.
     pub fn id(mut self, client_ids: impl Into<Args<'a>>) -> Self {
         self.id = client_ids.into();
         self

@@ -372,27 +372,27 @@ pub struct Migrate<'a> {
 }
 
 impl<'a> Migrate<'a> {
-    /// `COPY`.
+    /// `COPY`, since 3.0.0.
     #[inline]
     pub fn copy(mut self) -> Self {
         self.copy = true;
         self
     }
 
-    /// `REPLACE`.
+    /// `REPLACE`, since 3.0.0.
     #[inline]
     pub fn replace(mut self) -> Self {
         self.replace = true;
         self
     }
 
-    /// `AUTH auth`.
+    /// `AUTH auth`, since 4.0.7.
     pub fn auth(mut self, auth: impl Into<Arg<'a>>) -> Self {
         self.authentication = Some(Choice(b"$4\r\nAUTH\r\n", [Some(auth.into()), None]));
         self
     }
 
-    /// `AUTH2 username password`.
+    /// `AUTH2 username password`, since 6.0.0.
     pub fn auth2(mut self, username: impl Into<Arg<'a>>, password: impl Into<Arg<'a>>) -> Self {
         self.authentication = Some(Choice(
             b"$5\r\nAUTH2\r\n",
@@ -401,7 +401,7 @@ impl<'a> Migrate<'a> {
         self
     }
 
-    /// `KEYS keys [keys ...]`.
+    /// `KEYS keys [keys ...]`, since 3.0.6.
     pub fn keys(mut self, keys: impl Into<Args<'a>>) -> Self {
         self.keys = keys.into();
         self

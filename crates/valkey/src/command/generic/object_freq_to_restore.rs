@@ -447,28 +447,28 @@ pub struct Restore<'a> {
 }
 
 impl<'a> Restore<'a> {
-    /// `REPLACE`.
+    /// `REPLACE`, since 3.0.0.
     #[inline]
     pub fn replace(mut self) -> Self {
         self.replace = true;
         self
     }
 
-    /// `ABSTTL`.
+    /// `ABSTTL`, since 5.0.0.
     #[inline]
     pub fn absttl(mut self) -> Self {
         self.absttl = true;
         self
     }
 
-    /// `IDLETIME seconds`.
+    /// `IDLETIME seconds`, since 5.0.0.
     #[inline]
     pub fn idletime(mut self, seconds: i64) -> Self {
         self.idletime = Some(seconds);
         self
     }
 
-    /// `FREQ frequency`.
+    /// `FREQ frequency`, since 5.0.0.
     #[inline]
     pub fn freq(mut self, frequency: i64) -> Self {
         self.freq = Some(frequency);

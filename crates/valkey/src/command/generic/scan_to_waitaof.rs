@@ -43,7 +43,7 @@ impl<'a> Scan<'a> {
         self
     }
 
-    /// `TYPE type`.
+    /// `TYPE type`, since 6.0.0.
     pub fn type_(mut self, type_: impl Into<Arg<'a>>) -> Self {
         self.type_ = Some(type_.into());
         self

@@ -45,7 +45,7 @@ impl<'a> Geoadd<'a> {
         self
     }
 
-    /// `CH`.
+    /// `CH`, since 6.2.0.
     #[inline]
     pub fn ch(mut self) -> Self {
         self.ch = true;
@@ -267,7 +267,7 @@ impl<'a, S> Georadius<'a, S> {
         self
     }
 
-    /// `ANY`.
+    /// `ANY`, since 6.2.0.
     #[inline]
     pub fn any(mut self) -> Self {
         self.any = true;

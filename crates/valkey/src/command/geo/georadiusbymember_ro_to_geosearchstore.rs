@@ -220,7 +220,7 @@ impl<'a, S> GeoradiusRo<'a, S> {
         self
     }
 
-    /// `ANY`.
+    /// `ANY`, since 6.2.0.
     #[inline]
     pub fn any(mut self) -> Self {
         self.any = true;

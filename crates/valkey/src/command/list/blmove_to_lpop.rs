@@ -455,7 +455,7 @@ pub struct Lpop<'a, S = shape::MaybeBulk> {
 }
 
 impl<'a, S> Lpop<'a, S> {
-    /// `count`.
+    /// `count`, since 6.2.0.
     #[inline]
     pub fn count(mut self, count: i64) -> Lpop<'a, shape::MaybeBulks> {
         self.count = Some(count);

@@ -318,7 +318,7 @@ pub struct Rpop<'a, S = shape::MaybeBulk> {
 }
 
 impl<'a, S> Rpop<'a, S> {
-    /// `count`.
+    /// `count`, since 6.2.0.
     #[inline]
     pub fn count(mut self, count: i64) -> Rpop<'a, shape::MaybeBulks> {
         self.count = Some(count);

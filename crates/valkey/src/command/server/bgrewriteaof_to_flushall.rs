@@ -44,14 +44,14 @@ pub struct Bgsave {
 }
 
 impl Bgsave {
-    /// `SCHEDULE`.
+    /// `SCHEDULE`, since 3.2.2.
     #[inline]
     pub fn schedule(mut self) -> Self {
         self.operation = Some(Token(b"$8\r\nSCHEDULE\r\n"));
         self
     }
 
-    /// `CANCEL`.
+    /// `CANCEL`, since 8.1.0.
     #[inline]
     pub fn cancel(mut self) -> Self {
         self.operation = Some(Token(b"$6\r\nCANCEL\r\n"));
@@ -366,14 +366,14 @@ pub struct Flushall {
 }
 
 impl Flushall {
-    /// `ASYNC`.
+    /// `ASYNC`, since 4.0.0.
     #[inline]
     pub fn async_(mut self) -> Self {
         self.flush_type = Some(Token(b"$5\r\nASYNC\r\n"));
         self
     }
 
-    /// `SYNC`.
+    /// `SYNC`, since 6.2.0.
     #[inline]
     pub fn sync(mut self) -> Self {
         self.flush_type = Some(Token(b"$4\r\nSYNC\r\n"));

@@ -21,14 +21,14 @@ pub struct Flushdb {
 }
 
 impl Flushdb {
-    /// `ASYNC`.
+    /// `ASYNC`, since 4.0.0.
     #[inline]
     pub fn async_(mut self) -> Self {
         self.flush_type = Some(Token(b"$5\r\nASYNC\r\n"));
         self
     }
 
-    /// `SYNC`.
+    /// `SYNC`, since 6.2.0.
     #[inline]
     pub fn sync(mut self) -> Self {
         self.flush_type = Some(Token(b"$4\r\nSYNC\r\n"));

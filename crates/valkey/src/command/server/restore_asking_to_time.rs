@@ -38,28 +38,28 @@ pub struct RestoreAsking<'a> {
 }
 
 impl<'a> RestoreAsking<'a> {
-    /// `REPLACE`.
+    /// `REPLACE`, since 3.0.0.
     #[inline]
     pub fn replace(mut self) -> Self {
         self.replace = true;
         self
     }
 
-    /// `ABSTTL`.
+    /// `ABSTTL`, since 5.0.0.
     #[inline]
     pub fn absttl(mut self) -> Self {
         self.absttl = true;
         self
     }
 
-    /// `IDLETIME seconds`.
+    /// `IDLETIME seconds`, since 5.0.0.
     #[inline]
     pub fn idletime(mut self, seconds: i64) -> Self {
         self.idletime = Some(seconds);
         self
     }
 
-    /// `FREQ frequency`.
+    /// `FREQ frequency`, since 5.0.0.
     #[inline]
     pub fn freq(mut self, frequency: i64) -> Self {
         self.freq = Some(frequency);
@@ -175,21 +175,21 @@ impl Shutdown {
         self
     }
 
-    /// `NOW`.
+    /// `NOW`, since 7.0.0.
     #[inline]
     pub fn now(mut self) -> Self {
         self.now = true;
         self
     }
 
-    /// `FORCE`.
+    /// `FORCE`, since 7.0.0.
     #[inline]
     pub fn force(mut self) -> Self {
         self.force = true;
         self
     }
 
-    /// `ABORT`.
+    /// `ABORT`, since 7.0.0.
     #[inline]
     pub fn abort(mut self) -> Self {
         self.abort = true;

@@ -68,7 +68,7 @@ pub struct Spop<'a, S = shape::MaybeBulk> {
 }
 
 impl<'a, S> Spop<'a, S> {
-    /// `count`.
+    /// `count`, since 3.2.0.
     #[inline]
     pub fn count(mut self, count: i64) -> Spop<'a, shape::Bulks> {
         self.count = Some(count);
@@ -120,7 +120,7 @@ pub struct Srandmember<'a, S = shape::MaybeBulk> {
 }
 
 impl<'a, S> Srandmember<'a, S> {
-    /// `count`.
+    /// `count`, since 2.6.0.
     #[inline]
     pub fn count(mut self, count: i64) -> Srandmember<'a, shape::Bulks> {
         self.count = Some(count);

@@ -6,7 +6,7 @@ use crate::arg::Arg;
 use crate::args::Args;
 use crate::command::shape::{self, Shape};
 use crate::command::word::{Aggregate, Extreme};
-use crate::command::{Array, Blocking, Command, Flags};
+use crate::command::{Blocking, Command, Flags, Map};
 use crate::part::{Part, Token, tagged};
 use crate::request::Request;
 use crate::tuples::Pairs;
@@ -40,7 +40,7 @@ impl<'a> Bzmpop<'a> {
 }
 
 impl Command for Bzmpop<'_> {
-    type Output<'r> = Option<(&'r [u8], Array<'r, (&'r [u8], f64)>)>;
+    type Output<'r> = Option<(&'r [u8], Map<'r, &'r [u8], f64>)>;
 
     fn flags(&self) -> Flags {
         Flags::WRITE.with(Flags::BLOCKING)
@@ -195,14 +195,14 @@ impl<'a, S> Zadd<'a, S> {
         self
     }
 
-    /// `CH`.
+    /// `CH`, since 3.0.2.
     #[inline]
     pub fn ch(mut self) -> Self {
         self.ch = true;
         self
     }
 
-    /// `INCR`.
+    /// `INCR`, since 3.0.2.
     #[inline]
     pub fn incr(mut self) -> Zadd<'a, shape::MaybeDouble> {
         self.incr = true;

@@ -186,7 +186,7 @@ impl<'a> Zmpop<'a> {
 }
 
 impl Command for Zmpop<'_> {
-    type Output<'r> = Option<(&'r [u8], Array<'r, (&'r [u8], f64)>)>;
+    type Output<'r> = Option<(&'r [u8], Map<'r, &'r [u8], f64>)>;
 
     fn flags(&self) -> Flags {
         Flags::WRITE
@@ -439,14 +439,14 @@ impl<'a, S> Zrange<'a, S> {
         self
     }
 
-    /// `REV`.
+    /// `REV`, since 6.2.0.
     #[inline]
     pub fn rev(mut self) -> Self {
         self.rev = true;
         self
     }
 
-    /// `LIMIT offset count`.
+    /// `LIMIT offset count`, since 6.2.0.
     #[inline]
     pub fn limit(mut self, offset: i64, count: i64) -> Self {
         self.offset = Some(offset);

@@ -98,7 +98,7 @@ pub struct Zrangebyscore<'a, S = shape::Bulks> {
 }
 
 impl<'a, S> Zrangebyscore<'a, S> {
-    /// `WITHSCORES`.
+    /// `WITHSCORES`, since 2.0.0.
     #[inline]
     pub fn withscores(mut self) -> Zrangebyscore<'a, shape::Scores> {
         self.withscores = true;

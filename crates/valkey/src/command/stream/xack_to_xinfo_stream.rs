@@ -86,7 +86,7 @@ pub struct Xadd<'a> {
 }
 
 impl<'a> Xadd<'a> {
-    /// `NOMKSTREAM`.
+    /// `NOMKSTREAM`, since 6.2.0.
     #[inline]
     pub fn nomkstream(mut self) -> Self {
         self.nomkstream = true;
@@ -114,7 +114,7 @@ impl<'a> Xadd<'a> {
         self
     }
 
-    /// `LIMIT count`.
+    /// `LIMIT count`, since 6.2.0.
     #[inline]
     pub fn limit(mut self, count: i64) -> Self {
         self.limit = Some(count);

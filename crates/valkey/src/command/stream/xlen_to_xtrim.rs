@@ -66,7 +66,7 @@ pub struct Xpending<'a, S = shape::PendingSummary> {
 }
 
 impl<'a, S> Xpending<'a, S> {
-    /// `IDLE min-idle-time`.
+    /// `IDLE min-idle-time`, since 6.2.0.
     #[inline]
     pub fn idle(mut self, min_idle_time: i64) -> Self {
         self.idle = Some(min_idle_time);
@@ -424,14 +424,14 @@ pub struct Xsetid<'a> {
 }
 
 impl<'a> Xsetid<'a> {
-    /// `ENTRIESADDED entries-added`.
+    /// `ENTRIESADDED entries-added`, since 7.0.0.
     #[inline]
     pub fn entriesadded(mut self, entries_added: i64) -> Self {
         self.entriesadded = Some(entries_added);
         self
     }
 
-    /// `MAXDELETEDID max-deleted-id`.
+    /// `MAXDELETEDID max-deleted-id`, since 7.0.0.
     pub fn maxdeletedid(mut self, max_deleted_id: impl Into<Arg<'a>>) -> Self {
         self.maxdeletedid = Some(max_deleted_id.into());
         self
@@ -501,7 +501,7 @@ impl<'a> Xtrim<'a> {
         self
     }
 
-    /// `LIMIT count`.
+    /// `LIMIT count`, since 6.2.0.
     #[inline]
     pub fn limit(mut self, count: i64) -> Self {
         self.limit = Some(count);

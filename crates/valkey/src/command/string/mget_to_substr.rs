@@ -172,35 +172,35 @@ impl<'a> Set<'a> {
         self
     }
 
-    /// `GET`.
+    /// `GET`, since 6.2.0.
     #[inline]
     pub fn get(mut self) -> Self {
         self.get = true;
         self
     }
 
-    /// `EX seconds`.
+    /// `EX seconds`, since 2.6.12.
     #[inline]
     pub fn ex(mut self, seconds: i64) -> Self {
         self.expiration = Some(Choice(b"$2\r\nEX\r\n", [Some(seconds.into())]));
         self
     }
 
-    /// `PX milliseconds`.
+    /// `PX milliseconds`, since 2.6.12.
     #[inline]
     pub fn px(mut self, milliseconds: i64) -> Self {
         self.expiration = Some(Choice(b"$2\r\nPX\r\n", [Some(milliseconds.into())]));
         self
     }
 
-    /// `EXAT unix-time-seconds`.
+    /// `EXAT unix-time-seconds`, since 6.2.0.
     #[inline]
     pub fn exat(mut self, unix_time_seconds: i64) -> Self {
         self.expiration = Some(Choice(b"$4\r\nEXAT\r\n", [Some(unix_time_seconds.into())]));
         self
     }
 
-    /// `PXAT unix-time-milliseconds`.
+    /// `PXAT unix-time-milliseconds`, since 6.2.0.
     #[inline]
     pub fn pxat(mut self, unix_time_milliseconds: i64) -> Self {
         self.expiration = Some(Choice(
@@ -210,7 +210,7 @@ impl<'a> Set<'a> {
         self
     }
 
-    /// `KEEPTTL`.
+    /// `KEEPTTL`, since 6.0.0.
     #[inline]
     pub fn keepttl(mut self) -> Self {
         self.expiration = Some(Choice(b"$7\r\nKEEPTTL\r\n", [None]));

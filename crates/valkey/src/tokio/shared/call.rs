@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use super::failure::Failure;
+use super::group::Pieces;
 use super::inner::Inner;
 use super::queue::{Encode, Outcome};
 use super::slab::Index;
@@ -19,6 +20,8 @@ pub(super) struct Call<'s, E> {
     inner: &'s Inner,
     command: E,
     index: Option<Index>,
+    /// The command with copies of its large arguments, where they are not shared.
+    copy: Option<Box<Pieces>>,
 }
 
 impl<'s, E> Call<'s, E> {
@@ -28,6 +31,7 @@ impl<'s, E> Call<'s, E> {
             inner,
             command,
             index: None,
+            copy: None,
         }
     }
 }
@@ -38,9 +42,31 @@ impl<E: Encode + Unpin> Future for Call<'_, E> {
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let call = self.get_mut();
+        if call.copy.is_some() {
+            return call.poll_copy(context);
+        }
         let (index, command) = (&mut call.index, &call.command);
-        call.inner
-            .with(|queue| queue.poll(index, command, context.waker(), Instant::now))
+        let polled = call
+            .inner
+            .with(|queue| queue.poll(index, command, context.waker(), Instant::now));
+        if matches!(polled, Poll::Ready(Err(Failure::NeedsCopy))) {
+            return call.poll_copy(context);
+        }
+        polled
+    }
+}
+
+impl<E: Encode> Call<'_, E> {
+    /// The same with a copy, which is made before the queue is asked: others do not wait for it.
+    #[cold]
+    fn poll_copy(&mut self, context: &mut Context<'_>) -> Poll<Result<Outcome, Failure>> {
+        let command = match &mut self.copy {
+            Some(copy) => copy,
+            none => none.insert(Box::new(self.command.copied()?)),
+        };
+        let index = &mut self.index;
+        self.inner
+            .with(|queue| queue.poll(index, &**command, context.waker(), Instant::now))
     }
 }
 

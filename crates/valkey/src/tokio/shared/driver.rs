@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use onecopy_net::{DriveError, tokio as net};
 use onecopy_resp_proto::{Message, OwnedReply, ProtocolError};
@@ -23,7 +23,7 @@ use crate::tokio::Connection;
 use crate::{Config, Error};
 
 /// Responses that are handed out at once: so many wait at most while others are read.
-const BATCH: usize = 256;
+const BATCH: usize = 64;
 
 /// Everything behind the handles.
 pub(super) struct Driver {
@@ -36,6 +36,10 @@ pub(super) struct Driver {
     wakers: Vec<Waker>,
 }
 
+/// How long a connection has to be idle before it gives memory back: so one under load, which is idle between any two
+/// batches, does not allocate for each.
+const REST: Duration = Duration::from_secs(1);
+
 /// A connection that is up.
 struct Live {
     connection: Connection,
@@ -44,6 +48,8 @@ struct Live {
     before: u64,
     /// A failed write, kept back while the server's last words are read.
     refused: Option<Error>,
+    /// When memory is given back, if it is idle then; `None` once it was.
+    rests_at: Option<Instant>,
 }
 
 /// How a connection ended.
@@ -112,6 +118,9 @@ impl Driver {
                 return Poll::Ready(End::Over);
             }
             let rang = self.timer.poll(context);
+            if rang {
+                self.rest(live);
+            }
             match self.move_bytes(context, live) {
                 Ok(Progress::None) if !rang => return Poll::Pending,
                 Ok(_) => {}
@@ -126,33 +135,51 @@ impl Driver {
             self.pauses.reset();
         }
         let replies = &mut self.replies;
-        let timer = &mut self.timer;
         let meter = live.meter();
         let sent = meter.bytes_written - live.before;
         let link = &mut live.connection.link;
         // Where the server has closed its side nothing is taken: it can be sent on the next connection.
         let is_taking = !link.buffers.has_output() && live.refused.is_none();
         let shares = &mut live.shares;
-        let (is_over, is_idle) = self.inner.drive(&mut self.wakers, |queue| {
+        let (is_over, is_idle, next) = self.inner.drive(&mut self.wakers, |queue| {
             queue.deliver(replies);
             queue.note_sent(sent);
             if is_taking {
+                // TLS may hold bytes of them still: those are its own.
+                shares.clear();
                 let requests = queue.take(link.buffers.output(), shares.list());
                 link.core.expect(requests);
             }
             queue.note(meter);
             queue.attend(waker, link.buffers.has_output());
-            timer.set(queue.expire(Instant::now));
-            let is_idle = queue.is_idle();
-            if is_idle {
-                queue.shrink();
-            }
-            (queue.is_over(), is_idle)
+            (queue.is_over(), queue.is_idle(), queue.expire(Instant::now))
         });
-        if is_idle {
-            live.rest();
+        if !is_idle && live.rests_at.is_none() {
+            live.rests_at = Some(Instant::now() + REST);
         }
+        let next = [next, live.rests_at].into_iter().flatten().min();
+        self.timer.set(next);
         is_over
+    }
+
+    /// Gives back what a burst or a large reply has needed, when its time has come and nothing is outstanding.
+    #[cold]
+    fn rest(&mut self, live: &mut Live) {
+        let now = Instant::now();
+        if live.rests_at.is_some_and(|rests_at| rests_at <= now) {
+            let is_idle = self.inner.with(|queue| {
+                let is_idle = queue.is_idle();
+                if is_idle {
+                    queue.shrink();
+                }
+                is_idle
+            });
+            live.rests_at = (!is_idle).then(|| now + REST);
+            if is_idle {
+                self.replies = Vec::new();
+                live.rest();
+            }
+        }
     }
 
     /// Writes what the socket takes and reads what has come, each without waiting for the other.
@@ -175,15 +202,18 @@ impl Driver {
         let mut has_read = false;
         loop {
             let Connection { link, stream, .. } = &mut live.connection;
-            let step = link.core.advance(&mut link.buffers);
-            match step.map_err(DriveError::Core)? {
+            let step = match link.core.advance(&mut link.buffers) {
+                Ok(step) => step,
+                Err(error) => return Err(DriveError::Core(error).into()),
+            };
+            match step {
                 Step::Message(Message::Reply(frame)) => {
                     let reply = link.core.detach(frame, &mut link.buffers);
-                    let room = self.replies.try_reserve(1);
-                    let bytes = size_of::<OwnedReply>() as u64;
-                    room.map_err(|_| Error::out_of_memory(WireError::OutOfMemory { bytes }))?;
+                    if self.replies.len() == self.replies.capacity() {
+                        self.make_room()?;
+                    }
                     self.replies.push(reply);
-                    if self.replies.len() >= BATCH {
+                    if self.replies.len() == BATCH {
                         return Ok(Progress::Made);
                     }
                 }
@@ -209,6 +239,16 @@ impl Driver {
                 _ => return Err(Error::closed("the core handed over what nobody asked for")),
             }
         }
+    }
+
+    /// Room for a batch of replies.
+    #[cold]
+    fn make_room(&mut self) -> Result<(), Error> {
+        let reserved = self.replies.try_reserve_exact(BATCH - self.replies.len());
+        reserved.map_err(|_| {
+            let bytes = (BATCH * size_of::<OwnedReply>()) as u64;
+            Error::out_of_memory(WireError::OutOfMemory { bytes })
+        })
     }
 
     /// A new connection, by one attempt at a time. `None` when it is over.
@@ -271,6 +311,7 @@ impl Live {
             shares: Shares::default(),
             before,
             refused: None,
+            rests_at: None,
         }
     }
 
@@ -278,13 +319,12 @@ impl Live {
         self.connection.meter()
     }
 
-    /// Nothing is outstanding: what a burst or a large reply has needed goes back.
-    #[inline]
+    /// Gives memory back.
     fn rest(&mut self) {
         let link = &mut self.connection.link;
         // A push may be on its way.
         if link.buffers.home_missing() == 0 && !link.buffers.has_cut() {
-            link.buffers.release();
+            link.buffers.release_to(0);
             link.core.release();
         }
     }

@@ -20,6 +20,8 @@ pub(super) enum Failure {
     Closed,
     /// The command could not be written.
     Wire(WireError),
+    /// The command has large arguments that are lent, and is to come with copies of them: nobody hears of this.
+    NeedsCopy,
     /// There was no memory for the reply.
     Reply(WireError),
 }
@@ -27,6 +29,16 @@ pub(super) enum Failure {
 impl From<WireError> for Failure {
     fn from(error: WireError) -> Self {
         Self::Wire(error)
+    }
+}
+
+/// Of a command that was not written.
+impl From<Error> for Failure {
+    fn from(cause: Error) -> Self {
+        Self::Lost {
+            cause,
+            maybe_executed: false,
+        }
     }
 }
 
@@ -47,6 +59,7 @@ impl From<Failure> for Error {
                 Self::closed("the shared handle was closed, or its runtime has ended")
             }
             Failure::Wire(error) => Self::out_of_memory(error),
+            Failure::NeedsCopy => Self::closed("a command was to be copied and was not"),
             Failure::Reply(error) => Self::out_of_memory(error).after_sending(true),
         }
     }

@@ -4,7 +4,7 @@ use std::io::IoSlice;
 
 use bytes::Bytes;
 use onecopy_resp_proto::OwnedReply;
-use onecopy_wire::{LENT_THRESHOLD, WriteQueue};
+use onecopy_wire::{LENT_THRESHOLD, WireError, WriteQueue};
 
 use super::Shared;
 use super::call::Call;
@@ -13,7 +13,11 @@ use super::parts::Shares;
 use super::queue::{Encode, Outcome};
 use super::single::admit_in_group;
 use crate::command::Command;
+use crate::link::{EXEC, MULTI};
 use crate::{Error, Request};
+
+/// Slices that are looked at together.
+const SLICES: usize = 64;
 
 /// Commands, encoded.
 #[derive(Debug, Default)]
@@ -21,36 +25,34 @@ pub(super) struct Group {
     queue: WriteQueue,
     shares: Shares,
     commands: u32,
-    /// The first command that could not be taken, and why.
-    refused: Option<Error>,
 }
 
 impl Group {
     /// Adds a command.
-    pub(super) fn push<C: Command>(&mut self, command: &C) {
-        if let Err(error) = admit_in_group(command) {
-            return self.refuse(error);
-        }
+    pub(super) fn push<C: Command>(&mut self, command: &C) -> Result<(), Error> {
+        admit_in_group(command)?;
+        self.encode(command)
+    }
+
+    fn encode<C: Command>(&mut self, command: &C) -> Result<(), Error> {
         let mut request = Request::owning(&mut self.queue, self.shares.list(), 0);
         command.encode(&mut request);
-        match request.end() {
-            Ok(()) => self.commands = self.commands.saturating_add(1),
-            Err(error) => self.refuse(Error::out_of_memory(error)),
-        }
+        let ended = request.end();
+        self.pushed(ended)
     }
 
     /// Adds a command that is encoded already.
-    pub(super) fn push_encoded(&mut self, bytes: &[u8]) {
+    fn push_encoded(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.queue.begin_here();
         self.queue.push(bytes);
-        match self.queue.end() {
-            Ok(()) => self.commands = self.commands.saturating_add(1),
-            Err(error) => self.refuse(Error::out_of_memory(error)),
-        }
+        let ended = self.queue.end();
+        self.pushed(ended)
     }
 
-    fn refuse(&mut self, error: Error) {
-        self.refused.get_or_insert(error);
+    fn pushed(&mut self, ended: Result<(), WireError>) -> Result<(), Error> {
+        ended.map_err(Error::out_of_memory)?;
+        self.commands += 1;
+        Ok(())
     }
 
     pub(super) fn len(&self) -> usize {
@@ -58,23 +60,102 @@ impl Group {
     }
 
     /// Sends all of them; gives their replies, errors of the server included.
-    pub(super) async fn run(
-        self,
-        shared: &Shared,
-        is_atomic: bool,
-    ) -> Result<Vec<OwnedReply>, Error> {
-        if let Some(error) = self.refused {
-            return Err(error);
-        }
+    pub(super) async fn run(self, shared: &Shared) -> Result<Vec<OwnedReply>, Error> {
         if self.commands == 0 {
             return Ok(Vec::new());
         }
-        let frozen = Frozen {
-            replies: self.commands,
-            pieces: pieces(self.queue, &self.shares),
-            is_atomic,
+        let mut pieces = Pieces::default();
+        pieces.append(self)?;
+        pieces.run(shared).await
+    }
+
+    /// The same between MULTI and EXEC: one more reply before and one behind.
+    pub(super) async fn execute(self, shared: &Shared) -> Result<Vec<OwnedReply>, Error> {
+        let mut pieces = Pieces {
+            is_atomic: true,
+            ..Pieces::default()
         };
-        match Call::new(&shared.handle.inner, frozen).await {
+        for (before, group) in [(MULTI, Some(self)), (EXEC, None)] {
+            let mut word = Self::default();
+            word.push_encoded(before)?;
+            pieces.append(word)?;
+            if let Some(group) = group {
+                pieces.append(group)?;
+            }
+        }
+        pieces.run(shared).await
+    }
+}
+
+/// Commands' bytes in pieces that can be sent again where a connection was lost before: the small ones in one, large
+/// arguments shared.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    replies: u32,
+    pieces: Vec<Bytes>,
+    /// What belongs behind the last piece.
+    small: Vec<u8>,
+    is_atomic: bool,
+}
+
+impl Pieces {
+    /// One command, with copies of its large arguments.
+    pub(super) fn of<C: Command>(command: &C) -> Result<Self, Failure> {
+        let mut group = Group::default();
+        let mut pieces = Self {
+            is_atomic: true,
+            ..Self::default()
+        };
+        let copied = group.encode(command).and_then(|()| pieces.append(group));
+        copied.and_then(|()| pieces.end_small())?;
+        Ok(pieces)
+    }
+
+    fn append(&mut self, group: Group) -> Result<(), Error> {
+        let Group {
+            mut queue,
+            shares,
+            commands,
+        } = group;
+        self.replies += commands;
+        let mut large = shares.iter();
+        let mut next = large.next();
+        while !queue.is_empty() {
+            let mut slices = [IoSlice::new(&[]); SLICES];
+            let count = queue.slices(&shares, &mut slices);
+            let mut taken = 0;
+            for slice in &slices[..count] {
+                taken += slice.len();
+                match next {
+                    Some(part) if part.as_ptr() == slice.as_ptr() => {
+                        self.end_small()?;
+                        self.pieces.push(part.clone());
+                        next = large.next();
+                    }
+                    _ => self.append_small(slice)?,
+                }
+            }
+            queue.advance(taken);
+        }
+        Ok(())
+    }
+
+    fn append_small(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        reserve(&mut self.small, bytes.len())?;
+        self.small.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn end_small(&mut self) -> Result<(), Error> {
+        // This one, and the large one behind it.
+        reserve(&mut self.pieces, 2)?;
+        self.pieces.push(std::mem::take(&mut self.small).into());
+        Ok(())
+    }
+
+    async fn run(mut self, shared: &Shared) -> Result<Vec<OwnedReply>, Error> {
+        self.end_small()?;
+        match Call::new(&shared.handle.inner, self).await {
             Ok(Outcome::One(reply)) => Ok(vec![reply]),
             Ok(Outcome::Group(replies)) => Ok(replies),
             Err(failure) => Err(failure.into()),
@@ -82,42 +163,16 @@ impl Group {
     }
 }
 
-/// A group's bytes in pieces that can be sent again where a connection was lost before.
-#[derive(Debug)]
-struct Frozen {
-    replies: u32,
-    pieces: Vec<Bytes>,
-    is_atomic: bool,
+fn reserve<T>(list: &mut Vec<T>, count: usize) -> Result<(), Error> {
+    let failed = |_| WireError::OutOfMemory {
+        bytes: (count * size_of::<T>()) as u64,
+    };
+    list.try_reserve(count)
+        .map_err(failed)
+        .map_err(Error::out_of_memory)
 }
 
-/// The queue's bytes in one piece between large arguments, which are shared.
-fn pieces(mut queue: WriteQueue, shares: &Shares) -> Vec<Bytes> {
-    let mut large = shares.iter();
-    let mut next = large.next();
-    let mut pieces = Vec::new();
-    let mut small = Vec::with_capacity(queue.len() - shares.iter().map(Bytes::len).sum::<usize>());
-    while !queue.is_empty() {
-        let mut slices = [IoSlice::new(&[]); 64];
-        let count = queue.slices(shares, &mut slices);
-        let mut taken = 0;
-        for slice in &slices[..count] {
-            taken += slice.len();
-            match next {
-                Some(part) if part.as_ptr() == slice.as_ptr() => {
-                    pieces.push(Bytes::from(std::mem::take(&mut small)));
-                    pieces.push(part.clone());
-                    next = large.next();
-                }
-                _ => small.extend_from_slice(slice),
-            }
-        }
-        queue.advance(taken);
-    }
-    pieces.push(Bytes::from(small));
-    pieces
-}
-
-impl Encode for Frozen {
+impl Encode for Pieces {
     fn encode(&self, queue: &mut WriteQueue, parts: &mut Vec<Bytes>) -> Result<(), Failure> {
         let before = parts.len();
         queue.begin_here();
@@ -135,6 +190,10 @@ impl Encode for Frozen {
             parts.truncate(before);
             error.into()
         })
+    }
+
+    fn copied(&self) -> Result<Pieces, Failure> {
+        Err(Failure::NeedsCopy) // it is one
     }
 
     fn replies(&self) -> u32 {

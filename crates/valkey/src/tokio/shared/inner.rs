@@ -22,14 +22,12 @@ impl Inner {
     /// Does something under the lock; then wakes whom that concerns, without it.
     #[inline]
     pub(super) fn with<T>(&self, act: impl FnOnce(&mut Queue) -> T) -> T {
-        let mut wakers = Vec::new();
-        let done = {
-            let mut queue = self.lock();
-            let done = act(&mut queue);
+        let mut queue = self.lock();
+        let done = act(&mut queue);
+        if queue.has_wakers() {
+            let mut wakers = Vec::new();
             queue.take_wakers(&mut wakers);
-            done
-        };
-        if !wakers.is_empty() {
+            drop(queue);
             wake(&mut wakers);
         }
         done
@@ -48,6 +46,7 @@ impl Inner {
         done
     }
 
+    #[inline]
     fn lock(&self) -> MutexGuard<'_, Queue> {
         // Nothing in the queue panics; a foreign waker's clone that does leaves it whole.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)

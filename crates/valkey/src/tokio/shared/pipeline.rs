@@ -15,7 +15,7 @@ use crate::command::Command;
 /// use onecopy_valkey::command::string;
 /// # async fn example(shared: onecopy_valkey::tokio::Shared) -> Result<(), onecopy_valkey::Error> {
 /// let mut pipeline = shared.pipeline();
-/// pipeline.push(&string::set("a", "1")).push(&string::incr("a"));
+/// pipeline.push(&string::set("a", "1"))?.push(&string::incr("a"))?;
 /// let replies = pipeline.run().await?;
 /// assert_eq!(replies.get::<string::Incr>(1)?, 2);
 /// # Ok(()) }
@@ -34,10 +34,13 @@ impl SharedPipeline {
         }
     }
 
-    /// Adds a command. One that can't be taken is reported by [`run`](Self::run), and nothing is sent then.
-    pub fn push<C: Command>(&mut self, command: &C) -> &mut Self {
-        self.group.push(command);
-        self
+    /// Adds a command.
+    ///
+    /// # Errors
+    /// Memory that could not be had, or a command that a shared connection does not take; the others stay.
+    pub fn push<C: Command>(&mut self, command: &C) -> Result<&mut Self, Error> {
+        self.group.push(command)?;
+        Ok(self)
     }
 
     /// Commands so far.
@@ -53,13 +56,13 @@ impl SharedPipeline {
     /// Sends all of it and waits for the last reply. Without a command nothing is sent.
     ///
     /// # Errors
-    /// A command that is refused, a failure of the connection. Errors of the server are among the replies, each in the place
+    /// A failure of the connection. Errors of the server are among the replies, each in the place
     /// of its own command's.
     ///
     /// # Cancel safety
     /// Safe: see [`Shared`].
     pub async fn run(self) -> Result<Responses, Error> {
         let Self { shared, group } = self;
-        Ok(Responses::new(group.run(&shared, false).await?))
+        Ok(Responses::new(group.run(&shared).await?))
     }
 }

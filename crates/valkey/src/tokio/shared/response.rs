@@ -16,8 +16,8 @@ impl<C: Command> Response<C> {
     /// The reply, unless it is an error of the server.
     #[inline]
     pub(super) fn new(reply: OwnedReply) -> Result<Self, Error> {
-        if let Some(text) = reply.reply().as_error() {
-            return Err(Error::server_error(text));
+        if reply.reply().kind().is_error() {
+            return Err(Error::server_error(reply.reply().bytes()));
         }
         Ok(Self {
             reply,

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use onecopy_wire::WriteQueue;
 
 use super::failure::Failure;
+use super::group::Pieces;
 use super::queue::Encode;
 use crate::command::{Command, Flags};
 use crate::{Error, Request};
@@ -20,9 +21,18 @@ pub(super) struct Single<'c, C>(pub(super) &'c C);
 impl<C: Command> Encode for Single<'_, C> {
     #[inline]
     fn encode(&self, queue: &mut WriteQueue, parts: &mut Vec<Bytes>) -> Result<(), Failure> {
-        let mut request = Request::owning(queue, parts, 0);
+        let mut request = Request::sharing(queue, parts);
         self.0.encode(&mut request);
-        Ok(request.end()?)
+        if request.end_shared()? {
+            Ok(())
+        } else {
+            Err(Failure::NeedsCopy)
+        }
+    }
+
+    #[cold]
+    fn copied(&self) -> Result<Pieces, Failure> {
+        Pieces::of(self.0)
     }
 }
 

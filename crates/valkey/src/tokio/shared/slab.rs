@@ -96,16 +96,18 @@ impl<T> Slab<T> {
 
     /// Frees a slot, which is in no list any more.
     #[inline]
-    pub(super) fn remove(&mut self, index: Index) -> Option<T> {
+    pub(super) fn remove(&mut self, index: Index) {
         let slot = &mut self.slots[index as usize];
-        let value = slot.value.take()?;
+        if slot.value.is_none() {
+            return;
+        }
+        slot.value = None;
         slot.links[0].behind = self.free;
         self.free = index;
         self.used -= 1;
         if self.used == 0 && self.slots.capacity() > KEPT {
             *self = Self::new();
         }
-        Some(value)
     }
 
     #[inline]

@@ -4,10 +4,8 @@ use super::Shared;
 use super::group::Group;
 use super::responses::output;
 use crate::command::Command;
-use crate::{Error, OwnedReply, Reply};
-
-const MULTI: &[u8] = b"*1\r\n$5\r\nMULTI\r\n";
-const EXEC: &[u8] = b"*1\r\n$4\r\nEXEC\r\n";
+use crate::link::Queueing;
+use crate::{Error, Kind, OwnedReply, Reply};
 
 /// Commands that the server executes together or not at all, sent as one piece: nothing of another task comes in between,
 /// and when the connection is lost before all of it was sent, none of it was executed.
@@ -16,8 +14,8 @@ const EXEC: &[u8] = b"*1\r\n$4\r\nEXEC\r\n";
 /// use onecopy_valkey::command::string;
 /// # async fn example(shared: onecopy_valkey::tokio::Shared) -> Result<(), onecopy_valkey::Error> {
 /// let mut transaction = shared.transaction();
-/// transaction.push(&string::decrby("alice", 5)).push(&string::incrby("bob", 5));
-/// let replies = transaction.run().await?;
+/// transaction.push(&string::decrby("alice", 5))?.push(&string::incrby("bob", 5))?;
+/// let replies = transaction.exec().await?;
 /// let alice = replies.get::<string::Decrby>(0)?;
 /// # let _ = alice; Ok(()) }
 /// ```
@@ -29,23 +27,24 @@ pub struct SharedTransaction {
 
 impl SharedTransaction {
     pub(super) fn new(shared: &Shared) -> Self {
-        let mut group = Group::default();
-        group.push_encoded(MULTI);
         Self {
             shared: shared.clone(),
-            group,
+            group: Group::default(),
         }
     }
 
-    /// Adds a command. One that can't be taken is reported by [`run`](Self::run), and nothing is sent then.
-    pub fn push<C: Command>(&mut self, command: &C) -> &mut Self {
-        self.group.push(command);
-        self
+    /// Adds a command.
+    ///
+    /// # Errors
+    /// Memory that could not be had, or a command that a shared connection does not take; the others stay.
+    pub fn push<C: Command>(&mut self, command: &C) -> Result<&mut Self, Error> {
+        self.group.push(command)?;
+        Ok(self)
     }
 
     /// Commands so far.
     pub fn len(&self) -> usize {
-        self.group.len().saturating_sub(1)
+        self.group.len()
     }
 
     /// Whether there is none.
@@ -53,32 +52,36 @@ impl SharedTransaction {
         self.len() == 0
     }
 
-    /// Executes all of it.
+    /// Sends all of it, and gives the commands' replies.
     ///
     /// # Errors
-    /// A command that is refused; one that the server refused when it was queued, which is the error, and nothing was
-    /// executed then; a failure of the connection. Errors of commands that were executed are among the replies: the others
-    /// were executed all the same.
+    /// Where the server refuses one of the commands, its error: [`Error::command_index`] says whose; nothing was executed
+    /// then. Else a failure of the connection. Errors of commands that were executed are among the replies: the others were
+    /// executed all the same.
     ///
     /// # Cancel safety
     /// Safe: see [`Shared`].
-    pub async fn run(self) -> Result<TransactionResponses, Error> {
-        let Self { shared, mut group } = self;
-        group.push_encoded(EXEC);
-        let mut replies = group.run(&shared, true).await?;
+    pub async fn exec(self) -> Result<TransactionResponses, Error> {
+        let Self { shared, group } = self;
+        let mut replies = group.execute(&shared).await?;
         let executed = replies.pop();
-        // The first word that was refused is why all of it was.
-        let refused = replies.iter().find_map(|reply| reply.reply().as_error());
-        if let Some(text) = refused {
-            return Err(Error::server_error(text));
+        let mut queueing = Queueing::default();
+        for (position, reply) in replies.iter().enumerate() {
+            queueing.look_at(position, reply.reply());
+        }
+        if let Some(error) = queueing.error() {
+            return Err(error);
         }
         let Some(executed) = executed else {
             return Err(Error::closed("a transaction got no reply"));
         };
-        if let Some(text) = executed.reply().as_error() {
-            return Err(Error::server_error(text));
+        match executed.reply().kind() {
+            Kind::Array => Ok(TransactionResponses(executed)),
+            _ => Err(match executed.reply().as_error() {
+                Some(text) => Error::server_error(text),
+                None => Error::unexpected("the array of a transaction's replies", executed.reply()),
+            }),
         }
-        Ok(TransactionResponses(executed))
     }
 }
 

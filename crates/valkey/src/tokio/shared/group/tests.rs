@@ -3,18 +3,16 @@ use crate::command::{raw, string};
 
 /// All that a group would send, by one encoding of it.
 fn encoded(group: Group) -> (Vec<u8>, Vec<Bytes>) {
-    let frozen = Frozen {
-        replies: group.commands,
-        pieces: pieces(group.queue, &group.shares),
-        is_atomic: true,
-    };
+    let mut pieces = Pieces::default();
+    pieces.append(group).unwrap();
+    pieces.end_small().unwrap();
     let mut sent = Vec::new();
     let mut all = Vec::new();
     // Twice, as after a loss.
     for _ in 0..2 {
         let mut queue = WriteQueue::new();
         let mut shares = Shares::default();
-        frozen.encode(&mut queue, shares.list()).unwrap();
+        pieces.encode(&mut queue, shares.list()).unwrap();
         assert_eq!(queue.command_len(), queue.len());
         let mut slices = [IoSlice::new(&[]); 64];
         let count = queue.slices(&shares, &mut slices);
@@ -38,8 +36,8 @@ impl Concat for [IoSlice<'_>] {
 #[test]
 fn small_commands_become_one_piece() {
     let mut group = Group::default();
-    group.push_encoded(b"*1\r\n$5\r\nMULTI\r\n");
-    group.push(&string::get("key"));
+    group.push_encoded(b"*1\r\n$5\r\nMULTI\r\n").unwrap();
+    group.push(&string::get("key")).unwrap();
     assert_eq!(group.len(), 2);
     let (sent, shared) = encoded(group);
     assert_eq!(
@@ -53,9 +51,9 @@ fn small_commands_become_one_piece() {
 fn large_arguments_keep_their_place_and_share_their_memory() {
     let large = Bytes::from(vec![b'x'; 100_000]);
     let mut group = Group::default();
-    group.push(&string::set("one", large.clone()));
-    group.push(&string::get("two"));
-    group.push(&string::set("three", large.clone()));
+    group.push(&string::set("one", large.clone())).unwrap();
+    group.push(&string::get("two")).unwrap();
+    group.push(&string::set("three", large.clone())).unwrap();
     let (sent, shared) = encoded(group);
     let set = |key: &str| {
         let mut set = format!("*3\r\n$3\r\nSET\r\n${}\r\n{key}\r\n$100000\r\n", key.len());
@@ -72,7 +70,7 @@ fn large_arguments_keep_their_place_and_share_their_memory() {
 fn many_small_commands_are_sent_without_a_further_copy() {
     let mut group = Group::default();
     for number in 0..10_000 {
-        group.push(&raw("ECHO").arg(number));
+        group.push(&raw("ECHO").arg(number)).unwrap();
     }
     let (sent, shared) = encoded(group);
     assert_eq!((shared.len(), shared[0].len()), (1, sent.len()));

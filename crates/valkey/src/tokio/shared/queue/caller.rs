@@ -35,7 +35,8 @@ impl Queue {
         waker: &Waker,
         clock: impl Fn() -> Instant,
     ) -> Poll<Result<Outcome, Failure>> {
-        if let Some(refusal) = self.refusal() {
+        let is_open = matches!(self.link, Link::Up) && !self.is_closing;
+        if !is_open && let Some(refusal) = self.refusal() {
             self.miss();
             return Poll::Ready(Err(refusal));
         }
@@ -65,7 +66,7 @@ impl Queue {
     }
 
     /// Why no command is taken.
-    #[inline]
+    #[cold]
     pub(super) fn refusal(&self) -> Option<Failure> {
         match &self.link {
             Link::Up if !self.is_closing => None,
@@ -233,6 +234,10 @@ impl Queue {
         let Err(failure) = used else {
             return Poll::Pending;
         };
+        if matches!(failure, Failure::NeedsCopy) {
+            self.granted += 1; // it comes back at once, and keeps its turn
+            return Poll::Ready(Err(failure));
+        }
         if let Some(entry) = self.entries.get_mut(known) {
             entry.place = Place::Over;
         }
@@ -269,9 +274,7 @@ impl Queue {
         if let Some(entry) = self.entries.get_mut(index) {
             entry.has_caller = false;
             entry.outcome = None;
-            if entry.place == Place::Over {
-                self.entries.remove(index);
-            }
+            self.release(index);
         }
     }
 
@@ -308,6 +311,7 @@ impl Queue {
         }
     }
 
+    /// Gives a caller what came of it. The first outcome counts: a reply behind a time-out is dropped.
     #[inline]
     pub(super) fn settle(&mut self, index: Index, outcome: Result<Outcome, Failure>) {
         self.untime(index);
@@ -315,15 +319,19 @@ impl Queue {
             return;
         };
         if !entry.has_caller {
-            if entry.place == Place::Over {
-                self.entries.remove(index);
-            }
-            return;
-        }
-        // The first outcome counts: a reply behind a timeout is dropped.
-        if entry.outcome.is_none() {
+            self.release(index);
+        } else if entry.outcome.is_none() {
             entry.outcome = Some(outcome);
             self.wakers.extend(entry.waker.take());
+        }
+    }
+
+    /// Frees an entry that nobody asks for, when it is over.
+    #[inline]
+    pub(super) fn release(&mut self, index: Index) {
+        let entry = self.entries.get(index);
+        if entry.is_some_and(|entry| !entry.has_caller && entry.place == Place::Over) {
+            self.entries.remove(index);
         }
     }
 }

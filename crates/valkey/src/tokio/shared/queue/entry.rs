@@ -8,11 +8,16 @@ use onecopy_resp_proto::OwnedReply;
 use onecopy_wire::WriteQueue;
 
 use super::super::failure::Failure;
+use super::super::group::Pieces;
 
 /// What a caller wants sent.
 pub(in super::super) trait Encode {
     /// Writes all of it as one command of the queue, its large parts to `parts` under their position there.
     fn encode(&self, queue: &mut WriteQueue, parts: &mut Vec<Bytes>) -> Result<(), Failure>;
+
+    /// The same with copies of large arguments that are lent, where the first attempt says that it needs them: nothing
+    /// large is copied while others wait.
+    fn copied(&self) -> Result<Pieces, Failure>;
 
     /// Replies that there will be; at least 1.
     fn replies(&self) -> u32 {

@@ -7,6 +7,7 @@ use onecopy_resp_proto::OwnedReply;
 use onecopy_wire::{Meter, WireError, WriteQueue};
 
 use super::super::failure::Failure;
+use super::super::slab::Index;
 use super::Queue;
 use super::entry::{Outcome, Place};
 
@@ -26,6 +27,12 @@ impl Queue {
             // A task of the runtime: waking it runs nothing here.
             driver.wake_by_ref();
         }
+    }
+
+    /// Whether anybody is to be woken.
+    #[inline]
+    pub(in super::super) fn has_wakers(&self) -> bool {
+        !self.wakers.is_empty()
     }
 
     /// Who is to be woken, once the lock is released.
@@ -59,29 +66,43 @@ impl Queue {
                 return;
             };
             entry.missing -= 1;
-            let outcome = match reply {
-                Ok(reply) if !entry.is_group => Ok(Outcome::One(reply)),
-                Ok(reply) => {
-                    // Room was made for all of them; none is kept for nobody, or behind one that was too large.
-                    if entry.has_caller && entry.outcome.is_none() {
-                        entry.replies.push(reply);
-                    }
-                    if entry.missing > 0 {
-                        continue;
-                    }
-                    Ok(Outcome::Group(std::mem::take(&mut entry.replies)))
-                }
-                Err(error) if entry.missing > 0 => {
-                    self.settle(index, Err(Failure::Reply(error)));
-                    continue;
-                }
-                Err(error) => Err(Failure::Reply(error)),
-            };
+            if entry.is_group {
+                self.deliver_to_group(index, reply);
+                continue;
+            }
             entry.place = Place::Over;
             self.flight.remove(&mut self.entries, index);
-            self.settle(index, outcome);
+            self.settle(index, reply.map(Outcome::One).map_err(Failure::Reply));
         }
         self.grant();
+    }
+
+    /// One of the replies of a group, whose first in flight it is.
+    fn deliver_to_group(&mut self, index: Index, reply: Result<OwnedReply, WireError>) {
+        let Some(entry) = self.entries.get_mut(index) else {
+            return;
+        };
+        let is_last = entry.missing == 0;
+        // None is kept for nobody, or behind one for which there was no memory.
+        let is_kept = entry.has_caller && entry.outcome.is_none();
+        let outcome = match reply {
+            Ok(reply) if is_kept => {
+                // There is room for all of them.
+                entry.replies.push(reply);
+                is_last.then(|| Ok(Outcome::Group(std::mem::take(&mut entry.replies))))
+            }
+            Ok(_) => None,
+            Err(error) => Some(Err(Failure::Reply(error))),
+        };
+        if is_last {
+            entry.place = Place::Over;
+            self.flight.remove(&mut self.entries, index);
+        }
+        match outcome {
+            Some(outcome) => self.settle(index, outcome),
+            None if is_last => self.release(index),
+            None => {}
+        }
     }
 
     /// So many bytes of the connection's output have left in all.
@@ -112,7 +133,7 @@ impl Queue {
     /// Gives back memory that a burst has needed.
     #[inline]
     pub(in super::super) fn shrink(&mut self) {
-        self.output.shrink();
+        self.output.release();
     }
 
     /// Whether nothing is on its way, so that the connection is idle.

@@ -10,6 +10,7 @@ use super::super::limits::Offline;
 use onecopy_resp_proto::OwnedReply;
 use std::time::Instant;
 
+use super::super::group::Pieces;
 use super::super::slab::Index;
 use super::*;
 
@@ -31,6 +32,10 @@ impl Encode for Ping {
         queue.begin_here();
         queue.push(&vec![b'p'; self.len]);
         Ok(queue.end()?)
+    }
+
+    fn copied(&self) -> Result<Pieces, Failure> {
+        panic!("nothing is large")
     }
 
     fn replies(&self) -> u32 {
@@ -618,4 +623,51 @@ fn a_driver_with_enough_to_do_is_not_woken_for_each_command() {
     bench.queue.attend(&waker, true);
     let _second = bench.asks(PING);
     assert_eq!(woken(), 1);
+}
+
+/// A command with a large argument that is only lent.
+struct Borrowed;
+
+impl Encode for Borrowed {
+    fn encode(&self, queue: &mut WriteQueue, _: &mut Vec<Bytes>) -> Result<(), Failure> {
+        queue.begin_here();
+        queue.push(b"head");
+        queue.withdraw();
+        Err(Failure::NeedsCopy)
+    }
+
+    fn copied(&self) -> Result<Pieces, Failure> {
+        panic!("the caller's future makes it")
+    }
+}
+
+#[test]
+fn who_has_to_copy_first_keeps_his_turn_and_leaves_nothing_of_the_first_attempt() {
+    let mut bench = Bench::new(|limits| limits.max_in_flight = 1);
+    let first = bench.asks(PING);
+    let mut borrows = Caller::new(PING);
+    let waker = Waker::from(Arc::clone(&borrows.count));
+    let now = bench.now;
+    let attempt = |bench: &mut Bench, borrows: &mut Caller| {
+        bench
+            .queue
+            .poll(&mut borrows.index, &Borrowed, &waker, || now)
+    };
+    assert!(attempt(&mut bench, &mut borrows).is_pending());
+    let behind = bench.asks(PING);
+    bench.send();
+    bench.reply([0]);
+    assert_eq!((borrows.woken(), behind.woken()), (1, 0));
+    assert!(matches!(
+        attempt(&mut bench, &mut borrows),
+        Poll::Ready(Err(Failure::NeedsCopy))
+    ));
+    assert_eq!(bench.queue.load(), (0, 2), "the turn is still his");
+    assert!(bench.poll(&mut borrows).is_pending());
+    assert_eq!(bench.send(), (6, 1));
+    bench.reply([1]);
+    assert_eq!(bench.answer(first).unwrap(), [0]);
+    assert_eq!(bench.answer(borrows).unwrap(), [1]);
+    bench.leaves(behind);
+    assert_eq!(bench.queue.entries.len(), 0);
 }

@@ -1,13 +1,12 @@
 //! The stops of the tour: what is done, what it cost, and what that shows.
 
-use indicatif::HumanCount;
 use onecopy_mysql::blocking::Connection;
 use onecopy_mysql::{Config, Error, Param, Statement};
 
-use super::cost::{Cost, Measure, fastest, floor_of, floors, ours};
+use super::super::cost::{Cost, Measure, copied, fastest, floor_of, floors, ours};
+use super::super::print::{plain, shown, title};
+use super::super::table::{self, Rows};
 use super::ground::COPY_ID;
-use super::print::{plain, shown, title};
-use super::table::{self, Rows};
 use crate::bench::client::{Job, blocking};
 use crate::bench::failure::Failure;
 use crate::bench::floor::Floor;
@@ -36,7 +35,7 @@ pub(super) fn few_rows(config: &Config) -> Result<(), Failure> {
     let mut table = Rows::default();
     run(&mut Connection::connect_with(config)?, &mut table)?;
     table.print();
-    table::costs(&ours, &floor);
+    table::costs(&[("onecopy", &ours), ("floor", &floor)]);
     plain(
         "A row is lent: its values are looked at where the kernel put them. What was copied is the statement on its way out.",
     );
@@ -48,7 +47,7 @@ pub(super) fn many_rows(config: &Config) -> Result<(), Failure> {
     title("2. Big rows by the thousand");
     plain("A prepared SELECT * over the whole table, every column of every row decoded.");
     let (ours, floor) = workload(config, Workload::ManyRows)?;
-    table::costs(&ours, &floor);
+    table::costs(&[("onecopy", &ours), ("floor", &floor)]);
     shown(&copied(&ours));
     plain("The read buffer did not grow with the result: memory is that of a few rows.");
     Ok(())
@@ -58,7 +57,7 @@ pub(super) fn many_rows(config: &Config) -> Result<(), Failure> {
 pub(super) fn owned_value(config: &Config, blob: Blob) -> Result<(), Failure> {
     title(&format!("3. A value of {} MiB, owned", blob.bytes >> 20));
     let (ours, floor) = workload(config, Workload::Blob)?;
-    table::costs(&ours, &floor);
+    table::costs(&[("onecopy", &ours), ("floor", &floor)]);
     shown(&copied(&ours));
     plain(
         "The value was read from the socket straight into its one allocation. What it costs more than the floor is that \
@@ -72,7 +71,7 @@ pub(super) fn owned_value(config: &Config, blob: Blob) -> Result<(), Failure> {
 pub(super) fn streamed_value(config: &Config, blob: Blob) -> Result<(), Failure> {
     title(&format!("4. The same {} MiB, streamed", blob.bytes >> 20));
     let (ours, floor) = workload(config, Workload::BlobStream)?;
-    table::costs(&ours, &floor);
+    table::costs(&[("onecopy", &ours), ("floor", &floor)]);
     shown(&copied(&ours));
     plain(
         "The value is a reader, and lends its bytes from the read buffer. A value of any size takes this much memory.",
@@ -92,7 +91,7 @@ pub(super) fn back_again(
     );
     let floor = floors(&mut [select_floor(config)?, insert_floor(config, blob)?])?;
     let ours = pipe(config, blob)?;
-    table::costs(&ours, &floor);
+    table::costs(&[("onecopy", &ours), ("floor", &floor)]);
     shown(&copied(&ours));
     compare(conn, blob)
 }
@@ -110,22 +109,6 @@ fn workload(config: &Config, workload: Workload) -> Result<(Cost, Cost), Failure
     };
     let floor = floors(&mut [floor_of(config, prepare, run)?])?;
     Ok((ours(config, prepare, run)?, floor))
-}
-
-fn copied(cost: &Cost) -> String {
-    let bytes = cost.bytes_read + cost.bytes_written;
-    if cost.copied == 0 {
-        return format!(
-            "Of {} bytes not one was copied in user space.",
-            HumanCount(bytes)
-        );
-    }
-    let one_in = HumanCount(bytes / cost.copied);
-    format!(
-        "Of {} bytes {} were copied in user space: one in {one_in}.",
-        HumanCount(bytes),
-        HumanCount(cost.copied)
-    )
 }
 
 fn insert() -> String {

@@ -3,7 +3,7 @@
 use onecopy_mysql::Config;
 use onecopy_mysql::blocking::Connection;
 
-use super::print::{gap, plain};
+use super::super::print::{gap, plain};
 use crate::bench::failure::Failure;
 use crate::bench::setup;
 use crate::bench::shape::{BLOB_TABLE, Blob, ROWS_TABLE};

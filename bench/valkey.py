@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Measures onecopy's Valkey client and its peers on one server in one run.
+
+    bench/valkey.py --render FILE...
+    bench/valkey.py [--counts] [--time] [--workloads A,B] [--clients A,B] [--rounds 7] [--out FILE]
+
+Builds the programs, starts a private Valkey or Redis, and runs every client on every workload over a Unix socket:
+  set, get                              1,024 bytes, 32 commands on their way: by pipelines, or by 32 tasks
+  get-64m, get-64m-reuse, get-64m-stream    a value of 64 MiB: owned, into a vector that is used again, in pieces
+What is counted and timed is what compare.py counts and times, each per request. hiredis' peer needs cc and its headers; a
+client that can't be built is left out, and the tables say so.
+"""
+import argparse, json, os, pathlib, subprocess, sys
+
+from compare import HERE, ROOT, cargo_target, counts, peak, sh, times
+
+WORKLOADS = {  # requests of the two counted lengths, and of one timed run
+    "set": (3200, 35200, 320000),
+    "get": (3200, 35200, 320000),
+    "get-64m": (1, 4, 20),
+    "get-64m-reuse": (1, 4, 20),
+    "get-64m-stream": (1, 4, 20),
+}
+ONECOPY = ["onecopy", "onecopy-tokio"]
+CLIENTS = {
+    "set": ["floor", *ONECOPY, "onecopy-shared", "hiredis", "redis", "redis-async", "redis-mux", "fred"],
+    "get": ["floor", *ONECOPY, "onecopy-shared", "hiredis", "redis", "redis-async", "redis-mux", "fred"],
+    "get-64m": ["floor", *ONECOPY, "hiredis", "redis", "redis-async", "fred"],
+    "get-64m-reuse": ONECOPY,
+    "get-64m-stream": ONECOPY,
+}
+
+
+def build(target):
+    subprocess.run(["cargo", "build", "--release", "-p", "onecopy-testkit", "--bins"], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--release", "--target-dir", target], cwd=HERE / "valkey", check=True)
+    c = sh(["cc", "-O2", "-o", f"{target}/peer-hiredis", HERE / "valkey/hiredis/peer.c", "-lhiredis"])
+    if c.returncode:
+        print("hiredis' peer can't be built (install libhiredis-dev):\n" + c.stderr[-300:], file=sys.stderr)
+    return {"hiredis"} if c.returncode else set()
+
+
+def command(client, workload, url, n, target):
+    if client == "hiredis":
+        return [f"{target}/peer-hiredis", workload, url.split("://")[1], str(n)]
+    return [f"{target}/release/onecopy-valkey-peers", client, workload, url, str(n)]
+
+
+def table(workload, rows):
+    keys = ["cpu µs median / min", "io / all calls", "Ir", "Ir*", "copied B", "allocations / B", "peak KiB"]
+    print(f"\n| {workload} | " + " | ".join(keys) + " |\n| --- |" + " --- |" * len(keys))
+    num = lambda x: f"{x:,.0f}" if abs(x) >= 100 else f"{x:,.2f}"
+    for client, r in rows.items():
+        t, c = r.get("time"), r.get("counts")
+        print(f"| {client} | " + " | ".join([
+            f"{t['cpu']['median'] * 1e6:,.2f} / {t['cpu']['min'] * 1e6:,.2f}" if t else "",
+            f"{num(c['io_calls'])} / {num(c['calls'])}" if c else "",
+            num(c["ir"]) if c else "",
+            num(c["ir_star"]) if c else "",
+            num(c["copied"]) if c else "",
+            f"{num(c['allocations'])} / {num(c['allocated'])}" if c else "",
+            f"{r['peak_kib']:,}" if r.get("peak_kib") else "",
+        ]) + " |")
+
+
+def render(files):
+    """Tables of earlier runs' data, put together."""
+    together = {}
+    for file in files:
+        for workload, rows in json.loads(pathlib.Path(file).read_text())["workloads"].items():
+            for client, row in rows.items():
+                together.setdefault(workload, {}).setdefault(client, {}).update(row)
+    for workload in WORKLOADS:
+        if workload in together:
+            table(workload, together[workload])
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("--counts", action="store_true")
+    args.add_argument("--time", action="store_true")
+    args.add_argument("--workloads", default=",".join(WORKLOADS))
+    args.add_argument("--clients", default="")
+    args.add_argument("--rounds", type=int, default=7)
+    args.add_argument("--out")
+    args.add_argument("--render", nargs="+", metavar="FILE", help="only print the tables of these files")
+    args.add_argument("--url", help="a server's Unix socket, redis+unix:///path; else a private one is started")
+    a = args.parse_args()
+    if a.render:
+        return render(a.render)
+    target = os.environ.get("ONECOPY_PEERS_TARGET", str(HERE / "valkey/target"))
+    if not a.url:  # again, inside a private server's life
+        build(target)
+        with_server = f"{cargo_target()}/release/with-server"
+        sys.exit(subprocess.run([with_server, "--valkey", "--", sys.executable, __file__, *sys.argv[1:], "--url", "{VALKEY_URL}"]).returncode)
+    missing = set() if os.path.exists(f"{target}/peer-hiredis") else {"hiredis"}
+    result = {"command": "bench/valkey.py " + " ".join(x for x in sys.argv[1:] if x != a.url and x != "--url"), "workloads": {}}
+    for workload in a.workloads.split(","):
+        short, long, n = WORKLOADS[workload]
+        clients = [c for c in CLIENTS[workload] if c not in missing and (not a.clients or c in a.clients.split(","))]
+        jobs = {c: (lambda k, c=c: command(c, workload, a.url, k, target)) for c in clients}
+        rows = {c: {} for c in jobs}
+        if a.counts or not a.time:
+            for c, make in jobs.items():
+                rows[c]["counts"] = counts(make, (short, long))
+                print(f"counted {workload} with {c}", file=sys.stderr)
+        if a.time or not a.counts:
+            for c, t in times(jobs, n, a.rounds).items():
+                rows[c]["time"] = t
+                rows[c]["peak_kib"] = peak(jobs[c](n))
+        result["workloads"][workload] = rows
+        table(workload, rows)
+        if a.out:  # after each: the whole takes its time
+            pathlib.Path(a.out).write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+//! What the work costs at the least: requests that were made before, replies that are drained by their known length.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+
+use crate::workload::{DEPTH, KEY, LARGE, LARGE_KEY, SMALL, Workload, value};
+
+/// Stores what the workload reads.
+pub(crate) fn prepare(path: &str, workload: Workload) {
+    let mut stream = UnixStream::connect(path).expect("the server");
+    let small = request(&[b"SET", KEY.as_bytes(), &value()]);
+    stream.write_all(&small).expect("a request");
+    drain(&mut stream, 5, &mut [0; 5]);
+    if workload.is_large() {
+        let mut size = [0; 64];
+        stream
+            .write_all(&request(&[b"STRLEN", LARGE_KEY.as_bytes()]))
+            .expect("a request");
+        let n = stream.read(&mut size).expect("a reply");
+        if &size[..n] != format!(":{LARGE}\r\n").as_bytes() {
+            let large = request(&[b"SET", LARGE_KEY.as_bytes(), &vec![b'x'; LARGE]]);
+            stream.write_all(&large).expect("a request");
+            drain(&mut stream, 5, &mut [0; 5]);
+        }
+    }
+}
+
+pub(crate) fn run(path: &str, workload: Workload, requests: usize) {
+    let mut stream = UnixStream::connect(path).expect("the server");
+    let (one, reply, depth) = match workload {
+        Workload::Set => (request(&[b"SET", KEY.as_bytes(), &value()]), 5, DEPTH),
+        Workload::Get => (request(&[b"GET", KEY.as_bytes()]), SMALL + 9, DEPTH),
+        _ => (request(&[b"GET", LARGE_KEY.as_bytes()]), LARGE + 13, 1),
+    };
+    let batch = one.repeat(depth);
+    let mut buffer = vec![0; 256 << 10];
+    for _ in 0..requests / depth {
+        stream.write_all(&batch).expect("requests");
+        drain(&mut stream, reply * depth, &mut buffer);
+    }
+}
+
+fn request(parts: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = format!("*{}\r\n", parts.len()).into_bytes();
+    for part in parts {
+        bytes.extend_from_slice(format!("${}\r\n", part.len()).as_bytes());
+        bytes.extend_from_slice(part);
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes
+}
+
+fn drain(stream: &mut UnixStream, mut left: usize, buffer: &mut [u8]) {
+    while left > 0 {
+        let most = left.min(buffer.len());
+        let n = stream.read(&mut buffer[..most]).expect("replies");
+        assert!(n > 0, "the server closed the stream");
+        left -= n;
+    }
+}

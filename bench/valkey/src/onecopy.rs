@@ -1,0 +1,144 @@
+//! onecopy: both faces, and 32 tasks on a shared handle.
+
+use std::io::Read;
+
+use ::tokio::io::AsyncReadExt;
+use futures_util::future::join_all;
+use onecopy_valkey::command::string::{Get, Set, get, set};
+use onecopy_valkey::{blocking, tokio};
+
+use crate::workload::{DEPTH, KEY, LARGE, LARGE_KEY, SMALL, Workload, runtime, value};
+
+pub(crate) fn blocking(url: &str, workload: Workload, requests: usize) {
+    let mut conn = blocking::Connection::connect(url).expect("a connection");
+    let value = value();
+    if workload.is_large() {
+        let (mut reused, mut piece) = (Vec::new(), vec![0; 256 << 10]);
+        for _ in 0..requests {
+            match workload {
+                Workload::GetLarge => {
+                    let got = conn
+                        .run_owned(&get(LARGE_KEY))
+                        .expect("a value")
+                        .into_bytes();
+                    assert_eq!(got.len(), LARGE);
+                }
+                Workload::GetLargeReuse => {
+                    conn.run_into(&get(LARGE_KEY), &mut reused)
+                        .expect("a value");
+                    assert_eq!(reused.len(), LARGE);
+                }
+                _ => {
+                    let mut got = conn
+                        .run_streaming(&get(LARGE_KEY))
+                        .expect("a reply")
+                        .expect("a value");
+                    let mut bytes = 0;
+                    while let n @ 1.. = got.read(&mut piece).expect("a piece") {
+                        bytes += n;
+                    }
+                    assert_eq!(bytes, LARGE);
+                }
+            }
+        }
+        return;
+    }
+    for _ in 0..requests / DEPTH {
+        let mut pipeline = conn.pipeline().expect("a pipeline");
+        for _ in 0..DEPTH {
+            if workload == Workload::Set {
+                pipeline.push(&set(KEY, &value)).expect("a command");
+            } else {
+                pipeline.push(&get(KEY)).expect("a command");
+            }
+        }
+        let mut replies = pipeline.replies();
+        for _ in 0..DEPTH {
+            if workload == Workload::Set {
+                replies.next::<Set>().expect("a reply").expect("OK");
+            } else {
+                let got = replies.next::<Get>().expect("a reply").expect("a value");
+                assert_eq!(got.map(<[u8]>::len), Some(SMALL));
+            }
+        }
+    }
+}
+
+pub(crate) fn tokio(url: &str, workload: Workload, requests: usize) {
+    runtime().block_on(async {
+        let mut conn = tokio::Connection::connect(url).await.expect("a connection");
+        let value = value();
+        if workload.is_large() {
+            let (mut reused, mut piece) = (Vec::new(), vec![0; 256 << 10]);
+            for _ in 0..requests {
+                match workload {
+                    Workload::GetLarge => {
+                        let got = conn.run_owned(&get(LARGE_KEY)).await.expect("a value");
+                        assert_eq!(got.into_bytes().len(), LARGE);
+                    }
+                    Workload::GetLargeReuse => {
+                        conn.run_into(&get(LARGE_KEY), &mut reused)
+                            .await
+                            .expect("a value");
+                        assert_eq!(reused.len(), LARGE);
+                    }
+                    _ => {
+                        let got = conn.run_streaming(&get(LARGE_KEY)).await.expect("a reply");
+                        let mut got = got.expect("a value");
+                        let mut bytes = 0;
+                        while let n @ 1.. = got.read(&mut piece).await.expect("a piece") {
+                            bytes += n;
+                        }
+                        assert_eq!(bytes, LARGE);
+                    }
+                }
+            }
+            return;
+        }
+        for _ in 0..requests / DEPTH {
+            let mut pipeline = conn.pipeline().expect("a pipeline");
+            for _ in 0..DEPTH {
+                if workload == Workload::Set {
+                    pipeline.push(&set(KEY, &value)).expect("a command");
+                } else {
+                    pipeline.push(&get(KEY)).expect("a command");
+                }
+            }
+            let mut replies = pipeline.replies();
+            for _ in 0..DEPTH {
+                if workload == Workload::Set {
+                    replies.next::<Set>().await.expect("a reply").expect("OK");
+                } else {
+                    let got = replies
+                        .next::<Get>()
+                        .await
+                        .expect("a reply")
+                        .expect("a value");
+                    assert_eq!(got.map(<[u8]>::len), Some(SMALL));
+                }
+            }
+        }
+    });
+}
+
+pub(crate) fn shared(url: &str, workload: Workload, requests: usize) {
+    runtime().block_on(async {
+        let shared = tokio::Shared::connect(url).await.expect("a connection");
+        join_all((0..DEPTH).map(|_| {
+            let shared = shared.clone();
+            ::tokio::spawn(async move {
+                let value = value();
+                for _ in 0..requests / DEPTH {
+                    if workload == Workload::Set {
+                        shared.run(&set(KEY, &value)).await.expect("a reply");
+                    } else {
+                        let got = shared.run(&get(KEY)).await.expect("a reply");
+                        let got = got.get().expect("a string");
+                        assert_eq!(got.map(<[u8]>::len), Some(SMALL));
+                    }
+                }
+            })
+        }))
+        .await;
+    });
+}

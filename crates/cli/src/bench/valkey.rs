@@ -1,0 +1,162 @@
+//! `onecopy bench valkey`: one kind of request over and over, with the habits of `redis-benchmark`.
+
+mod blocking;
+pub(crate) mod floor;
+mod latency;
+pub(crate) mod meters;
+mod plan;
+mod report;
+mod shared;
+mod tokio;
+mod workload;
+
+use onecopy_valkey::{Config, Meter, Session};
+
+use super::failure::Failure;
+use super::usage::{Moment, Usage, peak_resident};
+use latency::Latency;
+use plan::{Plan, Test};
+
+/// Run one kind of request over and over against a Valkey or Redis, and say what each cost.
+///
+/// Letters and defaults are those of redis-benchmark, and so are the keys that are written: key:__rand_int__, or with -r
+/// key:000000000000 and so on. They are left there. The replies are looked at: a wrong one ends the run.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The server: redis://host:port, redis+unix:///path and so on
+    #[arg(long)]
+    url: String,
+    /// Requests that are sent before their replies are read
+    #[arg(short = 'P', long, value_name = "DEPTH", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pipeline: u32,
+    /// Bytes of a value
+    #[arg(short, long, value_name = "BYTES", default_value_t = 3, value_parser = clap::value_parser!(u32).range(..=1 << 30))]
+    data_size: u32,
+    /// Connections; of the driver shared, tasks on its one
+    #[arg(short, long, value_name = "CONNECTIONS", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    connections: u32,
+    /// Requests in all
+    #[arg(short = 'n', long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    requests: u64,
+    /// Choose each key, member or field from so many by chance, the same ones in each run
+    #[arg(short = 'r', long, value_name = "KEYS", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
+    keyspace: Option<u64>,
+    /// Which requests, one after the other
+    #[arg(short, long, value_enum, value_name = "TEST", value_delimiter = ',', default_values_t = [Test::Set, Test::Get])]
+    tests: Vec<Test>,
+    /// Which face of the client
+    #[arg(long, value_enum, default_value_t = Driver::Blocking)]
+    driver: Driver,
+    /// Not the client at all but the floor of cost: prebuilt requests, and replies drained unread; ping, set and get
+    #[arg(long, conflicts_with_all = ["driver", "keyspace"])]
+    floor: bool,
+    /// One JSON object a test, each on its line, in place of tables
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  onecopy bench valkey --url redis://localhost
+  onecopy bench valkey --url redis+unix:///run/valkey.sock -c 1 -P 32 -d 1024 -n 1000000
+  onecopy bench valkey --url redis://localhost -c 32 --driver shared -t get -r 100000 --json
+What the client adds to the floor, which no client can be below:
+  onecopy bench valkey --url redis://localhost -c 1 -P 32 -t get --floor";
+
+/// Which face of the client sends the requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Driver {
+    /// Calls that block in the kernel, a thread for each connection
+    Blocking,
+    /// Tokio, on a runtime of one thread, a task for each connection
+    Tokio,
+    /// The same with all tasks on one connection, which sends together what they ask for
+    Shared,
+}
+
+/// What came of one test.
+#[derive(Debug)]
+struct Outcome {
+    plan: Plan,
+    driver: &'static str,
+    server: String,
+    usage: Usage,
+    /// Of all connections, over the requests alone.
+    meter: Meter,
+    latency: Latency,
+    /// Replies without a value: keys that nothing had written.
+    misses: u64,
+    /// Over the whole life of the process, in bytes.
+    peak_resident: Option<u64>,
+}
+
+/// What one client did.
+#[derive(Debug)]
+struct Done {
+    meter: Meter,
+    latency: Latency,
+    misses: u64,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let config = Config::from_url(&args.url)?;
+    for (index, &test) in args.tests.iter().enumerate() {
+        let plan = Plan {
+            test,
+            requests: args.requests,
+            // More would have nothing to do.
+            clients: u32::try_from(args.requests)
+                .map_or(args.connections, |most| most.min(args.connections)),
+            depth: args.pipeline,
+            keyspace: args.keyspace,
+            value: vec![b'x'; args.data_size as usize],
+        };
+        let outcome = match args.driver {
+            _ if args.floor => floor::run(&config, plan),
+            Driver::Blocking => blocking::run(&config, plan),
+            Driver::Tokio => tokio::run(&config, plan),
+            Driver::Shared => shared::run(&config, plan),
+        }?;
+        if args.json {
+            println!("{}", report::json(&outcome));
+        } else {
+            let gap = if index > 0 { "\n" } else { "" };
+            print!("{gap}{}", report::table(&outcome));
+        }
+    }
+    Ok(())
+}
+
+/// A stretch that is measured, over all clients.
+#[derive(Debug)]
+struct Stretch(Moment);
+
+impl Stretch {
+    fn start() -> Self {
+        Self(Moment::now())
+    }
+
+    fn end(self, driver: &'static str, server: String, plan: Plan, clients: &[Done]) -> Outcome {
+        let usage = self.0.usage();
+        let mut latency = Latency::new();
+        clients.iter().for_each(|done| latency.add(&done.latency));
+        Outcome {
+            plan,
+            driver,
+            server,
+            usage,
+            meter: meters::sum(clients.iter().map(|done| done.meter)),
+            latency,
+            misses: clients.iter().map(|done| done.misses).sum(),
+            peak_resident: peak_resident(),
+        }
+    }
+}
+
+/// The server's name and version, where it tells them.
+fn server(session: &Session) -> String {
+    let name = session.server.as_deref().unwrap_or("server");
+    let version = session.version.as_deref().unwrap_or("of unknown version");
+    format!("{name} {version}")
+}

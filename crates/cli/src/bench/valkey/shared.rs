@@ -1,0 +1,125 @@
+//! The requests through the shared handle: a task for each client, all on one connection, on a runtime of one thread.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use onecopy_valkey::tokio::{Connection, Shared, SharedOptions};
+use onecopy_valkey::{Config, Meter};
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+use super::latency::Latency;
+use super::plan::{Names, Plan};
+use super::tokio::{joined, runtime};
+use super::workload::{self, Request, Visitor};
+use super::{Done, Outcome, Stretch, server};
+use crate::bench::failure::Failure;
+
+pub(super) fn run(config: &Config, plan: Plan) -> Result<Outcome, Failure> {
+    let runtime = runtime()?;
+    let version = runtime.block_on(version(config))?;
+    // The handle's own task is spawned here.
+    let shared = runtime.block_on(Shared::connect_with(config, SharedOptions::default()))?;
+    let plan = Arc::new(plan);
+    let stretch = Stretch::start();
+    let mut done = workload::visit(
+        &plan,
+        All {
+            runtime: &runtime,
+            plan: &plan,
+            shared: &shared,
+        },
+    )?;
+    // One connection, one meter: with some hundred bytes of its login, for the handle tells of them when it likes.
+    done.push(Done {
+        meter: shared.meter(),
+        latency: Latency::new(),
+        misses: 0,
+    });
+    let outcome = stretch.end("shared", version, Plan::clone(&plan), &done);
+    runtime.block_on(shared.close());
+    Ok(outcome)
+}
+
+async fn version(config: &Config) -> Result<String, Failure> {
+    let conn = Connection::connect_with(config).await?;
+    Ok(server(conn.session()))
+}
+
+struct All<'p> {
+    runtime: &'p Runtime,
+    plan: &'p Arc<Plan>,
+    shared: &'p Shared,
+}
+
+impl Visitor for All<'_> {
+    type Output = Result<Vec<Done>, Failure>;
+
+    fn visit<R: Request>(self, request: R) -> Self::Output {
+        let request = Arc::new(request);
+        self.runtime.block_on(async {
+            let mut tasks = JoinSet::new();
+            for client in 0..self.plan.clients {
+                let (plan, request) = (self.plan.clone(), request.clone());
+                let shared = self.shared.clone();
+                tasks.spawn(async move { one(&shared, &plan, client, &*request).await });
+            }
+            joined(tasks).await
+        })
+    }
+}
+
+/// All requests of one task.
+async fn one<R: Request>(
+    shared: &Shared,
+    plan: &Plan,
+    client: u32,
+    request: &R,
+) -> Result<Done, Failure> {
+    let mut names = plan.names(client);
+    let mut latency = Latency::new();
+    let (mut left, mut misses) = (plan.share(client), 0);
+    while left > 0 {
+        let count = left.min(plan.depth.into());
+        let began = Instant::now();
+        misses += match count {
+            1 => single(shared, &mut names, request).await?,
+            _ => batch(shared, count, &mut names, request).await?,
+        };
+        latency.record(began);
+        left -= count;
+    }
+    Ok(Done {
+        meter: Meter::default(),
+        latency,
+        misses,
+    })
+}
+
+async fn single<R: Request>(
+    shared: &Shared,
+    names: &mut Names,
+    request: &R,
+) -> Result<u64, Failure> {
+    let response = shared.run(&request.command(names.next())).await?;
+    Ok(u64::from(!request.check(response.get()?)?))
+}
+
+async fn batch<R: Request>(
+    shared: &Shared,
+    count: u64,
+    names: &mut Names,
+    request: &R,
+) -> Result<u64, Failure> {
+    let mut pipeline = shared.pipeline();
+    for _ in 0..count {
+        pipeline.push(&request.command(names.next()));
+    }
+    let responses = pipeline.run().await?;
+    let mut misses = 0;
+    for position in 0..responses.len() {
+        let output = responses.get::<R::Command<'_>>(position)?;
+        misses += u64::from(!request.check(output)?);
+    }
+    Ok(misses)
+}

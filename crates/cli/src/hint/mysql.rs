@@ -1,0 +1,97 @@
+//! What the user can do about an error of MySQL or MariaDB, or of a connection to one.
+
+use std::error::Error as _;
+use std::io;
+
+use onecopy_mysql::{AuthError, Error, ProtocolError};
+
+/// A line that says what to do, where one is likely to help.
+pub(crate) fn find(error: &Error) -> Option<&'static str> {
+    if let Some(error) = error.server() {
+        return server(error.code, &error.message);
+    }
+    if error.is_timeout() {
+        return Some(
+            "?connect-timeout=SECONDS and ?call-timeout=SECONDS in the url set the deadlines; 0 is none",
+        );
+    }
+    if let Some(ProtocolError::Auth(AuthError::InsecureChannel { .. })) = error.protocol() {
+        return Some(PASSWORD_ITSELF);
+    }
+    let source = error.source()?.downcast_ref::<io::Error>()?;
+    match source.kind() {
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => Some(
+            "mysql://user@HOST:PORT/ goes over TCP, mysql://user@localhost/?socket=PATH over a Unix socket",
+        ),
+        io::ErrorKind::PermissionDenied => {
+            Some("this user of the machine may not open the server's socket")
+        }
+        io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof => Some(
+            "the server's log may say why; a packet over max_allowed_packet is a frequent reason",
+        ),
+        _ if error.to_string().contains("look up") => Some("check the host's name in the url"),
+        _ => None,
+    }
+}
+
+/// A password that is not the one in the server's cache is asked for as if it had none.
+const PASSWORD_ITSELF: &str = "a wrong password ends like this too; to send it safely add ?ssl-mode=verify-ca&ssl-ca=FILE \
+     (ca.pem of mysql's data directory), ?socket=PATH or ?server-public-key=FILE (public_key.pem there) to the url";
+
+/// How the names of the benchmarks' tables begin.
+const BENCH_TABLES: &str = "onecopy_bench_";
+
+/// Hints by the server's error number. The numbers are the same in MySQL and MariaDB up to 1,900.
+fn server(code: u16, message: &str) -> Option<&'static str> {
+    Some(match code {
+        1040 | 1203 | 1226 => {
+            "the server has as many connections as it allows; try again, or raise max_connections"
+        }
+        1044 => "name a database in the url that this user may use; SHOW GRANTS lists what it may",
+        1045 if message.contains("user ''") => "the url names no user: mysql://USER@host/database",
+        1045 if message.contains("password: NO") => {
+            "no password was given: -p asks for one, --password-file reads one, ONECOPY_PASSWORD holds one"
+        }
+        1045 => {
+            "check user and password; a reserved character of the password is percent-encoded in a url, -p asks for it"
+        }
+        1046 => "name the database in the url, mysql://user@host/DATABASE, or as DATABASE.TABLE",
+        1049 => {
+            "SHOW DATABASES lists those that there are; the url's path names the one to start with"
+        }
+        1050 => "CREATE TABLE IF NOT EXISTS leaves a table that is there as it is",
+        1054 => "SHOW COLUMNS FROM the table lists its columns; a text stands in single quotes",
+        1062 => {
+            "INSERT IGNORE passes over rows that are there; ON DUPLICATE KEY UPDATE changes them"
+        }
+        1064 if message.contains("near 'DELIMITER") || message.contains("near 'delimiter") => {
+            "DELIMITER is a word of other clients; give a statement with ';' inside as an argument, it is sent whole"
+        }
+        1064 => {
+            "the server stopped reading at the text behind 'near'; each STATEMENT argument is sent as one, those on \
+             standard input are split at ';'"
+        }
+        1130 => "the server lets no user in from this host; CREATE USER 'name'@'host' allows one",
+        1142 | 1143 | 1227 | 1370 => "this user lacks the privilege; SHOW GRANTS lists what it has",
+        1146 if message.contains(BENCH_TABLES) => {
+            "onecopy bench setup --url URL makes the tables of the benchmarks"
+        }
+        1146 => "SHOW TABLES lists those that there are; names may differ in upper and lower case",
+        1153 => {
+            "the statement is longer than the server's max_allowed_packet; raise it there, or send less at once"
+        }
+        1205 | 1213 => "another transaction holds the lock; try again",
+        1231 | 1193 => "SHOW VARIABLES lists the server's variables and their values",
+        1290 | 1792 | 1836 => {
+            "the server or the transaction is read only, or was started without that feature"
+        }
+        1317 => "somebody cancelled the query",
+        1698 => {
+            "this user logs in as the machine's user of that name: sudo -u NAME, and ?socket=PATH in the url"
+        }
+        1969 | 3024 => {
+            "the query was over the server's time limit: max_statement_time or max_execution_time"
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,47 @@
+//! Where to connect, and with which password.
+
+use std::ffi::OsString;
+
+use onecopy_valkey::Config;
+
+use super::Args;
+use crate::failure::Failure;
+use crate::login::{first_line, prompted, variable};
+
+const URL_VARIABLE: &str = "ONECOPY_VALKEY_URL";
+/// Not the one of `onecopy sql`: one server's password is not to be sent to another.
+const PASSWORD_VARIABLE: &str = "ONECOPY_VALKEY_PASSWORD";
+
+/// Takes the URL out of the arguments. No command's name is spelled like one, so that the first word is one or the other.
+pub(super) fn config(args: &mut Args) -> Result<Config, Failure> {
+    let given = args.url.take();
+    let is_url = |word: &OsString| word.to_string_lossy().contains("://");
+    let url = match given {
+        Some(first) if is_url(&first) => first
+            .into_string()
+            .map_err(|_| Failure::other("the url is not UTF-8"))?,
+        other => match variable(URL_VARIABLE)? {
+            Some(url) => {
+                args.words.splice(0..0, other);
+                url
+            }
+            None => {
+                return Err(Failure::other(
+                    "no url; give redis://host as the first argument, or set ONECOPY_VALKEY_URL",
+                ));
+            }
+        },
+    };
+    let mut config = Config::from_url(&url)?;
+    if args.password_prompt {
+        let user = config.user.as_deref().unwrap_or("default");
+        config.password = prompted(user, &config.endpoint)?.into();
+    } else if let Some(path) = &args.password_file {
+        config.password = first_line(path)?.into();
+    } else if !config.password.is_some()
+        && let Some(password) = variable(PASSWORD_VARIABLE)?
+    {
+        config.password = password.into();
+    }
+    Ok(config)
+}

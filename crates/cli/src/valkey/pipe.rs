@@ -1,0 +1,150 @@
+//! `--pipe`: commands by the million, without waiting for each reply.
+
+mod source;
+
+use std::cell::Cell;
+use std::io::{self, BufReader};
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use onecopy_valkey::blocking::Connection;
+use onecopy_valkey::{Reply, ServerError};
+
+use super::session::command;
+use super::{Args, login};
+use crate::failure::{Failure, say};
+use crate::meter;
+use source::Source;
+
+/// Read from standard input at a time: 256 KiB.
+const READ: usize = 256 << 10;
+
+/// Errors that are shown; the others are counted.
+const SHOWN: u64 = 10;
+
+/// Replies between two looks at the clock.
+const LOOK_EVERY: u64 = 256;
+
+/// Between two lines of progress.
+const REFRESH: Duration = Duration::from_millis(100);
+
+/// Sends all commands of standard input, and tells how it went.
+pub(super) fn run(args: &mut Args) -> Result<(), ExitCode> {
+    let start = Instant::now();
+    let report = |failure: Failure| failure.report(None);
+    let config = login::config(args).map_err(report)?;
+    let mut connection = Connection::connect_with(&config).map_err(|error| report(error.into()))?;
+    let before = connection.meter();
+    let mut count = Count::new();
+    let loaded = load(&mut connection, &mut count);
+    count.bar.finish_and_clear();
+    // What came before a failure counts too.
+    say(&count.summary(start));
+    if let Some(format) = args.meter {
+        say(&meter::text(&connection.meter().since(&before), format));
+    }
+    loaded.map_err(report)?;
+    if count.errors > 0 {
+        return Err(ExitCode::FAILURE);
+    }
+    Ok(())
+}
+
+fn load(connection: &mut Connection, count: &mut Count) -> Result<(), Failure> {
+    let mut source = Source::new(BufReader::with_capacity(READ, io::stdin().lock()));
+    let bytes = count.bytes.clone();
+    let mut pipe = connection.pipe(|reply| count.reply(reply))?;
+    let loaded = loop {
+        if source.is_drained() {
+            // Whoever writes the commands may be slow, or wait for what they do.
+            pipe.flush()?;
+        }
+        let words = match source.next() {
+            Ok(Some(words)) => words,
+            Ok(None) => break Ok(()),
+            Err(failure) => break Err(failure),
+        };
+        match command(words).map(|command| pipe.push(&command)) {
+            Some(Err(error)) if error.is_closed() => return Err(error.into()),
+            Some(Err(error)) => break Err(error.into()),
+            Some(Ok(())) | None => {}
+        }
+        bytes.set(source.bytes());
+    };
+    bytes.set(source.bytes());
+    // What came before a mistake in the input is answered all the same.
+    pipe.finish()?;
+    loaded
+}
+
+/// Replies so far, and what is shown of them.
+struct Count {
+    replies: u64,
+    errors: u64,
+    /// Bytes of the input.
+    bytes: Rc<Cell<u64>>,
+    bar: ProgressBar,
+    shown_at: Instant,
+}
+
+impl Count {
+    fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("{spinner} {msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner());
+        Self {
+            replies: 0,
+            errors: 0,
+            bytes: Rc::default(),
+            bar: bar.with_style(style),
+            shown_at: Instant::now(),
+        }
+    }
+
+    #[inline]
+    fn reply(&mut self, reply: Reply<'_>) {
+        self.replies += 1;
+        if let Some(text) = reply.as_error() {
+            self.error(text);
+        }
+        if self.replies.is_multiple_of(LOOK_EVERY) {
+            self.refresh();
+        }
+    }
+
+    #[cold]
+    fn error(&mut self, text: &[u8]) {
+        self.errors += 1;
+        if self.errors <= SHOWN {
+            let (number, error) = (HumanCount(self.replies), ServerError::new(text));
+            self.bar
+                .suspend(|| say(&format!("command {number}: {error}")));
+        } else if self.errors == SHOWN + 1 {
+            self.bar
+                .suspend(|| say("more errors are counted and not shown"));
+        }
+    }
+
+    fn refresh(&mut self) {
+        if self.shown_at.elapsed() >= REFRESH {
+            self.shown_at = Instant::now();
+            let (replies, errors) = (HumanCount(self.replies), HumanCount(self.errors));
+            let bytes = HumanBytes(self.bytes.get());
+            self.bar
+                .set_message(format!("{replies} commands, {bytes}, {errors} errors"));
+            self.bar.tick();
+        }
+    }
+
+    fn summary(&self, start: Instant) -> String {
+        let seconds = start.elapsed().as_secs_f64();
+        let (replies, errors) = (HumanCount(self.replies), HumanCount(self.errors));
+        let each = self.replies as f64 / seconds.max(1e-9);
+        format!(
+            "{replies} replies, {errors} errors, {} in {seconds:.2} s ({each:.0} a second)",
+            HumanBytes(self.bytes.get())
+        )
+    }
+}

@@ -1,0 +1,263 @@
+//! One run: log in, send commands one after the other, write their replies.
+
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use onecopy_valkey::blocking::Connection;
+use onecopy_valkey::{Config, Endpoint, Raw, Reply, raw};
+
+use super::format::{self, FormatName};
+use super::interactive::{Lines, Typed};
+use super::lines::Input;
+use super::words::Words;
+use super::{Args, login, value};
+use crate::failure::{Failure, say};
+use crate::meter;
+use crate::output::Out;
+use crate::output::text::{self, push_visible};
+
+/// Runs what the arguments ask for and tells the user about errors.
+pub(super) fn run(args: &mut Args) -> Result<(), ExitCode> {
+    let mut session = Session::start(args).map_err(|failure| failure.report(None))?;
+    let before = session.connection.meter();
+    let ended = session.go(args);
+    if let Some(format) = args.meter {
+        say(&meter::text(
+            &session.connection.meter().since(&before),
+            format,
+        ));
+    }
+    ended
+}
+
+pub(super) struct Session {
+    pub(super) connection: Connection,
+    pub(super) format: FormatName,
+    pub(super) out: Out,
+    pub(super) is_terminal: bool,
+    /// The server, as the prompt shows it.
+    endpoint: Endpoint,
+    database: u64,
+}
+
+impl Session {
+    fn start(args: &mut Args) -> Result<Self, Failure> {
+        let config = login::config(args)?;
+        if args.last_from_stdin && args.words.is_empty() {
+            return Err(Failure::other(
+                "-x takes standard input for a command's last argument, and there is no command",
+            ));
+        }
+        let is_terminal = io::stdout().is_terminal();
+        let default = match is_terminal {
+            true => FormatName::Readable,
+            false => FormatName::Raw,
+        };
+        let out = Out::stdout()
+            .map_err(|error| Failure::other(format!("standard output is closed: {error}")))?;
+        let Config {
+            endpoint, database, ..
+        } = config.clone();
+        Ok(Self {
+            connection: Connection::connect_with(&config)?,
+            format: args.format.unwrap_or(default),
+            out,
+            is_terminal,
+            endpoint,
+            database,
+        })
+    }
+
+    fn go(&mut self, args: &Args) -> Result<(), ExitCode> {
+        if !args.words.is_empty() {
+            return self.command(args).map_err(|failure| failure.report(None));
+        }
+        if io::stdin().is_terminal() {
+            return self.typed().map_err(|failure| failure.report(None));
+        }
+        self.lines()
+    }
+
+    /// The command of the arguments.
+    fn command(&mut self, args: &Args) -> Result<(), Failure> {
+        let ended = match args.last_from_stdin {
+            true => value::send(self, &args.words),
+            false => self.run_or_stream(&args.words),
+        };
+        let flushed = self.out.flush();
+        ended?;
+        Ok(flushed?)
+    }
+
+    fn run_or_stream(&mut self, words: &[std::ffi::OsString]) -> Result<(), Failure> {
+        if self.format == FormatName::Raw && value::is_streamed(words) {
+            return value::receive(self, words);
+        }
+        let command = value::command(words);
+        let reply = self.connection.run(&command)?;
+        whole(self.format, self.is_terminal, reply, &mut self.out)
+    }
+
+    /// Lines from something that is no terminal. The first error ends the run.
+    fn lines(&mut self) -> Result<(), ExitCode> {
+        let mut input = Input::new(io::stdin().lock());
+        let mut words = Words::default();
+        loop {
+            let next = input.next(&mut words);
+            let Some(line) = next.map_err(|failure| failure.report(None))? else {
+                return Ok(());
+            };
+            let place = Place {
+                line,
+                words: &words,
+            };
+            self.line(&words)
+                .map_err(|failure| failure.report(Some(&place)))?;
+        }
+    }
+
+    /// Flushed after each reply: whoever writes the lines may wait for it.
+    fn line(&mut self, words: &Words) -> Result<(), Failure> {
+        let ended = self.run(words);
+        let flushed = self.out.flush();
+        ended?;
+        Ok(flushed?)
+    }
+
+    fn run(&mut self, words: &Words) -> Result<(), Failure> {
+        let Some(command) = command(words) else {
+            return Ok(());
+        };
+        let reply = self.connection.run(&command)?;
+        format::write(self.format, reply, &mut self.out)
+    }
+
+    /// Lines from a terminal, until its end.
+    fn typed(&mut self) -> Result<(), Failure> {
+        let mut lines = Lines::new()?;
+        let mut words = Words::default();
+        say(&self.welcome());
+        loop {
+            match lines.next(&self.prompt())? {
+                Typed::Nothing => {}
+                Typed::End => return Ok(()),
+                Typed::Help(text) => {
+                    self.out.write_all(text.as_bytes())?;
+                    self.out.flush()?;
+                }
+                Typed::Line(line) => match words.split(line.as_bytes()) {
+                    Ok(()) => self.answer(&words)?,
+                    Err(why) => say(&format!("error: {why}")),
+                },
+            }
+        }
+    }
+
+    /// An error ends a line, not the session; a lost connection is made again.
+    fn answer(&mut self, words: &Words) -> Result<(), Failure> {
+        let ended = match self.connection.is_closed() {
+            true => self.connection.reconnect().map_err(Failure::from),
+            false => Ok(()),
+        };
+        let ended = ended.and_then(|()| self.selected_or_run(words));
+        self.out.flush()?;
+        match ended {
+            Err(failure @ Failure::Valkey(_)) => {
+                failure.report(None);
+                Ok(())
+            }
+            ended => ended,
+        }
+    }
+
+    /// SELECT is ours, so that the prompt and a new connection know of it.
+    fn selected_or_run(&mut self, words: &Words) -> Result<(), Failure> {
+        let all: Vec<&[u8]> = words.iter().collect();
+        if let [select, number] = all[..]
+            && select.eq_ignore_ascii_case(b"SELECT")
+            && let Some(number) = std::str::from_utf8(number)
+                .ok()
+                .and_then(|text| text.parse().ok())
+        {
+            self.connection.select(number)?;
+            self.database = number;
+            return Ok(self.out.write_all(b"OK\n")?);
+        }
+        self.run(words)
+    }
+
+    fn prompt(&self) -> String {
+        let state = match (self.connection.is_closed(), self.database) {
+            (true, _) => " (not connected)".to_owned(),
+            (false, 0) => String::new(),
+            (false, database) => format!("[{database}]"),
+        };
+        format!("{}{state}> ", self.endpoint)
+    }
+
+    fn welcome(&self) -> String {
+        let session = self.connection.session();
+        let version = session
+            .version
+            .as_deref()
+            .unwrap_or("of a version that it does not tell");
+        let server = session.server.as_deref().unwrap_or("server");
+        // Their words, which must not move the cursor.
+        let mut text = String::new();
+        push_visible(
+            &format!("{server} {version}"),
+            text::Lines::Escaped,
+            &mut text,
+        );
+        text + "; help shows what there is, Ctrl-D leaves"
+    }
+}
+
+/// The command of these words; `None` where there are none.
+pub(super) fn command(words: &Words) -> Option<Raw<'_>> {
+    let mut words = words.iter();
+    Some(raw(words.next()?).args(words))
+}
+
+/// The reply of the one command. A raw string is written as it is: it may be a file.
+fn whole(
+    format: FormatName,
+    is_terminal: bool,
+    reply: Reply<'_>,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let is_value = matches!(
+        reply.kind(),
+        onecopy_valkey::Kind::BulkString | onecopy_valkey::Kind::VerbatimString
+    );
+    if format == FormatName::Raw && is_value && !is_terminal {
+        return Ok(out.write_all(reply.bytes())?);
+    }
+    format::write(format, reply, out)
+}
+
+/// A line of the input, for an error.
+struct Place<'w> {
+    line: u64,
+    words: &'w Words,
+}
+
+/// Bytes of a command that are shown with its error.
+const SHOWN: usize = 60;
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} of the input:", self.line)?;
+        let mut left = SHOWN;
+        for word in self.words.iter() {
+            let shown = &word[..word.len().min(left)];
+            write!(f, " {}", shown.escape_ascii())?;
+            left -= shown.len();
+            if shown.len() < word.len() {
+                return f.write_str("…");
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,205 @@
+//! Commands typed on a terminal: a real one, whose other end the test holds.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::pty::openpty;
+use onecopy_testkit::valkey::Server;
+
+use crate::{onecopy, url};
+
+/// Far longer than anything takes here.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// `onecopy valkey` on a terminal, with a folder of its own for its history.
+struct Terminal {
+    child: Child,
+    keys: File,
+    shown: Arc<(Mutex<String>, Condvar)>,
+    /// Bytes of it that were looked at.
+    seen: usize,
+    state: PathBuf,
+}
+
+impl Terminal {
+    fn start(name: &str, url: &str) -> Self {
+        let state =
+            std::env::temp_dir().join(format!("onecopy-valkey-{name}-{}", std::process::id()));
+        let size = nix::pty::Winsize {
+            ws_row: 50,
+            ws_col: 200,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        let pty = openpty(&size, None).unwrap();
+        let end = || Stdio::from(pty.slave.try_clone().unwrap());
+        let child = onecopy()
+            .arg(url)
+            .env("XDG_STATE_HOME", &state)
+            .env("TERM", "xterm")
+            .env("NO_COLOR", "1")
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .spawn()
+            .unwrap();
+        drop(pty.slave);
+        let keys = File::from(pty.master);
+        let mut screen = keys.try_clone().unwrap();
+        let shown = Arc::new((Mutex::new(String::new()), Condvar::new()));
+        let filled = shown.clone();
+        thread::spawn(move || {
+            let mut piece = [0; 4096];
+            // An error at the end: the other end is closed.
+            while let Ok(n) = screen.read(&mut piece) {
+                filled
+                    .0
+                    .lock()
+                    .unwrap()
+                    .push_str(&String::from_utf8_lossy(&piece[..n]));
+                filled.1.notify_all();
+                if n == 0 {
+                    break;
+                }
+            }
+        });
+        Self {
+            child,
+            keys,
+            shown,
+            seen: 0,
+            state,
+        }
+    }
+
+    fn type_keys(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits until `text` is shown behind what was looked at before.
+    fn shows(&mut self, text: &str) {
+        let (lock, filled) = &*self.shown;
+        let seen = self.seen;
+        let (shown, timeout) = filled
+            .wait_timeout_while(lock.lock().unwrap(), PATIENCE, |shown| {
+                !shown[seen..].contains(text)
+            })
+            .unwrap();
+        assert!(!timeout.timed_out(), "no {text:?} in {:?}", &shown[seen..]);
+        self.seen += shown[seen..].find(text).unwrap() + text.len();
+    }
+
+    fn history(&self) -> String {
+        fs::read_to_string(self.state.join("onecopy/valkey_history")).unwrap()
+    }
+
+    /// Ctrl-D. The prompt is there: before, it would be taken for an end of the line.
+    fn leave(mut self) {
+        self.type_keys("\x04");
+        self.ends();
+    }
+
+    fn ends(&mut self) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                assert!(status.success(), "{status}");
+                return;
+            }
+            assert!(Instant::now() < deadline, "it does not end");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.state);
+    }
+}
+
+#[test]
+fn commands_are_answered_and_errors_do_not_end_it() {
+    let mut terminal = Terminal::start("answers", url());
+    terminal.shows("help shows what there is");
+    terminal.shows("> ");
+    terminal.type_keys("set interactive:a \"b c\"\r");
+    terminal.shows("\nOK\r\n");
+    terminal.type_keys("get interactive:a\r");
+    terminal.shows("\n\"b c\"\r\n");
+    terminal.type_keys("incr interactive:a\r");
+    terminal.shows("error ERR: value is not an integer");
+    terminal.type_keys("get \"open\r");
+    terminal.shows("a quote has no end");
+    terminal.type_keys("strlen interactive:a\r");
+    terminal.shows("(integer) 3\r\n");
+    terminal.type_keys("select 2\r");
+    terminal.shows("[2]> ");
+    terminal.type_keys("select 99999\r");
+    terminal.shows("error ERR: DB index is out of range");
+    terminal.shows("[2]> ");
+    terminal.leave();
+}
+
+#[test]
+fn names_are_completed_and_help_explains_them() {
+    let mut terminal = Terminal::start("completion", url());
+    terminal.shows("> ");
+    terminal.type_keys("hgeta\t interactive:none\r");
+    terminal.shows("hgetall");
+    terminal.shows("(empty map)");
+    terminal.type_keys("help hgetall\r");
+    terminal.shows("HGETALL key\r\n");
+    terminal.shows("since      2.0.0\r\n");
+    terminal.type_keys("quit\r");
+    terminal.ends();
+}
+
+#[test]
+fn lines_are_remembered_but_for_those_with_a_password() {
+    let mut terminal = Terminal::start("history", url());
+    terminal.shows("> ");
+    terminal.type_keys("auth nobody my-secret\r");
+    terminal.shows("error WRONGPASS");
+    terminal.type_keys("echo remembered\r");
+    terminal.shows("\n\"remembered\"");
+    terminal.shows("> ");
+    // Up, and once more.
+    terminal.type_keys("\x1b[A\r");
+    terminal.shows("\n\"remembered\"");
+    terminal.shows("> ");
+    let history = terminal.history();
+    assert!(
+        history.contains("echo remembered") && !history.contains("secret"),
+        "{history}"
+    );
+    let folder = fs::metadata(terminal.state.join("onecopy")).unwrap();
+    assert_eq!(folder.permissions().mode() & 0o077, 0);
+    terminal.leave();
+}
+
+#[test]
+fn a_lost_connection_is_made_again() {
+    let mut server = Server::start().unwrap();
+    let mut terminal = Terminal::start("lost", &server.url());
+    terminal.shows("> ");
+    server.kill();
+    terminal.type_keys("ping\r");
+    terminal.shows("error: ");
+    terminal.shows("(not connected)> ");
+    terminal.type_keys("ping\r");
+    terminal.shows("Connection refused");
+    server.restart().unwrap();
+    terminal.type_keys("ping\r");
+    terminal.shows("\nPONG\r\n");
+    terminal.shows("> ");
+    terminal.leave();
+}

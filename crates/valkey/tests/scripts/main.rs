@@ -1,0 +1,17 @@
+//! Conversations with scripted servers, honest and hostile, each in every delivery and with every fault, through both
+//! drivers.
+#![allow(clippy::unwrap_used)]
+
+#[macro_use]
+mod talk;
+
+mod handshake;
+mod hostile;
+mod out_of_band;
+mod pipelines;
+
+use onecopy_testkit::alloc::Allocator;
+
+/// Caps what hostile servers make the client take.
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
