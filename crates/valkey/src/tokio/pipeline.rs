@@ -92,7 +92,11 @@ impl Replies<'_, '_> {
     /// Safe: dropped before it is done, the next call gives the same reply.
     #[inline]
     pub async fn next<C: Command>(&mut self) -> Result<Option<C::Output<'_>>, Error> {
-        match self.receive().await? {
+        let frame = match self.buffered() {
+            Some(frame) => Some(frame),
+            None => self.receive().await?,
+        };
+        match frame {
             Some(frame) => self.conn.link.output::<C>(frame).map(Some),
             None => Ok(None),
         }
@@ -133,6 +137,17 @@ impl Replies<'_, '_> {
     /// Whether none is left.
     pub fn is_empty(&self) -> bool {
         self.left == 0
+    }
+
+    /// The next reply where it has come already: a future for each would cost as much as the reply.
+    #[inline]
+    fn buffered(&mut self) -> Option<Frame> {
+        if self.left == 0 {
+            return None;
+        }
+        let frame = self.conn.link.buffered()?;
+        self.left -= 1;
+        Some(frame)
     }
 
     #[inline]
