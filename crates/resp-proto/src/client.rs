@@ -82,6 +82,16 @@ impl Client {
         self.scanner.skip_bulk();
     }
 
+    /// The same for the first reply that is outstanding alone.
+    #[inline]
+    pub fn abandon_first(&mut self) {
+        if self.to_skip == 0 && self.in_flight > 0 {
+            self.to_skip = 1;
+            self.streams = false;
+            self.scanner.skip_bulk();
+        }
+    }
+
     /// The first reply that is awaited and has not begun to come is handed out in pieces if it is a bulk string or a verbatim
     /// string, of up to 2^63 - 1 bytes, in constant memory. Any other reply is lent.
     #[inline]

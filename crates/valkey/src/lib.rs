@@ -14,7 +14,7 @@
 //! ```
 //!
 //! [`blocking::Connection`] needs no runtime. With the feature `tokio` there is `tokio::Connection`, with the same
-//! methods and `.await`.
+//! methods and `.await`, and `tokio::Shared`, with which many tasks share one connection.
 //!
 //! # Ways to a reply
 //! - [`run`](blocking::Connection::run) lends the command's output: nothing is copied, it is gone with the next call.

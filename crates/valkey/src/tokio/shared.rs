@@ -136,7 +136,7 @@ impl Shared {
     ///
     /// # Errors
     /// The server's error, a failure of the connection, or its command timeout; [`Error::maybe_executed`] tells whether the
-    /// server may have executed the command. A command that would break the order of replies or change the connection is
+    /// server may have executed the command. After a failure of the connection the handle makes a new one by itself. A command that would break the order of replies or change the connection is
     /// refused, and so is one for which there is no place while there is no connection.
     ///
     /// # Cancel safety

@@ -9,7 +9,7 @@ use std::time::Duration;
 use onecopy_valkey::raw;
 use onecopy_valkey::tokio::Shared;
 
-use crate::common::{Random, connect_with, count, options, url};
+use crate::common::{Random, connect_with, count, options, until, url};
 use crate::relay::Relay;
 
 const TASKS: usize = 64;
@@ -157,7 +157,7 @@ async fn run(operations: usize, cuts: bool) {
     assert!(load(&tally.answered) > operations / 4);
     assert!(load(&tally.dropped) > operations / 100);
     // What was left behind is answered too, to nobody.
-    crate::common::until(|| async { shared.load() == (0, 0) }).await;
+    until(|| async { shared.load() == (0, 0) }).await;
     single(&shared, "the end").await.unwrap();
 }
 
@@ -169,4 +169,32 @@ async fn random_drops_under_load_give_nobody_another_reply() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_drops_timeouts_and_cuts_under_load_give_nobody_another_reply() {
     run(count(50_000, 1_000_000), true).await;
+}
+
+#[tokio::test]
+async fn a_large_reply_that_nobody_waits_for_takes_no_memory() {
+    const LEN: usize = 32 << 20;
+    let relay = Relay::to(&url());
+    let shared = connect_with(&relay.config(), options(|_| {})).await;
+    let key = "nobody_waits";
+    let fill = raw("SETRANGE").arg(key).arg(LEN as u64 - 1).arg("x");
+    shared.run(&fill).await.unwrap();
+    for _ in 0..3 {
+        relay.hold();
+        let came = relay.came();
+        let get = tokio::spawn({
+            let shared = shared.clone();
+            async move { shared.run(&raw("GET").arg(key)).await.map(drop) }
+        });
+        until(|| async { relay.came() > came }).await;
+        get.abort();
+        assert!(get.await.unwrap_err().is_cancelled());
+        relay.release();
+        single(&shared, "behind it").await.unwrap();
+    }
+    let meter = shared.meter();
+    assert!(meter.bytes_read > 3 * LEN as u64);
+    assert!(meter.peak_capacity < 2 << 20, "{meter:?}");
+    assert_eq!(shared.load(), (0, 0));
+    shared.run(&raw("DEL").arg(key)).await.unwrap();
 }

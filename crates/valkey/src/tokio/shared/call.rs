@@ -49,10 +49,10 @@ impl<E: Encode + Unpin> Future for Call<'_, E> {
         let polled = call
             .inner
             .with(|queue| queue.poll(index, command, context.waker(), Instant::now));
-        if matches!(polled, Poll::Ready(Err(Failure::NeedsCopy))) {
-            return call.poll_copy(context);
+        match polled {
+            Poll::Ready(Err(Failure::NeedsCopy)) => call.poll_copy(context),
+            polled => polled,
         }
-        polled
     }
 }
 

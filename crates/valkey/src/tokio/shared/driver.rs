@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use onecopy_net::{DriveError, tokio as net};
-use onecopy_resp_proto::{Message, OwnedReply, ProtocolError};
+use onecopy_resp_proto::{Message, ProtocolError};
 use onecopy_wire::{Core, Meter, Step, WireError};
 
 use super::Event;
@@ -17,7 +17,7 @@ use super::failure::Failure;
 use super::inner::Inner;
 use super::options::Listener;
 use super::parts::Shares;
-use super::queue::Queue;
+use super::queue::{Came, Queue};
 use super::timer::Timer;
 use crate::tokio::Connection;
 use crate::{Config, Error};
@@ -32,7 +32,7 @@ pub(super) struct Driver {
     listener: Option<Listener>,
     pauses: Pauses,
     timer: Timer,
-    replies: Vec<Result<OwnedReply, WireError>>,
+    replies: Vec<Came>,
     wakers: Vec<Waker>,
 }
 
@@ -141,7 +141,7 @@ impl Driver {
         // Where the server has closed its side nothing is taken: it can be sent on the next connection.
         let is_taking = !link.buffers.has_output() && live.refused.is_none();
         let shares = &mut live.shares;
-        let (is_over, is_idle, next) = self.inner.drive(&mut self.wakers, |queue| {
+        let (is_over, is_idle, is_forsaken, next) = self.inner.drive(&mut self.wakers, |queue| {
             queue.deliver(replies);
             queue.note_sent(sent);
             if is_taking {
@@ -152,8 +152,14 @@ impl Driver {
             }
             queue.note(meter);
             queue.attend(waker, link.buffers.has_output());
-            (queue.is_over(), queue.is_idle(), queue.expire(Instant::now))
+            let next = queue.expire(Instant::now);
+            let is_forsaken = queue.is_first_forsaken();
+            (queue.is_over(), queue.is_idle(), is_forsaken, next)
         });
+        if is_forsaken {
+            // However large it is, it takes no memory.
+            live.connection.link.core.abandon_first();
+        }
         if !is_idle && live.rests_at.is_none() {
             live.rests_at = Some(Instant::now() + REST);
         }
@@ -201,19 +207,26 @@ impl Driver {
     fn read(&mut self, context: &mut Context<'_>, live: &mut Live) -> Result<Progress, Error> {
         let mut has_read = false;
         loop {
+            // One, and one that is passed over before it.
+            if self.replies.capacity() - self.replies.len() < 2 {
+                self.make_room()?;
+            }
             let Connection { link, stream, .. } = &mut live.connection;
+            let outstanding = link.core.in_flight();
             let step = match link.core.advance(&mut link.buffers) {
                 Ok(step) => step,
                 Err(error) => return Err(DriveError::Core(error).into()),
             };
+            let came = outstanding - link.core.in_flight();
+            let is_reply = matches!(step, Step::Message(Message::Reply(_)));
+            if came > u64::from(is_reply) {
+                self.replies.push(None);
+            }
             match step {
                 Step::Message(Message::Reply(frame)) => {
                     let reply = link.core.detach(frame, &mut link.buffers);
-                    if self.replies.len() == self.replies.capacity() {
-                        self.make_room()?;
-                    }
-                    self.replies.push(reply);
-                    if self.replies.len() == BATCH {
+                    self.replies.push(Some(reply));
+                    if self.replies.len() >= BATCH {
                         return Ok(Progress::Made);
                     }
                 }
@@ -241,12 +254,11 @@ impl Driver {
         }
     }
 
-    /// Room for a batch of replies.
+    /// Room for a batch of replies, and those that are passed over.
     #[cold]
     fn make_room(&mut self) -> Result<(), Error> {
-        let reserved = self.replies.try_reserve_exact(BATCH - self.replies.len());
-        reserved.map_err(|_| {
-            let bytes = (BATCH * size_of::<OwnedReply>()) as u64;
+        self.replies.try_reserve_exact(2 + BATCH).map_err(|_| {
+            let bytes = (BATCH * size_of::<Came>()) as u64;
             Error::out_of_memory(WireError::OutOfMemory { bytes })
         })
     }

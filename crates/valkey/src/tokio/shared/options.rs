@@ -27,7 +27,8 @@ pub enum Event<'r> {
 /// Bounds and manners of a [`Shared`](super::Shared).
 #[non_exhaustive]
 pub struct SharedOptions {
-    /// Requests without a reply, on the shared connection; who wants more waits for his turn. 16,384.
+    /// Requests without a reply, on the shared connection; who wants more waits for his turn, and holds it until his future
+    /// is polled or dropped. 16,384.
     pub max_in_flight: usize,
     /// Bytes of requests that wait to be sent; the last one may exceed it. Who finds so many waits for his turn. 16 MiB.
     /// Large arguments that own their bytes are counted, though their memory is shared with the caller.

@@ -29,6 +29,7 @@ use crate::Error;
 
 use entry::Entry;
 pub(super) use entry::{Encode, Outcome};
+pub(super) use supply::Came;
 
 /// Whether there is a connection.
 #[derive(Debug, Clone)]

@@ -274,6 +274,9 @@ impl Queue {
         if let Some(entry) = self.entries.get_mut(index) {
             entry.has_caller = false;
             entry.outcome = None;
+            if entry.is_group {
+                entry.replies = Vec::new();
+            }
             self.release(index);
         }
     }

@@ -11,6 +11,9 @@ use super::super::slab::Index;
 use super::Queue;
 use super::entry::{Outcome, Place};
 
+/// A reply that has come; `None` where it was passed over, an error where there was no memory for it.
+pub(in super::super) type Came = Option<Result<OwnedReply, WireError>>;
+
 impl Queue {
     #[inline]
     pub(super) fn wake_driver(&mut self) {
@@ -54,9 +57,9 @@ impl Queue {
         }
     }
 
-    /// Hands replies to those who asked, in the stream's order.
+    /// Hands replies to those who asked, in the stream's order; `None` is one that was passed over.
     #[inline]
-    pub(in super::super) fn deliver(&mut self, replies: &mut Vec<Result<OwnedReply, WireError>>) {
+    pub(in super::super) fn deliver(&mut self, replies: &mut Vec<Came>) {
         for reply in replies.drain(..) {
             let Some(index) = self.flight.first() else {
                 return; // the core lets none pass that nobody asked for
@@ -66,6 +69,10 @@ impl Queue {
                 return;
             };
             entry.missing -= 1;
+            let Some(reply) = reply else {
+                self.pass_over(index);
+                continue;
+            };
             if entry.is_group {
                 self.deliver_to_group(index, reply);
                 continue;
@@ -75,6 +82,28 @@ impl Queue {
             self.settle(index, reply.map(Outcome::One).map_err(Failure::Reply));
         }
         self.grant();
+    }
+
+    /// A reply that nobody waits for was not kept.
+    #[cold]
+    fn pass_over(&mut self, index: Index) {
+        if let Some(entry) = self.entries.get_mut(index)
+            && entry.missing == 0
+        {
+            entry.place = Place::Over;
+            self.flight.remove(&mut self.entries, index);
+            self.release(index);
+        }
+    }
+
+    /// Whether nobody waits for the reply that comes next: it need not be kept.
+    #[inline]
+    pub(in super::super) fn is_first_forsaken(&self) -> bool {
+        let first = self
+            .flight
+            .first()
+            .and_then(|first| self.entries.get(first));
+        first.is_some_and(|entry| !entry.has_caller || entry.outcome.is_some())
     }
 
     /// One of the replies of a group, whose first in flight it is.

@@ -151,7 +151,7 @@ impl Bench {
     fn reply(&mut self, numbers: impl IntoIterator<Item = i64>) {
         let mut replies = numbers
             .into_iter()
-            .map(|number| Ok(owned(number)))
+            .map(|number| Some(Ok(owned(number))))
             .collect();
         self.queue.deliver(&mut replies);
         self.wake();
@@ -670,4 +670,24 @@ fn who_has_to_copy_first_keeps_his_turn_and_leaves_nothing_of_the_first_attempt(
     assert_eq!(bench.answer(borrows).unwrap(), [1]);
     bench.leaves(behind);
     assert_eq!(bench.queue.entries.len(), 0);
+}
+
+#[test]
+fn a_reply_that_is_passed_over_keeps_the_order_of_the_others() {
+    let mut bench = Bench::new(|_| {});
+    let gone = bench.asks(PING);
+    let group = bench.asks(Ping { replies: 2, ..PING });
+    let last = bench.asks(PING);
+    bench.send();
+    assert!(!bench.queue.is_first_forsaken());
+    bench.leaves(gone);
+    assert!(bench.queue.is_first_forsaken());
+    bench.queue.deliver(&mut vec![None]);
+    assert!(!bench.queue.is_first_forsaken());
+    bench.reply([1]);
+    bench.leaves(group);
+    assert!(bench.queue.is_first_forsaken());
+    bench.queue.deliver(&mut vec![None, Some(Ok(owned(3)))]);
+    assert_eq!(bench.answer(last).unwrap(), [3]);
+    assert_eq!((bench.queue.entries.len(), bench.queue.load()), (0, (0, 0)));
 }
