@@ -69,7 +69,7 @@ async fn begin(
         }
         _ => {
             let mut pipeline = conn.pipeline()?;
-            for _ in 0..random.below(300) {
+            for _ in 0..random.below(40) {
                 pipeline.push(&raw("ECHO").arg(number))?;
                 pipeline.push(&string::get(&key))?;
             }
@@ -86,7 +86,7 @@ async fn begin(
 async fn the_next_command_has_its_own_reply() {
     let seed = seed();
     let large = sample(700_000);
-    let each = count(400, 20_000);
+    let each = count(400, 5_000);
     let mut workers = Vec::new();
     for (worker, url) in urls().into_iter().enumerate() {
         let large = large.clone();
