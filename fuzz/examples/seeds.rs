@@ -31,6 +31,7 @@ fn main() -> io::Result<()> {
     seeds.logins()?;
     seeds.exchanges()?;
     seeds.conversations()?;
+    seeds.resp()?;
     println!("{} inputs", seeds.count);
     Ok(())
 }
@@ -53,6 +54,74 @@ impl Seeds {
         fs::create_dir_all(&folder)?;
         self.count += 1;
         fs::write(folder.join(format!("seed-{:04}", self.count)), bytes)
+    }
+
+    /// Streams of RESP of every type, good and bad, and calls of its client.
+    fn resp(&mut self) -> io::Result<()> {
+        let replies: [&[u8]; 12] = [
+            b"+OK\r\n-ERR no\r\n:-5\r\n$3\r\na\r\n\r\n$-1\r\n*-1\r\n_\r\n#t\r\n,1.5e3\r\n(-123\r\n",
+            b"!5\r\nERR x\r\n=7\r\ntxt:abc\r\n",
+            b"*3\r\n:1\r\n*0\r\n*2\r\n:2\r\n$30\r\nabcdefghijklmnopqrstuvwxyz0123\r\n",
+            b"%1\r\n+k\r\n~1\r\n:1\r\n>2\r\n+invalidate\r\n_\r\n",
+            b"|1\r\n+ttl\r\n:9\r\n*2\r\n|1\r\n+a\r\n:1\r\n:7\r\n:8\r\n",
+            b"$?\r\n;4\r\nHell\r\n;5\r\no wor\r\n;0\r\n*?\r\n:1\r\n%?\r\n+k\r\n_\r\n.\r\n.\r\n",
+            b"*1\r\n*1\r\n*1\r\n*1\r\n,inf\r\n,nan\r\n,-1e-5\r\n",
+            b"$100\r\nabc",
+            b"HTTP/1.1 400 Bad Request\r\n",
+            b"*2\r\n:1\r\n>1\r\n+x\r\n",
+            b"+a\nb\r\n",
+            b":9223372036854775808\r\n",
+        ];
+        for (pieces, flags) in [(0, 0), (77, 15), (78, 16), (79, 32)] {
+            for stream in replies {
+                self.write("resp_replies", &[&[pieces, flags], stream].concat())?;
+            }
+        }
+        let requests: [&[u8]; 7] = [
+            b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*1\r\n$4\r\nPING\r\n",
+            b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$30\r\nabcdefghijklmnopqrstuvwxyz0123\r\n",
+            b"SET k \"a \\x41\\n\" 'b\\'' pre\"fix\"\r\n\r\nPING\n",
+            b"*0\r\n*-1\r\n*1\r\n:1\r\n",
+            b"POST / HTTP/1.1\r\nHost: x\r\n",
+            b"*1\r\n$-1\r\n",
+            b"SET \"k",
+        ];
+        for (pieces, flags) in [(0, 0), (77, 7)] {
+            for stream in requests {
+                self.write("resp_requests", &[&[pieces, flags], stream].concat())?;
+            }
+        }
+        for shape in 0..10 {
+            for call in 0..9 {
+                let calls = [
+                    0,
+                    shape,
+                    0,
+                    2,
+                    3,
+                    0,
+                    call,
+                    shape * 20,
+                    8,
+                    7,
+                    call,
+                    3,
+                    0,
+                    8,
+                    2,
+                    0,
+                    0,
+                    shape,
+                    8,
+                    255,
+                ];
+                self.write(
+                    "resp_conversation",
+                    &[&[shape * 25], calls.as_slice()].concat(),
+                )?;
+            }
+        }
+        Ok(())
     }
 
     fn scripts(&mut self) -> io::Result<()> {

@@ -16,6 +16,10 @@ pub mod ok;
 pub mod packets;
 pub mod peer;
 pub mod pump;
+pub mod resp;
+pub mod resp_conversation;
+pub mod resp_replies;
+pub mod resp_requests;
 pub mod round_trip;
 pub mod rows;
 pub mod server;
@@ -28,7 +32,7 @@ pub mod values;
 pub type Target = fn(&[u8]);
 
 /// All targets by name, in the order in which they are run.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 12] = [
     ("packets", packets::run),
     ("greeting", greeting::run),
     ("ok", ok::run),
@@ -38,6 +42,9 @@ pub const TARGETS: [(&str, Target); 9] = [
     ("round_trip", round_trip::run),
     ("server", server::run),
     ("conversation", conversation::run),
+    ("resp_replies", resp_replies::run),
+    ("resp_conversation", resp_conversation::run),
+    ("resp_requests", resp_requests::run),
 ];
 
 /// The program of one target. Under libFuzzer its entry; in an ordinary build it runs the files that it is given.

@@ -186,3 +186,18 @@ fn servers_hold_near_their_corpus() {
 fn conversations_hold_near_their_corpus() {
     holds("conversation");
 }
+
+#[test]
+fn replies_of_resp_hold_near_their_corpus() {
+    holds("resp_replies");
+}
+
+#[test]
+fn conversations_of_resp_hold_near_their_corpus() {
+    holds("resp_conversation");
+}
+
+#[test]
+fn requests_of_resp_hold_near_their_corpus() {
+    holds("resp_requests");
+}

@@ -179,6 +179,7 @@ impl LikelyCause {
             [0x15 | 0x16] | [0x15 | 0x16, 0x03, ..] => Some(Self::Tls),
             // A packet's header, sequence id 0, and the greeting's protocol version.
             [_, _, 0x00, 0x00, 0x0a, ..] => Some(Self::Mysql),
+            [] => None,
             [first, ..] if !first.is_ascii_alphanumeric() => None,
             _ => bytes
                 .iter()
@@ -212,13 +213,12 @@ impl fmt::Display for ErrorKind {
                 write!(f, "no value begins with '{}'", byte.escape_ascii())
             }
             Self::InvalidLength => f.write_str("a length is not a number"),
-            Self::BulkTooLarge { len, max } => write!(
-                f,
-                "a string of {len} bytes where at most {max} are allowed; raise the limit or read it as a stream"
-            ),
+            Self::BulkTooLarge { len, max } => {
+                write!(f, "a string of {len} bytes where at most {max} are allowed")
+            }
             Self::TooManyElements { claimed, max } => write!(
                 f,
-                "a reply of {claimed} elements where at most {max} are allowed; raise the limit or ask for fewer"
+                "a reply of {claimed} elements where at most {max} are allowed"
             ),
             Self::TooDeep { max } => write!(f, "values are nested deeper than {max}"),
             Self::LineTooLong { max } => write!(f, "a line is longer than {max} bytes"),
@@ -269,9 +269,15 @@ impl fmt::Display for ProtocolError {
         if self.context_len > 0 {
             write!(f, ": \"{}\"", self.context().escape_ascii())?;
         }
-        match self.likely_cause() {
-            Some(cause) => write!(f, "; {cause}"),
-            None => Ok(()),
+        match (self.likely_cause(), self.kind) {
+            (Some(cause), _) => write!(f, "; {cause}"),
+            (None, ErrorKind::BulkTooLarge { .. }) => {
+                f.write_str("; raise the limit or read it as a stream")
+            }
+            (None, ErrorKind::TooManyElements { .. }) => {
+                f.write_str("; raise the limit or ask for fewer")
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -15,6 +15,8 @@
 
 mod body;
 mod chunk;
+mod fast;
+mod frame;
 mod line;
 mod request;
 mod value;
@@ -26,65 +28,14 @@ use crate::node::{Node, Nodes};
 use crate::reply::Homes;
 use crate::{Kind, Limits, Reply};
 use body::Body;
+pub use frame::{Frame, ReplyMode, Scanned};
 pub(crate) use line::{double, integer};
-use line::{ends_at, fast_integer, fast_length, fast_line};
 
 /// Most elements of one reply, whatever the limit: what is left of them fits in 31 bits.
 const MAX_ELEMENTS: usize = i32::MAX as usize;
 
 /// Bytes of a bulk that is passed over or streamed: the protocol's own limit, 2^63 - 1.
 const MAX_STREAMED: u64 = i64::MAX as u64;
-
-/// One whole reply or push, with all that it holds; valid until the next one is scanned.
-///
-/// The scanner knows where it lies: a place that is handed from call to call is written in parts and read at once, which
-/// costs more than the scan of a short reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Frame {
-    is_push: bool,
-    /// Which of the scanner's frames it is.
-    #[cfg(debug_assertions)]
-    number: u64,
-}
-
-impl Frame {
-    /// Whether it came out of band.
-    #[inline]
-    pub fn is_push(self) -> bool {
-        self.is_push
-    }
-}
-
-/// What becomes of a reply. Pushes are lent in any mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReplyMode {
-    /// It is lent whole.
-    Lend,
-    /// If it is a bulk string or a verbatim string it is handed out in pieces, up to 2^63 - 1 bytes, in constant memory; if
-    /// not, or if it has an attribute, it is lent.
-    Stream,
-    /// It is passed over in constant memory.
-    Skip,
-    /// There is none to come: its first byte is an error.
-    Refuse,
-}
-
-/// What a scan ended with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scanned {
-    /// A whole value.
-    Frame(Frame),
-    /// At least so many bytes are missing; the buffers know.
-    NeedInput(usize),
-    /// A whole reply was passed over.
-    Skipped,
-    /// A string of so many bytes begins, which comes in pieces.
-    Bulk(u64),
-    /// The string's next bytes.
-    Piece(Span),
-    /// The string is over.
-    BulkEnd,
-}
 
 /// An aggregate whose elements have not all come; or the frame, which has one.
 #[derive(Debug, Clone, Copy)]
@@ -108,14 +59,6 @@ impl Open {
     fn is_streamed(&self) -> bool {
         self.left > i32::MAX as u32
     }
-}
-
-/// A value that holds no others: where its bytes begin and end. Its line end is behind them.
-#[derive(Debug, Clone, Copy)]
-struct Leaf {
-    kind: Kind,
-    start: usize,
-    end: usize,
 }
 
 /// Where the pending bytes ended.
@@ -269,26 +212,6 @@ impl Scanner {
         self.wrong.unwrap_or_else(closed)
     }
 
-    /// The next reply, if it is to be lent, nothing of it was scanned, and it is a leaf that has come whole. `None` says
-    /// nothing, and has changed nothing.
-    #[inline(always)]
-    pub(crate) fn fast_frame(&mut self, buffers: &mut Buffers) -> Option<Frame> {
-        if !self.is_fresh {
-            return None;
-        }
-        let bytes = buffers.pending();
-        let leaf = self.fast_leaf(bytes, 0, *bytes.first()?)?;
-        if !self.nodes.set(leaf.kind, leaf.start, leaf.end - leaf.start) {
-            return None;
-        }
-        buffers.recycle_homes();
-        let len = leaf.end + 2;
-        self.count_frame();
-        self.offset += len as u64;
-        self.span = buffers.consume(len);
-        Some(self.frame(false))
-    }
-
     /// As [`scan`](Self::scan) for a reply that is lent.
     fn scan_lent(&mut self, buffers: &mut Buffers) -> Result<Scanned, Broken> {
         if self.is_fresh {
@@ -416,48 +339,6 @@ impl Scanner {
         }
     }
 
-    /// What most values are: a leaf at `at` that has come whole. `None` says nothing.
-    #[inline(always)]
-    fn fast_leaf(&self, bytes: &[u8], at: usize, first: u8) -> Option<Leaf> {
-        let (kind, (start, end)) = match first {
-            b'$' => (Kind::BulkString, self.fast_bulk(bytes, at)?),
-            b':' => (Kind::Integer, fast_integer(bytes, at)?),
-            b'+' => {
-                let max = self.limits.max_line;
-                let line = fast_line(bytes, at, self.searched, max)?;
-                (Kind::SimpleString, line)
-            }
-            _ => return None,
-        };
-        Some(Leaf { kind, start, end })
-    }
-
-    /// A bulk that has come whole.
-    #[inline]
-    fn fast_bulk(&self, bytes: &[u8], at: usize) -> Option<(usize, usize)> {
-        let (len, body) = fast_length(bytes, at)?;
-        let end = body + len;
-        let is_whole = ends_at(bytes, end) && len as u64 <= self.max_bulk;
-        is_whole.then_some((body, end))
-    }
-
-    /// Opens an aggregate whose header has come whole and is within the limits. `false` says nothing.
-    #[inline]
-    fn fast_aggregate(&mut self, bytes: &[u8], at: usize, kind: Kind) -> Result<bool, Broken> {
-        let Some((count, next)) = fast_length(bytes, at) else {
-            return Ok(false);
-        };
-        let count = if kind.is_pairs() { count * 2 } else { count };
-        let is_plain = count > 0
-            && count <= self.limits.max_elements - self.claimed
-            && self.outer.len() < self.limits.max_depth.min(self.outer.capacity());
-        if is_plain {
-            self.claimed += count;
-            self.open(kind, count, next)?;
-        }
-        Ok(is_plain)
-    }
-
     /// Opens an aggregate of `count` elements, the first of which begins at `next`. There must be room around it.
     #[inline]
     #[allow(clippy::cast_possible_truncation)] // at most `MAX_ELEMENTS`
@@ -508,7 +389,7 @@ impl Scanner {
     fn ascend(&mut self) -> Result<Option<Pause>, Broken> {
         loop {
             if self.inner.is_streamed() {
-                self.claim(1)?;
+                self.claim(1, &[])?;
                 return Ok(None);
             }
             if self.inner.left > 0 {
@@ -533,12 +414,12 @@ impl Scanner {
         }
     }
 
-    /// Counts elements that have come or are announced.
-    fn claim(&mut self, elements: u64) -> Result<(), Broken> {
+    /// Counts elements that have come or are announced, by the value at `at`.
+    fn claim(&mut self, elements: u64, bytes: &[u8]) -> Result<(), Broken> {
         let max = self.limits.max_elements as u64;
         let claimed = elements.saturating_add(self.claimed as u64);
         if claimed > max {
-            return Err(self.fail(ErrorKind::TooManyElements { claimed, max }, &[]));
+            return Err(self.fail(ErrorKind::TooManyElements { claimed, max }, bytes));
         }
         #[allow(clippy::cast_possible_truncation)] // at most `max_elements`
         let claimed = claimed as usize;

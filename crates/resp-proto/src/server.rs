@@ -127,13 +127,12 @@ impl Server {
         let max = self.max_inline;
         let bytes = buffers.pending();
         let found = memchr::memchr(b'\n', &bytes[self.searched..]).map(|end| self.searched + end);
-        let too_long = found.unwrap_or(bytes.len()) > max;
-        if too_long || inline::is_http(bytes) {
-            let kind = match too_long {
-                true => ErrorKind::LineTooLong { max },
-                false => ErrorKind::CrossProtocol,
-            };
-            return Err(self.fail(kind, buffers));
+        // In the order in which the bytes tell it, so that it does not depend on how many have come.
+        if max >= inline::HTTP && inline::is_http(bytes) {
+            return Err(self.fail(ErrorKind::CrossProtocol, buffers));
+        }
+        if found.unwrap_or(bytes.len()) > max {
+            return Err(self.fail(ErrorKind::LineTooLong { max }, buffers));
         }
         let Some(end) = found else {
             self.searched = bytes.len();

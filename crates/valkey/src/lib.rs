@@ -14,7 +14,23 @@
 //! ```
 //!
 //! [`blocking::Connection`] needs no runtime. With the feature `tokio` there is `tokio::Connection`, with the same
-//! methods and `.await`; and `tokio::Shared`, with which many tasks share one connection.
+//! methods and `.await`, and `tokio::Shared`, with which many tasks share one connection.
+//!
+//! # Ways to a reply
+//! - [`run`](blocking::Connection::run) lends the command's output: nothing is copied, it is gone with the next call.
+//! - [`run_owned`](blocking::Connection::run_owned) gives an [`OwnedReply`]: large strings are moved, not copied.
+//! - [`run_into`](blocking::Connection::run_into) reads a string into a vector of the caller's, which is used again.
+//! - [`run_streaming`](blocking::Connection::run_streaming) gives a string as a reader, and
+//!   [`run_from`](blocking::Connection::run_from) takes one, in constant memory whatever the length.
+//!
+//! # Many commands
+//! A [`pipeline`](blocking::Connection::pipeline) has any number of commands leave together, a
+//! [`transaction`](blocking::Connection::transaction) has them executed all or none, and a
+//! [`pipe`](blocking::Connection::pipe) sends them without end.
+//!
+//! # Giving up
+//! A call may time out, and a future or replies may be dropped at any moment: the next command of the connection has its own
+//! reply. [`Error::maybe_executed`] says whether a command that failed had left.
 #![forbid(unsafe_code)]
 
 mod arg;

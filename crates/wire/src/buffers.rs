@@ -171,6 +171,12 @@ impl Buffers {
         self.min
     }
 
+    /// The next reads bring as little ahead as at first: a large value goes on straight to the caller, and where one is large
+    /// the next one often is, of which what was read ahead has to be copied.
+    pub fn read_less(&mut self) {
+        self.input.read_less();
+    }
+
     /// Body bytes that have come since this was last asked, without what went to side slots.
     #[inline]
     pub fn take_arrived(&mut self) -> usize {

@@ -97,7 +97,7 @@ impl Scanner {
                 Ok(None) => break,
                 Err(Unbalanced) => return Err(self.fail(ErrorKind::UnbalancedQuotes, line)),
             };
-            self.claim(1)?;
+            self.claim(1, line)?;
             self.push(Kind::BulkString, word.start, word.len())?;
             count += 1;
         }

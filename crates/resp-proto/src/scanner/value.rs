@@ -189,7 +189,7 @@ impl Scanner {
         let elements = count.map(|count| count.saturating_mul(each));
         // An attribute is no element of what it stands in: nothing else would bound how many there are.
         let itself = u64::from(kind == Kind::Attribute);
-        self.claim(elements.unwrap_or(0).saturating_add(itself))?;
+        self.claim(elements.unwrap_or(0).saturating_add(itself), bytes)?;
         if elements != Some(0) && self.outer.len() >= self.limits.max_depth {
             let max = self.limits.max_depth;
             return Err(self.fail(ErrorKind::TooDeep { max }, bytes));

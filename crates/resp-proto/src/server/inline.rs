@@ -36,11 +36,14 @@ impl Words {
     }
 }
 
+/// Bytes that tell a request of HTTP.
+pub(super) const HTTP: usize = 5;
+
 /// Whether a line is of an HTTP request. Who makes a browser send one has it do what the lines behind it say: servers close
 /// such a connection.
 pub(super) fn is_http(line: &[u8]) -> bool {
-    let begins = |word: &[u8]| {
-        line.get(..word.len())
+    let begins = |word: &[u8; HTTP]| {
+        line.get(..HTTP)
             .is_some_and(|start| start.eq_ignore_ascii_case(word))
     };
     begins(b"post ") || begins(b"host:")

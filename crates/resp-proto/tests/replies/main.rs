@@ -9,3 +9,4 @@ mod property;
 mod shape;
 mod skipped;
 mod streamed;
+mod texts;

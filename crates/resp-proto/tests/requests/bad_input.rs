@@ -91,6 +91,23 @@ fn a_request_of_http_is_refused() {
 }
 
 #[test]
+fn a_request_of_http_that_is_too_long_is_one_of_http_however_it_is_cut() {
+    for (max_inline, kind) in [
+        (12, ErrorKind::CrossProtocol),
+        (4, ErrorKind::LineTooLong { max: 4 }),
+    ] {
+        let limits = RequestLimits {
+            max_inline,
+            ..RequestLimits::default()
+        };
+        assert_eq!(
+            play(b"POST / HTTP/1.1\r\n", limits),
+            [Event::Error(kind, 0)]
+        );
+    }
+}
+
+#[test]
 fn an_end_in_a_request_is_no_clean_end() {
     for stream in [
         b"*1\r\n$4\r\nPI".as_slice(),

@@ -25,6 +25,9 @@ pub struct BulkReader<'c> {
 
 impl<'c> BulkReader<'c> {
     pub(super) fn new(conn: &'c mut Connection, len: u64) -> Self {
+        if len >= DIRECT_READ as u64 {
+            conn.link.buffers.read_less();
+        }
         Self {
             conn,
             len,
@@ -79,6 +82,25 @@ impl<'c> BulkReader<'c> {
         Ok(there)
     }
 
+    fn read_some(&mut self, into: &mut [u8]) -> Result<usize, Error> {
+        if into.is_empty() {
+            return Ok(0);
+        }
+        if self.can_read_direct(into.len()) {
+            let n = self.read_direct(into)?;
+            if n > 0 {
+                return Ok(n);
+            }
+        }
+        self.fill()?;
+        let bytes = self.conn.link.buffers.bytes(self.piece);
+        let n = bytes.len().min(into.len());
+        into[..n].copy_from_slice(&bytes[..n]);
+        self.conn.link.buffers.count_owned(n);
+        self.pass(n);
+        Ok(n)
+    }
+
     fn can_read_direct(&mut self, len: usize) -> bool {
         let link = &mut self.conn.link;
         self.piece.is_empty()
@@ -106,22 +128,7 @@ impl BufRead for BulkReader<'_> {
 
 impl Read for BulkReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if into.is_empty() {
-            return Ok(0);
-        }
-        if self.can_read_direct(into.len()) {
-            let n = self.read_direct(into)?;
-            if n > 0 {
-                return Ok(n);
-            }
-        }
-        self.fill()?;
-        let bytes = self.conn.link.buffers.bytes(self.piece);
-        let n = bytes.len().min(into.len());
-        into[..n].copy_from_slice(&bytes[..n]);
-        self.conn.link.buffers.count_owned(n);
-        self.pass(n);
-        Ok(n)
+        Ok(self.read_some(into)?)
     }
 }
 

@@ -32,6 +32,9 @@ pub struct BulkReader<'c> {
 
 impl<'c> BulkReader<'c> {
     pub(super) fn new(conn: &'c mut Connection, len: u64) -> Self {
+        if len >= DIRECT_READ as u64 {
+            conn.link.buffers.read_less();
+        }
         Self {
             conn,
             len,
@@ -90,6 +93,31 @@ impl<'c> BulkReader<'c> {
         Poll::Ready(Ok(there))
     }
 
+    fn poll_some(
+        &mut self,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<Result<(), Error>> {
+        if into.remaining() == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        if self.can_read_direct(into.remaining()) {
+            let read = self.poll_read_direct(context, into.initialize_unfilled());
+            let n = ready!(self.within(context, read))?;
+            if n > 0 {
+                into.advance(n);
+                return Poll::Ready(Ok(()));
+            }
+        }
+        ready!(self.poll_fill(context))?;
+        let bytes = self.conn.link.buffers.bytes(self.piece);
+        let n = bytes.len().min(into.remaining());
+        into.put_slice(&bytes[..n]);
+        self.conn.link.buffers.count_owned(n);
+        self.pass(n);
+        Poll::Ready(Ok(()))
+    }
+
     fn can_read_direct(&mut self, len: usize) -> bool {
         let link = &mut self.conn.link;
         self.piece.is_empty()
@@ -143,24 +171,7 @@ impl AsyncRead for BulkReader<'_> {
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        if into.remaining() == 0 {
-            return Poll::Ready(Ok(()));
-        }
-        if this.can_read_direct(into.remaining()) {
-            let read = this.poll_read_direct(context, into.initialize_unfilled());
-            let n = ready!(this.within(context, read))?;
-            if n > 0 {
-                into.advance(n);
-                return Poll::Ready(Ok(()));
-            }
-        }
-        ready!(this.poll_fill(context))?;
-        let bytes = this.conn.link.buffers.bytes(this.piece);
-        let n = bytes.len().min(into.remaining());
-        into.put_slice(&bytes[..n]);
-        this.conn.link.buffers.count_owned(n);
-        this.pass(n);
+        ready!(self.get_mut().poll_some(context, into))?;
         Poll::Ready(Ok(()))
     }
 }

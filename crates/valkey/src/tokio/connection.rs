@@ -219,7 +219,7 @@ impl Connection {
     ///
     /// # Errors
     /// As [`run`](Self::run). Where the reader fails or ends early after a part of the command has left, the connection is
-    /// closed, and [`Error::get_ref`](std::error::Error::source) has the reader's error.
+    /// closed. The error's [source](std::error::Error::source) is the reader's.
     ///
     /// # Cancel safety
     /// Dropped half way, the connection is closed, and says so to the next call.

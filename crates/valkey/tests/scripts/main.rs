@@ -7,6 +7,7 @@ mod talk;
 
 mod handshake;
 mod hostile;
+mod little_memory;
 mod out_of_band;
 mod pipelines;
 

@@ -5,6 +5,7 @@ mod commands;
 mod memory;
 mod pipelines;
 mod pipes;
+mod pushes;
 mod session;
 mod streams;
 mod transactions;

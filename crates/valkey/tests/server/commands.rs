@@ -4,7 +4,7 @@ use onecopy_valkey::command::{generic, hash, list, string};
 use onecopy_valkey::{Kind, raw};
 
 use super::Connection;
-use crate::common::{sample, url, urls};
+use crate::common::{sample, url, urls, with_option};
 
 #[tokio::test]
 async fn an_output_is_lent_and_typed() {
@@ -175,4 +175,17 @@ async fn memory_of_large_replies_goes_back() {
         }
         wait!(conn.run(&generic::del(&key))).unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_string_over_the_limit_closes_the_connection_unless_it_is_streamed() {
+    let mut conn = wait!(Connection::connect(&with_option(&url(), "max-bulk=100000"))).unwrap();
+    let key = format!("commands:limit:{}", face_name!("k"));
+    wait!(conn.run(&string::set(&key, vec![b'x'; 3 << 20]))).unwrap();
+    let reader = wait!(conn.run_streaming(&string::get(&key))).unwrap();
+    assert_eq!(reader.map(|reader| reader.len()), Some(3 << 20));
+    let error = wait!(conn.run(&string::get(&key))).unwrap_err();
+    assert!(error.is_closed() && error.protocol().is_some(), "{error}");
+    wait!(conn.reconnect()).unwrap();
+    assert_eq!(wait!(conn.run(&generic::del(&key))).unwrap(), 1);
 }

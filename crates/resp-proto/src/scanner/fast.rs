@@ -1,0 +1,86 @@
+//! What most values are, told by a few comparisons: leaves and headers that have come whole.
+//!
+//! "No" says nothing: the value is begun again by the slow path, which knows all the rest.
+
+use onecopy_wire::Buffers;
+
+use super::line::{ends_at, fast_integer, fast_length, fast_line};
+use super::{Broken, Frame, Scanner};
+use crate::Kind;
+
+/// A value that holds no others: where its bytes begin and end. Its line end is behind them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Leaf {
+    pub(super) kind: Kind,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl Scanner {
+    /// The next reply, if it is to be lent, nothing of it was scanned, and it is a leaf that has come whole. `None` says
+    /// nothing, and has changed nothing.
+    #[inline(always)]
+    pub(crate) fn fast_frame(&mut self, buffers: &mut Buffers) -> Option<Frame> {
+        if !self.is_fresh {
+            return None;
+        }
+        let bytes = buffers.pending();
+        let leaf = self.fast_leaf(bytes, 0, *bytes.first()?)?;
+        if !self.nodes.set(leaf.kind, leaf.start, leaf.end - leaf.start) {
+            return None;
+        }
+        buffers.recycle_homes();
+        let len = leaf.end + 2;
+        self.count_frame();
+        self.offset += len as u64;
+        self.span = buffers.consume(len);
+        Some(self.frame(false))
+    }
+
+    /// What most values are: a leaf at `at` that has come whole. `None` says nothing.
+    #[inline(always)]
+    pub(super) fn fast_leaf(&self, bytes: &[u8], at: usize, first: u8) -> Option<Leaf> {
+        let (kind, (start, end)) = match first {
+            b'$' => (Kind::BulkString, self.fast_bulk(bytes, at)?),
+            b':' => (Kind::Integer, fast_integer(bytes, at)?),
+            b'+' => {
+                let max = self.limits.max_line;
+                let line = fast_line(bytes, at, self.searched, max)?;
+                (Kind::SimpleString, line)
+            }
+            _ => return None,
+        };
+        Some(Leaf { kind, start, end })
+    }
+
+    /// A bulk that has come whole.
+    #[inline]
+    fn fast_bulk(&self, bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+        let (len, body) = fast_length(bytes, at)?;
+        let end = body + len;
+        let is_whole = ends_at(bytes, end) && len as u64 <= self.max_bulk;
+        is_whole.then_some((body, end))
+    }
+
+    /// Opens an aggregate whose header has come whole and is within the limits. `false` says nothing.
+    #[inline]
+    pub(super) fn fast_aggregate(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        kind: Kind,
+    ) -> Result<bool, Broken> {
+        let Some((count, next)) = fast_length(bytes, at) else {
+            return Ok(false);
+        };
+        let count = if kind.is_pairs() { count * 2 } else { count };
+        let is_plain = count > 0
+            && count <= self.limits.max_elements - self.claimed
+            && self.outer.len() < self.limits.max_depth.min(self.outer.capacity());
+        if is_plain {
+            self.claimed += count;
+            self.open(kind, count, next)?;
+        }
+        Ok(is_plain)
+    }
+}
