@@ -31,8 +31,9 @@ impl Peer {
         let accepted = Arc::clone(&connections);
         thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
-                shake_hands(&mut stream);
+                // First, so that whoever has shaken hands finds the connection here.
                 accepted.lock().unwrap().push(stream.try_clone().unwrap());
+                shake_hands(&mut stream);
                 let sender = sender.clone();
                 thread::spawn(move || listen(stream, &sender));
             }
@@ -53,10 +54,6 @@ impl Peer {
 
     /// Sends on the newest connection.
     fn say(&self, bytes: &[u8]) {
-        // The client may be done with the handshake before this side is.
-        while self.connections() == 0 {
-            thread::sleep(Duration::from_millis(1));
-        }
         let mut connections = self.connections.lock().unwrap();
         connections.last_mut().unwrap().write_all(bytes).unwrap();
     }
