@@ -66,7 +66,7 @@ fn table(meter: &Meter) -> String {
         );
     }
     line("zeroed", meter.bytes_zeroed, None, "");
-    line("buffers, peak", meter.peak_capacity, None, "");
+    line("buffers, peak", meter.peak_capacity, None, "for reading");
     line("buffers, now", meter.capacity_now, None, "");
     text.truncate(text.trim_end().len());
     text

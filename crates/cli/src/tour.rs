@@ -18,10 +18,11 @@ use print::{plain, title};
 /// On MySQL or MariaDB it makes a database of its own with about 520 MB of rows, on Valkey or Redis keys that begin with
 /// onecopy_tour, and drops them at the end. `make run` takes the tour on private servers.
 #[derive(Debug, clap::Args)]
+#[group(required = true, multiple = true, args = ["url", "valkey_url"])]
 pub(crate) struct Args {
     /// A MySQL or MariaDB: mysql://user:password@host:port/database. The user needs the right to make a database, or to make
     /// tables in this one.
-    #[arg(long, required_unless_present = "valkey_url")]
+    #[arg(long)]
     url: Option<String>,
     /// A Valkey or Redis: redis://user:password@host:port
     #[arg(long)]

@@ -61,7 +61,8 @@ pub use config::Config;
 pub use error::{Error, ServerError};
 pub use onecopy_net::{Endpoint, Pem, SocketOptions, TlsError, TlsSession, Verify};
 pub use onecopy_resp_proto::{
-    Kind, Limits, OwnedReply, Protocol, ProtocolError, Refusal, Reply, Session,
+    ErrorKind as ProtocolErrorKind, Kind, Limits, OwnedReply, Protocol, ProtocolError, Refusal,
+    Reply, Session,
 };
 pub use onecopy_wire::Meter;
 pub use part::Part;

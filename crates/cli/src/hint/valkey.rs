@@ -3,16 +3,20 @@
 use std::error::Error as _;
 use std::io;
 
-use onecopy_valkey::Error;
+use onecopy_valkey::{Error, ProtocolErrorKind};
 
 /// A line that says what to do, where one is likely to help.
 pub(crate) fn find(error: &Error) -> Option<&'static str> {
     if let Some(error) = error.server() {
         return server(error.code(), error.message());
     }
+    if let Some(error) = error.protocol() {
+        return protocol(error.kind());
+    }
     if error.is_timeout() {
         return Some(
-            "?connect-timeout=SECONDS and ?command-timeout=SECONDS in the url set the deadlines; 0 is none",
+            "?connect-timeout=SECONDS and ?command-timeout=SECONDS in the url set the deadlines, 0 is none; a port without \
+             TLS never answers to rediss://",
         );
     }
     let source = error.source()?.downcast_ref::<io::Error>()?;
@@ -23,9 +27,26 @@ pub(crate) fn find(error: &Error) -> Option<&'static str> {
         io::ErrorKind::PermissionDenied => {
             Some("this user of the machine may not open the server's socket")
         }
+        // The login is over: it is not for want of TLS.
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe if error.maybe_executed() => {
+            Some("the server ended the connection, or is gone; its log may say why")
+        }
         io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof => Some(
             "a port that speaks TLS ends a connection like this: rediss:// in place of redis://; the server's log may \
              say more",
+        ),
+        _ => None,
+    }
+}
+
+/// Limits of ours that the url raises.
+fn protocol(kind: ProtocolErrorKind) -> Option<&'static str> {
+    match kind {
+        ProtocolErrorKind::BulkTooLarge { .. } => Some(
+            "?max-bulk=BYTES in the url raises the limit; alone and with --format raw, GET and its like need none",
+        ),
+        ProtocolErrorKind::TooManyElements { .. } => Some(
+            "?max-elements=NUMBER in the url raises the limit; SCAN and its like give a part at a time",
         ),
         _ => None,
     }
@@ -70,6 +91,9 @@ fn server(code: &str, message: &str) -> Option<&'static str> {
         }
         "ERR" if message.starts_with("wrong number of arguments") => {
             "the interactive mode shows a command's arguments: help COMMAND"
+        }
+        "ERR" if message.contains("invalid bulk length") => {
+            "the server takes no string that long; CONFIG GET proto-max-bulk-len says which it takes"
         }
         "ERR" if message.contains("protected mode") => {
             "the server takes no connections from elsewhere while it has no password"

@@ -35,6 +35,12 @@ pub(super) fn run(args: &mut Args) -> Result<(), ExitCode> {
     let start = Instant::now();
     let report = |failure: Failure| failure.report(None);
     let config = login::config(args).map_err(report)?;
+    // Only now it is known that the first word was no URL.
+    if !args.words.is_empty() {
+        return Err(report(Failure::other(
+            "--pipe takes its commands from standard input, and none from the arguments",
+        )));
+    }
     let mut connection = Connection::connect_with(&config).map_err(|error| report(error.into()))?;
     let before = connection.meter();
     let mut count = Count::new();

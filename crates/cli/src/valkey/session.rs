@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use onecopy_valkey::blocking::Connection;
-use onecopy_valkey::{Config, Endpoint, Raw, Reply, raw};
+use onecopy_valkey::{Config, Raw, Reply, raw};
 
 use super::format::{self, FormatName};
 use super::interactive::{Lines, Typed};
@@ -36,9 +36,8 @@ pub(super) struct Session {
     pub(super) format: FormatName,
     pub(super) out: Out,
     pub(super) is_terminal: bool,
-    /// The server, as the prompt shows it.
-    endpoint: Endpoint,
-    database: u64,
+    /// What a connection is made by, with the database that was selected last.
+    config: Config,
 }
 
 impl Session {
@@ -56,16 +55,12 @@ impl Session {
         };
         let out = Out::stdout()
             .map_err(|error| Failure::other(format!("standard output is closed: {error}")))?;
-        let Config {
-            endpoint, database, ..
-        } = config.clone();
         Ok(Self {
             connection: Connection::connect_with(&config)?,
             format: args.format.unwrap_or(default),
             out,
             is_terminal,
-            endpoint,
-            database,
+            config,
         })
     }
 
@@ -156,11 +151,10 @@ impl Session {
 
     /// An error ends a line, not the session; a lost connection is made again.
     fn answer(&mut self, words: &Words) -> Result<(), Failure> {
-        let ended = match self.connection.is_closed() {
-            true => self.connection.reconnect().map_err(Failure::from),
+        let ended = self.is_ready().and_then(|is_ready| match is_ready {
+            true => self.selected_or_run(words),
             false => Ok(()),
-        };
-        let ended = ended.and_then(|()| self.selected_or_run(words));
+        });
         self.out.flush()?;
         match ended {
             Err(failure @ Failure::Valkey(_)) => {
@@ -171,7 +165,25 @@ impl Session {
         }
     }
 
-    /// SELECT is ours, so that the prompt and a new connection know of it.
+    /// Connects again where the connection was lost. Where commands had changed that one, what was typed may rely on what is
+    /// gone, as the next command of a transaction does: whoever typed it is told, and it is not run.
+    fn is_ready(&mut self) -> Result<bool, Failure> {
+        if !self.connection.is_closed() {
+            return Ok(true);
+        }
+        match self.connection.reconnect() {
+            Err(error) if error.is_misuse() => {}
+            ended => return Ok(ended.map(|()| true)?),
+        }
+        self.connection = Connection::connect_with(&self.config)?;
+        say(
+            "connected anew as the url says: the user, transaction or other state that commands had set on the lost \
+             connection is gone; this command was not run",
+        );
+        Ok(false)
+    }
+
+    /// SELECT is ours, so that the prompt and a new connection know of it. RESET undoes it.
     fn selected_or_run(&mut self, words: &Words) -> Result<(), Failure> {
         let all: Vec<&[u8]> = words.iter().collect();
         if let [select, number] = all[..]
@@ -181,19 +193,23 @@ impl Session {
                 .and_then(|text| text.parse().ok())
         {
             self.connection.select(number)?;
-            self.database = number;
+            self.config.database = number;
             return Ok(self.out.write_all(b"OK\n")?);
         }
-        self.run(words)
+        self.run(words)?;
+        if matches!(all[..], [reset] if reset.eq_ignore_ascii_case(b"RESET")) {
+            self.config.database = 0;
+        }
+        Ok(())
     }
 
     fn prompt(&self) -> String {
-        let state = match (self.connection.is_closed(), self.database) {
+        let state = match (self.connection.is_closed(), self.config.database) {
             (true, _) => " (not connected)".to_owned(),
             (false, 0) => String::new(),
             (false, database) => format!("[{database}]"),
         };
-        format!("{}{state}> ", self.endpoint)
+        format!("{}{state}> ", self.config.endpoint)
     }
 
     fn welcome(&self) -> String {

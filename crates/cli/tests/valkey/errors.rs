@@ -108,3 +108,52 @@ fn wrong_arguments_are_status_2() {
     let output = valkey(&["--pipe", "GET", "a"]);
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn a_limit_of_ours_says_how_it_is_raised_and_what_needs_none() {
+    let value = "x".repeat(5000);
+    stdout(&["SET", "errors:long", &value]);
+    let get = |format| {
+        let url = format!("{}?max-bulk=4096", crate::url());
+        let arguments = [&url, "--format", format, "GET", "errors:long"];
+        onecopy().args(arguments).output().unwrap()
+    };
+    let output = get("json");
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(
+        said.contains("a string of 5000 bytes where at most 4096"),
+        "{said}"
+    );
+    assert!(
+        said.contains("\n hint: ?max-bulk=BYTES in the url"),
+        "{said}"
+    );
+    assert_eq!(get("raw").stdout, value.as_bytes());
+}
+
+#[test]
+fn a_connection_that_is_lost_after_the_login_is_not_blamed_on_tls() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 1024]).unwrap();
+        // HELLO, and the refused CLIENT SETINFO for name and version.
+        stream
+            .write_all(b"%1\r\n$5\r\nproto\r\n:3\r\n-ERR unknown\r\n-ERR unknown\r\n")
+            .unwrap();
+        // What is closed with a command unread is reset.
+        let _ = stream.peek(&mut [0; 1]).unwrap();
+    });
+    let url = format!("redis://127.0.0.1:{port}");
+    let output = onecopy().args([&url, "PING"]).output().unwrap();
+    server.join().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(said.contains("Connection reset"), "{said}");
+    assert!(
+        said.contains("\n hint: the server ended the connection") && !said.contains("rediss://"),
+        "{said}"
+    );
+}

@@ -203,3 +203,29 @@ fn a_lost_connection_is_made_again() {
     terminal.shows("> ");
     terminal.leave();
 }
+
+#[test]
+fn a_lost_connection_that_commands_had_changed_is_made_again_and_runs_nothing_unasked() {
+    let mut server = Server::start().unwrap();
+    let mut terminal = Terminal::start("changed", &server.url());
+    terminal.shows("> ");
+    terminal.type_keys("select 2\r");
+    terminal.shows("[2]> ");
+    terminal.type_keys("multi\r");
+    terminal.shows("\nOK\r\n");
+    server.kill();
+    terminal.type_keys("ping\r");
+    terminal.shows("error: ");
+    terminal.shows("(not connected)> ");
+    server.restart().unwrap();
+    // Outside of its transaction it must not be executed.
+    terminal.type_keys("set interactive:lost 1\r");
+    terminal.shows("this command was not run");
+    terminal.shows("[2]> ");
+    terminal.type_keys("exists interactive:lost\r");
+    terminal.shows("(integer) 0\r\n");
+    terminal.type_keys("reset\r");
+    terminal.shows("RESET\r\n");
+    terminal.shows(&format!("{}> ", server.url().replace("redis://", "")));
+    terminal.leave();
+}

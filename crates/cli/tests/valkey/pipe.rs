@@ -129,3 +129,19 @@ fn commands_by_the_million_take_constant_memory() {
     );
     assert_eq!(stdout(&["HLEN", "pipe:many"]), "1000\n");
 }
+
+#[test]
+fn a_command_among_the_arguments_is_refused_and_not_passed_over() {
+    // Without a url among them the first argument might be one.
+    let output = onecopy()
+        .args(["--pipe", "PING"])
+        .env("ONECOPY_VALKEY_URL", url())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_said(
+        &output,
+        1,
+        "error: --pipe takes its commands from standard input",
+    );
+}

@@ -9,8 +9,11 @@ help COMMAND    its arguments, since when it is there, what it costs the server
 help @FAMILY    the commands of a family
 quit            leaves, as Ctrl-D does
 
-Tab completes the names of commands. Words are split at spaces; \"double quotes\" hold spaces and the escapes \\n \\r \\t
-\\xHH \\\" \\\\, 'single quotes' hold anything but \\'. Lines with a password are not stored in the history.
+Tab completes the names of commands. Words are split at spaces; \"double quotes\"
+hold spaces and the escapes \\n \\r \\t \\b \\a \\xHH \\\" \\\\, 'single quotes' anything
+but \\'. Lines with a password are not stored in the history, nor are those that
+begin with a space. Ctrl-C leaves while a command waits for its reply.
+
 ";
 
 /// The answer to `help` and what follows it.
