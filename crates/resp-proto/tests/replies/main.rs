@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod limits;
+mod linear;
 mod owned;
 mod play;
 mod property;
