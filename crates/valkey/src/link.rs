@@ -339,6 +339,19 @@ impl Link {
         self.deadline
     }
 
+    /// For loops over what comes out of band, as long as which there is no wait that a deadline could end.
+    ///
+    /// # Errors
+    /// The deadline has passed.
+    #[cold]
+    #[cfg(feature = "tokio")]
+    pub(crate) fn in_time(&mut self) -> Result<(), Error> {
+        match self.deadline {
+            Some(deadline) if deadline <= Instant::now() => Err(self.failed(DriveError::Timeout)),
+            _ => Ok(()),
+        }
+    }
+
     #[cfg(feature = "tokio")]
     pub(crate) fn command_timeout(&self) -> Option<Duration> {
         self.command_timeout

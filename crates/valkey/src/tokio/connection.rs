@@ -446,7 +446,7 @@ impl Connection {
             };
             match self.link.message(driven) {
                 Ok(Some(message)) => return Ok(message),
-                Ok(None) => {}
+                Ok(None) => self.link.in_time()?,
                 Err(error) => return Err(self.failed(error)),
             }
         }
@@ -466,7 +466,7 @@ impl Connection {
                 Some(driven) => self.link.message(driven),
             };
             match message {
-                Ok(None) => {}
+                Ok(None) => self.link.in_time()?,
                 message => return message.map_err(|error| self.failed(error)),
             }
         }
