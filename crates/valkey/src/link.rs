@@ -70,8 +70,10 @@ pub(crate) struct Link {
     sent_before: u64,
     /// Bytes that waited then: what is left of an earlier call.
     queued_before: usize,
-    /// Requests that the call under way has queued.
+    /// Requests that the call under way has queued, since all that it queued had left last.
     requests: u64,
+    /// Whether requests of the call under way had left before that.
+    has_left: bool,
     /// Bytes that had come when the call before began.
     read_before: u64,
     /// Calls in a row that needed little of the memory that is held, and the most bytes that came in one of them.
@@ -125,6 +127,7 @@ impl Link {
             sent_before: 0,
             queued_before: 0,
             requests: 0,
+            has_left: false,
             read_before: 0,
             quiet: 0,
             largest: 0,
@@ -167,6 +170,7 @@ impl Link {
             0
         };
         self.requests = 0;
+        self.has_left = false;
         self.blocking = Some(Duration::ZERO);
         self.start_wait();
         Ok(())
@@ -211,6 +215,20 @@ impl Link {
             }
             None => Ok(()),
         }
+    }
+
+    /// All that the call has queued has left: what it queues from here on can be taken back by itself.
+    pub(crate) fn all_left(&mut self) {
+        self.has_left |= self.requests > 0;
+        self.sent_before = self.buffers.output().sent();
+        self.queued_before = 0;
+        self.requests = 0;
+    }
+
+    /// Whether anything of the call under way has left.
+    fn has_left(&mut self) -> bool {
+        let sent = self.buffers.output().sent() - self.sent_before;
+        self.has_left || sent > self.queued_before as u64
     }
 
     /// Queues a command. Its large parts go to `parts`, which are lent to the driver until it has left.
@@ -426,8 +444,7 @@ impl Link {
     /// The last argument's reader has failed or ended: where the command has begun to leave it can't be ended.
     #[cold]
     pub(crate) fn broken_off(&mut self, error: Error) -> Error {
-        let sent = self.buffers.output().sent() - self.sent_before;
-        if sent > self.queued_before as u64 {
+        if self.has_left() {
             self.close("an argument's reader failed or ended before its length");
         }
         error
@@ -569,8 +586,7 @@ impl Link {
 
     #[cold]
     pub(crate) fn failed(&mut self, error: DriveError<ProtocolError>) -> Error {
-        let sent = self.buffers.output().sent() - self.sent_before;
-        let error = Error::from(error).after_sending(sent > self.queued_before as u64);
+        let error = Error::from(error).after_sending(self.has_left());
         if error.is_closed() {
             self.closed.get_or_insert_with(|| shown(&error));
             self.buffers.output().clear();
@@ -583,9 +599,8 @@ impl Link {
     #[cold]
     pub(crate) fn close(&mut self, cause: &str) -> Error {
         let cause = self.closed.get_or_insert_with(|| cause.to_owned()).clone();
-        let sent = self.buffers.output().sent() - self.sent_before;
         self.buffers.output().clear();
-        Error::closed(cause).after_sending(sent > self.queued_before as u64)
+        Error::closed(cause).after_sending(self.has_left())
     }
 
     /// Closed by the caller.
