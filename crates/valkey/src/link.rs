@@ -563,16 +563,18 @@ impl Link {
         if reply.kind().is_aggregate() {
             return Err(Error::unexpected("a string", reply));
         }
-        let is_null = reply.is_null();
-        if offered.is_none() {
-            *into = self.owned(frame)?.into_bytes();
-            return Ok(Some(into.len()));
-        }
-        *into = offered.unwrap_or_default();
-        into.clear();
-        if is_null {
+        if reply.is_null() {
+            *into = offered.unwrap_or_default();
+            into.clear();
             return Ok(None);
         }
+        // Something large has taken it: the reply itself, or a push before it.
+        let Some(offered) = offered else {
+            *into = self.owned(frame)?.into_bytes();
+            return Ok(Some(into.len()));
+        };
+        *into = offered;
+        into.clear();
         let bytes = self.core.reply(frame, &self.buffers).bytes();
         let no_memory = |_| WireError::OutOfMemory {
             bytes: bytes.len() as u64,
