@@ -626,9 +626,15 @@ impl Link {
         Ok(())
     }
 
-    /// What the connection is was changed by a method that keeps account of it.
-    pub(crate) fn keep_account(&mut self, was_changed: bool) {
-        self.is_changed = was_changed;
+    /// What the connection is was changed by a method that keeps account of it, or left as it was where the server refused.
+    pub(crate) fn keep_account(&mut self, was_changed: bool, done: &Result<(), Error>) {
+        if done
+            .as_ref()
+            .err()
+            .is_none_or(|error| error.server().is_some())
+        {
+            self.is_changed = was_changed;
+        }
     }
 
     pub(crate) fn is_changed(&self) -> bool {
