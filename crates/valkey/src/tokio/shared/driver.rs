@@ -150,7 +150,12 @@ impl Driver {
                 let requests = queue.take(link.buffers.output(), shares.list());
                 link.core.expect(requests);
             }
-            queue.note(meter);
+            // The two queues may have been swapped: what callers have copied is counted in the other one then.
+            let bytes_copied_to_output = link.buffers.output().copied();
+            queue.note(Meter {
+                bytes_copied_to_output,
+                ..meter
+            });
             queue.attend(waker, link.buffers.has_output());
             let next = queue.expire(Instant::now);
             let is_forsaken = queue.is_first_forsaken();
