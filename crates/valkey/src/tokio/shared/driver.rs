@@ -93,11 +93,13 @@ impl Driver {
                 End::Lost(error) => error,
             };
             live.shutdown();
-            // What had come whole is answered all the same.
+            // What had come whole is answered all the same. What left in the round that found the connection lost may have
+            // been executed too: it must not be sent again.
             let replies = &mut self.replies;
+            let sent = live.sent();
             self.inner.with(|queue| {
                 queue.deliver(replies);
-                queue.lost(lost, Instant::now());
+                queue.lost(lost, sent, Instant::now());
             });
             let Some(connection) = self.reconnect().await else {
                 break;
@@ -334,6 +336,11 @@ impl Live {
 
     fn meter(&self) -> Meter {
         self.connection.meter()
+    }
+
+    /// Bytes of callers' commands that have left.
+    fn sent(&self) -> u64 {
+        self.meter().bytes_written - self.before
     }
 
     /// Gives memory back.
