@@ -133,13 +133,13 @@ SHAPES = {
 # After these, what arrives is no longer one reply a request.
 BREAKS_ORDER = {
     "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR", "SYNC", "PSYNC",
-    "CLIENT REPLY", "SCRIPT DEBUG",
+    "CLIENT REPLY", "SCRIPT DEBUG", "REPLCONF",
 }
 # These leave something behind on the connection: another user, database, protocol, name, a transaction, what is watched.
 CONNECTION_STATE = {
     "ASKING", "AUTH", "CLIENT CACHING", "CLIENT CAPA", "CLIENT NO-EVICT", "CLIENT NO-TOUCH", "CLIENT SETINFO",
-    "CLIENT SETNAME", "CLIENT TRACKING", "DISCARD", "EXEC", "HELLO", "MULTI", "QUIT", "READONLY", "READWRITE", "REPLCONF",
-    "RESET", "SELECT", "UNWATCH", "WATCH",
+    "CLIENT SETNAME", "CLIENT TRACKING", "DISCARD", "EXEC", "HELLO", "MULTI", "QUIT", "READONLY", "READWRITE", "RESET",
+    "SELECT", "UNWATCH", "WATCH",
 }
 # The argument that says how long the server may take to answer, and its unit.
 BLOCKS_FOR = {

@@ -62,10 +62,11 @@ pub struct ServerError {
 }
 
 impl ServerError {
-    /// Of a reply's text, of which 1 KiB is kept.
+    /// Of a reply's text, of which 1 KiB is kept. A server that does not know a command says its arguments again: they are
+    /// left out, for there may be passwords among them.
     #[cold]
     pub fn new(text: &[u8]) -> Self {
-        let text = shown(shown_bytes(text));
+        let text = shown(shown_bytes(without_arguments(text)));
         let code_len = text.find(' ').unwrap_or(text.len());
         Self { text, code_len }
     }
@@ -80,6 +81,14 @@ impl ServerError {
     pub fn message(&self) -> &str {
         self.text[self.code_len..].trim_start_matches(' ')
     }
+}
+
+/// What stands before the arguments in `ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' ...`.
+fn without_arguments(text: &[u8]) -> &[u8] {
+    const ARGUMENTS: &[u8] = b", with args beginning with";
+    let mut windows = text.windows(ARGUMENTS.len());
+    let at = windows.position(|window| window == ARGUMENTS);
+    at.map_or(text, |at| &text[..at])
 }
 
 impl fmt::Display for ServerError {

@@ -70,8 +70,10 @@ pub(crate) struct Link {
     sent_before: u64,
     /// Bytes that waited then: what is left of an earlier call.
     queued_before: usize,
-    /// Requests that the call under way has queued.
+    /// Requests that the call under way has queued, since all that it queued had left last.
     requests: u64,
+    /// Whether requests of the call under way had left before that.
+    has_left: bool,
     /// Bytes that had come when the call before began.
     read_before: u64,
     /// Calls in a row that needed little of the memory that is held, and the most bytes that came in one of them.
@@ -125,6 +127,7 @@ impl Link {
             sent_before: 0,
             queued_before: 0,
             requests: 0,
+            has_left: false,
             read_before: 0,
             quiet: 0,
             largest: 0,
@@ -167,6 +170,7 @@ impl Link {
             0
         };
         self.requests = 0;
+        self.has_left = false;
         self.blocking = Some(Duration::ZERO);
         self.start_wait();
         Ok(())
@@ -211,6 +215,20 @@ impl Link {
             }
             None => Ok(()),
         }
+    }
+
+    /// All that the call has queued has left: what it queues from here on can be taken back by itself.
+    pub(crate) fn all_left(&mut self) {
+        self.has_left |= self.requests > 0;
+        self.sent_before = self.buffers.output().sent();
+        self.queued_before = 0;
+        self.requests = 0;
+    }
+
+    /// Whether anything of the call under way has left.
+    fn has_left(&mut self) -> bool {
+        let sent = self.buffers.output().sent() - self.sent_before;
+        self.has_left || sent > self.queued_before as u64
     }
 
     /// Queues a command. Its large parts go to `parts`, which are lent to the driver until it has left.
@@ -339,6 +357,19 @@ impl Link {
         self.deadline
     }
 
+    /// For loops over what comes out of band, as long as which there is no wait that a deadline could end.
+    ///
+    /// # Errors
+    /// The deadline has passed.
+    #[cold]
+    #[cfg(feature = "tokio")]
+    pub(crate) fn in_time(&mut self) -> Result<(), Error> {
+        match self.deadline {
+            Some(deadline) if deadline <= Instant::now() => Err(self.failed(DriveError::Timeout)),
+            _ => Ok(()),
+        }
+    }
+
     #[cfg(feature = "tokio")]
     pub(crate) fn command_timeout(&self) -> Option<Duration> {
         self.command_timeout
@@ -413,8 +444,7 @@ impl Link {
     /// The last argument's reader has failed or ended: where the command has begun to leave it can't be ended.
     #[cold]
     pub(crate) fn broken_off(&mut self, error: Error) -> Error {
-        let sent = self.buffers.output().sent() - self.sent_before;
-        if sent > self.queued_before as u64 {
+        if self.has_left() {
             self.close("an argument's reader failed or ended before its length");
         }
         error
@@ -533,16 +563,18 @@ impl Link {
         if reply.kind().is_aggregate() {
             return Err(Error::unexpected("a string", reply));
         }
-        let is_null = reply.is_null();
-        if offered.is_none() {
-            *into = self.owned(frame)?.into_bytes();
-            return Ok(Some(into.len()));
-        }
-        *into = offered.unwrap_or_default();
-        into.clear();
-        if is_null {
+        if reply.is_null() {
+            *into = offered.unwrap_or_default();
+            into.clear();
             return Ok(None);
         }
+        // Something large has taken it: the reply itself, or a push before it.
+        let Some(offered) = offered else {
+            *into = self.owned(frame)?.into_bytes();
+            return Ok(Some(into.len()));
+        };
+        *into = offered;
+        into.clear();
         let bytes = self.core.reply(frame, &self.buffers).bytes();
         let no_memory = |_| WireError::OutOfMemory {
             bytes: bytes.len() as u64,
@@ -556,8 +588,7 @@ impl Link {
 
     #[cold]
     pub(crate) fn failed(&mut self, error: DriveError<ProtocolError>) -> Error {
-        let sent = self.buffers.output().sent() - self.sent_before;
-        let error = Error::from(error).after_sending(sent > self.queued_before as u64);
+        let error = Error::from(error).after_sending(self.has_left());
         if error.is_closed() {
             self.closed.get_or_insert_with(|| shown(&error));
             self.buffers.output().clear();
@@ -570,9 +601,8 @@ impl Link {
     #[cold]
     pub(crate) fn close(&mut self, cause: &str) -> Error {
         let cause = self.closed.get_or_insert_with(|| cause.to_owned()).clone();
-        let sent = self.buffers.output().sent() - self.sent_before;
         self.buffers.output().clear();
-        Error::closed(cause).after_sending(sent > self.queued_before as u64)
+        Error::closed(cause).after_sending(self.has_left())
     }
 
     /// Closed by the caller.
@@ -596,9 +626,15 @@ impl Link {
         Ok(())
     }
 
-    /// What the connection is was changed by a method that keeps account of it.
-    pub(crate) fn keep_account(&mut self, was_changed: bool) {
-        self.is_changed = was_changed;
+    /// What the connection is was changed by a method that keeps account of it, or left as it was where the server refused.
+    pub(crate) fn keep_account(&mut self, was_changed: bool, done: &Result<(), Error>) {
+        if done
+            .as_ref()
+            .err()
+            .is_none_or(|error| error.server().is_some())
+        {
+            self.is_changed = was_changed;
+        }
     }
 
     pub(crate) fn is_changed(&self) -> bool {

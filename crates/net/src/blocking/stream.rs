@@ -124,14 +124,18 @@ impl Stream {
     /// Waits until there is something to read, or something can be written; whether it is the former.
     ///
     /// # Errors
-    /// `TimedOut` when neither was so by `deadline`.
+    /// `TimedOut` when neither was so by `deadline`, or it has passed: a peer that never stops to send and takes nothing
+    /// always has something to be read.
     #[cold]
     pub(crate) fn wait(&mut self, deadline: Option<Instant>) -> io::Result<bool> {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(ErrorKind::TimedOut.into());
+        }
         if self.tls.as_ref().is_some_and(|tls| tls.has_input()) {
             return Ok(true);
         }
         self.arm_own(deadline)?;
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         match self.socket.wait(left) {
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(false),
             waited => waited,

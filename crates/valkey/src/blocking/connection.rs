@@ -265,10 +265,13 @@ impl Connection {
     /// As [`run`](Self::run); the database is the one before then.
     pub fn select(&mut self, database: u64) -> Result<(), Error> {
         let was_changed = self.link.is_changed();
-        self.run(&connection::select(
-            i64::try_from(database).unwrap_or(i64::MAX),
-        ))?;
-        self.link.keep_account(was_changed);
+        let done = self
+            .run(&connection::select(
+                i64::try_from(database).unwrap_or(i64::MAX),
+            ))
+            .map(drop);
+        self.link.keep_account(was_changed, &done);
+        done?;
         self.config.database = database;
         Ok(())
     }
@@ -280,8 +283,9 @@ impl Connection {
     pub fn auth(&mut self, user: Option<&str>, password: impl Into<Password>) -> Result<(), Error> {
         let password = password.into();
         let was_changed = self.link.is_changed();
-        self.run(&password.auth(user))?;
-        self.link.keep_account(was_changed);
+        let done = self.run(&password.auth(user)).map(drop);
+        self.link.keep_account(was_changed, &done);
+        done?;
         self.config.user = user.map(str::to_owned);
         self.config.password = password;
         Ok(())
@@ -293,8 +297,9 @@ impl Connection {
     /// As [`run`](Self::run); the name is the one before then.
     pub fn set_client_name(&mut self, name: &str) -> Result<(), Error> {
         let was_changed = self.link.is_changed();
-        self.run(&connection::client_setname(name))?;
-        self.link.keep_account(was_changed);
+        let done = self.run(&connection::client_setname(name)).map(drop);
+        self.link.keep_account(was_changed, &done);
+        done?;
         self.config.client_name = Some(name.to_owned()).filter(|name| !name.is_empty());
         Ok(())
     }

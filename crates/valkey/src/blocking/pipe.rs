@@ -19,7 +19,9 @@ const LOOK_EVERY: u32 = 16;
 /// Commands that leave as they come; their replies go to a function of the caller's, in order.
 ///
 /// Commands gather until they are worth a write, so that only [`finish`](Self::finish) sees the last of them off. Dropped
-/// before, those that have not begun to leave are not sent, and replies that are to come are passed over.
+/// before, those that have gathered since the last write are not sent, and replies that are to come are passed over. Where
+/// that write was broken off half way, all of it is sent with the next call, or, if it has arguments of 16 KiB and more, that
+/// call finds the connection closed.
 pub struct Pipe<'c, F> {
     conn: &'c mut Connection,
     parts: Parts<'static>,
@@ -73,6 +75,7 @@ impl<'c, F: FnMut(Reply<'_>)> Pipe<'c, F> {
             self.answer(message)?;
             self.conn.link.start_wait();
         }
+        self.conn.link.all_left();
         self.parts.clear();
         Ok(())
     }

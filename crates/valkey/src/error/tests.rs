@@ -58,3 +58,15 @@ fn the_options_of_tls_have_the_names_that_they_have_here() {
 fn an_error_is_one_pointer() {
     assert_eq!(size_of::<Result<(), Error>>(), size_of::<usize>());
 }
+
+#[test]
+fn arguments_that_a_server_says_again_are_left_out() {
+    let error = Error::server_error(
+        b"ERR unknown command 'AUTH', with args beginning with: 'ada' 'lovelace' ",
+    );
+    assert_eq!(
+        error.to_string(),
+        "server error: ERR unknown command 'AUTH'"
+    );
+    assert!(!format!("{error:?}").contains("lovelace"));
+}

@@ -298,11 +298,14 @@ impl Connection {
     /// Safe: see [the module](crate::tokio).
     pub async fn select(&mut self, database: u64) -> Result<(), Error> {
         let was_changed = self.link.is_changed();
-        self.run(&connection::select(
-            i64::try_from(database).unwrap_or(i64::MAX),
-        ))
-        .await?;
-        self.link.keep_account(was_changed);
+        let done = self
+            .run(&connection::select(
+                i64::try_from(database).unwrap_or(i64::MAX),
+            ))
+            .await
+            .map(drop);
+        self.link.keep_account(was_changed, &done);
+        done?;
         self.config.database = database;
         Ok(())
     }
@@ -321,8 +324,9 @@ impl Connection {
     ) -> Result<(), Error> {
         let password = password.into();
         let was_changed = self.link.is_changed();
-        self.run(&password.auth(user)).await?;
-        self.link.keep_account(was_changed);
+        let done = self.run(&password.auth(user)).await.map(drop);
+        self.link.keep_account(was_changed, &done);
+        done?;
         self.config.user = user.map(str::to_owned);
         self.config.password = password;
         Ok(())
@@ -337,8 +341,9 @@ impl Connection {
     /// Safe: see [the module](crate::tokio).
     pub async fn set_client_name(&mut self, name: &str) -> Result<(), Error> {
         let was_changed = self.link.is_changed();
-        self.run(&connection::client_setname(name)).await?;
-        self.link.keep_account(was_changed);
+        let done = self.run(&connection::client_setname(name)).await.map(drop);
+        self.link.keep_account(was_changed, &done);
+        done?;
         self.config.client_name = Some(name.to_owned()).filter(|name| !name.is_empty());
         Ok(())
     }
@@ -446,7 +451,7 @@ impl Connection {
             };
             match self.link.message(driven) {
                 Ok(Some(message)) => return Ok(message),
-                Ok(None) => {}
+                Ok(None) => self.link.in_time()?,
                 Err(error) => return Err(self.failed(error)),
             }
         }
@@ -466,7 +471,7 @@ impl Connection {
                 Some(driven) => self.link.message(driven),
             };
             match message {
-                Ok(None) => {}
+                Ok(None) => self.link.in_time()?,
                 message => return message.map_err(|error| self.failed(error)),
             }
         }

@@ -90,3 +90,26 @@ fn nothing_is_said_where_nothing_is_to_be_set() {
     });
     Trial::new(&script, talk, &["SimpleString(PONG)"]).run();
 }
+
+#[test]
+fn a_server_that_says_the_password_again_is_not_quoted() {
+    // Not even where it is asked once only.
+    fn config() -> Config {
+        let mut config = super::handshake::config();
+        config.protocol = Some(Protocol::Resp3);
+        config
+    }
+    let talk = talk!(config(), |_conn, _log, wait| { Ok(()) });
+    let script = Script::new()
+        .client(&[HELLO, SELECT].concat())
+        // As Redis 5.0.
+        .server(
+            b"-ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `ada`, `lovelace`, \r\n",
+        )
+        .in_clear_text();
+    let seen = Trial::see(&script, talk);
+    assert!(
+        seen[0].contains("unknown command `HELLO`") && !seen[0].contains("lovelace"),
+        "{seen:?}"
+    );
+}

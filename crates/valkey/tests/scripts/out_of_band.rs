@@ -83,3 +83,18 @@ fn an_attribute_is_no_reply() {
     ];
     Trial::new(&script, talk, &expected).run();
 }
+
+#[test]
+fn a_large_push_before_a_null_leaves_it_null() {
+    let push = format!(">1\r\n$70000\r\n{}\r\n", "x".repeat(70_000));
+    let script = command(Script::new(), "ONE")
+        .server(format!("{push}$-1\r\n").as_bytes())
+        .in_clear_text();
+    let talk = talk!(|conn, log, wait| {
+        let mut into = Vec::from("before");
+        let len = wait!(conn.run_into(&raw("ONE"), &mut into))?;
+        log.line(format!("{len:?} {into:?}"));
+        Ok(())
+    });
+    Trial::new(&script, talk, &["None []"]).run();
+}

@@ -169,3 +169,28 @@ async fn a_silent_server_meets_the_deadline_of_the_handshake() {
     let error = wait!(Connection::connect_with(&config)).unwrap_err();
     assert!(error.is_timeout(), "{error}");
 }
+
+/// What is sent waits for the server, which reads nothing and never stops to send pushes: there is always something to be
+/// read, and never a reply.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_sends_pushes_without_end_and_takes_nothing_meets_the_deadline() {
+    let (url, thread) = server(|mut stream| {
+        let pushes = b">1\r\n+x\r\n".repeat(1 << 13);
+        while stream.write_all(&pushes).is_ok() {}
+    });
+    let mut conn = wait!(Connection::connect(&url)).unwrap();
+    conn.set_command_timeout(Some(Duration::from_millis(200)));
+    // Two in flight, so that replies are read while requests are written; more than socket buffers hold.
+    let value = vec![b'v'; 32 << 20];
+    let command = string::set("key", &value);
+    let mut pipeline = conn.pipeline().unwrap();
+    pipeline
+        .push_lent(&command)
+        .unwrap()
+        .push_lent(&command)
+        .unwrap();
+    let error = wait!(pipeline.replies().next_reply()).unwrap_err();
+    assert!(error.is_timeout() && error.maybe_executed(), "{error}");
+    conn.close();
+    thread.join().unwrap();
+}

@@ -59,6 +59,8 @@ async fn what_would_break_the_replies_order_is_refused() {
     for words in [
         &["SUBSCRIBE", "news"][..],
         &["monitor"],
+        // Some of its forms have no reply at all.
+        &["REPLCONF", "ACK", "0"],
         &["CLIENT", "REPLY", "OFF"],
     ] {
         let command = raw(words[0]).args(words[1..].iter().copied());

@@ -81,3 +81,24 @@ async fn a_pipe_that_is_dropped_leaves_no_reply_to_others() {
         }
     }
 }
+
+#[tokio::test]
+async fn what_a_dropped_pipe_has_not_written_is_not_sent() {
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        let (first, second) = (
+            format!("pipes:left:{}", face_name!("k")),
+            format!("pipes:gathered:{}", face_name!("k")),
+        );
+        wait!(conn.run(&generic::del([&first[..], &second]))).unwrap();
+        let mut pipe = conn.pipe(|_| {}).unwrap();
+        wait!(pipe.push(&string::set(&first, "1"))).unwrap();
+        wait!(pipe.flush()).unwrap();
+        wait!(pipe.push(&string::set(&second, "2"))).unwrap();
+        drop(pipe);
+        let there = wait!(conn.run(&string::mget([&first[..], &second]))).unwrap();
+        let there: Vec<_> = there.into_iter().map(|value| value.is_some()).collect();
+        assert_eq!(there, [true, false], "{url}");
+        wait!(conn.run(&generic::del([&first[..], &second]))).unwrap();
+    }
+}

@@ -114,3 +114,15 @@ async fn a_stream_of_the_callers_own_will_do() {
     wait!(conn.run(&string::set("session:stream", "own"))).unwrap();
     assert!(wait!(conn.reconnect()).unwrap_err().is_misuse());
 }
+
+#[tokio::test]
+async fn what_the_server_refused_to_change_is_in_no_reconnects_way() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let error = wait!(conn.select(1 << 40)).unwrap_err();
+    assert!(error.server().is_some(), "{error}");
+    let error = wait!(conn.set_client_name("two words")).unwrap_err();
+    assert!(error.server().is_some(), "{error}");
+    let error = wait!(conn.auth(Some("nobody"), "wrong")).unwrap_err();
+    assert!(error.server().is_some(), "{error}");
+    wait!(conn.reconnect()).unwrap();
+}

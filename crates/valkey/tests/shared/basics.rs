@@ -228,3 +228,17 @@ async fn a_small_bound_slows_callers_and_loses_nobody() {
     }
     assert_eq!(shared.load(), (0, 0));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_meter_counts_every_copy_once_and_never_goes_back() {
+    let shared = connect().await;
+    let text = "x".repeat(1000);
+    let copied = || shared.meter().bytes_copied_to_output;
+    let before = copied();
+    for number in 1..=50 {
+        assert_eq!(echo(&shared, &text).await.unwrap(), text);
+        let now = copied() - before;
+        // Its text, and a few bytes of its name.
+        assert!((number * 1000..number * 1100).contains(&now), "{now}");
+    }
+}

@@ -192,3 +192,37 @@ async fn a_server_that_closes_politely_loses_nobody_who_was_answered() {
     assert_eq!(answers[0].as_deref().unwrap(), "one");
     assert!(answers[1].as_ref().unwrap_err().maybe_executed());
 }
+
+/// The sockets are looked at between any two tasks, so that the driver finds the command and the stream's end at once: it
+/// writes, then it reads the end.
+#[test]
+fn a_command_that_left_as_the_connection_ended_is_not_sent_again() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .event_interval(1)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let peer = Peer::start();
+        let shared = connect_with(&peer.config(), options(quick)).await;
+        let mut tasks = ask(&shared, &["first"]).await;
+        peer.await_requests(1);
+        peer.say(b"$5\r\nfirst\r\n");
+        assert_eq!(within(tasks.remove(0)).await.unwrap().unwrap(), "first");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        peer.connections.lock().unwrap()[0]
+            .shutdown(std::net::Shutdown::Write)
+            .unwrap();
+        let own = shared.clone();
+        let asked = tokio::spawn(async move { echo(&own, "once").await });
+        until(|| async { peer.connections() == 2 && shared.is_connected() }).await;
+        // It came on one of the two connections, be its caller told that it may have been executed or not yet answered.
+        peer.await_requests(1);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert!(peer.came.try_recv().is_err(), "it was sent twice");
+        if asked.is_finished() {
+            let error = asked.await.unwrap().unwrap_err();
+            assert!(error.is_closed() && error.maybe_executed(), "{error}");
+        }
+    });
+}

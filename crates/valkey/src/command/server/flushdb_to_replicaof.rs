@@ -373,9 +373,7 @@ impl Command for Replconf<'_> {
     type Output<'r> = ();
 
     fn flags(&self) -> Flags {
-        Flags::ADMIN
-            .with(Flags::KEYLESS)
-            .with(Flags::CONNECTION_STATE)
+        Flags::ADMIN.with(Flags::KEYLESS).with(Flags::BREAKS_ORDER)
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {

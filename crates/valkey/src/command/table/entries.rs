@@ -276,7 +276,7 @@ pub(super) static ENTRIES: [Entry; 399] = [
     row("READWRITE", 9, "cluster", "3.0.0", "O(1)", 1, Flags::KEYLESS.with(Flags::CONNECTION_STATE), None),
     row("RENAME key newkey", 6, "generic", "1.0.0", "O(1)", 3, Flags::WRITE, None),
     row("RENAMENX key newkey", 8, "generic", "1.0.0", "O(1)", 3, Flags::WRITE, None),
-    row("REPLCONF [arg [arg ...]]", 8, "server", "3.0.0", "O(1)", -1, Flags::ADMIN.with(Flags::KEYLESS).with(Flags::CONNECTION_STATE), None),
+    row("REPLCONF [arg [arg ...]]", 8, "server", "3.0.0", "O(1)", -1, Flags::ADMIN.with(Flags::KEYLESS).with(Flags::BREAKS_ORDER), None),
     row("REPLICAOF <host port | NO ONE>", 9, "server", "5.0.0", "O(1)", 3, Flags::ADMIN.with(Flags::KEYLESS), None),
     row("RESET", 5, "connection", "6.2.0", "O(1)", 1, Flags::KEYLESS.with(Flags::CONNECTION_STATE), None),
     row("RESTORE key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]", 7, "generic", "2.6.0", "O(1)", -4, Flags::WRITE, None),

@@ -93,11 +93,13 @@ impl Driver {
                 End::Lost(error) => error,
             };
             live.shutdown();
-            // What had come whole is answered all the same.
+            // What had come whole is answered all the same. What left in the round that found the connection lost may have
+            // been executed too: it must not be sent again.
             let replies = &mut self.replies;
+            let sent = live.sent();
             self.inner.with(|queue| {
                 queue.deliver(replies);
-                queue.lost(lost, Instant::now());
+                queue.lost(lost, sent, Instant::now());
             });
             let Some(connection) = self.reconnect().await else {
                 break;
@@ -150,7 +152,12 @@ impl Driver {
                 let requests = queue.take(link.buffers.output(), shares.list());
                 link.core.expect(requests);
             }
-            queue.note(meter);
+            // The two queues may have been swapped: what callers have copied is counted in the other one then.
+            let bytes_copied_to_output = link.buffers.output().copied();
+            queue.note(Meter {
+                bytes_copied_to_output,
+                ..meter
+            });
             queue.attend(waker, link.buffers.has_output());
             let next = queue.expire(Instant::now);
             let is_forsaken = queue.is_first_forsaken();
@@ -329,6 +336,11 @@ impl Live {
 
     fn meter(&self) -> Meter {
         self.connection.meter()
+    }
+
+    /// Bytes of callers' commands that have left.
+    fn sent(&self) -> u64 {
+        self.meter().bytes_written - self.before
     }
 
     /// Gives memory back.

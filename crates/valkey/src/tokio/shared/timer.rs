@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+use tokio::task::coop;
 use tokio::time::Sleep;
 
 /// Made when it is needed first. Deadlines move on with every command: the timer is left where it is when a later one is set,
@@ -50,11 +51,39 @@ impl Timer {
         if self.is_running && !sleep.is_elapsed() {
             return false;
         }
-        self.is_running = true;
+        // A task that has used its turn up is told to wait and come again, and the runtime knows nothing of the timer.
+        self.is_running = coop::has_budget_remaining();
         if sleep.as_mut().poll(context) == Poll::Pending {
             return false;
         }
         self.rings_at = None;
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_timer_that_is_set_when_the_tasks_turn_is_used_up_rings_all_the_same() {
+        let mut timer = Timer::default();
+        let rings = poll_fn(|context| {
+            if timer.due.is_none() {
+                while let Poll::Ready(step) = coop::poll_proceed(context) {
+                    step.made_progress();
+                }
+                timer.set(Some(Instant::now() + Duration::from_millis(10)));
+            }
+            match timer.poll(context) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        });
+        let long = Duration::from_secs(60);
+        tokio::time::timeout(long, rings).await.expect("it is lost");
     }
 }

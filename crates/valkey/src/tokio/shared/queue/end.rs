@@ -90,9 +90,10 @@ impl Queue {
         self.link = Link::Down(Some(cause));
     }
 
-    /// The connection is lost. Whoever's command the server may have hears of it; all others wait for the next connection,
-    /// or hear of it too where that is how it is set.
-    pub(in super::super) fn lost(&mut self, cause: Error, now: Instant) {
+    /// The connection is lost, on which `sent` bytes have left. Whoever's command the server may have hears of it; all others
+    /// wait for the next connection, or hear of it too where that is how it is set.
+    pub(in super::super) fn lost(&mut self, cause: Error, sent: u64, now: Instant) {
+        self.sent = sent;
         self.link = Link::Down(Some(cause.clone()));
         self.output.clear();
         self.parts.clear();

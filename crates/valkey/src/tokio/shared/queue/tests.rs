@@ -158,7 +158,8 @@ impl Bench {
     }
 
     fn loses(&mut self) {
-        self.queue.lost(Error::closed("cut"), self.now);
+        let sent = self.queue.sent;
+        self.queue.lost(Error::closed("cut"), sent, self.now);
         self.wake();
     }
 
