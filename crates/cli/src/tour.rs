@@ -9,6 +9,8 @@ mod valkey;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::ArgGroup;
+
 use crate::bench::failure::Failure;
 use crate::bench::shape::{BLOB, ROWS};
 use print::{plain, title};
@@ -18,7 +20,7 @@ use print::{plain, title};
 /// On MySQL or MariaDB it makes a database of its own with about 520 MB of rows, on Valkey or Redis keys that begin with
 /// onecopy_tour, and drops them at the end. `make run` takes the tour on private servers.
 #[derive(Debug, clap::Args)]
-#[group(required = true, multiple = true, args = ["url", "valkey_url"])]
+#[command(group(ArgGroup::new("server").args(["url", "valkey_url"]).required(true).multiple(true)))]
 pub(crate) struct Args {
     /// A MySQL or MariaDB: mysql://user:password@host:port/database. The user needs the right to make a database, or to make
     /// tables in this one.

@@ -208,5 +208,5 @@ fn one_tour_shows_both_protocols() {
 fn a_tour_needs_a_server() {
     let output = tour_of(&[], &[]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("--url"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--url <URL>|--valkey-url"));
 }

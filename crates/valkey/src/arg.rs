@@ -91,6 +91,8 @@ macro_rules! from {
 from! {
     &'a str, text => Form::Lent(text.as_bytes());
     &'a [u8], bytes => Form::Lent(bytes);
+    &'a &str, text => Form::Lent(text.as_bytes());
+    &'a &[u8], bytes => Form::Lent(bytes);
     &'a String, text => Form::Lent(text.as_bytes());
     &'a Vec<u8>, bytes => Form::Lent(bytes);
     &'a Bytes, bytes => Form::Lent(bytes);

@@ -95,7 +95,6 @@ struct Outcome {
 #[derive(Debug)]
 struct Done {
     meter: Meter,
-    latency: Latency,
     misses: u64,
 }
 
@@ -130,24 +129,28 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 
 /// A stretch that is measured, over all clients.
 #[derive(Debug)]
-struct Stretch(Moment);
+struct Stretch {
+    began: Moment,
+    latency: Latency,
+}
 
 impl Stretch {
     fn start() -> Self {
-        Self(Moment::now())
+        Self {
+            latency: Latency::new(),
+            began: Moment::now(),
+        }
     }
 
     fn end(self, driver: &'static str, server: String, plan: Plan, clients: &[Done]) -> Outcome {
-        let usage = self.0.usage();
-        let mut latency = Latency::new();
-        clients.iter().for_each(|done| latency.add(&done.latency));
+        let usage = self.began.usage();
         Outcome {
             plan,
             driver,
             server,
             usage,
             meter: meters::sum(clients.iter().map(|done| done.meter)),
-            latency,
+            latency: self.latency,
             misses: clients.iter().map(|done| done.misses).sum(),
             peak_resident: peak_resident(),
         }

@@ -12,10 +12,15 @@ fn text(arg: impl Into<Arg<'static>>) -> String {
 
 #[test]
 fn every_kind_of_text_is_its_bytes() {
+    const TEXTS: &[&str] = &["abc"];
+    const SLICES: &[&[u8]] = &[b"abc"];
     let lent = [
         text("abc"),
         text(b"abc"),
         text(b"abc".as_slice()),
+        // As iterators over slices give them.
+        text(TEXTS.iter().next().unwrap()),
+        text(SLICES.iter().next().unwrap()),
         text("abc".to_owned()),
         text(b"abc".to_vec()),
         text(Bytes::from_static(b"abc")),

@@ -10,7 +10,8 @@ use super::Connection;
 use crate::Error;
 use crate::link::DIRECT_READ;
 
-/// A reply's string as a reader, in constant memory. Reads of 16 KiB and more go straight into the caller's slice.
+/// A reply's string as a reader, in constant memory. Reads of 16 KiB and more go straight into the caller's slice;
+/// smaller ones, such as those of `std::io::copy`, copy from the connection's buffer, which `fill_buf` lends.
 ///
 /// Dropped before its end, the rest is passed over before the next reply. Its errors hold an [`Error`], to be had by
 /// [`io::Error::get_ref`].

@@ -11,6 +11,19 @@ use crate::parts::Parts;
 ///
 /// Any number may be queued: replies are read while commands are written. What is queued is held in memory until it has left;
 /// for millions of commands there is [`pipe`](Connection::pipe). Dropped before any reply was asked for, nothing was sent.
+///
+/// ```no_run
+/// use onecopy_valkey::command::string;
+///
+/// # async fn example() -> Result<(), onecopy_valkey::Error> {
+/// let mut conn = onecopy_valkey::tokio::Connection::connect("redis://localhost").await?;
+/// let mut pipeline = conn.pipeline()?;
+/// pipeline.push(&string::set("greeting", "hello"))?.push(&string::incr("visits"))?;
+/// let mut replies = pipeline.replies();
+/// replies.next::<string::Set>().await?;
+/// let visits: Option<i64> = replies.next::<string::Incr>().await?;
+/// # let _ = visits; Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct Pipeline<'c, 'a> {
     conn: &'c mut Connection,

@@ -132,7 +132,8 @@ impl Shared {
         Ok(Self { handle })
     }
 
-    /// Runs a command. A blocking one runs on a connection of its own.
+    /// Runs a command. A blocking one runs on a connection of its own. Where the future outlives its statement, as in
+    /// `tokio::join!`, the command needs a `let` of its own.
     ///
     /// # Errors
     /// The server's error, a failure of the connection, or its command timeout; [`Error::maybe_executed`] tells whether the

@@ -14,6 +14,25 @@ use crate::transaction::{Executed, Results};
 ///
 /// Keys are watched before it, by `run(&transactions::watch(keys))` on the same connection, and read; whatever changes them
 /// before EXEC then aborts the transaction.
+///
+/// ```no_run
+/// use onecopy_valkey::Executed;
+/// use onecopy_valkey::command::{string, transactions};
+///
+/// # async fn example() -> Result<(), onecopy_valkey::Error> {
+/// let mut conn = onecopy_valkey::tokio::Connection::connect("redis://localhost").await?;
+/// conn.run(&transactions::watch("stock")).await?;
+/// let is_there = conn.run(&string::get("stock")).await?.is_some();
+/// if is_there {
+///     let mut transaction = conn.transaction()?;
+///     transaction.push(&string::decr("stock"))?.push(&string::incr("sold"))?;
+///     match transaction.exec().await? {
+///         Executed::Done(mut results) => println!("{:?} left", results.next::<string::Decr>()?),
+///         Executed::Aborted => println!("somebody was faster: once more"),
+///     }
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct Transaction<'c, 'a> {
     conn: &'c mut Connection,

@@ -6,7 +6,7 @@ use std::time::Instant;
 use onecopy_valkey::Config;
 use onecopy_valkey::blocking::Connection;
 
-use super::latency::Latency;
+use super::latency::{Latency, Recorder};
 use super::plan::{Names, Plan};
 use super::workload::{self, Request, Visitor};
 use super::{Done, Outcome, Stretch, server};
@@ -23,6 +23,7 @@ pub(super) fn run(config: &Config, plan: Plan) -> Result<Outcome, Failure> {
         All {
             plan: &plan,
             connections,
+            latency: &stretch.latency,
         },
     )?;
     Ok(stretch.end("blocking", version.unwrap_or_default(), plan, &done))
@@ -38,17 +39,20 @@ pub(super) fn joined(thread: ScopedJoinHandle<'_, Result<Done, Failure>>) -> Res
 struct All<'p> {
     plan: &'p Plan,
     connections: Vec<Connection>,
+    latency: &'p Latency,
 }
 
 impl Visitor for All<'_> {
     type Output = Result<Vec<Done>, Failure>;
 
     fn visit<R: Request>(self, request: R) -> Self::Output {
-        let (plan, request) = (self.plan, &request);
+        let (plan, request, latency) = (self.plan, &request, self.latency);
         thread::scope(|scope| {
             let threads: Vec<_> = (0..)
                 .zip(self.connections)
-                .map(|(client, conn)| scope.spawn(move || one(conn, plan, client, request)))
+                .map(|(client, conn)| {
+                    scope.spawn(move || one(conn, plan, client, request, latency.recorder()))
+                })
                 .collect();
             threads.into_iter().map(joined).collect()
         })
@@ -61,9 +65,9 @@ fn one<R: Request>(
     plan: &Plan,
     client: u32,
     request: &R,
+    mut latency: Recorder,
 ) -> Result<Done, Failure> {
     let mut names = plan.names(client);
-    let mut latency = Latency::new();
     let (mut left, mut misses) = (plan.share(client), 0);
     let before = conn.meter();
     while left > 0 {
@@ -78,11 +82,7 @@ fn one<R: Request>(
     }
     let meter = conn.meter().since(&before);
     conn.close();
-    Ok(Done {
-        meter,
-        latency,
-        misses,
-    })
+    Ok(Done { meter, misses })
 }
 
 #[inline]

@@ -12,7 +12,7 @@ use onecopy_valkey::command::string;
 use onecopy_valkey::{Config, Meter};
 
 use super::blocking::joined;
-use super::latency::Latency;
+use super::latency::Recorder;
 use super::plan::{Plan, Test};
 use super::workload::{self, Request, Visitor};
 use super::{Done, Outcome, Stretch, server};
@@ -33,11 +33,13 @@ pub(super) fn run(config: &Config, plan: Plan) -> Result<Outcome, Failure> {
     let version = server(first.conn.session());
     let stretch = Stretch::start();
     let done: Result<Vec<Done>, Failure> = thread::scope(|scope| {
-        let (exchange, plan) = (&exchange, &plan);
+        let (exchange, plan, latency) = (&exchange, &plan, &stretch.latency);
         let threads: Vec<_> = (0..)
             .zip(&mut floors)
             .map(|(client, floor)| {
-                scope.spawn(move || floor.iterate(plan.share(client), plan.depth, exchange))
+                scope.spawn(move || {
+                    floor.iterate(plan.share(client), plan.depth, exchange, latency.recorder())
+                })
             })
             .collect();
         threads.into_iter().map(joined).collect()
@@ -140,8 +142,13 @@ impl Floor {
         self.record(|conn| workload::visit(plan, Once { conn, plan }))
     }
 
-    fn iterate(&mut self, requests: u64, depth: u32, exchange: &Exchange) -> Result<Done, Failure> {
-        let mut latency = Latency::new();
+    fn iterate(
+        &mut self,
+        requests: u64,
+        depth: u32,
+        exchange: &Exchange,
+        mut latency: Recorder,
+    ) -> Result<Done, Failure> {
         let batch = exchange.times(depth.into());
         let mut left = requests;
         let before = self.meter();
@@ -158,7 +165,6 @@ impl Floor {
         }
         Ok(Done {
             meter: self.meter().since(&before),
-            latency,
             misses: 0,
         })
     }

@@ -8,7 +8,7 @@ use onecopy_valkey::{Config, Meter};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-use super::latency::Latency;
+use super::latency::{Latency, Recorder};
 use super::plan::{Names, Plan};
 use super::tokio::{joined, runtime};
 use super::workload::{self, Request, Visitor};
@@ -28,12 +28,12 @@ pub(super) fn run(config: &Config, plan: Plan) -> Result<Outcome, Failure> {
             runtime: &runtime,
             plan: &plan,
             shared: &shared,
+            latency: &stretch.latency,
         },
     )?;
     // One connection, one meter: with some hundred bytes of its login, for the handle tells of them when it likes.
     done.push(Done {
         meter: shared.meter(),
-        latency: Latency::new(),
         misses: 0,
     });
     let outcome = stretch.end("shared", version, Plan::clone(&plan), &done);
@@ -50,6 +50,7 @@ struct All<'p> {
     runtime: &'p Runtime,
     plan: &'p Arc<Plan>,
     shared: &'p Shared,
+    latency: &'p Latency,
 }
 
 impl Visitor for All<'_> {
@@ -62,7 +63,8 @@ impl Visitor for All<'_> {
             for client in 0..self.plan.clients {
                 let (plan, request) = (self.plan.clone(), request.clone());
                 let shared = self.shared.clone();
-                tasks.spawn(async move { one(&shared, &plan, client, &*request).await });
+                let latency = self.latency.recorder();
+                tasks.spawn(async move { one(&shared, &plan, client, &*request, latency).await });
             }
             joined(tasks).await
         })
@@ -75,9 +77,9 @@ async fn one<R: Request>(
     plan: &Plan,
     client: u32,
     request: &R,
+    mut latency: Recorder,
 ) -> Result<Done, Failure> {
     let mut names = plan.names(client);
-    let mut latency = Latency::new();
     let (mut left, mut misses) = (plan.share(client), 0);
     while left > 0 {
         let count = left.min(plan.depth.into());
@@ -91,7 +93,6 @@ async fn one<R: Request>(
     }
     Ok(Done {
         meter: Meter::default(),
-        latency,
         misses,
     })
 }

@@ -8,7 +8,7 @@ use onecopy_valkey::tokio::Connection;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
-use super::latency::Latency;
+use super::latency::{Latency, Recorder};
 use super::plan::{Names, Plan};
 use super::workload::{self, Request, Visitor};
 use super::{Done, Outcome, Stretch, server};
@@ -26,6 +26,7 @@ pub(super) fn run(config: &Config, plan: Plan) -> Result<Outcome, Failure> {
             runtime: &runtime,
             plan: &plan,
             connections,
+            latency: &stretch.latency,
         },
     )?;
     Ok(stretch.end(
@@ -63,6 +64,7 @@ struct All<'p> {
     runtime: &'p Runtime,
     plan: &'p Arc<Plan>,
     connections: Vec<Connection>,
+    latency: &'p Latency,
 }
 
 impl Visitor for All<'_> {
@@ -74,7 +76,8 @@ impl Visitor for All<'_> {
             let mut tasks = JoinSet::new();
             for (client, conn) in (0..).zip(self.connections) {
                 let (plan, request) = (self.plan.clone(), request.clone());
-                tasks.spawn(async move { one(conn, &plan, client, &*request).await });
+                let latency = self.latency.recorder();
+                tasks.spawn(async move { one(conn, &plan, client, &*request, latency).await });
             }
             joined(tasks).await
         })
@@ -87,9 +90,9 @@ async fn one<R: Request>(
     plan: &Plan,
     client: u32,
     request: &R,
+    mut latency: Recorder,
 ) -> Result<Done, Failure> {
     let mut names = plan.names(client);
-    let mut latency = Latency::new();
     let (mut left, mut misses) = (plan.share(client), 0);
     let before = conn.meter();
     while left > 0 {
@@ -104,11 +107,7 @@ async fn one<R: Request>(
     }
     let meter = conn.meter().since(&before);
     conn.close();
-    Ok(Done {
-        meter,
-        latency,
-        misses,
-    })
+    Ok(Done { meter, misses })
 }
 
 async fn single<R: Request>(
