@@ -2,8 +2,12 @@
 //!
 //! `onecopy-peers CLIENT WORKLOAD URL ITERATIONS`, CLIENT one of `mysql`, `mysql-async`, `sqlx`, WORKLOAD as in
 //! `onecopy bench client`. Each value is decoded the way the client offers and folded into a sum; the sum is printed.
+//!
+//! `onecopy-peers parse STREAM TURN TURNS` parses replies in memory by redis-rs, TURN being a file of `onecopy bench parse
+//! STREAM --turn`; MB a second are printed.
 #![forbid(unsafe_code)]
 
+mod parse;
 mod rust_mysql;
 mod rust_mysql_async;
 mod rust_sqlx;
@@ -19,6 +23,12 @@ fn main() {
         eprintln!("usage: onecopy-peers CLIENT WORKLOAD URL ITERATIONS");
         std::process::exit(2);
     };
+    if client == "parse" {
+        let turn = std::fs::read(url).expect("a file with a turn of the stream");
+        let turns = iterations.parse().expect("a number of turns");
+        println!("{:.1}", parse::run(workload, &turn, turns));
+        return;
+    }
     let workload = Workload::from_name(workload).expect("a workload of onecopy bench client");
     let target = Target::from_url(url);
     let iterations: u64 = iterations.parse().expect("a number of iterations");

@@ -241,7 +241,7 @@ impl Core for Client {
     type Message = Message;
     type Error = ProtocolError;
 
-    /// The reply that most are is taken here, so that it costs no call; all else by `next`.
+    // The reply that most are is taken here, so that it costs no call; all else by `next`.
     #[inline(always)]
     fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<Message>, ProtocolError> {
         let is_plain = self.to_skip == 0 && self.in_flight > 0 && !self.streams;

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Measures how onecopy and its peers parse replies that lie in memory, in one run.
+
+    bench/parse.py [--rounds 7] [--out FILE]
+
+Builds the programs, then runs every parser on the streams of `onecopy bench parse`, alternating: MB a second of CPU, the
+median of the rounds; and instructions a unit (callgrind, all and without the C library's mem* functions) and allocations
+(dhat), from the difference of two lengths, so that start-up drops out. Prints a Markdown table and writes FILE as JSON.
+Needs valgrind and cc; hiredis needs libhiredis-dev; libvalkey, which few distributions have, its sources' folder in
+LIBVALKEY_SRC. A parser that can't be built is left out, and the table shows it.
+"""
+import argparse, json, os, pathlib, re, statistics, subprocess, sys, tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+TARGET = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
+PEERS = f"{TARGET}/peers"
+MEM = re.compile(r"\b_*(mem(cpy|move|set|chr)|mempcpy)")
+STREAMS = {  # turns of a timed run, of the two counted ones, units a turn
+    "a": (10_000_000, 10_000, 110_000, 1),
+    "b": (2_000_000, 2_000, 12_000, 1),
+    "c": (300_000, 100, 1_100, 100),
+    "d": (50, 1, 3, 1),
+    "e": (200_000, 100, 1_100, 1),
+}
+
+
+def sh(argv):
+    return subprocess.run([str(a) for a in argv], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def build():
+    """Builds what can be; gives each parser's command for a stream, its turn's file and a number of turns."""
+    os.makedirs(PEERS, exist_ok=True)
+    subprocess.run(["cargo", "build", "--release", "-p", "onecopy"], cwd=ROOT, check=True)
+    onecopy = f"{TARGET}/release/onecopy"
+    parsers = {
+        "onecopy": lambda s, f, n: [onecopy, "bench", "parse", s, "--json", "--iterations", str(n)],
+        "onecopy, every element looked at": lambda s, f, n: [onecopy, "bench", "parse", s, "--json", "--elements", "--iterations", str(n)],
+    }
+    source = HERE / "parse/peer.c"
+    wanted = {"hiredis": ["-lhiredis"]}
+    if src := os.environ.get("LIBVALKEY_SRC"):
+        names = "read sds alloc valkey conn net sockcompat async dict dns timer".split()
+        files = [f"{src}/src/{name}.c" for name in names if os.path.exists(f"{src}/src/{name}.c")]
+        wanted = {"libvalkey": ["-DLIBVALKEY", f"-I{src}/include", f"-I{src}/include/valkey", f"-I{src}/src", *files], **wanted}
+    for name, flags in wanted.items():
+        program = f"{PEERS}/peer-parse-{name}"
+        if (built := sh(["cc", "-O2", "-o", program, source, *flags])).returncode:
+            print(f"{name}'s peer can't be built:\n{built.stderr[-300:]}", file=sys.stderr)
+            continue
+        parsers[f"{name}, no reply objects"] = lambda s, f, n, p=program: [p, f, s, str(n)]
+        parsers[name] = lambda s, f, n, p=program: [p, f, s, str(n), "objects"]
+    built = subprocess.run(["cargo", "build", "--release", "--target-dir", PEERS], cwd=HERE, stderr=subprocess.PIPE, text=True)
+    if built.returncode == 0:
+        parsers["redis"] = lambda s, f, n: [f"{PEERS}/release/onecopy-peers", "parse", s, f, str(n)]
+    else:
+        print("the Rust peers can't be built:\n" + built.stderr[-600:], file=sys.stderr)
+    return parsers
+
+
+def speed(command):
+    run = sh(command)
+    if run.returncode:
+        return None
+    return json.loads(run.stdout)["mb_per_s"] if run.stdout.startswith("{") else float(run.stdout)
+
+
+def instructions(command, folder):
+    out = f"{folder}/callgrind"
+    sh(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *command]).check_returncode()
+    total = mem = 0
+    for line in sh(["callgrind_annotate", "--threshold=100", out]).stdout.splitlines():
+        if m := re.match(r"\s*([\d,]+)(?:\s*\([\d. ]+%\))?\s+(.*)", line):
+            n = int(m[1].replace(",", ""))
+            if "PROGRAM TOTALS" in m[2]:
+                total = n
+            elif MEM.search(m[2]):
+                mem += n
+    return total, total - mem
+
+
+def allocations(command, folder):
+    run = sh(["valgrind", "--tool=dhat", f"--dhat-out-file={folder}/dhat", *command])
+    run.check_returncode()
+    return int(re.search(r"Total:\s+[\d,]+ bytes in ([\d,]+) blocks", run.stderr)[1].replace(",", ""))
+
+
+def counts(make, short, long, units, folder):
+    (a, a_star), (b, b_star) = (instructions(make(n), folder) for n in (short, long))
+    blocks = allocations(make(long), folder) - allocations(make(short), folder)
+    per = lambda n: round(n / (long - short) / units, 2)
+    return {"ir": per(b - a), "ir_star": per(b_star - a_star), "allocations": per(blocks)}
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("--rounds", type=int, default=7)
+    args.add_argument("--out")
+    args = args.parse_args()
+    parsers, result = build(), {}
+    with tempfile.TemporaryDirectory() as folder:
+        for stream, (turns, short, long, units) in STREAMS.items():
+            turn = f"{folder}/{stream}"
+            made = subprocess.run([f"{TARGET}/release/onecopy", "bench", "parse", stream, "--turn"], stdout=subprocess.PIPE, check=True)
+            pathlib.Path(turn).write_bytes(made.stdout)
+            speeds = {name: [] for name in parsers}
+            for _ in range(args.rounds):
+                for name, make in parsers.items():
+                    speeds[name].append(speed(make(stream, turn, turns if name != "redis" else max(turns // 10, 1))))
+            for name, make in parsers.items():
+                if None in speeds[name]:
+                    continue  # it does not speak RESP3
+                row = counts(lambda n: make(stream, turn, n), short, long, units, folder)
+                row["mb_per_s"] = {"median": statistics.median(speeds[name]), "max": max(speeds[name])}
+                result.setdefault(name, {})[stream] = row
+    if args.out:
+        pathlib.Path(args.out).write_text(json.dumps({"command": "bench/parse.py", "parsers": result}, indent=1) + "\n")
+    print("| | a | b | c | d | e |\n| --- | --- | --- | --- | --- | --- |")
+    for name, rows in result.items():
+        cell = lambda r: f"{r['mb_per_s']['median']:,.0f} · {r['ir']:,.0f} · {r['allocations']:g}" if r else ""
+        print(f"| {name} | " + " | ".join(cell(rows.get(stream)) for stream in STREAMS) + " |")
+
+
+main()
