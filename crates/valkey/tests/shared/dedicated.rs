@@ -45,6 +45,30 @@ async fn a_connection_with_something_left_on_it_is_not_lent_again() {
 }
 
 #[tokio::test]
+async fn a_connection_whose_transaction_has_ended_is_lent_again() {
+    let shared = connect().await;
+    let mut lent = shared.acquire().await.unwrap();
+    let before = id(&mut lent).await;
+    lent.run(&raw("WATCH").arg("ended")).await.unwrap();
+    let transaction = lent.transaction().unwrap();
+    assert!(transaction.exec().await.unwrap().done().is_some());
+    drop(lent);
+    for end in ["EXEC", "DISCARD"] {
+        let mut lent = shared.acquire().await.unwrap();
+        assert_eq!(id(&mut lent).await, before);
+        lent.run(&raw("MULTI")).await.unwrap();
+        lent.run(&raw(end)).await.unwrap();
+    }
+    let mut lent = shared.acquire().await.unwrap();
+    assert_eq!(id(&mut lent).await, before);
+    // Queued, the transaction goes on.
+    lent.run(&raw("MULTI")).await.unwrap();
+    lent.run(&raw("UNWATCH")).await.unwrap();
+    drop(lent);
+    assert_ne!(id(&mut shared.acquire().await.unwrap()).await, before);
+}
+
+#[tokio::test]
 async fn a_connection_with_a_reply_outstanding_is_not_lent_again() {
     let shared = connect().await;
     let mut lent = shared.acquire().await.unwrap();

@@ -14,6 +14,7 @@ impl Connection {
         let link = &self.link;
         !link.is_closed()
             && !link.is_changed()
+            && !link.is_watching()
             && link.core.in_flight() == 0
             && !link.buffers.has_output()
             && self.config.database == config.database
