@@ -119,6 +119,28 @@ async fn no_more_than_allowed_are_lent_and_the_next_waits_for_its_turn() {
 }
 
 #[tokio::test]
+async fn a_turn_that_does_not_come_is_a_timeout() {
+    let mut config = config();
+    config.command_timeout = Some(Duration::from_millis(100));
+    let options = options(|options| options.max_dedicated = 1);
+    let shared = connect_with(&config, options).await;
+    let lent = shared.acquire().await.unwrap();
+    let pop = raw("BLPOP").arg("turn").arg("0.01");
+    let ping = connection::ping();
+    let errors = [
+        within(shared.acquire()).await.unwrap_err(),
+        within(shared.run_dedicated(&ping)).await.unwrap_err(),
+        within(shared.run(&pop)).await.unwrap_err(),
+    ];
+    for error in errors {
+        assert!(error.is_timeout() && !error.maybe_executed(), "{error}");
+        assert!(!error.is_closed());
+    }
+    drop(lent);
+    within(shared.acquire()).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_connection_that_rests_for_long_is_closed() {
     let mut config = config();
     config.client_name = Some("rests_for_long".into());

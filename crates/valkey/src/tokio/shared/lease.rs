@@ -15,7 +15,7 @@ impl Connection {
         !link.is_closed()
             && !link.is_changed()
             && !link.is_watching()
-            && link.core.in_flight() == 0
+            && link.core.is_idle()
             && !link.buffers.has_output()
             && self.config.database == config.database
             && self.config.user == config.user
