@@ -4,7 +4,8 @@ import re
 from textwrap import wrap
 
 from .arguments import VALUES, Flattener, sample
-from .known import ARGUMENTS, BLOCKS_FOR, BREAKS_ORDER, CONNECTION_STATE, OUTPUTS, SHAPES
+from .known import (ARGUMENTS, BLOCKS_FOR, BREAKS_ORDER, CONNECTION_STATE, ENDS_TRANSACTION, OUTPUTS, SHAPES,
+                    TRANSACTION)
 from .replies import output
 from .words import camel, snake, usage
 
@@ -45,6 +46,10 @@ class Command:
             flags.append("BREAKS_ORDER")
         if self.name in CONNECTION_STATE:
             flags.append("CONNECTION_STATE")
+        if self.name in TRANSACTION:
+            flags.append("TRANSACTION")
+        if self.name in ENDS_TRANSACTION:
+            flags.append("ENDS_TRANSACTION")
         return flags
 
     @property

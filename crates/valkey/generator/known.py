@@ -135,12 +135,14 @@ BREAKS_ORDER = {
     "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR", "SYNC", "PSYNC",
     "CLIENT REPLY", "SCRIPT DEBUG", "REPLCONF",
 }
-# These leave something behind on the connection: another user, database, protocol, name, a transaction, what is watched.
+# These leave something behind on the connection: another user, database, protocol or name.
 CONNECTION_STATE = {
     "ASKING", "AUTH", "CLIENT CACHING", "CLIENT CAPA", "CLIENT NO-EVICT", "CLIENT NO-TOUCH", "CLIENT SETINFO",
-    "CLIENT SETNAME", "CLIENT TRACKING", "DISCARD", "EXEC", "HELLO", "MULTI", "QUIT", "READONLY", "READWRITE", "RESET",
-    "SELECT", "UNWATCH", "WATCH",
+    "CLIENT SETNAME", "CLIENT TRACKING", "HELLO", "QUIT", "READONLY", "READWRITE", "RESET", "SELECT",
 }
+# These begin what an EXEC ends, and these end it.
+TRANSACTION = {"MULTI", "WATCH"}
+ENDS_TRANSACTION = {"DISCARD", "EXEC", "UNWATCH"}
 # The argument that says how long the server may take to answer, and its unit.
 BLOCKS_FOR = {
     "BLMOVE": ("timeout", "seconds"), "BLMPOP": ("timeout", "seconds"), "BLPOP": ("timeout", "seconds"),

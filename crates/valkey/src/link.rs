@@ -87,6 +87,12 @@ pub(crate) struct Link {
     closed: Option<String>,
     /// A command of the caller's has changed what belongs to the connection.
     is_changed: bool,
+    /// A command of the caller's has begun a transaction or watches keys, and none is known to have ended it.
+    is_watching: bool,
+    /// The same when the call under way began, or when all that it had queued had left last.
+    was_watching: bool,
+    /// Whether the call under way has queued a command that ends it.
+    is_ending: bool,
     listener: Option<Listener>,
 }
 
@@ -135,6 +141,9 @@ impl Link {
             is_open: false,
             closed: None,
             is_changed: false,
+            is_watching: false,
+            was_watching: false,
+            is_ending: false,
             listener: None,
         };
         link.rest();
@@ -171,6 +180,8 @@ impl Link {
         };
         self.requests = 0;
         self.has_left = false;
+        self.was_watching = self.is_watching;
+        self.is_ending = false;
         self.blocking = Some(Duration::ZERO);
         self.start_wait();
         Ok(())
@@ -208,6 +219,7 @@ impl Link {
                 output.truncate(left);
                 self.core.withdraw(std::mem::take(&mut self.requests));
                 self.is_open = false;
+                self.is_watching = self.was_watching;
                 Ok(())
             }
             None if output.has_lent() || self.is_open => {
@@ -223,6 +235,7 @@ impl Link {
         self.sent_before = self.buffers.output().sent();
         self.queued_before = 0;
         self.requests = 0;
+        self.was_watching = self.is_watching;
     }
 
     /// Whether anything of the call under way has left.
@@ -297,6 +310,27 @@ impl Link {
         self.is_open = false;
     }
 
+    /// The reply to the only command of a call, which may have ended a transaction.
+    #[inline]
+    pub(crate) fn replied(&mut self, frame: Frame) {
+        if self.is_ending {
+            self.ended(frame);
+        }
+    }
+
+    /// The reply to a command that ends a transaction. It is over only where the server says so: UNWATCH inside of MULTI
+    /// is queued, EXEC without MULTI leaves the watched keys, and users may lack the right to either.
+    #[cold]
+    pub(crate) fn ended(&mut self, frame: Frame) {
+        let reply = self.reply(frame);
+        let is_over = match reply.as_error() {
+            // The transaction was given up, and with it the watched keys.
+            Some(text) => text.starts_with(b"EXECABORT"),
+            None => reply.bytes() != b"QUEUED",
+        };
+        self.is_watching &= !is_over;
+    }
+
     /// What the call queued does not block after all.
     pub(crate) fn never_blocks(&mut self) {
         self.blocking = Some(Duration::ZERO);
@@ -315,6 +349,8 @@ impl Link {
     fn admit<C: Command>(&mut self, command: &C) -> Result<(), Error> {
         const SPECIAL: Flags = Flags::BREAKS_ORDER
             .with(Flags::CONNECTION_STATE)
+            .with(Flags::TRANSACTION)
+            .with(Flags::ENDS_TRANSACTION)
             .with(Flags::BLOCKING);
         let flags = command.flags();
         if flags.intersects(SPECIAL) {
@@ -332,6 +368,8 @@ impl Link {
             ));
         }
         self.is_changed |= flags.contains(Flags::CONNECTION_STATE);
+        self.is_watching |= flags.contains(Flags::TRANSACTION);
+        self.is_ending |= flags.contains(Flags::ENDS_TRANSACTION);
         self.blocking = match (self.blocking, blocking) {
             (blocking, Blocking::No) => blocking,
             (Some(sum), Blocking::AtMost(time)) => sum.checked_add(time),
@@ -619,8 +657,14 @@ impl Link {
     pub(crate) fn may_reconnect(&self) -> Result<(), Error> {
         if self.is_changed {
             return Err(Error::misuse(
-                "a command has changed the connection's user, database, protocol, name or transaction, which a new one would \
-                 not have: use select, auth and set_client_name, or connect by the right configuration",
+                "a command has changed the connection's user, database, protocol or name, which a new one would not have: use \
+                 select, auth and set_client_name, or connect by the right configuration",
+            ));
+        }
+        if self.is_watching {
+            return Err(Error::misuse(
+                "a transaction is open or keys are watched, which a new connection would not know of: end it by EXEC, DISCARD \
+                 or UNWATCH, or connect by connect_with",
             ));
         }
         Ok(())
@@ -637,8 +681,15 @@ impl Link {
         }
     }
 
+    /// Whether a command has changed the connection for good, as far as no method keeps account of it.
     pub(crate) fn is_changed(&self) -> bool {
         self.is_changed
+    }
+
+    /// Whether a transaction is open or keys are watched, as far as is known.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn is_watching(&self) -> bool {
+        self.is_watching
     }
 
     /// Gives memory back until at most `keep` bytes stay.

@@ -2,8 +2,10 @@
 
 /// At most this much memory is made ready ahead of the bytes that have come: 256 KiB.
 ///
-/// A hostile length costs address space up to its limit, resident memory only up to this step. It is also the largest
-/// single read into one target, which on a Unix socket (about 208 KiB of kernel buffer) is never the bottleneck.
+/// A hostile length costs address space up to its limit, resident memory only up to this step; or up to one large page,
+/// 2 MiB, where [advice](crate::Buffers::set_home_advice) is asked for, which it is only once 1 MiB of the value has come. It
+/// is also the largest single read into one target, which on a Unix socket (about 208 KiB of kernel buffer) is never the
+/// bottleneck.
 pub const STEP: usize = 256 << 10;
 
 /// Sizes and limits of a connection's [`Buffers`](crate::Buffers). All in bytes.

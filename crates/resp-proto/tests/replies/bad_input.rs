@@ -1,6 +1,6 @@
 //! What a server must not send, and what comes of it: one error, at the same byte however the stream is cut.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use onecopy_resp_proto::{Client, ErrorKind, LikelyCause, Limits};
 use onecopy_wire::{BufferConfig, Buffers, Core, Step};
@@ -119,17 +119,21 @@ fn a_huge_claim_is_refused_at_its_header_and_nothing_is_allocated_for_it() {
     assert_eq!(player.meter().peak_capacity, 16 << 10);
 }
 
-/// The number of bytes is an argument, as soak runs have more.
-fn nested(header: &[u8], depth: usize) -> (ErrorKind, u64, u64) {
-    let stream = header.repeat(depth);
+/// The error that a stream ends in and its offset, the most memory that was held, and the time in `advance` alone.
+fn refused(stream: &[u8]) -> (ErrorKind, u64, u64, Duration) {
     let mut client = Client::new(Limits::default());
     client.expect(1);
     let mut buffers = Buffers::new(BufferConfig::default());
-    let mut rest = stream.as_slice();
+    let mut rest = stream;
+    let mut time = Duration::ZERO;
     loop {
-        match client.advance(&mut buffers) {
+        let started = Instant::now();
+        let step = client.advance(&mut buffers);
+        time += started.elapsed();
+        match step {
             Err(error) => {
-                return (error.kind(), error.offset(), buffers.meter().peak_capacity);
+                let peak = buffers.meter().peak_capacity;
+                return (error.kind(), error.offset(), peak, time);
             }
             Ok(Step::NeedInput(_)) => {
                 buffers.prepare().unwrap();
@@ -143,21 +147,22 @@ fn nested(header: &[u8], depth: usize) -> (ErrorKind, u64, u64) {
 
 #[test]
 fn arrays_nested_ten_million_deep_are_an_error_at_the_depth_limit() {
-    let started = Instant::now();
-    let deep = b"*1\r\n".repeat(10_000_000);
-    let made = started.elapsed();
-    drop(deep);
-    let started = Instant::now();
-    let (kind, offset, peak) = nested(b"*1\r\n", 10_000_000);
-    // The stream itself takes longer to make than to refuse.
-    assert!(started.elapsed() < made * 20 + std::time::Duration::from_secs(1));
-    assert_eq!(kind, ErrorKind::TooDeep { max: 128 });
-    assert_eq!(offset, 128 * 4);
-    assert!(peak <= 64 << 10, "{peak}");
     let kind = ErrorKind::TooDeep { max: 128 };
-    assert_eq!(nested(b"*?\r\n", 1000).0, kind);
-    assert_eq!(nested(b"|1\r\n", 1000).0, kind);
-    assert_eq!(nested(b"%1\r\n", 1000).0, kind);
+    let stream = b"*1\r\n".repeat(10_000_000);
+    let mut best = Duration::MAX;
+    for _ in 0..7 {
+        let (refused, offset, peak, time) = refused(&stream);
+        assert_eq!((refused, offset), (kind, 128 * 4));
+        // One read: what is behind the limit is never asked for.
+        assert_eq!(peak, 16 << 10);
+        best = best.min(time);
+    }
+    println!("arrays nested 10^7 deep are refused within {best:?}");
+    // Some 15 microseconds in a debug build; the bound is for a busy machine.
+    assert!(best < Duration::from_millis(50), "{best:?}");
+    for header in [b"*?\r\n", b"|1\r\n", b"%1\r\n"] {
+        assert_eq!(refused(&header.repeat(1000)).0, kind);
+    }
 }
 
 #[test]

@@ -92,13 +92,13 @@ impl Connection {
     }
 
     /// Makes the connection anew, with the same configuration, the database, user and name that [`select`](Self::select),
-    /// [`auth`](Self::auth) and [`set_client_name`](Self::set_client_name) set last, and the same listener. Watched keys,
-    /// a transaction and all else that a command left on the old connection are gone. Where it fails the connection is
-    /// closed, and this may be called again.
+    /// [`auth`](Self::auth) and [`set_client_name`](Self::set_client_name) set last, and the same listener. Where it
+    /// fails the connection is closed, and this may be called again.
     ///
     /// # Errors
     /// As [`connect_with`](Self::connect_with). Where a command that was run has changed the connection itself (SELECT by
-    /// `run`, say), or its stream was the caller's own, nothing is done, and the error says so.
+    /// `run`, say), where a MULTI or WATCH was not ended by an EXEC, DISCARD or UNWATCH that was run by itself or by the
+    /// transaction's `exec`, or where its stream was the caller's own, nothing is done, and the error says so.
     pub fn reconnect(&mut self) -> Result<(), Error> {
         if self.is_given {
             return Err(Error::misuse(
@@ -377,7 +377,9 @@ impl Connection {
         let mut parts = Parts::new();
         self.begin()?;
         self.link.queue(command, &mut parts)?;
-        self.receive(&parts)
+        let frame = self.receive(&parts)?;
+        self.link.replied(frame);
+        Ok(frame)
     }
 
     /// Sends what is queued and waits for the next reply.

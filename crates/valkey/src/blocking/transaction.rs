@@ -101,6 +101,7 @@ impl<'c, 'a> Transaction<'c, 'a> {
             queueing.look_at(position, conn.link.reply(frame));
         }
         let frame = conn.receive(&parts)?;
+        conn.link.ended(frame);
         executed(conn, frame, queueing)
     }
 }

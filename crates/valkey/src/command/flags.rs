@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A set of facts about a command.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct Flags(u8);
+pub struct Flags(u16);
 
 impl Flags {
     /// Nothing.
@@ -21,10 +21,14 @@ impl Flags {
     pub const KEYLESS: Self = Self(1 << 4);
     /// After it there is no longer one reply a request: SUBSCRIBE and its like, MONITOR, SYNC, CLIENT REPLY.
     pub const BREAKS_ORDER: Self = Self(1 << 5);
-    /// It leaves something behind on its connection: another user, database, protocol or name, a transaction, watched keys.
+    /// It leaves something behind on its connection: another user, database, protocol or name.
     pub const CONNECTION_STATE: Self = Self(1 << 6);
+    /// It leaves a transaction or watched keys on its connection, until one that ends them: MULTI, WATCH.
+    pub const TRANSACTION: Self = Self(1 << 7);
+    /// It ends a transaction, and watches keys no more: EXEC, DISCARD, UNWATCH.
+    pub const ENDS_TRANSACTION: Self = Self(1 << 8);
 
-    const NAMES: [(Self, &'static str); 7] = [
+    const NAMES: [(Self, &'static str); 9] = [
         (Self::READONLY, "readonly"),
         (Self::WRITE, "write"),
         (Self::ADMIN, "admin"),
@@ -32,6 +36,8 @@ impl Flags {
         (Self::KEYLESS, "keyless"),
         (Self::BREAKS_ORDER, "breaks-order"),
         (Self::CONNECTION_STATE, "connection-state"),
+        (Self::TRANSACTION, "transaction"),
+        (Self::ENDS_TRANSACTION, "ends-transaction"),
     ];
 
     /// These and the others.

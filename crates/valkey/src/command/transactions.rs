@@ -21,7 +21,7 @@ impl Command for Discard {
     type Output<'r> = ();
 
     fn flags(&self) -> Flags {
-        Flags::KEYLESS.with(Flags::CONNECTION_STATE)
+        Flags::KEYLESS.with(Flags::ENDS_TRANSACTION)
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
@@ -43,7 +43,7 @@ impl Command for Exec {
     type Output<'r> = Option<Array<'r, Reply<'r>>>;
 
     fn flags(&self) -> Flags {
-        Flags::KEYLESS.with(Flags::CONNECTION_STATE)
+        Flags::KEYLESS.with(Flags::ENDS_TRANSACTION)
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
@@ -65,7 +65,7 @@ impl Command for Multi {
     type Output<'r> = ();
 
     fn flags(&self) -> Flags {
-        Flags::KEYLESS.with(Flags::CONNECTION_STATE)
+        Flags::KEYLESS.with(Flags::TRANSACTION)
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
@@ -87,7 +87,7 @@ impl Command for Unwatch {
     type Output<'r> = ();
 
     fn flags(&self) -> Flags {
-        Flags::KEYLESS.with(Flags::CONNECTION_STATE)
+        Flags::KEYLESS.with(Flags::ENDS_TRANSACTION)
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
@@ -110,7 +110,7 @@ impl Command for Watch<'_> {
     type Output<'r> = ();
 
     fn flags(&self) -> Flags {
-        Flags::CONNECTION_STATE
+        Flags::TRANSACTION
     }
 
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {

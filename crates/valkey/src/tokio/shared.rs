@@ -183,10 +183,10 @@ impl Shared {
 
     /// Lends a connection of its own: for transactions that watch keys, for commands that change the connection, for values
     /// that are streamed. It is one that was used before where there is one, or a new one; when as many are lent as
-    /// [`SharedOptions::max_dedicated`] allows, it waits for its turn.
+    /// [`SharedOptions::max_dedicated`] allows, it waits for its turn, for at most [`Config::command_timeout`].
     ///
     /// # Errors
-    /// As [`Connection::connect_with`]; a handle that is closed.
+    /// As [`Connection::connect_with`]; a handle that is closed; a timeout where its turn did not come, nothing was sent then.
     ///
     /// # Cancel safety
     /// Safe: nothing is left of it.

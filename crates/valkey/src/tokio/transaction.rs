@@ -104,6 +104,7 @@ impl<'c, 'a> Transaction<'c, 'a> {
             queueing.look_at(position, conn.link.reply(frame));
         }
         let frame = conn.receive(&parts).await?;
+        conn.link.ended(frame);
         executed(conn, frame, queueing)
     }
 }

@@ -1,6 +1,6 @@
 //! All commands or none.
 
-use onecopy_valkey::command::{generic, list, string, transactions};
+use onecopy_valkey::command::{connection, generic, list, string, transactions};
 use onecopy_valkey::{Executed, raw};
 
 use super::Connection;
@@ -102,4 +102,86 @@ async fn a_transaction_inside_another_is_an_error() {
         "{error}"
     );
     wait!(conn.run(&raw("PING"))).unwrap();
+}
+
+#[tokio::test]
+async fn what_has_ended_is_in_no_reconnects_way() {
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        let watch = raw("WATCH").arg("transactions:ended");
+        for [begin, end] in [
+            ["WATCH", "EXEC"],
+            ["WATCH", "DISCARD"],
+            ["WATCH", "UNWATCH"],
+            ["MULTI", "EXEC"],
+            ["MULTI", "DISCARD"],
+        ] {
+            if begin == "WATCH" {
+                wait!(conn.run(&watch)).unwrap();
+            }
+            assert_eq!(
+                wait!(conn.reconnect()).is_err(),
+                begin == "WATCH",
+                "{begin} {url}"
+            );
+            if end != "UNWATCH" {
+                wait!(conn.run(&raw("MULTI"))).unwrap();
+                assert!(wait!(conn.reconnect()).unwrap_err().is_misuse());
+            }
+            wait!(conn.run(&raw(end))).unwrap();
+            wait!(conn.reconnect()).unwrap();
+        }
+        wait!(conn.run(&watch)).unwrap();
+        let transaction = conn.transaction().unwrap();
+        assert!(wait!(transaction.exec()).unwrap().done().is_some());
+        wait!(conn.reconnect()).unwrap();
+        wait!(conn.run(&watch)).unwrap();
+        let mut transaction = conn.transaction().unwrap();
+        transaction.push(&raw("NO.SUCH")).unwrap();
+        assert!(wait!(transaction.exec()).unwrap_err().server().is_some());
+        wait!(conn.reconnect()).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_has_not_ended_is_in_a_reconnects_way() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    wait!(conn.run(&transactions::watch("transactions:open"))).unwrap();
+    // Without MULTI it ends nothing.
+    wait!(conn.run(&transactions::exec())).unwrap_err();
+    assert!(wait!(conn.reconnect()).unwrap_err().is_misuse());
+    wait!(conn.run(&transactions::multi())).unwrap();
+    // Inside of MULTI it is queued.
+    let queued = wait!(conn.run(&raw("UNWATCH"))).unwrap();
+    assert_eq!(queued.bytes(), b"QUEUED");
+    let error = wait!(conn.reconnect()).unwrap_err();
+    assert!(
+        error.is_misuse() && error.to_string().contains("UNWATCH"),
+        "{error}"
+    );
+    wait!(conn.run(&transactions::exec())).unwrap();
+    wait!(conn.reconnect()).unwrap();
+}
+
+#[tokio::test]
+async fn what_was_withdrawn_has_begun_and_ended_nothing() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let watch = transactions::watch("transactions:withdrawn");
+    for was_watching in [false, true] {
+        if was_watching {
+            wait!(conn.run(&watch)).unwrap();
+        }
+        let mut pipeline = conn.pipeline().unwrap();
+        if was_watching {
+            pipeline.push(&transactions::unwatch()).unwrap();
+        } else {
+            pipeline.push(&watch).unwrap();
+        }
+        drop(pipeline);
+        wait!(conn.run(&connection::ping())).unwrap();
+        assert_eq!(wait!(conn.reconnect()).is_err(), was_watching);
+    }
+    // What the keys are watched for still comes to its end.
+    wait!(conn.run(&transactions::unwatch())).unwrap();
+    wait!(conn.reconnect()).unwrap();
 }

@@ -45,6 +45,30 @@ async fn a_connection_with_something_left_on_it_is_not_lent_again() {
 }
 
 #[tokio::test]
+async fn a_connection_whose_transaction_has_ended_is_lent_again() {
+    let shared = connect().await;
+    let mut lent = shared.acquire().await.unwrap();
+    let before = id(&mut lent).await;
+    lent.run(&raw("WATCH").arg("ended")).await.unwrap();
+    let transaction = lent.transaction().unwrap();
+    assert!(transaction.exec().await.unwrap().done().is_some());
+    drop(lent);
+    for end in ["EXEC", "DISCARD"] {
+        let mut lent = shared.acquire().await.unwrap();
+        assert_eq!(id(&mut lent).await, before);
+        lent.run(&raw("MULTI")).await.unwrap();
+        lent.run(&raw(end)).await.unwrap();
+    }
+    let mut lent = shared.acquire().await.unwrap();
+    assert_eq!(id(&mut lent).await, before);
+    // Queued, the transaction goes on.
+    lent.run(&raw("MULTI")).await.unwrap();
+    lent.run(&raw("UNWATCH")).await.unwrap();
+    drop(lent);
+    assert_ne!(id(&mut shared.acquire().await.unwrap()).await, before);
+}
+
+#[tokio::test]
 async fn a_connection_with_a_reply_outstanding_is_not_lent_again() {
     let shared = connect().await;
     let mut lent = shared.acquire().await.unwrap();
@@ -92,6 +116,28 @@ async fn no_more_than_allowed_are_lent_and_the_next_waits_for_its_turn() {
     drop(first);
     let mut third = within(third).await.unwrap();
     third.run(&connection::ping()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_turn_that_does_not_come_is_a_timeout() {
+    let mut config = config();
+    config.command_timeout = Some(Duration::from_millis(100));
+    let options = options(|options| options.max_dedicated = 1);
+    let shared = connect_with(&config, options).await;
+    let lent = shared.acquire().await.unwrap();
+    let pop = raw("BLPOP").arg("turn").arg("0.01");
+    let ping = connection::ping();
+    let errors = [
+        within(shared.acquire()).await.unwrap_err(),
+        within(shared.run_dedicated(&ping)).await.unwrap_err(),
+        within(shared.run(&pop)).await.unwrap_err(),
+    ];
+    for error in errors {
+        assert!(error.is_timeout() && !error.maybe_executed(), "{error}");
+        assert!(!error.is_closed());
+    }
+    drop(lent);
+    within(shared.acquire()).await.unwrap();
 }
 
 #[tokio::test]

@@ -7,8 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use onecopy_valkey::command::string;
 use onecopy_valkey::tokio::{Event, Shared, SharedOptions};
 use onecopy_valkey::{Config, Protocol};
+use tokio::io::AsyncReadExt;
 
 use crate::common::{connect_with, echo, options, until, within};
 
@@ -191,6 +193,29 @@ async fn a_server_that_closes_politely_loses_nobody_who_was_answered() {
     }
     assert_eq!(answers[0].as_deref().unwrap(), "one");
     assert!(answers[1].as_ref().unwrap_err().maybe_executed());
+}
+
+/// The peer stops in the middle of the string, so that nothing comes by which the pool could tell.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_with_half_a_string_to_come_is_not_lent_again() {
+    let peer = Peer::start();
+    let shared = connect_with(&peer.config(), options(quick)).await;
+    let mut lent = shared.acquire().await.unwrap();
+    assert_eq!(peer.connections(), 2);
+    let get = string::get("half");
+    let half = async {
+        until(|| async { peer.came.try_recv().is_ok() }).await;
+        peer.say(b"$100000\r\nhalf");
+    };
+    let (reader, ()) = within(async { tokio::join!(lent.run_streaming(&get), half) }).await;
+    let mut reader = reader.unwrap().unwrap();
+    let mut half = [0; 4];
+    within(reader.read_exact(&mut half)).await.unwrap();
+    assert_eq!(&half, b"half");
+    drop(reader);
+    drop(lent);
+    let _next = within(shared.acquire()).await.unwrap();
+    assert_eq!(peer.connections(), 3);
 }
 
 /// The sockets are looked at between any two tasks, so that the driver finds the command and the stream's end at once: it

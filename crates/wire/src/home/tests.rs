@@ -53,6 +53,33 @@ fn memory_is_touched_one_step_ahead_of_what_has_come() {
 }
 
 #[test]
+fn advice_is_asked_for_once_a_mebibyte_of_a_large_value_has_come() {
+    thread_local! {
+        static ADVISED: std::cell::RefCell<Vec<usize>> = const { std::cell::RefCell::new(Vec::new()) };
+    }
+    const MIB: usize = 1 << 20;
+    let mut homes = Homes::default();
+    homes.set_advice(|memory| ADVISED.with_borrow_mut(|advised| advised.push(memory.len())));
+    begin(&mut homes, 8 * MIB, b"");
+    let mut meter = Meter::default();
+    while homes.filled < MIB {
+        let ready = homes.lengthen(&mut meter);
+        homes.commit(ready);
+        assert!(ADVISED.with_borrow(Vec::is_empty), "{}", homes.filled);
+    }
+    fill(&mut homes, b'v');
+    assert_eq!(ADVISED.take(), [7 * MIB], "what was not touched yet");
+    // Not where less than 4 MiB are to come by then.
+    for (total, advised) in [(5 * MIB - 1, vec![]), (5 * MIB, vec![4 * MIB])] {
+        let mut homes = Homes::default();
+        homes.set_advice(|memory| ADVISED.with_borrow_mut(|advised| advised.push(memory.len())));
+        begin(&mut homes, total, b"");
+        fill(&mut homes, b'v');
+        assert_eq!(ADVISED.take(), advised);
+    }
+}
+
+#[test]
 fn the_last_step_ends_with_the_value() {
     let mut homes = Homes::default();
     begin(&mut homes, STEP + 5, b"");

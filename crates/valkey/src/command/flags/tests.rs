@@ -9,4 +9,6 @@ fn flags_are_a_set() {
     assert!(flags.intersects(Flags::WRITE.with(Flags::READONLY)));
     assert!(!flags.intersects(Flags::NONE));
     assert_eq!(format!("{flags:?}"), r#"{"write", "blocking"}"#);
+    let last = Flags::ENDS_TRANSACTION;
+    assert_eq!(last.names().collect::<Vec<_>>(), ["ends-transaction"]);
 }

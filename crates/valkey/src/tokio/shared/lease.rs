@@ -14,7 +14,8 @@ impl Connection {
         let link = &self.link;
         !link.is_closed()
             && !link.is_changed()
-            && link.core.in_flight() == 0
+            && !link.is_watching()
+            && link.core.is_idle()
             && !link.buffers.has_output()
             && self.config.database == config.database
             && self.config.user == config.user

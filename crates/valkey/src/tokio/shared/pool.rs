@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::runtime;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 
 use super::dedicated::Dedicated;
 use super::failure::Failure;
@@ -42,15 +43,24 @@ impl Pool {
     }
 
     pub(super) async fn acquire(pool: &Arc<Self>) -> Result<Dedicated, Error> {
-        let permits = Arc::clone(&pool.permits);
-        let Ok(permit) = permits.acquire_owned().await else {
-            return Err(Failure::Closed.into());
-        };
+        let permit = pool.permit().await?;
         let connection = match pool.rested() {
             Some(connection) => connection,
             None => Connection::connect_with(&pool.config).await?,
         };
         Ok(Dedicated::new(connection, Arc::clone(pool), permit))
+    }
+
+    /// Its turn, for which a caller waits no longer than for a reply.
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, Failure> {
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        let acquired = match self.config.command_timeout {
+            Some(time) => timeout(time, permit).await.map_err(|_| Failure::Timeout {
+                maybe_executed: false,
+            })?,
+            None => permit.await,
+        };
+        acquired.map_err(|_| Failure::Closed)
     }
 
     /// One that has rested and that the server has not closed meanwhile.

@@ -10,9 +10,12 @@ use crate::command::{Command, Flags};
 use crate::{Error, Request};
 
 /// What has to be looked at before it is sent.
-pub(super) const SPECIAL: Flags = Flags::BREAKS_ORDER
-    .with(Flags::CONNECTION_STATE)
-    .with(Flags::BLOCKING);
+pub(super) const SPECIAL: Flags = Flags::BREAKS_ORDER.with(CHANGES).with(Flags::BLOCKING);
+
+/// What the others who share the connection would notice.
+const CHANGES: Flags = Flags::CONNECTION_STATE
+    .with(Flags::TRANSACTION)
+    .with(Flags::ENDS_TRANSACTION);
 
 /// A command by reference: it is written when there is room for it.
 #[derive(Debug)]
@@ -46,7 +49,7 @@ pub(super) fn admit<C: Command>(command: &C) -> Result<(), Error> {
              CLIENT REPLY), and is refused",
         ));
     }
-    if flags.contains(Flags::CONNECTION_STATE) {
+    if flags.intersects(CHANGES) {
         return Err(Error::misuse(
             "this command would change the connection that others share: run it on one of its own, which acquire() lends; \
              transactions without WATCH are sent by transaction()",
