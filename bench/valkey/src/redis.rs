@@ -1,12 +1,17 @@
 //! redis-rs: its blocking pipeline, its asynchronous one, and 32 tasks on one multiplexed connection.
 
 use futures_util::future::join_all;
-use redis::{Client, Cmd, Pipeline, cmd, pipe};
+use redis::{AsyncConnectionConfig, Client, Cmd, Pipeline, cmd, pipe};
 
 use crate::workload::{DEPTH, KEY, LARGE, LARGE_KEY, SMALL, Workload, value};
 
 fn client(path: &str) -> Client {
     Client::open(format!("redis+unix://{path}")).expect("a URL")
+}
+
+/// Without a time limit: valgrind is slow.
+fn patient() -> AsyncConnectionConfig {
+    AsyncConnectionConfig::new().set_response_timeout(None)
 }
 
 fn command(workload: Workload, value: &[u8]) -> Cmd {
@@ -53,7 +58,7 @@ pub(crate) fn pipelined(path: &str, workload: Workload, requests: usize) {
     super::workload::runtime().block_on(async {
         let client = client(path);
         let mut conn = client
-            .get_multiplexed_async_connection()
+            .get_multiplexed_async_connection_with_config(&patient())
             .await
             .expect("a connection");
         let value = value();
@@ -89,7 +94,7 @@ pub(crate) fn multiplexed(path: &str, workload: Workload, requests: usize) {
     super::workload::runtime().block_on(async {
         let client = client(path);
         let conn = client
-            .get_multiplexed_async_connection()
+            .get_multiplexed_async_connection_with_config(&patient())
             .await
             .expect("a connection");
         join_all((0..DEPTH).map(|_| {
