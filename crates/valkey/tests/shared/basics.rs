@@ -51,6 +51,28 @@ async fn many_tasks() -> (u64, u64) {
 }
 
 #[tokio::test]
+async fn each_copy_of_a_pipeline_is_counted() {
+    const COMMANDS: u64 = 8;
+    let shared = connect().await;
+    let value = [b'x'; 1_000];
+    let before = shared.meter();
+    let mut pipeline = shared.pipeline();
+    for _ in 0..COMMANDS {
+        pipeline
+            .push(&string::set("copies_of_a_pipeline", &value))
+            .unwrap();
+    }
+    assert_eq!(pipeline.run().await.unwrap().len(), 8);
+    let copied = shared.meter().since(&before).bytes_copied_to_output;
+    // Into its own queue, and out of it; perhaps once more into the connection's.
+    let values = COMMANDS * 1_000;
+    assert!(
+        copied >= 2 * values && copied < 4 * values,
+        "{copied} bytes for {values}"
+    );
+}
+
+#[tokio::test]
 async fn a_handle_works_over_each_transport_and_in_each_protocol() {
     let server = test_server();
     let urls = [Some(server.url()), server.socket_url(), server.tls_url()];

@@ -62,7 +62,11 @@ impl<E: Encode> Call<'_, E> {
     fn poll_copy(&mut self, context: &mut Context<'_>) -> Poll<Result<Outcome, Failure>> {
         let command = match &mut self.copy {
             Some(copy) => copy,
-            none => none.insert(Box::new(self.command.copied()?)),
+            none => {
+                let copy = self.command.copied()?;
+                self.inner.with(|queue| queue.count_copied(copy.copied()));
+                none.insert(Box::new(copy))
+            }
         };
         let index = &mut self.index;
         self.inner

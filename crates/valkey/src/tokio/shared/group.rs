@@ -96,6 +96,8 @@ pub(super) struct Pieces {
     /// What belongs behind the last piece.
     small: Vec<u8>,
     is_atomic: bool,
+    /// Bytes that were copied for all of it, into the groups' queues and out of them.
+    copied: u64,
 }
 
 impl Pieces {
@@ -111,6 +113,11 @@ impl Pieces {
         Ok(pieces)
     }
 
+    /// Bytes that were copied for it.
+    pub(super) fn copied(&self) -> u64 {
+        self.copied
+    }
+
     fn append(&mut self, group: Group) -> Result<(), Error> {
         let Group {
             mut queue,
@@ -118,6 +125,7 @@ impl Pieces {
             commands,
         } = group;
         self.replies += commands;
+        self.copied += queue.copied();
         let mut large = shares.iter();
         let mut next = large.next();
         while !queue.is_empty() {
@@ -143,6 +151,7 @@ impl Pieces {
     fn append_small(&mut self, bytes: &[u8]) -> Result<(), Error> {
         reserve(&mut self.small, bytes.len())?;
         self.small.extend_from_slice(bytes);
+        self.copied += bytes.len() as u64;
         Ok(())
     }
 
@@ -155,6 +164,8 @@ impl Pieces {
 
     async fn run(mut self, shared: &Shared) -> Result<Vec<OwnedReply>, Error> {
         self.end_small()?;
+        let copied = self.copied;
+        shared.handle.inner.with(|queue| queue.count_copied(copied));
         match Call::new(&shared.handle.inner, self).await {
             Ok(Outcome::One(reply)) => Ok(vec![reply]),
             Ok(Outcome::Group(replies)) => Ok(replies),

@@ -8,8 +8,8 @@ use crate::command::Command;
 /// Commands of one caller, sent with none of another between them. They are executed one after the other; commands of other
 /// clients of the server may come in between, unlike in a [transaction](Shared::transaction).
 ///
-/// What is pushed is encoded at once, and copied once more when it is sent; arguments of 16 KiB and more are not. All of it
-/// waits for room together, and may exceed the bounds of [`SharedOptions`](super::SharedOptions) by itself.
+/// What is pushed is encoded at once, and copied once or twice more when it is sent; arguments of 16 KiB and more are not.
+/// All of it waits for room together, and may exceed the bounds of [`SharedOptions`](super::SharedOptions) by itself.
 ///
 /// ```no_run
 /// use onecopy_valkey::command::string;

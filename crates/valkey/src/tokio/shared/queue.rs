@@ -77,6 +77,8 @@ pub(super) struct Queue {
     is_forsaken: bool,
     closers: Vec<Waker>,
     meter: Meter,
+    /// Bytes that callers have copied into groups before these came here.
+    copied_to_groups: u64,
     /// Whether a connection would have been used since the last attempt to make one.
     is_missed: bool,
 }
@@ -106,6 +108,7 @@ impl Queue {
             is_forsaken: false,
             closers: Vec::new(),
             meter: Meter::default(),
+            copied_to_groups: 0,
             is_missed: false,
         }
     }
@@ -144,8 +147,13 @@ impl Queue {
     /// What the driver has noted, and what callers have copied since.
     pub(super) fn meter(&self) -> Meter {
         let mut meter = self.meter;
-        meter.bytes_copied_to_output += self.output.copied();
+        meter.bytes_copied_to_output += self.output.copied() + self.copied_to_groups;
         meter
+    }
+
+    /// A caller has copied so many bytes into a group, which comes now.
+    pub(super) fn count_copied(&mut self, bytes: u64) {
+        self.copied_to_groups += bytes;
     }
 
     /// Requests in flight, and callers who wait.
