@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use onecopy_net::DriveError;
 use onecopy_resp_proto::{
-    Client, Frame, Handshake, HandshakeReply, Message, OwnedReply, ProtocolError, Reply,
+    Client, ErrorKind, Frame, Handshake, HandshakeReply, Message, OwnedReply, ProtocolError, Reply,
     RequestWriter, Session,
 };
 use onecopy_wire::{Buffers, Core, Meter, Step, WireError};
@@ -94,6 +94,8 @@ pub(crate) struct Link {
     /// Whether the call under way has queued a command that ends it.
     is_ending: bool,
     listener: Option<Listener>,
+    /// Replies to nothing on the connections that were before this one.
+    unexpected_before: u64,
 }
 
 /// The deadline of what begins now; none where the time has no end that a clock could show.
@@ -145,6 +147,7 @@ impl Link {
             was_watching: false,
             is_ending: false,
             listener: None,
+            unexpected_before: 0,
         };
         link.rest();
         Ok(link)
@@ -152,6 +155,7 @@ impl Link {
 
     /// Keeps what belongs to the caller of a connection that is set up anew.
     pub(crate) fn take_over(&mut self, old: Self) {
+        self.unexpected_before = old.unexpected_replies();
         self.listener = old.listener;
         self.command_timeout = old.command_timeout;
     }
@@ -703,6 +707,13 @@ impl Link {
 
     fn is_in_home(&self) -> bool {
         self.buffers.home_missing() > 0 || self.buffers.has_cut()
+    }
+
+    /// Replies to nothing that was asked, on this connection and those before it. Each is its connection's end.
+    pub(crate) fn unexpected_replies(&self) -> u64 {
+        let error = self.core.error();
+        let is_ended_by_one = error.is_some_and(|error| error.kind() == ErrorKind::Unexpected);
+        self.unexpected_before + u64::from(is_ended_by_one)
     }
 
     pub(crate) fn session(&self) -> &Session {

@@ -325,6 +325,13 @@ impl Connection {
         }
     }
 
+    /// Replies that came with nothing outstanding, since the connection was made first: each has closed it, and was given to
+    /// nobody. It is seen with the next call at the latest, unless the system still holds it then: a server that sends what
+    /// nobody asked for could be told from an honest one only by a read before each command.
+    pub fn unexpected_replies(&self) -> u64 {
+        self.link.unexpected_replies()
+    }
+
     /// What TLS agreed on; `None` in clear text.
     pub fn tls(&self) -> Option<TlsSession> {
         self.stream.tls()

@@ -232,6 +232,12 @@ impl Shared {
         self.handle.inner.with(|queue| queue.load())
     }
 
+    /// Replies that came on the shared connection with nothing outstanding, since the handle was made: each has closed the
+    /// connection, and was given to nobody. See [`Connection::unexpected_replies`].
+    pub fn unexpected_replies(&self) -> u64 {
+        self.handle.inner.with(|queue| queue.unexpected_replies())
+    }
+
     /// What the shared connection's bytes have cost since it was made, or made anew, as of the driver's last round.
     pub fn meter(&self) -> Meter {
         self.handle.inner.with(|queue| queue.meter())

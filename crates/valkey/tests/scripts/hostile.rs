@@ -158,8 +158,15 @@ fn a_reply_to_nothing() {
             .server(b"+TWO\r\n")
             .without_last_answer();
         let player = Player::new(Arc::new(script), Delivery::Whole, None);
-        let seen = (two().blocking)(player.blocking_stream(), None);
-        assert_eq!(seen, ["SimpleString(OK)", "Unexpected at 5"], "{extra:?}");
+        let talk = talk!(|conn, log, wait| {
+            log.reply(wait!(conn.run(&raw("ONE")))?);
+            let refused = wait!(conn.run(&raw("TWO"))).map(drop);
+            log.line(format!("{} to nothing", conn.unexpected_replies()));
+            refused
+        });
+        let seen = (talk.blocking)(player.blocking_stream(), None);
+        let expected = ["SimpleString(OK)", "1 to nothing", "Unexpected at 5"];
+        assert_eq!(seen, expected, "{extra:?}");
         // The connection is left before the command is sent.
         assert_eq!(player.sent(), b"*1\r\n$3\r\nONE\r\n".len());
         assert!(player.is_shut());
