@@ -665,7 +665,8 @@ impl Link {
                  select, auth and set_client_name, or connect by the right configuration",
             ));
         }
-        if self.is_watching {
+        // Of one that is closed the transaction is gone: its caller has heard of that by an error.
+        if self.is_watching && !self.is_closed() {
             return Err(Error::misuse(
                 "a transaction is open or keys are watched, which a new connection would not know of: end it by EXEC, DISCARD \
                  or UNWATCH, or connect by connect_with",
@@ -690,8 +691,7 @@ impl Link {
         self.is_changed
     }
 
-    /// Whether a transaction is open or keys are watched, as far as is known.
-    #[cfg(feature = "tokio")]
+    /// Whether a transaction is open or keys are watched, as far as is known; of a closed connection, whether that was so.
     pub(crate) fn is_watching(&self) -> bool {
         self.is_watching
     }
