@@ -7,10 +7,11 @@
 Builds the programs, starts a private Valkey or Redis, and runs every client on every workload over a Unix socket:
   set, get                              1,024 bytes, 32 commands on their way: by pipelines, or by 32 tasks
   get-64m, get-64m-reuse, get-64m-stream    a value of 64 MiB: owned, into a vector that is used again, in pieces
-What is counted and timed is what compare.py counts and times, each per request. hiredis' peer needs cc and its headers; a
+What is counted and timed is what compare.py counts and times, each per request. Times are taken with the server on one
+processor and the client on another: where the two share one is a matter of luck, and moves a time by a third. hiredis' peer needs cc and its headers; a
 client that can't be built is left out, and the tables say so.
 """
-import argparse, json, os, pathlib, subprocess, sys
+import argparse, json, os, pathlib, re, socket, subprocess, sys
 
 from compare import HERE, ROOT, cargo_target, counts, peak, sh, times
 
@@ -44,6 +45,22 @@ def command(client, workload, url, n, target):
     if client == "hiredis":
         return [f"{target}/peer-hiredis", workload, url.split("://")[1], str(n)]
     return [f"{target}/release/onecopy-valkey-peers", client, workload, url, str(n)]
+
+
+def pin(url):
+    """Puts the server on the last processor; gives what puts a client on the first."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        print("one processor only: clients and server share it", file=sys.stderr)
+        return []
+    with socket.socket(socket.AF_UNIX) as server:
+        server.connect(url.split("://")[1])
+        server.sendall(b"INFO server\r\n")
+        reply = b""
+        while b"process_id:" not in reply or not reply.endswith(b"\r\n"):
+            reply += server.recv(65536)
+    os.sched_setaffinity(int(re.search(rb"process_id:(\d+)", reply)[1]), cpus[-1:])
+    return ["taskset", "-c", str(cpus[0])]
 
 
 def table(workload, rows):
@@ -93,6 +110,7 @@ def main():
         build(target)
         with_server = f"{cargo_target()}/release/with-server"
         sys.exit(subprocess.run([with_server, "--valkey", "--", sys.executable, __file__, *sys.argv[1:], "--url", "{VALKEY_URL}"]).returncode)
+    pinned = pin(a.url) if a.time or not a.counts else []
     missing = set() if os.path.exists(f"{target}/peer-hiredis") else {"hiredis"}
     result = {"command": "bench/valkey.py " + " ".join(x for x in sys.argv[1:] if x != a.url and x != "--url"), "workloads": {}}
     for workload in a.workloads.split(","):
@@ -105,7 +123,8 @@ def main():
                 rows[c]["counts"] = counts(make, (short, long))
                 print(f"counted {workload} with {c}", file=sys.stderr)
         if a.time or not a.counts:
-            for c, t in times(jobs, n, a.rounds).items():
+            on_one = {c: (lambda k, make=make: [*pinned, *make(k)]) for c, make in jobs.items()}
+            for c, t in times(on_one, n, a.rounds).items():
                 rows[c]["time"] = t
                 rows[c]["peak_kib"] = peak(jobs[c](n))
         result["workloads"][workload] = rows

@@ -227,6 +227,11 @@ impl Scanner {
     fn scan_lent(&mut self, buffers: &mut Buffers) -> Result<Scanned, Broken> {
         if self.is_fresh {
             self.begin(buffers);
+            if buffers.pending().is_empty() {
+                self.is_fresh = true;
+                buffers.need(1, 0);
+                return Ok(Scanned::NeedInput(1));
+            }
         } else if !matches!(self.body, Body::None) || self.skips {
             return self.scan_odd(buffers, ReplyMode::Lend);
         }

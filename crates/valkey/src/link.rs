@@ -22,6 +22,10 @@ pub(crate) const DIRECT_READ: usize = 16 << 10;
 /// Bytes of the write queue's first chunk, which is kept: most commands fit.
 const FIRST_CHUNK: usize = 256;
 
+/// What is kept for writing between the calls of a connection that is busy: four chunks. It goes with the rest of what none
+/// of the next calls needs.
+const WRITING_KEPT: usize = 64 << 10;
+
 /// What a connection at rest holds after small commands: this chunk, and a read buffer of 512 bytes.
 const AT_REST: usize = 1 << 10;
 
@@ -74,9 +78,9 @@ pub(crate) struct Link {
     requests: u64,
     /// Whether requests of the call under way had left before that.
     has_left: bool,
-    /// Bytes that had come when the call before began.
-    read_before: u64,
-    /// Calls in a row that needed little of the memory that is held, and the most bytes that came in one of them.
+    /// Bytes that had come or left when the call before began.
+    moved_before: u64,
+    /// Calls in a row that needed little of the memory that is held, and the most bytes that came and left in one of them.
     quiet: u32,
     largest: usize,
     /// Whether nothing was outstanding when the call under way began.
@@ -136,7 +140,7 @@ impl Link {
             queued_before: 0,
             requests: 0,
             has_left: false,
-            read_before: 0,
+            moved_before: 0,
             quiet: 0,
             largest: 0,
             was_idle: true,
@@ -492,11 +496,11 @@ impl Link {
         error
     }
 
-    /// A connection that may wait for long now keeps a chunk of [`FIRST_CHUNK`] bytes for writing.
+    /// A connection that may wait for long now keeps what a pipeline's next go is likely to need for writing, and no more.
     #[inline]
     fn rest(&mut self) {
         if self.core.in_flight() == 0 {
-            self.buffers.output().shrink();
+            self.buffers.output().shrink(WRITING_KEPT);
         }
     }
 
@@ -515,9 +519,9 @@ impl Link {
     #[cold]
     fn give_back_slowly(&mut self) {
         self.core.release();
-        let read = self.buffers.bytes_read();
-        let used = usize::try_from(read - self.read_before).unwrap_or(usize::MAX);
-        self.read_before = read;
+        let moved = self.buffers.bytes_read() + self.buffers.output().sent();
+        let used = usize::try_from(moved - self.moved_before).unwrap_or(usize::MAX);
+        self.moved_before = moved;
         self.largest = self.largest.max(used);
         if self.largest > self.buffers.capacity() / 8 {
             (self.quiet, self.largest) = (0, used);

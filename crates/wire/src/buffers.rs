@@ -443,10 +443,9 @@ impl Buffers {
     /// is nothing to give back.
     #[inline]
     pub fn release(&mut self) {
-        if self.input.capacity() > self.config.idle_keep || !self.homes.is_empty() {
+        if self.capacity() > self.config.idle_keep || !self.homes.is_empty() {
             self.release_to(self.config.idle_keep);
         }
-        self.output.shrink();
     }
 
     /// Gives memory back until at most `keep` bytes stay (pending bytes and output always do). 0 gives all of it back, the
@@ -459,6 +458,8 @@ impl Buffers {
             .shrink(keep.saturating_sub(self.input.capacity()));
         if keep == 0 {
             self.output.release();
+        } else {
+            self.output.shrink(keep.saturating_sub(self.readable()));
         }
     }
 

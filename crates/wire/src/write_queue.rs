@@ -277,10 +277,10 @@ impl WriteQueue {
         if let Some(chunk) = self.chunks.get_mut(self.current)
             && room(chunk) >= bytes.len() + head.len() + tail.len()
         {
-            let start = chunk.len();
+            let end = chunk.len() + head_len;
             // All eight by one store, then back to those that count.
             chunk.extend_from_slice(&head);
-            chunk.truncate(start + head_len);
+            chunk.truncate(end);
             chunk.extend_from_slice(bytes);
             chunk.extend_from_slice(&tail);
             self.copied += bytes.len() as u64;
@@ -511,16 +511,26 @@ impl WriteQueue {
         self.failed = 0;
     }
 
-    /// Gives back all chunks but the first, and a list of lent parts that has become long. Nothing while something waits.
+    /// Gives chunks back until at most `keep` bytes of them stay, or the first alone, and a list of lent parts that has become
+    /// long. Nothing while something waits.
     #[inline]
-    pub fn shrink(&mut self) {
-        let is_large = self.chunks.len() > 1 || self.lent.capacity() > PARTS_KEPT;
-        if is_large && self.is_empty() {
-            self.chunks.truncate(1);
-            self.capacity = self.chunks.first().map_or(0, Vec::capacity);
-            if self.lent.capacity() > PARTS_KEPT {
-                self.lent = Vec::new();
-            }
+    pub fn shrink(&mut self, keep: usize) {
+        let is_long = self.lent.capacity() > PARTS_KEPT;
+        if (is_long || (self.capacity > keep && self.chunks.len() > 1)) && self.is_empty() {
+            self.shrink_slow(keep);
+        }
+    }
+
+    #[cold]
+    fn shrink_slow(&mut self, keep: usize) {
+        while self.capacity > keep
+            && self.chunks.len() > 1
+            && let Some(chunk) = self.chunks.pop()
+        {
+            self.capacity -= chunk.capacity();
+        }
+        if self.lent.capacity() > PARTS_KEPT {
+            self.lent = Vec::new();
         }
     }
 

@@ -16,6 +16,8 @@ pub(super) struct Leaf {
     pub(super) end: usize,
 }
 
+const OK: &[u8] = b"+OK\r\n";
+
 impl Scanner {
     /// The next reply, if it is to be lent, nothing of it was scanned, and it is a leaf that has come whole. `None` says
     /// nothing, and has changed nothing.
@@ -43,6 +45,10 @@ impl Scanner {
         let (kind, (start, end)) = match first {
             b'$' => (Kind::BulkString, self.fast_bulk(bytes, at)?),
             b':' => (Kind::Integer, fast_integer(bytes, at)?),
+            // What nearly every command that writes is answered with.
+            b'+' if bytes.get(at..at + OK.len()) == Some(OK) && self.limits.max_line >= 2 => {
+                (Kind::SimpleString, (at + 1, at + OK.len() - 2))
+            }
             b'+' => {
                 let max = self.limits.max_line;
                 let line = fast_line(bytes, at, self.searched, max)?;

@@ -180,6 +180,38 @@ async fn memory_of_large_replies_goes_back() {
 }
 
 #[tokio::test]
+async fn memory_of_a_pipeline_is_kept_for_the_next_one_and_goes_back() {
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        let key = format!("commands:pipeline:{}", face_name!("k"));
+        let value = vec![b'x'; 1_000];
+        for commands in [32, 2_000] {
+            let mut held = Vec::new();
+            for _ in 0..3 {
+                let mut pipeline = conn.pipeline().unwrap();
+                for _ in 0..commands {
+                    pipeline.push(&string::set(&key, &value)).unwrap();
+                }
+                let mut replies = pipeline.replies();
+                while wait!(replies.next::<string::Set>()).unwrap().is_some() {}
+                held.push(conn.meter().capacity_now);
+            }
+            // Four chunks for writing, and what the replies were read into.
+            assert!(
+                held.iter().all(|&held| held <= 128 << 10),
+                "{held:?}, {url}"
+            );
+            for _ in 0..100 {
+                wait!(conn.run(&raw("PING"))).unwrap();
+            }
+            let now = conn.meter().capacity_now;
+            assert!(now < 1 << 10, "{now} after {commands}, {url}");
+        }
+        wait!(conn.run(&generic::del(&key))).unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_string_over_the_limit_closes_the_connection_unless_it_is_streamed() {
     let mut conn = wait!(Connection::connect(&with_option(&url(), "max-bulk=100000"))).unwrap();
     let key = format!("commands:limit:{}", face_name!("k"));

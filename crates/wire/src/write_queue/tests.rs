@@ -10,10 +10,10 @@ fn a_long_list_of_lent_parts_is_given_back_once_all_has_left() {
         queue.push_lent(0, 0, 7);
     }
     let held = queue.capacity();
-    queue.shrink();
+    queue.shrink(0);
     assert_eq!(queue.capacity(), held, "not while something waits");
     queue.advance(11_000);
-    queue.shrink();
+    queue.shrink(0);
     assert_eq!(queue.capacity(), CHUNK, "only the first chunk is kept");
 }
 
@@ -33,7 +33,7 @@ fn a_small_first_chunk_is_what_is_kept() {
         sent.extend(slices[..count].iter().flat_map(|slice| slice.to_vec()));
         assert_eq!(sent.len(), 1400 * (round + 1));
         queue.advance(1400);
-        queue.shrink();
+        queue.shrink(0);
         assert_eq!(queue.capacity(), 100);
     }
     let expected = (0..3).flat_map(|_| (0..200_u8).flat_map(|byte| [byte; 7]));
@@ -326,14 +326,34 @@ fn shrinking_keeps_the_first_chunk_and_what_waits() {
     let part = pattern(3 * CHUNK);
     queue.push(&part);
     queue.advance(2 * CHUNK);
-    queue.shrink();
+    queue.shrink(0);
     queue.release();
     assert_eq!(waiting(&queue, &()), part[2 * CHUNK..]);
     queue.advance(CHUNK);
-    queue.shrink();
+    queue.shrink(0);
     assert_eq!(queue.capacity(), CHUNK);
     queue.push(b"next");
     assert_eq!(waiting(&queue, &()), b"next");
+}
+
+#[test]
+fn shrinking_keeps_as_many_chunks_as_it_is_told() {
+    let mut queue = WriteQueue::new();
+    queue.set_first_chunk(256);
+    let part = pattern(5 * CHUNK);
+    for keep in [usize::MAX, 256 + 3 * CHUNK, 4 * CHUNK, CHUNK, 100] {
+        queue.push(&part);
+        queue.shrink(0);
+        queue.advance(part.len());
+        let held = queue.capacity();
+        assert_eq!(held, 256 + 5 * CHUNK);
+        queue.shrink(keep);
+        let left = match keep {
+            usize::MAX => 5,
+            keep => keep.saturating_sub(256) / CHUNK,
+        };
+        assert_eq!(queue.capacity(), 256 + left * CHUNK, "{keep}");
+    }
 }
 
 #[test]
@@ -431,7 +451,7 @@ proptest! {
                     queue.clear();
                     model.clear();
                 }
-                Act::Shrink => queue.shrink(),
+                Act::Shrink => queue.shrink(0),
             }
             prop_assert_eq!(queue.len(), model.len());
             prop_assert_eq!(queue.is_empty(), model.is_empty());
