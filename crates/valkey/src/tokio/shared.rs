@@ -74,7 +74,12 @@ use single::{Single, admit};
 ///
 /// # Cancel safety
 /// Every future may be dropped at any await, and times out as if it were. A command that was not written yet is then not
-/// sent; of one that was, the reply is dropped when it comes, and never reaches another caller.
+/// sent; of one that was, the reply is dropped when it comes, and never reaches another caller. Replies of a pipeline that had
+/// come already are dropped with it.
+///
+/// One that is neither dropped nor polled on, as where a `select!` is left standing, keeps its place for as long: of the
+/// [`max_in_flight`](SharedOptions::max_in_flight) one where its turn has come, and [`close`](Self::close) waits for it.
+/// [`Config::command_timeout`] bounds that too: when it is over the place is the next caller's.
 #[derive(Clone)]
 pub struct Shared {
     handle: Arc<Handle>,
