@@ -207,6 +207,7 @@ impl fmt::Display for LikelyCause {
     }
 }
 
+/// Without its place in the stream, which the core knows: [`Client::handle_wire_error`](crate::Client::handle_wire_error).
 impl From<WireError> for ProtocolError {
     fn from(error: WireError) -> Self {
         Self::new(ErrorKind::Wire(error), 0, &[])

@@ -473,7 +473,7 @@ impl Scanner {
 
     #[cold]
     fn out_of_memory(&mut self, error: WireError) -> Broken {
-        self.die(error.into())
+        self.fail_at(ErrorKind::Wire(error), self.position(), &[])
     }
 
     /// Nothing is scanned any more. The first error stays.

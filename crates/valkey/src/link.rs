@@ -634,7 +634,7 @@ impl Link {
 
     #[cold]
     pub(crate) fn failed(&mut self, error: DriveError<ProtocolError>) -> Error {
-        let error = Error::from(error).after_sending(self.has_left());
+        let error = Error::from(self.placed(error)).after_sending(self.has_left());
         if error.is_closed() {
             self.closed.get_or_insert_with(|| shown(&error));
             self.buffers.output().clear();
@@ -642,6 +642,18 @@ impl Link {
             self.buffers.release_to(0);
         }
         error
+    }
+
+    /// The same error; one of the buffers, for which they don't know the place in the stream, with that.
+    #[cold]
+    pub(crate) fn placed(&mut self, error: DriveError<ProtocolError>) -> DriveError<ProtocolError> {
+        match error {
+            DriveError::Core(error) => DriveError::Core(match error.kind() {
+                ErrorKind::Wire(error) => self.core.handle_wire_error(error),
+                _ => error,
+            }),
+            error => error,
+        }
     }
 
     #[cold]

@@ -174,6 +174,28 @@ fn a_reply_to_nothing() {
 }
 
 #[test]
+fn a_reply_that_the_buffer_may_not_hold_is_an_error_at_its_place() {
+    fn config() -> onecopy_valkey::Config {
+        let mut config = crate::talk::config();
+        config.max_reply = 2048;
+        config
+    }
+    let long = [b"+".as_slice(), &[b'x'; 5000], b"\r\n"].concat();
+    let script = command(Script::new(), "ONE").server(b"+OK\r\n");
+    let script = command(script, "TWO").server(&long).in_clear_text();
+    let talk = talk!(config(), |conn, log, wait| {
+        log.reply(wait!(conn.run(&raw("ONE")))?);
+        log.reply(wait!(conn.run(&raw("TWO")))?);
+        Ok(())
+    });
+    let player = Player::new(Arc::new(script), Delivery::Whole, None);
+    let seen = (talk.blocking)(player.blocking_stream(), None);
+    let error = &seen[1];
+    let is_limit = error.starts_with("Wire(LimitExceeded") && error.contains("max: 2048");
+    assert!(is_limit && error.ends_with(" at 5"), "{seen:?}");
+}
+
+#[test]
 fn the_streams_end_inside_a_reply() {
     for bytes in [
         &b""[..],

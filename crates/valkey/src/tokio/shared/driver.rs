@@ -256,7 +256,7 @@ impl Driver {
                         Poll::Pending if self.replies.is_empty() => return Ok(Progress::None),
                         Poll::Pending => return Ok(Progress::Made),
                         Poll::Ready(read) => {
-                            if read? == 0 {
+                            if read.map_err(|error| link.placed(error))? == 0 {
                                 let eof = link.core.handle_eof(&mut link.buffers);
                                 return Err(DriveError::Core(eof).into());
                             }
