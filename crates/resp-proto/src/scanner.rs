@@ -317,9 +317,12 @@ impl Scanner {
         self.offset = self.position();
         self.inner = Open::FRAME;
         self.at = 0;
-        self.gone = 0;
         self.claimed = 0;
-        self.measure();
+        // Of most frames nothing is.
+        if self.gone > 0 {
+            self.gone = 0;
+            self.measure();
+        }
         self.is_fresh = true;
         self.is_push = false;
         self.skips = false;
