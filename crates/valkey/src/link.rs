@@ -177,16 +177,19 @@ impl Link {
             self.withdraw()?;
         }
         self.core.abandon();
-        // What has come already. A reply to nothing must not be taken for the next command's.
+        self.take_up()
+    }
+
+    /// What has come already. A reply to nothing must not be taken for the next command's.
+    pub(crate) fn take_up(&mut self) -> Result<(), Error> {
         loop {
             match self.core.advance(&mut self.buffers) {
                 Ok(Step::Message(Message::Push(frame))) => self.pushed(frame),
-                Ok(Step::NeedInput(_)) => break,
+                Ok(Step::NeedInput(_)) => return Ok(()),
                 Ok(_) => {}
                 Err(error) => return Err(self.failed(DriveError::Core(error))),
             }
         }
-        Ok(())
     }
 
     /// Takes back what the last call queued where none of it has left; what is queued before it stays. What was sent in part

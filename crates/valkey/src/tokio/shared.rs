@@ -237,10 +237,12 @@ impl Shared {
         self.handle.inner.with(|queue| queue.load())
     }
 
-    /// Replies that came on the shared connection with nothing outstanding, since the handle was made: each has closed the
-    /// connection, and was given to nobody. See [`Connection::unexpected_replies`].
+    /// Replies that came with nothing outstanding, since the handle was made: each has closed its connection, and was given to
+    /// nobody. Those on connections that are lent count once they are given back. See
+    /// [`Connection::unexpected_replies`].
     pub fn unexpected_replies(&self) -> u64 {
-        self.handle.inner.with(|queue| queue.unexpected_replies())
+        let Handle { inner, pool } = &*self.handle;
+        inner.with(|queue| queue.unexpected_replies()) + pool.unexpected_replies()
     }
 
     /// What the shared connection's bytes have cost since it was made, or made anew, as of the driver's last round.

@@ -172,6 +172,21 @@ async fn a_reply_to_nothing_behind_the_handshake_is_not_the_first_commands() {
     assert_eq!(shared.unexpected_replies(), 1);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reply_to_nothing_on_a_connection_that_rests_is_seen_before_it_is_lent() {
+    let peer = Peer::start();
+    let shared = connect_with(&peer.config(), options(quick)).await;
+    drop(shared.acquire().await.unwrap());
+    assert_eq!(peer.connections(), 2);
+    peer.say(b"$5\r\nextra\r\n");
+    until(|| async {
+        drop(within(shared.acquire()).await.unwrap());
+        peer.connections() == 3
+    })
+    .await;
+    assert_eq!(shared.unexpected_replies(), 1);
+}
+
 #[tokio::test]
 async fn a_push_behind_the_handshake_disturbs_nobody() {
     let peer = Peer::saying_more(b">1\r\n+wel");

@@ -36,7 +36,12 @@ impl Connection {
         let (buffers, stream) = (&mut self.link.buffers, &mut self.stream);
         // A task that has used its turn up would be told to wait, whatever has come.
         let read = poll_now(|context| net::poll_read::<ProtocolError>(context, buffers, stream));
-        read.is_pending() && buffers.pending().is_empty()
+        let is_quiet = read.is_pending() && buffers.pending().is_empty();
+        if !is_quiet {
+            // What has come is told apart: it may be a reply to nothing.
+            let _ = self.link.take_up();
+        }
+        is_quiet
     }
 
     /// Closes it.
