@@ -9,6 +9,7 @@ pub mod blocking;
 mod endpoint;
 mod error;
 mod huge_pages;
+#[allow(dead_code)] // the server's side of a session: no driver accepts yet
 mod tls;
 #[cfg(feature = "tokio")]
 pub mod tokio;
@@ -16,4 +17,7 @@ pub mod tokio;
 pub use endpoint::{Endpoint, SocketOptions};
 pub use error::{ConnectError, DriveError};
 pub use huge_pages::advise_huge_pages;
-pub use tls::{Identity, Pem, TlsCache, TlsConnector, TlsError, TlsOptions, TlsSession, Verify};
+pub use tls::{
+    ClientCertificates, Identity, Pem, TlsAcceptor, TlsCache, TlsConnector, TlsError, TlsOptions,
+    TlsServerOptions, TlsSession, Verify,
+};
