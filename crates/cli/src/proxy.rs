@@ -61,7 +61,10 @@ fn endpoint(text: &str) -> Result<Endpoint, String> {
         .rsplit_once(':')
         .ok_or_else(|| format!("`{text}` has no port; a Unix socket's path has a `/` in it"))?;
     let port = port.parse().map_err(|_| format!("`{port}` is no port"))?;
-    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let host = host
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .to_owned();
     Ok(Endpoint::Tcp { host, port })
 }
 
@@ -87,7 +90,10 @@ pub(crate) fn run(args: Args) -> ExitCode {
     };
     signals.forever().next();
     let sessions = proxy.sessions();
-    anstream::eprintln!("stopping; {sessions} sessions may end their transactions, for {} seconds", args.drain_timeout);
+    anstream::eprintln!(
+        "stopping; {sessions} sessions may end their transactions, for {} seconds",
+        args.drain_timeout
+    );
     proxy.drain();
     let deadline = Instant::now() + Duration::from_secs(args.drain_timeout);
     while proxy.sessions() > 0 && Instant::now() < deadline && signals.pending().next().is_none() {

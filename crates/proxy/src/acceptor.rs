@@ -51,24 +51,26 @@ pub(crate) fn start(
     }
     let is_over = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&is_over);
-    let thread = std::thread::Builder::new().name("acceptor".into()).spawn(move || {
-        let mut events = Events::with_capacity(64);
-        let mut timeout = None;
-        while !ends.load(Relaxed) {
-            if let Err(error) = poll.poll(&mut events, timeout)
-                && error.kind() != io::ErrorKind::Interrupted
-            {
-                break;
-            }
-            timeout = None;
-            // All of them: a socket that was left for lack of descriptors tells of nothing new.
-            for (socket, listener) in &mut sockets {
-                if !accept_all(socket, listener, &workers, max_connections) {
-                    timeout = Some(BREATH);
+    let thread = std::thread::Builder::new()
+        .name("acceptor".into())
+        .spawn(move || {
+            let mut events = Events::with_capacity(64);
+            let mut timeout = None;
+            while !ends.load(Relaxed) {
+                if let Err(error) = poll.poll(&mut events, timeout)
+                    && error.kind() != io::ErrorKind::Interrupted
+                {
+                    break;
+                }
+                timeout = None;
+                // All of them: a socket that was left for lack of descriptors tells of nothing new.
+                for (socket, listener) in &mut sockets {
+                    if !accept_all(socket, listener, &workers, max_connections) {
+                        timeout = Some(BREATH);
+                    }
                 }
             }
-        }
-    })?;
+        })?;
     Ok(Handle {
         is_over,
         waker,
@@ -77,7 +79,12 @@ pub(crate) fn start(
 }
 
 /// `false` where some were left for lack of descriptors.
-fn accept_all(socket: &mut evented::Listener, listener: &Arc<Listener>, workers: &Workers, max: usize) -> bool {
+fn accept_all(
+    socket: &mut evented::Listener,
+    listener: &Arc<Listener>,
+    workers: &Workers,
+    max: usize,
+) -> bool {
     loop {
         match socket.accept() {
             Ok(Some((stream, address))) => {
@@ -88,7 +95,8 @@ fn accept_all(socket: &mut evented::Listener, listener: &Arc<Listener>, workers:
                 }
                 workers.least_loaded().take(Order::Session {
                     stream,
-                    address: address.map_or_else(|| "unix".into(), |address| address.to_string().into()),
+                    address: address
+                        .map_or_else(|| "unix".into(), |address| address.to_string().into()),
                     listener: Arc::clone(listener),
                 });
             }

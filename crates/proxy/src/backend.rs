@@ -2,9 +2,9 @@
 
 use std::io;
 use std::net::ToSocketAddrs;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use onecopy_net::Endpoint;
 use onecopy_net::evented::Address;
@@ -12,7 +12,7 @@ use onecopy_net::evented::Address;
 use crate::config::BackendConfig;
 
 /// For so long nobody is sent to a server whose last connect failed, unless there is no other.
-const SHUNNED: Duration = Duration::from_secs(2);
+const SHUNNED_MS: u64 = 2_000;
 
 /// One server, as all workers see it.
 #[derive(Debug)]
@@ -49,7 +49,10 @@ impl Backend {
 
     /// Where to connect to next: a name's addresses take turns.
     pub(crate) fn address(&self) -> Address {
-        let addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        let addresses = self
+            .addresses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let turn = self.turn.fetch_add(1, Relaxed);
         addresses[turn % addresses.len()].clone()
     }
@@ -69,7 +72,7 @@ impl Backend {
     /// A connect has failed: others are tried first for a while.
     pub(crate) fn connect_failed(&self) {
         self.failed_connects.fetch_add(1, Relaxed);
-        self.shunned_until.store(self.now() + SHUNNED.as_millis() as u64, Relaxed);
+        self.shunned_until.store(self.now() + SHUNNED_MS, Relaxed);
     }
 
     /// A connect has worked.
@@ -90,7 +93,9 @@ impl Backend {
     }
 
     fn has_room(&self) -> bool {
-        self.config.max_connections.is_none_or(|max| self.sessions() < max)
+        self.config
+            .max_connections
+            .is_none_or(|max| self.sessions() < max)
     }
 }
 
@@ -99,7 +104,10 @@ pub(crate) fn resolve(endpoint: &Endpoint) -> io::Result<Vec<Address>> {
     match endpoint {
         Endpoint::Unix(path) => Ok(vec![Address::Unix(path.clone())]),
         Endpoint::Tcp { host, port } => {
-            let addresses: Vec<_> = (host.as_str(), *port).to_socket_addrs()?.map(Address::Tcp).collect();
+            let addresses: Vec<_> = (host.as_str(), *port)
+                .to_socket_addrs()?
+                .map(Address::Tcp)
+                .collect();
             if addresses.is_empty() {
                 return Err(io::ErrorKind::NotFound.into());
             }
@@ -149,7 +157,10 @@ impl Backends {
         let load = |backend: &&Arc<Backend>| {
             // One more than there are, so that weights count from the first session on.
             let share = (backend.sessions() as u64 + 1) << 16;
-            (backend.is_shunned(), share / u64::from(backend.config.weight.max(1)))
+            (
+                backend.is_shunned(),
+                share / u64::from(backend.config.weight.max(1)),
+            )
         };
         let backend = self.0.iter().filter(is_candidate).min_by_key(load)?;
         backend.sessions.fetch_add(1, Relaxed);
@@ -167,16 +178,23 @@ mod tests {
                 host: "127.0.0.1".into(),
                 port: u16::try_from(port + 1).unwrap(),
             };
-            Arc::new(Backend::new(BackendConfig {
-                weight,
-                ..BackendConfig::new(endpoint)
-            }).unwrap())
+            Arc::new(
+                Backend::new(BackendConfig {
+                    weight,
+                    ..BackendConfig::new(endpoint)
+                })
+                .unwrap(),
+            )
         };
         Backends::new(weights.iter().enumerate().map(backend).collect())
     }
 
     fn counts(backends: &Backends) -> Vec<usize> {
-        backends.all().iter().map(|backend| backend.sessions()).collect()
+        backends
+            .all()
+            .iter()
+            .map(|backend| backend.sessions())
+            .collect()
     }
 
     #[test]

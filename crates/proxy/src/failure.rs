@@ -76,7 +76,8 @@ impl Failure {
 
     /// `ER_SECURE_TRANSPORT_REQUIRED`.
     pub(crate) fn tls_required() -> Self {
-        let message = "Connections using insecure transport are prohibited: use TLS (ssl-mode=REQUIRED)";
+        let message =
+            "Connections using insecure transport are prohibited: use TLS (ssl-mode=REQUIRED)";
         Self::new(Side::Client, 3159, GENERAL, message)
     }
 
@@ -88,7 +89,12 @@ impl Failure {
 
     /// TLS with the client failed.
     pub(crate) fn client_tls(why: &dyn fmt::Display) -> Self {
-        Self::new(Side::Client, 0, CONNECTION, format!("TLS with the client failed: {why}"))
+        Self::new(
+            Side::Client,
+            0,
+            CONNECTION,
+            format!("TLS with the client failed: {why}"),
+        )
     }
 
     /// `ER_NET_READ_INTERRUPTED` and its like: a time is over.
@@ -98,13 +104,19 @@ impl Failure {
 
     /// `ER_CLIENT_INTERACTION_TIMEOUT`.
     pub(crate) fn idle() -> Self {
-        let message = "The client was disconnected by the proxy because of inactivity (idle-timeout)";
+        let message =
+            "The client was disconnected by the proxy because of inactivity (idle-timeout)";
         Self::new(Side::Proxy, 4031, GENERAL, message)
     }
 
     /// `ER_SERVER_SHUTDOWN`.
     pub(crate) fn shutdown() -> Self {
-        Self::new(Side::Proxy, 1053, CONNECTION, "Server shutdown in progress (the proxy is being stopped or drained)")
+        Self::new(
+            Side::Proxy,
+            1053,
+            CONNECTION,
+            "Server shutdown in progress (the proxy is being stopped or drained)",
+        )
     }
 
     /// `ER_OUTOFMEMORY`.
@@ -123,7 +135,12 @@ impl Failure {
 
     /// Killed by an administrator.
     pub(crate) fn killed() -> Self {
-        Self::new(Side::Proxy, 1927, *b"70100", "Connection was killed (by an administrator of the proxy)")
+        Self::new(
+            Side::Proxy,
+            1927,
+            *b"70100",
+            "Connection was killed (by an administrator of the proxy)",
+        )
     }
 
     fn new(side: Side, code: u16, sql_state: [u8; 5], message: impl Into<String>) -> Self {

@@ -36,7 +36,10 @@ pub(crate) struct Workers(pub(crate) Vec<worker::Handle>);
 impl Workers {
     /// Sessions that there are.
     pub(crate) fn sessions(&self) -> usize {
-        self.0.iter().map(|worker| worker.sessions.load(Relaxed)).sum()
+        self.0
+            .iter()
+            .map(|worker| worker.sessions.load(Relaxed))
+            .sum()
     }
 
     pub(crate) fn least_loaded(&self) -> &worker::Handle {
@@ -94,7 +97,11 @@ impl Proxy {
     /// # Errors
     /// Addresses that can't be had, names without an address.
     pub fn start(config: Config) -> Result<Self, Error> {
-        if config.listeners.iter().all(|listener| listener.listen.is_empty()) {
+        if config
+            .listeners
+            .iter()
+            .all(|listener| listener.listen.is_empty())
+        {
             return Err(Error::Nothing("there is nothing to listen on"));
         }
         let mut sockets = Vec::new();
@@ -130,8 +137,11 @@ impl Proxy {
             count => count,
         };
         let workers = (0..count).map(|number| worker::start(number, config.memory / count));
-        let workers = Arc::new(Workers(workers.collect::<io::Result<_>>().map_err(Error::Start)?));
-        let acceptor = acceptor::start(sockets, Arc::clone(&workers), config.max_connections).map_err(Error::Start)?;
+        let workers = Arc::new(Workers(
+            workers.collect::<io::Result<_>>().map_err(Error::Start)?,
+        ));
+        let acceptor = acceptor::start(sockets, Arc::clone(&workers), config.max_connections)
+            .map_err(Error::Start)?;
         Ok(Self {
             workers,
             acceptor: Some(acceptor),
@@ -158,12 +168,16 @@ impl Proxy {
         let (reply, replies) = channel();
         for worker in &self.workers.0 {
             let reply = reply.clone();
-            worker.order(Order::Snapshot { with_clients, reply });
+            worker.order(Order::Snapshot {
+                with_clients,
+                reply,
+            });
         }
         drop(reply);
         let deadline = Instant::now() + PATIENCE;
         let mut sum = Snapshot::default();
-        while let Ok(one) = replies.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        while let Ok(one) = replies.recv_timeout(deadline.saturating_duration_since(Instant::now()))
+        {
             sum.merge(one);
         }
         sum
@@ -179,7 +193,8 @@ impl Proxy {
         drop(reply);
         let deadline = Instant::now() + PATIENCE;
         let mut was_there = false;
-        while let Ok(one) = replies.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        while let Ok(one) = replies.recv_timeout(deadline.saturating_duration_since(Instant::now()))
+        {
             was_there |= one;
         }
         was_there
@@ -190,7 +205,10 @@ impl Proxy {
         if let Some(mut acceptor) = self.acceptor.take() {
             acceptor.stop();
         }
-        self.workers.0.iter().for_each(|worker| worker.order(Order::Drain));
+        self.workers
+            .0
+            .iter()
+            .for_each(|worker| worker.order(Order::Drain));
     }
 
     /// Sessions that there are now.
@@ -200,10 +218,18 @@ impl Proxy {
 
     /// Servers with the sessions on them: name, sessions, whether they are up, connects that failed.
     pub fn servers(&self) -> Vec<(String, usize, bool, u64)> {
-        let backends = self.listeners.iter().flat_map(|listener| listener.backends.all());
+        let backends = self
+            .listeners
+            .iter()
+            .flat_map(|listener| listener.backends.all());
         let row = |backend: &Arc<Backend>| {
             let failed = backend.failed_connects.load(Relaxed);
-            (backend.name().to_owned(), backend.sessions(), backend.is_up(), failed)
+            (
+                backend.name().to_owned(),
+                backend.sessions(),
+                backend.is_up(),
+                failed,
+            )
         };
         backends.map(row).collect()
     }
@@ -213,7 +239,10 @@ impl Proxy {
         if let Some(mut acceptor) = self.acceptor.take() {
             acceptor.stop();
         }
-        self.workers.0.iter().for_each(|worker| worker.order(Order::Stop));
+        self.workers
+            .0
+            .iter()
+            .for_each(|worker| worker.order(Order::Stop));
         if let Some(workers) = Arc::get_mut(&mut self.workers) {
             for worker in &mut workers.0 {
                 if let Some(thread) = worker.thread.take() {

@@ -1,20 +1,12 @@
 //! Connection ids that are live, and whose they are: ids are the backends' own, and two backends may give the same.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::backend::Backend;
-
-/// Where a session is.
-#[derive(Debug, Clone)]
-pub(crate) struct Whereabouts {
-    pub(crate) backend: Arc<Backend>,
-}
-
-/// The ids of one listener.
+/// The ids of one listener, and how many sessions each user has.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
-    ids: Mutex<HashMap<u32, Whereabouts>>,
+    ids: Mutex<HashSet<u32>>,
     users: Mutex<HashMap<Box<[u8]>, usize>>,
 }
 
@@ -34,23 +26,12 @@ pub(crate) struct UserPlace {
 
 impl Registry {
     /// Takes an id; `None` where a session on this or another backend has it.
-    pub(crate) fn take(self: &Arc<Self>, number: u32, backend: &Arc<Backend>) -> Option<Id> {
+    pub(crate) fn take(self: &Arc<Self>, number: u32) -> Option<Id> {
         let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
-        if ids.contains_key(&number) {
-            return None;
-        }
-        let backend = Arc::clone(backend);
-        ids.insert(number, Whereabouts { backend });
-        Some(Id {
+        ids.insert(number).then(|| Id {
             registry: Arc::clone(self),
             number,
         })
-    }
-
-    /// The backend of the session that has an id.
-    pub(crate) fn find(&self, number: u32) -> Option<Whereabouts> {
-        let ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
-        ids.get(&number).cloned()
     }
 
     /// A place for one more session of a user; `None` where `max` are there.
@@ -71,7 +52,8 @@ impl Registry {
 impl Drop for Id {
     fn drop(&mut self) {
         let ids = self.registry.ids.lock();
-        ids.unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+        ids.unwrap_or_else(PoisonError::into_inner)
+            .remove(&self.number);
     }
 }
 
@@ -90,22 +72,15 @@ impl Drop for UserPlace {
 
 #[cfg(test)]
 mod tests {
-    use onecopy_net::Endpoint;
-
     use super::*;
-    use crate::config::BackendConfig;
 
     #[test]
     fn an_id_is_one_sessions_until_it_ends() {
         let registry = Arc::new(Registry::default());
-        let backend = || Arc::new(Backend::new(BackendConfig::new(Endpoint::Unix("/a".into()))).unwrap());
-        let (a, b) = (backend(), backend());
-        let id = registry.take(7, &a).unwrap();
-        assert!(registry.take(7, &b).is_none());
-        assert!(Arc::ptr_eq(&registry.find(7).unwrap().backend, &a));
+        let id = registry.take(7).unwrap();
+        assert!(registry.take(7).is_none());
         drop(id);
-        assert!(registry.find(7).is_none());
-        assert_eq!(registry.take(7, &b).unwrap().number, 7);
+        assert_eq!(registry.take(7).unwrap().number, 7);
     }
 
     #[test]

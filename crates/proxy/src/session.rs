@@ -112,7 +112,13 @@ pub(crate) struct Session {
 
 impl Session {
     /// A session whose client has just come in.
-    pub(crate) fn new(client: Stream, address: Box<str>, token: Token, listener: Arc<Listener>, now: Instant) -> Self {
+    pub(crate) fn new(
+        client: Stream,
+        address: Box<str>,
+        token: Token,
+        listener: Arc<Listener>,
+        now: Instant,
+    ) -> Self {
         let login = Login::new(&listener, now);
         Self {
             client: Peer::new(client),
@@ -185,10 +191,12 @@ impl Session {
     /// Looks at the time.
     pub(crate) fn tick(&mut self, context: &mut Context<'_>) -> Status {
         let failure = match &mut self.phase {
-            Phase::Login(login) => return match login.overdue(context.now) {
-                None => Status::Waiting,
-                Some(overdue) => self.login_overdue(overdue, context),
-            },
+            Phase::Login(login) => {
+                return match login.overdue(context.now) {
+                    None => Status::Waiting,
+                    Some(overdue) => self.login_overdue(overdue, context),
+                };
+            }
             Phase::Farewell(farewell) if farewell.is_overdue(context.now) => return Status::Over,
             Phase::Farewell(_) => return Status::Waiting,
             Phase::Transit if context.is_draining => {
@@ -198,7 +206,9 @@ impl Session {
                 Failure::shutdown()
             }
             Phase::Transit => match self.listener.config.idle_timeout {
-                Some(timeout) if context.now.saturating_duration_since(self.moved) >= timeout => Failure::idle(),
+                Some(timeout) if context.now.saturating_duration_since(self.moved) >= timeout => {
+                    Failure::idle()
+                }
                 _ => {
                     self.up.recount(context.pool);
                     self.down.recount(context.pool);
@@ -219,7 +229,10 @@ impl Session {
 
     /// Whether it can end without harm to the client's work.
     fn may_leave(&self) -> bool {
-        self.relay.is_idle() && !self.relay.in_transaction() && self.up.is_empty() && self.down.is_empty()
+        self.relay.is_idle()
+            && !self.relay.in_transaction()
+            && self.up.is_empty()
+            && self.down.is_empty()
     }
 
     pub(crate) fn connection_id(&self) -> u32 {
@@ -240,7 +253,9 @@ impl Session {
 
     /// `sum`, and what the buffers counted that it holds now.
     pub(crate) fn meter(&self, sum: Meter) -> Meter {
-        [&self.up, &self.down].iter().fold(sum, |sum, flow| flow.meter(sum))
+        [&self.up, &self.down]
+            .iter()
+            .fold(sum, |sum, flow| flow.meter(sum))
     }
 
     pub(crate) fn describe(&self, now: Instant) -> ClientInfo {
@@ -250,7 +265,10 @@ impl Session {
             user: String::from_utf8_lossy(&self.user).into_owned(),
             address: self.address.to_string(),
             listener: self.listener.config.name.clone(),
-            backend: self.place.as_ref().map_or_else(String::new, |place| place.backend().name().to_owned()),
+            backend: self
+                .place
+                .as_ref()
+                .map_or_else(String::new, |place| place.backend().name().to_owned()),
             state: match &self.phase {
                 Phase::Login(login) => login.state(),
                 Phase::Transit if self.relay.is_idle() => "idle",

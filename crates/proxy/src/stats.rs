@@ -6,7 +6,8 @@ use onecopy_wire::Meter;
 
 /// Upper bounds of the latency buckets, in microseconds; the last bucket has none.
 pub(crate) const BUCKETS: [u32; 18] = [
-    25, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_000, 5_000, 10_000, 25_000, 100_000, 500_000, 2_000_000, 10_000_000,
+    25, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_000, 5_000, 10_000, 25_000, 100_000,
+    500_000, 2_000_000, 10_000_000,
 ];
 
 /// How long commands took, from their first byte to the last of their reply.

@@ -179,7 +179,12 @@ impl Worker {
 
     /// Has one session do something, and sees to what is to become of it.
     #[inline]
-    fn go_on(&mut self, index: usize, now: Instant, act: impl FnOnce(&mut Session, &mut Context<'_>) -> Status) {
+    fn go_on(
+        &mut self,
+        index: usize,
+        now: Instant,
+        act: impl FnOnce(&mut Session, &mut Context<'_>) -> Status,
+    ) {
         let Some(Some(session)) = self.sessions.get_mut(index) else {
             return;
         };
@@ -219,17 +224,24 @@ impl Worker {
                     self.sessions[index] = Some(Box::new(session));
                     self.go_on(index, now, Session::begin);
                 }
-                Order::Snapshot { with_clients, reply } => {
+                Order::Snapshot {
+                    with_clients,
+                    reply,
+                } => {
                     // Whoever asked may have stopped waiting.
                     let _ = reply.send(self.snapshot(with_clients, now));
                 }
                 Order::Kill { id, reply } => {
                     let is_it = |session: &Option<Box<Session>>| {
-                        session.as_ref().is_some_and(|session| session.connection_id() == id)
+                        session
+                            .as_ref()
+                            .is_some_and(|session| session.connection_id() == id)
                     };
                     let found = self.sessions.iter().position(is_it);
                     if let Some(index) = found {
-                        self.go_on(index, now, |session, context| session.stop(Failure::killed(), context));
+                        self.go_on(index, now, |session, context| {
+                            session.stop(Failure::killed(), context)
+                        });
                     }
                     let _ = reply.send(found.is_some());
                 }
@@ -241,7 +253,9 @@ impl Worker {
                 }
                 Order::Stop => {
                     for index in 0..self.sessions.len() {
-                        self.go_on(index, now, |session, context| session.stop(Failure::shutdown(), context));
+                        self.go_on(index, now, |session, context| {
+                            session.stop(Failure::shutdown(), context)
+                        });
                     }
                     self.is_over = true;
                 }
@@ -254,7 +268,9 @@ impl Worker {
         Snapshot {
             sessions: sessions.clone().count(),
             counters: self.counters.clone(),
-            meter: sessions.clone().fold(self.pool.meter(), |sum, session| session.meter(sum)),
+            meter: sessions
+                .clone()
+                .fold(self.pool.meter(), |sum, session| session.meter(sum)),
             buffer_bytes: self.pool.bytes(),
             buffers_lent: self.pool.lent(),
             clients: if with_clients {

@@ -33,7 +33,9 @@ impl Session {
             context.counters.failures[failure.side as usize] += 1;
         }
         let words = match &end {
-            End::Failed(failure) if failure.side != Side::Client || failure.code != 0 => self.last_words(failure),
+            End::Failed(failure) if failure.side != Side::Client || failure.code != 0 => {
+                self.last_words(failure)
+            }
             _ => Vec::new(),
         };
         if let Some(mut server) = self.server.take() {

@@ -24,7 +24,9 @@ pub(crate) struct Flow {
 impl Flow {
     #[inline]
     pub(crate) fn pending(&self) -> &[u8] {
-        self.loan.as_ref().map_or(&[], |loan| loan.buffers.pending())
+        self.loan
+            .as_ref()
+            .map_or(&[], |loan| loan.buffers.pending())
     }
 
     #[inline]

@@ -11,16 +11,17 @@
 //! known here. Each side has sequence ids of its own: a payload is taken from one side's packets and put into the other's.
 
 use std::io::IoSlice;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use onecopy_mysql_proto::{Capabilities, StatusFlags};
 use onecopy_mysql_proto::codec::Put;
 use onecopy_mysql_proto::frame::{Frame, FrameReader, PayloadWriter};
 use onecopy_mysql_proto::packet::{Greeting, HandshakeResponse, OkPacket, SslRequest};
 use onecopy_mysql_proto::relay::Relay;
+use onecopy_mysql_proto::{Capabilities, StatusFlags};
 use onecopy_net::evented::{self, ReadOutcome};
-use onecopy_net::proxy_protocol;
+use onecopy_net::proxy_protocol::{Addresses, Decoded, decode};
 use onecopy_wire::{BufferConfig, Buffers, Span};
 
 use super::farewell::packet;
@@ -101,7 +102,9 @@ impl Half {
         match self.frames.message(&mut self.buffers, MAX_PAYLOAD) {
             Ok(Frame::Whole(payload)) => Ok(Some(payload)),
             Ok(Frame::Missing(_)) => Ok(None),
-            Ok(Frame::Large(_)) => Err(format!("a packet of the login is larger than {MAX_PAYLOAD} bytes")),
+            Ok(Frame::Large(_)) => Err(format!(
+                "a packet of the login is larger than {MAX_PAYLOAD} bytes"
+            )),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -128,7 +131,8 @@ pub(super) struct Login {
     response: Vec<u8>,
     plugin: Vec<u8>,
     greeted: bool,
-    client_address: Option<proxy_protocol::Addresses>,
+    /// Whom the client speaks for, and where that one connected to.
+    told: Option<(SocketAddr, SocketAddr)>,
 }
 
 /// Whose time is over.
@@ -160,7 +164,7 @@ impl Login {
             response: Vec::new(),
             plugin: Vec::new(),
             greeted: false,
-            client_address: None,
+            told: None,
         }
     }
 
@@ -185,7 +189,10 @@ impl Login {
             return Vec::new();
         }
         // Before it is greeted a client knows of no SQLSTATE.
-        packet(self.client.frames.sequence(), &error_payload(failure, self.greeted))
+        packet(
+            self.client.frames.sequence(),
+            &error_payload(failure, self.greeted),
+        )
     }
 }
 
@@ -206,12 +213,20 @@ impl Session {
                 Stage::ClientTls => self.client_tls()?,
                 Stage::ServerTls => self.server_tls()?,
                 Stage::Authentication => self.authenticate(context)?,
-                Stage::Done if login.client.buffers.has_output() || self.client.stream.has_unsent() => false,
+                Stage::Done
+                    if login.client.buffers.has_output() || self.client.stream.has_unsent() =>
+                {
+                    false
+                }
                 Stage::Done => {
                     self.logged_in(context)?;
                     return Ok(true);
                 }
-                Stage::Refused if login.client.buffers.has_output() || self.client.stream.has_unsent() => false,
+                Stage::Refused
+                    if login.client.buffers.has_output() || self.client.stream.has_unsent() =>
+                {
+                    false
+                }
                 Stage::Refused => return Err(End::Refused),
             };
             if !goes_on {
@@ -266,17 +281,22 @@ impl Session {
         let Phase::Login(login) = &mut self.phase else {
             return Ok(false);
         };
-        match proxy_protocol::decode(login.client.buffers.pending()) {
-            Ok(proxy_protocol::Decoded::Header { len, addresses }) => {
-                login.client.buffers.consume(len);
-                if let Some(source) = addresses.as_ref().and_then(|addresses| addresses.source()) {
+        match decode(login.client.buffers.pending()) {
+            Ok(Decoded::Header(header)) => {
+                if let Addresses::Tcp {
+                    source,
+                    destination,
+                } = header.addresses
+                {
                     self.address = source.to_string().into();
+                    login.told = Some((source, destination));
                 }
-                login.client_address = addresses;
+                let len = header.len;
+                login.client.buffers.consume(len);
                 login.stage = Stage::Choose;
                 Ok(true)
             }
-            Ok(proxy_protocol::Decoded::NeedMore(missing)) => {
+            Ok(Decoded::NeedMore(missing)) => {
                 login.client.buffers.need(missing, 0);
                 self.receive_client()
             }
@@ -336,17 +356,22 @@ impl Session {
                 Ok(false)
             }
             Ok(true) => {
-                let Some(place) = &self.place else { return Ok(false) };
+                let Some(place) = &self.place else {
+                    return Ok(false);
+                };
                 let config = &place.backend().config;
                 let _ = server.stream.set_options(&config.socket);
                 if config.sends_proxy_header {
-                    let addresses = login.client_address.clone().or_else(|| {
-                        proxy_protocol::Addresses::of_tcp(self.client.stream.peer_addr()?, self.client.stream.local_addr()?)
-                    });
-                    let mut header = Vec::new();
-                    proxy_protocol::encode_v2(addresses.as_ref(), &mut header);
-                    let output = login.server.buffers.output();
-                    output.push(&header);
+                    let client = &self.client.stream;
+                    let own = || Some((client.peer_addr()?, client.local_addr()?));
+                    let addresses = match login.told.or_else(own) {
+                        Some((source, destination)) => Addresses::Tcp {
+                            source,
+                            destination,
+                        },
+                        None => Addresses::Unknown,
+                    };
+                    login.server.buffers.output().push(&addresses.to_v2());
                 }
                 login.stage = Stage::Greeting;
                 Ok(true)
@@ -385,7 +410,7 @@ impl Session {
         if backend.config.tls.is_some() && !greeting.capabilities.contains(Capabilities::SSL) {
             return self.try_another("it does not offer TLS, which is asked for", context);
         }
-        let Some(id) = self.listener.registry.take(greeting.connection_id, &backend) else {
+        let Some(id) = self.listener.registry.take(greeting.connection_id) else {
             return self.another_id(&backend, context);
         };
         self.id = Some(id);
@@ -407,7 +432,11 @@ impl Session {
 
     /// The id is another session's: a `KILL` could not tell them apart. The backend gives another one with the next connection.
     #[cold]
-    fn another_id(&mut self, backend: &Arc<Backend>, context: &mut Context<'_>) -> Result<bool, End> {
+    fn another_id(
+        &mut self,
+        backend: &Arc<Backend>,
+        context: &mut Context<'_>,
+    ) -> Result<bool, End> {
         let Phase::Login(login) = &mut self.phase else {
             return Ok(false);
         };
@@ -421,7 +450,10 @@ impl Session {
             login.stage = Stage::Choose;
             return Ok(true);
         }
-        self.try_another("its connection ids are those of another backend's sessions", context)
+        self.try_another(
+            "its connection ids are those of another backend's sessions",
+            context,
+        )
     }
 
     fn response(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
@@ -436,9 +468,14 @@ impl Session {
         let bytes = login.client.buffers.bytes(payload);
         if SslRequest::is(bytes) && !self.client.stream.is_tls() {
             let Some(acceptor) = &self.listener.config.tls else {
-                return Err(Failure::client_broken(&"TLS was asked for, which was not offered").into());
+                return Err(
+                    Failure::client_broken(&"TLS was asked for, which was not offered").into(),
+                );
             };
-            let begun = self.client.stream.accept_tls(acceptor, &mut login.client.buffers);
+            let begun = self
+                .client
+                .stream
+                .accept_tls(acceptor, &mut login.client.buffers);
             begun.map_err(|error| Failure::client_tls(&error))?;
             login.stage = Stage::ClientTls;
             return Ok(true);
@@ -447,7 +484,8 @@ impl Session {
         if self.listener.config.requires_tls && !is_secure {
             return Err(Failure::tls_required().into());
         }
-        let response = HandshakeResponse::decode(bytes).map_err(|error| Failure::client_broken(&error))?;
+        let response =
+            HandshakeResponse::decode(bytes).map_err(|error| Failure::client_broken(&error))?;
         login.agreed = response.capabilities.intersection(login.offered);
         if let Some(plugin) = response.auth_plugin {
             login.plugin = plugin.to_vec();
@@ -455,11 +493,16 @@ impl Session {
         self.user = response.user.into();
         if let Some(max) = self.listener.config.max_user_connections {
             let Some(place) = self.listener.registry.admit(response.user, max) else {
-                return Err(Failure::too_many_of_user(&String::from_utf8_lossy(response.user)).into());
+                return Err(
+                    Failure::too_many_of_user(&String::from_utf8_lossy(response.user)).into(),
+                );
             };
             self._user_place = Some(place);
         }
-        let tls = self.place.as_ref().and_then(|place| place.backend().config.tls.clone());
+        let tls = self
+            .place
+            .as_ref()
+            .and_then(|place| place.backend().config.tls.clone());
         let mut capabilities = response.capabilities.difference(OF_EACH_SIDE);
         if tls.is_some() {
             capabilities |= Capabilities::SSL;
@@ -485,7 +528,8 @@ impl Session {
             return Ok(false);
         };
         // The request goes in clear text, the rest does not.
-        flush(server, &mut login.server.buffers).map_err(|error| Failure::backend_tls(&backend, &error))?;
+        flush(server, &mut login.server.buffers)
+            .map_err(|error| Failure::backend_tls(&backend, &error))?;
         if login.server.buffers.has_output() {
             return Err(Failure::backend_tls(&backend, &"it takes no bytes").into());
         }
@@ -509,7 +553,9 @@ impl Session {
                     return Ok(false);
                 };
                 match login.server.receive() {
-                    Ok(Some(payload)) if login.server.buffers.bytes(payload).first() == Some(&ERR) => {
+                    Ok(Some(payload))
+                        if login.server.buffers.bytes(payload).first() == Some(&ERR) =>
+                    {
                         let refusal = login.server.buffers.bytes(payload).to_vec();
                         login.client.send(&refusal)?;
                         login.stage = Stage::Refused;
@@ -588,13 +634,17 @@ impl Session {
         match bytes.first() {
             Some(&OK) => {
                 let status = OkPacket::decode(bytes, login.agreed).map(|ok| ok.status_flags);
-                self.relay = Relay::new(login.agreed).with_status(status.unwrap_or(StatusFlags::AUTOCOMMIT));
+                self.relay =
+                    Relay::new(login.agreed).with_status(status.unwrap_or(StatusFlags::AUTOCOMMIT));
                 login.stage = Stage::Done;
             }
             Some(&ERR) => login.stage = Stage::Refused,
             Some(&SWITCH) => {
                 let name = bytes.get(1..).unwrap_or_default();
-                let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+                let end = name
+                    .iter()
+                    .position(|&byte| byte == 0)
+                    .unwrap_or(name.len());
                 login.plugin = name.get(..end).unwrap_or_default().to_vec();
             }
             _ => {}
@@ -604,7 +654,9 @@ impl Session {
         let plugin = login.plugin.as_slice();
         let wants_password = bytes == FULL_AUTHENTICATION && plugin == b"caching_sha2_password"
             || bytes.first() == Some(&SWITCH)
-                && (plugin == b"sha256_password" || plugin == b"mysql_clear_password" || plugin == b"dialog");
+                && (plugin == b"sha256_password"
+                    || plugin == b"mysql_clear_password"
+                    || plugin == b"dialog");
         if is_uneven && wants_password {
             return Err(Failure::password_exposed(&String::from_utf8_lossy(plugin)).into());
         }
@@ -657,11 +709,15 @@ impl Session {
     #[cold]
     pub(super) fn login_overdue(&mut self, overdue: Overdue, context: &mut Context<'_>) -> Status {
         let end = match overdue {
-            Overdue::Handshake => Failure::timed_out("the login took too long (handshake-timeout)").into(),
-            Overdue::Connect => match self.try_another("it does not answer (connect-timeout)", context) {
-                Ok(_) => return self.go_on(context),
-                Err(end) => end,
-            },
+            Overdue::Handshake => {
+                Failure::timed_out("the login took too long (handshake-timeout)").into()
+            }
+            Overdue::Connect => {
+                match self.try_another("it does not answer (connect-timeout)", context) {
+                    Ok(_) => return self.go_on(context),
+                    Err(end) => end,
+                }
+            }
         };
         self.end(end, context)
     }

@@ -10,14 +10,21 @@ const RESPONSE_EXTENDED: usize = 4 + 4 + 1 + 19;
 
 /// Has a greeting, which was decoded before, offer `capabilities`.
 pub(super) fn greeting(payload: &mut [u8], capabilities: Capabilities) {
-    let version = payload.iter().position(|&byte| byte == 0).unwrap_or_default();
+    let version = payload
+        .iter()
+        .position(|&byte| byte == 0)
+        .unwrap_or_default();
     let lower = version + 1 + BEFORE_LOWER;
     let [c0, c1, c2, c3] = capabilities.mysql().to_le_bytes();
     put(payload, lower, &[c0, c1]);
     // Collation and status are between the two.
     put(payload, lower + 5, &[c2, c3]);
     if !capabilities.contains(Capabilities::LONG_PASSWORD) {
-        put(payload, lower + 14, &capabilities.mariadb_extended().to_le_bytes());
+        put(
+            payload,
+            lower + 14,
+            &capabilities.mariadb_extended().to_le_bytes(),
+        );
     }
 }
 
@@ -25,7 +32,11 @@ pub(super) fn greeting(payload: &mut [u8], capabilities: Capabilities) {
 pub(super) fn response(payload: &mut [u8], capabilities: Capabilities) {
     put(payload, 0, &capabilities.mysql().to_le_bytes());
     if !capabilities.contains(Capabilities::LONG_PASSWORD) {
-        put(payload, RESPONSE_EXTENDED, &capabilities.mariadb_extended().to_le_bytes());
+        put(
+            payload,
+            RESPONSE_EXTENDED,
+            &capabilities.mariadb_extended().to_le_bytes(),
+        );
     }
 }
 
@@ -37,8 +48,8 @@ fn put(payload: &mut [u8], at: usize, bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use onecopy_mysql_proto::packet::{Greeting, HandshakeResponse};
     use onecopy_mysql_proto::StatusFlags;
+    use onecopy_mysql_proto::packet::{Greeting, HandshakeResponse};
 
     use super::*;
 
@@ -48,7 +59,10 @@ mod tests {
 
     #[test]
     fn only_the_capabilities_of_a_greeting_change() {
-        for extended in [Capabilities::LONG_PASSWORD, Capabilities::MARIADB_CACHE_METADATA] {
+        for extended in [
+            Capabilities::LONG_PASSWORD,
+            Capabilities::MARIADB_CACHE_METADATA,
+        ] {
             let greeting = Greeting {
                 server_version: b"11.8.6-MariaDB",
                 connection_id: 0x0102_0304,
@@ -72,7 +86,10 @@ mod tests {
 
     #[test]
     fn only_the_capabilities_of_a_response_change() {
-        for extended in [Capabilities::LONG_PASSWORD, Capabilities::MARIADB_CACHE_METADATA] {
+        for extended in [
+            Capabilities::LONG_PASSWORD,
+            Capabilities::MARIADB_CACHE_METADATA,
+        ] {
             let response = HandshakeResponse {
                 capabilities: OFFERED | extended,
                 max_packet_bytes: 1 << 24,

@@ -47,7 +47,11 @@ impl Session {
 
     #[inline]
     fn has_work(&self) -> bool {
-        self.client.is_readable || self.server.as_ref().is_some_and(|server| server.is_readable)
+        self.client.is_readable
+            || self
+                .server
+                .as_ref()
+                .is_some_and(|server| server.is_readable)
     }
 
     /// Sends what may be sent, reads once, and looks at what has come, until one of them has to wait.
@@ -66,7 +70,11 @@ impl Session {
                     return Ok(carried);
                 }
                 let Some(loan) = &mut flow.loan else { break };
-                let bytes = loan.buffers.pending().get(..flow.cleared).unwrap_or_default();
+                let bytes = loan
+                    .buffers
+                    .pending()
+                    .get(..flow.cleared)
+                    .unwrap_or_default();
                 match to.stream.write(&[IoSlice::new(bytes)]) {
                     Ok(Some(n)) => {
                         loan.buffers.forward(n);
@@ -102,7 +110,8 @@ impl Session {
                 },
             };
             let untold = loan.buffers.pending().len() - flow.cleared;
-            loan.buffers.need(flow.need.saturating_sub(untold).max(1), flow.until_end);
+            loan.buffers
+                .need(flow.need.saturating_sub(untold).max(1), flow.until_end);
             match from.stream.read(&mut loan.buffers) {
                 Ok(ReadOutcome::Bytes { is_drained, .. }) => {
                     from.is_readable = !is_drained;
@@ -131,8 +140,14 @@ impl Session {
                 Direction::Up => &mut self.up,
                 Direction::Down => &mut self.down,
             };
-            let Some(loan) = &flow.loan else { return Ok(()) };
-            let bytes = loan.buffers.pending().get(flow.cleared..).unwrap_or_default();
+            let Some(loan) = &flow.loan else {
+                return Ok(());
+            };
+            let bytes = loan
+                .buffers
+                .pending()
+                .get(flow.cleared..)
+                .unwrap_or_default();
             let seen = match direction {
                 Direction::Up => self.relay.client(bytes),
                 Direction::Down => self.relay.server(bytes),
@@ -170,7 +185,9 @@ impl Session {
                 self.asked = context.now;
                 self.is_quitting |= command == CommandByte::QUIT;
             }
-            Event::Done { command, failed, .. } => {
+            Event::Done {
+                command, failed, ..
+            } => {
                 context.counters.errors += u64::from(failed);
                 let kind = match command {
                     CommandByte::QUERY => 0,
@@ -187,7 +204,9 @@ impl Session {
     }
 
     pub(super) fn backend_name(&self) -> &str {
-        self.place.as_ref().map_or("", |place| place.backend().name())
+        self.place
+            .as_ref()
+            .map_or("", |place| place.backend().name())
     }
 
     /// One side takes nothing any more. The backend may have said why before: that is on its way.

@@ -19,6 +19,7 @@ pub(crate) struct Loan {
 /// The buffers of one worker.
 #[derive(Debug)]
 pub(crate) struct Pool {
+    #[allow(clippy::vec_box)] // they go from hand to hand
     free: Vec<Box<Buffers>>,
     /// The fewest that were free since the last trim: these were needed by nobody.
     unused: usize,

@@ -36,13 +36,27 @@ fn the_proxy_knows_what_the_session_is_at() {
     let statement = conn.prepare("SELECT ?").unwrap();
     conn.run("BEGIN").unwrap();
     let client = proxy.snapshot(true).clients.pop().unwrap();
-    assert_eq!((client.commands - before, client.statements, client.in_transaction), (2, 1, true));
+    assert_eq!(
+        (
+            client.commands - before,
+            client.statements,
+            client.in_transaction
+        ),
+        (2, 1, true)
+    );
     assert_eq!((client.id, client.state), (conn.connection_id(), "idle"));
     conn.run("COMMIT").unwrap();
     conn.close_statement(statement).unwrap();
     conn.ping().unwrap();
     let client = proxy.snapshot(true).clients.pop().unwrap();
-    assert_eq!((client.commands - before, client.statements, client.in_transaction), (5, 0, false));
+    assert_eq!(
+        (
+            client.commands - before,
+            client.statements,
+            client.in_transaction
+        ),
+        (5, 0, false)
+    );
 }
 
 #[test]
@@ -52,7 +66,9 @@ fn large_values_pass_in_both_directions() {
     for len in [1, 16_000, 300_000, (1 << 24) - 5, 1 << 24, 40 << 20] {
         let value = vec![b'v'; len];
         let statement = conn.prepare("SELECT ?, LENGTH(?)").unwrap();
-        let mut rows = conn.execute(&statement, &[(&value[..]).into(), (&value[..]).into()]).unwrap();
+        let mut rows = conn
+            .execute(&statement, &[(&value[..]).into(), (&value[..]).into()])
+            .unwrap();
         let row = rows.next().unwrap().unwrap();
         assert!(row.get::<&[u8]>(0).unwrap() == value);
         assert_eq!(row.get::<u64>(1).unwrap(), len as u64);
@@ -61,7 +77,10 @@ fn large_values_pass_in_both_directions() {
     }
     let snapshot = proxy.snapshot(false);
     assert!(snapshot.meter.bytes_read > 100 << 20);
-    assert_eq!(snapshot.meter.copied(), snapshot.meter.bytes_moved + snapshot.meter.bytes_copied_by_growth);
+    assert_eq!(
+        snapshot.meter.copied(),
+        snapshot.meter.bytes_moved + snapshot.meter.bytes_copied_by_growth
+    );
     assert!(snapshot.meter.copied() < 64 << 10, "{:?}", snapshot.meter);
     assert!(snapshot.buffer_bytes < 2 << 20, "{snapshot:?}");
 }
@@ -72,11 +91,18 @@ fn a_kill_hits_the_session_it_names() {
     let (mut a, mut b) = (connect(&proxy), connect(&proxy));
     b.run(&format!("KILL {}", a.connection_id())).unwrap();
     let error = a.run("SELECT 1").unwrap_err();
-    assert!(error.is_closed() || error.server().is_some_and(|error| error.code == 1927), "{error}");
+    assert!(
+        error.is_closed() || error.server().is_some_and(|error| error.code == 1927),
+        "{error}"
+    );
     b.ping().unwrap();
     let id = b.connection_id();
     assert!(proxy.kill(id));
     let error = b.ping().unwrap_err();
-    assert_eq!(error.server().map(|error| error.code), Some(1927), "{error}");
+    assert_eq!(
+        error.server().map(|error| error.code),
+        Some(1927),
+        "{error}"
+    );
     assert!(!proxy.kill(id));
 }

@@ -46,7 +46,9 @@ pub(crate) fn start(change: impl FnOnce(&mut Config)) -> Proxy {
 /// The server's URL by way of the proxy.
 pub(crate) fn url(proxy: &Proxy) -> String {
     let port = proxy.tcp_address().unwrap().port();
-    shared().url().replace(&format!(":{}", server_port()), &format!(":{port}"))
+    shared()
+        .url()
+        .replace(&format!(":{}", server_port()), &format!(":{port}"))
 }
 
 pub(crate) fn connect(proxy: &Proxy) -> Connection {

@@ -13,7 +13,9 @@ use crate::common::{connect, listener, loopback, server_port, start, until, url}
 
 /// The code of the ERR packet that a client is greeted with.
 fn refusal(mut stream: TcpStream) -> u16 {
-    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .unwrap();
     let mut packet = Vec::new();
     stream.read_to_end(&mut packet).unwrap();
     assert_eq!(packet.get(3..5), Some(&[0, 0xFF][..]), "{packet:?}");
@@ -29,13 +31,21 @@ fn a_client_that_goes_takes_its_session_with_it() {
     drop(conn);
     until("the end of the session", || proxy.sessions() == 1);
     let sql = format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = {id}");
-    until("the end of the server's thread", || text(&mut watcher, &sql) == "0");
+    until("the end of the server's thread", || {
+        text(&mut watcher, &sql) == "0"
+    });
 }
 
 #[test]
 fn nobody_to_connect_to_is_said() {
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let proxy = start(|config| config.listeners = vec![listener(vec![BackendConfig::new(loopback(closed))])]);
+    let closed = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let proxy = start(|config| {
+        config.listeners = vec![listener(vec![BackendConfig::new(loopback(closed))])]
+    });
     let stream = TcpStream::connect(proxy.tcp_address().unwrap()).unwrap();
     assert_eq!(refusal(stream), 2003);
     until("the end of the session", || proxy.sessions() == 0);
@@ -43,7 +53,11 @@ fn nobody_to_connect_to_is_said() {
 
 #[test]
 fn a_connect_that_fails_is_tried_on_another_backend() {
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let closed = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
     let backends = [closed, server_port()].map(|port| BackendConfig::new(loopback(port)));
     let proxy = start(|config| config.listeners = vec![listener(backends.to_vec())]);
     for _ in 0..4 {
@@ -85,7 +99,12 @@ fn a_client_that_says_nothing_is_told_to_go() {
 fn bytes_that_are_no_login_end_the_session_alone() {
     let proxy = start(|_| {});
     let mut conn = connect(&proxy);
-    for noise in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xFF; 100], &[0; 64], &[3, 0, 0, 1, 1, 2, 3]] {
+    for noise in [
+        &b"GET / HTTP/1.1\r\n\r\n"[..],
+        &[0xFF; 100],
+        &[0; 64],
+        &[3, 0, 0, 1, 1, 2, 3],
+    ] {
         let mut stream = TcpStream::connect(proxy.tcp_address().unwrap()).unwrap();
         stream.write_all(noise).unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
@@ -107,7 +126,8 @@ fn a_backend_that_closes_at_any_byte_is_told_of() {
     real.read_exact(&mut greeting[4..]).unwrap();
     let backend = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = backend.local_addr().unwrap().port();
-    let proxy = start(|config| config.listeners = vec![listener(vec![BackendConfig::new(loopback(port))])]);
+    let proxy =
+        start(|config| config.listeners = vec![listener(vec![BackendConfig::new(loopback(port))])]);
     let address = proxy.tcp_address().unwrap();
     for cut in 0..=greeting.len() {
         let client = TcpStream::connect(address).unwrap();
@@ -120,7 +140,7 @@ fn a_backend_that_closes_at_any_byte_is_told_of() {
             let mut said = Vec::new();
             let mut client = client;
             client.read_to_end(&mut said).unwrap();
-            assert_eq!(said.len() > greeting.len() + 7, true, "{said:?}");
+            assert!(said.len() > greeting.len() + 7, "{said:?}");
             assert_eq!(said[greeting.len() + 4..][..3], [0xFF, 0xDD, 0x07], "2013");
         }
     }
@@ -131,7 +151,9 @@ fn a_backend_that_closes_at_any_byte_is_told_of() {
 fn an_idle_client_is_told_of_its_backends_end() {
     let proxy = start(|_| {});
     let (mut conn, mut other) = (connect(&proxy), connect(&proxy));
-    other.run(&format!("KILL {}", conn.connection_id())).unwrap();
+    other
+        .run(&format!("KILL {}", conn.connection_id()))
+        .unwrap();
     until("the end of the session", || proxy.sessions() == 1);
     let error = conn.ping().unwrap_err();
     assert!(error.is_closed() || error.server().is_some(), "{error}");
@@ -145,7 +167,10 @@ fn a_drain_waits_for_transactions() {
     busy.run("BEGIN").unwrap();
     proxy.drain();
     until("the end of the idle session", || proxy.sessions() == 1);
-    assert_eq!(idle.ping().unwrap_err().server().map(|error| error.code), Some(1053));
+    assert_eq!(
+        idle.ping().unwrap_err().server().map(|error| error.code),
+        Some(1053)
+    );
     assert!(TcpStream::connect(proxy.tcp_address().unwrap()).is_err());
     busy.run("DO 1").unwrap();
     busy.run("COMMIT").unwrap();
@@ -155,7 +180,13 @@ fn a_drain_waits_for_transactions() {
 #[test]
 fn unix_sockets_lead_in_and_out() {
     let socket = onecopy_testkit::server::shared().socket_url();
-    let path = socket.split("socket=").nth(1).unwrap().split('&').next().unwrap();
+    let path = socket
+        .split("socket=")
+        .nth(1)
+        .unwrap()
+        .split('&')
+        .next()
+        .unwrap();
     let path = path.replace("%2F", "/");
     let folder = std::env::temp_dir().join(format!("onecopy-proxy-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

@@ -13,7 +13,9 @@ fn idle_sessions_hold_no_buffers() {
     }
     let snapshot = proxy.snapshot(false);
     assert_eq!((snapshot.sessions, snapshot.buffers_lent), (50, 0));
-    until("the return of the memory", || proxy.snapshot(false).buffer_bytes <= 256 << 10);
+    until("the return of the memory", || {
+        proxy.snapshot(false).buffer_bytes <= 256 << 10
+    });
 }
 
 #[test]
