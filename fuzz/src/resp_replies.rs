@@ -29,6 +29,7 @@ pub fn run(data: &[u8]) {
         max_bulk: if flags & 1 == 0 { 4 << 10 } else { 20 },
         max_depth: if flags & 2 == 0 { 128 } else { 2 },
         max_elements: if flags & 4 == 0 { 4 << 10 } else { 6 },
+        max_total: if flags & 64 == 0 { 1 << 20 } else { 40 },
         max_line: if flags & 8 == 0 { 1 << 10 } else { 12 },
         large: usize::MAX,
     };

@@ -28,6 +28,7 @@ pub fn run(data: &[u8]) {
     let limits = RequestLimits {
         max_bulk: if flags & 1 == 0 { 4 << 10 } else { 20 },
         max_arguments: if flags & 2 == 0 { 4 << 10 } else { 3 },
+        max_total: if flags & 8 == 0 { 1 << 20 } else { 40 },
         max_inline: if flags & 4 == 0 { 4 << 10 } else { 12 },
         large: usize::MAX,
     };

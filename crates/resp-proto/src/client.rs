@@ -152,6 +152,14 @@ impl Client {
         self.scanner.wrong().copied()
     }
 
+    /// The buffers have no room for what is to come, a limit or the allocator has said no: the conversation is over. Gives the
+    /// error that says where; an earlier one stays.
+    #[cold]
+    pub fn handle_wire_error(&mut self, error: WireError) -> ProtocolError {
+        let kind = ErrorKind::Wire(error);
+        self.die(ProtocolError::new(kind, self.scanner.offset(), &[]))
+    }
+
     /// A view of the message that was handed over last.
     #[inline]
     pub fn reply<'r>(&'r self, frame: Frame, buffers: &'r Buffers) -> Reply<'r> {

@@ -40,6 +40,13 @@ pub enum ErrorKind {
         /// Elements that are allowed.
         max: u64,
     },
+    /// More bytes than [`Limits::max_total`](crate::Limits::max_total) in one reply that holds others.
+    TotalTooLarge {
+        /// Bytes up to the end of the string that passes the limit.
+        claimed: u64,
+        /// Bytes that are allowed.
+        max: u64,
+    },
     /// Aggregates nested deeper than [`Limits::max_depth`](crate::Limits::max_depth).
     TooDeep {
         /// Aggregates inside each other that are allowed.
@@ -200,6 +207,7 @@ impl fmt::Display for LikelyCause {
     }
 }
 
+/// Without its place in the stream, which the core knows: [`Client::handle_wire_error`](crate::Client::handle_wire_error).
 impl From<WireError> for ProtocolError {
     fn from(error: WireError) -> Self {
         Self::new(ErrorKind::Wire(error), 0, &[])
@@ -219,6 +227,10 @@ impl fmt::Display for ErrorKind {
             Self::TooManyElements { claimed, max } => write!(
                 f,
                 "a reply of {claimed} elements where at most {max} are allowed"
+            ),
+            Self::TotalTooLarge { claimed, max } => write!(
+                f,
+                "a reply of {claimed} bytes in all where at most {max} are allowed"
             ),
             Self::TooDeep { max } => write!(f, "values are nested deeper than {max}"),
             Self::LineTooLong { max } => write!(f, "a line is longer than {max} bytes"),
@@ -273,6 +285,9 @@ impl fmt::Display for ProtocolError {
             (Some(cause), _) => write!(f, "; {cause}"),
             (None, ErrorKind::BulkTooLarge { .. }) => {
                 f.write_str("; raise the limit or read it as a stream")
+            }
+            (None, ErrorKind::TotalTooLarge { .. }) => {
+                f.write_str("; raise the limit max-total or ask for fewer")
             }
             (None, ErrorKind::TooManyElements { .. }) => {
                 f.write_str("; raise the limit or ask for fewer")

@@ -10,6 +10,10 @@ pub struct Limits {
     pub max_depth: usize,
     /// Elements of one reply in all, keys and values counted each: 16,777,216. Each costs 16 bytes once it has come.
     pub max_elements: usize,
+    /// Bytes of one reply in all that holds others, headers and large strings included: 1 GiB. Held at the header of each
+    /// string in it, up to that string's end. A reply that is one string is held to `max_bulk` alone; of one that is passed
+    /// over or streamed nothing counts, as it takes no memory.
+    pub max_total: u64,
     /// Longest line, without its end, in bytes: 64 KiB.
     pub max_line: usize,
     /// Bulks of at least this many bytes that have not come whole get an allocation of their own, and are read straight
@@ -23,6 +27,7 @@ impl Default for Limits {
             max_bulk: 512 << 20,
             max_depth: 128,
             max_elements: 16 << 20,
+            max_total: 1 << 30,
             max_line: 64 << 10,
             large: 64 << 10,
         }

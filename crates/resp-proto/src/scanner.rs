@@ -110,6 +110,9 @@ pub struct Scanner {
     attribute_end: u64,
     /// `Limits::max_bulk`, as far as a node can tell its length.
     max_bulk: u64,
+    /// Where in the pending bytes a bulk may end without a look at the limits: within `max_bulk`, and within `max_total` less
+    /// what is gone. At most what the limits allow.
+    near: u64,
     limits: Limits,
     /// What was wrong. Nothing is scanned behind it.
     wrong: Option<ProtocolError>,
@@ -140,6 +143,7 @@ impl Scanner {
             gone: 0,
             attribute_end: 0,
             max_bulk: 0,
+            near: 0,
             limits,
             wrong: None,
         };
@@ -154,6 +158,13 @@ impl Scanner {
             max_elements: limits.max_elements.min(MAX_ELEMENTS),
             ..limits
         };
+        self.measure();
+    }
+
+    /// How far bulks may reach into the pending bytes, now that other bytes are gone.
+    fn measure(&mut self) {
+        let left = self.limits.max_total.saturating_sub(self.gone);
+        self.near = self.max_bulk.min(left);
     }
 
     /// The nodes of the frame that was scanned last.
@@ -306,8 +317,12 @@ impl Scanner {
         self.offset = self.position();
         self.inner = Open::FRAME;
         self.at = 0;
-        self.gone = 0;
         self.claimed = 0;
+        // Of most frames nothing is.
+        if self.gone > 0 {
+            self.gone = 0;
+            self.measure();
+        }
         self.is_fresh = true;
         self.is_push = false;
         self.skips = false;
@@ -432,6 +447,16 @@ impl Scanner {
         Ok(())
     }
 
+    /// Holds a frame that takes memory to its bytes in all, by a string that ends at `end` of the pending bytes.
+    fn count(&mut self, end: u64, bytes: &[u8]) -> Result<(), Broken> {
+        let max = self.limits.max_total;
+        let claimed = end.saturating_add(self.gone);
+        if claimed > max && !self.skips && !self.outer.is_empty() {
+            return Err(self.fail(ErrorKind::TotalTooLarge { claimed, max }, bytes));
+        }
+        Ok(())
+    }
+
     /// Bytes of the stream in front of `at`.
     fn position(&self) -> u64 {
         self.offset + self.gone + self.at as u64
@@ -451,7 +476,7 @@ impl Scanner {
 
     #[cold]
     fn out_of_memory(&mut self, error: WireError) -> Broken {
-        self.die(error.into())
+        self.fail_at(ErrorKind::Wire(error), self.position(), &[])
     }
 
     /// Nothing is scanned any more. The first error stays.

@@ -28,6 +28,9 @@ pub struct RequestLimits {
     /// Arguments of one request, its name included: 1,048,576, as long the servers' own limit. Each costs 16 bytes once it
     /// has come.
     pub max_arguments: usize,
+    /// Bytes of one request in all, headers and large arguments included: 1 GiB. Held at each argument's header, up to the
+    /// argument's end.
+    pub max_total: u64,
     /// Longest request as a line, in bytes: 64 KiB, as the servers have it.
     pub max_inline: usize,
     /// Arguments of at least this many bytes that have not come whole get an allocation of their own, and are read straight
@@ -40,6 +43,7 @@ impl Default for RequestLimits {
         Self {
             max_bulk: 512 << 20,
             max_arguments: 1 << 20,
+            max_total: 1 << 30,
             max_inline: 64 << 10,
             large: 64 << 10,
         }
@@ -73,6 +77,7 @@ impl Server {
                 max_bulk: limits.max_bulk,
                 max_depth: 1,
                 max_elements: limits.max_arguments,
+                max_total: limits.max_total,
                 max_line: limits.max_inline,
                 large: limits.large,
             }),

@@ -120,6 +120,7 @@ impl Config {
     /// | `tcp-nodelay` | `true` or `false` |
     /// | `max-bulk`, `max-line` | bytes of one string, of one line |
     /// | `max-depth`, `max-elements` | aggregates inside each other, elements of one reply in all |
+    /// | `max-total` | bytes of one reply in all that holds others |
     /// | `max-reply` | bytes of one reply without its large strings |
     /// | `idle-keep` | bytes |
     ///

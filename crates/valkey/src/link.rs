@@ -1,20 +1,26 @@
 //! What both faces share: the core, its buffers, and what is true between two calls.
 
+mod deadline;
+mod end;
+mod reply;
+mod transaction;
+
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use onecopy_net::DriveError;
 use onecopy_resp_proto::{
-    Client, Frame, Handshake, HandshakeReply, Message, OwnedReply, ProtocolError, Reply,
-    RequestWriter, Session,
+    Client, Frame, Handshake, HandshakeReply, Message, ProtocolError, Reply, RequestWriter, Session,
 };
 use onecopy_wire::{Buffers, Core, Meter, Step, WireError};
 
 use crate::command::{Blocking, Command, Flags, Raw};
 use crate::parts::{PIECE, Parts};
 use crate::request::Request;
-use crate::shown::shown;
 use crate::{Config, Error};
+pub(crate) use deadline::deadline_in;
+pub(crate) use reply::output;
+pub(crate) use transaction::{EXEC, MULTI, Queueing};
 
 /// A reader's slice of this size or more is worth a read of its own: 16 KiB.
 pub(crate) const DIRECT_READ: usize = 16 << 10;
@@ -34,32 +40,6 @@ const QUIET: u32 = 32;
 
 /// Who is told of what comes out of band.
 type Listener = Box<dyn FnMut(Reply<'_>) + Send + Sync>;
-
-/// The commands around a transaction, encoded.
-pub(crate) const MULTI: &[u8] = b"*1\r\n$5\r\nMULTI\r\n";
-pub(crate) const EXEC: &[u8] = b"*1\r\n$4\r\nEXEC\r\n";
-
-/// How a transaction's commands were taken up: the first refusal.
-#[derive(Debug, Default)]
-pub(crate) struct Queueing(Option<Error>);
-
-impl Queueing {
-    /// The reply at `position`: 0 is MULTI's.
-    #[inline]
-    pub(crate) fn look_at(&mut self, position: usize, reply: Reply<'_>) {
-        if let (None, Some(text)) = (&self.0, reply.as_error()) {
-            let error = Error::server_error(text);
-            self.0 = Some(match position.checked_sub(1) {
-                Some(index) => error.of_command(index),
-                None => error,
-            });
-        }
-    }
-
-    pub(crate) fn error(self) -> Option<Error> {
-        self.0
-    }
-}
 
 /// One connection without its stream.
 pub(crate) struct Link {
@@ -98,11 +78,8 @@ pub(crate) struct Link {
     /// Whether the call under way has queued a command that ends it.
     is_ending: bool,
     listener: Option<Listener>,
-}
-
-/// The deadline of what begins now; none where the time has no end that a clock could show.
-pub(crate) fn deadline_in(timeout: Option<Duration>) -> Option<Instant> {
-    timeout.and_then(|timeout| Instant::now().checked_add(timeout))
+    /// Replies to nothing on the connections that were before this one.
+    unexpected_before: u64,
 }
 
 /// The buffers and the handshake of a new connection.
@@ -149,6 +126,7 @@ impl Link {
             was_watching: false,
             is_ending: false,
             listener: None,
+            unexpected_before: 0,
         };
         link.rest();
         Ok(link)
@@ -156,6 +134,7 @@ impl Link {
 
     /// Keeps what belongs to the caller of a connection that is set up anew.
     pub(crate) fn take_over(&mut self, old: Self) {
+        self.unexpected_before = old.unexpected_replies();
         self.listener = old.listener;
         self.command_timeout = old.command_timeout;
     }
@@ -198,16 +177,19 @@ impl Link {
             self.withdraw()?;
         }
         self.core.abandon();
-        // What has come already. A reply to nothing must not be taken for the next command's.
+        self.take_up()
+    }
+
+    /// What has come already. A reply to nothing must not be taken for the next command's.
+    pub(crate) fn take_up(&mut self) -> Result<(), Error> {
         loop {
             match self.core.advance(&mut self.buffers) {
                 Ok(Step::Message(Message::Push(frame))) => self.pushed(frame),
-                Ok(Step::NeedInput(_)) => break,
+                Ok(Step::NeedInput(_)) => return Ok(()),
                 Ok(_) => {}
                 Err(error) => return Err(self.failed(DriveError::Core(error))),
             }
         }
-        Ok(())
     }
 
     /// Takes back what the last call queued where none of it has left; what is queued before it stays. What was sent in part
@@ -314,33 +296,6 @@ impl Link {
         self.is_open = false;
     }
 
-    /// The reply to the only command of a call, which may have ended a transaction.
-    #[inline]
-    pub(crate) fn replied(&mut self, frame: Frame) {
-        if self.is_ending {
-            self.ended(frame);
-        }
-    }
-
-    /// The reply to a command that ends a transaction. It is over only where the server says so: UNWATCH inside of MULTI
-    /// is queued, EXEC without MULTI leaves the watched keys, and users may lack the right to either.
-    #[cold]
-    pub(crate) fn ended(&mut self, frame: Frame) {
-        let reply = self.reply(frame);
-        let is_over = match reply.as_error() {
-            // The transaction was given up, and with it the watched keys.
-            Some(text) => text.starts_with(b"EXECABORT"),
-            None => reply.bytes() != b"QUEUED",
-        };
-        self.is_watching &= !is_over;
-    }
-
-    /// What the call queued does not block after all.
-    pub(crate) fn never_blocks(&mut self) {
-        self.blocking = Some(Duration::ZERO);
-        self.start_wait();
-    }
-
     #[inline]
     fn queued(&mut self, ended: Result<(), WireError>) -> Result<(), Error> {
         ended.map_err(Error::out_of_memory)?;
@@ -383,45 +338,6 @@ impl Link {
         Ok(())
     }
 
-    /// The deadline of the wait that begins now: the next reply's.
-    #[inline]
-    pub(crate) fn start_wait(&mut self) {
-        if let Some(timeout) = self.command_timeout {
-            let blocking = self.blocking;
-            self.deadline =
-                deadline_in(blocking.and_then(|blocking| timeout.checked_add(blocking)));
-        }
-    }
-
-    /// The deadline of the call under way.
-    #[inline]
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.deadline
-    }
-
-    /// For loops over what comes out of band, as long as which there is no wait that a deadline could end.
-    ///
-    /// # Errors
-    /// The deadline has passed.
-    #[cold]
-    #[cfg(feature = "tokio")]
-    pub(crate) fn in_time(&mut self) -> Result<(), Error> {
-        match self.deadline {
-            Some(deadline) if deadline <= Instant::now() => Err(self.failed(DriveError::Timeout)),
-            _ => Ok(()),
-        }
-    }
-
-    #[cfg(feature = "tokio")]
-    pub(crate) fn command_timeout(&self) -> Option<Duration> {
-        self.command_timeout
-    }
-
-    pub(crate) fn set_command_timeout(&mut self, timeout: Option<Duration>) {
-        self.command_timeout = timeout;
-        self.deadline = None;
-    }
-
     /// Whether the request that was queued is the only one without a reply: then nothing can come before it has left.
     #[inline]
     pub(crate) fn is_alone(&self) -> bool {
@@ -461,35 +377,6 @@ impl Link {
                 _ => return None,
             }
         }
-    }
-
-    /// The frame of a message, which nothing but a reply can be.
-    #[inline]
-    pub(crate) fn frame(&mut self, message: Message) -> Result<Frame, Error> {
-        match message {
-            Message::Reply(frame) => Ok(frame),
-            _ => Err(self.close("a string came in pieces that was not asked for")),
-        }
-    }
-
-    /// A reply that came before its command had left whole: an error, or the server's mistake. The rest can't follow.
-    #[cold]
-    pub(crate) fn early(&mut self, message: Message) -> Error {
-        let error = match message {
-            Message::Reply(frame) => self.reply(frame).as_error().map(Error::server_error),
-            _ => None,
-        };
-        let closed = self.close("the server replied to half a command");
-        error.unwrap_or(closed)
-    }
-
-    /// The last argument's reader has failed or ended: where the command has begun to leave it can't be ended.
-    #[cold]
-    pub(crate) fn broken_off(&mut self, error: Error) -> Error {
-        if self.has_left() {
-            self.close("an argument's reader failed or ended before its length");
-        }
-        error
     }
 
     /// A connection that may wait for long now keeps what a pipeline's next go is likely to need for writing, and no more.
@@ -552,150 +439,6 @@ impl Link {
         self.listener = None;
     }
 
-    /// The reply as it is, an error of the server's too.
-    #[inline]
-    pub(crate) fn reply(&self, frame: Frame) -> Reply<'_> {
-        self.core.reply(frame, &self.buffers)
-    }
-
-    /// The command's output, lent.
-    #[inline]
-    pub(crate) fn output<C: Command>(&self, frame: Frame) -> Result<C::Output<'_>, Error> {
-        output::<C>(self.reply(frame))
-    }
-
-    /// Nothing where the reply is null; any other is no string.
-    pub(crate) fn null(&self, frame: Frame) -> Result<(), Error> {
-        let reply = self.reply(frame);
-        match reply.as_error() {
-            Some(text) => Err(Error::server_error(text)),
-            None if reply.is_null() => Ok(()),
-            None => Err(Error::unexpected("a bulk string", reply)),
-        }
-    }
-
-    /// The reply as one that is the caller's own.
-    pub(crate) fn owned(&mut self, frame: Frame) -> Result<OwnedReply, Error> {
-        if let Some(text) = self.reply(frame).as_error() {
-            return Err(Error::server_error(text));
-        }
-        let owned = self.core.detach(frame, &mut self.buffers);
-        owned.map_err(|error| Error::out_of_memory(error).after_sending(true))
-    }
-
-    /// Offers the caller's vector as the home of a large string.
-    pub(crate) fn offer(&mut self, into: &mut Vec<u8>) {
-        self.buffers.offer_home(std::mem::take(into));
-    }
-
-    /// A string's bytes into the caller's vector, which was [offered](Self::offer): a large one is there already.
-    pub(crate) fn fill(
-        &mut self,
-        frame: Frame,
-        into: &mut Vec<u8>,
-    ) -> Result<Option<usize>, Error> {
-        let offered = self.buffers.withdraw_home();
-        let reply = self.reply(frame);
-        if let Some(text) = reply.as_error() {
-            let error = Error::server_error(text);
-            *into = offered.unwrap_or_default();
-            into.clear();
-            return Err(error);
-        }
-        if reply.kind().is_aggregate() {
-            return Err(Error::unexpected("a string", reply));
-        }
-        if reply.is_null() {
-            *into = offered.unwrap_or_default();
-            into.clear();
-            return Ok(None);
-        }
-        // Something large has taken it: the reply itself, or a push before it.
-        let Some(offered) = offered else {
-            *into = self.owned(frame)?.into_bytes();
-            return Ok(Some(into.len()));
-        };
-        *into = offered;
-        into.clear();
-        let bytes = self.core.reply(frame, &self.buffers).bytes();
-        let no_memory = |_| WireError::OutOfMemory {
-            bytes: bytes.len() as u64,
-        };
-        into.try_reserve_exact(bytes.len())
-            .map_err(|error| Error::out_of_memory(no_memory(error)).after_sending(true))?;
-        into.extend_from_slice(bytes);
-        self.buffers.count_owned(bytes.len());
-        Ok(Some(into.len()))
-    }
-
-    #[cold]
-    pub(crate) fn failed(&mut self, error: DriveError<ProtocolError>) -> Error {
-        let error = Error::from(error).after_sending(self.has_left());
-        if error.is_closed() {
-            self.closed.get_or_insert_with(|| shown(&error));
-            self.buffers.output().clear();
-            // What was kept for the conversation is of no more use.
-            self.buffers.release_to(0);
-        }
-        error
-    }
-
-    #[cold]
-    pub(crate) fn close(&mut self, cause: &str) -> Error {
-        let cause = self.closed.get_or_insert_with(|| cause.to_owned()).clone();
-        self.buffers.output().clear();
-        Error::closed(cause).after_sending(self.has_left())
-    }
-
-    /// Closed by the caller.
-    pub(crate) fn closed(&mut self) {
-        self.closed
-            .get_or_insert_with(|| "it was closed".to_owned());
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.closed.is_some()
-    }
-
-    /// Refuses to set up anew what can't be known.
-    pub(crate) fn may_reconnect(&self) -> Result<(), Error> {
-        if self.is_changed {
-            return Err(Error::misuse(
-                "a command has changed the connection's user, database, protocol or name, which a new one would not have: use \
-                 select, auth and set_client_name, or connect by the right configuration",
-            ));
-        }
-        if self.is_watching {
-            return Err(Error::misuse(
-                "a transaction is open or keys are watched, which a new connection would not know of: end it by EXEC, DISCARD \
-                 or UNWATCH, or connect by connect_with",
-            ));
-        }
-        Ok(())
-    }
-
-    /// What the connection is was changed by a method that keeps account of it, or left as it was where the server refused.
-    pub(crate) fn keep_account(&mut self, was_changed: bool, done: &Result<(), Error>) {
-        if done
-            .as_ref()
-            .err()
-            .is_none_or(|error| error.server().is_some())
-        {
-            self.is_changed = was_changed;
-        }
-    }
-
-    /// Whether a command has changed the connection for good, as far as no method keeps account of it.
-    pub(crate) fn is_changed(&self) -> bool {
-        self.is_changed
-    }
-
-    /// Whether a transaction is open or keys are watched, as far as is known.
-    #[cfg(feature = "tokio")]
-    pub(crate) fn is_watching(&self) -> bool {
-        self.is_watching
-    }
-
     /// Gives memory back until at most `keep` bytes stay.
     pub(crate) fn release(&mut self, keep: usize) {
         if !self.is_in_home() {
@@ -719,15 +462,6 @@ impl Link {
             ..self.buffers.meter()
         }
     }
-}
-
-/// A command's output from its reply.
-#[inline]
-pub(crate) fn output<C: Command>(reply: Reply<'_>) -> Result<C::Output<'_>, Error> {
-    if let Some(text) = reply.as_error() {
-        return Err(Error::server_error(text));
-    }
-    C::decode(reply).map_err(|error| Error::from(error).after_sending(true))
 }
 
 /// State and sizes, never bytes.

@@ -170,6 +170,7 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
         "max-line" => config.limits.max_line = number(name, "number of bytes", value)?,
         "max-depth" => config.limits.max_depth = number(name, "number", value)?,
         "max-elements" => config.limits.max_elements = number(name, "number", value)?,
+        "max-total" => config.limits.max_total = number(name, "number of bytes", value)?,
         "max-reply" => config.max_reply = number(name, "number of bytes", value)?,
         "idle-keep" => config.idle_keep = number(name, "number of bytes", value)?,
         _ => {
@@ -177,7 +178,7 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
                 "unknown option '{name}'; known are db, protocol, client-name, client-info, tls-ca, tls-cert, tls-key, \
                  tls-server-name, tls-verify, password-file, password-env, connect-timeout, command-timeout, \
                  tcp-keepalive, tcp-user-timeout, tcp-nodelay, max-bulk, max-line, max-depth, max-elements, \
-                 max-reply and idle-keep"
+                 max-total, max-reply and idle-keep"
             )));
         }
     }

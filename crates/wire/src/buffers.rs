@@ -7,14 +7,16 @@
 //!                     ^ a header or trailer that must not enter the value
 //! ```
 
-use std::fmt;
-use std::io::IoSliceMut;
+mod large;
+mod targets;
+
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::home::{HomeAdvice, Homes};
+use crate::home::Homes;
 use crate::read_buffer::ReadBuffer;
 use crate::{BufferConfig, Lent, Meter, STEP, Span, WireError, WriteQueue};
+pub use targets::Targets;
 
 /// Longest header or trailer that a side slot takes.
 const SIDE_MAX: usize = 8;
@@ -233,100 +235,6 @@ impl Buffers {
     pub fn move_pending(&mut self, from: Range<usize>, to: usize) {
         self.meter.bytes_moved += from.len() as u64;
         self.input.pending_mut().copy_within(from, to);
-    }
-
-    /// Gives a value of `total` bytes, of which the last `buffered` pending ones are the first, an allocation of its own;
-    /// all further bytes of it are read straight there. The buffered part is copied, and metered.
-    ///
-    /// # Errors
-    /// The allocator's no. Nothing has changed then, but for an offered vector that was too small, which is gone.
-    ///
-    /// # Panics
-    /// When fewer bytes are pending, or more than the value has: a core's bug.
-    pub fn begin_home(&mut self, total: usize, buffered: usize) -> Result<(), WireError> {
-        if total > u32::MAX as usize {
-            return Err(WireError::LimitExceeded {
-                needed: total as u64,
-                max: u64::from(u32::MAX),
-            });
-        }
-        assert!(buffered <= total, "more is buffered than the value has");
-        let pending = self.input.pending();
-        let head = &pending[pending.len() - buffered..];
-        self.homes.begin(total, head, &mut self.meter)?;
-        self.input.drop_tail(buffered);
-        if buffered > self.config.initial_read {
-            // Where one value is large the next one often is: what is read ahead of it has to be copied too.
-            self.input.read_less();
-        }
-        self.note_capacity();
-        Ok(())
-    }
-
-    /// The value under way, whose home is full, goes on for `more` bytes: for payloads whose length is told packet by
-    /// packet. Pending bytes that belong to it are copied there, and metered; so is a growth of the home.
-    ///
-    /// # Errors
-    /// The allocator's no, or a value of 4 GiB and more. Nothing has changed then.
-    pub fn extend_home(&mut self, more: usize) -> Result<(), WireError> {
-        let total = self.homes.total().saturating_add(more);
-        if total > u32::MAX as usize {
-            return Err(WireError::LimitExceeded {
-                needed: total as u64,
-                max: u64::from(u32::MAX),
-            });
-        }
-        let pending = self.input.pending();
-        let head = &pending[..pending.len().min(more)];
-        let n = head.len();
-        self.homes.extend(more, head, &mut self.meter)?;
-        self.input.consume(n);
-        self.note_capacity();
-        Ok(())
-    }
-
-    /// Bytes that the large home under way still misses.
-    #[inline]
-    pub fn home_missing(&self) -> usize {
-        self.homes.missing()
-    }
-
-    /// The large home is full: its value as a span.
-    #[allow(clippy::cast_possible_truncation)] // `begin_home` refused more than u32::MAX
-    pub fn finish_home(&mut self) -> Span {
-        let (home, len) = self.homes.finish();
-        Span::of_home(home, len as u32)
-    }
-
-    /// Has `advice` be asked about the memory of each further value of some megabytes, once the first of them has come.
-    pub fn set_home_advice(&mut self, advice: HomeAdvice) {
-        self.homes.set_advice(advice);
-    }
-
-    /// Offers a vector as the home of the next large value: it is replaced, by one of just the size, only if it is too small.
-    pub fn offer_home(&mut self, home: Vec<u8>) {
-        self.homes.offer(home);
-    }
-
-    /// Takes back a vector that no large value has used.
-    pub fn withdraw_home(&mut self) -> Option<Vec<u8>> {
-        self.homes.withdraw_offer()
-    }
-
-    /// Takes a large value out, without a copy. `None` where the span lies in the read buffer.
-    pub fn take_home(&mut self, span: Span) -> Option<Vec<u8>> {
-        if span.home == 0 {
-            return None;
-        }
-        let taken = self.homes.take(span.home);
-        self.note_capacity();
-        Some(taken)
-    }
-
-    /// The row is over: its large homes may be used again.
-    #[inline]
-    pub fn recycle_homes(&mut self) {
-        self.homes.recycle();
     }
 
     /// Commands that wait to be sent.
@@ -573,92 +481,6 @@ fn add(counter: &AtomicU64, bytes: usize) {
         counter.load(Ordering::Relaxed) + bytes as u64,
         Ordering::Relaxed,
     );
-}
-
-/// The slices of one vectored read.
-pub struct Targets<'a> {
-    slices: [IoSliceMut<'a>; 4],
-    len: usize,
-}
-
-impl<'a> Targets<'a> {
-    fn one(slice: &'a mut [u8]) -> Self {
-        let len = usize::from(!slice.is_empty());
-        Self {
-            slices: [IoSliceMut::new(slice), none(), none(), none()],
-            len,
-        }
-    }
-
-    fn around(home: &'a mut [u8], side: &'a mut Side, spare: &'a mut [u8]) -> Self {
-        let distance = side.distance;
-        let mut targets = Self {
-            slices: [none(), none(), none(), none()],
-            len: 0,
-        };
-        if side.size == 0 || distance > home.len() + spare.len() {
-            targets.push(home);
-            targets.push(spare);
-            return targets;
-        }
-        let slot = &mut side.bytes[side.filled..side.size];
-        if distance < home.len() {
-            let (before, after) = home.split_at_mut(distance);
-            targets.push(before);
-            targets.push(slot);
-            targets.push(after);
-            targets.push(spare);
-        } else {
-            let (before, after) = spare.split_at_mut(distance - home.len());
-            targets.push(home);
-            targets.push(before);
-            targets.push(slot);
-            targets.push(after);
-        }
-        targets
-    }
-
-    fn push(&mut self, slice: &'a mut [u8]) {
-        if !slice.is_empty() {
-            self.slices[self.len] = IoSliceMut::new(slice);
-            self.len += 1;
-        }
-    }
-
-    /// The only slice, where there is just one: a plain read is a little cheaper than a vectored one.
-    #[inline]
-    pub fn single(&mut self) -> Option<&mut [u8]> {
-        if self.len == 1 {
-            Some(&mut self.slices[0])
-        } else {
-            None
-        }
-    }
-
-    /// Bytes that the slices hold together.
-    pub fn total(&self) -> usize {
-        self.slices[..self.len]
-            .iter()
-            .map(|slice| slice.len())
-            .sum()
-    }
-}
-
-impl fmt::Debug for Targets<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lengths = self.slices[..self.len].iter().map(|slice| slice.len());
-        f.debug_list().entries(lengths).finish()
-    }
-}
-
-impl<'a> AsMut<[IoSliceMut<'a>]> for Targets<'a> {
-    fn as_mut(&mut self) -> &mut [IoSliceMut<'a>] {
-        &mut self.slices[..self.len]
-    }
-}
-
-fn none<'a>() -> IoSliceMut<'a> {
-    IoSliceMut::new(&mut [])
 }
 
 #[cfg(test)]

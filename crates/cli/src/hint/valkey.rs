@@ -45,6 +45,9 @@ fn protocol(kind: ProtocolErrorKind) -> Option<&'static str> {
         ProtocolErrorKind::BulkTooLarge { .. } => Some(
             "?max-bulk=BYTES in the url raises the limit; alone and with --format raw, GET and its like need none",
         ),
+        ProtocolErrorKind::TotalTooLarge { .. } => {
+            Some("?max-total=BYTES in the url raises the limit; fewer values at a time need none")
+        }
         ProtocolErrorKind::TooManyElements { .. } => Some(
             "?max-elements=NUMBER in the url raises the limit; SCAN and its like give a part at a time",
         ),

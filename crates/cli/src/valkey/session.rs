@@ -171,9 +171,11 @@ impl Session {
         if !self.connection.is_closed() {
             return Ok(true);
         }
-        match self.connection.reconnect() {
-            Err(error) if error.is_misuse() => {}
-            ended => return Ok(ended.map(|()| true)?),
+        if !self.connection.has_transaction() {
+            match self.connection.reconnect() {
+                Err(error) if error.is_misuse() => {}
+                ended => return Ok(ended.map(|()| true)?),
+            }
         }
         self.connection = Connection::connect_with(&self.config)?;
         say(

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, BufRead, Read, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 
@@ -46,16 +46,8 @@ pub(super) fn receive(session: &mut Session, words: &[OsString]) -> Result<(), F
     let Some(mut value) = session.connection.run_streaming(&command)? else {
         return Ok(session.out.write_all(b"\n")?);
     };
-    loop {
-        // Lent from the read buffer: what is large goes on to the kernel without a copy.
-        let piece = value.fill_buf()?;
-        if piece.is_empty() {
-            break;
-        }
-        session.out.write_all(piece)?;
-        let written = piece.len();
-        value.consume(written);
-    }
+    // From the read buffer: what is large goes on to the kernel without a copy.
+    value.copy_to(&mut session.out)?;
     if session.is_terminal {
         session.out.write_all(b"\n")?;
     }

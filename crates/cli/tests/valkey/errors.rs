@@ -130,6 +130,18 @@ fn a_limit_of_ours_says_how_it_is_raised_and_what_needs_none() {
         "{said}"
     );
     assert_eq!(get("raw").stdout, value.as_bytes());
+    let url = format!("{}?max-total=8192", crate::url());
+    let mget = |keys: &[&str]| {
+        let arguments = [&[url.as_str(), "MGET"], keys].concat();
+        onecopy().args(arguments).output().unwrap()
+    };
+    assert!(mget(&["errors:long"]).status.success());
+    let output = mget(&["errors:long"; 2]);
+    let said = stderr(&output);
+    assert!(
+        said.contains("bytes in all where at most 8192") && said.contains("\n hint: ?max-total="),
+        "{said}"
+    );
 }
 
 #[test]

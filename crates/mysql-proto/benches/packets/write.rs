@@ -110,7 +110,7 @@ impl Body for Append {
             }
             writer.finish().expect("memory");
             flush(&mut self.queue, &());
-            self.queue.shrink();
+            self.queue.shrink(0);
         }
     }
 

@@ -30,6 +30,7 @@ const LIMITS: Limits = Limits {
     max_bulk: 64 << 10,
     max_depth: 16,
     max_elements: 16 << 10,
+    max_total: 1 << 20,
     max_line: 64 << 10,
     large: usize::MAX,
 };

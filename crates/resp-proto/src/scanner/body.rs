@@ -264,6 +264,7 @@ impl Scanner {
             return Err(self.fail_at(ErrorKind::InvalidVerbatim, header, &[]));
         }
         self.gone += len as u64 + 2;
+        self.measure();
         let index = self.push(kind, span.home() as usize, len)?;
         if let Some(node) = self.nodes.get_mut(index) {
             node.is_large = true;

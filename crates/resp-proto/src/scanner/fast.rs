@@ -64,7 +64,7 @@ impl Scanner {
     fn fast_bulk(&self, bytes: &[u8], at: usize) -> Option<(usize, usize)> {
         let (len, body) = fast_length(bytes, at)?;
         let end = body + len;
-        let is_whole = ends_at(bytes, end) && len as u64 <= self.max_bulk;
+        let is_whole = ends_at(bytes, end) && end as u64 <= self.near;
         is_whole.then_some((body, end))
     }
 

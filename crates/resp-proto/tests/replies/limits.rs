@@ -2,7 +2,7 @@
 
 use onecopy_resp_proto::{ErrorKind, Limits};
 
-use super::play::{Event, Player, play, reply};
+use super::play::{Event, Player, play, play_anyhow, reply};
 
 fn one(stream: &[u8], limits: Limits) -> Event {
     play(stream, limits, |player| player.client.expect(1)).remove(0)
@@ -67,6 +67,94 @@ fn a_reply_may_have_as_many_elements_as_the_limit() {
         max,
     };
     assert_eq!(one(b"*2147483648\r\n", limits), Event::Error(kind, 0));
+}
+
+#[test]
+fn a_reply_may_have_as_many_bytes_in_all_as_the_limit() {
+    let limits = Limits {
+        max_total: 30,
+        ..Limits::default()
+    };
+    let one = |stream: &[u8], limits| {
+        play_anyhow(stream, limits, |player| player.client.expect(1)).remove(0)
+    };
+    // 4 of the header, 12 of the first element, 4 of the second's header: 10 are left of it.
+    let begun = b"*2\r\n$6\r\nabcdef\r\n";
+    let full = [begun.as_slice(), b"$9\r\n123456789\r\n"].concat();
+    assert_eq!(
+        one(&full, limits),
+        reply("Array [BulkString(abcdef), BulkString(123456789)]")
+    );
+    for header in [b"$11\r\n".as_slice(), b"!11\r\n", b"=11\r\n"] {
+        let claimed = 16 + 5 + 11;
+        let kind = ErrorKind::TotalTooLarge { claimed, max: 30 };
+        let stream = [begun, header].concat();
+        assert_eq!(one(&stream, limits), Event::Error(kind, 16));
+    }
+    // Elements of elements, integers and lines between them, attributes in front.
+    let kind = |claimed| ErrorKind::TotalTooLarge { claimed, max: 30 };
+    let stream = b"*3\r\n:123456\r\n*1\r\n+abcde\r\n$5\r\n";
+    assert_eq!(one(stream, limits), Event::Error(kind(34), 25));
+    let stream = b"|1\r\n$6\r\nabcdef\r\n$11\r\n";
+    assert_eq!(one(stream, limits), Event::Error(kind(32), 16));
+    let stream = b">2\r\n$6\r\nabcdef\r\n$11\r\n";
+    assert_eq!(one(stream, limits), Event::Error(kind(32), 16));
+    let stream = b"*2\r\n$?\r\n;6\r\nabcdef\r\n;8\r\n";
+    assert_eq!(one(stream, limits), Event::Error(kind(32), 20));
+    // One that is a string has a limit of its own, and each reply the whole of this one.
+    let long = b"$40\r\n1234567890123456789012345678901234567890\r\n";
+    assert!(matches!(one(long, limits), Event::Reply(_)));
+    let events = play_anyhow(&full.repeat(2), limits, |player| player.client.expect(2));
+    assert_eq!(events[0], events[1]);
+    assert_eq!(
+        events[2],
+        Event::Error(ErrorKind::Closed, 2 * full.len() as u64)
+    );
+}
+
+#[test]
+fn what_takes_no_memory_is_not_counted_in_a_replys_bytes() {
+    let limits = Limits {
+        max_total: 10,
+        ..Limits::default()
+    };
+    let long = b"$40\r\n1234567890123456789012345678901234567890\r\n";
+    let events = play_anyhow(long, limits, |player| {
+        player.client.expect(1);
+        player.client.stream_next();
+    });
+    assert_eq!(events[0], Event::Bulk(40));
+    assert_eq!(events[2], Event::BulkEnd);
+    let skipped = [b"*2\r\n".as_slice(), long, long, b"+OK\r\n"].concat();
+    let events = play_anyhow(&skipped, limits, |player| {
+        player.client.expect(1);
+        player.client.abandon();
+        player.client.expect(1);
+    });
+    assert_eq!(events[0], reply("SimpleString(OK)"));
+}
+
+#[test]
+fn many_large_strings_are_refused_at_the_header_of_the_one_too_many() {
+    let limits = Limits {
+        max_total: 1 << 20,
+        ..Limits::default()
+    };
+    let large = [b"$262144\r\n".as_slice(), &[b'x'; 256 << 10], b"\r\n"].concat();
+    let mut player = Player::new(limits);
+    player.client.expect(1);
+    player.feed(b"*1000\r\n");
+    for _ in 0..3 {
+        large.chunks(16 << 10).for_each(|part| player.feed(part));
+    }
+    player.feed(b"$262144\r\n");
+    let at = 7 + 3 * large.len() as u64;
+    let kind = ErrorKind::TotalTooLarge {
+        claimed: at + 9 + (256 << 10),
+        max: 1 << 20,
+    };
+    assert_eq!(player.events(), [Event::Error(kind, at)]);
+    assert_eq!(player.meter().large_values, 3);
 }
 
 #[test]

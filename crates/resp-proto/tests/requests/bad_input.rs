@@ -41,6 +41,7 @@ fn each_limit_holds_at_the_header() {
     let limits = RequestLimits {
         max_bulk: 4,
         max_arguments: 2,
+        max_total: 20,
         max_inline: 8,
         ..RequestLimits::default()
     };
@@ -54,6 +55,14 @@ fn each_limit_holds_at_the_header() {
             b"*3\r\n",
             ErrorKind::TooManyElements { claimed: 3, max: 2 },
             0,
+        ),
+        (
+            b"*2\r\n$4\r\nkeys\r\n$3\r\n",
+            ErrorKind::TotalTooLarge {
+                claimed: 14 + 4 + 3,
+                max: 20,
+            },
+            14,
         ),
         (
             b"a b c\r\n",

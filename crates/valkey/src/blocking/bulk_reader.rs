@@ -1,6 +1,6 @@
 //! A string that is read in pieces.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Read, Write};
 
 use onecopy_net::{DriveError, blocking as net};
 use onecopy_resp_proto::Message;
@@ -11,7 +11,8 @@ use crate::Error;
 use crate::link::DIRECT_READ;
 
 /// A reply's string as a reader, in constant memory. Reads of 16 KiB and more go straight into the caller's slice;
-/// smaller ones, such as those of `std::io::copy`, copy from the connection's buffer, which `fill_buf` lends.
+/// smaller ones, such as those of `std::io::copy`, copy from the connection's buffer, which `fill_buf` lends and from which
+/// [`copy_to`](Self::copy_to) writes.
 ///
 /// Dropped before its end, the rest is passed over before the next reply. Its errors hold an [`Error`], to be had by
 /// [`io::Error::get_ref`].
@@ -50,6 +51,30 @@ impl<'c> BulkReader<'c> {
     /// Bytes that are left.
     pub fn left(&self) -> u64 {
         self.conn.link.core.bulk_left() + self.piece.len() as u64
+    }
+
+    /// Writes all bytes that are left, in pieces of up to 256 KiB from where they lie in the connection's buffer: none is
+    /// copied. Gives how many there were. The writer is not flushed.
+    ///
+    /// # Errors
+    /// A failure of the connection, which holds an [`Error`]; or the writer's own, that it takes nothing more
+    /// ([`WriteZero`](io::ErrorKind::WriteZero)) included. What it has taken is not left any more then, and what
+    /// [`left`](Self::left) counts can be read on.
+    pub fn copy_to(&mut self, mut writer: impl Write) -> io::Result<u64> {
+        let before = self.left();
+        loop {
+            self.fill()?;
+            let piece = self.conn.link.buffers.bytes(self.piece);
+            if piece.is_empty() {
+                return Ok(before);
+            }
+            match writer.write(piece) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => self.pass(n),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Makes the next bytes ready to be lent; none at the end.

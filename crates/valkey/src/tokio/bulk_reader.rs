@@ -1,11 +1,11 @@
 //! A string that is read in pieces.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use ::tokio::io::{AsyncBufRead, AsyncRead, ReadBuf};
+use ::tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use ::tokio::time::Sleep;
 use onecopy_net::{DriveError, tokio as net};
 use onecopy_resp_proto::Message;
@@ -16,7 +16,8 @@ use crate::Error;
 use crate::link::DIRECT_READ;
 
 /// A reply's string as a reader, in constant memory. Reads of 16 KiB and more go straight into the caller's slice;
-/// smaller ones, such as those of `tokio::io::copy`, copy from the connection's buffer, which `fill_buf` lends.
+/// smaller ones, such as those of `tokio::io::copy`, copy from the connection's buffer, which `fill_buf` lends and from which
+/// [`copy_to`](Self::copy_to) writes.
 ///
 /// Dropped before its end, the rest is passed over before the next reply. Its errors hold an [`Error`], to be had by
 /// [`io::Error::get_ref`].
@@ -58,6 +59,34 @@ impl<'c> BulkReader<'c> {
     /// Bytes that are left.
     pub fn left(&self) -> u64 {
         self.conn.link.core.bulk_left() + self.piece.len() as u64
+    }
+
+    /// Writes all bytes that are left, in pieces of up to 256 KiB from where they lie in the connection's buffer: none is
+    /// copied. Gives how many there were. The writer is not flushed.
+    ///
+    /// # Errors
+    /// A failure of the connection, which holds an [`Error`]; or the writer's own, that it takes nothing more
+    /// ([`WriteZero`](io::ErrorKind::WriteZero)) included. What it has taken is not left any more then, and what
+    /// [`left`](Self::left) counts can be read on.
+    ///
+    /// # Cancel safety
+    /// Dropped before it is done, the same holds as after an error of the writer: not a byte is lost or written twice, as long
+    /// as the writer's own writes are cancel safe.
+    pub async fn copy_to(&mut self, mut writer: impl AsyncWrite + Unpin) -> io::Result<u64> {
+        let before = self.left();
+        loop {
+            poll_fn(|context| self.poll_fill(context)).await?;
+            let piece = self.conn.link.buffers.bytes(self.piece);
+            if piece.is_empty() {
+                return Ok(before);
+            }
+            match writer.write(piece).await {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => self.pass(n),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Makes the next bytes ready to be lent; none at the end.

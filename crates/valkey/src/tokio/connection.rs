@@ -109,8 +109,9 @@ impl Connection {
     ///
     /// # Errors
     /// As [`connect_with`](Self::connect_with). Where a command that was run has changed the connection itself (SELECT by
-    /// `run`, say), where a MULTI or WATCH was not ended by an EXEC, DISCARD or UNWATCH that was run by itself or by the
-    /// transaction's `exec`, or where its stream was the caller's own, nothing is done, and the error says so.
+    /// `run`, say), where its stream was the caller's own, or where it is not closed and a MULTI or WATCH was not ended by an
+    /// EXEC, DISCARD or UNWATCH that was run by itself or by the transaction's `exec`, nothing is done, and the error says so.
+    /// Of a connection that is closed the transaction is gone: see [`has_transaction`](Self::has_transaction).
     ///
     /// # Cancel safety
     /// Dropped before it is done, the connection is closed, and this may be called again.
@@ -369,6 +370,13 @@ impl Connection {
         }
     }
 
+    /// Replies that came with nothing outstanding, since the connection was made first: each has closed it, and was given to
+    /// nobody. It is seen with the next call at the latest, unless the system still holds it then: a server that sends what
+    /// nobody asked for could be told from an honest one only by a read before each command.
+    pub fn unexpected_replies(&self) -> u64 {
+        self.link.unexpected_replies()
+    }
+
     /// What TLS agreed on; `None` in clear text.
     pub fn tls(&self) -> Option<TlsSession> {
         self.stream.tls()
@@ -397,6 +405,14 @@ impl Connection {
     /// Whether it is closed, until a [`reconnect`](Self::reconnect).
     pub fn is_closed(&self) -> bool {
         self.link.is_closed()
+    }
+
+    /// Whether a MULTI or WATCH that was run has not been ended by an EXEC, DISCARD or UNWATCH that was run by itself or by the
+    /// transaction's `exec`, as far as is known. Of a connection that is closed, whether it was so when it ended: what was
+    /// queued was not executed then, nothing is watched any more, and after a [`reconnect`](Self::reconnect) a command that
+    /// was meant to go on with the transaction is one by itself. What reconnects by itself asks this first.
+    pub fn has_transaction(&self) -> bool {
+        self.link.is_watching()
     }
 
     /// Gives buffers back until at most `keep` bytes stay; 0 for a connection that will be idle for long. Without it a

@@ -74,7 +74,12 @@ use single::{Single, admit};
 ///
 /// # Cancel safety
 /// Every future may be dropped at any await, and times out as if it were. A command that was not written yet is then not
-/// sent; of one that was, the reply is dropped when it comes, and never reaches another caller.
+/// sent; of one that was, the reply is dropped when it comes, and never reaches another caller. Replies of a pipeline that had
+/// come already are dropped with it.
+///
+/// One that is neither dropped nor polled on, as where a `select!` is left standing, keeps its place for as long: of the
+/// [`max_in_flight`](SharedOptions::max_in_flight) one where its turn has come, and [`close`](Self::close) waits for it.
+/// [`Config::command_timeout`] bounds that too: when it is over the place is the next caller's.
 #[derive(Clone)]
 pub struct Shared {
     handle: Arc<Handle>,
@@ -230,6 +235,14 @@ impl Shared {
     /// Requests without a reply, and callers that wait for room or for a connection.
     pub fn load(&self) -> (u64, u64) {
         self.handle.inner.with(|queue| queue.load())
+    }
+
+    /// Replies that came with nothing outstanding, since the handle was made: each has closed its connection, and was given to
+    /// nobody. Those on connections that are lent count once they are given back. See
+    /// [`Connection::unexpected_replies`].
+    pub fn unexpected_replies(&self) -> u64 {
+        let Handle { inner, pool } = &*self.handle;
+        inner.with(|queue| queue.unexpected_replies()) + pool.unexpected_replies()
     }
 
     /// What the shared connection's bytes have cost since it was made, or made anew, as of the driver's last round.

@@ -15,7 +15,7 @@ fn tcp(host: &str, port: u16) -> Endpoint {
 #[test]
 fn a_full_url_gives_every_part() {
     let url = "valkey://al%40ice:p%3Aw%2F@db.example:6380/7?protocol=2&client-name=sh%C3%B6p&connect-timeout=2.5&\
-               command-timeout=0&max-bulk=1000";
+               command-timeout=0&max-bulk=1000&max-total=5000";
     let config = parse(url).unwrap();
     assert_eq!(config.user.as_deref(), Some("al@ice"));
     assert_eq!(config.password.to_secret().unwrap().expose(), b"p:w/");
@@ -26,6 +26,7 @@ fn a_full_url_gives_every_part() {
     assert_eq!(config.connect_timeout, Some(Duration::from_millis(2500)));
     assert_eq!(config.command_timeout, None);
     assert_eq!(config.limits.max_bulk, 1000);
+    assert_eq!(config.limits.max_total, 5000);
 }
 
 #[test]

@@ -158,12 +158,41 @@ fn a_reply_to_nothing() {
             .server(b"+TWO\r\n")
             .without_last_answer();
         let player = Player::new(Arc::new(script), Delivery::Whole, None);
-        let seen = (two().blocking)(player.blocking_stream(), None);
-        assert_eq!(seen, ["SimpleString(OK)", "Unexpected at 5"], "{extra:?}");
+        let talk = talk!(|conn, log, wait| {
+            log.reply(wait!(conn.run(&raw("ONE")))?);
+            let refused = wait!(conn.run(&raw("TWO"))).map(drop);
+            log.line(format!("{} to nothing", conn.unexpected_replies()));
+            refused
+        });
+        let seen = (talk.blocking)(player.blocking_stream(), None);
+        let expected = ["SimpleString(OK)", "1 to nothing", "Unexpected at 5"];
+        assert_eq!(seen, expected, "{extra:?}");
         // The connection is left before the command is sent.
         assert_eq!(player.sent(), b"*1\r\n$3\r\nONE\r\n".len());
         assert!(player.is_shut());
     }
+}
+
+#[test]
+fn a_reply_that_the_buffer_may_not_hold_is_an_error_at_its_place() {
+    fn config() -> onecopy_valkey::Config {
+        let mut config = crate::talk::config();
+        config.max_reply = 2048;
+        config
+    }
+    let long = [b"+".as_slice(), &[b'x'; 5000], b"\r\n"].concat();
+    let script = command(Script::new(), "ONE").server(b"+OK\r\n");
+    let script = command(script, "TWO").server(&long).in_clear_text();
+    let talk = talk!(config(), |conn, log, wait| {
+        log.reply(wait!(conn.run(&raw("ONE")))?);
+        log.reply(wait!(conn.run(&raw("TWO")))?);
+        Ok(())
+    });
+    let player = Player::new(Arc::new(script), Delivery::Whole, None);
+    let seen = (talk.blocking)(player.blocking_stream(), None);
+    let error = &seen[1];
+    let is_limit = error.starts_with("Wire(LimitExceeded") && error.contains("max: 2048");
+    assert!(is_limit && error.ends_with(" at 5"), "{seen:?}");
 }
 
 #[test]

@@ -148,3 +148,29 @@ fn connections_and_their_futures_can_go_to_other_threads() {
     let _: fn(&mut Connection) = check;
     assert_sync::<Connection>();
 }
+
+#[tokio::test]
+async fn a_copy_that_is_dropped_loses_no_byte_and_writes_none_twice() {
+    let value = sample(1_000_000);
+    for url in urls() {
+        let mut conn = Connection::connect(&url).await.unwrap();
+        conn.run(&string::set("drops:copied", &value))
+            .await
+            .unwrap();
+        let get = string::get("drops:copied");
+        let mut reader = conn.run_streaming(&get).await.unwrap().unwrap();
+        let mut got = Vec::new();
+        for room in [1, 10_000, 100_000, 500_000] {
+            // It takes so many bytes, and nobody reads.
+            let (near, mut far) = tokio::io::duplex(room);
+            let dropped = tokio::time::timeout(Duration::from_millis(20), reader.copy_to(near));
+            assert!(dropped.await.is_err(), "it can't end");
+            far.read_to_end(&mut got).await.unwrap();
+            let gone = value.len() as u64 - reader.left();
+            assert_eq!(gone, got.len() as u64, "{room}, {url}");
+        }
+        assert!(reader.left() > 0, "it was never dropped half way");
+        reader.copy_to(&mut got).await.unwrap();
+        assert!(got == value, "{url}");
+    }
+}

@@ -27,6 +27,7 @@ fn normalized(signature: &str) -> String {
         .replace("( ", "(")
         .replace(", )", ")")
         .replace("impl AsyncRead + Unpin", "impl Read")
+        .replace("impl AsyncWrite + Unpin", "impl Write")
         .trim_end_matches([' ', '{'])
         .to_owned()
 }

@@ -43,6 +43,61 @@ async fn a_value_goes_both_ways_in_pieces() {
 }
 
 #[tokio::test]
+async fn a_value_is_written_from_where_it_lies() {
+    let value = sample(3_000_001);
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        let key = format!("streams:copied:{}", face_name!("k"));
+        for len in [0, 1, 300, 16_384, 131_073, value.len()] {
+            let expected = &value[..len];
+            wait!(conn.run(&string::set(&key, expected))).unwrap();
+            let before = conn.meter();
+            let get = string::get(&key);
+            let mut reader = wait!(conn.run_streaming(&get)).unwrap().unwrap();
+            let mut got = Vec::new();
+            let copied = wait!(reader.copy_to(&mut got)).unwrap();
+            assert_eq!((copied, reader.left()), (len as u64, 0), "{url}");
+            assert_eq!(wait!(reader.copy_to(&mut got)).unwrap(), 0, "its end");
+            assert!(got == expected, "{len}, {url}");
+            drop(reader);
+            let meter = conn.meter().since(&before);
+            assert_eq!(meter.copied(), meter.bytes_copied_to_output, "{meter:?}");
+            assert!(meter.peak_capacity <= 512 << 10, "{meter:?}");
+        }
+        wait!(conn.run(&generic::del(&key))).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_a_writer_does_not_take_is_left() {
+    let value = sample(1_000_000);
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        let key = format!("streams:full:{}", face_name!("k"));
+        wait!(conn.run(&string::set(&key, &value))).unwrap();
+        for room in [0, 10, 70_000, 999_999] {
+            let get = string::get(&key);
+            let mut reader = wait!(conn.run_streaming(&get)).unwrap().unwrap();
+            let mut got = vec![0; room];
+            let full = std::io::Cursor::new(got.as_mut_slice());
+            let error = wait!(reader.copy_to(full)).unwrap_err();
+            assert_eq!(error.kind(), std::io::ErrorKind::WriteZero, "{error}");
+            assert_eq!(reader.left(), (value.len() - room) as u64);
+            if room == 70_000 {
+                // Nobody wants the rest.
+                drop(reader);
+                wait!(conn.run(&raw("PING"))).unwrap();
+                continue;
+            }
+            let rest = wait!(reader.copy_to(&mut got)).unwrap();
+            assert_eq!(rest, (value.len() - room) as u64);
+            assert!(got == value, "{room}, {url}");
+        }
+        wait!(conn.run(&generic::del(&key))).unwrap();
+    }
+}
+
+#[tokio::test]
 async fn what_is_not_read_is_passed_over() {
     let value = sample(2_000_000);
     for url in urls() {

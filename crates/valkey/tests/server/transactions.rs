@@ -164,6 +164,31 @@ async fn what_has_not_ended_is_in_a_reconnects_way() {
 }
 
 #[tokio::test]
+async fn what_was_lost_is_in_no_reconnects_way() {
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        let mut other = wait!(Connection::connect(&url)).unwrap();
+        for begin in [raw("WATCH").arg("transactions:lost"), raw("MULTI")] {
+            let id = wait!(conn.run(&connection::client_id())).unwrap();
+            assert!(!conn.has_transaction());
+            wait!(conn.run(&begin)).unwrap();
+            assert!(conn.has_transaction());
+            let kill = raw("CLIENT").arg("KILL").arg("ID").arg(id);
+            wait!(other.run(&kill)).unwrap();
+            let set = string::set("transactions:lost", "of it");
+            let error = wait!(conn.run(&set)).unwrap_err();
+            assert!(error.is_closed() && conn.is_closed(), "{error}");
+            assert!(conn.has_transaction(), "whoever reconnects can tell");
+            wait!(conn.reconnect()).unwrap();
+            assert!(!conn.has_transaction());
+            let reply = wait!(conn.run(&raw("SET").arg("transactions:lost").arg("by itself")));
+            assert_eq!(reply.unwrap().bytes(), b"OK", "it is not queued");
+            wait!(conn.reconnect()).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_was_withdrawn_has_begun_and_ended_nothing() {
     let mut conn = wait!(Connection::connect(&url())).unwrap();
     let watch = transactions::watch("transactions:withdrawn");

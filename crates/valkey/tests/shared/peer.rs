@@ -26,6 +26,11 @@ struct Peer {
 
 impl Peer {
     fn start() -> Self {
+        Self::saying_more(b"")
+    }
+
+    /// One that says more on its first connection, in one piece with the handshake.
+    fn saying_more(more: &'static [u8]) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let connections = Arc::<Mutex<Vec<TcpStream>>>::default();
@@ -34,8 +39,11 @@ impl Peer {
         thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
                 // First, so that whoever has shaken hands finds the connection here.
-                accepted.lock().unwrap().push(stream.try_clone().unwrap());
-                shake_hands(&mut stream);
+                let mut accepted = accepted.lock().unwrap();
+                accepted.push(stream.try_clone().unwrap());
+                let more = if accepted.len() == 1 { more } else { b"" };
+                drop(accepted);
+                shake_hands(&mut stream, more);
                 let sender = sender.clone();
                 thread::spawn(move || listen(stream, &sender));
             }
@@ -74,11 +82,12 @@ impl Peer {
     }
 }
 
-fn shake_hands(stream: &mut TcpStream) {
+fn shake_hands(stream: &mut TcpStream, more: &[u8]) {
     let mut hello = [0; 22];
     stream.read_exact(&mut hello).unwrap();
     assert_eq!(&hello, b"*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n");
-    stream.write_all(b"%1\r\n$5\r\nproto\r\n:3\r\n").unwrap();
+    let hello = b"%1\r\n$5\r\nproto\r\n:3\r\n";
+    stream.write_all(&[hello, more].concat()).unwrap();
 }
 
 fn listen(mut stream: TcpStream, came: &Sender<Vec<u8>>) {
@@ -147,6 +156,45 @@ async fn a_reply_to_nothing_closes_the_connection() {
     for task in tasks {
         assert_eq!(within(task).await.unwrap().unwrap(), "own");
     }
+    assert_eq!(shared.unexpected_replies(), 1);
+}
+
+/// On one thread the command is written before the driver has looked for the first time.
+#[tokio::test]
+async fn a_reply_to_nothing_behind_the_handshake_is_not_the_first_commands() {
+    let peer = Peer::saying_more(b"$5\r\nextra\r\n");
+    let shared = connect_with(&peer.config(), options(quick)).await;
+    let own = shared.clone();
+    let asked = tokio::spawn(async move { echo(&own, "own").await });
+    until(|| async { peer.connections() == 2 && shared.is_connected() }).await;
+    peer.say(b"$3\r\nown\r\n");
+    assert_eq!(within(asked).await.unwrap().unwrap(), "own");
+    assert_eq!(shared.unexpected_replies(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reply_to_nothing_on_a_connection_that_rests_is_seen_before_it_is_lent() {
+    let peer = Peer::start();
+    let shared = connect_with(&peer.config(), options(quick)).await;
+    drop(shared.acquire().await.unwrap());
+    assert_eq!(peer.connections(), 2);
+    peer.say(b"$5\r\nextra\r\n");
+    until(|| async {
+        drop(within(shared.acquire()).await.unwrap());
+        peer.connections() == 3
+    })
+    .await;
+    assert_eq!(shared.unexpected_replies(), 1);
+}
+
+#[tokio::test]
+async fn a_push_behind_the_handshake_disturbs_nobody() {
+    let peer = Peer::saying_more(b">1\r\n+wel");
+    let shared = connect_with(&peer.config(), options(quick)).await;
+    let asked = ask(&shared, &["own"]).await.remove(0);
+    peer.say(b"come\r\n$3\r\nown\r\n");
+    assert_eq!(within(asked).await.unwrap().unwrap(), "own");
+    assert_eq!((peer.connections(), shared.unexpected_replies()), (1, 0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -97,8 +97,10 @@ impl Driver {
             // been executed too: it must not be sent again.
             let replies = &mut self.replies;
             let sent = live.sent();
+            let unexpected = live.connection.unexpected_replies();
             self.inner.with(|queue| {
                 queue.deliver(replies);
+                queue.count_unexpected(unexpected);
                 queue.lost(lost, sent, Instant::now());
             });
             let Some(connection) = self.reconnect().await else {
@@ -116,6 +118,12 @@ impl Driver {
     /// Everything that can be done at once on a connection.
     fn poll_live(&mut self, context: &mut Context<'_>, live: &mut Live) -> Poll<End> {
         loop {
+            // It must not be taken for the answer to what is taken next.
+            if live.has_unasked()
+                && let Err(error) = self.read(context, live)
+            {
+                return Poll::Ready(End::Lost(live.refused.take().unwrap_or(error)));
+            }
             if self.exchange(context.waker(), live) {
                 return Poll::Ready(End::Over);
             }
@@ -248,7 +256,7 @@ impl Driver {
                         Poll::Pending if self.replies.is_empty() => return Ok(Progress::None),
                         Poll::Pending => return Ok(Progress::Made),
                         Poll::Ready(read) => {
-                            if read? == 0 {
+                            if read.map_err(|error| link.placed(error))? == 0 {
                                 let eof = link.core.handle_eof(&mut link.buffers);
                                 return Err(DriveError::Core(eof).into());
                             }
@@ -336,6 +344,13 @@ impl Live {
 
     fn meter(&self) -> Meter {
         self.connection.meter()
+    }
+
+    /// Whether something has come that nobody has asked for: a push, or a reply to nothing.
+    #[inline]
+    fn has_unasked(&self) -> bool {
+        let link = &self.connection.link;
+        link.core.in_flight() == 0 && !link.buffers.pending().is_empty()
     }
 
     /// Bytes of callers' commands that have left.

@@ -1,5 +1,6 @@
 //! Connections beside the shared one: few, made when they are needed, kept for a while.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,8 @@ pub(super) struct Pool {
     /// One for each connection that may be lent; waiters are served in order.
     permits: Arc<Semaphore>,
     resting: Mutex<Resting>,
+    /// Replies to nothing on connections that were not kept for that.
+    unexpected_replies: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -39,6 +42,7 @@ impl Pool {
             idle_time,
             permits: Arc::new(Semaphore::new(max)),
             resting: Mutex::default(),
+            unexpected_replies: AtomicU64::new(0),
         }
     }
 
@@ -70,12 +74,14 @@ impl Pool {
             if since.elapsed() < self.idle_time && connection.is_quiet() {
                 return Some(connection);
             }
+            self.count_unexpected(&connection);
         }
     }
 
     /// Keeps a connection for the next one, where it is as it was lent.
     pub(super) fn give_back(pool: &Arc<Self>, mut connection: Connection) {
         if !connection.is_as_made(&pool.config) || !connection.is_quiet() {
+            pool.count_unexpected(&connection);
             return;
         }
         connection.forget_borrower(&pool.config);
@@ -93,6 +99,17 @@ impl Pool {
             resting.has_sweeper = true;
             runtime.spawn(sweep(Arc::downgrade(pool), pool.idle_time));
         }
+    }
+
+    /// A connection is not kept.
+    fn count_unexpected(&self, connection: &Connection) {
+        let replies = connection.unexpected_replies();
+        self.unexpected_replies
+            .fetch_add(replies, Ordering::Relaxed);
+    }
+
+    pub(super) fn unexpected_replies(&self) -> u64 {
+        self.unexpected_replies.load(Ordering::Relaxed)
     }
 
     /// Closes those that rest; none is lent or kept any more.

@@ -79,6 +79,8 @@ pub(super) struct Queue {
     meter: Meter,
     /// Bytes that callers have copied into groups before these came here.
     copied_to_groups: u64,
+    /// Replies to nothing on the connections that are lost.
+    unexpected_replies: u64,
     /// Whether a connection would have been used since the last attempt to make one.
     is_missed: bool,
 }
@@ -109,6 +111,7 @@ impl Queue {
             closers: Vec::new(),
             meter: Meter::default(),
             copied_to_groups: 0,
+            unexpected_replies: 0,
             is_missed: false,
         }
     }
@@ -154,6 +157,15 @@ impl Queue {
     /// A caller has copied so many bytes into a group, which comes now.
     pub(super) fn count_copied(&mut self, bytes: u64) {
         self.copied_to_groups += bytes;
+    }
+
+    /// So many replies to nothing have come on a connection that is lost.
+    pub(super) fn count_unexpected(&mut self, replies: u64) {
+        self.unexpected_replies += replies;
+    }
+
+    pub(super) fn unexpected_replies(&self) -> u64 {
+        self.unexpected_replies
     }
 
     /// Requests in flight, and callers who wait.

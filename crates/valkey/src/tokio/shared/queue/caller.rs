@@ -321,6 +321,10 @@ impl Queue {
         let Some(entry) = self.entries.get_mut(index) else {
             return;
         };
+        if outcome.is_err() && entry.is_group {
+            // Its caller may ask late.
+            entry.replies = Vec::new();
+        }
         if !entry.has_caller {
             self.release(index);
         } else if entry.outcome.is_none() {

@@ -692,3 +692,60 @@ fn a_reply_that_is_passed_over_keeps_the_order_of_the_others() {
     assert_eq!(bench.answer(last).unwrap(), [3]);
     assert_eq!((bench.queue.entries.len(), bench.queue.load()), (0, (0, 0)));
 }
+
+#[test]
+fn replies_of_a_group_are_kept_for_nobody() {
+    let group = || Ping { replies: 3, ..PING };
+    let mut bench = Bench::new(|limits| limits.command_timeout = Some(Duration::from_secs(1)));
+    let (gone, mut late) = (bench.asks(group()), bench.asks(group()));
+    let kept = |bench: &Bench, index| {
+        let entry = bench.queue.entries.get(index).unwrap();
+        (entry.replies.len(), entry.replies.capacity())
+    };
+    let (first, second) = (gone.index.unwrap(), late.index.unwrap());
+    bench.send();
+    bench.reply([1, 2]);
+    assert_eq!(kept(&bench, first), (2, 3));
+    bench.leaves(gone);
+    assert_eq!(kept(&bench, first), (0, 0), "dropped with its caller");
+    bench.reply([3, 4, 5]);
+    assert_eq!(kept(&bench, second), (2, 3));
+    bench.expires_after(1);
+    assert_eq!(kept(&bench, second), (0, 0), "it is out of time");
+    bench.reply([6]);
+    assert_eq!(kept(&bench, second), (0, 0));
+    assert!(matches!(
+        bench.poll(&mut late),
+        Poll::Ready(Err(Failure::Timeout { .. }))
+    ));
+    assert_eq!(bench.queue.entries.len(), 0);
+}
+
+#[test]
+fn who_is_let_in_and_does_not_ask_has_his_place_until_his_time_is_over() {
+    let mut bench = Bench::new(|limits| {
+        limits.max_in_flight = 1;
+        limits.command_timeout = Some(Duration::from_secs(5));
+    });
+    let first = bench.asks(PING);
+    bench.expires_after(3);
+    let idle = bench.asks(PING);
+    bench.expires_after(1);
+    let mut next = bench.asks(PING);
+    bench.send();
+    bench.reply([1]);
+    assert_eq!(bench.answer(first).unwrap(), [1]);
+    assert_eq!((idle.woken(), next.woken()), (1, 0));
+    bench.expires_after(4);
+    assert_eq!(next.woken(), 1, "the place is the next one's");
+    assert!(bench.poll(&mut next).is_pending());
+    assert_eq!(bench.send(), (6, 1));
+    bench.reply([2]);
+    assert_eq!(bench.answer(next).unwrap(), [2]);
+    assert!(matches!(
+        bench.answer(idle),
+        Err(Failure::Timeout {
+            maybe_executed: false
+        })
+    ));
+}
