@@ -250,7 +250,7 @@ impl Buffers {
     /// # Errors
     /// `LimitExceeded` or `OutOfMemory`; nothing has changed then.
     pub fn prepare(&mut self) -> Result<(), WireError> {
-        let home = self.homes.lengthen(&mut self.meter);
+        let home = self.homes.plan();
         self.plan(home, self.homes.missing() - home, false)
     }
 
@@ -299,7 +299,7 @@ impl Buffers {
         } else {
             self.plan.home
         };
-        let home = self.homes.target(home);
+        let home = self.homes.target(home, &mut self.meter);
         Targets::around(
             home,
             &mut self.side,
