@@ -8,6 +8,7 @@
 //! | [`auth`] | authentication methods, both sides |
 //! | [`client`] | the client's role: a login, then commands |
 //! | [`owned`] | copies whose memory may be refused |
+//! | [`relay`] | what passes between a client and a server: for proxies that forward bytes as they are |
 //! | [`server`] | the server's role: for test servers and proxies |
 #![forbid(unsafe_code)]
 
@@ -24,6 +25,7 @@ pub mod column_type;
 pub mod frame;
 pub mod owned;
 pub mod packet;
+pub mod relay;
 pub mod server;
 pub mod server_version;
 pub mod status;

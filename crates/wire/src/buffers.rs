@@ -424,6 +424,17 @@ impl Buffers {
         self.meter.bytes_written += n as u64;
     }
 
+    /// The first `n` pending bytes were written to another peer from where they lie, without a copy: a relay.
+    ///
+    /// # Panics
+    /// As [`consume`](Self::consume).
+    #[inline]
+    pub fn forward(&mut self, n: usize) {
+        self.input.consume_piece(n);
+        self.meter.writes += u64::from(n > 0);
+        self.meter.bytes_written += n as u64;
+    }
+
     // ---- the meter
 
     /// What this connection's bytes have cost since it was made.

@@ -81,6 +81,35 @@ impl Meter {
         }
     }
 
+    /// Two meters together; the larger of the two peaks.
+    #[must_use]
+    pub const fn plus(&self, other: &Self) -> Self {
+        Self {
+            reads: self.reads + other.reads,
+            bytes_read: self.bytes_read + other.bytes_read,
+            writes: self.writes + other.writes,
+            bytes_written: self.bytes_written + other.bytes_written,
+            compactions: self.compactions + other.compactions,
+            bytes_moved: self.bytes_moved + other.bytes_moved,
+            growths: self.growths + other.growths,
+            bytes_copied_by_growth: self.bytes_copied_by_growth + other.bytes_copied_by_growth,
+            bytes_copied_to_homes: self.bytes_copied_to_homes + other.bytes_copied_to_homes,
+            bytes_copied_to_owned: self.bytes_copied_to_owned + other.bytes_copied_to_owned,
+            bytes_copied_to_output: self.bytes_copied_to_output + other.bytes_copied_to_output,
+            bytes_copied_to_metadata: self.bytes_copied_to_metadata
+                + other.bytes_copied_to_metadata,
+            bytes_copied_by_tls: self.bytes_copied_by_tls + other.bytes_copied_by_tls,
+            bytes_zeroed: self.bytes_zeroed + other.bytes_zeroed,
+            large_values: self.large_values + other.large_values,
+            peak_capacity: if self.peak_capacity > other.peak_capacity {
+                self.peak_capacity
+            } else {
+                other.peak_capacity
+            },
+            capacity_now: self.capacity_now + other.capacity_now,
+        }
+    }
+
     /// Every counter with its name, in the order of the fields: for tables, JSON and metrics.
     pub const fn fields(&self) -> [(&'static str, u64); 17] {
         [

@@ -8,8 +8,8 @@ use super::definitions::AcceptError;
 use super::{Cell, Definitions, OkState, Reply};
 use crate::codec::Reader;
 use crate::owned;
-use crate::packet::{OkPacket, eof, err};
-use crate::{Capabilities, Error, StatusFlags};
+use crate::packet::{OkPacket, eof, err, result_header};
+use crate::{Error, StatusFlags};
 
 impl ClientCore {
     #[inline]
@@ -54,11 +54,11 @@ impl ClientCore {
                 max: self.limits.max_columns,
             });
         };
-        let cached = self
+        let tells = self
             .session
             .capabilities
-            .contains(Capabilities::MARIADB_CACHE_METADATA);
-        let follows = !cached || reader.u8("metadata follows")? != 0;
+            .intersects(result_header::TELLS_METADATA);
+        let follows = !tells || reader.u8("metadata follows")? != 0;
         reader.finish()?;
         Ok((columns, follows))
     }

@@ -15,6 +15,8 @@ use crate::status::StatusFlags;
 const NAME: &str = "EOF";
 /// The packet's first byte, which an OK packet after rows has too.
 pub const HEADER: u8 = 0xFE;
+/// Bytes of the packet.
+pub(crate) const LENGTH: usize = 1 + 2 + 2;
 /// A text row can start with 0xFE: the first byte of a length of 8 bytes, so of a row of at least 9.
 const SHORTEST_ROW: u64 = 9;
 /// With `DEPRECATE_EOF` the OK packet may be longer, but a row that starts with 0xFE holds a value of at least this

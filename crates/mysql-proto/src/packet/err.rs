@@ -32,7 +32,7 @@ const NAME: &str = "ERR";
 /// The packet's first byte.
 pub const HEADER: u8 = 0xFF;
 /// The code that makes the packet a progress report.
-const PROGRESS: u16 = 0xFFFF;
+pub(crate) const PROGRESS: u16 = 0xFFFF;
 
 /// What a packet with header 0xFF can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

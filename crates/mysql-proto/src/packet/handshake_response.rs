@@ -165,7 +165,7 @@ impl<'a> HandshakeResponse<'a> {
 }
 
 /// zstd's own default level, which servers take as well.
-const DEFAULT_ZSTD_LEVEL: u8 = 3;
+pub(crate) const DEFAULT_ZSTD_LEVEL: u8 = 3;
 
 /// The auth response stays out: it may be a password.
 impl fmt::Debug for HandshakeResponse<'_> {

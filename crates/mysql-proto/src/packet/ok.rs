@@ -23,6 +23,10 @@ use crate::status::StatusFlags;
 const NAME: &str = "OK";
 /// The first byte of the ordinary form.
 pub const HEADER: u8 = 0x00;
+/// The most bytes that header and numbers take: two lengths of nine, status flags, warnings.
+pub(crate) const NUMBERS_BYTES: usize = 1 + 9 + 9 + 2 + 2;
+/// The fewest, and so the shortest OK packet.
+pub(crate) const SHORTEST: usize = 1 + 1 + 1 + 2 + 2;
 
 /// The two first bytes that an OK packet can have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,17 +96,7 @@ impl<'a> OkPacket<'a> {
 
     fn decode_any(payload: &'a [u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
-        let start = reader.clone();
-        if !matches!(reader.u8("header")?, HEADER | super::eof::HEADER) {
-            return Err(start.error("header", DecodeErrorKind::BadValue));
-        }
-        let mut ok = Self {
-            affected_rows: reader.lenenc("affected rows")?,
-            last_insert_id: reader.lenenc("last insert id")?,
-            status_flags: StatusFlags(reader.u16("status flags")?),
-            warnings: reader.u16("warnings")?,
-            ..Self::default()
-        };
+        let mut ok = Self::read_numbers(&mut reader)?;
         if !capabilities.contains(Capabilities::SESSION_TRACK) {
             ok.info = plain_info(&mut reader);
             return Ok(ok);
@@ -117,6 +111,25 @@ impl<'a> OkPacket<'a> {
         }
         reader.finish()?;
         Ok(ok)
+    }
+
+    /// Reads what stands before the texts; [`NUMBERS_BYTES`] bytes of a payload are enough, or all where it has fewer.
+    pub(crate) fn decode_numbers(prefix: &[u8]) -> Result<Self, DecodeError> {
+        Self::read_numbers(&mut Reader::new(NAME, prefix))
+    }
+
+    fn read_numbers(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let start = reader.clone();
+        if !matches!(reader.u8("header")?, HEADER | super::eof::HEADER) {
+            return Err(start.error("header", DecodeErrorKind::BadValue));
+        }
+        Ok(Self {
+            affected_rows: reader.lenenc("affected rows")?,
+            last_insert_id: reader.lenenc("last insert id")?,
+            status_flags: StatusFlags(reader.u16("status flags")?),
+            warnings: reader.u16("warnings")?,
+            ..Self::default()
+        })
     }
 
     /// Writes the packet. The status says `SESSION_STATE_CHANGED` exactly where changes are written.

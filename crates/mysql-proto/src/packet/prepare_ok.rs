@@ -19,6 +19,8 @@ use crate::capability::Capabilities;
 use crate::codec::{DecodeError, DecodeErrorKind, Put, Reader};
 
 const NAME: &str = "COM_STMT_PREPARE_OK";
+/// The longest packet, with its last byte.
+pub(crate) const LONGEST: usize = 13;
 
 /// A statement is prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,11 +5,12 @@
 //! | 0x00       | OK: no rows                                                        |
 //! | 0xFF       | ERR                                                                |
 //! | 0xFB       | LOCAL INFILE request: the rest is the file's name                  |
-//! | any other  | column count, lenenc; with `MARIADB_CACHE_METADATA` one more byte, |
-//! |            | 0x01 where column definitions follow and 0x00 where they don't     |
+//! | any other  | column count, lenenc; with `MARIADB_CACHE_METADATA` or             |
+//! |            | `OPTIONAL_RESULTSET_METADATA` one more byte, 0x01 where column     |
+//! |            | definitions follow and 0x00 where they don't                       |
 //!
-//! MySQL's `OPTIONAL_RESULTSET_METADATA` puts its byte in front of the count instead, where 0x00 would pass for OK.
-//! This crate never asks for it.
+//! MySQL's page has the byte of `OPTIONAL_RESULTSET_METADATA` in front of the count, where 0x00 would pass for OK; its
+//! server writes it behind, and its client library reads it there. Our client never asks for it.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_query_response.html>,
 //! <https://mariadb.com/kb/en/result-set-packets/#column-count-packet>
@@ -20,9 +21,15 @@ use crate::capability::Capabilities;
 use crate::codec::{DecodeError, DecodeErrorKind, Put, Reader};
 
 const NAME: &str = "result header";
-const LOCAL_INFILE: u8 = 0xFB;
+/// The first byte of a request for a file.
+pub(crate) const LOCAL_INFILE: u8 = 0xFB;
 /// The most columns of a result: the most that a MySQL or MariaDB table can have, so nothing honest goes beyond.
 pub const MAX_COLUMNS: u16 = 4096;
+/// The most bytes that a header with a column count takes.
+pub(crate) const LONGEST_COUNT: usize = 9 + 1;
+/// With either, a byte behind the count says whether column definitions follow.
+pub(crate) const TELLS_METADATA: Capabilities =
+    Capabilities::MARIADB_CACHE_METADATA.union(Capabilities::OPTIONAL_RESULTSET_METADATA);
 
 /// What a query's response starts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +47,8 @@ pub enum ResultHeader<'a> {
     Columns {
         /// How many columns each row has: 1 to [`MAX_COLUMNS`].
         count: u16,
-        /// Whether column definitions come first; always so without `MARIADB_CACHE_METADATA`.
+        /// Whether column definitions come first; always so without `MARIADB_CACHE_METADATA` and
+        /// `OPTIONAL_RESULTSET_METADATA`.
         metadata_follows: bool,
     },
 }
@@ -67,7 +75,7 @@ impl<'a> ResultHeader<'a> {
             .ok()
             .filter(|count| (1..=MAX_COLUMNS).contains(count))
             .ok_or_else(|| start.error("column count", DecodeErrorKind::BadValue))?;
-        let metadata_follows = if capabilities.contains(Capabilities::MARIADB_CACHE_METADATA) {
+        let metadata_follows = if capabilities.intersects(TELLS_METADATA) {
             let start = reader.clone();
             match reader.u8("metadata follows")? {
                 0 => false,
@@ -92,7 +100,7 @@ impl<'a> ResultHeader<'a> {
         out: &mut impl Put,
     ) {
         out.put_lenenc(u64::from(count));
-        if capabilities.contains(Capabilities::MARIADB_CACHE_METADATA) {
+        if capabilities.intersects(TELLS_METADATA) {
             out.put_u8(u8::from(metadata_follows));
         }
     }

@@ -70,6 +70,13 @@ impl Socket {
         }
     }
 
+    pub(super) fn local_addr(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(stream) => stream.local_addr().ok(),
+            Self::Unix(_) => None,
+        }
+    }
+
     pub(super) fn source(&mut self) -> &mut dyn Source {
         match self {
             Self::Tcp(stream) => stream,

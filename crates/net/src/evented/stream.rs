@@ -200,6 +200,11 @@ impl Stream {
         self.socket.peer_addr().map(canonical)
     }
 
+    /// The own address, where it is one of TCP.
+    pub fn local_addr(&self) -> Option<SocketAddr> {
+        self.socket.local_addr().map(canonical)
+    }
+
     /// Whether only the kernel is between the two ends.
     pub fn is_unix(&self) -> bool {
         matches!(self.socket, Socket::Unix(_))

@@ -68,6 +68,14 @@ fn mariadb_says_whether_definitions_follow() {
 }
 
 #[test]
+fn mysql_says_it_in_the_same_place() {
+    let optional = Capabilities::OPTIONAL_RESULTSET_METADATA;
+    assert_eq!(columns(&[0x05, 0x01], optional), Ok((5, true)));
+    assert_eq!(columns(&[0x05, 0x00], optional), Ok((5, false)));
+    assert_eq!(columns(&[0x05], optional), Err(DecodeErrorKind::Truncated));
+}
+
+#[test]
 fn ok_err_progress_and_local_infile_are_told_apart() {
     let ok = ResultHeader::decode(&[0, 1, 0, 2, 0, 0, 0], PLAIN).unwrap();
     assert!(matches!(

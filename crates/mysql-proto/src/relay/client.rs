@@ -1,0 +1,152 @@
+//! The client's payloads: commands, and what belongs to the one before.
+
+use super::core::{Carries, Relay, missing, next_packet, stopped};
+use super::packets::{Start, Stop};
+use super::pending::Pending;
+use super::server::Awaited;
+use super::{Event, Passage, RelayError, Side};
+use crate::frame::HEADER_BYTES;
+use crate::packet::{Close, CommandByte};
+
+/// The first byte of a replica's acknowledgement, which no command has: semi-synchronous replication.
+const ACKNOWLEDGEMENT: u8 = 0xEF;
+
+/// Bytes of COM_STMT_CLOSE.
+const CLOSE_BYTES: usize = 5;
+
+impl Relay {
+    pub(super) fn look_at_client(&mut self, bytes: &[u8]) -> Result<Passage, RelayError> {
+        let mut at = self.client.take(bytes.len());
+        loop {
+            if self.client.left() > 0 {
+                return Ok(self.client_passage(at, 1, None));
+            }
+            let Some((start, sequence)) = next_packet(bytes, at) else {
+                return Ok(missing(bytes, at, HEADER_BYTES));
+            };
+            let command = if self.client.continues() {
+                None
+            } else {
+                match self.client_payload(start, sequence) {
+                    Ok(command) => command,
+                    Err(stop) => return stopped(bytes, at, stop),
+                }
+            };
+            self.note_client_sequence(sequence.wrapping_add(1));
+            self.client.begin(start.length());
+            let header = at;
+            at += HEADER_BYTES;
+            at += self.client.take(bytes.len() - at);
+            if let Some(command) = command {
+                let event = Event::Command {
+                    at: header,
+                    command,
+                };
+                return Ok(self.client_passage(at, 0, Some(event)));
+            }
+        }
+    }
+
+    fn client_passage(&self, pass: usize, need: usize, event: Option<Event>) -> Passage {
+        Passage {
+            pass,
+            need,
+            until_end: self.client.left(),
+            event,
+        }
+    }
+
+    /// Whose reply the packet belongs to goes on behind it.
+    fn note_client_sequence(&mut self, sequence: u8) {
+        match (self.carries, self.queue.last_mut()) {
+            (Carries::Command, Some(last)) => last.sequence = sequence,
+            (Carries::Command | Carries::Exchange, _) if self.awaited != Awaited::Nothing => {
+                self.sequence = sequence;
+            }
+            _ => {}
+        }
+    }
+
+    /// A payload's first packet; gives the command that it begins.
+    fn client_payload(
+        &mut self,
+        start: Start<'_>,
+        sequence: u8,
+    ) -> Result<Option<CommandByte>, Stop> {
+        let first = start.first()?;
+        if self.in_file {
+            self.in_file = first.is_some();
+            self.carries = Carries::Exchange;
+            return Ok(None);
+        }
+        if self.in_authentication {
+            self.carries = Carries::Exchange;
+            return Ok(None);
+        }
+        let Some(first) = first else {
+            let expected = "a command";
+            let side = Side::Client;
+            return Err(RelayError::Empty { side, expected }.into());
+        };
+        let dumps = self.awaited != Awaited::Nothing && self.current.is_binlog_dump();
+        if dumps && first == ACKNOWLEDGEMENT {
+            self.carries = Carries::Nothing;
+            return Ok(None);
+        }
+        let command = CommandByte(first);
+        let closes = match command {
+            // One cut short closes nothing.
+            CommandByte::STMT_CLOSE => Close::decode(start.prefix(CLOSE_BYTES)?).ok(),
+            _ => None,
+        };
+        self.begin(Pending {
+            command,
+            sequence: sequence.wrapping_add(1),
+            closes: closes.map(|close| close.statement_id),
+        })?;
+        self.commands += 1;
+        Ok(Some(command))
+    }
+
+    /// The command's turn is now, or behind those that came before.
+    fn begin(&mut self, pending: Pending) -> Result<(), RelayError> {
+        let awaits = pending.awaits();
+        self.carries = match awaits {
+            Some(_) => Carries::Command,
+            None => Carries::Nothing,
+        };
+        if self.awaited != Awaited::Nothing {
+            if awaits.is_some() || pending.closes.is_some() {
+                self.queue.push(pending)?;
+            }
+        } else if let Some(awaited) = awaits {
+            self.start(pending, awaited);
+        } else if let Some(statement) = pending.closes {
+            self.statements.close(statement);
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, pending: Pending, awaited: Awaited) {
+        self.current = pending;
+        self.awaited = awaited;
+        self.sequence = pending.sequence;
+        self.begun = false;
+    }
+
+    /// A reply is over: the next command's turn.
+    pub(super) fn start_next(&mut self) {
+        self.awaited = Awaited::Nothing;
+        self.in_authentication = false;
+        self.begun = false;
+        self.sequence = 0;
+        while let Some(pending) = self.queue.pop() {
+            if let Some(awaited) = pending.awaits() {
+                return self.start(pending, awaited);
+            }
+            if let Some(statement) = pending.closes {
+                self.statements.close(statement);
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! What is known of one session, and what it is asked.
+//!
+//! ```text
+//!   client --bytes--> commands --------------------> server
+//!                        | awaited, queue
+//!   client <-------- Done at the end of each <--bytes-- server
+//! ```
+
+use super::packets::{Packets, Start, Stop};
+use super::pending::{Pending, Queue};
+use super::server::{Awaited, Ending};
+use super::statements::Statements;
+use super::{Passage, RelayError};
+use crate::frame::HEADER_BYTES;
+use crate::packet::CommandByte;
+use crate::{Capabilities, StatusFlags};
+
+/// Follows the command phase of a client and a server whose bytes pass as they are.
+///
+/// It has no buffers and does no IO: whoever forwards shows it what was read, from the first byte that it has not let
+/// pass, and sends on as many bytes as it says. It allocates for prepared statements, 4 bytes each, and for commands that
+/// are sent ahead of the replies. An ordinary row costs some 14 instructions, whatever its size.
+///
+/// Sequence ids are remembered and not checked: that is for the two that talk.
+///
+/// ```
+/// use onecopy_mysql_proto::packet::CommandByte;
+/// use onecopy_mysql_proto::relay::{Event, Relay};
+/// use onecopy_mysql_proto::{Capabilities, StatusFlags};
+///
+/// let mut relay = Relay::new(Capabilities::PROTOCOL_41);
+/// // COM_PING, and a byte of what follows.
+/// let passage = relay.client(&[1, 0, 0, 0, 0x0E, 9])?;
+/// assert_eq!(passage.pass, 5);
+/// let command = CommandByte::PING;
+/// assert_eq!(passage.event, Some(Event::Command { at: 0, command }));
+///
+/// let passage = relay.server(&[7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0])?;
+/// assert_eq!(passage.pass, 11);
+/// let status = StatusFlags::AUTOCOMMIT;
+/// assert_eq!(passage.event, Some(Event::Done { command, failed: false, status }));
+/// # Ok::<(), onecopy_mysql_proto::relay::RelayError>(())
+/// ```
+#[derive(Debug)]
+pub struct Relay {
+    pub(super) capabilities: Capabilities,
+    pub(super) client: Packets,
+    pub(super) server: Packets,
+    /// The server's next payload.
+    pub(super) awaited: Awaited,
+    /// What happens at the end of the server's payload under way.
+    pub(super) ending: Option<Ending>,
+    /// Whose reply is awaited; without meaning while none is.
+    pub(super) current: Pending,
+    pub(super) queue: Queue,
+    pub(super) statements: Statements,
+    pub(super) status: StatusFlags,
+    /// The next packet's in the exchange under way, whoever sends it.
+    pub(super) sequence: u8,
+    /// Something of the reply under way has passed.
+    pub(super) begun: bool,
+    /// The client's payloads are a file, up to an empty one.
+    pub(super) in_file: bool,
+    /// The client's payloads answer the server's authentication.
+    pub(super) in_authentication: bool,
+    /// What further packets of the client's payload belong to.
+    pub(super) carries: Carries,
+    pub(super) commands: u64,
+    pub(super) dead: Option<RelayError>,
+}
+
+/// What the client's payload under way is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Carries {
+    /// The command that came last.
+    Command,
+    /// A part of the exchange under way.
+    Exchange,
+    /// Nothing that has a reply.
+    Nothing,
+}
+
+impl Relay {
+    /// A session behind its login, in which client and server agreed on `capabilities`: both speak the same ones.
+    pub fn new(capabilities: Capabilities) -> Self {
+        Self {
+            capabilities,
+            client: Packets::default(),
+            server: Packets::default(),
+            awaited: Awaited::Nothing,
+            ending: None,
+            current: Pending {
+                command: CommandByte::PING,
+                sequence: 0,
+                closes: None,
+            },
+            queue: Queue::default(),
+            statements: Statements::default(),
+            status: StatusFlags::AUTOCOMMIT,
+            sequence: 0,
+            begun: false,
+            in_file: false,
+            in_authentication: false,
+            carries: Carries::Nothing,
+            commands: 0,
+            dead: None,
+        }
+    }
+
+    /// The same with the server's state as the login's OK packet told it.
+    #[must_use]
+    pub fn with_status(mut self, status: StatusFlags) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// Looks at `bytes`: what the client has sent behind what was told to pass already.
+    ///
+    /// # Errors
+    /// What can't be followed; the session is over, and each further call gives the same error.
+    pub fn client(&mut self, bytes: &[u8]) -> Result<Passage, RelayError> {
+        match self.dead {
+            None => self.look_at_client(bytes).map_err(|error| self.die(error)),
+            Some(dead) => Err(dead),
+        }
+    }
+
+    /// Looks at `bytes`: what the server has sent behind what was told to pass already.
+    ///
+    /// # Errors
+    /// What can't be followed; the session is over, and each further call gives the same error.
+    #[inline]
+    pub fn server(&mut self, bytes: &[u8]) -> Result<Passage, RelayError> {
+        match self.dead {
+            None => self.look_at_server(bytes).map_err(|error| self.die(error)),
+            Some(dead) => Err(dead),
+        }
+    }
+
+    #[cold]
+    fn die(&mut self, error: RelayError) -> RelayError {
+        self.dead = Some(error);
+        error
+    }
+
+    /// What client and server agreed on.
+    pub fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    /// Whether no reply is outstanding and both sides are between packets.
+    pub fn is_idle(&self) -> bool {
+        self.awaited == Awaited::Nothing
+            && !self.in_file
+            && self.server.is_between_payloads()
+            && self.client.is_between_payloads()
+    }
+
+    /// How many commands of the client the server has still to answer, the one whose reply is under way among them.
+    pub fn outstanding(&self) -> usize {
+        usize::from(self.awaited != Awaited::Nothing) + self.queue.with_reply()
+    }
+
+    /// The command whose reply is awaited or under way.
+    pub fn command(&self) -> Option<CommandByte> {
+        (self.awaited != Awaited::Nothing).then_some(self.current.command)
+    }
+
+    /// Whether a transaction is open, as the server told last.
+    pub fn in_transaction(&self) -> bool {
+        self.status.contains(StatusFlags::IN_TRANS)
+    }
+
+    /// The server's state as it told last.
+    pub fn status(&self) -> StatusFlags {
+        self.status
+    }
+
+    /// How many commands the client has sent.
+    pub fn commands(&self) -> u64 {
+        self.commands
+    }
+
+    /// How many prepared statements are open.
+    pub fn statements(&self) -> usize {
+        self.statements.len()
+    }
+
+    /// Whether the client is sending a file that the server asked for.
+    pub fn in_file(&self) -> bool {
+        self.in_file
+    }
+
+    /// The sequence id that an ERR packet of the proxy's own needs towards the client now: 0 while nothing is asked.
+    /// `None` in the middle of a packet, behind which no other may come; in a row, say. While the client is still sending
+    /// a command of more than 16 MiB it is the one behind the packet under way.
+    pub fn error_sequence(&self) -> Option<u8> {
+        self.server.is_between_payloads().then_some(self.sequence)
+    }
+
+    /// Whether anything of the reply under way has passed.
+    pub fn reply_begun(&self) -> bool {
+        self.begun
+    }
+}
+
+/// Where a look ends: a packet that has not come far enough, or all of the bytes.
+#[cold]
+pub(super) fn missing(bytes: &[u8], pass: usize, need: usize) -> Passage {
+    let rest = bytes.get(pass..).unwrap_or_default();
+    let length = rest
+        .first_chunk()
+        .map_or(0, |&header| crate::frame::split_header(header).0);
+    let all = if rest.len() < HEADER_BYTES {
+        0
+    } else {
+        HEADER_BYTES + length
+    };
+    Passage {
+        pass,
+        need,
+        until_end: all.saturating_sub(rest.len()),
+        event: None,
+    }
+}
+
+/// The header of the next packet and what has come behind it; `Need` counts from the packet's first byte.
+#[inline]
+pub(super) fn next_packet(bytes: &[u8], at: usize) -> Option<(Start<'_>, u8)> {
+    let (&header, behind) = bytes.get(at..)?.split_first_chunk::<HEADER_BYTES>()?;
+    let (length, sequence) = crate::frame::split_header(header);
+    Some((Start::new(behind, length), sequence))
+}
+
+/// What stopped the look at the packet at `at`.
+#[cold]
+pub(super) fn stopped(bytes: &[u8], at: usize, stop: Stop) -> Result<Passage, RelayError> {
+    match stop {
+        Stop::Need(payload) => Ok(missing(bytes, at, HEADER_BYTES + payload)),
+        Stop::Failed(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests;

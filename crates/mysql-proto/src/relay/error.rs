@@ -1,0 +1,167 @@
+//! What ends a session that is followed.
+
+use core::fmt;
+
+use crate::codec::DecodeError;
+
+/// Who sent it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The client.
+    Client,
+    /// The server.
+    Server,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        })
+    }
+}
+
+/// Why a session can't be followed any more. What passed before is right; nothing behind it may be sent on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RelayError {
+    /// A payload of another kind than the conversation allows.
+    Unexpected {
+        /// Who sent it.
+        side: Side,
+        /// What was due.
+        expected: &'static str,
+        /// The payload's first byte.
+        byte: u8,
+    },
+    /// A payload of no bytes.
+    Empty {
+        /// Who sent it.
+        side: Side,
+        /// What was due.
+        expected: &'static str,
+    },
+    /// One of the few bytes that decide is wrong.
+    Decode {
+        /// Who sent it.
+        side: Side,
+        /// What is wrong.
+        error: DecodeError,
+    },
+    /// The server spoke without being asked, and it was no error.
+    Unsolicited {
+        /// The payload's first byte.
+        byte: u8,
+    },
+    /// A login packet whose header does not fit its bytes, or of 16 MiB and more.
+    BadLength {
+        /// Who sent it.
+        side: Side,
+    },
+    /// The server's authentication goes on and on.
+    EndlessLogin,
+    /// The client sent a command ahead where the server takes it for a part of the one before: of a file, of an
+    /// authentication.
+    SentAhead,
+    /// The client sent more commands ahead than are kept.
+    TooManyOutstanding {
+        /// The limit.
+        max: usize,
+    },
+    /// More statements are prepared than any server allows.
+    TooManyStatements {
+        /// The limit.
+        max: usize,
+    },
+    /// The allocator would not give these bytes for a list of statements or of commands sent ahead.
+    OutOfMemory {
+        /// Bytes that are needed.
+        bytes: u64,
+    },
+}
+
+impl RelayError {
+    /// Who is to blame, where it is one of the two.
+    pub fn side(&self) -> Option<Side> {
+        match self {
+            Self::Unexpected { side, .. }
+            | Self::Empty { side, .. }
+            | Self::Decode { side, .. }
+            | Self::BadLength { side } => Some(*side),
+            Self::Unsolicited { .. } | Self::EndlessLogin | Self::TooManyStatements { .. } => {
+                Some(Side::Server)
+            }
+            Self::SentAhead | Self::TooManyOutstanding { .. } => Some(Side::Client),
+            Self::OutOfMemory { .. } => None,
+        }
+    }
+
+    /// The same where the server's bytes can't be read.
+    pub(super) fn of_server(error: DecodeError) -> Self {
+        let side = Side::Server;
+        Self::Decode { side, error }
+    }
+
+    pub(super) fn out_of_memory(bytes: usize) -> Self {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        Self::OutOfMemory { bytes }
+    }
+}
+
+impl fmt::Display for RelayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unexpected {
+                side,
+                expected,
+                byte,
+            } => write!(
+                f,
+                "unexpected packet 0x{byte:02x} of the {side} instead of {expected}"
+            ),
+            Self::Empty { side, expected } => {
+                write!(f, "empty packet of the {side} instead of {expected}")
+            }
+            Self::Decode { side, error } => write!(f, "malformed packet of the {side}: {error}"),
+            Self::Unsolicited { byte } => {
+                write!(
+                    f,
+                    "the server sent a packet 0x{byte:02x} without being asked"
+                )
+            }
+            Self::BadLength { side } => {
+                write!(
+                    f,
+                    "a login packet of the {side} has another length than its header says"
+                )
+            }
+            Self::EndlessLogin => {
+                f.write_str("the server's authentication does not come to an end")
+            }
+            Self::SentAhead => f.write_str(
+                "the client sent a command where the server takes it for a part of the one before",
+            ),
+            Self::TooManyOutstanding { max } => {
+                write!(
+                    f,
+                    "the client sent more than {max} commands without waiting for a reply"
+                )
+            }
+            Self::TooManyStatements { max } => {
+                write!(
+                    f,
+                    "more than {max} statements are prepared on one connection"
+                )
+            }
+            Self::OutOfMemory { bytes } => {
+                write!(
+                    f,
+                    "no memory to be had for {bytes} bytes of the session's state"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for RelayError {}

@@ -1,0 +1,189 @@
+//! The server's payloads: what each is, and which one ends a reply.
+
+use super::core::{Relay, missing, next_packet, stopped};
+use super::packets::{Start, Stop};
+use super::{Event, Passage, RelayError};
+use crate::frame::{HEADER_BYTES, MAX_BODY, split_header};
+use crate::packet::{CommandByte, eof};
+
+mod definitions;
+mod reply;
+
+/// What the server's next payload is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Awaited {
+    /// No reply is outstanding.
+    Nothing,
+    /// OK or ERR, or the first packet of a result.
+    Header,
+    Definitions {
+        left: u16,
+    },
+    DefinitionsEof,
+    /// Or what ends them.
+    Rows,
+    PrepareOk,
+    /// A prepared statement's, of its parameters and then of its columns.
+    Parameters {
+        left: u16,
+        columns: u16,
+    },
+    ParametersEof {
+        columns: u16,
+    },
+    Columns {
+        left: u16,
+    },
+    ColumnsEof,
+    /// Of a change of user, up to OK or ERR.
+    Authentication,
+    /// One packet of any kind.
+    Anything,
+}
+
+impl Awaited {
+    /// For people.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Header => "a reply",
+            Self::Definitions { .. } => "column definitions",
+            Self::DefinitionsEof => "the end of column definitions",
+            Self::Rows => "rows",
+            Self::PrepareOk => "the reply to prepare",
+            Self::Parameters { .. } | Self::Columns { .. } => "a prepared statement's definitions",
+            Self::ParametersEof { .. } | Self::ColumnsEof => {
+                "the end of a prepared statement's definitions"
+            }
+            Self::Authentication => "an authentication",
+            Self::Anything => "a packet of any kind",
+        }
+    }
+}
+
+/// What happens at the end of a payload.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Ending {
+    Done { failed: bool },
+    Farewell { code: u16 },
+}
+
+impl Relay {
+    #[inline]
+    pub(super) fn look_at_server(&mut self, bytes: &[u8]) -> Result<Passage, RelayError> {
+        let mut at = self.server.take(bytes.len());
+        loop {
+            if self.server.left() > 0 {
+                return Ok(self.server_passage(at, 1, None));
+            }
+            if self.server.is_between_payloads() {
+                if let Some(ending) = self.ending.take() {
+                    let event = self.end(ending);
+                    return Ok(self.server_passage(at, 0, Some(event)));
+                }
+                if self.awaited == Awaited::Rows {
+                    at = self.pass_rows(bytes, at);
+                }
+            }
+            let Some((start, sequence)) = next_packet(bytes, at) else {
+                return Ok(missing(bytes, at, HEADER_BYTES));
+            };
+            if !self.server.continues()
+                && let Err(stop) = self.server_payload(start)
+            {
+                return stopped(bytes, at, stop);
+            }
+            self.sequence = sequence.wrapping_add(1);
+            self.begun = true;
+            self.server.begin(start.length());
+            at += HEADER_BYTES;
+            at += self.server.take(bytes.len() - at);
+        }
+    }
+
+    fn server_passage(&self, pass: usize, need: usize, event: Option<Event>) -> Passage {
+        Passage {
+            pass,
+            need,
+            until_end: self.server.left(),
+            event,
+        }
+    }
+
+    /// The one path that is walked for every row: whole rows that are not empty, are not continued, and do not begin as
+    /// what ends them may. All others go the way of all packets.
+    #[inline]
+    fn pass_rows(&mut self, bytes: &[u8], at: usize) -> usize {
+        let mut rest = bytes.get(at..).unwrap_or_default();
+        let mut last = None;
+        while let Some(&[a, b, c, sequence, first]) = rest.first_chunk() {
+            let (length, _) = split_header([a, b, c, sequence]);
+            if first >= eof::HEADER || length.wrapping_sub(1) >= MAX_BODY - 1 {
+                break;
+            }
+            let Some(behind) = rest.get(HEADER_BYTES + length..) else {
+                break;
+            };
+            rest = behind;
+            last = Some(sequence);
+        }
+        if let Some(sequence) = last {
+            self.sequence = sequence.wrapping_add(1);
+            self.begun = true;
+        }
+        bytes.len() - rest.len()
+    }
+
+    fn end(&mut self, ending: Ending) -> Event {
+        let command = self.current.command;
+        match ending {
+            Ending::Farewell { code } => {
+                self.begun = false;
+                self.sequence = 0;
+                Event::Farewell { code }
+            }
+            Ending::Done { failed } => {
+                let status = self.status;
+                if !failed
+                    && matches!(
+                        command,
+                        CommandByte::RESET_CONNECTION | CommandByte::CHANGE_USER
+                    )
+                {
+                    self.statements.forget_all();
+                }
+                self.start_next();
+                Event::Done {
+                    command,
+                    failed,
+                    status,
+                }
+            }
+        }
+    }
+
+    /// A payload's first packet, before it passes. Nothing is changed where more of it must be there.
+    fn server_payload(&mut self, start: Start<'_>) -> Result<(), Stop> {
+        let Some(first) = start.first()? else {
+            return Ok(self.empty()?);
+        };
+        match self.awaited {
+            Awaited::Nothing => self.unsolicited(start, first),
+            Awaited::Header => self.header(start, first),
+            Awaited::Definitions { left } => self.definition(start, first, left),
+            Awaited::DefinitionsEof => self.definitions_eof(start, first),
+            Awaited::Rows => self.row(start, first),
+            Awaited::PrepareOk => self.prepare_ok(start, first),
+            Awaited::Parameters { left, columns } => self.parameter(start, first, left, columns),
+            Awaited::ParametersEof { columns } => self.parameters_eof(start, first, columns),
+            Awaited::Columns { left } => self.column(start, first, left),
+            Awaited::ColumnsEof => self.columns_eof(start, first),
+            Awaited::Authentication => self.authentication(start, first),
+            Awaited::Anything => {
+                let failed = first == crate::packet::err::HEADER;
+                self.ending = Some(Ending::Done { failed });
+                Ok(())
+            }
+        }
+    }
+}

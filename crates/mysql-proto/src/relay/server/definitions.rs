@@ -1,0 +1,154 @@
+//! Definitions of columns and parameters, which are counted and not read.
+
+use super::super::packets::{Start, Stop};
+use super::super::{Relay, RelayError};
+use super::reply::eof_status;
+use super::{Awaited, Ending};
+use crate::packet::{CommandByte, PrepareOk, eof, err, ok, prepare_ok};
+use crate::{Capabilities, StatusFlags};
+
+impl Relay {
+    pub(super) fn start_result(&mut self, columns: u16, metadata_follows: bool) {
+        if metadata_follows {
+            self.awaited = Awaited::Definitions { left: columns };
+        } else {
+            self.definitions_done();
+        }
+    }
+
+    pub(super) fn definition(
+        &mut self,
+        start: Start<'_>,
+        first: u8,
+        left: u16,
+    ) -> Result<(), Stop> {
+        if !self.is_definition(start, first)? {
+            return Ok(());
+        }
+        match left.saturating_sub(1) {
+            0 => self.definitions_done(),
+            left => self.awaited = Awaited::Definitions { left },
+        }
+        Ok(())
+    }
+
+    fn definitions_done(&mut self) {
+        self.awaited = match self.deprecates_eof() {
+            true => Awaited::Rows,
+            false => Awaited::DefinitionsEof,
+        };
+    }
+
+    /// An execution that opens a cursor is over here: its rows are fetched.
+    pub(super) fn definitions_eof(&mut self, start: Start<'_>, first: u8) -> Result<(), Stop> {
+        let Some(status) = self.eof(start, first)? else {
+            return Ok(());
+        };
+        let executes = self.current.command == CommandByte::STMT_EXECUTE;
+        if executes && status.contains(StatusFlags::CURSOR_EXISTS) {
+            self.end_of_result(status);
+        } else {
+            self.awaited = Awaited::Rows;
+        }
+        Ok(())
+    }
+
+    pub(super) fn prepare_ok(&mut self, start: Start<'_>, first: u8) -> Result<(), Stop> {
+        match first {
+            err::HEADER => self.err(start),
+            ok::HEADER => {
+                // One byte more shows a packet that is too long.
+                let bytes = start.prefix(prepare_ok::LONGEST + 1)?;
+                let ok =
+                    PrepareOk::decode(bytes, self.capabilities).map_err(RelayError::of_server)?;
+                self.statements.insert(ok.statement_id)?;
+                match ok.metadata_follows {
+                    true => self.prepared(ok.parameters, ok.columns),
+                    false => self.prepared(0, 0),
+                }
+                Ok(())
+            }
+            _ => Err(self.unexpected(start)),
+        }
+    }
+
+    /// So many definitions of a prepared statement are still to come.
+    fn prepared(&mut self, parameters: u16, columns: u16) {
+        match (parameters, columns) {
+            (0, 0) => self.ending = Some(Ending::Done { failed: false }),
+            (0, left) => self.awaited = Awaited::Columns { left },
+            (left, columns) => self.awaited = Awaited::Parameters { left, columns },
+        }
+    }
+
+    pub(super) fn parameter(
+        &mut self,
+        start: Start<'_>,
+        first: u8,
+        left: u16,
+        columns: u16,
+    ) -> Result<(), Stop> {
+        if !self.is_definition(start, first)? {
+            return Ok(());
+        }
+        match left.saturating_sub(1) {
+            0 if self.deprecates_eof() => self.prepared(0, columns),
+            0 => self.awaited = Awaited::ParametersEof { columns },
+            left => self.awaited = Awaited::Parameters { left, columns },
+        }
+        Ok(())
+    }
+
+    pub(super) fn parameters_eof(
+        &mut self,
+        start: Start<'_>,
+        first: u8,
+        columns: u16,
+    ) -> Result<(), Stop> {
+        if self.eof(start, first)?.is_some() {
+            self.prepared(0, columns);
+        }
+        Ok(())
+    }
+
+    pub(super) fn column(&mut self, start: Start<'_>, first: u8, left: u16) -> Result<(), Stop> {
+        if !self.is_definition(start, first)? {
+            return Ok(());
+        }
+        match left.saturating_sub(1) {
+            0 if self.deprecates_eof() => self.prepared(0, 0),
+            0 => self.awaited = Awaited::ColumnsEof,
+            left => self.awaited = Awaited::Columns { left },
+        }
+        Ok(())
+    }
+
+    pub(super) fn columns_eof(&mut self, start: Start<'_>, first: u8) -> Result<(), Stop> {
+        if self.eof(start, first)?.is_some() {
+            self.prepared(0, 0);
+        }
+        Ok(())
+    }
+
+    /// The status of an EOF packet, which is due; `None` where an ERR packet came instead.
+    fn eof(&mut self, start: Start<'_>, first: u8) -> Result<Option<StatusFlags>, Stop> {
+        match first {
+            err::HEADER => self.err(start).map(|()| None),
+            eof::HEADER => eof_status(start).map(Some),
+            _ => Err(self.unexpected(start)),
+        }
+    }
+
+    /// A definition starts with the length of a short name. `false` where an ERR packet came instead.
+    fn is_definition(&mut self, start: Start<'_>, first: u8) -> Result<bool, Stop> {
+        match first {
+            err::HEADER => self.err(start).map(|()| false),
+            eof::HEADER => Err(self.unexpected(start)),
+            _ => Ok(true),
+        }
+    }
+
+    fn deprecates_eof(&self) -> bool {
+        self.capabilities.contains(Capabilities::DEPRECATE_EOF)
+    }
+}

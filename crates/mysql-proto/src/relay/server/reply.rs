@@ -1,0 +1,194 @@
+//! OK, ERR, EOF, the head of a result, rows, and the packets of an authentication.
+
+use super::super::packets::{Start, Stop};
+use super::super::{Relay, RelayError, Side};
+use super::{Awaited, Ending};
+use crate::packet::{EofPacket, ErrPacket, OkPacket, ResultHeader};
+use crate::packet::{
+    auth_more_data, auth_next_factor, auth_switch_request, eof, err, ok, result_header,
+};
+use crate::{Capabilities, StatusFlags};
+
+/// Header and error number.
+const ERR_BYTES: usize = 3;
+
+/// What caching_sha2_password says where the client has nothing to answer.
+const FAST_AUTH_SUCCESS: [u8; 2] = [auth_more_data::HEADER, 0x03];
+
+impl Relay {
+    pub(super) fn header(&mut self, start: Start<'_>, first: u8) -> Result<(), Stop> {
+        match first {
+            ok::HEADER => {
+                let status = ok_status(start)?;
+                self.end_of_result(status);
+                Ok(())
+            }
+            err::HEADER => self.err(start),
+            result_header::LOCAL_INFILE => {
+                if !self.queue.is_empty() {
+                    return Err(RelayError::SentAhead.into());
+                }
+                self.in_file = true;
+                Ok(())
+            }
+            // COM_SHUTDOWN, COM_DEBUG and COM_SET_OPTION; as the length of a count it would be beyond all limits.
+            eof::HEADER if self.ends(start) => {
+                let status = self.end_status(start)?;
+                self.end_of_result(status);
+                Ok(())
+            }
+            _ => self.column_count(start),
+        }
+    }
+
+    fn column_count(&mut self, start: Start<'_>) -> Result<(), Stop> {
+        // One byte more shows a header that is too long.
+        let bytes = start.prefix(result_header::LONGEST_COUNT + 1)?;
+        match ResultHeader::decode(bytes, self.capabilities).map_err(RelayError::of_server)? {
+            ResultHeader::Columns {
+                count,
+                metadata_follows,
+            } => {
+                self.start_result(count, metadata_follows);
+                Ok(())
+            }
+            _ => Err(self.unexpected(start)),
+        }
+    }
+
+    pub(super) fn row(&mut self, start: Start<'_>, first: u8) -> Result<(), Stop> {
+        match first {
+            err::HEADER => self.err(start),
+            eof::HEADER if self.ends(start) => {
+                let status = self.end_status(start)?;
+                self.end_of_result(status);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// ERR ends the reply wherever it comes; a progress report ends nothing.
+    #[cold]
+    pub(super) fn err(&mut self, start: Start<'_>) -> Result<(), Stop> {
+        let code = err_code(start)?;
+        let progress = self.capabilities.contains(Capabilities::MARIADB_PROGRESS)
+            && self.awaited != Awaited::Authentication;
+        if progress && code == err::PROGRESS {
+            return Ok(());
+        }
+        if self.awaited == Awaited::PrepareOk {
+            self.statements.forget_last();
+        }
+        self.ending = Some(Ending::Done { failed: true });
+        Ok(())
+    }
+
+    #[cold]
+    pub(super) fn unsolicited(&mut self, start: Start<'_>, first: u8) -> Result<(), Stop> {
+        if first != err::HEADER {
+            return Err(RelayError::Unsolicited { byte: first }.into());
+        }
+        let code = err_code(start)?;
+        self.ending = Some(Ending::Farewell { code });
+        Ok(())
+    }
+
+    /// Only raw data of a plugin, and the text of COM_STATISTICS, may have no bytes.
+    #[cold]
+    pub(super) fn empty(&mut self) -> Result<(), RelayError> {
+        match self.awaited {
+            Awaited::Authentication => self.in_authentication = self.queue.is_empty(),
+            Awaited::Anything => self.ending = Some(Ending::Done { failed: false }),
+            awaited => {
+                return Err(RelayError::Empty {
+                    side: Side::Server,
+                    expected: awaited.name(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// A change of user. MariaDB's plugins send data with any first byte.
+    #[cold]
+    pub(super) fn authentication(&mut self, start: Start<'_>, first: u8) -> Result<(), Stop> {
+        match first {
+            ok::HEADER => {
+                self.status = ok_status(start)?;
+                self.ending = Some(Ending::Done { failed: false });
+            }
+            err::HEADER => return self.err(start),
+            auth_switch_request::HEADER | auth_next_factor::HEADER if !self.queue.is_empty() => {
+                return Err(RelayError::SentAhead.into());
+            }
+            _ => {
+                let says_all_is_well = start.length() == FAST_AUTH_SUCCESS.len()
+                    && start.prefix(FAST_AUTH_SUCCESS.len())? == FAST_AUTH_SUCCESS;
+                self.in_authentication = !says_all_is_well && self.queue.is_empty();
+            }
+        }
+        Ok(())
+    }
+
+    /// The result's last packet told `status`.
+    pub(super) fn end_of_result(&mut self, status: StatusFlags) {
+        self.status = status;
+        if status.contains(StatusFlags::MORE_RESULTS_EXISTS) && self.current.may_have_more_results()
+        {
+            self.awaited = Awaited::Header;
+        } else {
+            self.ending = Some(Ending::Done { failed: false });
+        }
+    }
+
+    /// Whether a payload with the first byte 0xFE ends rows, and is no row of 16 MiB.
+    fn ends(&self, start: Start<'_>) -> bool {
+        // A length of 24 bits.
+        eof::ends_rows(eof::HEADER, start.length() as u64, self.capabilities)
+    }
+
+    /// What ends rows. MySQL ends a binary log by an EOF packet also with `DEPRECATE_EOF`.
+    fn end_status(&self, start: Start<'_>) -> Result<StatusFlags, Stop> {
+        if self.capabilities.contains(Capabilities::DEPRECATE_EOF) && start.length() >= ok::SHORTEST
+        {
+            return ok_status(start);
+        }
+        eof_status(start)
+    }
+
+    #[cold]
+    pub(super) fn unexpected(&self, start: Start<'_>) -> Stop {
+        let side = Side::Server;
+        let expected = self.awaited.name();
+        match start.first() {
+            Ok(Some(byte)) => RelayError::Unexpected {
+                side,
+                expected,
+                byte,
+            }
+            .into(),
+            Ok(None) => RelayError::Empty { side, expected }.into(),
+            Err(stop) => stop,
+        }
+    }
+}
+
+fn ok_status(start: Start<'_>) -> Result<StatusFlags, Stop> {
+    let bytes = start.prefix(ok::NUMBERS_BYTES)?;
+    let ok = OkPacket::decode_numbers(bytes).map_err(RelayError::of_server)?;
+    Ok(ok.status_flags)
+}
+
+pub(super) fn eof_status(start: Start<'_>) -> Result<StatusFlags, Stop> {
+    // One byte more shows a packet that is too long.
+    let bytes = start.prefix(eof::LENGTH + 1)?;
+    let eof = EofPacket::decode(bytes).map_err(RelayError::of_server)?;
+    Ok(eof.status_flags)
+}
+
+fn err_code(start: Start<'_>) -> Result<u16, Stop> {
+    let bytes = start.prefix(ERR_BYTES)?;
+    let error = ErrPacket::decode(bytes).map_err(RelayError::of_server)?;
+    Ok(error.code)
+}
