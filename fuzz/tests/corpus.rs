@@ -201,3 +201,8 @@ fn conversations_of_resp_hold_near_their_corpus() {
 fn requests_of_resp_hold_near_their_corpus() {
     holds("resp_requests");
 }
+
+#[test]
+fn headers_of_the_proxy_protocol_hold_near_their_corpus() {
+    holds("proxy_protocol");
+}
