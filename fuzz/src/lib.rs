@@ -16,6 +16,7 @@ pub mod ok;
 pub mod packets;
 pub mod peer;
 pub mod pump;
+pub mod relay;
 pub mod resp;
 pub mod resp_conversation;
 pub mod resp_replies;
@@ -32,7 +33,7 @@ pub mod values;
 pub type Target = fn(&[u8]);
 
 /// All targets by name, in the order in which they are run.
-pub const TARGETS: [(&str, Target); 12] = [
+pub const TARGETS: [(&str, Target); 13] = [
     ("packets", packets::run),
     ("greeting", greeting::run),
     ("ok", ok::run),
@@ -41,6 +42,7 @@ pub const TARGETS: [(&str, Target); 12] = [
     ("auth", auth::run),
     ("round_trip", round_trip::run),
     ("server", server::run),
+    ("relay", relay::run),
     ("conversation", conversation::run),
     ("resp_replies", resp_replies::run),
     ("resp_conversation", resp_conversation::run),
