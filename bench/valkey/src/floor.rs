@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
-use crate::workload::{DEPTH, KEY, LARGE, LARGE_KEY, SMALL, Workload, value};
+use crate::workload::{DEPTH, KEY, LARGE, LARGE_KEY, Laps, SMALL, Workload, value};
 
 /// Stores what the workload reads.
 pub(crate) fn prepare(path: &str, workload: Workload) {
@@ -34,9 +34,13 @@ pub(crate) fn run(path: &str, workload: Workload, requests: usize) {
     };
     let batch = one.repeat(depth);
     let mut buffer = vec![0; 256 << 10];
+    let mut laps = workload.is_large().then(Laps::start);
     for _ in 0..requests / depth {
         stream.write_all(&batch).expect("requests");
         drain(&mut stream, reply * depth, &mut buffer);
+        if let Some(laps) = &mut laps {
+            laps.lap();
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use fred::bytes::Bytes;
 use fred::prelude::{Builder, ClientLike, Config, KeysInterface, ServerConfig};
 use futures_util::future::join_all;
 
-use crate::workload::{DEPTH, KEY, LARGE, LARGE_KEY, SMALL, Workload, value};
+use crate::workload::{DEPTH, KEY, LARGE, LARGE_KEY, Laps, SMALL, Workload, value};
 
 pub(crate) fn run(path: &str, workload: Workload, requests: usize) {
     super::workload::runtime().block_on(async {
@@ -15,9 +15,12 @@ pub(crate) fn run(path: &str, workload: Workload, requests: usize) {
         let client = Builder::from_config(config).build().expect("a client");
         client.init().await.expect("a connection");
         if workload.is_large() {
+            let mut laps = Laps::start();
             for _ in 0..requests {
                 let got: Bytes = client.get(LARGE_KEY).await.expect("a value");
                 assert_eq!(got.len(), LARGE);
+                drop(got);
+                laps.lap();
             }
             return;
         }

@@ -7,13 +7,14 @@ use futures_util::future::join_all;
 use onecopy_valkey::command::string::{Get, Set, get, set};
 use onecopy_valkey::{blocking, tokio};
 
-use crate::workload::{DEPTH, KEY, LARGE, LARGE_KEY, SMALL, Workload, runtime, value};
+use crate::workload::{DEPTH, KEY, LARGE, LARGE_KEY, Laps, SMALL, Workload, runtime, value};
 
 pub(crate) fn blocking(url: &str, workload: Workload, requests: usize) {
     let mut conn = blocking::Connection::connect(url).expect("a connection");
     let value = value();
     if workload.is_large() {
         let (mut reused, mut piece) = (Vec::new(), vec![0; 256 << 10]);
+        let mut laps = Laps::start();
         for _ in 0..requests {
             match workload {
                 Workload::GetLarge => {
@@ -40,6 +41,7 @@ pub(crate) fn blocking(url: &str, workload: Workload, requests: usize) {
                     assert_eq!(bytes, LARGE);
                 }
             }
+            laps.lap();
         }
         return;
     }
@@ -70,6 +72,7 @@ pub(crate) fn tokio(url: &str, workload: Workload, requests: usize) {
         let value = value();
         if workload.is_large() {
             let (mut reused, mut piece) = (Vec::new(), vec![0; 256 << 10]);
+            let mut laps = Laps::start();
             for _ in 0..requests {
                 match workload {
                     Workload::GetLarge => {
@@ -92,6 +95,7 @@ pub(crate) fn tokio(url: &str, workload: Workload, requests: usize) {
                         assert_eq!(bytes, LARGE);
                     }
                 }
+                laps.lap();
             }
             return;
         }

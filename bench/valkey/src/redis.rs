@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use redis::{AsyncConnectionConfig, Client, Cmd, Pipeline, cmd, pipe};
 
-use crate::workload::{DEPTH, KEY, LARGE, LARGE_KEY, SMALL, Workload, value};
+use crate::workload::{DEPTH, KEY, LARGE, LARGE_KEY, Laps, SMALL, Workload, value};
 
 fn client(path: &str) -> Client {
     Client::open(format!("redis+unix://{path}")).expect("a URL")
@@ -37,9 +37,12 @@ pub(crate) fn blocking(path: &str, workload: Workload, requests: usize) {
     let mut conn = client(path).get_connection().expect("a connection");
     let value = value();
     if workload.is_large() {
+        let mut laps = Laps::start();
         for _ in 0..requests {
             let got: Vec<u8> = command(workload, &value).query(&mut conn).expect("a value");
             assert_eq!(got.len(), LARGE);
+            drop(got);
+            laps.lap();
         }
         return;
     }
@@ -63,12 +66,15 @@ pub(crate) fn pipelined(path: &str, workload: Workload, requests: usize) {
             .expect("a connection");
         let value = value();
         if workload.is_large() {
+            let mut laps = Laps::start();
             for _ in 0..requests {
                 let got: Vec<u8> = command(workload, &value)
                     .query_async(&mut conn)
                     .await
                     .expect("a value");
                 assert_eq!(got.len(), LARGE);
+                drop(got);
+                laps.lap();
             }
             return;
         }

@@ -7,6 +7,7 @@ mod hint;
 mod login;
 mod meter;
 mod output;
+mod proxy;
 mod sql;
 mod tour;
 mod valkey;
@@ -27,6 +28,7 @@ struct Cli {
 enum Command {
     Sql(sql::Args),
     Valkey(valkey::Args),
+    Proxy(proxy::Args),
     Bench(bench::Args),
     Tour(tour::Args),
 }
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
     match Cli::parse_from(sql::with_meter_format(std::env::args_os())).command {
         Command::Sql(args) => sql::run(args),
         Command::Valkey(args) => valkey::run(args),
+        Command::Proxy(args) => proxy::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Tour(args) => tour::run(args),
     }

@@ -1,14 +1,20 @@
 //! Sockets, deadlines and the two drivers: the only crate that does IO.
 //!
 //! A driver knows nothing of a protocol. It takes a [`Core`](onecopy_wire::Core), asks it what is needed, and does just
-//! that: [`blocking::drive`] with calls that block in the kernel, `tokio::drive` with readiness.
+//! that: [`blocking::drive`] with calls that block in the kernel, `tokio::drive` with readiness. `evented` has no driver: its
+//! streams are for whoever runs an event loop of his own.
 // In one file alone, which says why.
 #![deny(unsafe_code)]
 
 pub mod blocking;
 mod endpoint;
 mod error;
+#[cfg(feature = "evented")]
+pub mod evented;
 mod huge_pages;
+pub mod proxy_protocol;
+// Without `evented` no driver accepts, and the server's side of a session is called by none.
+#[cfg_attr(not(feature = "evented"), allow(dead_code))]
 mod tls;
 #[cfg(feature = "tokio")]
 pub mod tokio;
@@ -16,4 +22,7 @@ pub mod tokio;
 pub use endpoint::{Endpoint, SocketOptions};
 pub use error::{ConnectError, DriveError};
 pub use huge_pages::advise_huge_pages;
-pub use tls::{Identity, Pem, TlsCache, TlsConnector, TlsError, TlsOptions, TlsSession, Verify};
+pub use tls::{
+    ClientCertificates, Identity, Pem, TlsAcceptor, TlsCache, TlsConnector, TlsError, TlsOptions,
+    TlsServerOptions, TlsSession, Verify,
+};

@@ -2,12 +2,14 @@
 //!
 //! The library is rustls 0.23; nothing of it shows outside this folder, as its next release changes the interface.
 
+mod acceptor;
 mod connector;
 mod error;
 mod pem;
 mod session;
 mod verifier;
 
+pub use acceptor::{ClientCertificates, TlsAcceptor, TlsServerOptions};
 pub use connector::{Identity, TlsCache, TlsConnector, TlsOptions, Verify};
 pub use error::TlsError;
 pub use pem::Pem;

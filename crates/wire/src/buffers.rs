@@ -250,7 +250,7 @@ impl Buffers {
     /// # Errors
     /// `LimitExceeded` or `OutOfMemory`; nothing has changed then.
     pub fn prepare(&mut self) -> Result<(), WireError> {
-        let home = self.homes.lengthen(&mut self.meter);
+        let home = self.homes.plan();
         self.plan(home, self.homes.missing() - home, false)
     }
 
@@ -299,7 +299,7 @@ impl Buffers {
         } else {
             self.plan.home
         };
-        let home = self.homes.target(home);
+        let home = self.homes.target(home, &mut self.meter);
         Targets::around(
             home,
             &mut self.side,
@@ -420,6 +420,17 @@ impl Buffers {
     /// `n` bytes have left.
     pub fn commit_output(&mut self, n: usize) {
         self.output.advance(n);
+        self.meter.writes += u64::from(n > 0);
+        self.meter.bytes_written += n as u64;
+    }
+
+    /// The first `n` pending bytes were written to another peer from where they lie, without a copy: a relay.
+    ///
+    /// # Panics
+    /// As [`consume`](Self::consume).
+    #[inline]
+    pub fn forward(&mut self, n: usize) {
+        self.input.consume_piece(n);
         self.meter.writes += u64::from(n > 0);
         self.meter.bytes_written += n as u64;
     }

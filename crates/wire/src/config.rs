@@ -2,7 +2,8 @@
 
 /// At most this much memory is made ready ahead of the bytes that have come: 256 KiB.
 ///
-/// A hostile length costs address space up to its limit, resident memory only up to this step; or up to one large page,
+/// A hostile length costs address space up to its limit, resident memory only up to this step, and none where a driver
+/// fills [memory that was never written](crate::Buffers::untouched_home); or up to one large page,
 /// 2 MiB, where [advice](crate::Buffers::set_home_advice) is asked for, which it is only once 1 MiB of the value has come. It
 /// is also the largest single read into one target, which on a Unix socket (about 208 KiB of kernel buffer) is never the
 /// bottleneck.

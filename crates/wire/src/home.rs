@@ -142,42 +142,58 @@ impl Homes {
         Ok(())
     }
 
-    /// Makes up to one step of the home's missing part ready for a read; gives its length.
-    pub(crate) fn lengthen(&mut self, meter: &mut Meter) -> usize {
-        let ready = self.missing().min(STEP);
-        if ready > 0 {
-            let home = &mut self.homes[self.used - 1].bytes;
-            let until = self.filled + ready;
-            if until > home.len() {
-                if let Some(advice) = self.advice
-                    && !self.is_advised
-                    && self.filled >= ADVISE_BEHIND
-                {
-                    self.is_advised = true;
-                    if self.total - self.filled >= ADVISE_FROM {
-                        advice(home.spare_capacity_mut());
-                    }
-                }
-                meter.bytes_zeroed += (until - home.len()) as u64;
-                home.resize(until, 0);
-            }
+    /// How much of the home's missing part the next read may fill: one step at the most. Advice is asked for here.
+    #[inline]
+    pub(crate) fn plan(&mut self) -> usize {
+        let planned = self.missing().min(STEP);
+        if planned > 0 && !self.is_advised && self.filled >= ADVISE_BEHIND {
+            self.advise(planned);
         }
-        ready
+        planned
     }
 
-    /// The part made ready by [`lengthen`](Self::lengthen).
-    pub(crate) fn target(&mut self, ready: usize) -> &mut [u8] {
+    #[cold]
+    fn advise(&mut self, planned: usize) {
+        let home = &mut self.homes[self.used - 1].bytes;
+        let Some(advice) = self.advice else {
+            return;
+        };
+        if self.filled + planned > home.len() {
+            self.is_advised = true;
+            if self.total - self.filled >= ADVISE_FROM {
+                advice(home.spare_capacity_mut());
+            }
+        }
+    }
+
+    /// The planned part, set to zero as far as it was never written: safe Rust demands it of memory that is lent as a slice.
+    pub(crate) fn target(&mut self, planned: usize, meter: &mut Meter) -> &mut [u8] {
         match self.used.checked_sub(1) {
-            Some(last) if ready > 0 => {
-                &mut self.homes[last].bytes[self.filled..self.filled + ready]
+            Some(last) if planned > 0 => {
+                let home = &mut self.homes[last].bytes;
+                let until = self.filled + planned;
+                if until > home.len() {
+                    meter.bytes_zeroed += (until - home.len()) as u64;
+                    home.resize(until, 0);
+                }
+                &mut home[self.filled..until]
             }
             _ => &mut [],
         }
     }
 
+    /// The vector of the home under way, where all that it has beyond what has come was never written and is of this value.
+    pub(crate) fn untouched(&mut self) -> Option<&mut Vec<u8>> {
+        let missing = self.missing();
+        let home = &mut self.homes[self.used.checked_sub(1)?].bytes;
+        let is_exact = home.len() == self.filled && home.capacity() - self.filled == missing;
+        (is_exact && missing > 0).then_some(home)
+    }
+
     pub(crate) fn commit(&mut self, n: usize) {
         self.filled += n;
         debug_assert!(self.filled <= self.total);
+        debug_assert!(self.filled <= self.homes[self.used - 1].bytes.len());
     }
 
     /// The home under way is full: it gets its exact length and its number, counted from 1.

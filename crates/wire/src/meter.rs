@@ -35,7 +35,7 @@ pub struct Meter {
     /// Bytes copied between ciphertext and their place in front of and behind TLS, the TLS library's own copies included:
     /// two for each byte, and one more where a record is larger than what was to be read. 0 without TLS.
     pub bytes_copied_by_tls: u64,
-    /// Bytes set to zero ahead of reads, as safe Rust demands of fresh memory.
+    /// Bytes set to zero ahead of reads, as safe Rust demands of fresh memory that is lent as a slice.
     pub bytes_zeroed: u64,
     /// Large values that were read straight into memory of their own.
     pub large_values: u64,
@@ -78,6 +78,35 @@ impl Meter {
             large_values: self.large_values - earlier.large_values,
             peak_capacity: self.peak_capacity,
             capacity_now: self.capacity_now,
+        }
+    }
+
+    /// Two meters together; the larger of the two peaks.
+    #[must_use]
+    pub const fn plus(&self, other: &Self) -> Self {
+        Self {
+            reads: self.reads + other.reads,
+            bytes_read: self.bytes_read + other.bytes_read,
+            writes: self.writes + other.writes,
+            bytes_written: self.bytes_written + other.bytes_written,
+            compactions: self.compactions + other.compactions,
+            bytes_moved: self.bytes_moved + other.bytes_moved,
+            growths: self.growths + other.growths,
+            bytes_copied_by_growth: self.bytes_copied_by_growth + other.bytes_copied_by_growth,
+            bytes_copied_to_homes: self.bytes_copied_to_homes + other.bytes_copied_to_homes,
+            bytes_copied_to_owned: self.bytes_copied_to_owned + other.bytes_copied_to_owned,
+            bytes_copied_to_output: self.bytes_copied_to_output + other.bytes_copied_to_output,
+            bytes_copied_to_metadata: self.bytes_copied_to_metadata
+                + other.bytes_copied_to_metadata,
+            bytes_copied_by_tls: self.bytes_copied_by_tls + other.bytes_copied_by_tls,
+            bytes_zeroed: self.bytes_zeroed + other.bytes_zeroed,
+            large_values: self.large_values + other.large_values,
+            peak_capacity: if self.peak_capacity > other.peak_capacity {
+                self.peak_capacity
+            } else {
+                other.peak_capacity
+            },
+            capacity_now: self.capacity_now + other.capacity_now,
         }
     }
 

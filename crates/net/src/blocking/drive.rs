@@ -148,7 +148,7 @@ pub fn read<E: From<onecopy_wire::WireError>>(
     buffers.prepare()?;
     loop {
         stream.arm(deadline).map_err(read_error)?;
-        match stream.read(buffers.targets().as_mut()) {
+        match read_now(buffers, stream) {
             Ok(n) => {
                 buffers.commit(n);
                 return Ok(n);
@@ -157,6 +157,17 @@ pub fn read<E: From<onecopy_wire::WireError>>(
             Err(error) => return Err(read_error(error)),
         }
     }
+}
+
+/// One call, into a large home as it is where that can be.
+#[inline]
+pub(super) fn read_now(buffers: &mut Buffers, stream: &mut Stream) -> io::Result<usize> {
+    if stream.is_plain()
+        && let Some(home) = buffers.untouched_home()
+    {
+        return stream.read_spare(home);
+    }
+    stream.read(buffers.targets().as_mut())
 }
 
 /// Reads once, straight into the caller's slice, of a value that goes on for `later` bytes behind it. Gives the bytes

@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::SendFlags;
 
@@ -87,6 +88,16 @@ impl Socket {
             (Self::Tcp(stream), slices) => stream.read_vectored(slices),
             (Self::Own(transport), slices) => transport.read_vectored(slices),
         }
+    }
+
+    /// One read into the spare capacity of a vector; not from a transport of the caller's own.
+    pub(super) fn read_spare(&mut self, home: &mut Vec<u8>) -> io::Result<usize> {
+        let spare = spare_capacity(home);
+        Ok(match self {
+            Self::Unix(stream) => rustix::io::read(stream, spare)?,
+            Self::Tcp(stream) => rustix::io::read(stream, spare)?,
+            Self::Own(_) => return Err(io::ErrorKind::Unsupported.into()),
+        })
     }
 
     #[inline]

@@ -102,6 +102,13 @@ impl Stream {
         }
     }
 
+    /// One read into the spare capacity of a vector, which need not be set to zero for it. Of a stream that
+    /// [`is_plain`](Self::is_plain).
+    #[cold]
+    pub(crate) fn read_spare(&mut self, home: &mut Vec<u8>) -> io::Result<usize> {
+        self.socket.read_spare(home)
+    }
+
     /// One write. What TLS has taken has left, as far as the caller may know: [`has_unsent`](Self::has_unsent).
     #[inline]
     pub(crate) fn write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
@@ -171,7 +178,8 @@ impl Stream {
         self.tls.is_some()
     }
 
-    /// Whether it is a socket in clear text, of which a short write tells that it is full.
+    /// Whether it is a socket in clear text: a short write tells that it is full, and memory need not be set to zero to be
+    /// read into.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.tls.is_none() && !self.socket.is_own()

@@ -15,7 +15,7 @@ use super::pem::Stamp;
 use super::verifier::AnyHost;
 use super::{Pem, Session, TlsError};
 
-/// What of the server's certificate is verified.
+/// What of the peer's certificate is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Verify {
     /// Nothing: whoever answers is spoken to.
@@ -27,7 +27,7 @@ pub enum Verify {
     AuthorityAndHost,
 }
 
-/// Who this side says it is, to servers that ask for a certificate.
+/// Who this side says it is: a server to every client, a client to servers that ask for a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// The certificate, and those between it and the authority.
@@ -95,7 +95,7 @@ impl TlsConnector {
     }
 
     pub(crate) fn session(&self) -> Result<Session, TlsError> {
-        Session::new(Arc::clone(&self.config), self.name.clone(), self.verify)
+        Session::client(Arc::clone(&self.config), self.name.clone(), self.verify)
     }
 }
 
@@ -182,10 +182,12 @@ impl TlsOptions {
     }
 }
 
-fn roots(pem: &Pem) -> Result<RootCertStore, TlsError> {
+pub(super) fn roots(pem: &Pem) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     for certificate in pem.certificates("ssl-ca")? {
-        roots.add(certificate)?;
+        roots
+            .add(certificate)
+            .map_err(|error| pem.bad("ssl-ca", &format!("no authority: {error}")))?;
     }
     Ok(roots)
 }

@@ -34,6 +34,11 @@ pub enum TlsError {
     BadServerName(String),
     /// The server closed while TLS was being set up.
     ClosedInHandshake,
+    /// The client did.
+    ClientClosedInHandshake,
+    /// So many bytes of the server's came in clear text behind the word that begins TLS: whoever sent them, they are not
+    /// to be taken for the server's.
+    ClearText(usize),
     /// The handshake or a later record failed.
     Failed(Failure),
     /// Memory could not be had, or a limit was reached.
@@ -41,35 +46,69 @@ pub enum TlsError {
 }
 
 /// The TLS library's own error.
-pub struct Failure(rustls::Error);
+pub struct Failure {
+    error: rustls::Error,
+    /// Whose doing it is, as far as it is the other side's.
+    peer: Peer,
+}
+
+#[derive(Clone, Copy)]
+enum Peer {
+    Server,
+    Client,
+}
 
 impl TlsError {
-    /// Whether it is the server's certificate that was refused.
+    /// Whether it is the peer's certificate that was refused.
     pub fn is_untrusted(&self) -> bool {
         matches!(
             self,
-            Self::Failed(Failure(rustls::Error::InvalidCertificate(_)))
+            Self::Failed(Failure {
+                error: rustls::Error::InvalidCertificate(_),
+                ..
+            })
         )
     }
 
     /// The same once more, of those that end a session.
     pub(super) fn again(&self) -> Self {
         match self {
-            Self::Failed(Failure(error)) => Self::Failed(Failure(error.clone())),
+            Self::Failed(Failure { error, peer }) => Self::Failed(Failure {
+                error: error.clone(),
+                peer: *peer,
+            }),
             Self::Buffer(error) => Self::Buffer(*error),
+            Self::ClientClosedInHandshake => Self::ClientClosedInHandshake,
             _ => Self::ClosedInHandshake,
         }
     }
 
+    /// The same where this side is the server.
+    pub(super) fn of_client(self) -> Self {
+        match self {
+            Self::Failed(Failure { error, .. }) => Self::Failed(Failure {
+                error,
+                peer: Peer::Client,
+            }),
+            other => other,
+        }
+    }
+
     /// The error in an IO error that a stream over TLS gave, or the IO error again.
-    pub(crate) fn from_io(error: io::Error) -> Result<Self, io::Error> {
+    ///
+    /// # Errors
+    /// An IO error of another kind, as it was.
+    pub fn from_io(error: io::Error) -> Result<Self, io::Error> {
         error.downcast()
     }
 }
 
 impl From<rustls::Error> for TlsError {
     fn from(error: rustls::Error) -> Self {
-        Self::Failed(Failure(error))
+        Self::Failed(Failure {
+            error,
+            peer: Peer::Server,
+        })
     }
 }
 
@@ -111,6 +150,13 @@ impl fmt::Display for TlsError {
             Self::ClosedInHandshake => {
                 f.write_str("the server closed the connection while tls was being set up")
             }
+            Self::ClientClosedInHandshake => {
+                f.write_str("the client closed the connection while tls was being set up")
+            }
+            Self::ClearText(bytes) => write!(
+                f,
+                "{bytes} bytes came in clear text behind the word that begins tls; somebody may have put them there"
+            ),
             Self::Failed(failure) => failure.fmt(f),
             Self::Buffer(error) => error.fmt(f),
         }
@@ -128,13 +174,21 @@ impl std::error::Error for TlsError {
 
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.error.fmt(f)
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match self.peer {
+            Peer::Server => of_server(&self.error, f),
+            Peer::Client => of_client(&self.error, f),
+        }
+    }
+}
+
+fn of_server(error: &rustls::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match error {
             rustls::Error::InvalidCertificate(error) => refused(error, f),
             rustls::Error::AlertReceived(
                 AlertDescription::CertificateRequired
@@ -159,6 +213,33 @@ impl fmt::Display for Failure {
             ),
             error => write!(f, "tls failed: {error}"),
         }
+}
+
+fn of_client(error: &rustls::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match error {
+        rustls::Error::InvalidCertificate(error) => {
+            write!(f, "the client's certificate is refused: {error}")
+        }
+        rustls::Error::NoCertificatesPresented => {
+            f.write_str("the client has no certificate, and one is required")
+        }
+        rustls::Error::AlertReceived(
+            AlertDescription::BadCertificate
+            | AlertDescription::UnknownCA
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::CertificateExpired,
+        ) => f.write_str(
+            "the client does not trust the certificate that it is shown: give it the authority, or show another",
+        ),
+        rustls::Error::AlertReceived(alert) => {
+            write!(f, "the client broke off tls: {}", alert_name(*alert))
+        }
+        rustls::Error::InvalidMessage(_) => f.write_str("what the client sent is not tls"),
+        rustls::Error::PeerIncompatible(why) => write!(
+            f,
+            "the client speaks no tls that is safe here (1.2 with forward secrecy, or 1.3): {why:?}"
+        ),
+        error => write!(f, "tls failed: {error}"),
     }
 }
 

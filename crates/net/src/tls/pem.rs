@@ -100,14 +100,19 @@ impl Pem {
         fs::read(path).map_err(file)
     }
 
-    fn bad(&self, option: &'static str, problem: &str) -> TlsError {
+    pub(super) fn bad(&self, option: &'static str, problem: &str) -> TlsError {
         TlsError::Pem {
             option,
-            place: match self {
-                Self::File(path) => path.display().to_string(),
-                Self::Text(_) => "the text given".to_owned(),
-            },
+            place: self.place(),
             problem: problem.to_owned(),
+        }
+    }
+
+    /// Where it is, for people.
+    pub(super) fn place(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Text(_) => "the text given".to_owned(),
         }
     }
 }

@@ -10,19 +10,23 @@
 //! both directions; the meter counts these copies too, apart from all others. The library's allocations are the only ones
 //! here that can't fail with an error: a record of at most 16 KiB, and during the handshake messages of at most 64 KiB.
 
+mod output;
+mod slices;
+
 use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
 use std::sync::Arc;
 
-use onecopy_wire::{BufferConfig, Buffers, Targets, WireError};
+use onecopy_wire::{BufferConfig, Buffers, Targets};
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
-use rustls::unbuffered::{
-    ConnectionState, EncodeError, EncryptError, InsufficientSizeError, UnbufferedStatus,
-};
-use rustls::{ClientConfig, ProtocolVersion};
+use rustls::server::UnbufferedServerConnection;
+use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+use rustls::{ClientConfig, CommonState, ProtocolVersion, ServerConfig};
 
 use super::{TlsError, Verify};
+use output::{Output, Refusal};
+use slices::{gather, keep, room, scatter};
 
 /// Bytes in front of each record: kind, version, length.
 const RECORD_HEADER: usize = 5;
@@ -52,13 +56,13 @@ pub struct TlsSession {
     pub version: &'static str,
     /// The cipher suite, as `TLS13_AES_256_GCM_SHA384`.
     pub cipher_suite: &'static str,
-    /// What of the server was verified.
+    /// What of the peer was verified. Of a client it is the authority of its certificate, or nothing where it has none.
     pub verify: Verify,
 }
 
-/// The client's side of one session.
+/// One side of one session.
 pub(crate) struct Session {
-    connection: UnbufferedClientConnection,
+    side: Side,
     /// Ciphertext that has come.
     input: Buffers,
     output: Output,
@@ -67,7 +71,6 @@ pub(crate) struct Session {
     left_from: usize,
     /// Small parts of one write, put together into one record.
     gathered: Vec<u8>,
-    verify: Verify,
     is_established: bool,
     /// The peer has said that nothing more comes.
     is_closed: bool,
@@ -76,6 +79,13 @@ pub(crate) struct Session {
     copied: u64,
     /// All that is unsent is an alert.
     has_alert: bool,
+}
+
+/// Which side it is: the library's two types have the same states, but nothing in common that could be called. A branch on
+/// each step, beside a record's decryption, costs less than a session's code twice.
+enum Side {
+    Client(UnbufferedClientConnection, Verify),
+    Server(UnbufferedServerConnection),
 }
 
 /// What came of a read.
@@ -113,13 +123,26 @@ enum Event {
 }
 
 impl Session {
-    pub(super) fn new(
+    /// A client's.
+    pub(super) fn client(
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
         verify: Verify,
     ) -> Result<Self, TlsError> {
-        Ok(Self {
-            connection: UnbufferedClientConnection::new(config, name)?,
+        let connection = UnbufferedClientConnection::new(config, name)?;
+        Ok(Self::new(Side::Client(connection, verify)))
+    }
+
+    /// A server's.
+    pub(super) fn server(config: Arc<ServerConfig>) -> Result<Self, TlsError> {
+        Ok(Self::new(Side::Server(UnbufferedServerConnection::new(
+            config,
+        )?)))
+    }
+
+    fn new(side: Side) -> Self {
+        Self {
+            side,
             input: Buffers::new(BufferConfig {
                 initial_read: MIN_READ,
                 max_read: MAX_READ,
@@ -130,27 +153,38 @@ impl Session {
             left: Vec::new(),
             left_from: 0,
             gathered: Vec::new(),
-            verify,
             is_established: false,
             is_closed: false,
             error: None,
             copied: 0,
             has_alert: false,
-        })
+        }
     }
 
     /// What was agreed on; `None` before it is.
     pub(crate) fn agreed(&self) -> Option<TlsSession> {
-        let version = match self.connection.protocol_version()? {
+        let common = self.side.common();
+        let version = match common.protocol_version()? {
             ProtocolVersion::TLSv1_2 => "TLSv1.2",
             _ => "TLSv1.3",
         };
-        let suite = self.connection.negotiated_cipher_suite()?;
+        let suite = common.negotiated_cipher_suite()?;
         Some(TlsSession {
             version,
             cipher_suite: suite.suite().as_str()?,
-            verify: self.verify,
+            verify: match &self.side {
+                Side::Client(_, verify) => *verify,
+                // One that is not of a trusted authority has ended the handshake.
+                Side::Server(_) if common.peer_certificates().is_some() => Verify::Authority,
+                Side::Server(_) => Verify::Nothing,
+            },
         })
+    }
+
+    /// Whether the peer came back to keys that were agreed on before.
+    #[cfg(test)]
+    pub(super) fn is_resumed(&self) -> bool {
+        self.side.common().handshake_kind() == Some(rustls::HandshakeKind::Resumed)
     }
 
     /// Bytes copied on the way between ciphertext and the caller's slices, the library's copies included.
@@ -165,11 +199,19 @@ impl Session {
             match self.step(Work::Handshake)? {
                 Event::Blocked => return Ok(false),
                 Event::Ready => self.is_established = true,
-                Event::Closed => return Err(TlsError::ClosedInHandshake),
+                Event::Closed => return Err(self.closed_in_handshake()),
                 Event::GoOn | Event::Written | Event::Came => {}
             }
         }
         Ok(true)
+    }
+
+    /// The peer has closed and there is no session yet.
+    pub(crate) fn closed_in_handshake(&self) -> TlsError {
+        match self.side {
+            Side::Client(..) => TlsError::ClosedInHandshake,
+            Side::Server(_) => TlsError::ClientClosedInHandshake,
+        }
     }
 
     /// Fills the targets with what can be decrypted. An error comes once there is nothing before it.
@@ -245,15 +287,12 @@ impl Session {
 
     /// `n` bytes of it were sent.
     pub(crate) fn sent(&mut self, n: usize) {
-        self.output.start += n;
-        if self.output.start == self.output.end {
-            (self.output.start, self.output.end) = (0, 0);
-        }
+        self.output.sent(n);
     }
 
     /// Drops what is unsent, for a peer that takes nothing any more: what is written from here on it could not read.
     pub(crate) fn drop_unsent(&mut self) {
-        (self.output.start, self.output.end) = (0, 0);
+        self.output.clear();
     }
 
     /// Makes memory ready for the next read of ciphertext.
@@ -267,6 +306,18 @@ impl Session {
         Ok(self.input.prepare()?)
     }
 
+    /// Takes ciphertext that was read already, with a copy: what came behind the word that begins TLS.
+    pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> Result<(), TlsError> {
+        self.copied += bytes.len() as u64;
+        while !bytes.is_empty() {
+            self.prepare()?;
+            let n = scatter(bytes, self.targets().as_mut(), 0);
+            self.commit(n);
+            bytes = &bytes[n..];
+        }
+        Ok(())
+    }
+
     /// Where it goes.
     pub(crate) fn targets(&mut self) -> Targets<'_> {
         self.input.targets()
@@ -275,6 +326,15 @@ impl Session {
     /// `n` bytes of ciphertext have come.
     pub(crate) fn commit(&mut self, n: usize) {
         self.input.commit(n);
+    }
+
+    /// Bytes of memory that the session holds, without those inside of the library.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<Self>()
+            + self.input.capacity()
+            + self.output.bytes.capacity()
+            + self.left.capacity()
+            + self.gathered.capacity()
     }
 
     /// Gives back each buffer that is larger than `keep` bytes; what is in them always stays. Called after each command, so
@@ -300,9 +360,9 @@ impl Session {
                 // Decrypted bytes are kept for the next read; after the peer's end this side may still write.
                 Event::Came | Event::GoOn => {}
                 // Told once where only the peer has ended; again where both have, and then nothing can be written.
-                Event::Closed if self.is_closed => return Err(TlsError::ClosedInHandshake),
+                Event::Closed if self.is_closed => return Err(self.closed_in_handshake()),
                 Event::Closed => self.is_closed = true,
-                Event::Blocked | Event::Ready => return Err(TlsError::ClosedInHandshake),
+                Event::Blocked | Event::Ready => return Err(self.closed_in_handshake()),
             }
         }
     }
@@ -312,78 +372,45 @@ impl Session {
             return Err(error.again());
         }
         let input = self.input.pending_mut();
-        let UnbufferedStatus { discard, state } = self.connection.process_tls_records(input);
-        let event = match state {
-            Ok(ConnectionState::ReadTraffic(mut traffic)) => {
-                let mut none = 0;
-                let (targets, n) = match work {
-                    Work::Read(targets, n) => (targets, n),
-                    _ => (&mut [][..], &mut none),
-                };
-                let mut came = Ok(Event::Came);
-                // No way out of here but the end: what was taken has to be discarded.
-                while let (Ok(_), Some(record)) = (&came, traffic.next_record()) {
-                    came = record.map_err(TlsError::from).and_then(|record| {
-                        let taken = scatter(record.payload, targets, *n);
-                        *n += taken;
-                        // Into the library's record, and from there to the targets or to what is left.
-                        self.copied += 2 * record.payload.len() as u64;
-                        keep(&mut self.left, &record.payload[taken..]).map(|()| Event::Came)
-                    });
-                }
-                came
-            }
-            Ok(ConnectionState::EncodeTlsData(mut data)) => self
-                .output
-                .put(0, |out| data.encode(out).map_err(Refusal::from))
-                .map(|()| Event::GoOn),
-            // What was encoded leaves from the output in order, before anything that is encrypted from now on.
-            Ok(ConnectionState::TransmitTlsData(data)) => {
-                data.done();
-                Ok(Event::GoOn)
-            }
-            Ok(ConnectionState::WriteTraffic(mut traffic)) => match work {
-                Work::Write(part) => self
-                    .output
-                    .put(encrypted_len(part.len()), |out| {
-                        traffic.encrypt(part, out).map_err(Refusal::from)
-                    })
-                    .map(|()| Event::Written),
-                Work::CloseNotify => self
-                    .output
-                    .put(RECORD_OVERHEAD, |out| {
-                        traffic.queue_close_notify(out).map_err(Refusal::from)
-                    })
-                    .map(|()| Event::Written),
-                Work::Handshake | Work::Read(..) => Ok(Event::Ready),
-            },
-            Ok(ConnectionState::BlockedHandshake) => Ok(Event::Blocked),
-            Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => Ok(Event::Closed),
-            Ok(_) => Err(rustls::Error::General("a state that a client has not".into()).into()),
-            Err(error) => Err(error.into()),
+        let lines = Lines {
+            output: &mut self.output,
+            left: &mut self.left,
+            copied: &mut self.copied,
+        };
+        let (discard, event) = match &mut self.side {
+            Side::Client(client, _) => lines.step(client.process_tls_records(input), work),
+            Side::Server(server) => lines.step(server.process_tls_records(input), work),
         };
         if discard > 0 {
             self.input.consume_piece(discard);
         }
-        if let Err(error) = &event {
-            self.error = Some(error.again());
-            self.put_alert();
+        match event {
+            Ok(event) => Ok(event),
+            Err(error) => Err(self.fail(error)),
         }
-        event
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fail(&mut self, error: TlsError) -> TlsError {
+        let error = match self.side {
+            Side::Client(..) => error,
+            Side::Server(_) => error.of_client(),
+        };
+        self.error = Some(error.again());
+        self.put_alert();
+        error
     }
 
     /// After an error the library has an alert for the peer, which then knows why.
     fn put_alert(&mut self) {
         self.has_alert = !self.has_unsent();
-        let status = self
-            .connection
-            .process_tls_records(self.input.pending_mut());
-        if let Ok(ConnectionState::EncodeTlsData(mut data)) = status.state {
-            // Without memory for it the peer is not told.
-            let _ = self
-                .output
-                .put(0, |out| data.encode(out).map_err(Refusal::from));
-        }
+        let input = self.input.pending_mut();
+        // Without memory for it the peer is not told.
+        let _ = match &mut self.side {
+            Side::Client(client, _) => self.output.put_alert(client.process_tls_records(input)),
+            Side::Server(server) => self.output.put_alert(server.process_tls_records(input)),
+        };
     }
 
     /// Whether a whole record is there that surely fits into `room`.
@@ -415,69 +442,82 @@ impl Session {
     }
 }
 
-/// Ciphertext on its way out: `bytes[start..end]` is unsent.
-#[derive(Default)]
-struct Output {
-    bytes: Vec<u8>,
-    start: usize,
-    end: usize,
-}
-
-/// Why nothing was encoded.
-enum Refusal {
-    TooSmall(InsufficientSizeError),
-    Failed(TlsError),
-}
-
-impl Output {
-    fn unsent(&self) -> &[u8] {
-        &self.bytes[self.start..self.end]
+impl Side {
+    fn common(&self) -> &CommonState {
+        match self {
+            Self::Client(client, _) => client,
+            Self::Server(server) => server,
+        }
     }
+}
 
-    /// Has `encode` write behind what is there; there is room for `expected` bytes at least.
-    fn put(
-        &mut self,
-        expected: usize,
-        mut encode: impl FnMut(&mut [u8]) -> Result<usize, Refusal>,
-    ) -> Result<(), TlsError> {
-        self.reserve(expected)?;
-        loop {
-            match encode(&mut self.bytes[self.end..]) {
-                Ok(n) => {
-                    self.end += n;
-                    return Ok(());
+/// Where what a step gives goes.
+struct Lines<'s> {
+    output: &'s mut Output,
+    left: &'s mut Vec<u8>,
+    copied: &'s mut u64,
+}
+
+impl Lines<'_> {
+    /// Does the work where the state allows it; gives how many bytes of ciphertext are done with.
+    #[inline(always)] // in two places; what is passed is large
+    fn step<D>(
+        self,
+        status: UnbufferedStatus<'_, '_, D>,
+        work: Work<'_, '_>,
+    ) -> (usize, Result<Event, TlsError>) {
+        let UnbufferedStatus { discard, state } = status;
+        let event = match state {
+            Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                let mut none = 0;
+                let (targets, n) = match work {
+                    Work::Read(targets, n) => (targets, n),
+                    _ => (&mut [][..], &mut none),
+                };
+                let mut came = Ok(Event::Came);
+                // No way out of here but the end: what was taken has to be discarded.
+                while let (Ok(_), Some(record)) = (&came, traffic.next_record()) {
+                    came = record.map_err(TlsError::from).and_then(|record| {
+                        let taken = scatter(record.payload, targets, *n);
+                        *n += taken;
+                        // Into the library's record, and from there to the targets or to what is left.
+                        *self.copied += 2 * record.payload.len() as u64;
+                        keep(self.left, &record.payload[taken..]).map(|()| Event::Came)
+                    });
                 }
-                Err(Refusal::TooSmall(needed)) => self.reserve(needed.required_size)?,
-                Err(Refusal::Failed(error)) => return Err(error),
+                came
             }
-        }
-    }
-
-    fn reserve(&mut self, more: usize) -> Result<(), TlsError> {
-        let needed = self.end + more;
-        if needed > self.bytes.len() {
-            try_reserve(&mut self.bytes, needed)?;
-            self.bytes.resize(needed, 0);
-        }
-        Ok(())
-    }
-}
-
-impl From<EncodeError> for Refusal {
-    fn from(error: EncodeError) -> Self {
-        match error {
-            EncodeError::InsufficientSize(needed) => Self::TooSmall(needed),
-            error => Self::Failed(rustls::Error::General(error.to_string()).into()),
-        }
-    }
-}
-
-impl From<EncryptError> for Refusal {
-    fn from(error: EncryptError) -> Self {
-        match error {
-            EncryptError::InsufficientSize(needed) => Self::TooSmall(needed),
-            error => Self::Failed(rustls::Error::General(error.to_string()).into()),
-        }
+            Ok(ConnectionState::EncodeTlsData(mut data)) => self
+                .output
+                .put(0, |out| data.encode(out).map_err(Refusal::from))
+                .map(|()| Event::GoOn),
+            // What was encoded leaves from the output in order, before anything that is encrypted from now on.
+            Ok(ConnectionState::TransmitTlsData(data)) => {
+                data.done();
+                Ok(Event::GoOn)
+            }
+            Ok(ConnectionState::WriteTraffic(mut traffic)) => match work {
+                Work::Write(part) => self
+                    .output
+                    .put(encrypted_len(part.len()), |out| {
+                        traffic.encrypt(part, out).map_err(Refusal::from)
+                    })
+                    .map(|()| Event::Written),
+                Work::CloseNotify => self
+                    .output
+                    .put(RECORD_OVERHEAD, |out| {
+                        traffic.queue_close_notify(out).map_err(Refusal::from)
+                    })
+                    .map(|()| Event::Written),
+                Work::Handshake | Work::Read(..) => Ok(Event::Ready),
+            },
+            Ok(ConnectionState::BlockedHandshake) => Ok(Event::Blocked),
+            Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => Ok(Event::Closed),
+            // Early data, of which neither side is told that it may be sent.
+            Ok(_) => Err(rustls::Error::General("a state that is never asked for".into()).into()),
+            Err(error) => Err(error.into()),
+        };
+        (discard, event)
     }
 }
 
@@ -492,68 +532,6 @@ fn record_len(pending: &[u8]) -> Option<usize> {
 /// At most what so many bytes take when they are encrypted.
 fn encrypted_len(len: usize) -> usize {
     len + len.div_ceil(RECORD).max(1) * RECORD_OVERHEAD
-}
-
-fn room(targets: &[IoSliceMut<'_>]) -> usize {
-    targets.iter().map(|target| target.len()).sum()
-}
-
-/// Copies into the targets behind the `from` bytes that they have already; gives how many bytes fitted.
-fn scatter(mut bytes: &[u8], targets: &mut [IoSliceMut<'_>], mut from: usize) -> usize {
-    let mut copied = 0;
-    for target in targets {
-        if from >= target.len() {
-            from -= target.len();
-            continue;
-        }
-        let n = bytes.len().min(target.len() - from);
-        let (head, tail) = bytes.split_at(n);
-        target[from..from + n].copy_from_slice(head);
-        copied += n;
-        bytes = tail;
-        from = 0;
-        if bytes.is_empty() {
-            break;
-        }
-    }
-    copied
-}
-
-/// Puts the slices' beginning, up to one record, behind one another.
-fn gather(slices: &[IoSlice<'_>], into: &mut Vec<u8>) -> Result<(), TlsError> {
-    into.clear();
-    let total: usize = slices.iter().map(|slice| slice.len()).sum();
-    try_reserve(into, total.min(RECORD))?;
-    for slice in slices {
-        let n = slice.len().min(RECORD - into.len());
-        into.extend_from_slice(&slice[..n]);
-    }
-    Ok(())
-}
-
-fn keep(left: &mut Vec<u8>, bytes: &[u8]) -> Result<(), TlsError> {
-    if !bytes.is_empty() {
-        #[cfg(test)]
-        if tests::NO_MEMORY.get() {
-            return Err(WireError::OutOfMemory {
-                bytes: bytes.len() as u64,
-            }
-            .into());
-        }
-        try_reserve(left, left.len() + bytes.len())?;
-        left.extend_from_slice(bytes);
-    }
-    Ok(())
-}
-
-/// Sees that `bytes` can hold `total` bytes.
-fn try_reserve(bytes: &mut Vec<u8>, total: usize) -> Result<(), TlsError> {
-    bytes
-        .try_reserve(total.saturating_sub(bytes.len()))
-        .map_err(|_| WireError::OutOfMemory {
-            bytes: total as u64,
-        })?;
-    Ok(())
 }
 
 /// Sizes only.

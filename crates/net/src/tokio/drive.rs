@@ -190,10 +190,25 @@ pub fn poll_read<E: From<WireError>>(
     stream: &mut Stream,
 ) -> Poll<Result<usize, DriveError<E>>> {
     buffers.prepare()?;
-    let read = ready!(stream.poll_read(context, buffers.targets().as_mut()));
+    let read = ready!(poll_read_now(context, buffers, stream));
     let n = read.map_err(|error| failed(error, DriveError::Read))?;
     buffers.commit(n);
     Poll::Ready(Ok(n))
+}
+
+/// One call, into a large home as it is where that can be.
+#[inline(always)]
+fn poll_read_now(
+    context: &mut Context<'_>,
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+) -> Poll<io::Result<usize>> {
+    if stream.is_plain()
+        && let Some(home) = buffers.untouched_home()
+    {
+        return stream.poll_read_spare(context, home);
+    }
+    stream.poll_read(context, buffers.targets().as_mut())
 }
 
 /// Reads once, straight into the caller's slice, of a value that goes on for `later` bytes behind it. Gives the bytes

@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
+use rustix::buffer::spare_capacity;
 use tokio::io::Interest;
 use tokio::net::{TcpStream, UnixStream};
 
@@ -68,6 +69,11 @@ impl Socket {
             Self::Tcp(stream) => stream.peer_addr().ok(),
             Self::Unix(_) | Self::Own(_) => None,
         }
+    }
+
+    #[inline]
+    pub(super) fn is_own(&self) -> bool {
+        matches!(self, Self::Own(_))
     }
 
     pub(super) fn is_unix(&self) -> bool {
@@ -137,6 +143,36 @@ impl Socket {
         }
     }
 
+    /// One read into the spare capacity of a vector; not from a transport of the caller's own.
+    pub(super) fn poll_read_spare(
+        &mut self,
+        context: &mut Context<'_>,
+        home: &mut Vec<u8>,
+    ) -> Poll<io::Result<usize>> {
+        let wanted = home.capacity() - home.len();
+        match self {
+            Self::Tcp(stream) => {
+                when_ready!(
+                    stream,
+                    poll_read_ready(context),
+                    READABLE,
+                    wanted,
+                    read_spare(&*stream, home)
+                )
+            }
+            Self::Unix(stream) => {
+                when_ready!(
+                    stream,
+                    poll_read_ready(context),
+                    READABLE,
+                    wanted,
+                    read_spare(&*stream, home)
+                )
+            }
+            Self::Own(_) => Poll::Ready(Err(ErrorKind::Unsupported.into())),
+        }
+    }
+
     #[inline]
     pub(super) fn poll_write(
         &mut self,
@@ -201,6 +237,10 @@ fn read_now(socket: impl AsFd, slices: &mut [IoSliceMut<'_>]) -> io::Result<usiz
         [slice] => rustix::io::read(socket, &mut **slice)?,
         slices => rustix::io::readv(socket, slices)?,
     })
+}
+
+fn read_spare(socket: impl AsFd, home: &mut Vec<u8>) -> io::Result<usize> {
+    Ok(rustix::io::read(socket, spare_capacity(home))?)
 }
 
 fn write_now(socket: impl AsFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {

@@ -104,6 +104,23 @@ impl Stream {
         }
     }
 
+    /// Whether it is a socket in clear text, for which memory need not be set to zero to be read into.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.tls.is_none() && !self.socket.is_own()
+    }
+
+    /// One read into the spare capacity of a vector, which need not be set to zero for it. Of a stream that
+    /// [`is_plain`](Self::is_plain).
+    #[cold]
+    pub(crate) fn poll_read_spare(
+        &mut self,
+        context: &mut Context<'_>,
+        home: &mut Vec<u8>,
+    ) -> Poll<io::Result<usize>> {
+        self.socket.poll_read_spare(context, home)
+    }
+
     /// One write. What TLS has taken has left, as far as the caller may know: [`has_unsent`](Self::has_unsent).
     #[inline]
     pub(crate) fn poll_write(

@@ -1,11 +1,11 @@
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use onecopy_testkit::valkey::test_server;
 use onecopy_valkey::command::{connection, hash, list, string};
 use onecopy_valkey::raw;
-use onecopy_valkey::tokio::Shared;
+use onecopy_valkey::tokio::{Shared, SharedOptions};
 
-use crate::common::{config, connect, connect_with, count, echo, options, sample, within};
+use crate::common::{config, connect, connect_with, count, echo, options, sample, until, within};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_tasks_get_their_own_replies_over_one_connection() {
@@ -169,49 +169,41 @@ async fn what_would_change_the_connection_or_the_order_is_refused() {
     assert_eq!(echo(&shared, "it goes on").await.unwrap(), "it goes on");
 }
 
-/// The time that 99 of 100 pings take at most.
-async fn p99(shared: &Shared, pings: usize) -> Duration {
-    let mut times = Vec::with_capacity(pings);
-    for _ in 0..pings {
-        let asked = Instant::now();
-        within(shared.run(&connection::ping())).await.unwrap();
-        times.push(asked.elapsed());
-    }
-    times.sort_unstable();
-    times[pings * 99 / 100]
-}
-
 #[tokio::test]
 async fn pings_go_on_while_a_command_blocks() {
-    let shared = connect().await;
-    shared.run(&raw("DEL").arg("pings_go_on")).await.unwrap();
-    let pop = || {
-        let shared = shared.clone();
-        tokio::spawn(async move {
-            let popped = shared.run(&list::blpop("pings_go_on", 0.0)).await.unwrap();
-            let parts = popped.reply().children();
-            parts.map(|part| part.bytes().to_vec()).collect::<Vec<_>>()
+    let (key, name) = ("pings_go_on", "pings_go_on");
+    let mut config = config();
+    config.client_name = Some(name.into());
+    let shared = connect_with(&config, SharedOptions::default()).await;
+    let other = connect().await;
+    other.run(&raw("DEL").arg(key)).await.unwrap();
+    for _ in 0..count(3, 7) {
+        let waiting = {
+            let shared = shared.clone();
+            tokio::spawn(async move {
+                let popped = shared.run(&list::blpop(key, 0.0)).await.unwrap();
+                let parts = popped.reply().children();
+                parts.map(|part| part.bytes().to_vec()).collect::<Vec<_>>()
+            })
+        };
+        // Only once the server lets it wait do the pings tell anything.
+        until(|| async {
+            let list = other.run(&raw("CLIENT").arg("LIST")).await.unwrap();
+            let list = String::from_utf8(list.into_bytes().unwrap()).unwrap();
+            let name = format!("name={name} ");
+            let mut lines = list.lines().filter(|line| line.contains(&name));
+            lines.any(|line| line.contains("cmd=blpop"))
         })
-    };
-    let (mut alone, mut beside) = (Vec::new(), Vec::new());
-    for _ in 0..7 {
-        alone.push(p99(&shared, count(200, 20_000)).await);
-        let waiting = pop();
-        beside.push(p99(&shared, count(200, 20_000)).await);
+        .await;
+        for _ in 0..count(200, 20_000) {
+            within(shared.run(&connection::ping())).await.unwrap();
+        }
+        // Every one of them was answered before there was anything to be popped.
         assert!(!waiting.is_finished());
-        shared
-            .run(&list::rpush("pings_go_on", "at last"))
-            .await
-            .unwrap();
+        other.run(&list::rpush(key, "at last")).await.unwrap();
         let popped = within(waiting).await.unwrap();
-        assert_eq!(popped, [&b"pings_go_on"[..], b"at last"]);
+        assert_eq!(popped, [key.as_bytes(), b"at last"]);
     }
-    alone.sort_unstable();
-    beside.sort_unstable();
-    eprintln!(
-        "p99 of PING, medians of 7: {:?} alone, {:?} beside BLPOP",
-        alone[3], beside[3]
-    );
     // By its words too.
     let by_words = raw("BLPOP").arg("pings_go_on:none").arg("0.01");
     let none = within(shared.run(&by_words)).await.unwrap();
@@ -227,7 +219,7 @@ async fn a_blocking_command_whose_caller_left_is_not_served() {
     let dropped = tokio::time::timeout(Duration::from_millis(50), shared.run(&pop)).await;
     assert!(dropped.is_err());
     // The server may still be about to notice that the connection is closed.
-    crate::common::until(|| async {
+    until(|| async {
         shared.run(&list::rpush(key, "kept")).await.unwrap();
         let left = shared.run(&raw("LLEN").arg(key)).await.unwrap();
         left.as_i64() > Some(0)

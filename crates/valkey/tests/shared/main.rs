@@ -15,4 +15,5 @@ mod groups;
 mod herd;
 mod late;
 mod loss;
+mod memory;
 mod peer;

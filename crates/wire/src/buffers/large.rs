@@ -98,4 +98,28 @@ impl Buffers {
     pub fn recycle_homes(&mut self) {
         self.homes.recycle();
     }
+
+    /// A vector to be filled in place of the [`targets`](Self::targets), by drivers that can read into memory that was never
+    /// written: it is a large home of which only what has come was written, and the read fills nothing else. Append to it what
+    /// one read brings, up to its capacity and without growing it, and [`commit`](Self::commit) that; or
+    /// [`prepare`](Self::prepare) again. The home's memory is not set to zero then, and the read may bring more than a
+    /// [`STEP`](crate::STEP). `None` wherever the targets must be used.
+    #[inline]
+    pub fn untouched_home(&mut self) -> Option<&mut Vec<u8>> {
+        if self.plan.home == 0 || self.plan.spare > 0 || self.plan.external {
+            return None;
+        }
+        self.plan_untouched_home()
+    }
+
+    #[inline(never)]
+    fn plan_untouched_home(&mut self) -> Option<&mut Vec<u8>> {
+        let missing = self.homes.missing();
+        if self.side.size > 0 && self.side.distance < missing {
+            return None;
+        }
+        let home = self.homes.untouched()?;
+        self.plan.home = missing;
+        Some(home)
+    }
 }

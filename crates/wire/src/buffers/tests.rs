@@ -219,6 +219,78 @@ fn a_read_into_the_middle_of_a_home_leaves_the_read_buffer_alone() {
     assert_eq!(buffers.targets().total(), 1000 + 16);
 }
 
+/// What the vector of an untouched home may still take; a driver that does not use it prepares again.
+fn untouched(buffers: &mut Buffers) -> Option<usize> {
+    buffers.prepare().expect("memory");
+    let home = buffers.untouched_home()?;
+    Some(home.capacity() - home.len())
+}
+
+#[test]
+fn a_home_that_was_never_written_is_filled_without_being_set_to_zero() {
+    let mut buffers = buffers_with(b"head");
+    let len = 4 * STEP;
+    buffers.begin_home(len, 4).expect("memory");
+    buffers.cut(len - 4, 2);
+    let zeroed = buffers.meter().bytes_zeroed;
+    assert_eq!(untouched(&mut buffers), Some(len - 4));
+    // More than a step at once, and the side slot behind the value is not in the way.
+    let home = buffers.untouched_home().expect("asked again");
+    home.extend_from_slice(&vec![b'v'; 2 * STEP]);
+    assert_eq!(buffers.commit(2 * STEP), 2 * STEP);
+    assert_eq!(untouched(&mut buffers), Some(2 * STEP - 4));
+    assert_eq!(buffers.meter().bytes_zeroed, zeroed);
+    // The last step goes on behind the value, and so into the targets.
+    let home = buffers.untouched_home().expect("asked again");
+    home.extend_from_slice(&vec![b'v'; STEP]);
+    assert_eq!(buffers.commit(STEP), STEP);
+    let mut rest = vec![b'v'; STEP - 4];
+    rest.extend_from_slice(b"\r\nnext");
+    while buffers.home_missing() > 0 {
+        let n = match untouched(&mut buffers) {
+            Some(_) => panic!("less than a step is missing"),
+            None => deliver(buffers.targets(), &rest),
+        };
+        buffers.commit(n);
+        rest.drain(..n);
+    }
+    assert_eq!(buffers.take_side().expect("the slot")[..2], *b"\r\n");
+    let value = buffers.finish_home();
+    assert_eq!(&buffers.bytes(value)[..5], b"headv");
+    assert!(buffers.bytes(value)[4..].iter().all(|byte| *byte == b'v'));
+    assert_eq!(buffers.pending(), b"next");
+}
+
+#[test]
+fn a_home_is_not_filled_beyond_its_value_or_over_what_is_cut_out() {
+    let mut buffers = Buffers::new(BufferConfig::default());
+    assert!(untouched(&mut buffers).is_none(), "no home");
+    // Framing inside of it.
+    buffers.begin_home(3 * STEP, 0).expect("memory");
+    buffers.cut(3 * STEP - 1, 4);
+    assert!(untouched(&mut buffers).is_none());
+    buffers.uncut();
+    assert_eq!(untouched(&mut buffers), Some(3 * STEP));
+    // Memory for more than the value.
+    buffers.recycle_homes();
+    buffers.release_to(0);
+    buffers.offer_home(Vec::with_capacity(3 * STEP + 1));
+    buffers.begin_home(3 * STEP, 0).expect("memory");
+    assert!(untouched(&mut buffers).is_none());
+    // Memory that was written before: nothing is gained there.
+    buffers.recycle_homes();
+    buffers.release_to(0);
+    buffers.offer_home(vec![0; 3 * STEP]);
+    buffers.begin_home(3 * STEP, 0).expect("memory");
+    assert!(untouched(&mut buffers).is_none());
+    // A slice of the caller's.
+    buffers.recycle_homes();
+    buffers.release_to(0);
+    buffers.begin_home(3 * STEP, 0).expect("memory");
+    buffers.prepare_into(10, 3 * STEP).expect("memory");
+    assert!(buffers.untouched_home().is_none());
+}
+
 #[test]
 fn little_is_read_behind_a_home() {
     let mut buffers = Buffers::new(BufferConfig::default());

@@ -11,8 +11,8 @@ fn begin(homes: &mut Homes, total: usize, head: &[u8]) -> Meter {
 fn fill(homes: &mut Homes, byte: u8) -> u64 {
     let mut meter = Meter::default();
     while homes.missing() > 0 {
-        let ready = homes.lengthen(&mut meter);
-        homes.target(ready).fill(byte);
+        let ready = homes.plan();
+        homes.target(ready, &mut meter).fill(byte);
         homes.commit(ready);
     }
     meter.bytes_zeroed
@@ -40,14 +40,17 @@ fn memory_is_touched_one_step_ahead_of_what_has_come() {
     let mut homes = Homes::default();
     begin(&mut homes, 100 << 20, b"");
     let mut meter = Meter::default();
-    assert_eq!(homes.lengthen(&mut meter), STEP);
-    assert_eq!(homes.lengthen(&mut meter), STEP);
+    for _ in 0..2 {
+        assert_eq!(homes.plan(), STEP);
+        assert_eq!(homes.target(STEP, &mut meter).len(), STEP);
+    }
     assert_eq!(
         meter.bytes_zeroed, STEP as u64,
         "asking again costs nothing"
     );
     homes.commit(10);
-    assert_eq!(homes.lengthen(&mut meter), STEP);
+    assert_eq!(homes.plan(), STEP);
+    homes.target(STEP, &mut meter);
     assert_eq!(meter.bytes_zeroed, STEP as u64 + 10);
     assert_eq!(homes.missing(), (100 << 20) - 10);
 }
@@ -63,7 +66,8 @@ fn advice_is_asked_for_once_a_mebibyte_of_a_large_value_has_come() {
     begin(&mut homes, 8 * MIB, b"");
     let mut meter = Meter::default();
     while homes.filled < MIB {
-        let ready = homes.lengthen(&mut meter);
+        let ready = homes.plan();
+        homes.target(ready, &mut meter);
         homes.commit(ready);
         assert!(ADVISED.with_borrow(Vec::is_empty), "{}", homes.filled);
     }
@@ -84,18 +88,19 @@ fn the_last_step_ends_with_the_value() {
     let mut homes = Homes::default();
     begin(&mut homes, STEP + 5, b"");
     let mut meter = Meter::default();
-    let ready = homes.lengthen(&mut meter);
+    let ready = homes.plan();
+    homes.target(ready, &mut meter);
     homes.commit(ready);
-    assert_eq!(homes.lengthen(&mut meter), 5);
-    assert_eq!(homes.target(5).len(), 5);
-    assert_eq!(homes.target(0).len(), 0);
+    assert_eq!(homes.plan(), 5);
+    assert_eq!(homes.target(5, &mut meter).len(), 5);
+    assert_eq!(homes.target(0, &mut meter).len(), 0);
 }
 
 #[test]
 fn nothing_is_ready_where_no_home_is_under_way() {
     let mut homes = Homes::default();
-    assert_eq!(homes.lengthen(&mut Meter::default()), 0);
-    assert_eq!(homes.target(0).len(), 0);
+    assert_eq!(homes.plan(), 0);
+    assert_eq!(homes.target(0, &mut Meter::default()).len(), 0);
     assert_eq!(homes.missing(), 0);
 }
 

@@ -160,3 +160,42 @@ fn an_io_error_of_tls_is_taken_out_of_its_envelope_and_any_other_is_not() {
     let other = TlsError::from_io(io::ErrorKind::InvalidData.into()).unwrap_err();
     assert_eq!(other.kind(), io::ErrorKind::InvalidData);
 }
+
+#[test]
+fn what_a_client_did_is_said_of_the_client() {
+    for (error, text) in [
+        (
+            rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer),
+            "the client's certificate is refused: ",
+        ),
+        (
+            rustls::Error::NoCertificatesPresented,
+            "the client has no certificate, and one is required",
+        ),
+        (
+            rustls::Error::AlertReceived(AlertDescription::UnknownCA),
+            "the client does not trust the certificate that it is shown",
+        ),
+        (
+            rustls::Error::AlertReceived(AlertDescription::HandshakeFailure),
+            "the client broke off tls: handshake failure",
+        ),
+        (
+            rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType),
+            "what the client sent is not tls",
+        ),
+        (
+            rustls::Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon),
+            "the client speaks no tls that is safe here",
+        ),
+    ] {
+        let error = TlsError::from(error).of_client();
+        for error in [error.again(), error] {
+            let shown = error.to_string();
+            assert!(shown.starts_with(text), "{shown}");
+            assert!(!shown.contains("server"), "{shown}");
+        }
+    }
+    let closed = TlsError::ClientClosedInHandshake;
+    assert!(closed.again().to_string().starts_with("the client closed"));
+}

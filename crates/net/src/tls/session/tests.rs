@@ -1,6 +1,7 @@
 //! The session against the library's own server, in memory.
 
 use onecopy_testkit::certificate::Authority;
+use onecopy_wire::WireError;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion};

@@ -1,0 +1,57 @@
+//! Non-blocking streams and listeners for event loops of one's own, over mio: no runtime, no task, no copy of what passes.
+//!
+//! Everything is registered once, for reading and writing, and edge-triggered: an event says that something has changed since
+//! the last one. So whoever gets one reads until [`ReadOutcome`] says that nothing is left, or remembers that something is;
+//! and writes first, waiting for an event only where a write takes nothing or too little.
+//!
+//! ```
+//! use std::io::IoSlice;
+//! use onecopy_net::evented::{Address, Listener, ListenerOptions, ReadOutcome, connect, mio};
+//! use onecopy_wire::{BufferConfig, Buffers};
+//!
+//! let mut poll = mio::Poll::new()?;
+//! let here = Address::Tcp("127.0.0.1:0".parse().unwrap());
+//! let mut listener = Listener::bind(&here, &ListenerOptions::default())?;
+//! listener.register(poll.registry(), mio::Token(0))?;
+//! let mut client = connect(&listener.address()?)?;
+//! client.register(poll.registry(), mio::Token(1))?;
+//!
+//! let mut server = None;
+//! let mut buffers = Buffers::new(BufferConfig::default());
+//! let mut events = mio::Events::with_capacity(16);
+//! 'events: loop {
+//!     poll.poll(&mut events, None)?;
+//!     for event in &events {
+//!         match event.token() {
+//!             mio::Token(0) => while let Some((mut stream, _peer)) = listener.accept()? {
+//!                 stream.write(&[IoSlice::new(b"hello")])?;
+//!                 server = Some(stream);
+//!             }
+//!             _ if client.connected()? => {
+//!                 client.observe(event);
+//!                 if let ReadOutcome::Bytes { .. } = client.read(&mut buffers)? {
+//!                     break 'events;
+//!                 }
+//!             }
+//!             _ => {}
+//!         }
+//!     }
+//! }
+//! assert_eq!(buffers.pending(), b"hello");
+//! # assert!(server.is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod address;
+mod listener;
+mod socket;
+mod stream;
+
+pub use address::Address;
+pub use listener::{AcceptError, Listener, ListenerOptions};
+/// The version whose types are in these signatures.
+pub use mio;
+pub use stream::{ReadOutcome, Stream, connect};
+
+#[cfg(test)]
+mod tests;

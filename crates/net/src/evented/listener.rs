@@ -1,0 +1,263 @@
+//! Listens on an address of TCP or a Unix socket's path.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::{error, fmt};
+
+use mio::net::{TcpListener, UnixListener, UnixStream};
+use mio::{Interest, Registry, Token};
+use rustix::io::Errno;
+use socket2::{Domain, SockAddr, Socket as Socket2, Type};
+
+use super::socket::{Socket, again};
+use super::stream::canonical;
+use super::{Address, Stream};
+
+/// How it is listened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListenerOptions {
+    /// Clients that may wait to be accepted, as far as the system has so many. 4,096, Linux's own bound.
+    pub backlog: u32,
+    /// Who may connect to a Unix socket, as the mode of its file. 0o777, everyone, as the servers have it: who is let in is
+    /// said by the login.
+    pub unix_mode: u32,
+}
+
+impl Default for ListenerOptions {
+    fn default() -> Self {
+        Self {
+            backlog: 4096,
+            unix_mode: 0o777,
+        }
+    }
+}
+
+/// A listening socket. A Unix socket's file goes with it.
+#[derive(Debug)]
+pub struct Listener {
+    socket: Listening,
+}
+
+#[derive(Debug)]
+enum Listening {
+    Tcp(TcpListener),
+    Unix(UnixListener, Place),
+}
+
+/// A Unix socket's file, and by what it is known to be still the same.
+#[derive(Debug)]
+struct Place {
+    path: PathBuf,
+    file: Option<[u64; 2]>,
+}
+
+/// Why no client could be accepted.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AcceptError {
+    /// One client's connection failed before it was accepted. Others may be waiting: accept again at once.
+    Connection(io::Error),
+    /// Descriptors or memory are used up. The client goes on waiting and no event comes for it: accept again once a
+    /// connection has ended, or after a while.
+    Exhausted(io::Error),
+    /// The listener itself.
+    Listener(io::Error),
+}
+
+impl Listener {
+    /// Listens. On `[::]` it takes clients of IPv4 as well. A file that a Unix socket's listener has left behind is removed;
+    /// one on which somebody listens is not, nor is any other file.
+    ///
+    /// # Errors
+    /// The system's. `AddrInUse` where somebody listens there, or a Unix socket's path is another file's.
+    pub fn bind(address: &Address, options: &ListenerOptions) -> io::Result<Self> {
+        let socket = match address {
+            Address::Tcp(address) => Listening::Tcp(bind_tcp(*address, options)?),
+            Address::Unix(path) => bind_unix(path, options)?,
+        };
+        Ok(Self { socket })
+    }
+
+    /// Where it listens, with the port that the system chose for port 0.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn address(&self) -> io::Result<Address> {
+        match &self.socket {
+            Listening::Tcp(listener) => listener.local_addr().map(Address::Tcp),
+            Listening::Unix(_, place) => Ok(Address::Unix(place.path.clone())),
+        }
+    }
+
+    /// Registers it, edge-triggered: an event says that at least one client waits.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        match &mut self.socket {
+            Listening::Tcp(listener) => registry.register(listener, token, Interest::READABLE),
+            Listening::Unix(listener, _) => registry.register(listener, token, Interest::READABLE),
+        }
+    }
+
+    /// Takes it out.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
+        match &mut self.socket {
+            Listening::Tcp(listener) => registry.deregister(listener),
+            Listening::Unix(listener, _) => registry.deregister(listener),
+        }
+    }
+
+    /// The next client that waits, and its address where it is one of TCP; `None`: none waits, and an event tells of the
+    /// next. Its stream is not registered and has no options set.
+    ///
+    /// # Errors
+    /// As [`AcceptError`] says; the listener goes on with the first two.
+    pub fn accept(&self) -> Result<Option<(Stream, Option<SocketAddr>)>, AcceptError> {
+        let accepted = match &self.socket {
+            Listening::Tcp(listener) => again(|| listener.accept()).map(|accepted| {
+                accepted.map(|(stream, peer)| (Socket::Tcp(stream), Some(canonical(peer))))
+            }),
+            Listening::Unix(listener, _) => again(|| listener.accept())
+                .map(|accepted| accepted.map(|(stream, _)| (Socket::Unix(stream), None))),
+        };
+        match accepted {
+            Ok(accepted) => Ok(accepted.map(|(socket, peer)| (Stream::new(socket), peer))),
+            Err(error) => Err(AcceptError::from(error)),
+        }
+    }
+}
+
+fn bind_tcp(address: SocketAddr, options: &ListenerOptions) -> io::Result<TcpListener> {
+    let socket = Socket2::new(Domain::for_address(address), Type::STREAM, None)?;
+    // A listener that starts again must not wait for the connections that its predecessor has left behind.
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(false)?;
+    }
+    socket.bind(&address.into())?;
+    listen(&socket, options)?;
+    Ok(TcpListener::from_std(socket.into()))
+}
+
+fn bind_unix(path: &Path, options: &ListenerOptions) -> io::Result<Listening> {
+    remove_dead(path)?;
+    let socket = Socket2::new(Domain::UNIX, Type::STREAM, None)?;
+    // On Linux the file gets no right that the socket has not: it is never open to more than it shall be.
+    let file = File::from(OwnedFd::from(socket));
+    file.set_permissions(Permissions::from_mode(options.unix_mode))?;
+    let socket = Socket2::from(OwnedFd::from(file));
+    socket.bind(&SockAddr::unix(path)?)?;
+    let place = Place {
+        path: path.to_owned(),
+        file: identity(path),
+    };
+    // And here those that the process masks out of every file. From here on `place` removes it where something fails.
+    fs::set_permissions(path, Permissions::from_mode(options.unix_mode))?;
+    listen(&socket, options)?;
+    Ok(Listening::Unix(
+        UnixListener::from_std(socket.into()),
+        place,
+    ))
+}
+
+fn listen(socket: &Socket2, options: &ListenerOptions) -> io::Result<()> {
+    socket.set_nonblocking(true)?;
+    socket.listen(i32::try_from(options.backlog).unwrap_or(i32::MAX))
+}
+
+/// Removes a socket's file on which nobody listens.
+fn remove_dead(path: &Path) -> io::Result<()> {
+    let in_use = |why: &str| {
+        Err(io::Error::new(
+            ErrorKind::AddrInUse,
+            format!("{}: {why}", path.display()),
+        ))
+    };
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+        Ok(file) if !file.file_type().is_socket() => {
+            return in_use("there is a file that is no socket");
+        }
+        Ok(_) => {}
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path),
+        // Also one that can't be asked is not known to be dead.
+        _ => in_use("somebody listens there"),
+    }
+}
+
+fn identity(path: &Path) -> Option<[u64; 2]> {
+    let file = fs::symlink_metadata(path).ok()?;
+    Some([file.dev(), file.ino()])
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Another may have put his own there meanwhile.
+        if self.file.is_some() && identity(&self.path) == self.file {
+            // What can't be removed stays: the next listener sees that nobody listens there.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl From<io::Error> for AcceptError {
+    fn from(error: io::Error) -> Self {
+        match Errno::from_io_error(&error) {
+            Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                Self::Exhausted(error)
+            }
+            // Those that accept(2) tells to be treated as nobody waiting: what happened to a connection meanwhile, and a
+            // firewall's no.
+            Some(
+                Errno::CONNABORTED
+                | Errno::CONNRESET
+                | Errno::NETDOWN
+                | Errno::PROTO
+                | Errno::NOPROTOOPT
+                | Errno::HOSTDOWN
+                | Errno::HOSTUNREACH
+                | Errno::NETUNREACH
+                | Errno::OPNOTSUPP
+                | Errno::TIMEDOUT
+                | Errno::PERM,
+            ) => Self::Connection(error),
+            #[cfg(target_os = "linux")]
+            Some(Errno::NONET) => Self::Connection(error),
+            _ => Self::Listener(error),
+        }
+    }
+}
+
+impl fmt::Display for AcceptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connection(error) => {
+                write!(f, "a client was gone before it was accepted: {error}")
+            }
+            Self::Exhausted(error) => write!(
+                f,
+                "no client can be accepted until descriptors or memory are free: {error}; raise the limit of open files"
+            ),
+            Self::Listener(error) => write!(f, "no client can be accepted: {error}"),
+        }
+    }
+}
+
+impl error::Error for AcceptError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Connection(error) | Self::Exhausted(error) | Self::Listener(error) => Some(error),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
+
+use rustix::io::Errno;
+
+use super::*;
+
+/// A path that goes with it.
+struct Path(PathBuf);
+
+impl Path {
+    fn new(name: &str) -> Self {
+        let name = format!("onecopy-evented-{}-{name}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+
+    fn bind(&self) -> std::io::Result<Listener> {
+        Listener::bind(&Address::Unix(self.0.clone()), &ListenerOptions::default())
+    }
+}
+
+impl Drop for Path {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn clients_are_accepted_until_none_waits_and_an_event_tells_of_the_next() {
+    let path = Path::new("accept");
+    for address in [
+        Address::Tcp("127.0.0.1:0".parse().unwrap()),
+        Address::Tcp("[::1]:0".parse().unwrap()),
+        Address::Unix(path.0.clone()),
+    ] {
+        let mut listener = Listener::bind(&address, &ListenerOptions::default()).unwrap();
+        let mut poll = Poll::new().unwrap();
+        listener.register(poll.registry(), Token(9)).unwrap();
+        let mut events = Events::with_capacity(1);
+        for clients in [1, 5, 2] {
+            let address = listener.address().unwrap();
+            let connected: Vec<_> = (0..clients).map(|_| connect(&address).unwrap()).collect();
+            let mut accepted = Vec::new();
+            while accepted.len() < clients {
+                poll.poll(&mut events, Some(NEVER)).unwrap();
+                assert!(!events.is_empty(), "{address}");
+                while let Some((stream, peer)) = listener.accept().unwrap() {
+                    assert_eq!(stream.peer_addr(), peer);
+                    assert_eq!(peer.is_none(), stream.is_unix());
+                    accepted.push(stream);
+                }
+            }
+            assert_eq!(accepted.len(), connected.len());
+        }
+        listener.deregister(poll.registry()).unwrap();
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_refused_and_one_that_was_given_up_is_not() {
+    let any = Address::Tcp("127.0.0.1:0".parse().unwrap());
+    let first = Listener::bind(&any, &ListenerOptions::default()).unwrap();
+    let address = first.address().unwrap();
+    let refused = Listener::bind(&address, &ListenerOptions::default()).unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::AddrInUse);
+    let _client = connect(&address).unwrap();
+    let (mut accepted, _) = loop {
+        if let Some(accepted) = first.accept().unwrap() {
+            break accepted;
+        }
+    };
+    // The side that closes first is the one whose port stays taken for a while, without the option.
+    accepted.shutdown();
+    drop((accepted, first));
+    Listener::bind(&address, &ListenerOptions::default()).unwrap();
+}
+
+#[test]
+fn a_dead_listeners_file_is_replaced_and_a_living_ones_is_not() {
+    let path = Path::new("dead");
+    drop(std::os::unix::net::UnixListener::bind(&path.0).unwrap());
+    assert!(path.0.exists(), "std leaves it behind");
+    let living = path.bind().unwrap();
+    let refused = path.bind().unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::AddrInUse);
+    assert!(
+        refused.to_string().contains("somebody listens"),
+        "{refused}"
+    );
+    connect(&living.address().unwrap()).unwrap();
+}
+
+#[test]
+fn a_file_that_is_no_socket_stays() {
+    let path = Path::new("file");
+    fs::write(&path.0, "precious").unwrap();
+    let refused = path.bind().unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::AddrInUse);
+    assert!(refused.to_string().contains("no socket"), "{refused}");
+    assert_eq!(fs::read_to_string(&path.0).unwrap(), "precious");
+}
+
+#[test]
+fn the_file_goes_with_the_listener_unless_it_is_anothers_by_then() {
+    let path = Path::new("goes");
+    let first = path.bind().unwrap();
+    drop(first);
+    assert!(!path.0.exists());
+    let second = path.bind().unwrap();
+    let inode = fs::metadata(&path.0).unwrap().ino();
+    // Another file of that name, while the first has a name of its own and so keeps its number.
+    let aside = Path::new("aside");
+    fs::rename(&path.0, &aside.0).unwrap();
+    let third = path.bind().unwrap();
+    assert_ne!(fs::metadata(&path.0).unwrap().ino(), inode);
+    drop(second);
+    connect(&third.address().unwrap()).unwrap();
+}
+
+#[test]
+fn the_file_has_just_the_mode_that_is_asked_for() {
+    for mode in [0o777, 0o660, 0o600] {
+        let path = Path::new(&format!("mode-{mode:o}"));
+        let options = ListenerOptions {
+            unix_mode: mode,
+            ..ListenerOptions::default()
+        };
+        let _listener = Listener::bind(&Address::Unix(path.0.clone()), &options).unwrap();
+        let found = fs::metadata(&path.0).unwrap().permissions().mode();
+        assert_eq!(found & 0o777, mode, "{found:o}");
+    }
+}
+
+#[test]
+fn a_path_that_is_too_long_or_has_no_folder_is_an_error() {
+    let long = Path::new(&"x".repeat(200));
+    assert!(long.bind().is_err());
+    let nowhere = Address::Unix("/nowhere/at/all".into());
+    let error = Listener::bind(&nowhere, &ListenerOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+}
+
+#[test]
+fn what_one_client_brought_about_is_told_from_what_stops_all() {
+    let of = |errno: Errno| AcceptError::from(std::io::Error::from(errno));
+    for errno in [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM] {
+        assert!(matches!(of(errno), AcceptError::Exhausted(_)), "{errno:?}");
+    }
+    for errno in [Errno::CONNABORTED, Errno::PROTO, Errno::PERM] {
+        assert!(matches!(of(errno), AcceptError::Connection(_)), "{errno:?}");
+    }
+    for errno in [Errno::BADF, Errno::INVAL, Errno::NOTSOCK] {
+        assert!(matches!(of(errno), AcceptError::Listener(_)), "{errno:?}");
+    }
+    assert!(of(Errno::MFILE).to_string().contains("limit of open files"));
+}

@@ -1,0 +1,108 @@
+//! What is asked for. All of it has defaults but the addresses.
+
+use std::time::Duration;
+
+use onecopy_net::{Endpoint, SocketOptions, TlsAcceptor, TlsConnector};
+
+/// A whole proxy.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Event loops, each a thread; 0 for one a processor.
+    pub workers: usize,
+    /// Bytes that the buffers of all sessions may take together. Sessions wait for their turn beyond it.
+    pub memory: usize,
+    /// Clients in all; more get error 1040.
+    pub max_connections: usize,
+    /// Where clients come in.
+    pub listeners: Vec<ListenerConfig>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            workers: 0,
+            memory: 256 << 20,
+            max_connections: 100_000,
+            listeners: Vec::new(),
+        }
+    }
+}
+
+/// One way in, and where it leads.
+#[derive(Debug, Clone)]
+pub struct ListenerConfig {
+    /// Its name in metrics and logs.
+    pub name: String,
+    /// Addresses that are listened on; a port of 0 is any that is free.
+    pub listen: Vec<Endpoint>,
+    /// TLS with clients; `None` where it is not offered.
+    pub tls: Option<TlsAcceptor>,
+    /// Whether clients without TLS are refused; over Unix sockets they never are.
+    pub requires_tls: bool,
+    /// Whether clients have to say first, by the PROXY protocol, who they are.
+    pub expects_proxy_header: bool,
+    /// Clients of one user; more get error 1203. `None` for any number.
+    pub max_user_connections: Option<usize>,
+    /// From the first byte to the end of the login.
+    pub handshake_timeout: Duration,
+    /// Time without a byte in either direction after which a client is told to go; `None` for ever.
+    pub idle_timeout: Option<Duration>,
+    /// How sockets of clients are set.
+    pub socket: SocketOptions,
+    /// The servers.
+    pub backends: Vec<BackendConfig>,
+}
+
+impl Default for ListenerConfig {
+    fn default() -> Self {
+        Self {
+            name: "mysql".to_owned(),
+            listen: Vec::new(),
+            tls: None,
+            requires_tls: false,
+            expects_proxy_header: false,
+            max_user_connections: None,
+            handshake_timeout: Duration::from_secs(10),
+            idle_timeout: None,
+            socket: SocketOptions::default(),
+            backends: Vec::new(),
+        }
+    }
+}
+
+/// One server.
+#[derive(Debug, Clone)]
+pub struct BackendConfig {
+    /// Its name in metrics and logs.
+    pub name: String,
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// Its share of the sessions beside the others'; 0 for none.
+    pub weight: u32,
+    /// Sessions that it gets at the most; `None` for any number.
+    pub max_connections: Option<usize>,
+    /// TLS with it; `None` for clear text.
+    pub tls: Option<TlsConnector>,
+    /// Whether the server is told, by the PROXY protocol, who the client is.
+    pub sends_proxy_header: bool,
+    /// How long a connect may take.
+    pub connect_timeout: Duration,
+    /// How sockets to it are set.
+    pub socket: SocketOptions,
+}
+
+impl BackendConfig {
+    /// A server with all defaults.
+    pub fn new(endpoint: Endpoint) -> Self {
+        Self {
+            name: endpoint.to_string(),
+            endpoint,
+            weight: 1,
+            max_connections: None,
+            tls: None,
+            sends_proxy_header: false,
+            connect_timeout: Duration::from_secs(5),
+            socket: SocketOptions::default(),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! A proxy for MySQL and MariaDB that is as transparent as a wire.
+//!
+//! A session is a client's stream, a backend's stream, and what is known of the state between them. Both streams are on one
+//! worker, a thread with one event loop, so that nothing of a session ever waits for another thread. Bytes are forwarded from
+//! the buffer they were read into; only packet headers and the few bytes that decide are looked at.
+//!
+//! | module | what is there |
+//! |--------|---------------|
+//! | [`config`] | what is asked for |
+//! | `proxy` | threads, and what can be asked of them while they run |
+//! | `worker` | the event loop, its buffers and its sessions |
+//! | `session` | one client and its backend: connecting, login, relay, end |
+//! | `backend` | the servers, and which one is next |
+//! | `registry` | connection ids that are live |
+//! | `stats` | what was counted |
+#![forbid(unsafe_code)]
+
+mod acceptor;
+mod backend;
+pub mod config;
+mod failure;
+mod proxy;
+mod registry;
+mod session;
+mod stats;
+mod worker;
+
+pub use failure::{Failure, Side};
+pub use proxy::{Error, Proxy};
+pub use stats::{ClientInfo, Snapshot};

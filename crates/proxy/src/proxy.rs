@@ -1,0 +1,260 @@
+//! The proxy as a whole: its threads, and what can be asked of them while they run.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use onecopy_net::Endpoint;
+use onecopy_net::evented::{self, Address, ListenerOptions};
+
+use crate::acceptor;
+use crate::backend::{Backend, Backends, resolve};
+use crate::config::{Config, ListenerConfig};
+use crate::registry::Registry;
+use crate::stats::Snapshot;
+use crate::worker::{self, Order};
+
+/// How long an answer of a worker's is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// One way in, as its sessions see it.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    pub(crate) config: ListenerConfig,
+    pub(crate) backends: Backends,
+    pub(crate) registry: Arc<Registry>,
+}
+
+/// All workers.
+#[derive(Debug)]
+pub(crate) struct Workers(pub(crate) Vec<worker::Handle>);
+
+impl Workers {
+    /// Sessions that there are.
+    pub(crate) fn sessions(&self) -> usize {
+        self.0
+            .iter()
+            .map(|worker| worker.sessions.load(Relaxed))
+            .sum()
+    }
+
+    pub(crate) fn least_loaded(&self) -> &worker::Handle {
+        let load = |worker: &&worker::Handle| worker.sessions.load(Relaxed);
+        self.0.iter().min_by_key(load).unwrap_or(&self.0[0])
+    }
+}
+
+impl worker::Handle {
+    /// Hands a session over, which counts from now on.
+    pub(crate) fn take(&self, session: Order) {
+        self.sessions.fetch_add(1, Relaxed);
+        self.order(session);
+    }
+}
+
+/// Why a proxy could not be started.
+#[derive(Debug)]
+pub enum Error {
+    /// An address that can't be listened on.
+    Listen(Endpoint, io::Error),
+    /// A backend's name that has no address.
+    Resolve(String, io::Error),
+    /// A thread or an event queue that could not be had.
+    Start(io::Error),
+    /// Nothing to listen on, or a listener without a backend.
+    Nothing(&'static str),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listen(endpoint, error) => write!(f, "can't listen on {endpoint}: {error}"),
+            Self::Resolve(name, error) => write!(f, "backend '{name}' has no address: {error}"),
+            Self::Start(error) => write!(f, "can't start: {error}"),
+            Self::Nothing(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A proxy that runs until it is [stopped](Self::stop) or dropped.
+#[derive(Debug)]
+pub struct Proxy {
+    workers: Arc<Workers>,
+    acceptor: Option<acceptor::Handle>,
+    listeners: Vec<Arc<Listener>>,
+    addresses: Vec<Address>,
+}
+
+impl Proxy {
+    /// Listens, and serves from then on.
+    ///
+    /// # Errors
+    /// Addresses that can't be had, names without an address.
+    pub fn start(config: Config) -> Result<Self, Error> {
+        if config
+            .listeners
+            .iter()
+            .all(|listener| listener.listen.is_empty())
+        {
+            return Err(Error::Nothing("there is nothing to listen on"));
+        }
+        let mut sockets = Vec::new();
+        let mut listeners = Vec::new();
+        let mut addresses = Vec::new();
+        for listener in config.listeners {
+            if listener.backends.is_empty() {
+                return Err(Error::Nothing("a listener has no backend"));
+            }
+            let backends = listener.backends.iter().cloned().map(|config| {
+                let name = config.name.clone();
+                let backend = Backend::new(config).map_err(|error| Error::Resolve(name, error))?;
+                Ok(Arc::new(backend))
+            });
+            let backends = Backends::new(backends.collect::<Result<_, _>>()?);
+            let listener = Arc::new(Listener {
+                config: listener,
+                backends,
+                registry: Arc::default(),
+            });
+            for endpoint in &listener.config.listen {
+                let failed = |error| Error::Listen(endpoint.clone(), error);
+                let address = resolve(endpoint).map_err(failed)?.swap_remove(0);
+                let socket = evented::Listener::bind(&address, &ListenerOptions::default());
+                let socket = socket.map_err(failed)?;
+                addresses.push(socket.address().map_err(failed)?);
+                sockets.push((socket, Arc::clone(&listener)));
+            }
+            listeners.push(listener);
+        }
+        let count = match config.workers {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            count => count,
+        };
+        let workers = (0..count).map(|number| worker::start(number, config.memory / count));
+        let workers = Arc::new(Workers(
+            workers.collect::<io::Result<_>>().map_err(Error::Start)?,
+        ));
+        let acceptor = acceptor::start(sockets, Arc::clone(&workers), config.max_connections)
+            .map_err(Error::Start)?;
+        Ok(Self {
+            workers,
+            acceptor: Some(acceptor),
+            listeners,
+            addresses,
+        })
+    }
+
+    /// Where it listens, in the order of the configuration; ports of 0 are filled in.
+    pub fn addresses(&self) -> &[Address] {
+        &self.addresses
+    }
+
+    /// The first TCP address that it listens on.
+    pub fn tcp_address(&self) -> Option<SocketAddr> {
+        self.addresses.iter().find_map(|address| match address {
+            Address::Tcp(address) => Some(*address),
+            Address::Unix(_) => None,
+        })
+    }
+
+    /// What was counted; with each client where that is asked for.
+    pub fn snapshot(&self, with_clients: bool) -> Snapshot {
+        let (reply, replies) = channel();
+        for worker in &self.workers.0 {
+            let reply = reply.clone();
+            worker.order(Order::Snapshot {
+                with_clients,
+                reply,
+            });
+        }
+        drop(reply);
+        let deadline = Instant::now() + PATIENCE;
+        let mut sum = Snapshot::default();
+        while let Ok(one) = replies.recv_timeout(deadline.saturating_duration_since(Instant::now()))
+        {
+            sum.merge(one);
+        }
+        sum
+    }
+
+    /// Ends the session with this connection id; tells whether there was one.
+    pub fn kill(&self, id: u32) -> bool {
+        let (reply, replies) = channel();
+        for worker in &self.workers.0 {
+            let reply = reply.clone();
+            worker.order(Order::Kill { id, reply });
+        }
+        drop(reply);
+        let deadline = Instant::now() + PATIENCE;
+        let mut was_there = false;
+        while let Ok(one) = replies.recv_timeout(deadline.saturating_duration_since(Instant::now()))
+        {
+            was_there |= one;
+        }
+        was_there
+    }
+
+    /// Nobody comes in any more; sessions leave as soon as no transaction is open.
+    pub fn drain(&mut self) {
+        if let Some(mut acceptor) = self.acceptor.take() {
+            acceptor.stop();
+        }
+        self.workers
+            .0
+            .iter()
+            .for_each(|worker| worker.order(Order::Drain));
+    }
+
+    /// Sessions that there are now.
+    pub fn sessions(&self) -> usize {
+        self.workers.sessions()
+    }
+
+    /// Servers with the sessions on them: name, sessions, whether they are up, connects that failed.
+    pub fn servers(&self) -> Vec<(String, usize, bool, u64)> {
+        let backends = self
+            .listeners
+            .iter()
+            .flat_map(|listener| listener.backends.all());
+        let row = |backend: &Arc<Backend>| {
+            let failed = backend.failed_connects.load(Relaxed);
+            (
+                backend.name().to_owned(),
+                backend.sessions(),
+                backend.is_up(),
+                failed,
+            )
+        };
+        backends.map(row).collect()
+    }
+
+    /// Ends all sessions and threads.
+    pub fn stop(&mut self) {
+        if let Some(mut acceptor) = self.acceptor.take() {
+            acceptor.stop();
+        }
+        self.workers
+            .0
+            .iter()
+            .for_each(|worker| worker.order(Order::Stop));
+        if let Some(workers) = Arc::get_mut(&mut self.workers) {
+            for worker in &mut workers.0 {
+                if let Some(thread) = worker.thread.take() {
+                    let _ = thread.join();
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

@@ -1,0 +1,308 @@
+//! One client and its backend.
+//!
+//! ```text
+//!   client --> [PROXY header] --> Login: connect, greeting, TLS, authentication --> Transit --> Farewell --> gone
+//! ```
+//!
+//! A session does as much as both streams allow, then waits for the next event of either.
+
+mod farewell;
+mod flow;
+mod login;
+mod peer;
+mod rewrite;
+mod transit;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mio::event::Event;
+use mio::{Registry as Poller, Token};
+use onecopy_mysql_proto::Capabilities;
+use onecopy_mysql_proto::packet::ErrPacket;
+use onecopy_mysql_proto::relay::Relay;
+use onecopy_net::evented::Stream;
+use onecopy_wire::Meter;
+
+use crate::backend::Place;
+use crate::failure::Failure;
+use crate::proxy::Listener;
+use crate::registry::{Id, UserPlace};
+use crate::stats::{ClientInfo, Counters};
+use crate::worker::pool::Pool;
+
+use farewell::Farewell;
+use flow::Flow;
+use login::Login;
+use peer::Peer;
+
+/// What a session may use of its worker.
+pub(crate) struct Context<'w> {
+    pub(crate) pool: &'w mut Pool,
+    pub(crate) poller: &'w Poller,
+    pub(crate) counters: &'w mut Counters,
+    /// When this turn of the loop began.
+    pub(crate) now: Instant,
+    /// Sessions leave as soon as no transaction is open.
+    pub(crate) is_draining: bool,
+}
+
+/// What a session is at.
+enum Phase {
+    Login(Box<Login>),
+    Transit,
+    Farewell(Farewell),
+}
+
+/// What is to become of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// It waits for an event.
+    Waiting,
+    /// It has more to do, after the others had their turn.
+    Busy,
+    /// It waits for buffers.
+    Starved,
+    /// It is over.
+    Over,
+}
+
+/// How a session that goes on ends.
+enum End {
+    /// As it should.
+    Clean,
+    Failed(Failure),
+    /// The backend's own error, word for word, was queued or sent already.
+    Refused,
+}
+
+impl From<Failure> for End {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// One client and its backend.
+pub(crate) struct Session {
+    client: Peer,
+    server: Option<Peer>,
+    /// Events of the client's stream; the backend's has the next number.
+    token: Token,
+    phase: Phase,
+    relay: Relay,
+    up: Flow,
+    down: Flow,
+    listener: Arc<Listener>,
+    place: Option<Place>,
+    id: Option<Id>,
+    /// Counts the user's sessions for as long as it lives.
+    _user_place: Option<UserPlace>,
+    user: Box<[u8]>,
+    address: Box<str>,
+    began: Instant,
+    /// When the last byte came.
+    moved: Instant,
+    /// When the command under way came.
+    asked: Instant,
+    /// The client has said that it goes.
+    is_quitting: bool,
+    /// The backend has said, unasked, why it closes.
+    has_said_goodbye: bool,
+}
+
+impl Session {
+    /// A session whose client has just come in.
+    pub(crate) fn new(
+        client: Stream,
+        address: Box<str>,
+        token: Token,
+        listener: Arc<Listener>,
+        now: Instant,
+    ) -> Self {
+        let login = Login::new(&listener, now);
+        Self {
+            client: Peer::new(client),
+            server: None,
+            token,
+            phase: Phase::Login(Box::new(login)),
+            relay: Relay::new(Capabilities::default()),
+            up: Flow::default(),
+            down: Flow::default(),
+            listener,
+            place: None,
+            id: None,
+            _user_place: None,
+            user: Box::default(),
+            address,
+            began: now,
+            moved: now,
+            asked: now,
+            is_quitting: false,
+            has_said_goodbye: false,
+        }
+    }
+
+    /// Registers the client's stream and begins.
+    pub(crate) fn begin(&mut self, context: &mut Context<'_>) -> Status {
+        context.counters.accepted += 1;
+        match self.client.stream.register(context.poller, self.token) {
+            Ok(()) => self.go_on(context),
+            Err(_) => Status::Over,
+        }
+    }
+
+    /// What an event said of one of the streams.
+    #[inline]
+    pub(crate) fn note(&mut self, is_client: bool, event: &Event) {
+        let peer = match (is_client, &mut self.server) {
+            (true, _) => &mut self.client,
+            (false, Some(server)) => server,
+            (false, None) => return,
+        };
+        peer.stream.observe(event);
+        peer.is_readable |= event.is_readable() || event.is_read_closed() || event.is_error();
+        peer.is_writable |= event.is_writable() || event.is_error();
+    }
+
+    /// Does what can be done now.
+    #[inline]
+    pub(crate) fn go_on(&mut self, context: &mut Context<'_>) -> Status {
+        if let Phase::Transit = self.phase {
+            return match self.transit(context) {
+                Ok(status) => status,
+                Err(end) => self.end(end, context),
+            };
+        }
+        self.go_on_slowly(context)
+    }
+
+    #[cold]
+    fn go_on_slowly(&mut self, context: &mut Context<'_>) -> Status {
+        if let Phase::Login(_) = self.phase {
+            match self.log_in(context) {
+                Ok(true) => return self.go_on(context),
+                Ok(false) => return Status::Waiting,
+                Err(end) => return self.end(end, context),
+            }
+        }
+        self.say_farewell(context)
+    }
+
+    /// Looks at the time.
+    pub(crate) fn tick(&mut self, context: &mut Context<'_>) -> Status {
+        let failure = match &mut self.phase {
+            Phase::Login(login) => {
+                return match login.overdue(context.now) {
+                    None => Status::Waiting,
+                    Some(overdue) => self.login_overdue(overdue, context),
+                };
+            }
+            Phase::Farewell(farewell) if farewell.is_overdue(context.now) => return Status::Over,
+            Phase::Farewell(_) => return Status::Waiting,
+            Phase::Transit if context.is_draining => {
+                if !self.may_leave() {
+                    return Status::Waiting;
+                }
+                Failure::shutdown()
+            }
+            Phase::Transit => match self.listener.config.idle_timeout {
+                Some(timeout) if context.now.saturating_duration_since(self.moved) >= timeout => {
+                    Failure::idle()
+                }
+                _ => {
+                    self.up.recount(context.pool);
+                    self.down.recount(context.pool);
+                    return Status::Waiting;
+                }
+            },
+        };
+        self.end(End::Failed(failure), context)
+    }
+
+    /// Ends it for a reason of the proxy's.
+    pub(crate) fn stop(&mut self, failure: Failure, context: &mut Context<'_>) -> Status {
+        if let Phase::Farewell(_) = self.phase {
+            return Status::Waiting;
+        }
+        self.end(End::Failed(failure), context)
+    }
+
+    /// Whether it can end without harm to the client's work.
+    fn may_leave(&self) -> bool {
+        self.relay.is_idle()
+            && !self.relay.in_transaction()
+            && self.up.is_empty()
+            && self.down.is_empty()
+    }
+
+    pub(crate) fn connection_id(&self) -> u32 {
+        self.id.as_ref().map_or(0, |id| id.number)
+    }
+
+    /// Gives back what it holds of the worker's.
+    pub(crate) fn leave(&mut self, context: &mut Context<'_>) {
+        self.up.discard(context.pool);
+        self.down.discard(context.pool);
+        let _ = self.client.stream.deregister(context.poller);
+        self.client.stream.shutdown();
+        if let Some(server) = &mut self.server {
+            let _ = server.stream.deregister(context.poller);
+            server.stream.shutdown();
+        }
+    }
+
+    /// `sum`, and what the buffers counted that it holds now.
+    pub(crate) fn meter(&self, sum: Meter) -> Meter {
+        [&self.up, &self.down]
+            .iter()
+            .fold(sum, |sum, flow| flow.meter(sum))
+    }
+
+    pub(crate) fn describe(&self, now: Instant) -> ClientInfo {
+        let seconds = |since: Instant| now.saturating_duration_since(since).as_secs();
+        ClientInfo {
+            id: self.connection_id(),
+            user: String::from_utf8_lossy(&self.user).into_owned(),
+            address: self.address.to_string(),
+            listener: self.listener.config.name.clone(),
+            backend: self
+                .place
+                .as_ref()
+                .map_or_else(String::new, |place| place.backend().name().to_owned()),
+            state: match &self.phase {
+                Phase::Login(login) => login.state(),
+                Phase::Transit if self.relay.is_idle() => "idle",
+                Phase::Transit => "command",
+                Phase::Farewell(_) => "closing",
+            },
+            commands: self.relay.commands(),
+            statements: self.relay.statements(),
+            in_transaction: self.relay.in_transaction(),
+            age: seconds(self.began),
+            idle: seconds(self.moved),
+        }
+    }
+}
+
+/// The payload of an error packet.
+fn error_payload(failure: &Failure, has_sql_state: bool) -> Vec<u8> {
+    let mut payload = Vec::new();
+    ErrPacket {
+        code: failure.code,
+        sql_state: has_sql_state.then_some(failure.sql_state),
+        message: failure.message.as_bytes(),
+    }
+    .encode(&mut payload);
+    payload
+}
+
+/// Tells a client that was not greeted why it can't come in, as far as it can be told at once.
+pub(crate) fn refuse(mut stream: Stream, failure: &Failure) {
+    let words = farewell::packet(0, &error_payload(failure, false));
+    // Whoever does not take it at once hears nothing.
+    let _ = stream.write(&[std::io::IoSlice::new(&words)]);
+    let _ = stream.shutdown_write();
+}
+
+/// How long a client has to take its last error.
+const FAREWELL: Duration = Duration::from_secs(1);

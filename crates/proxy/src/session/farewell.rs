@@ -1,0 +1,137 @@
+//! The end of a session: its last words to the client, and the time that it has to take them.
+
+use std::io::IoSlice;
+use std::time::Instant;
+
+use onecopy_net::evented::ReadOutcome;
+use onecopy_wire::{BufferConfig, Buffers};
+
+use super::{Context, End, FAREWELL, Phase, Session, Status, error_payload};
+use crate::failure::Side;
+
+/// Bytes of the client's that are passed over while it takes the last words, one read each.
+const PASSED_OVER: usize = 4 << 10;
+
+pub(super) struct Farewell {
+    words: Vec<u8>,
+    sent: usize,
+    deadline: Instant,
+    is_shut: bool,
+}
+
+impl Farewell {
+    pub(super) fn is_overdue(&self, now: Instant) -> bool {
+        now >= self.deadline
+    }
+}
+
+impl Session {
+    /// Ends the session: the backend's stream at once, the client's when it has heard why.
+    #[cold]
+    pub(super) fn end(&mut self, end: End, context: &mut Context<'_>) -> Status {
+        if let End::Failed(failure) = &end {
+            context.counters.failures[failure.side as usize] += 1;
+        }
+        let words = match &end {
+            End::Failed(failure) if failure.side != Side::Client || failure.code != 0 => {
+                self.last_words(failure)
+            }
+            _ => Vec::new(),
+        };
+        if let Some(mut server) = self.server.take() {
+            let _ = server.stream.deregister(context.poller);
+            server.stream.shutdown();
+        }
+        (self.place, self.id, self._user_place) = (None, None, None);
+        self.up.discard(context.pool);
+        if self.client.is_closed || matches!(&end, End::Failed(failure) if failure.code == 0) {
+            self.down.discard(context.pool);
+            return Status::Over;
+        }
+        self.phase = Phase::Farewell(Farewell {
+            words,
+            sent: 0,
+            deadline: context.now + FAREWELL,
+            is_shut: false,
+        });
+        self.say_farewell(context)
+    }
+
+    /// The error as a packet, where the client can be told: not in the middle of a packet of the backend's.
+    fn last_words(&mut self, failure: &crate::Failure) -> Vec<u8> {
+        let sequence = match &mut self.phase {
+            Phase::Login(login) => return login.last_words(failure),
+            Phase::Transit => self.relay.error_sequence(),
+            Phase::Farewell(_) => None,
+        };
+        // What was told to pass and has not left goes first.
+        let has_all_passed = self.down.cleared == self.down.pending().len();
+        match sequence {
+            Some(sequence) if has_all_passed => packet(sequence, &error_payload(failure, true)),
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn say_farewell(&mut self, context: &mut Context<'_>) -> Status {
+        match self.try_farewell() {
+            Ok(false) => Status::Waiting,
+            Ok(true) | Err(_) => {
+                self.down.discard(context.pool);
+                Status::Over
+            }
+        }
+    }
+
+    /// Whether the client has heard everything, or has gone.
+    fn try_farewell(&mut self) -> std::io::Result<bool> {
+        let Phase::Farewell(farewell) = &mut self.phase else {
+            return Ok(true);
+        };
+        let stream = &mut self.client.stream;
+        while let Some(loan) = self.down.loan.as_mut().filter(|_| self.down.cleared > 0) {
+            let bytes = &loan.buffers.pending()[..self.down.cleared];
+            let Some(n) = stream.write(&[IoSlice::new(bytes)])? else {
+                return Ok(false);
+            };
+            loan.buffers.forward(n);
+            self.down.cleared -= n;
+        }
+        while farewell.sent < farewell.words.len() {
+            let Some(n) = stream.write(&[IoSlice::new(&farewell.words[farewell.sent..])])? else {
+                return Ok(false);
+            };
+            farewell.sent += n;
+        }
+        if !stream.flush()? {
+            return Ok(false);
+        }
+        if !farewell.is_shut {
+            farewell.is_shut = stream.shutdown_write()?;
+        }
+        // A socket that is closed while something waits to be read takes back what it sent.
+        let mut passed_over = Buffers::new(BufferConfig {
+            initial_read: PASSED_OVER,
+            max_read: PASSED_OVER,
+            max_buffer: PASSED_OVER,
+            idle_keep: 0,
+        });
+        loop {
+            let outcome = stream.read(&mut passed_over)?;
+            let n = passed_over.pending().len();
+            passed_over.forward(n);
+            match outcome {
+                ReadOutcome::Bytes { .. } => {}
+                ReadOutcome::WouldBlock => return Ok(false),
+                ReadOutcome::Closed => return Ok(true),
+            }
+        }
+    }
+}
+
+/// One packet.
+pub(super) fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
+    let [a, b, c, ..] = payload.len().to_le_bytes();
+    let mut packet = vec![a, b, c, sequence];
+    packet.extend_from_slice(payload);
+    packet
+}

@@ -1,0 +1,769 @@
+//! The way to a session that is logged in.
+//!
+//! ```text
+//!   connect --> greeting --------------------> greeting
+//!                    [SSLRequest, TLS] <------ [SSLRequest, TLS]      each side by itself
+//!               response <-------------------- response
+//!               switch, more data, OK, ERR <-> the client's answers   as they come
+//! ```
+//!
+//! The backend is connected before the client is greeted, so that its nonce reaches the client and no password needs to be
+//! known here. Each side has sequence ids of its own: a payload is taken from one side's packets and put into the other's.
+
+use std::io::IoSlice;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use onecopy_mysql_proto::codec::Put;
+use onecopy_mysql_proto::frame::{Frame, FrameReader, PayloadWriter};
+use onecopy_mysql_proto::packet::{Greeting, HandshakeResponse, OkPacket, SslRequest};
+use onecopy_mysql_proto::relay::Relay;
+use onecopy_mysql_proto::{Capabilities, StatusFlags};
+use onecopy_net::evented::{self, ReadOutcome};
+use onecopy_net::proxy_protocol::{Addresses, Decoded, decode};
+use onecopy_wire::{BufferConfig, Buffers, Span};
+
+use super::farewell::packet;
+use super::peer::Peer;
+use super::{Context, End, Phase, Session, Status, error_payload, rewrite};
+use crate::backend::Backend;
+use crate::failure::Failure;
+use crate::proxy::Listener;
+
+/// No packet of a login is larger.
+const MAX_PAYLOAD: usize = 64 << 10;
+
+/// How often a backend is asked for another connection because the id that it gave is another backend's session's.
+const ID_ATTEMPTS: u32 = 3;
+
+/// What each side decides by itself.
+const OF_EACH_SIDE: Capabilities = Capabilities::SSL
+    .union(Capabilities::COMPRESS)
+    .union(Capabilities::ZSTD_COMPRESSION_ALGORITHM)
+    .union(Capabilities::MARIADB_COM_MULTI);
+
+const OK: u8 = 0x00;
+const MORE_DATA: u8 = 0x01;
+const SWITCH: u8 = 0xFE;
+const ERR: u8 = 0xFF;
+/// `caching_sha2_password` wants the password itself.
+const FULL_AUTHENTICATION: &[u8] = &[MORE_DATA, 0x04];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The client is to say who it is, by the PROXY protocol.
+    ProxyHeader,
+    /// A backend is to be chosen.
+    Choose,
+    Connecting,
+    Greeting,
+    Response,
+    ClientTls,
+    ServerTls,
+    Authentication,
+    /// OK was passed on.
+    Done,
+    /// The backend's refusal was passed on.
+    Refused,
+}
+
+/// One side's packets.
+struct Half {
+    buffers: Buffers,
+    frames: FrameReader,
+}
+
+impl Half {
+    fn new() -> Self {
+        Self {
+            buffers: Buffers::new(BufferConfig {
+                initial_read: 1 << 10,
+                max_read: 8 << 10,
+                max_buffer: MAX_PAYLOAD + 4,
+                idle_keep: 0,
+            }),
+            frames: FrameReader::default(),
+        }
+    }
+
+    /// Queues a payload with this side's next sequence id.
+    fn send(&mut self, payload: &[u8]) -> Result<(), Failure> {
+        let mut sequence = self.frames.sequence();
+        let mut writer = PayloadWriter::new(self.buffers.output(), &mut sequence);
+        writer.put(payload);
+        writer.finish().map_err(|_| Failure::out_of_memory())?;
+        self.frames.restart(sequence);
+        Ok(())
+    }
+
+    /// The next payload, where it has come whole.
+    fn receive(&mut self) -> Result<Option<Span>, String> {
+        match self.frames.message(&mut self.buffers, MAX_PAYLOAD) {
+            Ok(Frame::Whole(payload)) => Ok(Some(payload)),
+            Ok(Frame::Missing(_)) => Ok(None),
+            Ok(Frame::Large(_)) => Err(format!(
+                "a packet of the login is larger than {MAX_PAYLOAD} bytes"
+            )),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// A login under way.
+pub(super) struct Login {
+    stage: Stage,
+    client: Half,
+    server: Half,
+    tried: Vec<Arc<Backend>>,
+    /// Why the last one tried did not do: its own ERR, word for word, or what happened.
+    refusal: Option<Vec<u8>>,
+    reason: String,
+    id_attempts: u32,
+    deadline: Instant,
+    connect_deadline: Instant,
+    /// What the backend can do, and what the client was told.
+    backend_can: Capabilities,
+    offered: Capabilities,
+    /// What both agreed on.
+    agreed: Capabilities,
+    /// The client's response, for as long as the backend's TLS is not there.
+    response: Vec<u8>,
+    plugin: Vec<u8>,
+    greeted: bool,
+    /// Whom the client speaks for, and where that one connected to.
+    told: Option<(SocketAddr, SocketAddr)>,
+}
+
+/// Whose time is over.
+pub(super) enum Overdue {
+    Connect,
+    Handshake,
+}
+
+impl Login {
+    pub(super) fn new(listener: &Listener, now: Instant) -> Self {
+        let stage = if listener.config.expects_proxy_header {
+            Stage::ProxyHeader
+        } else {
+            Stage::Choose
+        };
+        Self {
+            stage,
+            client: Half::new(),
+            server: Half::new(),
+            tried: Vec::new(),
+            refusal: None,
+            reason: String::new(),
+            id_attempts: 0,
+            deadline: now + listener.config.handshake_timeout,
+            connect_deadline: now,
+            backend_can: Capabilities::default(),
+            offered: Capabilities::default(),
+            agreed: Capabilities::default(),
+            response: Vec::new(),
+            plugin: Vec::new(),
+            greeted: false,
+            told: None,
+        }
+    }
+
+    pub(super) fn state(&self) -> &'static str {
+        match self.stage {
+            Stage::Choose | Stage::Connecting | Stage::Greeting => "connect",
+            _ => "login",
+        }
+    }
+
+    pub(super) fn overdue(&self, now: Instant) -> Option<Overdue> {
+        if now >= self.deadline {
+            return Some(Overdue::Handshake);
+        }
+        let connects = matches!(self.stage, Stage::Connecting | Stage::Greeting);
+        (connects && now >= self.connect_deadline).then_some(Overdue::Connect)
+    }
+
+    /// An error for the client, as the next packet that it expects; none while its TLS is being set up.
+    pub(super) fn last_words(&self, failure: &Failure) -> Vec<u8> {
+        if self.stage == Stage::ClientTls {
+            return Vec::new();
+        }
+        // Before it is greeted a client knows of no SQLSTATE.
+        packet(
+            self.client.frames.sequence(),
+            &error_payload(failure, self.greeted),
+        )
+    }
+}
+
+impl Session {
+    /// Goes on with the login. `true` once it is over and the session is in transit.
+    pub(super) fn log_in(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        loop {
+            self.flush_login()?;
+            let Phase::Login(login) = &mut self.phase else {
+                return Ok(true);
+            };
+            let goes_on = match login.stage {
+                Stage::ProxyHeader => self.take_proxy_header()?,
+                Stage::Choose => self.choose(context)?,
+                Stage::Connecting => self.connecting(context)?,
+                Stage::Greeting => self.greeting(context)?,
+                Stage::Response => self.response(context)?,
+                Stage::ClientTls => self.client_tls()?,
+                Stage::ServerTls => self.server_tls()?,
+                Stage::Authentication => self.authenticate(context)?,
+                Stage::Done
+                    if login.client.buffers.has_output() || self.client.stream.has_unsent() =>
+                {
+                    false
+                }
+                Stage::Done => {
+                    self.logged_in(context)?;
+                    return Ok(true);
+                }
+                Stage::Refused
+                    if login.client.buffers.has_output() || self.client.stream.has_unsent() =>
+                {
+                    false
+                }
+                Stage::Refused => return Err(End::Refused),
+            };
+            if !goes_on {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Sends what is queued on either side, as far as it goes.
+    fn flush_login(&mut self) -> Result<(), End> {
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(());
+        };
+        if flush(&mut self.client, &mut login.client.buffers).is_err() {
+            return Err(Failure::client_lost().into());
+        }
+        if let Some(server) = &mut self.server
+            && !matches!(login.stage, Stage::Connecting)
+            && flush(server, &mut login.server.buffers).is_err()
+        {
+            // What it says is heard first; then nothing more comes.
+            login.server.buffers.output().clear();
+        }
+        Ok(())
+    }
+
+    /// Reads once from one side. `false`: nothing has come.
+    fn receive_client(&mut self) -> Result<bool, End> {
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        match receive(&mut self.client, &mut login.client.buffers) {
+            Ok(Some(true)) => Ok(true),
+            Ok(Some(false)) => Ok(false),
+            Ok(None) | Err(_) => Err(Failure::client_lost().into()),
+        }
+    }
+
+    /// The same; `Err` says why nothing more comes.
+    fn receive_server(&mut self) -> Result<bool, String> {
+        let (Phase::Login(login), Some(server)) = (&mut self.phase, &mut self.server) else {
+            return Ok(false);
+        };
+        match receive(server, &mut login.server.buffers) {
+            Ok(Some(has_come)) => Ok(has_come),
+            Ok(None) => Err("it closed the connection".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn take_proxy_header(&mut self) -> Result<bool, End> {
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        match decode(login.client.buffers.pending()) {
+            Ok(Decoded::Header(header)) => {
+                if let Addresses::Tcp {
+                    source,
+                    destination,
+                } = header.addresses
+                {
+                    self.address = source.to_string().into();
+                    login.told = Some((source, destination));
+                }
+                let len = header.len;
+                login.client.buffers.consume(len);
+                login.stage = Stage::Choose;
+                Ok(true)
+            }
+            Ok(Decoded::NeedMore(missing)) => {
+                login.client.buffers.need(missing, 0);
+                self.receive_client()
+            }
+            // Whoever does not speak it gets no answer: it may be a request of another protocol.
+            Err(_) => Err(Failure::client_lost().into()),
+        }
+    }
+
+    fn choose(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        let Some(place) = self.listener.backends.choose(&login.tried) else {
+            if let Some(refusal) = login.refusal.take() {
+                login.client.send(&refusal)?;
+                login.stage = Stage::Refused;
+                return Ok(true);
+            }
+            let why = match login.reason.as_str() {
+                "" => "no backend is up, or all have as many clients as they may",
+                reason => reason,
+            };
+            return Err(Failure::no_backend(why).into());
+        };
+        let backend = Arc::clone(place.backend());
+        login.server = Half::new();
+        login.connect_deadline = context.now + backend.config.connect_timeout;
+        self.place = Some(place);
+        let connected = evented::connect(&backend.address());
+        match connected {
+            Ok(mut stream) => {
+                let token = mio::Token(self.token.0 + 1);
+                if let Err(error) = stream.register(context.poller, token) {
+                    return self.try_another(&error.to_string(), context);
+                }
+                let mut server = Peer::new(stream);
+                // The first event tells that it is connected.
+                (server.is_readable, server.is_writable) = (false, false);
+                self.server = Some(server);
+                login.stage = Stage::Connecting;
+                Ok(true)
+            }
+            Err(error) => self.try_another(&error.to_string(), context),
+        }
+    }
+
+    fn connecting(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        let (Phase::Login(login), Some(server)) = (&mut self.phase, &mut self.server) else {
+            return Ok(false);
+        };
+        if !server.is_writable {
+            return Ok(false);
+        }
+        match server.stream.connected() {
+            Ok(false) => {
+                server.is_writable = false;
+                Ok(false)
+            }
+            Ok(true) => {
+                let Some(place) = &self.place else {
+                    return Ok(false);
+                };
+                let config = &place.backend().config;
+                let _ = server.stream.set_options(&config.socket);
+                if config.sends_proxy_header {
+                    let client = &self.client.stream;
+                    let own = || Some((client.peer_addr()?, client.local_addr()?));
+                    let addresses = match login.told.or_else(own) {
+                        Some((source, destination)) => Addresses::Tcp {
+                            source,
+                            destination,
+                        },
+                        None => Addresses::Unknown,
+                    };
+                    login.server.buffers.output().push(&addresses.to_v2());
+                }
+                login.stage = Stage::Greeting;
+                Ok(true)
+            }
+            Err(error) => self.try_another(&error.to_string(), context),
+        }
+    }
+
+    fn greeting(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        let (Phase::Login(login), Some(place)) = (&mut self.phase, &self.place) else {
+            return Ok(false);
+        };
+        let payload = match login.server.receive() {
+            Ok(Some(payload)) => payload,
+            Ok(None) => {
+                return match self.receive_server() {
+                    Ok(has_come) => Ok(has_come),
+                    Err(why) => self.try_another(&why, context),
+                };
+            }
+            Err(why) => return self.try_another(&why, context),
+        };
+        let bytes = login.server.buffers.bytes(payload);
+        if bytes.first() == Some(&ERR) {
+            login.refusal = Some(bytes.to_vec());
+            return self.try_another("it refused the connection", context);
+        }
+        let greeting = match Greeting::decode(bytes) {
+            Ok(greeting) => greeting,
+            Err(error) => {
+                let why = error.to_string();
+                return self.try_another(&why, context);
+            }
+        };
+        let backend = Arc::clone(place.backend());
+        if backend.config.tls.is_some() && !greeting.capabilities.contains(Capabilities::SSL) {
+            return self.try_another("it does not offer TLS, which is asked for", context);
+        }
+        let Some(id) = self.listener.registry.take(greeting.connection_id) else {
+            return self.another_id(&backend, context);
+        };
+        self.id = Some(id);
+        backend.connected();
+        let mut offered = greeting.capabilities.difference(OF_EACH_SIDE);
+        if self.listener.config.tls.is_some() {
+            offered |= Capabilities::SSL;
+        }
+        login.backend_can = greeting.capabilities;
+        login.offered = offered;
+        login.plugin = greeting.auth_plugin.unwrap_or_default().to_vec();
+        let mut payload = bytes.to_vec();
+        rewrite::greeting(&mut payload, offered);
+        login.client.send(&payload)?;
+        login.greeted = true;
+        login.stage = Stage::Response;
+        Ok(true)
+    }
+
+    /// The id is another session's: a `KILL` could not tell them apart. The backend gives another one with the next connection.
+    #[cold]
+    fn another_id(
+        &mut self,
+        backend: &Arc<Backend>,
+        context: &mut Context<'_>,
+    ) -> Result<bool, End> {
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        login.id_attempts += 1;
+        if login.id_attempts < ID_ATTEMPTS {
+            login.tried.retain(|tried| !Arc::ptr_eq(tried, backend));
+            self.drop_server(context);
+            let Phase::Login(login) = &mut self.phase else {
+                return Ok(false);
+            };
+            login.stage = Stage::Choose;
+            return Ok(true);
+        }
+        self.try_another(
+            "its connection ids are those of another backend's sessions",
+            context,
+        )
+    }
+
+    fn response(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        let payload = match login.client.receive() {
+            Ok(Some(payload)) => payload,
+            Ok(None) => return self.wait_for_client(),
+            Err(why) => return Err(Failure::client_broken(&why).into()),
+        };
+        let bytes = login.client.buffers.bytes(payload);
+        if SslRequest::is(bytes) && !self.client.stream.is_tls() {
+            let Some(acceptor) = &self.listener.config.tls else {
+                return Err(
+                    Failure::client_broken(&"TLS was asked for, which was not offered").into(),
+                );
+            };
+            let begun = self
+                .client
+                .stream
+                .accept_tls(acceptor, &mut login.client.buffers);
+            begun.map_err(|error| Failure::client_tls(&error))?;
+            login.stage = Stage::ClientTls;
+            return Ok(true);
+        }
+        let is_secure = self.client.stream.is_tls() || self.client.stream.is_unix();
+        if self.listener.config.requires_tls && !is_secure {
+            return Err(Failure::tls_required().into());
+        }
+        let response =
+            HandshakeResponse::decode(bytes).map_err(|error| Failure::client_broken(&error))?;
+        login.agreed = response.capabilities.intersection(login.offered);
+        if let Some(plugin) = response.auth_plugin {
+            login.plugin = plugin.to_vec();
+        }
+        self.user = response.user.into();
+        if let Some(max) = self.listener.config.max_user_connections {
+            let Some(place) = self.listener.registry.admit(response.user, max) else {
+                return Err(
+                    Failure::too_many_of_user(&String::from_utf8_lossy(response.user)).into(),
+                );
+            };
+            self._user_place = Some(place);
+        }
+        let tls = self
+            .place
+            .as_ref()
+            .and_then(|place| place.backend().config.tls.clone());
+        let mut capabilities = response.capabilities.difference(OF_EACH_SIDE);
+        if tls.is_some() {
+            capabilities |= Capabilities::SSL;
+        }
+        let request = SslRequest {
+            capabilities,
+            max_packet_bytes: response.max_packet_bytes,
+            collation: response.collation,
+        };
+        let mut payload = bytes.to_vec();
+        rewrite::response(&mut payload, capabilities);
+        let Some(connector) = tls else {
+            login.server.send(&payload)?;
+            login.stage = Stage::Authentication;
+            return Ok(true);
+        };
+        login.response = payload;
+        let mut payload = Vec::new();
+        request.encode(&mut payload);
+        login.server.send(&payload)?;
+        let backend = self.backend_name().to_owned();
+        let (Phase::Login(login), Some(server)) = (&mut self.phase, &mut self.server) else {
+            return Ok(false);
+        };
+        // The request goes in clear text, the rest does not.
+        flush(server, &mut login.server.buffers)
+            .map_err(|error| Failure::backend_tls(&backend, &error))?;
+        if login.server.buffers.has_output() {
+            return Err(Failure::backend_tls(&backend, &"it takes no bytes").into());
+        }
+        let begun = server.stream.connect_tls(&connector, &login.server.buffers);
+        begun.map_err(|error| Failure::backend_tls(&backend, &error))?;
+        login.stage = Stage::ServerTls;
+        let _ = context;
+        Ok(true)
+    }
+
+    /// Waits for the client; a backend that goes away meanwhile is told of.
+    fn wait_for_client(&mut self) -> Result<bool, End> {
+        if self.receive_client()? {
+            return Ok(true);
+        }
+        match self.receive_server() {
+            Ok(false) => Ok(false),
+            Ok(true) => {
+                // An ERR out of turn: it has no time for a slow client.
+                let Phase::Login(login) = &mut self.phase else {
+                    return Ok(false);
+                };
+                match login.server.receive() {
+                    Ok(Some(payload))
+                        if login.server.buffers.bytes(payload).first() == Some(&ERR) =>
+                    {
+                        let refusal = login.server.buffers.bytes(payload).to_vec();
+                        login.client.send(&refusal)?;
+                        login.stage = Stage::Refused;
+                        Ok(true)
+                    }
+                    Ok(None) => Ok(true),
+                    Ok(Some(_)) => Err(self.lost("it sent something out of turn")),
+                    Err(why) => Err(self.lost(&why)),
+                }
+            }
+            Err(why) => Err(self.lost(&why)),
+        }
+    }
+
+    fn client_tls(&mut self) -> Result<bool, End> {
+        match self.client.stream.shake_hands() {
+            Ok(true) => {
+                if let Phase::Login(login) = &mut self.phase {
+                    login.stage = Stage::Response;
+                }
+                Ok(true)
+            }
+            Ok(false) => Ok(false),
+            Err(error) => Err(Failure::client_tls(&error).into()),
+        }
+    }
+
+    fn server_tls(&mut self) -> Result<bool, End> {
+        let backend = self.backend_name().to_owned();
+        let (Phase::Login(login), Some(server)) = (&mut self.phase, &mut self.server) else {
+            return Ok(false);
+        };
+        match server.stream.shake_hands() {
+            Ok(true) => {
+                let payload = std::mem::take(&mut login.response);
+                login.server.send(&payload)?;
+                login.stage = Stage::Authentication;
+                Ok(true)
+            }
+            Ok(false) => Ok(false),
+            Err(error) => Err(Failure::backend_tls(&backend, &error).into()),
+        }
+    }
+
+    fn authenticate(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        match login.server.receive() {
+            Err(why) => return Err(self.lost(&why)),
+            Ok(Some(payload)) => return self.pass_to_client(payload, context),
+            Ok(None) => {}
+        }
+        match login.client.receive() {
+            Err(why) => return Err(Failure::client_broken(&why).into()),
+            Ok(Some(payload)) => {
+                let bytes = login.client.buffers.bytes(payload);
+                login.server.send(bytes)?;
+                return Ok(true);
+            }
+            Ok(None) => {}
+        }
+        match self.receive_server() {
+            Err(why) => return Err(self.lost(&why)),
+            Ok(true) => return Ok(true),
+            Ok(false) => {}
+        }
+        self.receive_client()
+    }
+
+    fn pass_to_client(&mut self, payload: Span, context: &mut Context<'_>) -> Result<bool, End> {
+        let (Phase::Login(login), Some(server)) = (&mut self.phase, &self.server) else {
+            return Ok(false);
+        };
+        let bytes = login.server.buffers.bytes(payload);
+        match bytes.first() {
+            Some(&OK) => {
+                let status = OkPacket::decode(bytes, login.agreed).map(|ok| ok.status_flags);
+                self.relay =
+                    Relay::new(login.agreed).with_status(status.unwrap_or(StatusFlags::AUTOCOMMIT));
+                login.stage = Stage::Done;
+            }
+            Some(&ERR) => login.stage = Stage::Refused,
+            Some(&SWITCH) => {
+                let name = bytes.get(1..).unwrap_or_default();
+                let end = name
+                    .iter()
+                    .position(|&byte| byte == 0)
+                    .unwrap_or(name.len());
+                login.plugin = name.get(..end).unwrap_or_default().to_vec();
+            }
+            _ => {}
+        }
+        let is_secure = |peer: &Peer| peer.stream.is_tls() || peer.stream.is_unix();
+        let is_uneven = is_secure(&self.client) != is_secure(server);
+        let plugin = login.plugin.as_slice();
+        let wants_password = bytes == FULL_AUTHENTICATION && plugin == b"caching_sha2_password"
+            || bytes.first() == Some(&SWITCH)
+                && (plugin == b"sha256_password"
+                    || plugin == b"mysql_clear_password"
+                    || plugin == b"dialog");
+        if is_uneven && wants_password {
+            return Err(Failure::password_exposed(&String::from_utf8_lossy(plugin)).into());
+        }
+        login.client.send(bytes)?;
+        let _ = context;
+        Ok(true)
+    }
+
+    /// Everything of the login has left.
+    fn logged_in(&mut self, context: &mut Context<'_>) -> Result<(), End> {
+        let Phase::Login(login) = std::mem::replace(&mut self.phase, Phase::Transit) else {
+            return Ok(());
+        };
+        context.counters.logged_in += 1;
+        let Login { client, server, .. } = *login;
+        // What either side sent without waiting for the other.
+        for (flow, half) in [(&mut self.up, client), (&mut self.down, server)] {
+            if !half.buffers.pending().is_empty() {
+                flow.loan = Some(context.pool.adopt(half.buffers));
+            }
+        }
+        self.look_at_all(context)
+    }
+
+    /// This backend does not do: the next one is tried, as nothing of the client's has gone to it.
+    #[cold]
+    fn try_another(&mut self, why: &str, context: &mut Context<'_>) -> Result<bool, End> {
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        if let Some(place) = &self.place {
+            let backend = place.backend();
+            backend.connect_failed();
+            login.reason = format!("backend '{}': {why}", backend.name());
+            login.tried.push(Arc::clone(backend));
+        }
+        login.stage = Stage::Choose;
+        self.drop_server(context);
+        Ok(true)
+    }
+
+    fn drop_server(&mut self, context: &mut Context<'_>) {
+        if let Some(mut server) = self.server.take() {
+            let _ = server.stream.deregister(context.poller);
+            server.stream.shutdown();
+        }
+        (self.place, self.id) = (None, None);
+    }
+
+    #[cold]
+    pub(super) fn login_overdue(&mut self, overdue: Overdue, context: &mut Context<'_>) -> Status {
+        let end = match overdue {
+            Overdue::Handshake => {
+                Failure::timed_out("the login took too long (handshake-timeout)").into()
+            }
+            Overdue::Connect => {
+                match self.try_another("it does not answer (connect-timeout)", context) {
+                    Ok(_) => return self.go_on(context),
+                    Err(end) => end,
+                }
+            }
+        };
+        self.end(end, context)
+    }
+
+    #[cold]
+    fn lost(&self, why: &str) -> End {
+        Failure::backend_lost(self.backend_name(), why).into()
+    }
+}
+
+/// Sends what is queued, as far as the kernel takes it.
+fn flush(peer: &mut Peer, buffers: &mut Buffers) -> std::io::Result<()> {
+    while buffers.has_output() && peer.is_writable {
+        let mut slices = [IoSlice::new(&[]); 4];
+        let count = buffers.output_slices(&(), &mut slices);
+        match peer.stream.write(&slices[..count])? {
+            Some(n) => buffers.commit_output(n),
+            None => peer.is_writable = false,
+        }
+    }
+    if peer.stream.has_unsent() && !peer.stream.flush()? {
+        peer.is_writable = false;
+    }
+    Ok(())
+}
+
+/// Reads once. `None` at the end of the stream.
+fn receive(peer: &mut Peer, buffers: &mut Buffers) -> std::io::Result<Option<bool>> {
+    if peer.is_closed {
+        return Ok(None);
+    }
+    if !peer.is_readable {
+        return Ok(Some(false));
+    }
+    Ok(match peer.stream.read(buffers)? {
+        ReadOutcome::Bytes { is_drained, .. } => {
+            peer.is_readable = !is_drained;
+            Some(true)
+        }
+        ReadOutcome::WouldBlock => {
+            peer.is_readable = false;
+            Some(false)
+        }
+        ReadOutcome::Closed => {
+            peer.is_closed = true;
+            None
+        }
+    })
+}

@@ -1,0 +1,254 @@
+//! Both directions of a session that is logged in.
+//!
+//! Bytes are written from where they were read. Each direction reads only what it could send before, so that a slow reader
+//! slows its writer down and nothing piles up.
+
+use std::io::IoSlice;
+
+use onecopy_mysql_proto::packet::CommandByte;
+use onecopy_mysql_proto::relay::{Event, Passage};
+use onecopy_net::evented::ReadOutcome;
+
+use super::{Context, End, Session, Status};
+use crate::failure::Failure;
+
+/// Reads of one session before others have their turn: 4 MiB of large ones.
+const TURNS: u32 = 16;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Up,
+    Down,
+}
+
+/// How far a direction got.
+enum Carried {
+    Nothing,
+    Something,
+    Starved,
+}
+
+impl Session {
+    /// Forwards what has come, in both directions.
+    pub(super) fn transit(&mut self, context: &mut Context<'_>) -> Result<Status, End> {
+        for _ in 0..TURNS {
+            let up = self.carry(Direction::Up, context)?;
+            let down = self.carry(Direction::Down, context)?;
+            match (up, down) {
+                (Carried::Nothing, Carried::Nothing) => return Ok(Status::Waiting),
+                (Carried::Starved, _) | (_, Carried::Starved) => return Ok(Status::Starved),
+                // Most often the other direction has nothing to do before the next event.
+                _ if !self.has_work() => return Ok(Status::Waiting),
+                _ => {}
+            }
+        }
+        Ok(Status::Busy)
+    }
+
+    #[inline]
+    fn has_work(&self) -> bool {
+        self.client.is_readable
+            || self
+                .server
+                .as_ref()
+                .is_some_and(|server| server.is_readable)
+    }
+
+    /// Sends what may be sent, reads once, and looks at what has come, until one of them has to wait.
+    fn carry(&mut self, direction: Direction, context: &mut Context<'_>) -> Result<Carried, End> {
+        let mut carried = Carried::Nothing;
+        loop {
+            let Some(server) = &mut self.server else {
+                return Err(End::Clean);
+            };
+            let (from, to, flow) = match direction {
+                Direction::Up => (&mut self.client, server, &mut self.up),
+                Direction::Down => (server, &mut self.client, &mut self.down),
+            };
+            while flow.cleared > 0 {
+                if !to.is_writable {
+                    return Ok(carried);
+                }
+                let Some(loan) = &mut flow.loan else { break };
+                let bytes = loan
+                    .buffers
+                    .pending()
+                    .get(..flow.cleared)
+                    .unwrap_or_default();
+                match to.stream.write(&[IoSlice::new(bytes)]) {
+                    Ok(Some(n)) => {
+                        loan.buffers.forward(n);
+                        flow.cleared -= n;
+                        carried = Carried::Something;
+                    }
+                    Ok(None) => {
+                        to.is_writable = false;
+                        return Ok(carried);
+                    }
+                    Err(_) => return self.refused(direction, context),
+                }
+            }
+            if to.stream.has_unsent() && to.is_writable {
+                match to.stream.flush() {
+                    Ok(true) => {}
+                    Ok(false) => to.is_writable = false,
+                    Err(_) => return self.refused(direction, context),
+                }
+            }
+            if !from.is_readable {
+                flow.rest(context.pool);
+                if from.is_closed {
+                    return Err(self.closed(direction));
+                }
+                return Ok(carried);
+            }
+            let loan = match &mut flow.loan {
+                Some(loan) => loan,
+                none => match context.pool.take() {
+                    Some(loan) => none.insert(loan),
+                    None => return Ok(Carried::Starved),
+                },
+            };
+            let untold = loan.buffers.pending().len() - flow.cleared;
+            loan.buffers
+                .need(flow.need.saturating_sub(untold).max(1), flow.until_end);
+            match from.stream.read(&mut loan.buffers) {
+                Ok(ReadOutcome::Bytes { is_drained, .. }) => {
+                    from.is_readable = !is_drained;
+                    self.moved = context.now;
+                    carried = Carried::Something;
+                    self.look(direction, context)?;
+                }
+                Ok(ReadOutcome::WouldBlock) => from.is_readable = false,
+                Ok(ReadOutcome::Closed) => (from.is_readable, from.is_closed) = (false, true),
+                Err(error) => return Err(self.read_failed(direction, &error)),
+            }
+        }
+    }
+
+    /// Looks at what came while the session was logging in.
+    pub(super) fn look_at_all(&mut self, context: &mut Context<'_>) -> Result<(), End> {
+        self.look(Direction::Up, context)?;
+        self.look(Direction::Down, context)
+    }
+
+    /// Tells what may pass of what has come.
+    #[inline]
+    fn look(&mut self, direction: Direction, context: &mut Context<'_>) -> Result<(), End> {
+        loop {
+            let flow = match direction {
+                Direction::Up => &mut self.up,
+                Direction::Down => &mut self.down,
+            };
+            let Some(loan) = &flow.loan else {
+                return Ok(());
+            };
+            let bytes = loan
+                .buffers
+                .pending()
+                .get(flow.cleared..)
+                .unwrap_or_default();
+            let seen = match direction {
+                Direction::Up => self.relay.client(bytes),
+                Direction::Down => self.relay.server(bytes),
+            };
+            let Passage {
+                pass,
+                need,
+                until_end,
+                event,
+            } = match seen {
+                Ok(passage) => passage,
+                Err(error) => {
+                    return Err(match direction {
+                        Direction::Up => Failure::client_broken(&error),
+                        Direction::Down => Failure::backend_broken(self.backend_name(), &error),
+                    }
+                    .into());
+                }
+            };
+            flow.cleared += pass;
+            flow.need = need;
+            flow.until_end = until_end;
+            match event {
+                None => return Ok(()),
+                Some(event) => self.on_event(event, context),
+            }
+        }
+    }
+
+    #[inline]
+    fn on_event(&mut self, event: Event, context: &mut Context<'_>) {
+        match event {
+            Event::Command { command, .. } => {
+                context.counters.commands += 1;
+                self.asked = context.now;
+                self.is_quitting |= command == CommandByte::QUIT;
+            }
+            Event::Done {
+                command, failed, ..
+            } => {
+                context.counters.errors += u64::from(failed);
+                let kind = match command {
+                    CommandByte::QUERY => 0,
+                    CommandByte::STMT_EXECUTE | CommandByte::STMT_BULK_EXECUTE => 1,
+                    CommandByte::STMT_PREPARE => 2,
+                    _ => 3,
+                };
+                let time = context.now.saturating_duration_since(self.asked);
+                context.counters.latency[kind].add(time);
+            }
+            Event::Farewell { .. } => self.has_said_goodbye = true,
+            _ => {}
+        }
+    }
+
+    pub(super) fn backend_name(&self) -> &str {
+        self.place
+            .as_ref()
+            .map_or("", |place| place.backend().name())
+    }
+
+    /// One side takes nothing any more. The backend may have said why before: that is on its way.
+    #[cold]
+    fn refused(&mut self, direction: Direction, context: &mut Context<'_>) -> Result<Carried, End> {
+        match (direction, &mut self.server) {
+            (Direction::Up, Some(server)) => {
+                server.is_writable = false;
+                self.up.discard(context.pool);
+                self.client.is_readable = false;
+                Ok(Carried::Something)
+            }
+            _ => Err(Failure::client_lost().into()),
+        }
+    }
+
+    #[cold]
+    fn read_failed(&mut self, direction: Direction, error: &std::io::Error) -> End {
+        match direction {
+            Direction::Up => Failure::client_lost().into(),
+            Direction::Down => self.server_lost(&error.to_string()),
+        }
+    }
+
+    /// One side has said that nothing more comes, and all that it had sent was sent on.
+    #[cold]
+    fn closed(&mut self, direction: Direction) -> End {
+        match direction {
+            Direction::Up if self.is_quitting => End::Clean,
+            Direction::Up => Failure::client_lost().into(),
+            Direction::Down if self.is_quitting => End::Clean,
+            // The backend has said why, in its own words.
+            Direction::Down if self.has_said_goodbye => End::Refused,
+            Direction::Down => self.server_lost("it closed the connection"),
+        }
+    }
+
+    #[cold]
+    fn server_lost(&mut self, why: &str) -> End {
+        if self.is_quitting {
+            return End::Clean;
+        }
+        Failure::backend_lost(self.backend_name(), why).into()
+    }
+}

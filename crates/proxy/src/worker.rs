@@ -1,0 +1,283 @@
+//! One thread, one event loop, and all that its sessions need.
+//!
+//! A turn: wait for events, let each session that has one do what it can, let those that had to stop go on, and now and then
+//! look at the time. Nothing here blocks but the wait.
+
+pub(crate) mod pool;
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use mio::{Events, Poll, Token, Waker};
+use onecopy_net::evented::Stream;
+
+use crate::failure::Failure;
+use crate::proxy::Listener;
+use crate::session::{Context, Session, Status};
+use crate::stats::{Counters, Snapshot};
+use pool::Pool;
+
+/// Events taken from the kernel at once.
+const EVENTS: usize = 256;
+
+/// How often sessions look at the time.
+const TICK: Duration = Duration::from_millis(250);
+
+/// How often memory that nobody needs goes back, in ticks.
+const TRIM: u32 = 4;
+
+/// A worker is woken by others through this.
+const WAKE: Token = Token(usize::MAX);
+
+/// What a worker is asked for by other threads.
+pub(crate) enum Order {
+    /// A client that has just come in.
+    Session {
+        stream: Stream,
+        address: Box<str>,
+        listener: Arc<Listener>,
+    },
+    /// What was counted; and the sessions, where they are asked for.
+    Snapshot {
+        with_clients: bool,
+        reply: Sender<Snapshot>,
+    },
+    /// The end of one session; tells whether it was here.
+    Kill { id: u32, reply: Sender<bool> },
+    /// Sessions leave as soon as no transaction is open.
+    Drain,
+    /// Sessions leave now, and the thread ends.
+    Stop,
+}
+
+/// A worker, for other threads.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    orders: Sender<Order>,
+    waker: Waker,
+    /// Sessions that it has or is about to get.
+    pub(crate) sessions: Arc<AtomicUsize>,
+    pub(crate) thread: Option<JoinHandle<()>>,
+}
+
+impl Handle {
+    /// Hands an order over.
+    pub(crate) fn order(&self, order: Order) {
+        // A worker that is gone has nobody left to serve.
+        if self.orders.send(order).is_ok() {
+            let _ = self.waker.wake();
+        }
+    }
+}
+
+/// Starts a worker.
+pub(crate) fn start(number: usize, memory: usize) -> io::Result<Handle> {
+    let poll = Poll::new()?;
+    let waker = Waker::new(poll.registry(), WAKE)?;
+    let (orders, inbox) = channel();
+    let sessions = Arc::new(AtomicUsize::new(0));
+    let mut worker = Worker {
+        poll,
+        inbox,
+        count: Arc::clone(&sessions),
+        sessions: Vec::new(),
+        free: Vec::new(),
+        freed: Vec::new(),
+        busy: VecDeque::new(),
+        starved: VecDeque::new(),
+        pool: Pool::new(memory),
+        counters: Counters::default(),
+        is_draining: false,
+        is_over: false,
+    };
+    let thread = std::thread::Builder::new()
+        .name(format!("worker-{number}"))
+        .spawn(move || worker.run())?;
+    Ok(Handle {
+        orders,
+        waker,
+        sessions,
+        thread: Some(thread),
+    })
+}
+
+struct Worker {
+    poll: Poll,
+    inbox: Receiver<Order>,
+    count: Arc<AtomicUsize>,
+    /// By half of their streams' tokens.
+    sessions: Vec<Option<Box<Session>>>,
+    free: Vec<usize>,
+    /// Places that were freed in this turn: events of the sessions before may still be on the list.
+    freed: Vec<usize>,
+    busy: VecDeque<usize>,
+    starved: VecDeque<usize>,
+    pool: Pool,
+    counters: Counters,
+    is_draining: bool,
+    is_over: bool,
+}
+
+impl Worker {
+    fn run(&mut self) {
+        let mut events = Events::with_capacity(EVENTS);
+        let mut next_tick = Instant::now() + TICK;
+        let mut ticks = 0;
+        while !self.is_over {
+            let timeout = if self.busy.is_empty() {
+                next_tick.saturating_duration_since(Instant::now())
+            } else {
+                Duration::ZERO
+            };
+            match self.poll.poll(&mut events, Some(timeout)) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // There is no way to serve anybody without events.
+                Err(_) => break,
+            }
+            let now = Instant::now();
+            self.counters.turns += 1;
+            for event in &events {
+                if event.token() == WAKE {
+                    self.take_orders(now);
+                    continue;
+                }
+                let Token(token) = event.token();
+                if let Some(Some(session)) = self.sessions.get_mut(token / 2) {
+                    session.note(token % 2 == 0, event);
+                    self.go_on(token / 2, now, Session::go_on);
+                }
+            }
+            for _ in 0..self.busy.len() {
+                if let Some(index) = self.busy.pop_front() {
+                    self.go_on(index, now, Session::go_on);
+                }
+            }
+            for _ in 0..self.starved.len() {
+                if let Some(index) = self.starved.pop_front() {
+                    self.go_on(index, now, Session::go_on);
+                }
+            }
+            if now >= next_tick {
+                next_tick = now + TICK;
+                ticks += 1;
+                for index in 0..self.sessions.len() {
+                    self.go_on(index, now, Session::tick);
+                }
+                if ticks % TRIM == 0 {
+                    self.pool.trim();
+                }
+            }
+            self.free.append(&mut self.freed);
+        }
+    }
+
+    /// Has one session do something, and sees to what is to become of it.
+    #[inline]
+    fn go_on(
+        &mut self,
+        index: usize,
+        now: Instant,
+        act: impl FnOnce(&mut Session, &mut Context<'_>) -> Status,
+    ) {
+        let Some(Some(session)) = self.sessions.get_mut(index) else {
+            return;
+        };
+        let mut context = Context {
+            pool: &mut self.pool,
+            poller: self.poll.registry(),
+            counters: &mut self.counters,
+            now,
+            is_draining: self.is_draining,
+        };
+        match act(session, &mut context) {
+            Status::Waiting => {}
+            Status::Busy => self.busy.push_back(index),
+            Status::Starved => self.starved.push_back(index),
+            Status::Over => {
+                session.leave(&mut context);
+                self.sessions[index] = None;
+                self.freed.push(index);
+                self.count.fetch_sub(1, Relaxed);
+            }
+        }
+    }
+
+    fn take_orders(&mut self, now: Instant) {
+        while let Ok(order) = self.inbox.try_recv() {
+            match order {
+                Order::Session {
+                    stream,
+                    address,
+                    listener,
+                } => {
+                    let index = self.free.pop().unwrap_or_else(|| {
+                        self.sessions.push(None);
+                        self.sessions.len() - 1
+                    });
+                    let session = Session::new(stream, address, Token(2 * index), listener, now);
+                    self.sessions[index] = Some(Box::new(session));
+                    self.go_on(index, now, Session::begin);
+                }
+                Order::Snapshot {
+                    with_clients,
+                    reply,
+                } => {
+                    // Whoever asked may have stopped waiting.
+                    let _ = reply.send(self.snapshot(with_clients, now));
+                }
+                Order::Kill { id, reply } => {
+                    let is_it = |session: &Option<Box<Session>>| {
+                        session
+                            .as_ref()
+                            .is_some_and(|session| session.connection_id() == id)
+                    };
+                    let found = self.sessions.iter().position(is_it);
+                    if let Some(index) = found {
+                        self.go_on(index, now, |session, context| {
+                            session.stop(Failure::killed(), context)
+                        });
+                    }
+                    let _ = reply.send(found.is_some());
+                }
+                Order::Drain => {
+                    self.is_draining = true;
+                    for index in 0..self.sessions.len() {
+                        self.go_on(index, now, Session::tick);
+                    }
+                }
+                Order::Stop => {
+                    for index in 0..self.sessions.len() {
+                        self.go_on(index, now, |session, context| {
+                            session.stop(Failure::shutdown(), context)
+                        });
+                    }
+                    self.is_over = true;
+                }
+            }
+        }
+    }
+
+    fn snapshot(&self, with_clients: bool, now: Instant) -> Snapshot {
+        let sessions = self.sessions.iter().flatten();
+        Snapshot {
+            sessions: sessions.clone().count(),
+            counters: self.counters.clone(),
+            meter: sessions
+                .clone()
+                .fold(self.pool.meter(), |sum, session| session.meter(sum)),
+            buffer_bytes: self.pool.bytes(),
+            buffers_lent: self.pool.lent(),
+            clients: if with_clients {
+                sessions.map(|session| session.describe(now)).collect()
+            } else {
+                Vec::new()
+            },
+        }
+    }
+}

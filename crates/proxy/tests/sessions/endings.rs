@@ -1,0 +1,205 @@
+//! Every end is told to the other side, and nothing is left behind.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+use onecopy_mysql::blocking::Connection;
+use onecopy_net::Endpoint;
+use onecopy_proxy::config::BackendConfig;
+
+use crate::basics::text;
+use crate::common::{connect, listener, loopback, server_port, start, until, url};
+
+/// The code of the ERR packet that a client is greeted with.
+fn refusal(mut stream: TcpStream) -> u16 {
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .unwrap();
+    let mut packet = Vec::new();
+    stream.read_to_end(&mut packet).unwrap();
+    assert_eq!(packet.get(3..5), Some(&[0, 0xFF][..]), "{packet:?}");
+    u16::from_le_bytes([packet[5], packet[6]])
+}
+
+#[test]
+fn a_client_that_goes_takes_its_session_with_it() {
+    let proxy = start(|_| {});
+    let mut watcher = connect(&proxy);
+    let conn = connect(&proxy);
+    let id = conn.connection_id();
+    drop(conn);
+    until("the end of the session", || proxy.sessions() == 1);
+    let sql = format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = {id}");
+    until("the end of the server's thread", || {
+        text(&mut watcher, &sql) == "0"
+    });
+}
+
+#[test]
+fn nobody_to_connect_to_is_said() {
+    let closed = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let proxy = start(|config| {
+        config.listeners = vec![listener(vec![BackendConfig::new(loopback(closed))])]
+    });
+    let stream = TcpStream::connect(proxy.tcp_address().unwrap()).unwrap();
+    assert_eq!(refusal(stream), 2003);
+    until("the end of the session", || proxy.sessions() == 0);
+}
+
+#[test]
+fn a_connect_that_fails_is_tried_on_another_backend() {
+    let closed = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let backends = [closed, server_port()].map(|port| BackendConfig::new(loopback(port)));
+    let proxy = start(|config| config.listeners = vec![listener(backends.to_vec())]);
+    for _ in 0..4 {
+        connect(&proxy).ping().unwrap();
+    }
+}
+
+#[test]
+fn too_many_clients_are_told_so() {
+    let proxy = start(|config| config.max_connections = 2);
+    let _held = (connect(&proxy), connect(&proxy));
+    let stream = TcpStream::connect(proxy.tcp_address().unwrap()).unwrap();
+    assert_eq!(refusal(stream), 1040);
+}
+
+#[test]
+fn too_many_sessions_of_a_user_are_told_so() {
+    let proxy = start(|config| config.listeners[0].max_user_connections = Some(1));
+    let held = connect(&proxy);
+    let error = Connection::connect(&url(&proxy)).unwrap_err();
+    assert_eq!(error.server().unwrap().code, 1203);
+    drop(held);
+    until("the end of the session", || proxy.sessions() == 0);
+    connect(&proxy).ping().unwrap();
+}
+
+#[test]
+fn a_client_that_says_nothing_is_told_to_go() {
+    let proxy = start(|config| config.listeners[0].handshake_timeout = Duration::from_millis(300));
+    let mut stream = TcpStream::connect(proxy.tcp_address().unwrap()).unwrap();
+    let mut said = Vec::new();
+    stream.read_to_end(&mut said).unwrap();
+    let greeting = 4 + usize::from(said[0]) + (usize::from(said[1]) << 8);
+    assert_eq!(said[greeting..][3..5], [1, 0xFF], "{said:?}");
+    until("the end of the session", || proxy.sessions() == 0);
+}
+
+#[test]
+fn bytes_that_are_no_login_end_the_session_alone() {
+    let proxy = start(|_| {});
+    let mut conn = connect(&proxy);
+    for noise in [
+        &b"GET / HTTP/1.1\r\n\r\n"[..],
+        &[0xFF; 100],
+        &[0; 64],
+        &[3, 0, 0, 1, 1, 2, 3],
+    ] {
+        let mut stream = TcpStream::connect(proxy.tcp_address().unwrap()).unwrap();
+        stream.write_all(noise).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut said = Vec::new();
+        let _ = stream.read_to_end(&mut said);
+    }
+    conn.ping().unwrap();
+    until("the end of the sessions", || proxy.sessions() == 1);
+}
+
+#[test]
+fn a_backend_that_closes_at_any_byte_is_told_of() {
+    // A server of a few words: what a real one sent, cut at each of its bytes.
+    let mut real = TcpStream::connect(("127.0.0.1", server_port())).unwrap();
+    let mut header = [0; 4];
+    real.read_exact(&mut header).unwrap();
+    let mut greeting = header.to_vec();
+    greeting.resize(4 + usize::from(header[0]), 0);
+    real.read_exact(&mut greeting[4..]).unwrap();
+    let backend = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = backend.local_addr().unwrap().port();
+    let proxy =
+        start(|config| config.listeners = vec![listener(vec![BackendConfig::new(loopback(port))])]);
+    let address = proxy.tcp_address().unwrap();
+    for cut in 0..=greeting.len() {
+        let client = TcpStream::connect(address).unwrap();
+        let (mut server, _) = backend.accept().unwrap();
+        server.write_all(&greeting[..cut]).unwrap();
+        drop(server);
+        if cut < greeting.len() {
+            assert_eq!(refusal(client), 2003, "cut at {cut}");
+        } else {
+            let mut said = Vec::new();
+            let mut client = client;
+            client.read_to_end(&mut said).unwrap();
+            assert!(said.len() > greeting.len() + 7, "{said:?}");
+            assert_eq!(said[greeting.len() + 4..][..3], [0xFF, 0xDD, 0x07], "2013");
+        }
+    }
+    until("the end of the sessions", || proxy.sessions() == 0);
+}
+
+#[test]
+fn an_idle_client_is_told_of_its_backends_end() {
+    let proxy = start(|_| {});
+    let (mut conn, mut other) = (connect(&proxy), connect(&proxy));
+    other
+        .run(&format!("KILL {}", conn.connection_id()))
+        .unwrap();
+    until("the end of the session", || proxy.sessions() == 1);
+    let error = conn.ping().unwrap_err();
+    assert!(error.is_closed() || error.server().is_some(), "{error}");
+}
+
+#[test]
+fn a_drain_waits_for_transactions() {
+    let mut proxy = start(|_| {});
+    let (mut idle, mut busy) = (connect(&proxy), connect(&proxy));
+    idle.ping().unwrap();
+    busy.run("BEGIN").unwrap();
+    proxy.drain();
+    until("the end of the idle session", || proxy.sessions() == 1);
+    assert_eq!(
+        idle.ping().unwrap_err().server().map(|error| error.code),
+        Some(1053)
+    );
+    assert!(TcpStream::connect(proxy.tcp_address().unwrap()).is_err());
+    busy.run("DO 1").unwrap();
+    busy.run("COMMIT").unwrap();
+    until("the end of the other session", || proxy.sessions() == 0);
+}
+
+#[test]
+fn unix_sockets_lead_in_and_out() {
+    let socket = onecopy_testkit::server::shared().socket_url();
+    let path = socket
+        .split("socket=")
+        .nth(1)
+        .unwrap()
+        .split('&')
+        .next()
+        .unwrap();
+    let path = path.replace("%2F", "/");
+    let folder = std::env::temp_dir().join(format!("onecopy-proxy-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let front = folder.join("proxy.sock");
+    let proxy = start(|config| {
+        let mut listener = listener(vec![BackendConfig::new(Endpoint::Unix(path.into()))]);
+        listener.listen.push(Endpoint::Unix(front.clone()));
+        config.listeners = vec![listener];
+    });
+    connect(&proxy).ping().unwrap();
+    let encoded = front.to_str().unwrap().replace('/', "%2F");
+    let url = socket.split("socket=").next().unwrap().to_owned() + "socket=" + &encoded;
+    Connection::connect(&url).unwrap().ping().unwrap();
+    drop(proxy);
+    std::fs::remove_dir_all(folder).unwrap();
+}

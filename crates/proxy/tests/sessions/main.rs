@@ -1,0 +1,7 @@
+//! Sessions through a proxy in front of a real server.
+#![allow(clippy::unwrap_used)]
+
+mod basics;
+mod common;
+mod endings;
+mod memory;
