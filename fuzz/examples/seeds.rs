@@ -171,6 +171,7 @@ impl Seeds {
             self.replies(&packets, bits)?;
             self.commands(&packets)?;
             self.hostile(&packets, bits)?;
+            self.relayed(&packets, bits)?;
         }
         Ok(())
     }
@@ -210,6 +211,26 @@ impl Seeds {
             put_short(&mut input, &calls);
             input.extend(groups);
             self.write("conversation", &input)?;
+        }
+        Ok(())
+    }
+
+    /// The whole capture in turns, as what passes between the two.
+    fn relayed(&mut self, packets: &[Packet], bits: u8) -> io::Result<()> {
+        let mut turns = Vec::new();
+        let mut was_server = true;
+        for (index, packet) in packets.iter().enumerate() {
+            if !packet.is_server && !was_server {
+                // The command before has no reply.
+                put_chunk(&mut turns, RESTART | RAW, b"");
+            }
+            let is_turn = index > 0 && (packet.is_server != was_server || !packet.is_server);
+            let restart = if is_turn { RESTART } else { 0 };
+            put_chunk(&mut turns, restart, &packet.payload);
+            was_server = packet.is_server;
+        }
+        for pieces in PIECES {
+            self.write("relay", &[&[bits, pieces], &turns[..]].concat())?;
         }
         Ok(())
     }

@@ -17,6 +17,7 @@ pub mod packets;
 pub mod peer;
 pub mod proxy_protocol;
 pub mod pump;
+pub mod relay;
 pub mod resp;
 pub mod resp_conversation;
 pub mod resp_replies;
@@ -42,6 +43,7 @@ pub const TARGETS: [(&str, Target); 13] = [
     ("auth", auth::run),
     ("round_trip", round_trip::run),
     ("server", server::run),
+    ("relay", relay::run),
     ("conversation", conversation::run),
     ("resp_replies", resp_replies::run),
     ("resp_conversation", resp_conversation::run),

@@ -183,6 +183,11 @@ fn servers_hold_near_their_corpus() {
 }
 
 #[test]
+fn relays_hold_near_their_corpus() {
+    holds("relay");
+}
+
+#[test]
 fn conversations_hold_near_their_corpus() {
     holds("conversation");
 }
