@@ -73,14 +73,16 @@ impl Scanner {
             b'+' if bytes.get(at..at + OK.len()) == Some(OK) && self.limits.max_line >= 2 => {
                 (Kind::SimpleString, (at + 1, at + OK.len() - 2))
             }
-            b'+' => {
-                let max = self.limits.max_line;
-                let line = fast_line(bytes, at, self.searched, max)?;
-                (Kind::SimpleString, line)
-            }
+            b'+' => (Kind::SimpleString, self.simple_line(bytes, at)?),
             _ => return None,
         };
         Some(Leaf { kind, start, end })
+    }
+
+    /// A simple string that has come whole. Apart, as looking for its end takes registers that the others then have.
+    #[inline(never)]
+    fn simple_line(&self, bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+        fast_line(bytes, at, self.searched, self.limits.max_line)
     }
 
     /// A bulk that has come whole.
