@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test test-servers soak fuzz bench meter fmt lint doc clean
+.PHONY: help run test test-servers interop soak fuzz bench meter fmt lint doc clean
 BIN := $(or $(CARGO_TARGET_DIR),target)/release
 COMPONENTS := cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
 export URL VALKEY_URL
@@ -15,6 +15,8 @@ test: lint  ## check everything: format, lints, tests on private servers, docume
 	$(MAKE) doc
 test-servers: ## run the tests that talk to a server on newer ones, fetched into target/servers; CONTRIBUTING.md says more
 	crates/testkit/servers.py test
+interop: ## run real programs through the proxy and beside it, on three servers; interop/README.md says which
+	interop/run.py
 soak: meter ## run the tests with the large counts, gigabytes, millions, minutes, and hold the meter; needs valgrind
 	ONECOPY_SOAK=1 cargo test --release --workspace --all-features
 fuzz:  ## run each fuzz target for five minutes, or so many seconds: make fuzz TIME=60; needs nightly and cargo-fuzz

@@ -64,12 +64,10 @@ impl Session {
             Phase::Transit => self.relay.error_sequence(),
             Phase::Farewell(_) => None,
         };
-        // What was told to pass and has not left goes first.
-        let has_all_passed = self.down.cleared == self.down.pending().len();
-        match sequence {
-            Some(sequence) if has_all_passed => packet(sequence, &error_payload(failure, true)),
-            _ => Vec::new(),
-        }
+        // What was told to pass and has not left goes first. What has come of a packet behind it goes nowhere.
+        sequence.map_or_else(Vec::new, |sequence| {
+            packet(sequence, &error_payload(failure, true))
+        })
     }
 
     pub(super) fn say_farewell(&mut self, context: &mut Context<'_>) -> Status {

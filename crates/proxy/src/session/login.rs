@@ -31,8 +31,9 @@ use crate::backend::Backend;
 use crate::failure::Failure;
 use crate::proxy::Listener;
 
-/// No packet of a login is larger.
-const MAX_PAYLOAD: usize = 64 << 10;
+/// No packet of a login is larger: a response with 64 KiB of attributes, which is as many as servers take, and what stands in
+/// front of them.
+const MAX_PAYLOAD: usize = (64 << 10) + (16 << 10);
 
 /// How often a backend is asked for another connection because the id that it gave is another backend's session's.
 const ID_ATTEMPTS: u32 = 3;

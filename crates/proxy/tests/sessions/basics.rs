@@ -1,8 +1,9 @@
 //! What a client sees is what the server says.
 
+use onecopy_mysql::Config;
 use onecopy_mysql::blocking::Connection;
 
-use crate::common::{connect, start, until};
+use crate::common::{connect, start, until, url};
 
 pub(crate) fn text(conn: &mut Connection, sql: &str) -> String {
     let mut rows = conn.query(sql).unwrap();
@@ -26,6 +27,16 @@ fn a_session_is_the_servers_own() {
     conn.close().unwrap();
     until("the end of the session", || proxy.sessions() == 0);
     assert_eq!(proxy.snapshot(false).buffers_lent, 0);
+}
+
+#[test]
+fn as_many_attributes_as_servers_take_pass() {
+    let proxy = start(|_| {});
+    let mut config = Config::from_url(&url(&proxy)).unwrap();
+    // The client's own are some hundred bytes.
+    config.attributes = vec![("filler".into(), "x".repeat(65_200))];
+    let mut conn = Connection::connect_with(&config).unwrap();
+    conn.ping().unwrap();
 }
 
 #[test]

@@ -1,0 +1,189 @@
+"""What is run, once to the server and once through the proxy."""
+import difflib, os, re, signal, subprocess, tempfile, time, urllib.parse
+
+import tools
+from tools import HERE, ROOT, Failure
+
+WORKLOADS = ["oltp_point_select", "oltp_read_only", "oltp_read_write", "oltp_write_only", "oltp_insert", "oltp_delete",
+             "oltp_update_index", "oltp_update_non_index", "select_random_points", "select_random_ranges", "bulk_insert"]
+
+# Tests of the own client that can't pass with a proxy in between, or to a server without TLS, whichever face, and why.
+ENDS = "the proxy tells of the backend's end with error 2013 before it closes, and the test expects an end without a word"
+CLEAR_TEXT = "on MySQL its accounts need TLS or a Unix socket at their first login; it fails as well without the proxy"
+CAN_FAIL = {
+    "failures::a_connection_that_is_killed_says_that_it_is_closed": ENDS,
+    "failures::a_connection_that_is_killed_in_a_query_says_that_it_is_closed": ENDS,
+    "failures::a_connection_that_ends_itself_says_so": ENDS,
+    "failures::a_connection_that_the_server_gave_up_says_so": ENDS,
+    "cancels::after_a_change_of_user_orders_are_the_new_users": CLEAR_TEXT,
+}
+
+
+def same(what, direct, through):
+    """Fails with the first lines that differ."""
+    if direct == through:
+        return
+    lines = difflib.unified_diff(str(direct).splitlines(), str(through).splitlines(), "direct", "proxy", lineterm="", n=0)
+    raise Failure(f"{what} differs: " + " ".join(line[:200] for line in list(lines)[:8]))
+
+
+def mariadb(server, proxy):
+    """Statements of all kinds in one script, with errors among them; rows kept and not kept."""
+    script = (HERE / "statements.sql").read_text()
+    # What the script drops at its beginning is there each time.
+    server.sql(server.port, "CREATE TABLE interop (a INT); CREATE PROCEDURE interop_results() DO 1", server.database)
+    for options in [["--force"], ["--force", "--quick", "--table"], ["--force", "--vertical", "--compress"], ["--force", "--xml"]]:
+        told = [tools.run(server.mariadb(port, "-vv", *options, server.database), input=script, expect=None)
+                for port in [server.port, proxy.port]]
+        timeless = [re.sub(r"\(\d+\.\d+ sec\)", "", done.stdout) for done in told]
+        same(f"standard output with {' '.join(options)}", *timeless)
+        same(f"standard error with {' '.join(options)}", told[0].stderr, told[1].stderr)
+        if "ERROR 1146" not in told[0].stderr or "the last line" not in told[0].stdout:
+            raise Failure(f"the script did not run: {told[0].stderr[-300:]}")
+
+
+def mariadb_dump(server, proxy):
+    """A dump of all types equals the direct one, and its reload through the proxy equals the first."""
+    server.sql(server.port, "DROP DATABASE IF EXISTS types; CREATE DATABASE types; DROP DATABASE IF EXISTS again; CREATE DATABASE again")
+    types = (HERE / "types.sql").read_text()
+    if not server.is_mysql:
+        types += (HERE / "types_mariadb.sql").read_text()
+    server.sql(proxy.port, types, "types")
+    options = ["--skip-comments", "--hex-blob", "--routines", "--triggers"]
+    if server.is_mysql:
+        options = ["--skip-comments", "--hex-blob", "--triggers"]  # routines' definitions are asked for as MariaDB has them
+    dump = lambda port, database, *more: tools.run(
+        server.mariadb(port, *options, *more, database, tool="mariadb-dump"), text=False).stdout
+    direct = dump(server.port, "types")
+    if direct.count(b"INSERT INTO") < 3 or len(direct) < 2 << 20:
+        raise Failure(f"the dump has only {len(direct)} bytes")
+    for more in [[], ["--single-transaction"], ["--skip-quick"], ["--skip-extended-insert"]]:
+        same(f"the dump {' '.join(more)}", dump(server.port, "types", *more), dump(proxy.port, "types", *more))
+    tools.run(server.mariadb(proxy.port, "again"), input=dump(proxy.port, "types"), text=False)
+    same("the dump of the reload", direct, dump(server.port, "again"))
+    return f"{len(direct) >> 10} KiB, dumped five ways and reloaded"
+
+
+def load_data(server, proxy):
+    """LOAD DATA LOCAL of a large, an empty and a missing file; the session goes on behind each."""
+    with tempfile.TemporaryDirectory() as folder:
+        lines = "".join(f"{i}\t{'x' * (i % 500)}\n" for i in range(100_000))
+        (large, empty) = (f"{folder}/large", f"{folder}/empty")
+        open(large, "w").write(lines)
+        open(empty, "w").close()
+        script = ("DROP TABLE IF EXISTS loaded; CREATE TABLE loaded (a INT PRIMARY KEY, b TEXT); "
+                  f"LOAD DATA LOCAL INFILE '{large}' INTO TABLE loaded; SELECT COUNT(*), SUM(LENGTH(b)), SUM(CRC32(b)) FROM loaded; "
+                  f"LOAD DATA LOCAL INFILE '{empty}' INTO TABLE loaded; SELECT 'behind the empty one'; "
+                  f"LOAD DATA LOCAL INFILE '{folder}/none' INTO TABLE loaded; SELECT 'behind the missing one'; "
+                  f"LOAD DATA LOCAL INFILE '{large}' IGNORE INTO TABLE loaded; SHOW COUNT(*) WARNINGS; SELECT COUNT(*) FROM loaded;")
+        told = [tools.run(server.mariadb(port, "--force", "--batch", "--local-infile=1", server.database), input=script, expect=None)
+                for port in [server.port, proxy.port]]
+        same("what it says", told[0].stdout, told[1].stdout)
+        same("its errors", told[0].stderr, told[1].stderr)
+        if "100000" not in told[0].stdout or "behind the missing one" not in told[0].stdout:
+            raise Failure(f"it did not load: {told[0].stderr}")
+    return f"{len(lines) >> 20} MiB"
+
+
+def sysbench(server, proxy):
+    """All of the oltp workloads, prepared and not: no error, no reconnect, and how fast."""
+    common = [tools.program("sysbench"), "--db-driver=mysql", "--mysql-host=127.0.0.1", f"--mysql-user={server.user}",
+              f"--mysql-password={server.password}", f"--mysql-db={server.database}", "--threads=4"]
+    rates = []
+    for workload in WORKLOADS:
+        # Neither of the two kinds takes several tables.
+        tables = [] if workload == "bulk_insert" else ["--table-size=5000", f"--tables={1 if 'random' in workload else 2}"]
+        for mode in ["auto", "disable"]:
+            rate = {}
+            for way, port in [("direct", server.port), ("proxy", proxy.port)]:
+                # Each begins with the same rows: some workloads insert keys that would be there the second time.
+                step = lambda what, *more: tools.run([*common, f"--mysql-port={port}", *more, workload, *tables, what]).stdout
+                step("prepare")
+                said = step("run", f"--db-ps-mode={mode}", f"--time={server.seconds}")
+                step("cleanup")
+                lost = re.search(r"reconnects:\s+(\d+)", said)
+                queries = re.search(r"queries:\s+(\d+)\s+\(([\d.]+) per sec", said)
+                if not queries or int(queries[1]) < 10 or int(lost[1]) or "FATAL" in said:
+                    raise Failure(f"{workload} with --db-ps-mode={mode} by the {way}: {said[-500:]}")
+                rate[way] = float(queries[2])
+            rates.append(rate["proxy"] / rate["direct"])
+    return f"{len(rates)} runs, no reconnect; {min(rates):.2f} to {max(rates):.2f} of the direct rate"
+
+
+def battery(command):
+    """A program that prints what it sees, given host, port, user, password, database."""
+
+    def run(server, proxy):
+        told = []
+        for port in [server.port, proxy.port]:
+            done = tools.run([*command(), "127.0.0.1", port, server.user, server.password, server.database])
+            told.append(done.stdout)
+        same("what it saw", *told)
+        checks = len(told[0].splitlines())
+        if "the end" not in told[0] or checks < 20:
+            raise Failure(f"it saw too little: {told[0]}")
+        return f"{checks} lines of results, the same"
+
+    return run
+
+
+def own_client(server, proxy):
+    """The own client's whole suite against a server."""
+    password = urllib.parse.quote(server.password)
+    url = f"mysql://{server.user}:{password}@127.0.0.1:{proxy.port}/{server.database}"
+    command = ["cargo", "test", "-p", "onecopy-mysql", "--all-features", "--no-fail-fast", "--test", "server"]
+    done = tools.run(command, expect=None, timeout=1800, cwd=ROOT, env=os.environ | {"ONECOPY_TEST_MYSQL_URL": url})
+    verdicts = dict(re.findall(r"^test (\S+) \.\.\. (ok|FAILED)", done.stdout, re.M))
+    passed = [name for name, verdict in verdicts.items() if verdict == "ok"]
+    failed = sorted(set(verdicts) - set(passed))
+    unexpected = [name for name in failed if name.split("::", 1)[1] not in CAN_FAIL]
+    if unexpected or len(passed) < 200:
+        raise Failure(f"{len(passed)} passed, failed: {' '.join(unexpected)} {done.stderr[-300:] if not verdicts else ''}")
+    for test in failed:
+        tools.say(f"{test} failed, as it may: {CAN_FAIL[test.split('::', 1)[1]]}")
+    return f"{len(passed)} tests passed; {len(failed)} failed of those that may, which cases.py lists with the reason"
+
+
+def killed_client(server, proxy):
+    """kill -9 of clients in all that they do: the proxy has nothing left of them a second later."""
+    endless = "SELECT a.TABLE_NAME, REPEAT('x', 10000) FROM information_schema.COLUMNS a, information_schema.COLUMNS b"
+    for text in ["SELECT SLEEP(60)", endless, "BEGIN; SELECT SLEEP(60)", None]:
+        processes = []
+        for _ in range(5):
+            process = subprocess.Popen(server.mariadb(proxy.port, "--quick", server.database), stdin=subprocess.PIPE,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+            if text:
+                process.stdin.write(text + ";\n")
+                process.stdin.flush()
+            processes.append(process)
+        deadline = time.monotonic() + 10
+        while proxy.descriptors() < proxy.idle + 2 * len(processes):
+            if time.monotonic() > deadline:
+                raise Failure("the clients did not come in")
+            time.sleep(0.01)
+        time.sleep(0.2)
+        for process in processes:
+            process.send_signal(signal.SIGKILL)
+        for process in processes:
+            process.wait()
+        start = time.monotonic()
+        proxy.settle(f"killed while at {text}")
+        if time.monotonic() - start > 1:
+            raise Failure(f"it took {time.monotonic() - start:.1f} seconds: {text}")
+    server.sql(server.port, "".join(f"KILL {row};" for row in server.sql(
+        server.port, f"SELECT ID FROM information_schema.PROCESSLIST WHERE USER = '{server.user}' AND INFO LIKE '%SLEEP(60)%' "
+                     "AND ID <> CONNECTION_ID()").split()))
+    return "20 clients, each noticed within a second"
+
+
+CASES = {
+    "mariadb": mariadb,
+    "mariadb-dump": mariadb_dump,
+    "load-data-local": load_data,
+    "PyMySQL": battery(lambda: [tools.python(), HERE / "python/battery.py", "pymysql"]),
+    "mysql-connector-python": battery(lambda: [tools.python(), HERE / "python/battery.py", "connector"]),
+    "go-sql-driver": battery(lambda: [tools.own() / "go-driver"]),
+    "killed-client": killed_client,
+    "sysbench": sysbench,
+    "own-client": own_client,
+}

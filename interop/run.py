@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Runs real programs through the proxy, and compares what they say with what they say without it.
+
+    interop/run.py [--servers machine,mysql-9,mariadb-11.8] [--cases NAME,...] [--seconds 2]
+
+Each server is private and lives as long as its cases. What is not on the machine is fetched into target/interop, which
+README.md lists; what can't be had ends the run with what to do. Exit status 0: every case of every server did as it does
+without the proxy.
+"""
+import argparse, os, re, subprocess, sys, time, traceback
+from urllib.parse import urlsplit
+
+import cases, tools
+from tools import Failure, say
+
+SERVERS = ["machine", "mysql-9", "mariadb-11.8"]
+
+
+class Proxy:
+    """`onecopy proxy` in front of one port."""
+
+    def __init__(self, port):
+        command = [tools.onecopy(), "proxy", "--mysql", f"127.0.0.1:0=127.0.0.1:{port}"]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        line = self.process.stderr.readline()
+        address = re.match(r"listening on 127\.0\.0\.1:(\d+)", line)
+        if not address:
+            raise Failure(f"the proxy did not start: {line}{self.process.stderr.read()}")
+        self.port = int(address[1])
+        # It has said so before it has all that it needs.
+        time.sleep(0.5)
+        self.idle = self.descriptors()
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def settle(self, what):
+        """Waits until no descriptor is left of any session."""
+        deadline = time.monotonic() + 10
+        while (now := self.descriptors()) != self.idle:
+            if time.monotonic() > deadline:
+                raise Failure(f"the proxy has {now} descriptors and had {self.idle} before: {what}")
+            time.sleep(0.02)
+
+    def stop(self):
+        self.process.terminate()
+        status = self.process.wait(30)
+        said = self.process.stderr.read()
+        if status or "panicked" in said:
+            raise Failure(f"the proxy ended with {status}: {said}")
+
+
+class Server:
+    """A private server, and an account on it that may do everything."""
+
+    def __init__(self, name, seconds):
+        url = urlsplit(os.environ["ONECOPY_TCP_URL"])
+        self.name, self.seconds, self.port = name, seconds, url.port
+        self.user, self.password, self.database = "interop", "inter op!", "test"
+        sql = (f"CREATE USER IF NOT EXISTS '{self.user}'@'%' IDENTIFIED BY '{self.password}'; "
+               f"GRANT ALL ON *.* TO '{self.user}'@'%' WITH GRANT OPTION; SET GLOBAL local_infile = 1; "
+               "SET GLOBAL max_prepared_stmt_count = 1000000; SELECT VERSION()")
+        said = tools.run([tools.onecopy(), "sql", "--quiet", os.environ["ONECOPY_URL"]], input=sql)
+        self.version = said.stdout.splitlines()[-1].split()[0]
+        self.is_mysql = "MariaDB" not in self.version
+        # Once over a safe way, so that the server has the password's digest in its cache for the others.
+        socket = os.environ["ONECOPY_URL"].replace(f"{url.username}:{url.password}@", f"{self.user}:inter%20op%21@")
+        tools.run([tools.onecopy(), "sql", socket, "DO 1"])
+
+    def mariadb(self, port, *more, tool="mariadb"):
+        """The command line of one of MariaDB's programs."""
+        return [tools.program(tool), "--no-defaults", "--host=127.0.0.1", f"--port={port}", f"--user={self.user}",
+                f"--password={self.password}", *more]
+
+    def sql(self, port, text, *more):
+        return tools.run(self.mariadb(port, "--batch", "--skip-column-names", *more), input=text).stdout
+
+
+def inside(name, wanted, seconds):
+    """All cases on the server that this runs beside; prints a line for each and gives whether all did."""
+    server = Server(name, seconds)
+    proxy = Proxy(server.port)
+    failed = []
+    for case, run in cases.CASES.items():
+        if wanted and case not in wanted:
+            continue
+        start = time.monotonic()
+        try:
+            note = run(server, proxy)
+            proxy.settle(case)
+        except Exception as error:
+            failed.append(case)
+            note = "FAILED: " + " ".join(str(error).split())
+            if not isinstance(error, Failure):
+                traceback.print_exc()
+        print(f"| {name} {server.version} | {case} | {time.monotonic() - start:.1f} | {note or 'as without it'} |", flush=True)
+    try:
+        proxy.stop()
+    except Failure as error:
+        failed.append("stop")
+        print(f"| {name} {server.version} | the proxy's end | | FAILED: {error} |", flush=True)
+    return not failed
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("--servers", default=",".join(SERVERS))
+    args.add_argument("--cases", default="", help=f"of {', '.join(cases.CASES)}")
+    args.add_argument("--seconds", type=int, default=2, help="how long each of sysbench's workloads runs")
+    args.add_argument("--inside", help=argparse.SUPPRESS)
+    a = args.parse_args()
+    wanted = [case for case in a.cases.split(",") if case]
+    for case in wanted:
+        if case not in cases.CASES:
+            args.error(f"{case} is none of {', '.join(cases.CASES)}")
+    if a.inside:
+        sys.exit(0 if inside(a.inside, wanted, a.seconds) else 1)
+    try:
+        tools.build()
+        launchers = {name: tools.launcher(name) for name in a.servers.split(",")}
+        tools.fetch(wanted)
+    except Failure as error:
+        sys.exit(f"interop: {error}")
+    print("| server | case | seconds | through the proxy |\n| --- | --- | --- | --- |", flush=True)
+    failed = []
+    for name, launcher in launchers.items():
+        environment = os.environ | ({"ONECOPY_TEST_SERVER": str(launcher)} if launcher else {})
+        again = [sys.executable, __file__, "--inside", name, "--cases", a.cases, "--seconds", str(a.seconds)]
+        if subprocess.run([tools.target() / "release/with-server", "--", *again], env=environment).returncode:
+            failed.append(name)
+    if failed:
+        sys.exit(f"interop: not all is as without the proxy on {', '.join(failed)}")
+    say("everything is as without the proxy")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Programs: where they are, and how they are fetched."""
+import os, pathlib, shutil, subprocess, sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+PYTHON = ["PyMySQL[rsa]==1.2.4", "mysql-connector-python==26.10.0"]
+
+
+class Failure(Exception):
+    """What is not as it should be, in a line that says what to do."""
+
+
+def say(text):
+    print(f"interop: {text}", file=sys.stderr, flush=True)
+
+
+def target():
+    return pathlib.Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
+
+
+def own():
+    """What was fetched for these runs."""
+    return target() / "interop"
+
+
+def onecopy():
+    return target() / "release/onecopy"
+
+
+def run(command, input=None, expect=0, **more):
+    """Runs a program to its end. `expect` is the exit status that is right, `None` any."""
+    done = subprocess.run([str(word) for word in command], input=input, text=more.pop("text", True),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=more.pop("timeout", 600), **more)
+    if expect is not None and done.returncode != expect:
+        said = done.stderr or done.stdout
+        said = said if isinstance(said, str) else said.decode(errors="replace")
+        raise Failure(f"{pathlib.Path(command[0]).name} ended with {done.returncode}: {said.strip()[-500:]}")
+    return done
+
+
+def build():
+    subprocess.run(["cargo", "build", "--release", "-p", "onecopy", "-p", "onecopy-testkit", "--bins"], cwd=ROOT, check=True)
+
+
+def launcher(name):
+    """The program of a server; `None` for the machine's own."""
+    if name == "machine":
+        return None
+    done = subprocess.run([ROOT / "crates/testkit/servers.py", "fetch", name], stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise Failure(f"the server {name} can't be had; --servers machine does without")
+    return done.stdout.strip()
+
+
+def program(name):
+    """A program of the machine's, or one that was fetched."""
+    fetched = own() / "root/usr/bin" / name
+    found = str(fetched) if fetched.exists() else shutil.which(name)
+    if not found:
+        raise Failure(f"{name} is missing; type: apt-get install {PACKAGES.get(name, name)}")
+    return found
+
+
+PACKAGES = {"mariadb": "mariadb-client-core", "mariadb-dump": "mariadb-client", "sysbench": "sysbench", "go": "golang"}
+
+
+def python():
+    return own() / "venv/bin/python"
+
+
+def fetch(wanted):
+    """Fetches what the cases need and the machine lacks."""
+    needs = lambda case: not wanted or case in wanted
+    own().mkdir(parents=True, exist_ok=True)
+    for name, case in [("mariadb", ""), ("mariadb-dump", "mariadb-dump"), ("sysbench", "sysbench")]:
+        if (not case or needs(case)) and not (own() / "root/usr/bin" / name).exists() and not shutil.which(name):
+            package(PACKAGES[name])
+            program(name)
+    if (needs("PyMySQL") or needs("mysql-connector-python")) and not (own() / "python").exists():
+        say(f"fetching {' and '.join(PYTHON)} into a virtual environment")
+        step([sys.executable, "-m", "venv", own() / "venv"], "python3-venv is needed")
+        step([python(), "-m", "pip", "install", "--quiet", *PYTHON], "the Python package index can't be reached")
+        (own() / "python").touch()
+    if needs("go-sql-driver"):
+        program("go")
+        say("building the program that uses Go's go-sql-driver")
+        step(["go", "build", "-o", own() / "go-driver", "."], "the Go module proxy can't be reached, or Go is too old",
+             cwd=HERE / "go")
+
+
+def package(name):
+    """A package of the distribution's, unpacked and not installed."""
+    say(f"fetching {name} into {own()}")
+    folder = own() / "packages"
+    folder.mkdir(exist_ok=True)
+    step(["apt-get", "download", "-q", name], f"type: apt-get update, or apt-get install {name}", cwd=folder)
+    for file in folder.glob(f"{name}_*.deb"):
+        step(["dpkg-deb", "--extract", file, own() / "root"], "it can't be unpacked")
+
+
+def step(command, hint, **more):
+    try:
+        done = subprocess.run([str(word) for word in command], stdout=sys.stderr, **more)
+    except FileNotFoundError as error:
+        raise Failure(f"{error}; {hint}")
+    if done.returncode:
+        raise Failure(f"{' '.join(str(word) for word in command[:4])}... ended with {done.returncode}: {hint}")
