@@ -11,6 +11,7 @@ use onecopy_mysql_proto::codec::Put;
 use onecopy_mysql_proto::packet::{
     AuthMoreData, AuthSwitchRequest, ConnectAttributes, Greeting, HandshakeResponse, SslRequest,
 };
+use onecopy_net::proxy_protocol::Addresses;
 use onecopy_testkit::script::hex;
 
 /// DEPRECATE_EOF, SESSION_TRACK and CACHE_METADATA as bits of `reply_capabilities`.
@@ -32,6 +33,7 @@ fn main() -> io::Result<()> {
     seeds.exchanges()?;
     seeds.conversations()?;
     seeds.resp()?;
+    seeds.proxy_protocol()?;
     println!("{} inputs", seeds.count);
     Ok(())
 }
@@ -54,6 +56,31 @@ impl Seeds {
         fs::create_dir_all(&folder)?;
         self.count += 1;
         fs::write(folder.join(format!("seed-{:04}", self.count)), bytes)
+    }
+
+    /// Headers of the PROXY protocol, both versions of each.
+    fn proxy_protocol(&mut self) -> io::Result<()> {
+        let tcp = |source: &str, destination: &str| Addresses::Tcp {
+            source: source.parse().expect("an address"),
+            destination: destination.parse().expect("an address"),
+        };
+        for addresses in [
+            Addresses::Local,
+            Addresses::Unknown,
+            tcp("192.0.2.7:50000", "192.0.2.1:3306"),
+            tcp("[2001:db8::7]:50000", "[::1]:3306"),
+            Addresses::Unix {
+                source: b"\0abstract",
+                destination: b"/run/mysqld.sock",
+            },
+        ] {
+            // Of the others version 1 says that they are unknown.
+            if matches!(addresses, Addresses::Tcp { .. } | Addresses::Unknown) {
+                self.write("proxy_protocol", &addresses.to_v1())?;
+            }
+            self.write("proxy_protocol", &addresses.to_v2())?;
+        }
+        Ok(())
     }
 
     /// Streams of RESP of every type, good and bad, and calls of its client.
@@ -144,6 +171,7 @@ impl Seeds {
             self.replies(&packets, bits)?;
             self.commands(&packets)?;
             self.hostile(&packets, bits)?;
+            self.relayed(&packets, bits)?;
         }
         Ok(())
     }
@@ -183,6 +211,26 @@ impl Seeds {
             put_short(&mut input, &calls);
             input.extend(groups);
             self.write("conversation", &input)?;
+        }
+        Ok(())
+    }
+
+    /// The whole capture in turns, as what passes between the two.
+    fn relayed(&mut self, packets: &[Packet], bits: u8) -> io::Result<()> {
+        let mut turns = Vec::new();
+        let mut was_server = true;
+        for (index, packet) in packets.iter().enumerate() {
+            if !packet.is_server && !was_server {
+                // The command before has no reply.
+                put_chunk(&mut turns, RESTART | RAW, b"");
+            }
+            let is_turn = index > 0 && (packet.is_server != was_server || !packet.is_server);
+            let restart = if is_turn { RESTART } else { 0 };
+            put_chunk(&mut turns, restart, &packet.payload);
+            was_server = packet.is_server;
+        }
+        for pieces in PIECES {
+            self.write("relay", &[&[bits, pieces], &turns[..]].concat())?;
         }
         Ok(())
     }

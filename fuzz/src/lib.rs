@@ -15,7 +15,9 @@ pub mod input;
 pub mod ok;
 pub mod packets;
 pub mod peer;
+pub mod proxy_protocol;
 pub mod pump;
+pub mod relay;
 pub mod resp;
 pub mod resp_conversation;
 pub mod resp_replies;
@@ -32,7 +34,7 @@ pub mod values;
 pub type Target = fn(&[u8]);
 
 /// All targets by name, in the order in which they are run.
-pub const TARGETS: [(&str, Target); 12] = [
+pub const TARGETS: [(&str, Target); 14] = [
     ("packets", packets::run),
     ("greeting", greeting::run),
     ("ok", ok::run),
@@ -41,10 +43,12 @@ pub const TARGETS: [(&str, Target); 12] = [
     ("auth", auth::run),
     ("round_trip", round_trip::run),
     ("server", server::run),
+    ("relay", relay::run),
     ("conversation", conversation::run),
     ("resp_replies", resp_replies::run),
     ("resp_conversation", resp_conversation::run),
     ("resp_requests", resp_requests::run),
+    ("proxy_protocol", proxy_protocol::run),
 ];
 
 /// The program of one target. Under libFuzzer its entry; in an ordinary build it runs the files that it is given.

@@ -183,6 +183,11 @@ fn servers_hold_near_their_corpus() {
 }
 
 #[test]
+fn relays_hold_near_their_corpus() {
+    holds("relay");
+}
+
+#[test]
 fn conversations_hold_near_their_corpus() {
     holds("conversation");
 }
@@ -200,4 +205,9 @@ fn conversations_of_resp_hold_near_their_corpus() {
 #[test]
 fn requests_of_resp_hold_near_their_corpus() {
     holds("resp_requests");
+}
+
+#[test]
+fn headers_of_the_proxy_protocol_hold_near_their_corpus() {
+    holds("proxy_protocol");
 }

@@ -1,4 +1,4 @@
-//! TLS over any stream, for both drivers: options, what is trusted, and the session.
+//! TLS of either side over any stream: options, what is trusted, and the session.
 //!
 //! The library is rustls 0.23; nothing of it shows outside this folder, as its next release changes the interface.
 

@@ -153,6 +153,26 @@ impl Script {
         &self.server
     }
 
+    /// The conversation turn by turn: what the client sends, and what the server says to that; one of the two may be empty,
+    /// as the client's part of a greeting.
+    pub fn steps(&self) -> Vec<(&[u8], &[u8])> {
+        let mut steps = Vec::new();
+        let (mut server_at, mut client_at) = (0, 0);
+        let mut gates = self.gates.iter().peekable();
+        while let Some(&(_, client_to)) = gates.next() {
+            // What the client says nothing between belongs together.
+            while gates.next_if(|gate| gate.1 == client_to).is_some() {}
+            let server_to = gates.peek().map_or(self.server.len(), |gate| gate.0);
+            let client = &self.client[client_at..client_to];
+            steps.push((client, &self.server[server_at..server_to]));
+            (server_at, client_at) = (server_to, client_to);
+        }
+        if client_at < self.client.len() {
+            steps.push((&self.client[client_at..], &[]));
+        }
+        steps
+    }
+
     /// The same without what the server sends behind the client's last byte.
     #[must_use]
     pub fn without_last_answer(mut self) -> Self {

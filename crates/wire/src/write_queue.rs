@@ -24,6 +24,10 @@ pub const CHUNK: usize = 16 << 10;
 /// Parts of at least this many bytes are cheaper to reference than to copy: 16 KiB.
 pub const LENT_THRESHOLD: usize = 16 << 10;
 
+/// A string of at most this many bytes, its frame included, goes to the next chunk whole where the current one has no room
+/// for it, and leaves that room unused: 2 KiB, an eighth of a chunk.
+const UNSPLIT: usize = CHUNK / 8;
+
 /// Smallest first chunk: any field that is not split fits.
 const SMALLEST: usize = 64;
 
@@ -291,6 +295,16 @@ impl WriteQueue {
 
     #[cold]
     fn push_framed_slow(&mut self, head: &[u8], bytes: &[u8], tail: [u8; 2]) {
+        let whole = head.len() + bytes.len() + tail.len();
+        if whole <= UNSPLIT {
+            if let Some(chunk) = self.chunk_with(whole) {
+                chunk.extend_from_slice(head);
+                chunk.extend_from_slice(bytes);
+                chunk.extend_from_slice(&tail);
+                self.copied += bytes.len() as u64;
+            }
+            return;
+        }
         self.push(head);
         self.push(bytes);
         self.push(&tail);

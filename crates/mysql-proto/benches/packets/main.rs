@@ -15,6 +15,7 @@ mod count;
 mod forward;
 mod peer;
 mod read;
+mod relay;
 mod report;
 mod rows;
 mod session;

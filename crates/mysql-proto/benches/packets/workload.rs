@@ -1,6 +1,6 @@
 //! What is measured, and the aims.
 
-use crate::{forward, read, rows, write};
+use crate::{forward, read, relay, rows, write};
 
 /// One thing that is measured.
 pub(crate) struct Workload {
@@ -87,6 +87,12 @@ workloads! {
         forward::Forward::new(forward::How::Lent);
     "forward-100-copied", "the same, each packet written anew", "", SMALL,
         forward::Forward::new(forward::How::Copied);
+    "relay-1", "a query and its reply of one row of 100 B, looked at as they pass", "0 allocations", SMALL,
+        relay::Relayed::new(1, 100, 16 << 10);
+    "relay-10000", "the same with 10,000 rows, 16 KiB a read", "0 allocations", MEGABYTES,
+        relay::Relayed::new(10_000, 100, 16 << 10);
+    "relay-10000-128k", "the same, 128 KiB a read", "0 allocations", MEGABYTES,
+        relay::Relayed::new(10_000, 100, 128 << 10);
     "rows-narrow-text", "a text row of an integer and 8 characters, each value looked at", "", ROWS,
         rows::Rows::narrow_text();
     "rows-narrow-binary", "the same as a binary row", "", ROWS,

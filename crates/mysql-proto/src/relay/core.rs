@@ -82,6 +82,9 @@ pub(super) enum Carries {
 
 impl Relay {
     /// A session behind its login, in which client and server agreed on `capabilities`: both speak the same ones.
+    ///
+    /// `MARIADB_COM_MULTI`, which only MariaDB 10.2 to 10.4 had, must not be among them: how many replies its packets of
+    /// several commands have is not known. [`login::greeting`](super::login::greeting) can take it out.
     pub fn new(capabilities: Capabilities) -> Self {
         Self {
             capabilities,

@@ -3,11 +3,14 @@
 use super::core::{Relay, missing, next_packet, stopped};
 use super::packets::{Start, Stop};
 use super::{Event, Passage, RelayError};
-use crate::frame::{HEADER_BYTES, MAX_BODY, split_header};
+use crate::frame::{HEADER_BYTES, MAX_BODY};
 use crate::packet::{CommandByte, eof};
 
 mod definitions;
 mod reply;
+
+/// The bits of a header, read as a number, that are its length.
+const LENGTH_BITS: u32 = 0xFF_FFFF;
 
 /// What the server's next payload is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,24 +117,31 @@ impl Relay {
     /// what ends them may. All others go the way of all packets.
     #[inline]
     fn pass_rows(&mut self, bytes: &[u8], at: usize) -> usize {
-        let mut rest = bytes.get(at..).unwrap_or_default();
-        let mut last = None;
+        let all = bytes.get(at..).unwrap_or_default();
+        // A row that is continued does not fit, so that none has to be looked for.
+        let window = all.get(..MAX_BODY).unwrap_or(all);
+        let mut rest = window;
+        let mut last = 0;
         while let Some(&[a, b, c, sequence, first]) = rest.first_chunk() {
-            let (length, _) = split_header([a, b, c, sequence]);
-            if first >= eof::HEADER || length.wrapping_sub(1) >= MAX_BODY - 1 {
+            // One load; the length alone would be put together from three bytes.
+            let header = u32::from_le_bytes([a, b, c, sequence]);
+            let length = (header & LENGTH_BITS) as usize;
+            if first >= eof::HEADER || length == 0 {
                 break;
             }
             let Some(behind) = rest.get(HEADER_BYTES + length..) else {
                 break;
             };
             rest = behind;
-            last = Some(sequence);
+            last = header;
         }
-        if let Some(sequence) = last {
+        let passed = window.len() - rest.len();
+        if passed > 0 {
+            let [.., sequence] = last.to_le_bytes();
             self.sequence = sequence.wrapping_add(1);
             self.begun = true;
         }
-        bytes.len() - rest.len()
+        at + passed
     }
 
     fn end(&mut self, ending: Ending) -> Event {

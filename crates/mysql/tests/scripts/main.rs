@@ -17,6 +17,7 @@ mod little_memory;
 mod login;
 mod mended;
 mod prepared;
+mod relay;
 mod rsa;
 mod session;
 mod text;

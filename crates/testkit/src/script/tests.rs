@@ -103,3 +103,16 @@ fn packets_end_with_an_empty_one_after_a_full_one() {
     assert_eq!(lenenc(0x100_0000), [0xFE, 0, 0, 0, 1, 0, 0, 0, 0]);
     assert_eq!(text_row(&[Some(b"a"), None]), b"\x01a\xfb");
 }
+
+#[test]
+fn steps_are_what_the_client_says_and_what_the_server_says_to_it() {
+    let script = Script::parse("S 01\nC 02 03\nC 04\nS 05\nS 06\nC 07\nS 08\nC 09");
+    let expected: [(&[u8], &[u8]); 4] = [
+        (&[], &[1]),
+        (&[2, 3, 4], &[5, 6]),
+        (&[7], &[8]),
+        (&[9], &[]),
+    ];
+    assert_eq!(script.steps(), expected);
+    assert!(Script::new().steps().is_empty());
+}

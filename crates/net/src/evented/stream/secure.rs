@@ -69,7 +69,8 @@ impl Stream {
     }
 
     /// Goes on with the handshake as far as it goes now; whether TLS stands. `false`: call again after the next event. Once it
-    /// is `true` the last of the handshake may be [unsent](Self::has_unsent). `true` without TLS.
+    /// is `true` the last of the handshake may be [unsent](Self::has_unsent), and [`read`](Self::read) is to be called without
+    /// an event: what came behind the peer's last of it has none of its own. `true` without TLS.
     ///
     /// # Errors
     /// One that [`TlsError::from_io`](crate::TlsError::from_io) takes out where it is the handshake's: the peer was told why if

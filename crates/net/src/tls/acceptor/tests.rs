@@ -1,10 +1,13 @@
 use std::fs;
+use std::io::{IoSlice, IoSliceMut};
 use std::path::PathBuf;
 
 use onecopy_testkit::certificate::{Authority, Certificate};
+use rustls::pki_types::ServerName;
 
 use super::*;
-use crate::tls::{TlsCache, TlsConnector, TlsOptions, Verify};
+use crate::tls::verifier::AnyHost;
+use crate::tls::{Read, TlsCache, TlsConnector, TlsOptions, Verify};
 
 fn text(pem: &str) -> Pem {
     Pem::Text(pem.into())
@@ -48,7 +51,14 @@ fn established(
     acceptor: &TlsAcceptor,
     step: usize,
 ) -> (Session, Session) {
-    let (mut client, mut server) = (connector.session().unwrap(), acceptor.session().unwrap());
+    join(
+        connector.session().unwrap(),
+        acceptor.session().unwrap(),
+        step,
+    )
+}
+
+fn join(mut client: Session, mut server: Session, step: usize) -> (Session, Session) {
     while !(client.shake_hands().unwrap() & server.shake_hands().unwrap())
         || client.has_unsent()
         || server.has_unsent()
@@ -83,6 +93,37 @@ fn a_client_that_was_here_comes_back_by_ticket_also_to_a_clone() {
     let renewed = TlsAcceptor::new(&options(&server(), ClientCertificates::Off)).unwrap();
     let (_, third) = established(&connector, &renewed, usize::MAX);
     assert!(!third.is_resumed());
+}
+
+/// Clients that have only TLS 1.2, as MySQL's own of some years ago.
+#[test]
+fn a_client_of_the_older_version_is_served_and_comes_back() {
+    let acceptor = TlsAcceptor::new(&options(&server(), ClientCertificates::Off)).unwrap();
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(&[&rustls::version::TLS12])
+        .unwrap()
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(AnyHost {
+            roots: None,
+            provider,
+        }))
+        .with_no_client_auth();
+    let config = Arc::new(config);
+    for (step, is_resumed) in [(1, false), (usize::MAX, true), (7, true)] {
+        let name = ServerName::try_from("localhost").unwrap();
+        let client = Session::client(Arc::clone(&config), name, Verify::Nothing).unwrap();
+        let (mut client, mut server) = join(client, acceptor.session().unwrap(), step);
+        assert_eq!(server.agreed().unwrap().version, "TLSv1.2");
+        assert_eq!(server.is_resumed(), is_resumed);
+        let said = [b'x'; 16_000];
+        let n = server.write(&[IoSlice::new(&said)]).unwrap();
+        deliver(&mut server, &mut client, usize::MAX);
+        let mut heard = [0; 20_000];
+        let read = client.read(&mut [IoSliceMut::new(&mut heard)]).unwrap();
+        assert_eq!((read, n), (Read::Bytes(16_000), 16_000));
+        assert!(heard[..16_000] == said);
+    }
 }
 
 #[test]
