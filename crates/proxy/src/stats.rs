@@ -167,6 +167,19 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Sessions that began, on all listeners.
+    pub fn accepted(&self) -> u64 {
+        self.entrances
+            .iter()
+            .map(|entrance| entrance.accepted)
+            .sum()
+    }
+
+    /// Commands of clients, of all kinds and on all routes.
+    pub fn commands(&self) -> u64 {
+        self.routes.iter().flat_map(|route| route.commands).sum()
+    }
+
     /// The place of a listener, made where it is new. Looked up once a session, by name: a listener that comes again after
     /// a change of the configuration goes on where it was.
     pub(crate) fn entrance(&mut self, listener: &str) -> usize {

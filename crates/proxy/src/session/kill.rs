@@ -181,6 +181,14 @@ impl Session {
         }
     }
 
+    /// Whose it is from now on is not known: nobody may end it from another server.
+    #[cold]
+    pub(super) fn user_changes(&self) {
+        if let Some(id) = &self.id {
+            id.set_user(b"");
+        }
+    }
+
     /// Goes on with a `KILL` that was not sent on, and with what the client has sent behind it.
     #[cold]
     pub(super) fn go_on_with_kills(&mut self, context: &mut Context<'_>) -> Result<(), End> {
@@ -231,7 +239,7 @@ impl Session {
             return Err(Answer::unknown(kill.id, &"the session has just ended"));
         };
         // A server lets everyone end his own sessions. Whose others a user may end, only his own backend knows.
-        if target.user != self.user {
+        if target.user.is_empty() || target.user != self.user {
             return Err(Answer::not_owner(kill.id, target.backend.name()));
         }
         context.kills.ask(Job {

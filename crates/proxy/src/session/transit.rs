@@ -216,6 +216,9 @@ impl Session {
                 }
                 self.asked = context.now;
                 self.is_quitting |= command == CommandByte::QUIT;
+                if command == CommandByte::CHANGE_USER {
+                    self.user_changes();
+                }
             }
             Event::Done {
                 command, failed, ..

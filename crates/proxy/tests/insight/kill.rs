@@ -110,7 +110,7 @@ fn a_kill_hits_the_session_on_the_other_server_and_nobody_on_the_own() {
     drop((first, second));
     count_on(&two, ahead, 60);
     until("both ends", || two.proxy.sessions() == 0);
-    let [mut a, mut b] = two.pair(["app:a", "app:a"]);
+    let [mut a, b] = two.pair(["app:a", "app:a"]);
     let (mut target, mut killer) = if own_port(&mut a) == ahead {
         (a, b)
     } else {
@@ -126,9 +126,7 @@ fn a_kill_hits_the_session_on_the_other_server_and_nobody_on_the_own() {
         // A new one on the same server for the next round.
         target = two.connect("app:a");
         assert_eq!(own_port(&mut target), ahead);
-        b = bystander;
         bystander = two.bystander(&mut killer, target.connection_id());
-        drop(b);
     }
     // A query alone: the session goes on.
     let id = target.connection_id();
@@ -178,6 +176,14 @@ fn nobody_kills_anothers_session() {
     assert_eq!(error.server().unwrap().code, 1095);
     target.ping().unwrap();
     killer.ping().unwrap();
+    // Who it is after a change of user is not known here, so it is nobody's.
+    let [mut killer, mut target] = two.pair(["app:a", "app:a"]);
+    target.change_user("other", "o", None).unwrap();
+    let error = killer
+        .run(&format!("KILL {}", target.connection_id()))
+        .unwrap_err();
+    assert_eq!(error.server().unwrap().code, 1095);
+    target.ping().unwrap();
 }
 
 #[test]

@@ -131,6 +131,27 @@ fn who_did_not_get_in_is_counted_by_reason() {
 }
 
 #[test]
+fn the_manual_has_every_metric_and_reason_and_no_other() {
+    let manual = include_str!("../../../../docs/proxy-operations.md");
+    let rows = || manual.lines().filter(|line| line.starts_with("| `"));
+    let mut told: Vec<_> = rows()
+        .filter_map(|row| row.strip_prefix("| `onecopy_"))
+        .map(|row| format!("onecopy_{}", row.split('`').next().unwrap()))
+        .collect();
+    told.sort_unstable();
+    let metrics = Metrics::of(&with_metrics());
+    assert_eq!(told, metrics.families().collect::<Vec<_>>());
+    for reason in onecopy_proxy::Reason::ALL {
+        let name = format!("`{}`", reason.name());
+        let side = format!("| {} |", reason.side().name());
+        assert!(
+            rows().any(|row| row.contains(&name) && row.contains(&side)),
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn pages_say_what_they_are() {
     let proxy = with_metrics();
     assert_eq!(get(&proxy, "/health"), (200, "ok\n".to_owned()));

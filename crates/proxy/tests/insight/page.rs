@@ -101,6 +101,11 @@ impl Metrics {
         assert_eq!(before, None, "{series} is there once");
     }
 
+    /// Names of all, histograms under the one that they have in common.
+    pub(crate) fn families(&self) -> impl Iterator<Item = &str> {
+        self.kinds.keys().map(String::as_str)
+    }
+
     /// The value of one series.
     pub(crate) fn value(&self, series: &str) -> f64 {
         *self

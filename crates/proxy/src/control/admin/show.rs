@@ -291,8 +291,7 @@ pub(super) fn variables(names: &[String], id: u32, user: &[u8]) -> Result<Table,
 /// The line of `COM_STATISTICS`.
 pub(super) fn statistics(view: &View) -> String {
     let snapshot = view.snapshot(false);
-    let routes = &snapshot.counters.routes;
-    let commands: u64 = routes.iter().flat_map(|route| route.commands).sum();
+    let commands = snapshot.counters.commands();
     format!(
         "Uptime: {}  Threads: {}  Questions: {commands}  Buffers: {}",
         view.began.elapsed().as_secs(),
