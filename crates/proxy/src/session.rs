@@ -8,6 +8,7 @@
 
 mod farewell;
 mod flow;
+mod kill;
 mod login;
 mod peer;
 mod rewrite;
@@ -21,11 +22,13 @@ use mio::{Registry as Poller, Token};
 use onecopy_mysql_proto::Capabilities;
 use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_mysql_proto::relay::Relay;
-use onecopy_net::evented::Stream;
+use onecopy_net::evented::{Address, Stream};
 use onecopy_wire::Meter;
 
 use crate::backend::Place;
 use crate::failure::Failure;
+use crate::kill::Kills;
+use crate::log::Log;
 use crate::proxy::Listener;
 use crate::registry::{Id, UserPlace};
 use crate::stats::{ClientInfo, Counters};
@@ -33,6 +36,7 @@ use crate::worker::pool::Pool;
 
 use farewell::Farewell;
 use flow::Flow;
+use kill::KillState;
 use login::Login;
 use peer::Peer;
 
@@ -41,6 +45,10 @@ pub(crate) struct Context<'w> {
     pub(crate) pool: &'w mut Pool,
     pub(crate) poller: &'w Poller,
     pub(crate) counters: &'w mut Counters,
+    pub(crate) log: &'w Log,
+    pub(crate) kills: &'w Kills,
+    /// This worker, where an answer is to come back to it.
+    pub(crate) worker: usize,
     /// When this turn of the loop began.
     pub(crate) now: Instant,
     /// Sessions leave as soon as no transaction is open.
@@ -94,11 +102,19 @@ pub(crate) struct Session {
     down: Flow,
     listener: Arc<Listener>,
     place: Option<Place>,
+    /// Where exactly on the backend: a name has several addresses.
+    server_address: Option<Address>,
     id: Option<Id>,
     /// Counts the user's sessions for as long as it lives.
     _user_place: Option<UserPlace>,
     user: Box<[u8]>,
     address: Box<str>,
+    /// Its listener's place in the worker's counters.
+    entrance: usize,
+    /// The same of listener and backend, once it is logged in.
+    route: usize,
+    /// What becomes of a `KILL` of the client's.
+    kill: KillState,
     began: Instant,
     /// When the last byte came.
     moved: Instant,
@@ -132,10 +148,14 @@ impl Session {
             down: Flow::default(),
             listener,
             place: None,
+            server_address: None,
             id: None,
             _user_place: None,
             user: Box::default(),
             address,
+            entrance: 0,
+            route: 0,
+            kill: KillState::default(),
             began: now,
             moved: now,
             asked: now,
@@ -147,7 +167,10 @@ impl Session {
 
     /// Registers the client's stream and begins.
     pub(crate) fn begin(&mut self, context: &mut Context<'_>) -> Status {
-        context.counters.accepted += 1;
+        self.entrance = context.counters.entrance(&self.listener.config.name);
+        let entrance = &mut context.counters.entrances[self.entrance];
+        entrance.accepted += 1;
+        entrance.sessions += 1;
         match self.client.stream.register(context.poller, self.token) {
             Ok(()) => self.go_on(context),
             Err(_) => Status::Over,
@@ -258,6 +281,7 @@ impl Session {
             && !self.relay.in_transaction()
             && self.up.is_empty()
             && self.down.is_empty()
+            && !self.kill.is_waiting()
     }
 
     pub(crate) fn connection_id(&self) -> u32 {
@@ -266,6 +290,7 @@ impl Session {
 
     /// Gives back what it holds of the worker's.
     pub(crate) fn leave(&mut self, context: &mut Context<'_>) {
+        context.counters.entrances[self.entrance].sessions -= 1;
         self.up.discard(context.pool);
         self.down.discard(context.pool);
         let _ = self.client.stream.deregister(context.poller);

@@ -159,6 +159,12 @@ impl Relay {
             && self.client.is_between_payloads()
     }
 
+    /// Whether the client's next byte begins a command: it is in no packet, no file and no authentication.
+    #[inline]
+    pub fn client_is_between_payloads(&self) -> bool {
+        self.client.is_between_payloads() && !self.in_file && !self.in_authentication
+    }
+
     /// How many commands of the client the server has still to answer, the one whose reply is under way among them.
     pub fn outstanding(&self) -> usize {
         usize::from(self.awaited != Awaited::Nothing) + self.queue.with_reply()

@@ -7,7 +7,9 @@ use onecopy_net::evented::ReadOutcome;
 use onecopy_wire::{BufferConfig, Buffers};
 
 use super::{Context, End, FAREWELL, Phase, Session, Status, error_payload};
-use crate::failure::Side;
+use crate::config::LogLevel as Level;
+use crate::failure::{Reason, Side};
+use crate::log::{Ended, Event};
 
 /// Bytes of the client's that are passed over while it takes the last words, one read each.
 const PASSED_OVER: usize = 4 << 10;
@@ -29,9 +31,7 @@ impl Session {
     /// Ends the session: the backend's stream at once, the client's when it has heard why.
     #[cold]
     pub(super) fn end(&mut self, end: End, context: &mut Context<'_>) -> Status {
-        if let End::Failed(failure) = &end {
-            context.counters.failures[failure.side as usize] += 1;
-        }
+        self.note_end(&end, context);
         let words = match &end {
             End::Failed(failure) if failure.side != Side::Client || failure.code != 0 => {
                 self.last_words(failure)
@@ -55,6 +55,50 @@ impl Session {
             is_shut: false,
         });
         self.say_farewell(context)
+    }
+
+    /// Counts and logs it.
+    fn note_end(&self, end: &End, context: &mut Context<'_>) {
+        let was_in = match self.phase {
+            Phase::Login(_) => false,
+            Phase::Transit => true,
+            Phase::Farewell(_) => return,
+        };
+        let (reason, failure) = match end {
+            End::Clean => return,
+            End::Failed(failure) => (failure.reason, Some(failure)),
+            End::Refused => (Reason::Refused, None),
+        };
+        let entrance = &mut context.counters.entrances[self.entrance];
+        let counts = if was_in {
+            &mut entrance.failed
+        } else {
+            &mut entrance.refused
+        };
+        counts[reason as usize] += 1;
+        let level = match reason {
+            Reason::ClientLost | Reason::Refused | Reason::Shutdown | Reason::Idle => Level::Info,
+            _ => Level::Warn,
+        };
+        if !context.log.has(level) {
+            return;
+        }
+        let event = Event::SessionEnded(Box::new(Ended {
+            level,
+            reason,
+            code: failure.map_or(0, |failure| failure.code),
+            message: failure.map_or_else(
+                || "the backend's own error was passed on".to_owned(),
+                |failure| failure.message.clone(),
+            ),
+            client: self.address.to_string(),
+            user: String::from_utf8_lossy(&self.user).into_owned(),
+            listener: self.listener.config.name.clone(),
+            backend: self.backend_name().to_owned(),
+            id: self.connection_id(),
+            was_in,
+        }));
+        context.log.event(event);
     }
 
     /// The error as a packet, where the client can be told: not in the middle of a packet of the backend's.

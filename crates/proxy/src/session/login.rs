@@ -30,6 +30,7 @@ use super::{Context, End, Phase, Session, Status, error_payload, rewrite};
 use crate::backend::Backend;
 use crate::failure::Failure;
 use crate::proxy::Listener;
+use crate::registry::Whose;
 
 /// No packet of a login is larger: a response with 64 KiB of attributes, which is as many as servers take, and what stands in
 /// front of them.
@@ -326,7 +327,9 @@ impl Session {
         login.server = Half::new();
         login.connect_deadline = context.now + backend.config.connect_timeout;
         self.place = Some(place);
-        let connected = evented::connect(&backend.address());
+        let address = backend.address();
+        let connected = evented::connect(&address);
+        self.server_address = Some(address);
         match connected {
             Ok(mut stream) => {
                 let token = mio::Token(self.token.0 + 1);
@@ -411,7 +414,8 @@ impl Session {
         if backend.config.tls.is_some() && !greeting.capabilities.contains(Capabilities::SSL) {
             return self.try_another("it does not offer TLS, which is asked for", context);
         }
-        let Some(id) = self.listener.registry.take(greeting.connection_id) else {
+        let whose = Whose::new(&backend, self.server_address.as_ref());
+        let Some(id) = self.listener.registry.take(greeting.connection_id, whose) else {
             return self.another_id(&backend, context);
         };
         self.id = Some(id);
@@ -671,7 +675,14 @@ impl Session {
         let Phase::Login(login) = std::mem::replace(&mut self.phase, Phase::Transit) else {
             return Ok(());
         };
-        context.counters.logged_in += 1;
+        self.route = context
+            .counters
+            .route(&self.listener.config.name, self.backend_name());
+        context.counters.routes[self.route].logins += 1;
+        if let Some(id) = &self.id {
+            id.set_user(&self.user);
+        }
+        self.watch_kills();
         let Login { client, server, .. } = *login;
         // What either side sent without waiting for the other.
         for (flow, half) in [(&mut self.up, client), (&mut self.down, server)] {
