@@ -11,6 +11,7 @@
 //! | `worker` | the event loop, its buffers and its sessions |
 //! | `session` | one client and its backend: connecting, login, relay, end |
 //! | `backend` | the servers, and which one is next |
+//! | `key` | RSA, where passwords are put under another key |
 //! | `registry` | connection ids that are live |
 //! | `stats` | what was counted |
 #![forbid(unsafe_code)]
@@ -19,6 +20,7 @@ mod acceptor;
 mod backend;
 pub mod config;
 mod failure;
+mod key;
 mod proxy;
 mod registry;
 mod session;

@@ -14,6 +14,7 @@ use onecopy_net::evented::{self, Address, ListenerOptions};
 use crate::acceptor;
 use crate::backend::{Backend, Backends, resolve};
 use crate::config::{Config, ListenerConfig};
+use crate::key::Key;
 use crate::registry::Registry;
 use crate::stats::Snapshot;
 use crate::worker::{self, Order};
@@ -27,6 +28,8 @@ pub(crate) struct Listener {
     pub(crate) config: ListenerConfig,
     pub(crate) backends: Backends,
     pub(crate) registry: Arc<Registry>,
+    /// Where passwords may be put under another key.
+    pub(crate) key: Option<Arc<Key>>,
 }
 
 /// All workers.
@@ -65,6 +68,8 @@ pub enum Error {
     Resolve(String, io::Error),
     /// A thread or an event queue that could not be had.
     Start(io::Error),
+    /// An RSA key that could not be made.
+    Key,
     /// Nothing to listen on, or a listener without a backend.
     Nothing(&'static str),
 }
@@ -75,6 +80,7 @@ impl fmt::Display for Error {
             Self::Listen(endpoint, error) => write!(f, "can't listen on {endpoint}: {error}"),
             Self::Resolve(name, error) => write!(f, "backend '{name}' has no address: {error}"),
             Self::Start(error) => write!(f, "can't start: {error}"),
+            Self::Key => f.write_str("can't make an rsa key for reencrypt-passwords"),
             Self::Nothing(what) => f.write_str(what),
         }
     }
@@ -107,6 +113,11 @@ impl Proxy {
         let mut sockets = Vec::new();
         let mut listeners = Vec::new();
         let mut addresses = Vec::new();
+        let reencrypts = |listener: &ListenerConfig| listener.reencrypt_passwords;
+        let key = match config.listeners.iter().any(reencrypts) {
+            true => Some(Arc::new(Key::generate().ok_or(Error::Key)?)),
+            false => None,
+        };
         for listener in config.listeners {
             if listener.backends.is_empty() {
                 return Err(Error::Nothing("a listener has no backend"));
@@ -118,6 +129,7 @@ impl Proxy {
             });
             let backends = Backends::new(backends.collect::<Result<_, _>>()?);
             let listener = Arc::new(Listener {
+                key: key.clone().filter(|_| listener.reencrypt_passwords),
                 config: listener,
                 backends,
                 registry: Arc::default(),

@@ -64,12 +64,11 @@ impl Session {
             Phase::Transit => self.relay.error_sequence(),
             Phase::Farewell(_) => None,
         };
-        // What was told to pass and has not left goes first.
-        let has_all_passed = self.down.cleared == self.down.pending().len();
-        match sequence {
-            Some(sequence) if has_all_passed => packet(sequence, &error_payload(failure, true)),
-            _ => Vec::new(),
-        }
+        // What was told to pass and has not left goes first. Behind that there may be a packet that did not pass, whole or not:
+        // the client has seen nothing of it.
+        sequence.map_or_else(Vec::new, |sequence| {
+            packet(sequence, &error_payload(failure, true))
+        })
     }
 
     pub(super) fn say_farewell(&mut self, context: &mut Context<'_>) -> Status {
