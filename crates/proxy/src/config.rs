@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use onecopy_mysql_proto::auth::PublicKey;
 use onecopy_mysql_proto::auth::Secret;
 use onecopy_net::{Endpoint, SocketOptions, TlsAcceptor, TlsConnector};
 
@@ -165,6 +166,14 @@ pub struct ListenerConfig {
     pub requires_tls: bool,
     /// Whether clients have to say first, by the PROXY protocol, who they are.
     pub expects_proxy_header: bool,
+    /// Whether the proxy may hold passwords of `caching_sha2_password` and `sha256_password` in clear text, for the moment
+    /// that it takes to put them under another key: where a client has TLS and its backend has not, or the other way round,
+    /// and the server does not know the password yet. Off by default: such a login ends with an error then.
+    ///
+    /// A client without TLS gets a key of the proxy's own, of 2,048 bits, made at the start. A backend without TLS is asked
+    /// for its key, so that whoever is between it and the proxy can put in a key of their own and read the password, unless
+    /// the key is [pinned](BackendConfig::public_key). Over TLS a backend gets the password itself; have it verified.
+    pub reencrypt_passwords: bool,
     /// Clients of one user; more get error 1203. `None` for any number.
     pub max_user_connections: Option<usize>,
     /// From the first byte to the end of the login.
@@ -185,6 +194,7 @@ impl Default for ListenerConfig {
             tls: None,
             requires_tls: false,
             expects_proxy_header: false,
+            reencrypt_passwords: false,
             max_user_connections: None,
             handshake_timeout: Duration::from_secs(10),
             idle_timeout: None,
@@ -207,6 +217,9 @@ pub struct BackendConfig {
     pub max_connections: Option<usize>,
     /// TLS with it; `None` for clear text.
     pub tls: Option<TlsConnector>,
+    /// Its RSA key, MySQL's own `public_key.pem`, for passwords that the listener
+    /// [puts under another key](ListenerConfig::reencrypt_passwords); `None`: whichever it sends.
+    pub public_key: Option<PublicKey>,
     /// Whether the server is told, by the PROXY protocol, who the client is.
     pub sends_proxy_header: bool,
     /// How long a connect may take.
@@ -224,6 +237,7 @@ impl BackendConfig {
             weight: 1,
             max_connections: None,
             tls: None,
+            public_key: None,
             sends_proxy_header: false,
             connect_timeout: Duration::from_secs(5),
             socket: SocketOptions::default(),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use onecopy_mysql_proto::relay::Verdict;
+
 /// Who it is that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
@@ -143,6 +145,8 @@ pub struct Failure {
     pub message: String,
 }
 
+/// `CR_AUTH_PLUGIN_ERR`.
+const AUTH_PLUGIN: u16 = 2061;
 const GENERAL: [u8; 5] = *b"HY000";
 const CONNECTION: [u8; 5] = *b"08S01";
 const REFUSED: [u8; 5] = *b"08004";
@@ -279,13 +283,39 @@ impl Failure {
         )
     }
 
-    /// A password that would have to leave an encrypted side for one that is not, or the other way round.
-    pub(crate) fn password_exposed(plugin: &str) -> Self {
+    /// A password that would pass between sides of which only one is secure.
+    pub(crate) fn password_exposed(plugin: &[u8], verdict: Verdict) -> Self {
+        let plugin = String::from_utf8_lossy(plugin);
+        let way_out = match verdict {
+            Verdict::Encrypt | Verdict::Decrypt => {
+                "use TLS on both sides, set reencrypt-passwords for the proxy's listener, or log in once where the server \
+                 keeps what it needs"
+            }
+            _ => "use TLS on both sides, or another plugin for the account",
+        };
         let message = format!(
-            "The password can't pass for '{plugin}': one side of the proxy is TLS (or a Unix socket) and the other is not; use TLS \
-             on both sides, or log in once where the server caches it"
+            "The password can't pass for '{plugin}': one side of the proxy is TLS or a Unix socket and the other is not; {way_out}"
         );
-        Self::new(Side::Proxy, Reason::PasswordExposed, 2061, GENERAL, message)
+        Self::new(
+            Side::Proxy,
+            Reason::PasswordExposed,
+            AUTH_PLUGIN,
+            GENERAL,
+            message,
+        )
+    }
+
+    /// The same in a change of user.
+    pub(crate) fn password_exposed_later() -> Self {
+        let message = "The change of user needs the password itself, and one side of the proxy is TLS or a Unix socket and the \
+                       other is not; use TLS on both sides, or connect anew";
+        Self::new(
+            Side::Proxy,
+            Reason::PasswordExposed,
+            AUTH_PLUGIN,
+            GENERAL,
+            message,
+        )
     }
 
     /// Killed by an administrator.

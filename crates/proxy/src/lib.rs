@@ -11,6 +11,7 @@
 //! | `worker` | the event loop, its buffers and its sessions |
 //! | `session` | one client and its backend: connecting, login, relay, end |
 //! | `backend` | the servers, and which one is next |
+//! | `key` | RSA, where passwords are put under another key |
 //! | `registry` | connection ids that are live |
 //! | `control` | metrics, health checks and administration, on threads of their own |
 //! | `errand` | the proxy's own connections to backends |
@@ -25,6 +26,7 @@ pub mod config;
 mod control;
 mod errand;
 mod failure;
+mod key;
 mod kill;
 mod log;
 mod proxy;

@@ -14,6 +14,7 @@ use crate::backend::{Backend, Backends, resolve};
 use crate::config::{Config, ListenerConfig};
 use crate::control::{Control, View};
 use crate::errand::Credentials;
+use crate::key::Key;
 use crate::kill::{self, Kills};
 use crate::log::{Event, Log};
 use crate::registry::Registry;
@@ -28,6 +29,8 @@ pub(crate) struct Listener {
     pub(crate) registry: Arc<Registry>,
     /// Clients that were refused before they had a session.
     pub(crate) refused: AtomicU64,
+    /// Where passwords may be put under another key.
+    pub(crate) key: Option<Arc<Key>>,
 }
 
 /// All workers.
@@ -66,6 +69,8 @@ pub enum Error {
     Resolve(String, io::Error),
     /// A thread or an event queue that could not be had.
     Start(io::Error),
+    /// An RSA key that could not be made.
+    Key,
     /// Nothing to listen on, or a listener without a backend.
     Nothing(&'static str),
 }
@@ -76,6 +81,7 @@ impl fmt::Display for Error {
             Self::Listen(endpoint, error) => write!(f, "can't listen on {endpoint}: {error}"),
             Self::Resolve(name, error) => write!(f, "backend '{name}' has no address: {error}"),
             Self::Start(error) => write!(f, "can't start: {error}"),
+            Self::Key => f.write_str("can't make an rsa key for reencrypt-passwords"),
             Self::Nothing(what) => f.write_str(what),
         }
     }
@@ -129,6 +135,11 @@ impl Proxy {
         let mut sockets = Vec::new();
         let mut listeners = Vec::new();
         let mut addresses = Vec::new();
+        let reencrypts = |listener: &ListenerConfig| listener.reencrypt_passwords;
+        let key = match config.listeners.iter().any(reencrypts) {
+            true => Some(Arc::new(Key::generate().ok_or(Error::Key)?)),
+            false => None,
+        };
         for listener in config.listeners {
             if listener.backends.is_empty() {
                 return Err(Error::Nothing("a listener has no backend"));
@@ -140,6 +151,7 @@ impl Proxy {
             });
             let backends = Backends::new(backends.collect::<Result<_, _>>()?);
             let listener = Arc::new(Listener {
+                key: key.clone().filter(|_| listener.reencrypt_passwords),
                 config: listener,
                 backends,
                 registry: Arc::default(),

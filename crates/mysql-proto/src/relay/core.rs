@@ -10,7 +10,7 @@ use super::packets::{Packets, Start, Stop};
 use super::pending::{Pending, Queue};
 use super::server::{Awaited, Ending};
 use super::statements::Statements;
-use super::{Passage, RelayError};
+use super::{Passage, PasswordGuard, RelayError};
 use crate::frame::HEADER_BYTES;
 use crate::packet::CommandByte;
 use crate::{Capabilities, StatusFlags};
@@ -65,6 +65,8 @@ pub struct Relay {
     pub(super) in_authentication: bool,
     /// What further packets of the client's payload belong to.
     pub(super) carries: Carries,
+    /// Watches changes of user where the two sides are not alike.
+    pub(super) guard: Option<PasswordGuard>,
     pub(super) commands: u64,
     pub(super) dead: Option<RelayError>,
 }
@@ -105,6 +107,7 @@ impl Relay {
             in_file: false,
             in_authentication: false,
             carries: Carries::Nothing,
+            guard: None,
             commands: 0,
             dead: None,
         }
@@ -114,6 +117,14 @@ impl Relay {
     #[must_use]
     pub fn with_status(mut self, status: StatusFlags) -> Self {
         self.status = status;
+        self
+    }
+
+    /// The same where only one of the two sides may be secure: a change of user in which the password itself would pass from
+    /// one to the other is an error, before anything of it has passed.
+    #[must_use]
+    pub fn with_guard(mut self, guard: PasswordGuard) -> Self {
+        self.guard = (!guard.is_idle()).then_some(guard);
         self
     }
 

@@ -6,7 +6,7 @@
 use std::io::IoSlice;
 
 use onecopy_mysql_proto::packet::CommandByte;
-use onecopy_mysql_proto::relay::{Event, Passage};
+use onecopy_mysql_proto::relay::{Event, Passage, RelayError};
 use onecopy_net::evented::ReadOutcome;
 
 use super::kill::Inspected;
@@ -189,6 +189,9 @@ impl Session {
                 event,
             } = match seen {
                 Ok(passage) => passage,
+                Err(RelayError::PasswordExposed) => {
+                    return Err(Failure::password_exposed_later().into());
+                }
                 Err(error) => {
                     return Err(match direction {
                         Direction::Up => Failure::client_broken(&error),

@@ -5,3 +5,6 @@ mod basics;
 mod common;
 mod endings;
 mod memory;
+mod passwords;
+mod sides;
+mod tls;

@@ -3,6 +3,7 @@ use crate::relay::{Event, Side};
 
 mod conversation;
 mod cores;
+mod guarded;
 mod hostile;
 mod large;
 mod reply;
