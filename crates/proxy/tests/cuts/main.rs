@@ -78,6 +78,7 @@ fn a_cut_at_any_byte_reaches_the_other_side_and_leaves_nothing() {
     let steps = conversation();
     let backend = TcpListener::bind("127.0.0.1:0").unwrap();
     let proxy = start(backend.local_addr().unwrap().port());
+    let before = descriptors();
     let whole = Cut {
         side: Side::Client,
         step: steps.len() - 1,
@@ -87,7 +88,7 @@ fn a_cut_at_any_byte_reaches_the_other_side_and_leaves_nothing() {
     let sent = |side| steps.iter().filter(move |step| step.side == side);
     let all: usize = sent(Side::Client).map(|step| step.bytes.len()).sum();
     assert_eq!((server.received, server.tail.len()), (all, 0));
-    let before = descriptors();
+    nothing_is_left(&proxy, before, "nobody died");
     let mut resident = 0;
     let cuts = cuts(&steps);
     for (number, &cut) in cuts.iter().enumerate() {
@@ -142,7 +143,10 @@ fn cuts(steps: &[Step]) -> Vec<Cut> {
             }
         }
     }
-    cuts.into_iter().step_by(stride).collect()
+    let cuts: Vec<_> = cuts.into_iter().step_by(stride).collect();
+    let wanted = if is_soak() { 1000 } else { 36 };
+    assert!(cuts.len() >= wanted, "only {} cuts", cuts.len());
+    cuts
 }
 
 /// One session, in which one side dies.
