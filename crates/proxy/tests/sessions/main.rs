@@ -4,7 +4,10 @@
 mod basics;
 mod common;
 mod endings;
+mod hostile_clients;
+mod hostile_servers;
 mod memory;
 mod passwords;
+mod raw;
 mod sides;
 mod tls;
