@@ -57,7 +57,8 @@ impl Raw {
         client.say(&response(user, capabilities)).unwrap();
         let mut answer = client.hear().unwrap();
         if answer[0] == 0xFE {
-            client.say(b"").unwrap();
+            let is_sha2 = answer[1..].starts_with(b"caching_sha2_password");
+            client.say(if is_sha2 { b"\0" } else { b"" }).unwrap();
             answer = client.hear().unwrap();
         }
         assert_eq!(answer[0], 0, "{}", answer.escape_ascii());
