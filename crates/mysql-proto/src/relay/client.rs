@@ -1,6 +1,6 @@
 //! The client's payloads: commands, and what belongs to the one before.
 
-use super::core::{Carries, Relay, missing, next_packet, stopped};
+use super::core::{Carries, Relay, missing, next_packet};
 use super::packets::{Start, Stop};
 use super::pending::Pending;
 use super::server::Awaited;
@@ -32,7 +32,7 @@ impl Relay {
             } else {
                 match self.client_payload(start, sequence) {
                     Ok(command) => command,
-                    Err(stop) => return stopped(bytes, at, stop),
+                    Err(stop) => return self.stopped(bytes, at, stop),
                 }
             };
             self.note_client_sequence(sequence.wrapping_add(1));

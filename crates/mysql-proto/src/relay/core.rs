@@ -151,6 +151,30 @@ impl Relay {
         }
     }
 
+    /// What stopped the look at the packet at `at`. What is right before it passes, so that the client knows how far the
+    /// exchange is when it is told; the next call gives the error.
+    #[cold]
+    pub(super) fn stopped(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        stop: Stop,
+    ) -> Result<Passage, RelayError> {
+        match stop {
+            Stop::Need(payload) => Ok(missing(bytes, at, HEADER_BYTES + payload)),
+            Stop::Failed(error) if at == 0 => Err(error),
+            Stop::Failed(error) => {
+                self.dead = Some(error);
+                Ok(Passage {
+                    pass: at,
+                    need: 0,
+                    until_end: 0,
+                    event: None,
+                })
+            }
+        }
+    }
+
     #[cold]
     fn die(&mut self, error: RelayError) -> RelayError {
         self.dead = Some(error);
@@ -250,15 +274,6 @@ pub(super) fn next_packet(bytes: &[u8], at: usize) -> Option<(Start<'_>, u8)> {
     let (&header, behind) = bytes.get(at..)?.split_first_chunk::<HEADER_BYTES>()?;
     let (length, sequence) = crate::frame::split_header(header);
     Some((Start::new(behind, length), sequence))
-}
-
-/// What stopped the look at the packet at `at`.
-#[cold]
-pub(super) fn stopped(bytes: &[u8], at: usize, stop: Stop) -> Result<Passage, RelayError> {
-    match stop {
-        Stop::Need(payload) => Ok(missing(bytes, at, HEADER_BYTES + payload)),
-        Stop::Failed(error) => Err(error),
-    }
 }
 
 #[cfg(test)]

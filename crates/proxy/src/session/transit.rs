@@ -204,6 +204,8 @@ impl Session {
             flow.need = need;
             flow.until_end = until_end;
             match event {
+                // What is right before an error passes, and the next look gives the error.
+                None if need == 0 => {}
                 None => return Ok(()),
                 Some(event) => self.on_event(event, context),
             }
