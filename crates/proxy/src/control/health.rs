@@ -1,7 +1,8 @@
 //! Whether backends are up: each is asked now and then, and gets no new sessions while it does not answer.
 //!
 //! With a user it is asked by a login and a question. Without one the proxy logs in as a user that need not exist, with no
-//! password: a refusal is an answer too. What a server makes of the ways there are, MariaDB 10.11:
+//! password: a refusal is an answer too. What a server makes of the ways there are, MariaDB 10.11 (MySQL 9.7
+//! counts the same):
 //!
 //! | way to leave                           | its log                  | counts for `max_connect_errors` |
 //! |----------------------------------------|--------------------------|---------------------------------|

@@ -287,3 +287,49 @@ impl Session {
         self.kill = KillState::Answering(packet(1, &payload), 0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ATTRIBUTES: Capabilities = Capabilities::QUERY_ATTRIBUTES;
+
+    fn is_kill_of_5(found: Found) -> bool {
+        matches!(found, Found::Kill(kill) if kill.id == 5)
+    }
+
+    #[test]
+    fn a_kill_is_seen_behind_query_attributes() {
+        let none = b"\x03\x00\x01KILL 5";
+        assert!(is_kill_of_5(look(none, true, ATTRIBUTES)));
+        assert_eq!(look(&none[..6], false, ATTRIBUTES), Found::Cut);
+        // One set of one attribute: not null, types follow, VAR_STRING, name `a`, value `KILL 6`.
+        let one = b"\x03\x01\x01\x00\x01\xFD\x00\x01a\x06KILL 6KILL 5";
+        assert!(is_kill_of_5(look(one, true, ATTRIBUTES)));
+        for cut in 1..one.len() {
+            assert_eq!(
+                look(&one[..cut], false, ATTRIBUTES),
+                Found::Cut,
+                "cut at {cut}"
+            );
+        }
+        // Where they were not agreed on, these bytes are the statement.
+        assert_eq!(look(none, true, Capabilities::default()), Found::Ordinary);
+        assert!(is_kill_of_5(look(
+            b"\x03KILL 5",
+            true,
+            Capabilities::default()
+        )));
+    }
+
+    #[test]
+    fn the_command_of_its_own_is_seen() {
+        let kill = [0x0C, 5, 0, 0, 0];
+        assert!(is_kill_of_5(look(&kill, true, Capabilities::default())));
+        assert_eq!(look(&kill[..3], false, Capabilities::default()), Found::Cut);
+        assert_eq!(
+            look(&kill[..3], true, Capabilities::default()),
+            Found::Ordinary
+        );
+    }
+}

@@ -247,6 +247,11 @@ fn a_kill_in_parts_and_among_others_is_answered_in_its_turn() {
             "1095, cut at {cut}"
         );
     }
+    // The command of its own, COM_PROCESS_KILL.
+    let mut process_kill = vec![5, 0, 0, 0, 0x0C];
+    process_kill.extend(other.connection_id().to_le_bytes());
+    raw.write_all(&process_kill).unwrap();
+    assert_eq!(packet(&mut raw).1[..3], [0xFF, 0x47, 0x04]);
     // Sent ahead, between others, and one behind the other.
     let mut all = query("DO SLEEP(0.1)");
     for bytes in [&kill, &kill, &query("DO 2"), &kill, &query("nonsense")] {
