@@ -126,11 +126,13 @@ struct Worker {
 impl Worker {
     fn run(&mut self) {
         let mut events = Events::with_capacity(EVENTS);
-        let mut next_tick = Instant::now() + TICK;
+        let mut now = Instant::now();
+        let mut next_tick = now + TICK;
         let mut ticks = 0;
         while !self.is_over {
             let timeout = if self.busy.is_empty() {
-                next_tick.saturating_duration_since(Instant::now())
+                // The clock is looked at once a turn: a tick may come later by as much as the last one took.
+                next_tick.saturating_duration_since(now)
             } else {
                 Duration::ZERO
             };
@@ -140,7 +142,7 @@ impl Worker {
                 // There is no way to serve anybody without events.
                 Err(_) => break,
             }
-            let now = Instant::now();
+            now = Instant::now();
             self.counters.turns += 1;
             for event in &events {
                 if event.token() == WAKE {
