@@ -105,6 +105,11 @@ impl Sides {
         let config = config::Config {
             workers: 1,
             listeners: vec![listener],
+            // A script has no part for a health check, and an account is one session's alone.
+            health: config::HealthConfig {
+                interval: None,
+                ..config::HealthConfig::default()
+            },
             ..config::Config::default()
         };
         Front {
