@@ -352,7 +352,7 @@ fn a_binary_log_is_dumped() {
     assert_eq!(through.heard.last().unwrap()[0], 0xFE);
     assert!(direct.heard.iter().any(|event| event.len() > 20_000_000));
     let snapshot = front.proxy.snapshot(false);
-    assert_eq!(snapshot.counters.commands, 2);
+    assert_eq!(snapshot.counters.commands(), 2);
     assert!(snapshot.buffer_bytes < 2 << 20, "{snapshot:?}");
 }
 
