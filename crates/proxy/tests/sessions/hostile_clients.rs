@@ -60,7 +60,7 @@ fn ssl_request() -> Vec<u8> {
 #[test]
 fn a_login_packet_that_claims_16_mib_is_refused_at_its_header() {
     let scene = Scene::new("hostile_a", |_| {});
-    for header in [[0xFF, 0xFF, 0xFF, 1], [1, 0, 1, 1]] {
+    for header in [[0xFF, 0xFF, 0xFF, 1], [1, 0x40, 1, 1]] {
         let (mut client, _) = Raw::connect(scene.port());
         client.stream.write_all(&header).unwrap();
         client.stream.write_all(&[7]).unwrap();
