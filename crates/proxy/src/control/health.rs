@@ -61,6 +61,8 @@ pub(crate) struct Health {
 #[derive(Debug)]
 struct Turns {
     next: Instant,
+    /// When it was asked last.
+    last: Option<Instant>,
     is_asking: bool,
     /// Answers in a row that say the contrary of what is believed.
     contrary: u32,
@@ -79,6 +81,7 @@ impl Default for Health {
             read_only: AtomicU8::new(0),
             turns: Mutex::new(Turns {
                 next: Instant::now(),
+                last: None,
                 is_asking: false,
                 contrary: 0,
                 // The first turn is taken.
@@ -123,10 +126,16 @@ impl Health {
     fn takes_turn(&self, is_up: bool, config: &HealthConfig, interval: Duration) -> bool {
         let mut turns = self.turns();
         let now = Instant::now();
-        let doubted = self.doubted.swap(false, Relaxed);
-        if turns.is_asking || (now < turns.next && !(doubted && is_up)) {
+        // Sessions that fail all the time must not have it asked all the time.
+        let is_urgent = is_up
+            && self.doubted.load(Relaxed)
+            && turns
+                .last
+                .is_none_or(|last| now.duration_since(last) >= SOON);
+        if turns.is_asking || (now < turns.next && !is_urgent) {
             return false;
         }
+        let doubted = self.doubted.swap(false, Relaxed);
         let greeted = self.greeted.swap(false, Relaxed);
         let is_known = config.login.is_none() && is_up && turns.contrary == 0 && !doubted;
         if is_known && (greeted || turns.passed < QUIET) {
@@ -135,6 +144,7 @@ impl Health {
             return false;
         }
         turns.passed = 0;
+        turns.last = Some(now);
         turns.is_asking = true;
         true
     }
@@ -355,5 +365,11 @@ mod tests {
         assert!(takes(true), "a session could not connect");
         health.turns().is_asking = false;
         assert!(takes(false), "one that is down is asked every time");
+        health.turns().is_asking = false;
+        health.turns().next = Instant::now() + Duration::from_secs(3600);
+        health.note_failure();
+        assert!(!takes(true), "it was asked just now");
+        health.turns().last = Instant::now().checked_sub(SOON);
+        assert!(takes(true), "the doubt was kept");
     }
 }

@@ -108,7 +108,19 @@ fn a_wrong_password_does_not_take_the_backend_down() {
             password: Secret::new("a wrong one"),
         });
         config.metrics.listen = Some(loopback(0));
-        config.log.format = onecopy_proxy::config::LogFormat::Json;
+        config.admin.listen = Some(loopback(0));
+        config.admin.password = Secret::new("a");
+    });
+    let Some(onecopy_net::evented::Address::Tcp(admin)) = proxy.admin_address() else {
+        panic!("over TCP");
+    };
+    let mut admin = Connection::connect(&format!("mysql://admin:a@{admin}/")).unwrap();
+    until("the complaint", || {
+        let mut rows = admin.query("SHOW SERVERS").unwrap();
+        let row = rows.next().unwrap().unwrap();
+        let note = row.get::<Option<String>>("Note").unwrap();
+        rows.finish().unwrap();
+        note.is_some_and(|note| note.contains("1045"))
     });
     // Several questions later it is up, and none of them counts as unanswered.
     std::thread::sleep(10 * OFTEN);
