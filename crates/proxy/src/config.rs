@@ -1,18 +1,43 @@
 //! What is asked for. All of it has defaults but the addresses.
+//!
+//! Plain structs, made by hand or [from a file](Config::from_file).
+
+mod file;
 
 use std::time::Duration;
 
+use onecopy_mysql_proto::auth::Secret;
 use onecopy_net::{Endpoint, SocketOptions, TlsAcceptor, TlsConnector};
+
+pub use file::{DEFAULTS, FileError, endpoint};
 
 /// A whole proxy.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Event loops, each a thread; 0 for one a processor.
+    /// Event loops, each a thread; 0 for one a processor. Stays as it was at the start.
     pub workers: usize,
     /// Bytes that the buffers of all sessions may take together. Sessions wait for their turn beyond it.
     pub memory: usize,
-    /// Clients in all; more get error 1040.
+    /// Clients in all; more wait for `queue_timeout` and then get error 1040.
     pub max_connections: usize,
+    /// How long a client waits for a place where it would be one too many, in all or on the backends. Zero: not at all.
+    pub queue_timeout: Duration,
+    /// Clients that may wait for a place in all, and as many more on each listener for a backend's. Others are refused.
+    pub queue_length: usize,
+    /// How often the addresses of backends' names are looked up again; `None` for never.
+    pub dns_interval: Option<Duration>,
+    /// How often it is looked whether certificates and keys have changed; `None` for never.
+    pub certificate_interval: Option<Duration>,
+    /// How sessions are sent away.
+    pub drain: DrainConfig,
+    /// Where metrics and the state of the proxy are asked for.
+    pub metrics: MetricsConfig,
+    /// Where an administrator comes in.
+    pub admin: AdminConfig,
+    /// How it is found out that a backend is up.
+    pub health: HealthConfig,
+    /// What is said while it runs.
+    pub log: LogConfig,
     /// Where clients come in.
     pub listeners: Vec<ListenerConfig>,
 }
@@ -23,9 +48,147 @@ impl Default for Config {
             workers: 0,
             memory: 256 << 20,
             max_connections: 100_000,
+            queue_timeout: Duration::ZERO,
+            queue_length: 1_000,
+            dns_interval: Some(Duration::from_secs(30)),
+            certificate_interval: Some(Duration::from_secs(5)),
+            drain: DrainConfig::default(),
+            metrics: MetricsConfig::default(),
+            admin: AdminConfig::default(),
+            health: HealthConfig::default(),
+            log: LogConfig::default(),
             listeners: Vec::new(),
         }
     }
+}
+
+/// How sessions are sent away: all of them before the proxy ends, those of a backend that is no longer configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DrainConfig {
+    /// From the moment at which health says that no client shall come any more to the one at which none can.
+    pub wait: Duration,
+    /// How long sessions may take to end their transactions; the rest is ended with error 1053.
+    pub timeout: Duration,
+}
+
+impl Default for DrainConfig {
+    fn default() -> Self {
+        Self {
+            wait: Duration::ZERO,
+            timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Metrics and health over HTTP.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MetricsConfig {
+    /// Where it is listened; `None` for nowhere.
+    pub listen: Option<Endpoint>,
+}
+
+/// Administration over MySQL's own protocol.
+#[derive(Debug, Clone)]
+pub struct AdminConfig {
+    /// Where it is listened; `None` for nowhere.
+    pub listen: Option<Endpoint>,
+    /// Who may come in.
+    pub user: String,
+    /// And with which password. Never empty where it is listened.
+    pub password: Secret,
+}
+
+impl Default for AdminConfig {
+    fn default() -> Self {
+        Self {
+            listen: None,
+            user: "admin".to_owned(),
+            password: Secret::default(),
+        }
+    }
+}
+
+/// Wipes nothing while it compares: both are kept anyway.
+impl PartialEq for AdminConfig {
+    fn eq(&self, other: &Self) -> bool {
+        let whole = |admin: &Self| (admin.listen.clone(), admin.user.clone());
+        whole(self) == whole(other) && self.password.expose() == other.password.expose()
+    }
+}
+
+/// How backends are asked whether they are up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HealthConfig {
+    /// From one question to the next; `None` for no questions: then only connects that fail tell.
+    pub interval: Option<Duration>,
+    /// How long an answer may take.
+    pub timeout: Duration,
+    /// Answers missing one after the other until a backend is down.
+    pub fall: u32,
+    /// Answers one after the other until it is up again.
+    pub rise: u32,
+    /// Who asks; `None`: nobody logs in, a greeting is answer enough.
+    pub login: Option<HealthLogin>,
+}
+
+impl Default for HealthConfig {
+    fn default() -> Self {
+        Self {
+            interval: Some(Duration::from_secs(5)),
+            timeout: Duration::from_secs(2),
+            fall: 2,
+            rise: 1,
+            login: None,
+        }
+    }
+}
+
+/// An account on all backends that may do nothing but connect.
+#[derive(Debug, Clone)]
+pub struct HealthLogin {
+    /// Its name.
+    pub user: String,
+    /// Its password; empty for none.
+    pub password: Secret,
+}
+
+impl PartialEq for HealthLogin {
+    fn eq(&self, other: &Self) -> bool {
+        self.user == other.user && self.password.expose() == other.password.expose()
+    }
+}
+
+/// What is said while it runs, on standard error.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LogConfig {
+    /// How a line looks.
+    pub format: LogFormat,
+    /// From what on something is said.
+    pub level: LogLevel,
+}
+
+/// How a line of the log looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// An object of JSON a line.
+    Json,
+}
+
+/// How much something matters; what matters less comes later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum LogLevel {
+    /// Something does not work that should.
+    Error,
+    /// Something may soon not work.
+    Warn,
+    /// What has changed.
+    #[default]
+    Info,
+    /// Every session.
+    Debug,
 }
 
 /// One way in, and where it leads.
