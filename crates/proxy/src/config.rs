@@ -2,6 +2,7 @@
 //!
 //! Plain structs, made by hand or [from a file](Config::from_file).
 
+pub(crate) mod changes;
 mod file;
 
 use std::time::Duration;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use onecopy_mysql_proto::auth::Secret;
 use onecopy_net::{Endpoint, SocketOptions, TlsAcceptor, TlsConnector};
 
+pub use changes::Changes;
 pub use file::{DEFAULTS, FileError, endpoint};
 
 /// A whole proxy.

@@ -37,6 +37,12 @@ impl Failure {
         Self::new(Side::Proxy, 1040, REFUSED, message)
     }
 
+    /// The same of the backends.
+    pub(crate) fn backends_full() -> Self {
+        let message = "Too many connections (max-connections of the proxy's backends)";
+        Self::new(Side::Proxy, 1040, REFUSED, message)
+    }
+
     /// `ER_TOO_MANY_USER_CONNECTIONS`.
     pub(crate) fn too_many_of_user(user: &str) -> Self {
         let message = format!(

@@ -3,23 +3,22 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::channel;
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use onecopy_net::Endpoint;
-use onecopy_net::evented::{self, Address, ListenerOptions};
+use onecopy_net::evented::Address;
 
 use crate::acceptor;
-use crate::backend::{Backend, Backends, resolve};
-use crate::config::{Config, ListenerConfig};
+use crate::backend::{Backend, Backends};
+use crate::config::{Changes, Config, ListenerConfig};
+use crate::queue::{Patience, Queue};
 use crate::registry::Registry;
+use crate::running::Running;
 use crate::stats::Snapshot;
+use crate::watch::Watch;
 use crate::worker::{self, Order};
-
-/// How long an answer of a worker's is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One way in, as its sessions see it.
 #[derive(Debug)]
@@ -27,6 +26,11 @@ pub(crate) struct Listener {
     pub(crate) config: ListenerConfig,
     pub(crate) backends: Backends,
     pub(crate) registry: Arc<Registry>,
+    /// Sessions that wait for a place on a backend.
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) patience: Patience,
+    /// What is in force in its place since a reload. Sessions keep theirs once they have a backend.
+    pub(crate) successor: OnceLock<Arc<Listener>>,
 }
 
 /// All workers.
@@ -38,12 +42,12 @@ impl Workers {
     pub(crate) fn sessions(&self) -> usize {
         self.0
             .iter()
-            .map(|worker| worker.sessions.load(Relaxed))
+            .map(|worker| worker.sessions.load(SeqCst))
             .sum()
     }
 
     pub(crate) fn least_loaded(&self) -> &worker::Handle {
-        let load = |worker: &&worker::Handle| worker.sessions.load(Relaxed);
+        let load = |worker: &&worker::Handle| worker.sessions.load(SeqCst);
         self.0.iter().min_by_key(load).unwrap_or(&self.0[0])
     }
 }
@@ -51,7 +55,7 @@ impl Workers {
 impl worker::Handle {
     /// Hands a session over, which counts from now on.
     pub(crate) fn take(&self, session: Order) {
-        self.sessions.fetch_add(1, Relaxed);
+        self.sessions.fetch_add(1, SeqCst);
         self.order(session);
     }
 }
@@ -65,6 +69,10 @@ pub enum Error {
     Resolve(String, io::Error),
     /// A thread or an event queue that could not be had.
     Start(io::Error),
+    /// Something that can't be changed while the proxy runs.
+    Restart(&'static str),
+    /// A change while it is being drained.
+    Draining,
     /// Nothing to listen on, or a listener without a backend.
     Nothing(&'static str),
 }
@@ -75,6 +83,10 @@ impl fmt::Display for Error {
             Self::Listen(endpoint, error) => write!(f, "can't listen on {endpoint}: {error}"),
             Self::Resolve(name, error) => write!(f, "backend '{name}' has no address: {error}"),
             Self::Start(error) => write!(f, "can't start: {error}"),
+            Self::Restart(what) => write!(f, "a change of `{what}` needs a restart"),
+            Self::Draining => {
+                f.write_str("nothing can be changed any more while the proxy is drained")
+            }
             Self::Nothing(what) => f.write_str(what),
         }
     }
@@ -82,13 +94,11 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A proxy that runs until it is [stopped](Self::stop) or dropped.
+/// A proxy that runs until it is [stopped](Self::stop) or dropped. All of it can be asked for from any thread.
 #[derive(Debug)]
 pub struct Proxy {
-    workers: Arc<Workers>,
-    acceptor: Option<acceptor::Handle>,
-    listeners: Vec<Arc<Listener>>,
-    addresses: Vec<Address>,
+    running: Arc<Running>,
+    watch: Watch,
 }
 
 impl Proxy {
@@ -97,159 +107,120 @@ impl Proxy {
     /// # Errors
     /// Addresses that can't be had, names without an address.
     pub fn start(config: Config) -> Result<Self, Error> {
-        if config
-            .listeners
-            .iter()
-            .all(|listener| listener.listen.is_empty())
-        {
-            return Err(Error::Nothing("there is nothing to listen on"));
-        }
-        let mut sockets = Vec::new();
-        let mut listeners = Vec::new();
-        let mut addresses = Vec::new();
-        for listener in config.listeners {
-            if listener.backends.is_empty() {
-                return Err(Error::Nothing("a listener has no backend"));
-            }
-            let backends = listener.backends.iter().cloned().map(|config| {
-                let name = config.name.clone();
-                let backend = Backend::new(config).map_err(|error| Error::Resolve(name, error))?;
-                Ok(Arc::new(backend))
-            });
-            let backends = Backends::new(backends.collect::<Result<_, _>>()?);
-            let listener = Arc::new(Listener {
-                config: listener,
-                backends,
-                registry: Arc::default(),
-            });
-            for endpoint in &listener.config.listen {
-                let failed = |error| Error::Listen(endpoint.clone(), error);
-                let address = resolve(endpoint).map_err(failed)?.swap_remove(0);
-                let socket = evented::Listener::bind(&address, &ListenerOptions::default());
-                let socket = socket.map_err(failed)?;
-                addresses.push(socket.address().map_err(failed)?);
-                sockets.push((socket, Arc::clone(&listener)));
-            }
-            listeners.push(listener);
-        }
         let count = match config.workers {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             count => count,
         };
-        let workers = (0..count).map(|number| worker::start(number, config.memory / count));
-        let workers = Arc::new(Workers(
-            workers.collect::<io::Result<_>>().map_err(Error::Start)?,
-        ));
-        let acceptor = acceptor::start(sockets, Arc::clone(&workers), config.max_connections)
-            .map_err(Error::Start)?;
-        Ok(Self {
-            workers,
-            acceptor: Some(acceptor),
-            listeners,
-            addresses,
-        })
+        let acceptor = acceptor::Idle::new().map_err(Error::Start)?;
+        let workers = (0..count)
+            .map(|number| worker::start(number, config.memory / count, acceptor.bell()))
+            .collect::<io::Result<_>>();
+        let workers = Arc::new(Workers(workers.map_err(Error::Start)?));
+        let acceptor = acceptor.start(Arc::clone(&workers)).map_err(Error::Start)?;
+        let running = Arc::new(Running::new(workers, acceptor));
+        let installed = running.install(config);
+        match installed.and_then(|_| Watch::start(&running).map_err(Error::Start)) {
+            Ok(watch) => Ok(Self { running, watch }),
+            Err(error) => {
+                running.stop();
+                Err(error)
+            }
+        }
+    }
+
+    /// Goes on with another configuration, all of it or nothing, and tells what has changed.
+    ///
+    /// New addresses are listened on before anything else changes. New sessions get what is configured now; those that are
+    /// there keep what they have, but those on a backend that is gone: they leave as soon as no transaction is open, at the
+    /// latest when the drain's timeout is over, with error 1053. Clients that have come in and have no backend yet get one of
+    /// the new ones. Names of new backends are looked up, which may take its time.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start); a change of what can't be changed while the proxy runs; while it is drained. Nothing has
+    /// changed then.
+    pub fn reload(&self, config: Config) -> Result<Changes, Error> {
+        self.running.install(config)
+    }
+
+    /// What is in force.
+    pub fn config(&self) -> Config {
+        self.running.in_force().config.clone()
+    }
+
+    /// Has `notice` told of what changes by itself, a line each: certificates, addresses. It is called by a thread that does
+    /// nothing else meanwhile.
+    pub fn on_notice(&self, notice: impl Fn(&str) + Send + 'static) {
+        self.running.on_notice(Box::new(notice));
     }
 
     /// Where it listens, in the order of the configuration; ports of 0 are filled in.
-    pub fn addresses(&self) -> &[Address] {
-        &self.addresses
+    pub fn addresses(&self) -> Vec<Address> {
+        self.running.in_force().addresses.clone()
     }
 
     /// The first TCP address that it listens on.
     pub fn tcp_address(&self) -> Option<SocketAddr> {
-        self.addresses.iter().find_map(|address| match address {
-            Address::Tcp(address) => Some(*address),
+        let addresses = self.addresses();
+        addresses.into_iter().find_map(|address| match address {
+            Address::Tcp(address) => Some(address),
             Address::Unix(_) => None,
         })
     }
 
     /// What was counted; with each client where that is asked for.
     pub fn snapshot(&self, with_clients: bool) -> Snapshot {
-        let (reply, replies) = channel();
-        for worker in &self.workers.0 {
-            let reply = reply.clone();
-            worker.order(Order::Snapshot {
-                with_clients,
-                reply,
-            });
-        }
-        drop(reply);
-        let deadline = Instant::now() + PATIENCE;
-        let mut sum = Snapshot::default();
-        while let Ok(one) = replies.recv_timeout(deadline.saturating_duration_since(Instant::now()))
-        {
-            sum.merge(one);
-        }
-        sum
+        self.running.snapshot(with_clients)
     }
 
     /// Ends the session with this connection id; tells whether there was one.
     pub fn kill(&self, id: u32) -> bool {
-        let (reply, replies) = channel();
-        for worker in &self.workers.0 {
-            let reply = reply.clone();
-            worker.order(Order::Kill { id, reply });
-        }
-        drop(reply);
-        let deadline = Instant::now() + PATIENCE;
-        let mut was_there = false;
-        while let Ok(one) = replies.recv_timeout(deadline.saturating_duration_since(Instant::now()))
-        {
-            was_there |= one;
-        }
-        was_there
+        self.running.kill(id)
     }
 
-    /// Nobody comes in any more; sessions leave as soon as no transaction is open.
-    pub fn drain(&mut self) {
-        if let Some(mut acceptor) = self.acceptor.take() {
-            acceptor.stop();
+    /// Sends everybody away: health says no from now on; after the drain's wait nobody is let in any more, and sessions leave
+    /// as soon as no transaction is open; the rest is ended with error 1053 when its timeout is over. Returns at once.
+    pub fn drain(&self) {
+        let wait = self.running.begin_to_drain();
+        if wait.is_zero() {
+            return self.running.close();
         }
-        self.workers
-            .0
-            .iter()
-            .for_each(|worker| worker.order(Order::Drain));
+        self.watch.close_at(Instant::now() + wait);
+    }
+
+    /// Whether it was told to [drain](Self::drain).
+    pub fn is_draining(&self) -> bool {
+        self.running.is_draining()
+    }
+
+    /// Whether it was drained: nobody can come in, and nobody is there.
+    pub fn is_drained(&self) -> bool {
+        self.running.is_closed() && self.sessions() == 0
     }
 
     /// Sessions that there are now.
     pub fn sessions(&self) -> usize {
-        self.workers.sessions()
+        self.running.workers.sessions()
     }
 
     /// Servers with the sessions on them: name, sessions, whether they are up, connects that failed.
     pub fn servers(&self) -> Vec<(String, usize, bool, u64)> {
-        let backends = self
-            .listeners
-            .iter()
-            .flat_map(|listener| listener.backends.all());
+        let now = self.running.in_force();
+        let listeners = now.listeners.iter();
+        let backends = listeners.flat_map(|listener| listener.backends.all());
         let row = |backend: &Arc<Backend>| {
-            let failed = backend.failed_connects.load(Relaxed);
             (
                 backend.name().to_owned(),
                 backend.sessions(),
                 backend.is_up(),
-                failed,
+                backend.failed_connects(),
             )
         };
         backends.map(row).collect()
     }
 
-    /// Ends all sessions and threads.
-    pub fn stop(&mut self) {
-        if let Some(mut acceptor) = self.acceptor.take() {
-            acceptor.stop();
-        }
-        self.workers
-            .0
-            .iter()
-            .for_each(|worker| worker.order(Order::Stop));
-        if let Some(workers) = Arc::get_mut(&mut self.workers) {
-            for worker in &mut workers.0 {
-                if let Some(thread) = worker.thread.take() {
-                    let _ = thread.join();
-                }
-            }
-        }
+    /// Ends all sessions, at once, and the threads that serve them.
+    pub fn stop(&self) {
+        self.running.stop();
     }
 }
 
