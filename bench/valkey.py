@@ -7,8 +7,9 @@
 Builds the programs, starts a private Valkey or Redis, and runs every client on every workload over a Unix socket:
   set, get                              1,024 bytes, 32 commands on their way: by pipelines, or by 32 tasks
   get-64m, get-64m-reuse, get-64m-stream    a value of 64 MiB: owned, into a vector that is used again, in pieces
-What is counted and timed is what compare.py counts and times, each per request. Times are taken with the server on one
-processor and the client on another: where the two share one is a matter of luck, and moves a time by a third. The time of
+What is counted and timed is what compare.py counts and times, each per request. Small requests are timed with the server on
+one processor and the client on another: whether the two share one is a matter of luck there, and moves a time by a third.
+Large values are timed where the system puts the two. The time of
 a value of 64 MiB is the median of single requests, as the programs tell them; hiredis' does not. hiredis' peer needs cc and its
 headers; a client that can't be built is left out, and the tables say so.
 """
@@ -48,20 +49,18 @@ def command(client, workload, url, n, target):
     return [f"{target}/release/onecopy-valkey-peers", client, workload, url, str(n)]
 
 
-def pin(url):
-    """Puts the server on the last processor; gives what puts a client on the first."""
+def place(url, apart):
+    """Puts the server on the last processor, and gives what puts a client on the first; or leaves both to the system."""
     cpus = sorted(os.sched_getaffinity(0))
-    if len(cpus) < 2:
-        print("one processor only: clients and server share it", file=sys.stderr)
-        return []
+    apart = apart and len(cpus) > 1
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(url.split("://")[1])
         server.sendall(b"INFO server\r\n")
         reply = b""
         while b"process_id:" not in reply or not reply.endswith(b"\r\n"):
             reply += server.recv(65536)
-    os.sched_setaffinity(int(re.search(rb"process_id:(\d+)", reply)[1]), cpus[-1:])
-    return ["taskset", "-c", str(cpus[0])]
+    os.sched_setaffinity(int(re.search(rb"process_id:(\d+)", reply)[1]), cpus[-1:] if apart else cpus)
+    return ["taskset", "-c", str(cpus[0])] if apart else []
 
 
 def laps(jobs, n, rounds):
@@ -123,7 +122,6 @@ def main():
         build(target)
         with_server = f"{cargo_target()}/release/with-server"
         sys.exit(subprocess.run([with_server, "--valkey", "--", sys.executable, __file__, *sys.argv[1:], "--url", "{VALKEY_URL}"]).returncode)
-    pinned = pin(a.url) if a.time or not a.counts else []
     missing = set() if os.path.exists(f"{target}/peer-hiredis") else {"hiredis"}
     result = {"command": "bench/valkey.py " + " ".join(x for x in sys.argv[1:] if x != a.url and x != "--url"), "workloads": {}}
     for workload in a.workloads.split(","):
@@ -136,6 +134,7 @@ def main():
                 rows[c]["counts"] = counts(make, (short, long))
                 print(f"counted {workload} with {c}", file=sys.stderr)
         if a.time or not a.counts:
+            pinned = place(a.url, apart=not workload.startswith("get-64m"))
             on_one = {c: (lambda k, make=make: [*pinned, *make(k)]) for c, make in jobs.items()}
             telling = {c: make for c, make in on_one.items() if c != "hiredis" and workload.startswith("get-64m")}
             others = {c: make for c, make in on_one.items() if c not in telling}

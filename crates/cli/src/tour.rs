@@ -1,4 +1,4 @@
-//! `onecopy tour`: what onecopy does, on servers, in under two minutes.
+//! `onecopy tour`: what onecopy does, on servers, in about two minutes; then the proxy stays up on a terminal.
 
 mod cost;
 mod mysql;
@@ -57,7 +57,10 @@ fn tour(args: &Args) -> Result<(), Failure> {
         valkey::tour(url, args.pairs, args.blob_bytes)?;
     }
     farewell(start);
-    Ok(())
+    match &args.url {
+        Some(url) => mysql::stay(url),
+        None => Ok(()),
+    }
 }
 
 fn greet() {
@@ -92,6 +95,10 @@ fn farewell(start: Instant) {
         (
             "a workload over and over",
             "onecopy bench setup --url URL && onecopy bench client many-rows --url URL",
+        ),
+        (
+            "a proxy in front of it",
+            "onecopy proxy --mysql 127.0.0.1:3307=127.0.0.1:3306",
         ),
         ("commands by hand", "onecopy valkey URL"),
         (

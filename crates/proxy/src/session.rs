@@ -108,6 +108,8 @@ pub(crate) struct Session {
     asked: Instant,
     /// It leaves as soon as no transaction is open, at the latest then.
     leaves_by: Option<Instant>,
+    /// It is in the line of those that wait for buffers.
+    is_starved: bool,
     /// The client has said that it goes.
     is_quitting: bool,
     /// The backend has said, unasked, why it closes.
@@ -142,6 +144,7 @@ impl Session {
             moved: now,
             asked: now,
             leaves_by: None,
+            is_starved: false,
             is_quitting: false,
             has_said_goodbye: false,
         }
@@ -182,6 +185,17 @@ impl Session {
         self.go_on_slowly(context)
     }
 
+    /// The same for one that was waiting for buffers.
+    pub(crate) fn go_on_fed(&mut self, context: &mut Context<'_>) -> Status {
+        self.is_starved = false;
+        self.go_on(context)
+    }
+
+    /// It waits for buffers. Whether it is to stand in line for them: not where it does already.
+    pub(crate) fn note_starved(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_starved, true)
+    }
+
     #[cold]
     fn go_on_slowly(&mut self, context: &mut Context<'_>) -> Status {
         if let Phase::Login(_) = self.phase {
@@ -214,11 +228,22 @@ impl Session {
                 _ => {
                     self.up.recount(context.pool);
                     self.down.recount(context.pool);
+                    if context.now.saturating_duration_since(self.moved) >= QUIET {
+                        self.release_tls();
+                    }
                     return Status::Waiting;
                 }
             },
         };
         self.end(End::Failed(failure), context)
+    }
+
+    /// Gives back what TLS holds for a session in which nothing happens.
+    fn release_tls(&mut self) {
+        self.client.stream.release(0);
+        if let Some(server) = &mut self.server {
+            server.stream.release(0);
+        }
     }
 
     /// Ends it for a reason of the proxy's.
@@ -333,6 +358,9 @@ pub(crate) fn refuse(mut stream: Stream, failure: &Failure) {
     let _ = stream.write(&[std::io::IoSlice::new(&words)]);
     let _ = stream.shutdown_write();
 }
+
+/// A session in which nothing has happened for so long keeps no buffers of TLS.
+const QUIET: Duration = Duration::from_secs(1);
 
 /// How long a client has to take its last error.
 const FAREWELL: Duration = Duration::from_secs(1);

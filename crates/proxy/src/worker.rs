@@ -185,9 +185,13 @@ impl Worker {
                     self.go_on(index, now, Session::go_on);
                 }
             }
+            // Each once, and only while there is something to give: those that get nothing go on waiting in their order.
             for _ in 0..self.starved.len() {
+                if !self.pool.can_lend() {
+                    break;
+                }
                 if let Some(index) = self.starved.pop_front() {
-                    self.go_on(index, now, Session::go_on);
+                    self.go_on(index, now, Session::go_on_fed);
                 }
             }
             if now >= next_tick {
@@ -226,7 +230,11 @@ impl Worker {
         match act(session, &mut context) {
             Status::Waiting => {}
             Status::Busy => self.busy.push_back(index),
-            Status::Starved => self.starved.push_back(index),
+            Status::Starved => {
+                if session.note_starved() {
+                    self.starved.push_back(index);
+                }
+            }
             Status::Over => {
                 session.leave(&mut context);
                 self.sessions[index] = None;

@@ -199,9 +199,20 @@ impl Client {
         ProtocolError::new(kind, self.scanner.offset() - bytes.len() as u64, bytes)
     }
 
+    /// Whether the next reply is to be lent.
+    #[inline]
+    fn lends(&self) -> bool {
+        self.to_skip == 0 && self.in_flight > 0 && !self.streams
+    }
+
     /// The next message, or what is needed for it.
     #[inline(never)]
     fn next(&mut self, buffers: &mut Buffers) -> Result<Step<Message>, ProtocolError> {
+        if self.lends()
+            && let Some(missing) = self.scanner.fast_missing(buffers)
+        {
+            return Ok(Step::NeedInput(missing));
+        }
         loop {
             let mode = if self.to_skip > 0 {
                 ReplyMode::Skip
@@ -252,8 +263,9 @@ impl Core for Client {
     // The reply that most are is taken here, so that it costs no call; all else by `next`.
     #[inline(always)]
     fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<Message>, ProtocolError> {
-        let is_plain = self.to_skip == 0 && self.in_flight > 0 && !self.streams;
-        if is_plain && let Some(frame) = self.scanner.fast_frame(buffers) {
+        if self.lends()
+            && let Some(frame) = self.scanner.fast_frame(buffers)
+        {
             self.in_flight -= 1;
             return Ok(Step::Message(Message::Reply(frame)));
         }

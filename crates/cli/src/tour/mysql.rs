@@ -1,6 +1,7 @@
 //! The stops on MySQL and MariaDB.
 
 mod ground;
+mod proxy;
 mod stop;
 
 use onecopy_mysql::blocking::Connection;
@@ -11,6 +12,11 @@ use crate::bench::failure::Failure;
 use crate::bench::setup;
 use crate::bench::shape::{BLOB, Blob};
 use ground::Ground;
+
+/// Leaves a proxy up in front of this server until Ctrl-C, where somebody is there to type it.
+pub(super) fn stay(url: &str) -> Result<(), Failure> {
+    proxy::stay(url)
+}
 
 /// The stops on this server, with so many big rows and a value of so many bytes.
 pub(super) fn tour(url: &str, rows: u32, blob_bytes: u64) -> Result<(), Failure> {
@@ -40,7 +46,8 @@ fn walk(conn: &mut Connection, config: &Config, blob: Blob) -> Result<(), Failur
     stop::many_rows(config)?;
     stop::owned_value(config, blob)?;
     stop::streamed_value(config, blob)?;
-    stop::back_again(conn, config, blob)
+    stop::back_again(conn, config, blob)?;
+    proxy::show(config)
 }
 
 fn greet(conn: &Connection, config: &Config) {

@@ -146,11 +146,20 @@ impl Count {
 
     fn summary(&self, start: Instant) -> String {
         let seconds = start.elapsed().as_secs_f64();
-        let (replies, errors) = (HumanCount(self.replies), HumanCount(self.errors));
+        let (replies, errors) = (
+            counted(self.replies, "reply", "replies"),
+            counted(self.errors, "error", "errors"),
+        );
         let each = self.replies as f64 / seconds.max(1e-9);
         format!(
-            "{replies} replies, {errors} errors, {} in {seconds:.2} s ({each:.0} a second)",
+            "{replies}, {errors}, {} in {seconds:.2} s ({each:.0} a second)",
             HumanBytes(self.bytes.get())
         )
     }
+}
+
+/// So many of something.
+fn counted(number: u64, one: &str, many: &str) -> String {
+    let what = if number == 1 { one } else { many };
+    format!("{} {what}", HumanCount(number))
 }

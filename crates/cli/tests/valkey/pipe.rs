@@ -47,7 +47,7 @@ fn what_is_no_command_ends_the_load_after_what_came_before() {
     let output = valkey_input(&["--pipe"], b"SET pipe:before 1\n*2\r\n$3\r\nGET\r\nx\r\n");
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
-    assert!(said.contains("1 replies, 0 errors, "), "{said}");
+    assert!(said.contains("1 reply, 0 errors, "), "{said}");
     assert!(
         said.contains("error: command 2 of standard input, near byte "),
         "{said}"

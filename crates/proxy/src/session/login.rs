@@ -647,6 +647,8 @@ impl Session {
     fn client_tls(&mut self) -> Result<bool, End> {
         match self.client.stream.shake_hands() {
             Ok(true) => {
+                // What came with the end of the handshake has no event of its own.
+                self.client.is_readable = true;
                 if let Phase::Login(login) = &mut self.phase {
                     login.stage = Stage::Response;
                 }
@@ -664,6 +666,7 @@ impl Session {
         };
         match server.stream.shake_hands() {
             Ok(true) => {
+                server.is_readable = true;
                 let payload = std::mem::take(&mut login.response);
                 login.server.send(&payload)?;
                 login.stage = Stage::Authentication;

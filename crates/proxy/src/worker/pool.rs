@@ -60,13 +60,18 @@ impl Pool {
         }
     }
 
+    /// Whether somebody could get buffers now.
+    pub(crate) fn can_lend(&self) -> bool {
+        // There is always one, or nothing would ever go on.
+        !self.free.is_empty() || self.lent == 0 || self.bytes + SMALL_READ <= self.budget
+    }
+
     /// Buffers for one direction; `None` where the budget is used up, until some come back.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Loan> {
         let buffers = match self.free.pop() {
             Some(buffers) => buffers,
-            // There is always one, or nothing would ever go on.
-            None if self.bytes + SMALL_READ > self.budget && self.lent > 0 => return None,
+            None if !self.can_lend() => return None,
             None => Box::new(Buffers::new(BufferConfig {
                 initial_read: SMALL_READ,
                 max_read: LARGE_READ,

@@ -39,6 +39,30 @@ impl Scanner {
         Some(self.frame(false))
     }
 
+    /// The same for the bulk of which only the beginning has come, as at the end of most reads, or for nothing at all: how
+    /// many bytes are missing. It stays fresh, so that what is to come takes the fast way too. `None` says nothing.
+    #[inline]
+    pub(crate) fn fast_missing(&mut self, buffers: &mut Buffers) -> Option<usize> {
+        let bytes = buffers.pending();
+        let missing = match bytes.first() {
+            _ if !self.is_fresh || self.wrong.is_some() => return None,
+            Some(b'$') => {
+                let (len, body) = fast_length(bytes, 0)?;
+                let end = body + len;
+                let is_plain = end as u64 <= self.near && len < self.limits.large;
+                if !is_plain || bytes.len() >= end + 2 {
+                    return None;
+                }
+                end + 2 - bytes.len()
+            }
+            _ => return None,
+        };
+        self.begin(buffers);
+        self.is_fresh = true;
+        buffers.need(missing, missing);
+        Some(missing)
+    }
+
     /// What most values are: a leaf at `at` that has come whole. `None` says nothing.
     #[inline(always)]
     pub(super) fn fast_leaf(&self, bytes: &[u8], at: usize, first: u8) -> Option<Leaf> {
@@ -49,14 +73,16 @@ impl Scanner {
             b'+' if bytes.get(at..at + OK.len()) == Some(OK) && self.limits.max_line >= 2 => {
                 (Kind::SimpleString, (at + 1, at + OK.len() - 2))
             }
-            b'+' => {
-                let max = self.limits.max_line;
-                let line = fast_line(bytes, at, self.searched, max)?;
-                (Kind::SimpleString, line)
-            }
+            b'+' => (Kind::SimpleString, self.simple_line(bytes, at)?),
             _ => return None,
         };
         Some(Leaf { kind, start, end })
+    }
+
+    /// A simple string that has come whole. Apart, as looking for its end takes registers that the others then have.
+    #[inline(never)]
+    fn simple_line(&self, bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+        fast_line(bytes, at, self.searched, self.limits.max_line)
     }
 
     /// A bulk that has come whole.

@@ -21,7 +21,7 @@ pub(super) enum Stream {
     B,
     /// Arrays of 100 small elements, bulks and integers in turn; an element is a unit.
     C,
-    /// Bulks of 64 MiB, a unit each, by the streaming reader.
+    /// Bulks of 64 MiB, a unit each, by the streaming reader: read into a slice, and nothing of them looked at but that.
     D,
     /// Ten replies of RESP3's types, a unit together.
     E,
