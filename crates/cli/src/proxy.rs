@@ -1,13 +1,19 @@
 //! `onecopy proxy`: in front of one or several servers.
 
+use std::error::Error;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use onecopy_net::{Endpoint, TlsAcceptor};
+use onecopy_net::Endpoint;
 use onecopy_proxy::Proxy;
-use onecopy_proxy::config::{BackendConfig, Config, ListenerConfig};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use onecopy_proxy::config::{BackendConfig, Changes, Config, DEFAULTS, ListenerConfig, endpoint};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+
+use crate::failure::say;
 
 /// A MySQL and MariaDB proxy: as transparent as a wire
 ///
@@ -16,8 +22,17 @@ use signal_hook::iterator::Signals;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
+    /// A configuration file; SIGHUP has it read again. `--print-config` shows what can be in it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ways", "workers", "max_connections", "drain_timeout"])]
+    config: Option<PathBuf>,
+    /// Only tell whether the configuration is right, and what would be done
+    #[arg(long)]
+    check: bool,
+    /// Print a configuration file with every key, explained, and its default
+    #[arg(long, conflicts_with_all = ["config", "ways", "check"])]
+    print_config: bool,
     /// Where to listen, and the servers behind it: HOST:PORT or the path of a Unix socket; several servers with commas
-    #[arg(long = "mysql", value_name = "LISTEN=SERVER[,SERVER...]", required = true, value_parser = way)]
+    #[arg(long = "mysql", value_name = "LISTEN=SERVER[,SERVER...]", required_unless_present_any = ["config", "print_config"], value_parser = way)]
     ways: Vec<Way>,
     /// Event loops, each a thread; 0 is one a processor
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -34,7 +49,14 @@ const EXAMPLES: &str = "\
 Examples:
   onecopy proxy --mysql 127.0.0.1:3307=127.0.0.1:3306
   onecopy proxy --mysql 0.0.0.0:3307=db1:3306,db2:3306
-  onecopy proxy --mysql /run/proxy.sock=/run/mysqld/mysqld.sock";
+  onecopy proxy --mysql /run/proxy.sock=/run/mysqld/mysqld.sock
+  onecopy proxy --print-config > proxy.toml
+  onecopy proxy --config proxy.toml --check
+  onecopy proxy --config proxy.toml
+
+Signals:
+  SIGHUP           reads the file again: all of it takes effect, or nothing does and standard error says why
+  SIGTERM, SIGINT  let sessions end their transactions, then stop; the second one stops at once";
 
 /// One listener and its servers.
 #[derive(Debug, Clone)]
@@ -53,61 +75,112 @@ fn way(text: &str) -> Result<Way, String> {
     })
 }
 
-fn endpoint(text: &str) -> Result<Endpoint, String> {
-    if text.contains('/') {
-        return Ok(Endpoint::Unix(text.into()));
+pub(crate) fn run(args: Args) -> ExitCode {
+    if args.print_config {
+        return match std::io::stdout().write_all(DEFAULTS.as_bytes()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
     }
-    let (host, port) = text
-        .rsplit_once(':')
-        .ok_or_else(|| format!("`{text}` has no port; a Unix socket's path has a `/` in it"))?;
-    let port = port.parse().map_err(|_| format!("`{port}` is no port"))?;
-    let host = host
-        .trim_start_matches('[')
-        .trim_end_matches(']')
-        .to_owned();
-    Ok(Endpoint::Tcp { host, port })
+    match serve(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("onecopy: {error}"));
+            ExitCode::FAILURE
+        }
+    }
 }
 
-pub(crate) fn run(args: Args) -> ExitCode {
-    let config = Config {
-        workers: args.workers,
-        max_connections: args.max_connections,
-        listeners: args.ways.into_iter().map(listener).collect(),
-        ..Config::default()
+fn serve(args: Args) -> Result<(), Box<dyn Error>> {
+    let file = args.config.clone();
+    let config = match &file {
+        Some(path) => Config::from_file(path)?,
+        None => of_flags(&args),
     };
-    let mut proxy = match Proxy::start_logging(config, std::io::stderr()) {
-        Ok(proxy) => proxy,
-        Err(error) => {
-            anstream::eprintln!("onecopy: {error}");
-            return ExitCode::FAILURE;
-        }
-    };
-    for address in proxy.addresses() {
-        anstream::eprintln!("listening on {address}");
+    if args.check {
+        say(&format!(
+            "the configuration is right\n{}",
+            describe(&config)
+        ));
+        return Ok(());
     }
-    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else {
-        return ExitCode::FAILURE;
-    };
-    signals.forever().next();
-    let sessions = proxy.sessions();
-    anstream::eprintln!(
-        "stopping; {sessions} sessions may end their transactions, for {} seconds",
-        args.drain_timeout
-    );
+    // Before anybody can come in: a signal must never find its default.
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let description = describe(&config);
+    let proxy = Arc::new(Proxy::start_logging(config, std::io::stderr())?);
+    let (itself, read_again) = (Arc::downgrade(&proxy), file.clone());
+    proxy.on_reload(move || {
+        let proxy = itself.upgrade().ok_or("the proxy is stopping")?;
+        let changes = reload(&proxy, read_again.as_deref()).map_err(|error| error.to_string())?;
+        Ok(changes.to_string())
+    });
+    say(&description);
+    for address in proxy.addresses() {
+        say(&format!("listening on {address}"));
+    }
+    while signals.forever().next() == Some(SIGHUP) {
+        match reload(&proxy, file.as_deref()) {
+            Ok(changes) if changes.is_empty() => say("reloaded: nothing has changed"),
+            Ok(changes) => say(&format!("reloaded:\n{changes}")),
+            Err(error) => say(&format!("not reloaded, nothing has changed: {error}")),
+        }
+    }
+    let drain = proxy.config().drain;
+    say(&format!(
+        "stopping; {} sessions may end their transactions, for {:?}; once more stops at once",
+        proxy.sessions(),
+        drain.timeout
+    ));
     proxy.drain();
-    let deadline = Instant::now() + Duration::from_secs(args.drain_timeout);
-    while proxy.sessions() > 0 && Instant::now() < deadline && signals.pending().next().is_none() {
+    let asks_again = |signal| signal != SIGHUP;
+    while !proxy.is_drained() && !signals.pending().any(asks_again) {
         std::thread::sleep(Duration::from_millis(20));
     }
     proxy.stop();
-    ExitCode::SUCCESS
+    Ok(())
+}
+
+fn reload(proxy: &Proxy, file: Option<&Path>) -> Result<Changes, Box<dyn Error>> {
+    let file = file.ok_or("there is no file: the proxy was started without --config")?;
+    Ok(proxy.reload(Config::from_file(file)?)?)
+}
+
+fn of_flags(args: &Args) -> Config {
+    let mut config = Config {
+        workers: args.workers,
+        max_connections: args.max_connections,
+        listeners: args.ways.iter().cloned().map(listener).collect(),
+        ..Config::default()
+    };
+    config.drain.timeout = Duration::from_secs(args.drain_timeout);
+    config
+}
+
+/// What a configuration does, a line for each way in.
+fn describe(config: &Config) -> String {
+    let listener = |listener: &ListenerConfig| {
+        let list = |endpoints: Vec<String>| endpoints.join(", ");
+        let listen = list(listener.listen.iter().map(ToString::to_string).collect());
+        let server = |backend: &BackendConfig| {
+            let tls = if backend.tls.is_some() { " (tls)" } else { "" };
+            format!("{}{tls}", backend.endpoint)
+        };
+        let tls = match (&listener.tls, listener.requires_tls) {
+            (None, _) => "",
+            (Some(_), false) => " (tls offered)",
+            (Some(_), true) => " (tls required)",
+        };
+        let servers = list(listener.backends.iter().map(server).collect());
+        format!("mysql '{}': {listen}{tls} -> {servers}", listener.name)
+    };
+    let lines: Vec<_> = config.listeners.iter().map(listener).collect();
+    lines.join("\n")
 }
 
 fn listener(way: Way) -> ListenerConfig {
     ListenerConfig {
         name: way.listen.to_string(),
         listen: vec![way.listen],
-        tls: None::<TlsAcceptor>,
         backends: way.servers.into_iter().map(BackendConfig::new).collect(),
         ..ListenerConfig::default()
     }

@@ -2,8 +2,9 @@
 
 use std::io;
 use std::net::ToSocketAddrs;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use onecopy_net::Endpoint;
@@ -11,6 +12,7 @@ use onecopy_net::evented::Address;
 
 use crate::config::BackendConfig;
 use crate::control::Health;
+use crate::queue::Queue;
 
 /// For so long nobody is sent to a server whose last connect failed, unless there is no other.
 const SHUNNED_MS: u64 = 2_000;
@@ -19,10 +21,18 @@ const SHUNNED_MS: u64 = 2_000;
 #[derive(Debug)]
 pub(crate) struct Backend {
     pub(crate) config: BackendConfig,
+    state: Arc<State>,
+}
+
+/// What is known of a server; it outlives a change of how it is configured.
+#[derive(Debug)]
+struct State {
     /// Sessions on it, or on their way.
     sessions: AtomicUsize,
     /// What the last health check said.
     is_up: AtomicBool,
+    /// It is no longer configured.
+    is_removed: AtomicBool,
     /// Milliseconds after `since` until which it is shunned; 0 for not.
     shunned_until: AtomicU64,
     since: Instant,
@@ -31,39 +41,85 @@ pub(crate) struct Backend {
     /// Where it is, as its name was resolved last.
     addresses: Mutex<Vec<Address>>,
     turn: AtomicUsize,
+    /// Sessions that wait for a place on it or on another one of the listener.
+    queue: Arc<Queue>,
 }
 
 impl Backend {
     /// Looks up where it is.
-    pub(crate) fn new(config: BackendConfig) -> io::Result<Self> {
+    pub(crate) fn new(config: BackendConfig, queue: &Arc<Queue>) -> io::Result<Self> {
         let addresses = resolve(&config.endpoint)?;
-        Ok(Self {
-            config,
+        let state = State {
             sessions: AtomicUsize::new(0),
             is_up: AtomicBool::new(true),
+            is_removed: AtomicBool::new(false),
             shunned_until: AtomicU64::new(0),
             since: Instant::now(),
             failed_connects: AtomicU64::new(0),
             health: Health::default(),
             addresses: Mutex::new(addresses),
             turn: AtomicUsize::new(0),
+            queue: Arc::clone(queue),
+        };
+        Ok(Self {
+            config,
+            state: Arc::new(state),
         })
+    }
+
+    /// The same server, configured otherwise.
+    pub(crate) fn with_config(&self, config: BackendConfig) -> Self {
+        Self {
+            config,
+            state: Arc::clone(&self.state),
+        }
+    }
+
+    /// Whether both are the same server, however it is configured.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.state, &other.state)
     }
 
     /// Where to connect to next: a name's addresses take turns.
     pub(crate) fn address(&self) -> Address {
-        let addresses = self
-            .addresses
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let turn = self.turn.fetch_add(1, Relaxed);
+        let addresses = self.lock_addresses();
+        let turn = self.state.turn.fetch_add(1, Relaxed);
         addresses[turn % addresses.len()].clone()
     }
 
     /// All of its addresses, as its name was resolved last.
     pub(crate) fn addresses(&self) -> Vec<Address> {
-        let addresses = self.addresses.lock();
-        addresses.unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock_addresses().clone()
+    }
+
+    /// Where it is now, as a look-up says. Tells what has changed; `None` where nothing has, or where nothing was found.
+    pub(crate) fn move_to(&self, mut found: Vec<Address>) -> Option<String> {
+        let mut addresses = self.lock_addresses();
+        found.sort_by_key(ToString::to_string);
+        found.dedup();
+        let mut before = addresses.clone();
+        before.sort_by_key(ToString::to_string);
+        before.dedup();
+        if found.is_empty() || found == before {
+            return None;
+        }
+        let list = |addresses: &[Address]| {
+            let texts: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+            texts.join(", ")
+        };
+        let change = format!(
+            "backend '{}' is at {} and no longer at {}",
+            self.name(),
+            list(&found),
+            list(&before)
+        );
+        *addresses = found;
+        Some(change)
+    }
+
+    fn lock_addresses(&self) -> MutexGuard<'_, Vec<Address>> {
+        let addresses = self.state.addresses.lock();
+        addresses.unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -71,50 +127,76 @@ impl Backend {
     }
 
     pub(crate) fn sessions(&self) -> usize {
-        self.sessions.load(Relaxed)
+        self.state.sessions.load(SeqCst)
     }
 
     pub(crate) fn is_up(&self) -> bool {
-        self.is_up.load(Relaxed)
+        self.state.is_up.load(Relaxed)
+    }
+
+    pub(crate) fn failed_connects(&self) -> u64 {
+        self.state.failed_connects.load(Relaxed)
+    }
+
+    /// What the checks know of it.
+    pub(crate) fn health(&self) -> &Health {
+        &self.state.health
+    }
+
+    /// It is no longer configured: nobody is sent to it.
+    pub(crate) fn remove(&self) {
+        self.state.is_removed.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_removed(&self) -> bool {
+        self.state.is_removed.load(Relaxed)
     }
 
     /// What the health checks have found: down it gets no new sessions.
     pub(crate) fn set_up(&self, is_up: bool) {
-        self.is_up.store(is_up, Relaxed);
+        self.state.is_up.store(is_up, Relaxed);
         if is_up {
-            self.shunned_until.store(0, Relaxed);
+            self.state.shunned_until.store(0, Relaxed);
         }
     }
 
     /// A connect has failed: others are tried first for a while.
     pub(crate) fn connect_failed(&self) {
-        self.failed_connects.fetch_add(1, Relaxed);
-        self.health.note_failure();
-        self.shunned_until.store(self.now() + SHUNNED_MS, Relaxed);
+        self.state.failed_connects.fetch_add(1, Relaxed);
+        self.state.health.note_failure();
+        let until = self.now() + SHUNNED_MS;
+        self.state.shunned_until.store(until, Relaxed);
     }
 
     /// A connect has worked.
     pub(crate) fn connected(&self) {
-        self.health.note_greeting();
-        if self.shunned_until.load(Relaxed) != 0 {
-            self.shunned_until.store(0, Relaxed);
+        self.state.health.note_greeting();
+        if self.state.shunned_until.load(Relaxed) != 0 {
+            self.state.shunned_until.store(0, Relaxed);
         }
     }
 
     fn is_shunned(&self) -> bool {
-        let until = self.shunned_until.load(Relaxed);
+        let until = self.state.shunned_until.load(Relaxed);
         until != 0 && self.now() < until
     }
 
     #[allow(clippy::cast_possible_truncation)] // of 2^64 milliseconds
     fn now(&self) -> u64 {
-        self.since.elapsed().as_millis() as u64
+        self.state.since.elapsed().as_millis() as u64
+    }
+
+    /// Takes a place; `false` where as many are taken as may be.
+    fn enter(&self) -> bool {
+        let most = self.config.max_connections.unwrap_or(usize::MAX);
+        let one_more = |sessions| (sessions < most).then_some(sessions + 1);
+        let sessions = &self.state.sessions;
+        sessions.fetch_update(SeqCst, SeqCst, one_more).is_ok()
     }
 
     fn has_room(&self) -> bool {
-        self.config
-            .max_connections
-            .is_none_or(|max| self.sessions() < max)
+        let most = self.config.max_connections;
+        most.is_none_or(|max| self.sessions() < max)
     }
 }
 
@@ -147,7 +229,8 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.sessions.fetch_sub(1, Relaxed);
+        self.0.state.sessions.fetch_sub(1, SeqCst);
+        self.0.state.queue.call();
     }
 }
 
@@ -170,12 +253,12 @@ impl Backends {
     }
 
     /// The server with the fewest sessions for its weight, of those that are up and not among `tried`; one that failed lately
-    /// only where there is no other. `None`: nobody is left.
-    pub(crate) fn choose(&self, tried: &[Arc<Backend>]) -> Option<Place> {
+    /// only where there is no other.
+    pub(crate) fn choose(&self, tried: &[Arc<Backend>]) -> Result<Place, Nobody> {
         let is_candidate = |backend: &&Arc<Backend>| {
             backend.config.weight > 0
                 && backend.is_up()
-                && backend.has_room()
+                && !backend.is_removed()
                 && !tried.iter().any(|tried| Arc::ptr_eq(tried, backend))
         };
         let load = |backend: &&Arc<Backend>| {
@@ -186,10 +269,27 @@ impl Backends {
                 share / u64::from(backend.config.weight.max(1)),
             )
         };
-        let backend = self.0.iter().filter(is_candidate).min_by_key(load)?;
-        backend.sessions.fetch_add(1, Relaxed);
-        Some(Place(Arc::clone(backend)))
+        let candidates = self.0.iter().filter(is_candidate);
+        loop {
+            let with_room = candidates.clone().filter(|backend| backend.has_room());
+            match with_room.min_by_key(load) {
+                // Another worker may have taken the last place meanwhile.
+                Some(backend) if backend.enter() => return Ok(Place(Arc::clone(backend))),
+                Some(_) => {}
+                None if candidates.clone().next().is_some() => return Err(Nobody::Full),
+                None => return Err(Nobody::Up),
+            }
+        }
     }
+}
+
+/// Why nobody was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Nobody {
+    /// Those that are left have as many sessions as they may.
+    Full,
+    /// None is left that is up.
+    Up,
 }
 
 #[cfg(test)]
@@ -203,10 +303,14 @@ mod tests {
                 port: u16::try_from(port + 1).unwrap(),
             };
             Arc::new(
-                Backend::new(BackendConfig {
-                    weight,
-                    ..BackendConfig::new(endpoint)
-                })
+                Backend::new(
+                    BackendConfig {
+                        weight,
+                        max_connections: Some(100),
+                        ..BackendConfig::new(endpoint)
+                    },
+                    &Arc::default(),
+                )
                 .unwrap(),
             )
         };
@@ -240,7 +344,37 @@ mod tests {
         let other = backends.choose(&tried).unwrap();
         assert_eq!(other.backend().name(), "127.0.0.1:1");
         let tried = backends.all().to_vec();
-        assert!(backends.choose(&tried).is_none());
+        assert_eq!(backends.choose(&tried).unwrap_err(), Nobody::Up);
         drop(places);
+    }
+
+    #[test]
+    fn nobody_is_sent_to_one_that_is_full_or_removed() {
+        let backends = backends(&[1, 1]);
+        let places: Vec<_> = (0..200).map(|_| backends.choose(&[]).unwrap()).collect();
+        assert_eq!(backends.choose(&[]).unwrap_err(), Nobody::Full);
+        drop(places);
+        backends.all()[0].remove();
+        let _places: Vec<_> = (0..3).map(|_| backends.choose(&[]).unwrap()).collect();
+        assert_eq!(counts(&backends), [0, 3]);
+        backends.all()[1].remove();
+        assert_eq!(backends.choose(&[]).unwrap_err(), Nobody::Up);
+    }
+
+    #[test]
+    fn a_look_up_moves_a_backend_only_where_it_finds_something_else() {
+        let backends = backends(&[1]);
+        let backend = &backends.all()[0];
+        let tcp = |text: &str| Address::Tcp(text.parse().unwrap());
+        assert_eq!(backend.move_to(Vec::new()), None);
+        assert_eq!(backend.move_to(vec![tcp("127.0.0.1:1")]), None);
+        let found = vec![tcp("127.0.0.3:1"), tcp("127.0.0.2:1")];
+        let change = backend.move_to(found.clone()).unwrap();
+        assert_eq!(
+            change,
+            "backend '127.0.0.1:1' is at 127.0.0.2:1, 127.0.0.3:1 and no longer at 127.0.0.1:1"
+        );
+        assert_eq!(backend.move_to(found), None);
+        assert_ne!(backend.address(), backend.address());
     }
 }

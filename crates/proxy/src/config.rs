@@ -1,4 +1,9 @@
 //! What is asked for. All of it has defaults but the addresses.
+//!
+//! Plain structs, made by hand or [from a file](Config::from_file).
+
+pub(crate) mod changes;
+mod file;
 
 use std::time::Duration;
 
@@ -6,15 +11,28 @@ use onecopy_mysql_proto::auth::PublicKey;
 use onecopy_mysql_proto::auth::Secret;
 use onecopy_net::{Endpoint, SocketOptions, TlsAcceptor, TlsConnector};
 
+pub use changes::Changes;
+pub use file::{DEFAULTS, FileError, endpoint};
+
 /// A whole proxy.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Event loops, each a thread; 0 for one a processor.
+    /// Event loops, each a thread; 0 for one a processor. Stays as it was at the start.
     pub workers: usize,
     /// Bytes that the buffers of all sessions may take together. Sessions wait for their turn beyond it.
     pub memory: usize,
-    /// Clients in all; more get error 1040.
+    /// Clients in all; more wait for `queue_timeout` and then get error 1040.
     pub max_connections: usize,
+    /// How long a client waits for a place where it would be one too many, in all or on the backends. Zero: not at all.
+    pub queue_timeout: Duration,
+    /// Clients that may wait for a place in all, and as many more on each listener for a backend's. Others are refused.
+    pub queue_length: usize,
+    /// How often the addresses of backends' names are looked up again; `None` for never.
+    pub dns_interval: Option<Duration>,
+    /// How often it is looked whether certificates and keys have changed; `None` for never.
+    pub certificate_interval: Option<Duration>,
+    /// How sessions are sent away.
+    pub drain: DrainConfig,
     /// Where metrics and the state of the proxy are asked for.
     pub metrics: MetricsConfig,
     /// Where an administrator comes in.
@@ -33,11 +51,34 @@ impl Default for Config {
             workers: 0,
             memory: 256 << 20,
             max_connections: 100_000,
+            queue_timeout: Duration::ZERO,
+            queue_length: 1_000,
+            dns_interval: Some(Duration::from_secs(30)),
+            certificate_interval: Some(Duration::from_secs(5)),
+            drain: DrainConfig::default(),
             metrics: MetricsConfig::default(),
             admin: AdminConfig::default(),
             health: HealthConfig::default(),
             log: LogConfig::default(),
             listeners: Vec::new(),
+        }
+    }
+}
+
+/// How sessions are sent away: all of them before the proxy ends, those of a backend that is no longer configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DrainConfig {
+    /// From the moment at which health says that no client shall come any more to the one at which none can.
+    pub wait: Duration,
+    /// How long sessions may take to end their transactions; the rest is ended with error 1053.
+    pub timeout: Duration,
+}
+
+impl Default for DrainConfig {
+    fn default() -> Self {
+        Self {
+            wait: Duration::ZERO,
+            timeout: Duration::from_secs(10),
         }
     }
 }

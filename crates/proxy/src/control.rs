@@ -74,9 +74,9 @@ impl Control {
     }
 
     /// Nobody comes in any more, and nothing is checked. Whoever is in is sent away within half a second.
-    pub(crate) fn stop(&mut self) {
+    pub(crate) fn stop(&self) {
         self.health.stop();
-        for door in [&mut self.metrics, &mut self.admin].into_iter().flatten() {
+        for door in [&self.metrics, &self.admin].into_iter().flatten() {
             door.close();
         }
     }

@@ -22,6 +22,11 @@ impl Credentials {
         Self(Arc::new(Mutex::new(Arc::new(config))))
     }
 
+    /// Another one from now on.
+    pub(crate) fn set(&self, config: HealthConfig) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+    }
+
     pub(crate) fn health(&self) -> Arc<HealthConfig> {
         Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

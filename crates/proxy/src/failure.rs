@@ -33,7 +33,7 @@ impl Side {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Reason {
-    /// As many clients as there may be in all.
+    /// As many clients as there may be, in all or on the backends.
     MaxConnections,
     /// As many of this user as there may be.
     MaxUserConnections,
@@ -155,6 +155,12 @@ impl Failure {
     /// `ER_CON_COUNT_ERROR`: clients in all.
     pub(crate) fn too_many_connections() -> Self {
         let message = "Too many connections (the proxy's max-connections)";
+        Self::new(Side::Proxy, Reason::MaxConnections, 1040, REFUSED, message)
+    }
+
+    /// The same of the backends.
+    pub(crate) fn backends_full() -> Self {
+        let message = "Too many connections (max-connections of the proxy's backends)";
         Self::new(Side::Proxy, Reason::MaxConnections, 1040, REFUSED, message)
     }
 

@@ -8,6 +8,10 @@
 //! |--------|---------------|
 //! | [`config`] | what is asked for |
 //! | `proxy` | threads, and what can be asked of them while they run |
+//! | `running` | what is in force, and how that changes: reload, drain |
+//! | `watch` | what changes by itself: certificates, addresses |
+//! | `acceptor` | where clients come in |
+//! | `queue` | sessions that wait for a place |
 //! | `worker` | the event loop, its buffers and its sessions |
 //! | `session` | one client and its backend: connecting, login, relay, end |
 //! | `backend` | the servers, and which one is next |
@@ -30,9 +34,12 @@ mod key;
 mod kill;
 mod log;
 mod proxy;
+mod queue;
 mod registry;
+mod running;
 mod session;
 mod stats;
+mod watch;
 mod worker;
 
 pub use failure::{Failure, Reason, Side};

@@ -3,22 +3,25 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, OnceLock};
 
 use onecopy_net::Endpoint;
-use onecopy_net::evented::{self, Address, ListenerOptions};
+use onecopy_net::evented::Address;
 
 use crate::acceptor;
-use crate::backend::{Backend, Backends, resolve};
-use crate::config::{Config, ListenerConfig};
+use crate::backend::{Backend, Backends};
+use crate::config::{Changes, Config, ListenerConfig};
 use crate::control::{Control, View};
 use crate::errand::Credentials;
 use crate::key::Key;
 use crate::kill::{self, Kills};
 use crate::log::{Event, Log};
+use crate::queue::{Patience, Queue};
 use crate::registry::Registry;
+use crate::running::Running;
 use crate::stats::Snapshot;
+use crate::watch::Watch;
 use crate::worker::{self, Order};
 
 /// One way in, as its sessions see it.
@@ -28,9 +31,14 @@ pub(crate) struct Listener {
     pub(crate) backends: Backends,
     pub(crate) registry: Arc<Registry>,
     /// Clients that were refused before they had a session.
-    pub(crate) refused: AtomicU64,
+    pub(crate) refused: Arc<AtomicU64>,
     /// Where passwords may be put under another key.
     pub(crate) key: Option<Arc<Key>>,
+    /// Sessions that wait for a place on a backend.
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) patience: Patience,
+    /// What is in force in its place since a reload. Sessions keep theirs once they have a backend.
+    pub(crate) successor: OnceLock<Arc<Listener>>,
 }
 
 /// All workers.
@@ -42,12 +50,12 @@ impl Workers {
     pub(crate) fn sessions(&self) -> usize {
         self.0
             .iter()
-            .map(|worker| worker.sessions.load(Relaxed))
+            .map(|worker| worker.sessions.load(SeqCst))
             .sum()
     }
 
     pub(crate) fn least_loaded(&self) -> &worker::Handle {
-        let load = |worker: &&worker::Handle| worker.sessions.load(Relaxed);
+        let load = |worker: &&worker::Handle| worker.sessions.load(SeqCst);
         self.0.iter().min_by_key(load).unwrap_or(&self.0[0])
     }
 }
@@ -55,7 +63,7 @@ impl Workers {
 impl worker::Handle {
     /// Hands a session over, which counts from now on.
     pub(crate) fn take(&self, session: Order) {
-        self.sessions.fetch_add(1, Relaxed);
+        self.sessions.fetch_add(1, SeqCst);
         self.order(session);
     }
 }
@@ -71,6 +79,10 @@ pub enum Error {
     Start(io::Error),
     /// An RSA key that could not be made.
     Key,
+    /// Something that can't be changed while the proxy runs.
+    Restart(&'static str),
+    /// A change while it is being drained.
+    Draining,
     /// Nothing to listen on, or a listener without a backend.
     Nothing(&'static str),
 }
@@ -82,6 +94,10 @@ impl fmt::Display for Error {
             Self::Resolve(name, error) => write!(f, "backend '{name}' has no address: {error}"),
             Self::Start(error) => write!(f, "can't start: {error}"),
             Self::Key => f.write_str("can't make an rsa key for reencrypt-passwords"),
+            Self::Restart(what) => write!(f, "a change of `{what}` needs a restart"),
+            Self::Draining => {
+                f.write_str("nothing can be changed any more while the proxy is drained")
+            }
             Self::Nothing(what) => f.write_str(what),
         }
     }
@@ -89,12 +105,13 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A proxy that runs until it is [stopped](Self::stop) or dropped.
+/// A proxy that runs until it is [stopped](Self::stop) or dropped. All of it can be asked for from any thread.
 #[derive(Debug)]
 pub struct Proxy {
+    running: Arc<Running>,
     view: Arc<View>,
     control: Control,
-    addresses: Vec<Address>,
+    _watch: Watch,
 }
 
 /// What the embedding program does when it is asked to.
@@ -125,98 +142,90 @@ impl Proxy {
         config: Config,
         output: Option<Box<dyn io::Write + Send>>,
     ) -> Result<Self, Error> {
-        if config
-            .listeners
-            .iter()
-            .all(|listener| listener.listen.is_empty())
-        {
-            return Err(Error::Nothing("there is nothing to listen on"));
-        }
-        let mut sockets = Vec::new();
-        let mut listeners = Vec::new();
-        let mut addresses = Vec::new();
-        let reencrypts = |listener: &ListenerConfig| listener.reencrypt_passwords;
-        let key = match config.listeners.iter().any(reencrypts) {
-            true => Some(Arc::new(Key::generate().ok_or(Error::Key)?)),
-            false => None,
-        };
-        for listener in config.listeners {
-            if listener.backends.is_empty() {
-                return Err(Error::Nothing("a listener has no backend"));
-            }
-            let backends = listener.backends.iter().cloned().map(|config| {
-                let name = config.name.clone();
-                let backend = Backend::new(config).map_err(|error| Error::Resolve(name, error))?;
-                Ok(Arc::new(backend))
-            });
-            let backends = Backends::new(backends.collect::<Result<_, _>>()?);
-            let listener = Arc::new(Listener {
-                key: key.clone().filter(|_| listener.reencrypt_passwords),
-                config: listener,
-                backends,
-                registry: Arc::default(),
-                refused: AtomicU64::new(0),
-            });
-            for endpoint in &listener.config.listen {
-                let failed = |error| Error::Listen(endpoint.clone(), error);
-                let address = resolve(endpoint).map_err(failed)?.swap_remove(0);
-                let socket = evented::Listener::bind(&address, &ListenerOptions::default());
-                let socket = socket.map_err(failed)?;
-                addresses.push(socket.address().map_err(failed)?);
-                sockets.push((socket, Arc::clone(&listener)));
-            }
-            listeners.push(listener);
-        }
         let log = Log::start(&config.log, output).map_err(Error::Start)?;
-        let credentials = Credentials::new(config.health);
+        let credentials = Credentials::new(config.health.clone());
+        let (metrics, admin) = (config.metrics.clone(), config.admin.clone());
         let (kills, jobs) = Kills::channel();
         let count = match config.workers {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             count => count,
         };
-        let workers =
-            (0..count).map(|number| worker::start(number, config.memory / count, &log, &kills));
-        let workers = Arc::new(Workers(
-            workers.collect::<io::Result<_>>().map_err(Error::Start)?,
-        ));
+        let acceptor = acceptor::Idle::new().map_err(Error::Start)?;
+        let workers = (0..count)
+            .map(|number| {
+                worker::start(
+                    number,
+                    config.memory / count,
+                    acceptor.bell(),
+                    (&log, &kills),
+                )
+            })
+            .collect::<io::Result<_>>();
+        let workers = Arc::new(Workers(workers.map_err(Error::Start)?));
         kill::start(jobs, &workers, &credentials).map_err(Error::Start)?;
-        let acceptor = acceptor::start(sockets, Arc::clone(&workers), config.max_connections)
-            .map_err(Error::Start)?;
-        let view = View::new(
-            workers,
-            listeners,
-            acceptor,
-            credentials,
-            log,
-            config.memory,
-        );
-        let view = Arc::new(view);
-        let control = match Control::start(&view, &config.metrics, &config.admin) {
-            Ok(control) => control,
+        let acceptor = acceptor.start(Arc::clone(&workers)).map_err(Error::Start)?;
+        let running = Arc::new(Running::new(workers, acceptor, credentials, log));
+        let installed = running.install(config);
+        let view = Arc::new(View::new(&running));
+        let started = installed.and_then(|_| {
+            let control = Control::start(&view, &metrics, &admin)?;
+            let watch = Watch::start(&running).map_err(Error::Start)?;
+            Ok((control, watch))
+        });
+        let (control, watch) = match started {
+            Ok(started) => started,
             Err(error) => {
-                view.stop();
+                running.stop();
                 return Err(error);
             }
         };
-        view.log.event(Event::Started {
+        let addresses = running.in_force().addresses.clone();
+        running.log.event(Event::Started {
             addresses: addresses.iter().map(Address::to_string).collect(),
         });
         Ok(Self {
+            running,
             view,
             control,
-            addresses,
+            _watch: watch,
         })
     }
 
+    /// Goes on with another configuration, all of it or nothing, and tells what has changed.
+    ///
+    /// New addresses are listened on before anything else changes. New sessions get what is configured now; those that are
+    /// there keep what they have, but those on a backend that is gone: they leave as soon as no transaction is open, at the
+    /// latest when the drain's timeout is over, with error 1053. Clients that have come in and have no backend yet get one of
+    /// the new ones. Names of new backends are looked up, which may take its time.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start); a change of what can't be changed while the proxy runs; while it is drained. Nothing has
+    /// changed then.
+    pub fn reload(&self, config: Config) -> Result<Changes, Error> {
+        self.running.install(config)
+    }
+
+    /// What is in force.
+    pub fn config(&self) -> Config {
+        self.running.in_force().config.clone()
+    }
+
+    /// Has `notice` told of what changes by itself, a line each: certificates, addresses. It is called by a thread that does
+    /// nothing else meanwhile.
+    pub fn on_notice(&self, notice: impl Fn(&str) + Send + 'static) {
+        self.running.on_notice(Box::new(notice));
+    }
+
     /// Where it listens, in the order of the configuration; ports of 0 are filled in.
-    pub fn addresses(&self) -> &[Address] {
-        &self.addresses
+    pub fn addresses(&self) -> Vec<Address> {
+        self.running.in_force().addresses.clone()
     }
 
     /// The first TCP address that it listens on.
     pub fn tcp_address(&self) -> Option<SocketAddr> {
-        self.addresses.iter().find_map(|address| match address {
-            Address::Tcp(address) => Some(*address),
+        let addresses = self.addresses();
+        addresses.into_iter().find_map(|address| match address {
+            Address::Tcp(address) => Some(address),
             Address::Unix(_) => None,
         })
     }
@@ -231,14 +240,20 @@ impl Proxy {
         self.view.kill(id)
     }
 
-    /// Nobody comes in any more; sessions leave as soon as no transaction is open.
-    pub fn drain(&mut self) {
-        self.view.drain();
+    /// Sends everybody away: health says no from now on; after the drain's wait nobody is let in any more, and sessions leave
+    /// as soon as no transaction is open; the rest is ended with error 1053 when its timeout is over. Returns at once.
+    pub fn drain(&self) {
+        self.running.drain();
     }
 
-    /// Whether it is drained, also by an administrator's order.
+    /// Whether it was told to [drain](Self::drain), also by an administrator.
     pub fn is_draining(&self) -> bool {
-        self.view.is_draining()
+        self.running.is_draining()
+    }
+
+    /// Whether it was drained: nobody can come in, and nobody is there.
+    pub fn is_drained(&self) -> bool {
+        self.running.is_closed() && self.sessions() == 0
     }
 
     /// What the admin listener's `RELOAD` does: gives what has changed, or why nothing has.
@@ -258,27 +273,26 @@ impl Proxy {
 
     /// Sessions that there are now.
     pub fn sessions(&self) -> usize {
-        self.view.workers.sessions()
+        self.running.workers.sessions()
     }
 
     /// Servers with the sessions on them: name, sessions, whether they are up, connects that failed.
     pub fn servers(&self) -> Vec<(String, usize, bool, u64)> {
         let row = |(_, backend): (String, Arc<Backend>)| {
-            let failed = backend.failed_connects.load(Relaxed);
             (
                 backend.name().to_owned(),
                 backend.sessions(),
                 backend.is_up(),
-                failed,
+                backend.failed_connects(),
             )
         };
         self.view.backends().into_iter().map(row).collect()
     }
 
-    /// Ends all sessions and threads.
-    pub fn stop(&mut self) {
+    /// Ends all sessions, at once, and the threads that serve them.
+    pub fn stop(&self) {
         self.control.stop();
-        self.view.stop();
+        self.running.stop();
     }
 }
 

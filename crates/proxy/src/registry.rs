@@ -125,7 +125,8 @@ mod tests {
     fn an_id_is_one_sessions_until_it_ends() {
         let registry = Arc::new(Registry::default());
         let endpoint = onecopy_net::Endpoint::Unix("/run/server.sock".into());
-        let backend = Backend::new(crate::config::BackendConfig::new(endpoint)).unwrap();
+        let backend =
+            Backend::new(crate::config::BackendConfig::new(endpoint), &Arc::default()).unwrap();
         let address = backend.address();
         let whose = Whose::new(&Arc::new(backend), Some(&address));
         let id = registry.take(7, whose.clone()).unwrap();

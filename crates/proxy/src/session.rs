@@ -32,6 +32,7 @@ use crate::log::Log;
 use crate::proxy::Listener;
 use crate::registry::{Id, UserPlace};
 use crate::stats::{ClientInfo, Counters};
+use crate::worker::Mailbox;
 use crate::worker::pool::Pool;
 
 use farewell::Farewell;
@@ -49,10 +50,11 @@ pub(crate) struct Context<'w> {
     pub(crate) kills: &'w Kills,
     /// This worker, where an answer is to come back to it.
     pub(crate) worker: usize,
+    /// This worker's, and the session's place in it: where it is called when something it waits for is there.
+    pub(crate) mailbox: &'w Arc<Mailbox>,
+    pub(crate) index: usize,
     /// When this turn of the loop began.
     pub(crate) now: Instant,
-    /// Sessions leave as soon as no transaction is open.
-    pub(crate) is_draining: bool,
 }
 
 /// What a session is at.
@@ -120,6 +122,8 @@ pub(crate) struct Session {
     moved: Instant,
     /// When the command under way came.
     asked: Instant,
+    /// It leaves as soon as no transaction is open, at the latest then.
+    leaves_by: Option<Instant>,
     /// It is in the line of those that wait for buffers.
     is_starved: bool,
     /// The client has said that it goes.
@@ -159,6 +163,7 @@ impl Session {
             began: now,
             moved: now,
             asked: now,
+            leaves_by: None,
             is_starved: false,
             is_quitting: false,
             has_said_goodbye: false,
@@ -195,6 +200,7 @@ impl Session {
     pub(crate) fn go_on(&mut self, context: &mut Context<'_>) -> Status {
         if let Phase::Transit = self.phase {
             return match self.transit(context) {
+                Ok(Status::Waiting) if self.leaves_by.is_some() => self.try_to_leave(context),
                 Ok(status) => status,
                 Err(end) => self.end(end, context),
             };
@@ -230,18 +236,14 @@ impl Session {
         let failure = match &mut self.phase {
             Phase::Login(login) => {
                 return match login.overdue(context.now) {
+                    None if login.is_queued() => self.go_on(context),
                     None => Status::Waiting,
                     Some(overdue) => self.login_overdue(overdue, context),
                 };
             }
             Phase::Farewell(farewell) if farewell.is_overdue(context.now) => return Status::Over,
             Phase::Farewell(_) => return Status::Waiting,
-            Phase::Transit if context.is_draining => {
-                if !self.may_leave() {
-                    return Status::Waiting;
-                }
-                Failure::shutdown()
-            }
+            Phase::Transit if self.leaves_by.is_some() => return self.try_to_leave(context),
             Phase::Transit => match self.listener.config.idle_timeout {
                 Some(timeout) if context.now.saturating_duration_since(self.moved) >= timeout => {
                     Failure::idle()
@@ -273,6 +275,34 @@ impl Session {
             return Status::Waiting;
         }
         self.end(End::Failed(failure), context)
+    }
+
+    /// Has it leave as soon as no transaction is open, at the latest at `deadline`. Who has not been let in yet goes at once
+    /// where all go; where a backend was removed, the login ends first.
+    pub(crate) fn leave_by(&mut self, deadline: Instant, context: &mut Context<'_>) -> Status {
+        self.leaves_by = Some(deadline);
+        match self.phase {
+            Phase::Login(_) if self.is_on_removed() => Status::Waiting,
+            Phase::Login(_) => self.end(End::Failed(Failure::shutdown()), context),
+            Phase::Transit => self.try_to_leave(context),
+            Phase::Farewell(_) => Status::Waiting,
+        }
+    }
+
+    /// Leaves where it can without harm to the client's work, or where its time is over.
+    #[cold]
+    fn try_to_leave(&mut self, context: &mut Context<'_>) -> Status {
+        let is_over = self.leaves_by.is_some_and(|by| context.now >= by);
+        if !is_over && !self.may_leave() {
+            return Status::Waiting;
+        }
+        self.end(End::Failed(Failure::shutdown()), context)
+    }
+
+    /// Whether its backend is no longer configured.
+    pub(crate) fn is_on_removed(&self) -> bool {
+        let place = self.place.as_ref();
+        place.is_some_and(|place| place.backend().is_removed())
     }
 
     /// Whether it can end without harm to the client's work.

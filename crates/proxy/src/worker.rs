@@ -7,7 +7,7 @@ pub(crate) mod pool;
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use mio::{Events, Poll, Token, Waker};
 use onecopy_net::evented::Stream;
 
+use crate::acceptor::Bell;
 use crate::failure::Failure;
 use crate::kill::{Answer, Kills};
 use crate::log::Log;
@@ -57,17 +58,27 @@ pub(crate) enum Order {
         asker: u32,
         answer: Answer,
     },
-    /// Sessions leave as soon as no transaction is open.
-    Drain,
+    /// A session may have something to do: what it waited for in a queue may be there.
+    GoOn { index: usize },
+    /// Sessions leave as soon as no transaction is open, at the latest then: those on backends that were removed, or all.
+    Drain { deadline: Instant, all: bool },
+    /// Bytes that all buffers may take.
+    Memory { bytes: usize },
     /// Sessions leave now, and the thread ends.
     Stop,
+}
+
+/// Where a worker's orders come in.
+#[derive(Debug)]
+pub(crate) struct Mailbox {
+    orders: Sender<Order>,
+    waker: Waker,
 }
 
 /// A worker, for other threads.
 #[derive(Debug)]
 pub(crate) struct Handle {
-    orders: Sender<Order>,
-    waker: Waker,
+    mailbox: Arc<Mailbox>,
     /// Sessions that it has or is about to get.
     pub(crate) sessions: Arc<AtomicUsize>,
     pub(crate) thread: Mutex<Option<JoinHandle<()>>>,
@@ -76,6 +87,17 @@ pub(crate) struct Handle {
 impl Handle {
     /// Hands an order over.
     pub(crate) fn order(&self, order: Order) {
+        self.mailbox.order(order);
+    }
+}
+
+impl Mailbox {
+    /// Has a session look whether it can go on.
+    pub(crate) fn go_on(&self, index: usize) {
+        self.order(Order::GoOn { index });
+    }
+
+    fn order(&self, order: Order) {
         // A worker that is gone has nobody left to serve.
         if self.orders.send(order).is_ok() {
             let _ = self.waker.wake();
@@ -84,14 +106,22 @@ impl Handle {
 }
 
 /// Starts a worker.
-pub(crate) fn start(number: usize, memory: usize, log: &Log, kills: &Kills) -> io::Result<Handle> {
+pub(crate) fn start(
+    number: usize,
+    memory: usize,
+    bell: &Arc<Bell>,
+    (log, kills): (&Log, &Kills),
+) -> io::Result<Handle> {
     let poll = Poll::new()?;
     let waker = Waker::new(poll.registry(), WAKE)?;
     let (orders, inbox) = channel();
+    let mailbox = Arc::new(Mailbox { orders, waker });
     let sessions = Arc::new(AtomicUsize::new(0));
     let mut worker = Worker {
         poll,
         inbox,
+        mailbox: Arc::clone(&mailbox),
+        bell: Arc::clone(bell),
         count: Arc::clone(&sessions),
         sessions: Vec::new(),
         free: Vec::new(),
@@ -103,15 +133,14 @@ pub(crate) fn start(number: usize, memory: usize, log: &Log, kills: &Kills) -> i
         number,
         log: log.clone(),
         kills: kills.clone(),
-        is_draining: false,
+        leaves_by: None,
         is_over: false,
     };
     let thread = std::thread::Builder::new()
         .name(format!("worker-{number}"))
         .spawn(move || worker.run())?;
     Ok(Handle {
-        orders,
-        waker,
+        mailbox,
         sessions,
         thread: Mutex::new(Some(thread)),
     })
@@ -120,6 +149,8 @@ pub(crate) fn start(number: usize, memory: usize, log: &Log, kills: &Kills) -> i
 struct Worker {
     poll: Poll,
     inbox: Receiver<Order>,
+    mailbox: Arc<Mailbox>,
+    bell: Arc<Bell>,
     count: Arc<AtomicUsize>,
     /// By half of their streams' tokens.
     sessions: Vec<Option<Box<Session>>>,
@@ -133,7 +164,8 @@ struct Worker {
     number: usize,
     log: Log,
     kills: Kills,
-    is_draining: bool,
+    /// Until then all sessions have left, where it is drained.
+    leaves_by: Option<Instant>,
     is_over: bool,
 }
 
@@ -215,8 +247,9 @@ impl Worker {
             log: &self.log,
             kills: &self.kills,
             worker: self.number,
+            mailbox: &self.mailbox,
+            index,
             now,
-            is_draining: self.is_draining,
         };
         match act(session, &mut context) {
             Status::Waiting => {}
@@ -230,7 +263,8 @@ impl Worker {
                 session.leave(&mut context);
                 self.sessions[index] = None;
                 self.freed.push(index);
-                self.count.fetch_sub(1, Relaxed);
+                self.count.fetch_sub(1, SeqCst);
+                self.bell.ring();
             }
         }
     }
@@ -250,6 +284,11 @@ impl Worker {
                     let session = Session::new(stream, address, Token(2 * index), listener, now);
                     self.sessions[index] = Some(Box::new(session));
                     self.go_on(index, now, Session::begin);
+                    if let Some(deadline) = self.leaves_by {
+                        self.go_on(index, now, |session, context| {
+                            session.leave_by(deadline, context)
+                        });
+                    }
                 }
                 Order::Snapshot {
                     with_clients,
@@ -279,12 +318,21 @@ impl Worker {
                 } => self.go_on(session, now, |session, context| {
                     session.kill_answered(asker, &answer, context)
                 }),
-                Order::Drain => {
-                    self.is_draining = true;
+                Order::GoOn { index } => self.go_on(index, now, Session::go_on),
+                Order::Drain { deadline, all } => {
+                    if all {
+                        self.leaves_by = Some(deadline);
+                    }
                     for index in 0..self.sessions.len() {
-                        self.go_on(index, now, Session::tick);
+                        self.go_on(index, now, |session, context| {
+                            if all || session.is_on_removed() {
+                                return session.leave_by(deadline, context);
+                            }
+                            Status::Waiting
+                        });
                     }
                 }
+                Order::Memory { bytes } => self.pool.set_budget(bytes),
                 Order::Stop => {
                     for index in 0..self.sessions.len() {
                         self.go_on(index, now, |session, context| {

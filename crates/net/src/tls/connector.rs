@@ -49,7 +49,7 @@ pub struct TlsOptions {
 
 /// What was made of the options last, so that files are read once and sessions are resumed. Clones share it.
 #[derive(Clone, Default)]
-pub struct TlsCache(Arc<Mutex<Option<Made>>>);
+pub struct TlsCache(Arc<Mutex<Option<Arc<Made>>>>);
 
 struct Made {
     of: Key,
@@ -66,9 +66,8 @@ struct Key {
 /// TLS to one host, ready to begin.
 #[derive(Clone)]
 pub struct TlsConnector {
-    config: Arc<ClientConfig>,
+    made: Arc<Made>,
     name: ServerName<'static>,
-    verify: Verify,
 }
 
 impl TlsConnector {
@@ -78,34 +77,47 @@ impl TlsConnector {
     /// Files that can't be read or are not PEM, a key that is not the certificate's, no authorities, a name that no
     /// certificate can be for where the host is verified.
     pub fn new(options: &TlsOptions, name: &str, cache: &TlsCache) -> Result<Self, TlsError> {
-        let verify = options.verify;
         let name = match ServerName::try_from(name.to_owned()) {
             Ok(name) => name,
-            Err(_) if verify == Verify::AuthorityAndHost => {
+            Err(_) if options.verify == Verify::AuthorityAndHost => {
                 return Err(TlsError::BadServerName(name.to_owned()));
             }
             // It is only sent so that the server can choose a certificate; an address is not sent at all.
             Err(_) => ServerName::from(IpAddr::from(Ipv4Addr::UNSPECIFIED)),
         };
-        Ok(Self {
-            config: cache.config(options)?,
-            name,
-            verify,
-        })
+        let made = cache.make(options)?;
+        Ok(Self { made, name })
+    }
+
+    /// What it was made with.
+    pub fn options(&self) -> &TlsOptions {
+        &self.made.of.options
+    }
+
+    /// The host that the peer's certificate is to be for, as it was given; an address that stands for none where the name
+    /// given is no host's and nobody asks.
+    pub fn server_name(&self) -> String {
+        self.name.to_str().into_owned()
+    }
+
+    /// Whether one of the files has changed since it was read, or is gone. Looks at up to three files, reads none.
+    pub fn is_stale(&self) -> bool {
+        self.options().stamps() != self.made.of.stamps
     }
 
     /// What of the server is verified.
     pub fn verify(&self) -> Verify {
-        self.verify
+        self.options().verify
     }
 
     pub(crate) fn session(&self) -> Result<Session, TlsError> {
-        Session::client(Arc::clone(&self.config), self.name.clone(), self.verify)
+        let config = Arc::clone(&self.made.config);
+        Session::client(config, self.name.clone(), self.options().verify)
     }
 }
 
 impl TlsCache {
-    fn config(&self, options: &TlsOptions) -> Result<Arc<ClientConfig>, TlsError> {
+    fn make(&self, options: &TlsOptions) -> Result<Arc<Made>, TlsError> {
         let key = Key {
             options: options.clone(),
             stamps: options.stamps(),
@@ -114,14 +126,12 @@ impl TlsCache {
         if let Some(made) = &*made
             && made.of == key
         {
-            return Ok(Arc::clone(&made.config));
+            return Ok(Arc::clone(made));
         }
         let config = Arc::new(options.make()?);
-        *made = Some(Made {
-            of: key,
-            config: Arc::clone(&config),
-        });
-        Ok(config)
+        let new = Arc::new(Made { of: key, config });
+        *made = Some(Arc::clone(&new));
+        Ok(new)
     }
 }
 
@@ -207,7 +217,7 @@ impl fmt::Debug for TlsConnector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TlsConnector")
             .field("name", &self.name)
-            .field("verify", &self.verify)
+            .field("verify", &self.options().verify)
             .finish_non_exhaustive()
     }
 }

@@ -341,7 +341,7 @@ impl Admin<'_> {
     }
 
     fn note(&self, order: &'static str, id: Option<u32>) {
-        self.view.log.event(Event::Ordered {
+        self.view.log().event(Event::Ordered {
             order,
             id,
             client: self.guest.address.clone(),

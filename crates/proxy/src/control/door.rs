@@ -1,8 +1,8 @@
 //! A listener whose clients are few: each has a thread, and only so many are let in at a time.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use onecopy_net::evented::{AcceptError, Address, Listener, ListenerOptions};
 
 use super::spawn;
 use crate::backend::resolve;
+use crate::running::lock;
 
 const LISTENER: Token = Token(0);
 const WAKE: Token = Token(1);
@@ -26,7 +27,7 @@ pub(super) struct Door {
     address: Address,
     is_closed: Arc<AtomicBool>,
     waker: Waker,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// One client.
@@ -109,7 +110,7 @@ impl Door {
             address,
             is_closed,
             waker,
-            thread: Some(thread),
+            thread: Mutex::new(Some(thread)),
         })
     }
 
@@ -117,10 +118,10 @@ impl Door {
         &self.address
     }
 
-    pub(super) fn close(&mut self) {
+    pub(super) fn close(&self) {
         self.is_closed.store(true, Relaxed);
         let _ = self.waker.wake();
-        if let Some(thread) = self.thread.take() {
+        if let Some(thread) = lock(&self.thread).take() {
             let _ = thread.join();
         }
     }

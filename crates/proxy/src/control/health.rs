@@ -31,6 +31,7 @@ use crate::backend::Backend;
 use crate::config::{HealthConfig, HealthLogin};
 use crate::errand::Errand;
 use crate::log::{Event, Log};
+use crate::running::lock;
 
 /// Who asks where no user is configured. An account of this name without password and rights keeps the log quiet.
 const NOBODY: &str = "onecopy";
@@ -153,14 +154,14 @@ impl Health {
 /// The thread that says whose turn it is.
 #[derive(Debug)]
 pub(super) struct Handle {
-    ends: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    ends: Mutex<Option<Sender<()>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Handle {
-    pub(super) fn stop(&mut self) {
-        self.ends = None;
-        if let Some(thread) = self.thread.take() {
+    pub(super) fn stop(&self) {
+        *lock(&self.ends) = None;
+        if let Some(thread) = lock(&self.thread).take() {
             let _ = thread.join();
         }
     }
@@ -180,23 +181,23 @@ pub(super) fn start(view: &Arc<View>) -> io::Result<Handle> {
         .name("health".into())
         .spawn(move || {
             while end.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                let config = view.credentials.health();
+                let config = view.credentials().health();
                 let Some(interval) = config.interval else {
                     continue;
                 };
                 for (_, backend) in view.backends() {
                     if backend
-                        .health
+                        .health()
                         .takes_turn(backend.is_up(), &config, interval)
                     {
-                        ask(backend, &config, interval, &view.log);
+                        ask(backend, &config, interval, view.log());
                     }
                 }
             }
         })?;
     Ok(Handle {
-        ends: Some(ends),
-        thread: Some(thread),
+        ends: Mutex::new(Some(ends)),
+        thread: Mutex::new(Some(thread)),
     })
 }
 
@@ -209,7 +210,7 @@ fn ask(backend: Arc<Backend>, config: &Arc<HealthConfig>, interval: Duration, lo
         learn(&asked, answer, &config, interval, &log);
     });
     if spawned.is_err() {
-        let mut turns = backend.health.turns();
+        let mut turns = backend.health().turns();
         turns.is_asking = false;
         turns.next = Instant::now() + jittered(interval);
     }
@@ -270,7 +271,7 @@ fn is_refused(code: u16) -> bool {
 }
 
 fn learn(backend: &Backend, answer: Answer, config: &HealthConfig, interval: Duration, log: &Log) {
-    let health = &backend.health;
+    let health = backend.health();
     let name = || backend.name().to_owned();
     let (is_answer, why) = match answer {
         Answer::Fine { read_only } => {

@@ -35,7 +35,7 @@ pub(super) fn text(view: &View) -> String {
         "onecopy_buffer_bytes_limit",
         "gauge",
         "The setting memory: near it sessions wait for their turn to get buffers.",
-        view.memory as u64,
+        view.memory() as u64,
     );
     page.one(
         "onecopy_event_loop_turns_total",
@@ -47,7 +47,7 @@ pub(super) fn text(view: &View) -> String {
         "onecopy_workers",
         "gauge",
         "Event loops, each a thread.",
-        view.workers.0.len() as u64,
+        view.workers().0.len() as u64,
     );
     page.one(
         "onecopy_draining",
@@ -65,7 +65,7 @@ pub(super) fn text(view: &View) -> String {
         "onecopy_log_events_dropped_total",
         "counter",
         "Lines that the log lacks because it could not be written fast enough.",
-        view.log.dropped(),
+        view.log().dropped(),
     );
     page.head(
         "onecopy_build_info",
@@ -255,13 +255,13 @@ impl Page {
                 "onecopy_backend_failed_connects_total",
                 "counter",
                 "Connects for a session that failed; the session was then tried on another backend.",
-                |backend| backend.failed_connects.load(Relaxed),
+                |backend| backend.failed_connects(),
             ),
             (
                 "onecopy_backend_failed_checks_total",
                 "counter",
                 "Health checks that were not answered.",
-                |backend| backend.health.failed.load(Relaxed),
+                |backend| backend.health().failed.load(Relaxed),
             ),
             (
                 "onecopy_backend_weight",
@@ -282,7 +282,7 @@ impl Page {
             "1 where it says that it is read only, 0 where not. Known only where health checks log in.",
         );
         for (listener, backend) in &backends {
-            if let Some(read_only) = backend.health.read_only() {
+            if let Some(read_only) = backend.health().read_only() {
                 let labels = backend_labels(listener, backend);
                 self.line("onecopy_backend_read_only", &labels, read_only.into());
             }

@@ -1,18 +1,18 @@
 //! The proxy as its control threads see it.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::acceptor;
 use crate::backend::Backend;
 use crate::config::LogLevel;
 use crate::errand::Credentials;
 use crate::failure::Reason;
 use crate::log::{Event, Log};
 use crate::proxy::{Hook, Listener, Workers};
+use crate::running::{Running, lock};
 use crate::stats::Snapshot;
 use crate::worker::Order;
 
@@ -21,42 +21,39 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What there is, for all threads but the workers.
 pub(crate) struct View {
-    pub(crate) workers: Arc<Workers>,
-    listeners: Mutex<Vec<Arc<Listener>>>,
-    acceptor: Mutex<Option<acceptor::Handle>>,
-    is_draining: AtomicBool,
-    pub(crate) credentials: Credentials,
-    pub(crate) log: Log,
-    /// Bytes that buffers may take.
-    pub(crate) memory: usize,
+    running: Arc<Running>,
     pub(crate) began: Instant,
     reload: Mutex<Option<Hook>>,
 }
 
 impl View {
-    pub(crate) fn new(
-        workers: Arc<Workers>,
-        listeners: Vec<Arc<Listener>>,
-        acceptor: acceptor::Handle,
-        credentials: Credentials,
-        log: Log,
-        memory: usize,
-    ) -> Self {
+    pub(crate) fn new(running: &Arc<Running>) -> Self {
         Self {
-            workers,
-            listeners: Mutex::new(listeners),
-            acceptor: Mutex::new(Some(acceptor)),
-            is_draining: AtomicBool::new(false),
-            credentials,
-            log,
-            memory,
+            running: Arc::clone(running),
             began: Instant::now(),
             reload: Mutex::new(None),
         }
     }
 
+    pub(crate) fn workers(&self) -> &Workers {
+        &self.running.workers
+    }
+
+    pub(crate) fn credentials(&self) -> &Credentials {
+        &self.running.credentials
+    }
+
+    pub(crate) fn log(&self) -> &Log {
+        &self.running.log
+    }
+
+    /// Bytes that buffers may take.
+    pub(crate) fn memory(&self) -> usize {
+        self.running.in_force().config.memory
+    }
+
     pub(crate) fn listeners(&self) -> Vec<Arc<Listener>> {
-        lock(&self.listeners).clone()
+        self.running.in_force().listeners.clone()
     }
 
     /// All backends with their listeners' names. One that two listeners lead to is there twice.
@@ -72,7 +69,7 @@ impl View {
     }
 
     pub(crate) fn is_draining(&self) -> bool {
-        self.is_draining.load(Relaxed)
+        self.running.is_draining()
     }
 
     /// What the workers counted.
@@ -105,7 +102,7 @@ impl View {
     /// What all workers answer, as far as they do in time.
     fn ask_all<T>(&self, order: impl Fn(Sender<T>) -> Order) -> impl Iterator<Item = T> {
         let (reply, replies): (_, Receiver<T>) = channel();
-        for worker in &self.workers.0 {
+        for worker in &self.workers().0 {
             worker.order(order(reply.clone()));
         }
         let deadline = Instant::now() + PATIENCE;
@@ -115,37 +112,9 @@ impl View {
         })
     }
 
-    /// Nobody comes in any more; sessions leave as soon as no transaction is open.
+    /// Sends everybody away, as [`Proxy::drain`](crate::Proxy::drain).
     pub(crate) fn drain(&self) {
-        if !self.is_draining.swap(true, Relaxed) {
-            let sessions = self.workers.sessions();
-            self.log.event(Event::Draining { sessions });
-        }
-        self.close();
-        for worker in &self.workers.0 {
-            worker.order(Order::Drain);
-        }
-    }
-
-    /// Nobody comes in any more.
-    pub(crate) fn close(&self) {
-        if let Some(mut acceptor) = lock(&self.acceptor).take() {
-            acceptor.stop();
-        }
-    }
-
-    /// Ends all sessions and the workers, and writes what the log has.
-    pub(crate) fn stop(&self) {
-        self.close();
-        for worker in &self.workers.0 {
-            worker.order(Order::Stop);
-        }
-        for worker in &self.workers.0 {
-            if let Some(thread) = lock(&worker.thread).take() {
-                let _ = thread.join();
-            }
-        }
-        self.log.finish();
+        self.running.drain();
     }
 
     pub(crate) fn set_reload(&self, hook: Hook) {
@@ -167,14 +136,10 @@ impl View {
             Err(why) => (LogLevel::Warn, why.as_str()),
         };
         for what in lines.lines().map(str::to_owned) {
-            self.log.event(Event::Changed { level, what });
+            self.log().event(Event::Changed { level, what });
         }
         outcome
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for View {

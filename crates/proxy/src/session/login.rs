@@ -28,9 +28,10 @@ use onecopy_net::proxy_protocol::{Addresses, Decoded, decode};
 use super::farewell::packet;
 use super::peer::Peer;
 use super::{Context, End, Phase, Session, Status, error_payload, rewrite};
-use crate::backend::Backend;
+use crate::backend::{Backend, Nobody};
 use crate::failure::Failure;
 use crate::proxy::Listener;
+use crate::queue::Ticket;
 use crate::registry::Whose;
 
 use authentication::Authentication;
@@ -63,6 +64,8 @@ enum Stage {
     ProxyHeader,
     /// A backend is to be chosen.
     Choose,
+    /// All backends have as many sessions as they may: one of them is waited for.
+    Queued,
     Connecting,
     Greeting,
     Response,
@@ -86,6 +89,8 @@ pub(super) struct Login {
     reason: String,
     id_attempts: u32,
     deadline: Instant,
+    /// Its place among those that wait for a backend, and until when it waits.
+    queued: Option<(Ticket, Instant)>,
     connect_deadline: Instant,
     /// What the backend can do, and what the client was told.
     backend_can: Capabilities,
@@ -102,6 +107,7 @@ pub(super) struct Login {
 
 /// Whose time is over.
 pub(super) enum Overdue {
+    Queue,
     Connect,
     Handshake,
 }
@@ -122,6 +128,7 @@ impl Login {
             reason: String::new(),
             id_attempts: 0,
             deadline: now + listener.config.handshake_timeout,
+            queued: None,
             connect_deadline: now,
             backend_can: Capabilities::default(),
             offered: Capabilities::default(),
@@ -138,12 +145,21 @@ impl Login {
 
     pub(super) fn state(&self) -> &'static str {
         match self.stage {
+            Stage::Queued => "queue",
             Stage::Choose | Stage::Connecting | Stage::Greeting => "connect",
             _ => "login",
         }
     }
 
+    pub(super) fn is_queued(&self) -> bool {
+        self.stage == Stage::Queued
+    }
+
     pub(super) fn overdue(&self, now: Instant) -> Option<Overdue> {
+        // It is not the client whom the login waits for.
+        if let (Stage::Queued, Some((_, until))) = (self.stage, &self.queued) {
+            return (now >= *until).then_some(Overdue::Queue);
+        }
         if now >= self.deadline {
             return Some(Overdue::Handshake);
         }
@@ -175,6 +191,7 @@ impl Session {
             let goes_on = match login.stage {
                 Stage::ProxyHeader => self.take_proxy_header()?,
                 Stage::Choose => self.choose(context)?,
+                Stage::Queued => self.queued(context)?,
                 Stage::Connecting => self.connecting(context)?,
                 Stage::Greeting => self.greeting(context)?,
                 Stage::Response => self.response()?,
@@ -273,18 +290,38 @@ impl Session {
         let Phase::Login(login) = &mut self.phase else {
             return Ok(false);
         };
-        let Some(place) = self.listener.backends.choose(&login.tried) else {
-            if let Some(refusal) = login.refusal.take() {
-                login.client.send(&refusal)?;
-                login.stage = Stage::Refused;
-                return Ok(true);
-            }
-            let why = match login.reason.as_str() {
-                "" => "no backend is up, or all have as many clients as they may",
-                reason => reason,
-            };
-            return Err(Failure::no_backend(why).into());
+        // A reload may have put another one in its place since the client came.
+        while let Some(successor) = self.listener.successor.get() {
+            self.listener = Arc::clone(successor);
+        }
+        // Nobody overtakes those that wait.
+        let is_next = match &login.queued {
+            Some((ticket, _)) => ticket.is_first(),
+            None => self.listener.queue.is_empty(),
         };
+        let chosen = match is_next {
+            true => self.listener.backends.choose(&login.tried),
+            false => Err(Nobody::Full),
+        };
+        let place = match chosen {
+            Ok(place) => place,
+            Err(Nobody::Full) => return self.wait_for_place(context),
+            Err(Nobody::Up) => {
+                if let Some(refusal) = login.refusal.take() {
+                    login.client.send(&refusal)?;
+                    login.stage = Stage::Refused;
+                    return Ok(true);
+                }
+                let why = match login.reason.as_str() {
+                    "" => "no backend is up",
+                    reason => reason,
+                };
+                return Err(Failure::no_backend(why).into());
+            }
+        };
+        if login.queued.take().is_some() {
+            login.deadline = context.now + self.listener.config.handshake_timeout;
+        }
         let backend = Arc::clone(place.backend());
         login.server = Half::new();
         login.connect_deadline = context.now + backend.config.connect_timeout;
@@ -307,6 +344,43 @@ impl Session {
             }
             Err(error) => self.try_another(&error.to_string(), context),
         }
+    }
+
+    /// All backends are full: the session waits its turn, or its client is told.
+    #[cold]
+    fn wait_for_place(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        let listener = &self.listener;
+        if login.queued.is_none() {
+            let length = match listener.patience.timeout.is_zero() {
+                true => 0,
+                false => listener.patience.length,
+            };
+            let ticket = listener.queue.enter(length, context.mailbox, context.index);
+            let Some(ticket) = ticket else {
+                return Err(Failure::backends_full().into());
+            };
+            login.queued = Some((ticket, context.now + listener.patience.timeout));
+            login.stage = Stage::Queued;
+            // A place may have been given back just before somebody was there to be called.
+            return Ok(true);
+        }
+        login.stage = Stage::Queued;
+        Ok(false)
+    }
+
+    /// Whether it is its turn; and whether the client is still there.
+    fn queued(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        if self.receive_client()? {
+            return Ok(true);
+        }
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        login.stage = Stage::Choose;
+        self.choose(context)
     }
 
     fn connecting(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
@@ -639,6 +713,7 @@ impl Session {
     #[cold]
     pub(super) fn login_overdue(&mut self, overdue: Overdue, context: &mut Context<'_>) -> Status {
         let end = match overdue {
+            Overdue::Queue => Failure::backends_full().into(),
             Overdue::Handshake => {
                 Failure::timed_out("the login took too long (handshake-timeout)").into()
             }

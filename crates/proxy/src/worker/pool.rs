@@ -43,6 +43,11 @@ impl Pool {
         }
     }
 
+    /// Buffers may take so many bytes from now on. What is too much goes as it comes back.
+    pub(crate) fn set_budget(&mut self, bytes: usize) {
+        self.budget = bytes;
+    }
+
     /// Takes over a session's own buffers, which hold what came during its login; they go when they are empty.
     #[cold]
     pub(crate) fn adopt(&mut self, buffers: Buffers) -> Loan {

@@ -306,7 +306,7 @@ fn a_drain_sends_the_sessions_away() {
 
 #[test]
 fn many_administrators_are_bounded_and_leave_when_the_proxy_ends() {
-    let mut proxy = with_admin();
+    let proxy = with_admin();
     let url = format!("mysql://boss:let%20me%20in@127.0.0.1:{}/", port(&proxy));
     let barrier = Arc::new(Barrier::new(16));
     let threads: Vec<_> = (0..16)

@@ -46,7 +46,7 @@ fn start(page: &Page) -> Proxy {
 #[test]
 fn an_end_by_failure_is_told_with_all_that_belongs_to_it() {
     let page = Page::default();
-    let mut proxy = start(&page);
+    let proxy = start(&page);
     let (mut watcher, mut conn) = (connect(&proxy), connect(&proxy));
     let id = conn.connection_id();
     conn.run("DO 'a secret of the client'").unwrap();

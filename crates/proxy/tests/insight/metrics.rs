@@ -168,7 +168,7 @@ fn pages_say_what_they_are() {
 
 #[test]
 fn health_says_that_no_client_shall_come() {
-    let mut proxy = with_metrics();
+    let proxy = with_metrics();
     proxy.drain();
     assert_eq!(get(&proxy, "/health"), (503, "draining\n".to_owned()));
     assert_eq!(get(&proxy, "/ready").0, 503);

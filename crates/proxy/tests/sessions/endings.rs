@@ -161,7 +161,7 @@ fn an_idle_client_is_told_of_its_backends_end() {
 
 #[test]
 fn a_drain_waits_for_transactions() {
-    let mut proxy = start(|_| {});
+    let proxy = start(|_| {});
     let (mut idle, mut busy) = (connect(&proxy), connect(&proxy));
     idle.ping().unwrap();
     busy.run("BEGIN").unwrap();

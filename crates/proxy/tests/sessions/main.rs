@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod basics;
+mod changes;
 mod common;
 mod endings;
 mod features;

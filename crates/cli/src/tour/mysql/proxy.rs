@@ -144,7 +144,7 @@ impl Stop {
     }
 
     /// Leaves the proxy up until Ctrl-C, where somebody is there to type it.
-    fn stay(mut self, url: &str) -> Result<(), Failure> {
+    fn stay(self, url: &str) -> Result<(), Failure> {
         let (port, user) = (self.address.port(), &self.through.user);
         let password = password_of_private(url);
         title("The proxy stays up until Ctrl-C");

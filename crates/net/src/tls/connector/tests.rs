@@ -112,16 +112,18 @@ fn the_cache_keeps_what_was_made_until_an_option_or_a_file_changes() {
         authorities: Some(Pem::File(path.clone())),
         identity: None,
     };
-    let first = cache.config(&options).unwrap();
-    assert!(Arc::ptr_eq(&first, &cache.config(&options).unwrap()));
-    assert!(Arc::ptr_eq(
-        &first,
-        &cache.clone().config(&options).unwrap()
-    ));
+    let first = cache.make(&options).unwrap();
+    let connector = TlsConnector::new(&options, "db.example", &cache).unwrap();
+    assert_eq!(connector.options(), &options);
+    assert_eq!(connector.server_name(), "db.example");
+    assert!(!connector.is_stale());
+    assert!(Arc::ptr_eq(&first, &cache.make(&options).unwrap()));
+    assert!(Arc::ptr_eq(&first, &cache.clone().make(&options).unwrap()));
 
     // Another length, as a clock's step may be longer than the test.
     fs::write(&path, Authority::new("the second authority").certificate()).unwrap();
-    let second = cache.config(&options).unwrap();
+    assert!(connector.is_stale());
+    let second = cache.make(&options).unwrap();
     assert!(
         !Arc::ptr_eq(&first, &second),
         "the file's change was not noticed"
@@ -131,10 +133,10 @@ fn the_cache_keeps_what_was_made_until_an_option_or_a_file_changes() {
         verify: Verify::AuthorityAndHost,
         ..options.clone()
     };
-    assert!(!Arc::ptr_eq(&second, &cache.config(&other).unwrap()));
+    assert!(!Arc::ptr_eq(&second, &cache.make(&other).unwrap()));
 
     fs::remove_file(&path).unwrap();
-    assert!(matches!(cache.config(&options), Err(TlsError::File { .. })));
+    assert!(matches!(cache.make(&options), Err(TlsError::File { .. })));
     fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -63,12 +63,12 @@ pub(super) fn servers(view: &View) -> Table {
             backend.name().into(),
             addresses.join(", ").as_str().into(),
             if backend.is_up() { "up" } else { "down" }.into(),
-            backend.health.read_only().map(u64::from).into(),
+            backend.health().read_only().map(u64::from).into(),
             u64::from(backend.config.weight).into(),
             (backend.sessions() as u64).into(),
-            backend.failed_connects.load(Relaxed).into(),
-            backend.health.failed.load(Relaxed).into(),
-            backend.health.complaint().into(),
+            backend.failed_connects().into(),
+            backend.health().failed.load(Relaxed).into(),
+            backend.health().complaint().into(),
         ]);
     }
     table
@@ -160,7 +160,7 @@ pub(super) fn buffers(view: &View) -> Table {
         ),
         (
             "buffer_bytes_limit",
-            view.memory as u64,
+            view.memory() as u64,
             "the setting memory",
         ),
         (

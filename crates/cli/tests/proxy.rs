@@ -1,0 +1,96 @@
+//! `onecopy proxy`, the real binary: files that are right and wrong, reload and end.
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+use std::fs;
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+
+use onecopy_mysql::blocking::Connection;
+use onecopy_testkit::server::shared;
+
+fn onecopy(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_onecopy"));
+    command.arg("proxy").args(arguments).stderr(Stdio::piped());
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    onecopy(arguments).output().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn signal(child: &Child, name: &str) {
+    let id = child.id().to_string();
+    let status = Command::new("kill").args([name, &id]).status().unwrap();
+    assert!(status.success());
+}
+
+/// What follows `text` in the first line that has it.
+fn after(lines: &mut Lines<BufReader<ChildStderr>>, text: &str) -> String {
+    let mut lines = lines.map(Result::unwrap);
+    let line = lines.find(|line| line.contains(text)).unwrap();
+    line.split(text).nth(1).unwrap().to_owned()
+}
+
+#[test]
+fn the_printed_file_is_right_and_a_wrong_one_is_told_of() {
+    let printed = run(&["--print-config"]);
+    assert!(printed.status.success());
+    let path = std::env::temp_dir().join(format!("onecopy-cli-{}.toml", std::process::id()));
+    fs::write(&path, &printed.stdout).unwrap();
+    let file = path.to_str().unwrap();
+    let checked = run(&["--config", file, "--check"]);
+    assert!(checked.status.success());
+    let said = stderr(&checked);
+    assert!(
+        said.contains("mysql 'mysql': 127.0.0.1:3307 -> 127.0.0.1:3306"),
+        "{said}"
+    );
+    fs::write(&path, "\nlisten = 1\n").unwrap();
+    let refused = run(&["--config", file]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        stderr(&refused).contains(".toml:2:1: unknown key `listen`"),
+        "{}",
+        stderr(&refused)
+    );
+    assert_eq!(run(&[]).status.code(), Some(2));
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn signals_reload_and_stop() {
+    let path = std::env::temp_dir().join(format!("onecopy-reload-{}.toml", std::process::id()));
+    let put = |weight: &str| {
+        let text = format!(
+            "[[mysql]]\nlisten = \"127.0.0.1:0\"\n[[mysql.backend]]\nserver = \"127.0.0.1:{}\"\n{weight}",
+            shared().port()
+        );
+        fs::write(&path, text).unwrap();
+    };
+    put("");
+    let mut child = onecopy(&["--config", path.to_str().unwrap()])
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let port = after(&mut lines, "listening on 127.0.0.1:");
+    let url = shared()
+        .url()
+        .replace(&format!(":{}", shared().port()), &format!(":{port}"));
+    let mut conn = Connection::connect(&url).unwrap();
+    put("weight = 3");
+    signal(&child, "-HUP");
+    assert_eq!(after(&mut lines, "weight: "), "1 -> 3");
+    put("wait = 3");
+    signal(&child, "-HUP");
+    assert!(after(&mut lines, "not reloaded, nothing has changed").contains("unknown key `wait`"));
+    conn.run("BEGIN").unwrap();
+    signal(&child, "-TERM");
+    after(&mut lines, "stopping; ");
+    conn.run("COMMIT").unwrap();
+    assert!(child.wait().unwrap().success());
+    fs::remove_file(path).unwrap();
+}

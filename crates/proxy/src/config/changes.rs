@@ -1,0 +1,276 @@
+//! What one configuration has otherwise than another, in lines for the log.
+
+use std::fmt::{self, Debug, Display};
+use std::time::Duration;
+
+use onecopy_net::{Endpoint, TlsAcceptor, TlsConnector};
+
+use super::{BackendConfig, Config, ListenerConfig};
+
+/// What a reload has changed. Its display is a line for each, none where nothing has changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    lines: Vec<String>,
+}
+
+impl Changes {
+    /// A line for each, such as `mysql 'front': idle-timeout: off -> 10m`. Passwords are not in them.
+    pub fn lines(&self) -> &[String] {
+        &self.lines
+    }
+
+    /// Whether all is as it was.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    pub(crate) fn between(old: &Config, new: &Config) -> Self {
+        let mut changes = Self::default();
+        let mut all = changes.of("");
+        all.value("memory", old.memory, new.memory);
+        all.value("max-connections", old.max_connections, new.max_connections);
+        all.time("queue-timeout", old.queue_timeout, new.queue_timeout);
+        all.value("queue-length", old.queue_length, new.queue_length);
+        all.time("dns-interval", old.dns_interval, new.dns_interval);
+        let certificates = (old.certificate_interval, new.certificate_interval);
+        all.time("certificate-interval", certificates.0, certificates.1);
+        all.time("drain.wait", old.drain.wait, new.drain.wait);
+        all.time("drain.timeout", old.drain.timeout, new.drain.timeout);
+        all.place("metrics.listen", &old.metrics.listen, &new.metrics.listen);
+        all.place("admin.listen", &old.admin.listen, &new.admin.listen);
+        all.value("admin.user", &old.admin.user, &new.admin.user);
+        if old.admin.password.expose() != new.admin.password.expose() {
+            all.line("admin.password is another one");
+        }
+        all.time("health.interval", old.health.interval, new.health.interval);
+        all.time("health.timeout", old.health.timeout, new.health.timeout);
+        all.value("health.fall", old.health.fall, new.health.fall);
+        all.value("health.rise", old.health.rise, new.health.rise);
+        if old.health.login != new.health.login {
+            all.line("health.user or its password is another one");
+        }
+        all.debug("log.format", old.log.format, new.log.format);
+        all.debug("log.level", old.log.level, new.log.level);
+        for listener in &new.listeners {
+            match old.listeners.iter().find(|old| old.name == listener.name) {
+                Some(old) => changes.listener(old, listener),
+                None => changes
+                    .of("")
+                    .line(format!("mysql '{}' is new", listener.name)),
+            }
+        }
+        for listener in &old.listeners {
+            if !new.listeners.iter().any(|new| new.name == listener.name) {
+                changes
+                    .of("")
+                    .line(format!("mysql '{}' is gone", listener.name));
+            }
+        }
+        changes
+    }
+
+    fn listener(&mut self, old: &ListenerConfig, new: &ListenerConfig) {
+        let mut listener = self.of(&format!("mysql '{}': ", new.name));
+        listener.value("listen", Places(&old.listen), Places(&new.listen));
+        let header = (old.expects_proxy_header, new.expects_proxy_header);
+        listener.value("expects-proxy-header", header.0, header.1);
+        let reencrypt = (old.reencrypt_passwords, new.reencrypt_passwords);
+        listener.value("reencrypt-passwords", reencrypt.0, reencrypt.1);
+        let users = (old.max_user_connections, new.max_user_connections);
+        listener.value("max-user-connections", Limit(users.0), Limit(users.1));
+        let handshake = (old.handshake_timeout, new.handshake_timeout);
+        listener.time("handshake-timeout", handshake.0, handshake.1);
+        listener.time("idle-timeout", old.idle_timeout, new.idle_timeout);
+        listener.time("keepalive", old.socket.keepalive, new.socket.keepalive);
+        listener.time(
+            "user-timeout",
+            old.socket.user_timeout,
+            new.socket.user_timeout,
+        );
+        listener.value("tls.required", old.requires_tls, new.requires_tls);
+        match (&old.tls, &new.tls) {
+            (None, Some(_)) => listener.line("tls is offered"),
+            (Some(_), None) => listener.line("tls is no longer offered"),
+            (Some(old), Some(new)) if old.options() != new.options() => {
+                listener.line("tls is set otherwise");
+            }
+            (Some(old), Some(_)) if old.is_stale() => listener.line("certificate is read again"),
+            _ => {}
+        }
+        for backend in &new.backends {
+            let before = old.backends.iter();
+            match before.clone().find(|old| old.endpoint == backend.endpoint) {
+                Some(old) => self.backend(&new.name, old, backend),
+                None => {
+                    let line = format!("backend '{}' is new", backend.name);
+                    self.of(&format!("mysql '{}': ", new.name)).line(line);
+                }
+            }
+        }
+        for backend in &old.backends {
+            let mut after = new.backends.iter();
+            if !after.any(|new| new.endpoint == backend.endpoint) {
+                let line = format!(
+                    "backend '{}' is gone; its sessions are drained",
+                    backend.name
+                );
+                self.of(&format!("mysql '{}': ", new.name)).line(line);
+            }
+        }
+    }
+
+    fn backend(&mut self, listener: &str, old: &BackendConfig, new: &BackendConfig) {
+        let mut backend = self.of(&format!("mysql '{listener}': backend '{}': ", new.name));
+        backend.value("name", &old.name, &new.name);
+        backend.value("weight", old.weight, new.weight);
+        let most = (old.max_connections, new.max_connections);
+        backend.value("max-connections", Limit(most.0), Limit(most.1));
+        backend.value(
+            "sends-proxy-header",
+            old.sends_proxy_header,
+            new.sends_proxy_header,
+        );
+        if old.public_key != new.public_key {
+            backend.line("public-key is another one");
+        }
+        backend.time("connect-timeout", old.connect_timeout, new.connect_timeout);
+        backend.time("keepalive", old.socket.keepalive, new.socket.keepalive);
+        backend.time(
+            "user-timeout",
+            old.socket.user_timeout,
+            new.socket.user_timeout,
+        );
+        match (&old.tls, &new.tls) {
+            (None, Some(_)) => backend.line("tls is spoken"),
+            (Some(_), None) => backend.line("tls is no longer spoken"),
+            (Some(old), Some(new)) if !is_same(old, new) => backend.line("tls is set otherwise"),
+            (Some(old), Some(_)) if old.is_stale() => backend.line("certificates are read again"),
+            _ => {}
+        }
+    }
+
+    fn of(&mut self, whose: &str) -> Of<'_> {
+        Of {
+            lines: &mut self.lines,
+            whose: whose.to_owned(),
+        }
+    }
+}
+
+impl Display for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.lines.join("\n"))
+    }
+}
+
+/// Keeps what need not be made anew: TLS whose files have not changed goes on, with the tickets that clients have of it.
+pub(crate) fn keep_tls(old: &Config, new: &mut Config) {
+    for listener in &mut new.listeners {
+        let mut before = old.listeners.iter();
+        let Some(old) = before.find(|old| old.name == listener.name) else {
+            continue;
+        };
+        let goes_on = |tls: &&TlsAcceptor, other: &TlsAcceptor| {
+            tls.options() == other.options() && !tls.is_stale()
+        };
+        if let (Some(old), Some(new)) = (&old.tls, &mut listener.tls)
+            && goes_on(&old, new)
+        {
+            *new = old.clone();
+        }
+        for backend in &mut listener.backends {
+            let mut before = old.backends.iter();
+            let Some(old) = before.find(|old| old.endpoint == backend.endpoint) else {
+                continue;
+            };
+            if let (Some(old), Some(new)) = (&old.tls, &mut backend.tls)
+                && is_same(old, new)
+                && !old.is_stale()
+            {
+                *new = old.clone();
+            }
+        }
+    }
+}
+
+fn is_same(old: &TlsConnector, new: &TlsConnector) -> bool {
+    old.options() == new.options() && old.server_name() == new.server_name()
+}
+
+/// Lines on one thing.
+struct Of<'c> {
+    lines: &'c mut Vec<String>,
+    whose: String,
+}
+
+impl Of<'_> {
+    fn line(&mut self, line: impl Display) {
+        self.lines.push(format!("{}{line}", self.whose));
+    }
+
+    fn value<T: PartialEq + Display>(&mut self, key: &str, old: T, new: T) {
+        if old != new {
+            self.line(format_args!("{key}: {old} -> {new}"));
+        }
+    }
+
+    fn debug<T: PartialEq + Debug>(&mut self, key: &str, old: T, new: T) {
+        if old != new {
+            let line = format!("{key}: {old:?} -> {new:?}");
+            self.line(line.to_lowercase());
+        }
+    }
+
+    fn time(
+        &mut self,
+        key: &str,
+        old: impl Into<Option<Duration>>,
+        new: impl Into<Option<Duration>>,
+    ) {
+        self.value(key, Time(old.into()), Time(new.into()));
+    }
+
+    fn place(&mut self, key: &str, old: &Option<Endpoint>, new: &Option<Endpoint>) {
+        self.value(key, Places(old.as_slice()), Places(new.as_slice()));
+    }
+}
+
+#[derive(PartialEq)]
+struct Time(Option<Duration>);
+
+#[derive(PartialEq)]
+struct Limit(Option<usize>);
+
+#[derive(PartialEq)]
+struct Places<'c>(&'c [Endpoint]);
+
+impl Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(time) => write!(f, "{time:?}"),
+            None => f.write_str("off"),
+        }
+    }
+}
+
+impl Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(limit) => write!(f, "{limit}"),
+            None => f.write_str("any number"),
+        }
+    }
+}
+
+impl Display for Places<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("nowhere");
+        }
+        for (number, place) in self.0.iter().enumerate() {
+            let comma = if number == 0 { "" } else { ", " };
+            write!(f, "{comma}{place}")?;
+        }
+        Ok(())
+    }
+}

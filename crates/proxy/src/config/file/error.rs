@@ -1,0 +1,187 @@
+//! What is wrong with a file: where, what, and what was probably meant.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Why a file is no configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileError {
+    path: PathBuf,
+    /// Line and column, from 1 on.
+    place: Option<(usize, usize)>,
+    message: String,
+    hint: Option<String>,
+}
+
+/// The same, before it is known where in the text it is.
+#[derive(Debug)]
+pub(super) struct Problem {
+    pub(super) span: Option<Range<usize>>,
+    pub(super) message: String,
+    pub(super) hint: Option<String>,
+}
+
+impl FileError {
+    pub(super) fn new(path: &Path, text: &str, problem: Problem) -> Self {
+        Self {
+            path: path.to_owned(),
+            place: problem.span.map(|span| place(text, span.start)),
+            message: problem.message,
+            hint: problem.hint,
+        }
+    }
+
+    /// The line, from 1 on, where one line is to blame.
+    pub fn line(&self) -> Option<usize> {
+        self.place.map(|(line, _)| line)
+    }
+
+    /// What was probably meant, or what there is to choose from.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if let Some((line, column)) = self.place {
+            write!(f, ":{line}:{column}")?;
+        }
+        write!(f, ": {}", self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, "; {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for FileError {}
+
+impl Problem {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self {
+            span: None,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    pub(super) fn at(span: Range<usize>, message: impl Into<String>) -> Self {
+        Self {
+            span: Some(span),
+            ..Self::new(message)
+        }
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// The parser's own words, with a hint where a word is none of those that it knows. Its display is not used: it shows the
+/// line, in which there may be a password.
+impl From<toml::de::Error> for Problem {
+    fn from(error: toml::de::Error) -> Self {
+        // Some of its messages have several lines.
+        let message = error.message().replace('\n', ", ");
+        let (message, hint) = reword(&message);
+        Self {
+            span: error.span(),
+            message,
+            hint,
+        }
+    }
+}
+
+fn reword(message: &str) -> (String, Option<String>) {
+    if let Some(rest) = message.strip_prefix("missing field ") {
+        return (format!("{rest} is missing"), None);
+    }
+    for (theirs, ours) in [
+        ("unknown field ", "unknown key"),
+        ("unknown variant ", "unknown value"),
+    ] {
+        let Some(rest) = message.strip_prefix(theirs) else {
+            continue;
+        };
+        let mut words = rest.split('`').skip(1).step_by(2);
+        let word = words.next().unwrap_or_default();
+        let known: Vec<_> = words.collect();
+        let hint = match nearest(word, &known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there is {}", known.join(", ")),
+        };
+        return (format!("{ours} `{word}`"), Some(hint));
+    }
+    (message.to_owned(), None)
+}
+
+/// The known word that `word` was probably meant to be: at most a third of it is otherwise, or it begins or ends like it.
+fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+    let word = word.to_lowercase().replace('_', "-");
+    let near = known.iter().map(|known| (distance(&word, known), *known));
+    let (distance, near) = near.min()?;
+    if distance <= near.len().max(word.len()) / 3 {
+        return Some(near);
+    }
+    let is_part = |known: &&&str| {
+        word.len() >= 3
+            && (known.starts_with(&word) || known.ends_with(&word) || word.contains(**known))
+    };
+    known.iter().find(is_part).copied()
+}
+
+/// Letters that have to be put in, left out or changed to make one word of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<_> = b.chars().collect();
+    let mut row: Vec<_> = (0..=b.len()).collect();
+    for (i, letter) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, other) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(letter != *other);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Line and column of a byte, from 1 on.
+fn place(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..at.min(text.len())).unwrap_or(text);
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    (before.matches('\n').count() + 1, line.chars().count() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_is_nearly_known_is_hinted_at() {
+        let known = ["listen", "max-connections", "weight", "tls"];
+        for (word, near) in [
+            ("listn", Some("listen")),
+            ("lissten", Some("listen")),
+            ("max_connections", Some("max-connections")),
+            ("connections", Some("max-connections")),
+            ("Weight", Some("weight")),
+            ("colour", None),
+        ] {
+            assert_eq!(nearest(word, &known), near, "{word}");
+        }
+        assert_eq!(nearest("listen", &[]), None);
+    }
+
+    #[test]
+    fn places_are_counted_in_letters() {
+        let text = "a = 1\nname = \"ö\" b";
+        assert_eq!(place(text, 0), (1, 1));
+        assert_eq!(place(text, 6), (2, 1));
+        assert_eq!(place(text, text.len() - 1), (2, 12));
+        assert_eq!(place(text, 1_000), (2, 13));
+    }
+}

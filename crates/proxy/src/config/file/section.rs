@@ -1,0 +1,388 @@
+//! What a file may have: its tables and keys, as they are written, and where they go.
+//!
+//! A key that is not there is `None`, so that defaults are in one place, the plain structs.
+
+use std::collections::HashSet;
+use std::fmt::Display;
+use std::fs::File as OpenFile;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use onecopy_mysql_proto::auth::{PublicKey, Secret};
+use onecopy_net::{Endpoint, SocketOptions};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::error::Problem;
+use super::tls::{BackendTls, ClientTls};
+use super::value::{Password, Place, Places, Size, Time, TimeOrOff};
+use crate::config::{BackendConfig, Config, HealthLogin, ListenerConfig, LogFormat, LogLevel};
+
+/// A password file's first line is at most this long, so that a wrong file is not read whole: 64 KiB.
+const MAX_PASSWORD: u64 = 64 << 10;
+
+/// A larger file is no key: 64 KiB.
+const MAX_KEY: u64 = 64 << 10;
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct File {
+    workers: Option<usize>,
+    memory: Option<Size>,
+    max_connections: Option<usize>,
+    queue_timeout: Option<Time>,
+    queue_length: Option<usize>,
+    dns_interval: Option<TimeOrOff>,
+    certificate_interval: Option<TimeOrOff>,
+    #[serde(default)]
+    drain: Drain,
+    #[serde(default)]
+    metrics: Metrics,
+    #[serde(default)]
+    admin: Admin,
+    #[serde(default)]
+    health: Health,
+    #[serde(default)]
+    log: Log,
+    #[serde(default)]
+    mysql: Vec<Spanned<Mysql>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Drain {
+    wait: Option<Time>,
+    timeout: Option<Time>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Metrics {
+    listen: Option<Place>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Admin {
+    listen: Option<Spanned<Place>>,
+    user: Option<String>,
+    password: Option<Spanned<Password>>,
+    password_file: Option<Spanned<PathBuf>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Health {
+    interval: Option<TimeOrOff>,
+    timeout: Option<Time>,
+    fall: Option<u32>,
+    rise: Option<u32>,
+    user: Option<String>,
+    password: Option<Spanned<Password>>,
+    password_file: Option<Spanned<PathBuf>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Log {
+    format: Option<Format>,
+    level: Option<Level>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Level {
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Mysql {
+    name: Option<String>,
+    listen: Spanned<Places>,
+    expects_proxy_header: Option<bool>,
+    reencrypt_passwords: Option<bool>,
+    max_user_connections: Option<usize>,
+    handshake_timeout: Option<Time>,
+    idle_timeout: Option<TimeOrOff>,
+    keepalive: Option<TimeOrOff>,
+    user_timeout: Option<TimeOrOff>,
+    tls: Option<Spanned<ClientTls>>,
+    #[serde(default)]
+    backend: Vec<Spanned<Backend>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Backend {
+    name: Option<String>,
+    server: Spanned<Place>,
+    weight: Option<u32>,
+    max_connections: Option<usize>,
+    sends_proxy_header: Option<bool>,
+    public_key: Option<Spanned<PathBuf>>,
+    connect_timeout: Option<Time>,
+    keepalive: Option<TimeOrOff>,
+    user_timeout: Option<TimeOrOff>,
+    tls: Option<Spanned<BackendTls>>,
+}
+
+impl File {
+    /// What it says, over the defaults.
+    pub(super) fn config(self, folder: &Path) -> Result<Config, Problem> {
+        let mut config = Config::default();
+        set(&mut config.workers, self.workers);
+        set(&mut config.memory, self.memory.map(|Size(bytes)| bytes));
+        set(&mut config.max_connections, self.max_connections);
+        set_time(&mut config.queue_timeout, self.queue_timeout);
+        set(&mut config.queue_length, self.queue_length);
+        set_time_or_off(&mut config.dns_interval, self.dns_interval);
+        set_time_or_off(&mut config.certificate_interval, self.certificate_interval);
+        set_time(&mut config.drain.wait, self.drain.wait);
+        set_time(&mut config.drain.timeout, self.drain.timeout);
+        config.metrics.listen = self.metrics.listen.map(|Place(listen)| listen);
+        self.admin.put(&mut config, folder)?;
+        self.health.put(&mut config, folder)?;
+        set(&mut config.log.format, self.log.format.map(LogFormat::from));
+        set(&mut config.log.level, self.log.level.map(LogLevel::from));
+        let (mut names, mut places) = (HashSet::new(), Vec::new());
+        for mysql in self.mysql {
+            let span = mysql.span();
+            let listener = mysql.into_inner().listener(&mut places, folder)?;
+            if !names.insert(listener.name.clone()) {
+                let name = &listener.name;
+                return Err(Problem::at(
+                    span,
+                    format!("two listeners are called '{name}'"),
+                ));
+            }
+            config.listeners.push(listener);
+        }
+        if config.listeners.is_empty() {
+            return Err(Problem::new("there is nothing to listen on").hint(
+                "a listener is a table [[mysql]] with `listen` and one [[mysql.backend]] or more",
+            ));
+        }
+        Ok(config)
+    }
+}
+
+impl Admin {
+    fn put(self, config: &mut Config, folder: &Path) -> Result<(), Problem> {
+        set(&mut config.admin.user, self.user);
+        let password = secret(self.password, self.password_file, folder)?;
+        set(&mut config.admin.password, password);
+        let Some(listen) = self.listen else {
+            return Ok(());
+        };
+        if config.admin.password.is_empty() {
+            let message = "an administrator needs a password";
+            return Err(Problem::at(listen.span(), message).hint("give admin.password-file"));
+        }
+        config.admin.listen = Some(listen.into_inner().0);
+        Ok(())
+    }
+}
+
+impl Health {
+    fn put(self, config: &mut Config, folder: &Path) -> Result<(), Problem> {
+        let health = &mut config.health;
+        set_time_or_off(&mut health.interval, self.interval);
+        set_time(&mut health.timeout, self.timeout);
+        set(&mut health.fall, self.fall);
+        set(&mut health.rise, self.rise);
+        let span = self.password.as_ref().map(Spanned::span);
+        let span = span.or(self.password_file.as_ref().map(Spanned::span));
+        let password = secret(self.password, self.password_file, folder)?;
+        health.login = match (self.user, span) {
+            (None, Some(span)) => {
+                let message = "a password without a user";
+                return Err(Problem::at(span, message).hint("give health.user"));
+            }
+            (user, _) => user.map(|user| HealthLogin {
+                user,
+                password: password.unwrap_or_default(),
+            }),
+        };
+        Ok(())
+    }
+}
+
+impl Mysql {
+    /// `places`: where others listen already.
+    fn listener(
+        self,
+        places: &mut Vec<Endpoint>,
+        folder: &Path,
+    ) -> Result<ListenerConfig, Problem> {
+        let span = self.listen.span();
+        let Places(listen) = self.listen.into_inner();
+        for place in &listen {
+            if places.contains(place) {
+                return Err(Problem::at(span, format!("{place} is listened on twice")));
+            }
+            // Any free port is another one each time.
+            if !matches!(place, Endpoint::Tcp { port: 0, .. }) {
+                places.push(place.clone());
+            }
+        }
+        let Some(first) = listen.first() else {
+            return Err(Problem::at(span, "there is no address to listen on"));
+        };
+        if self.backend.is_empty() {
+            return Err(Problem::at(span, "this listener has no backend")
+                .hint("give it a table [[mysql.backend]] with `server`"));
+        }
+        let mut config = ListenerConfig {
+            name: self.name.unwrap_or_else(|| first.to_string()),
+            listen,
+            max_user_connections: self.max_user_connections,
+            ..ListenerConfig::default()
+        };
+        set(&mut config.expects_proxy_header, self.expects_proxy_header);
+        set(&mut config.reencrypt_passwords, self.reencrypt_passwords);
+        set_time(&mut config.handshake_timeout, self.handshake_timeout);
+        set_time_or_off(&mut config.idle_timeout, self.idle_timeout);
+        set_socket(&mut config.socket, self.keepalive, self.user_timeout);
+        if let Some(tls) = self.tls {
+            let (tls, requires_tls) = ClientTls::acceptor(tls, folder)?;
+            (config.tls, config.requires_tls) = (Some(tls), requires_tls);
+        }
+        for backend in self.backend {
+            let span = backend.span();
+            let backend = backend.into_inner().config(folder)?;
+            let is_same = |other: &BackendConfig| {
+                other.name == backend.name || other.endpoint == backend.endpoint
+            };
+            if config.backends.iter().any(is_same) {
+                let name = &backend.name;
+                return Err(Problem::at(
+                    span,
+                    format!("backend '{name}' is there twice"),
+                ));
+            }
+            config.backends.push(backend);
+        }
+        Ok(config)
+    }
+}
+
+impl Backend {
+    fn config(self, folder: &Path) -> Result<BackendConfig, Problem> {
+        let span = self.server.span();
+        let Place(endpoint) = self.server.into_inner();
+        if let Endpoint::Tcp { port: 0, .. } = endpoint {
+            return Err(Problem::at(span, "a server is on no port 0"));
+        }
+        let mut config = BackendConfig::new(endpoint);
+        config.max_connections = self.max_connections;
+        set(&mut config.name, self.name);
+        set(&mut config.weight, self.weight);
+        set(&mut config.sends_proxy_header, self.sends_proxy_header);
+        config.public_key = public_key(self.public_key, folder)?;
+        set_time(&mut config.connect_timeout, self.connect_timeout);
+        set_socket(&mut config.socket, self.keepalive, self.user_timeout);
+        if let Some(tls) = self.tls {
+            config.tls = Some(BackendTls::connector(tls, &config.endpoint, folder)?);
+        }
+        Ok(config)
+    }
+}
+
+impl From<Format> for LogFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Text => Self::Text,
+            Format::Json => Self::Json,
+        }
+    }
+}
+
+impl From<Level> for LogLevel {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Error => Self::Error,
+            Level::Warn => Self::Warn,
+            Level::Info => Self::Info,
+            Level::Debug => Self::Debug,
+        }
+    }
+}
+
+fn set<T>(target: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *target = value;
+    }
+}
+
+fn set_time(target: &mut std::time::Duration, value: Option<Time>) {
+    set(target, value.map(|Time(time)| time));
+}
+
+fn set_time_or_off(target: &mut Option<std::time::Duration>, value: Option<TimeOrOff>) {
+    set(target, value.map(|TimeOrOff(time)| time));
+}
+
+fn set_socket(target: &mut SocketOptions, keepalive: Option<TimeOrOff>, user: Option<TimeOrOff>) {
+    set_time_or_off(&mut target.keepalive, keepalive);
+    set_time_or_off(&mut target.user_timeout, user);
+}
+
+/// An RSA key, in a file.
+fn public_key(file: Option<Spanned<PathBuf>>, folder: &Path) -> Result<Option<PublicKey>, Problem> {
+    let Some(file) = file else {
+        return Ok(None);
+    };
+    let path = folder.join(file.get_ref());
+    let failed = |error: &dyn Display| {
+        let message = format!("can't read the public key {}: {error}", path.display());
+        Problem::at(file.span(), message)
+    };
+    let mut pem = Vec::new();
+    OpenFile::open(&path)
+        .and_then(|file| file.take(MAX_KEY).read_to_end(&mut pem))
+        .map_err(|error| failed(&error))?;
+    let key = PublicKey::from_pem(&pem).map_err(|error| failed(&error))?;
+    Ok(Some(key))
+}
+
+/// A password, said here or in a file's first line.
+fn secret(
+    said: Option<Spanned<Password>>,
+    file: Option<Spanned<PathBuf>>,
+    folder: &Path,
+) -> Result<Option<Secret>, Problem> {
+    match (said, file) {
+        (Some(_), Some(file)) => Err(Problem::at(
+            file.span(),
+            "there is a `password` and a `password-file`; give one of them",
+        )),
+        (said, None) => Ok(said.map(|said| said.into_inner().0)),
+        (None, Some(file)) => {
+            let path = folder.join(file.get_ref());
+            let failed = |error: std::io::Error| {
+                let message = format!("can't read the password file {}: {error}", path.display());
+                Problem::at(file.span(), message)
+            };
+            let mut line = Vec::new();
+            let file = OpenFile::open(&path).map_err(failed)?;
+            let mut file = BufReader::new(file.take(MAX_PASSWORD));
+            file.read_until(b'\n', &mut line).map_err(failed)?;
+            while matches!(line.last(), Some(b'\n' | b'\r')) {
+                line.pop();
+            }
+            Ok(Some(Secret::new(line)))
+        }
+    }
+}

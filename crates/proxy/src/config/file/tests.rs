@@ -1,0 +1,320 @@
+use std::fs;
+use std::time::Duration;
+
+use onecopy_net::Endpoint;
+use onecopy_testkit::certificate::Authority;
+
+use super::*;
+use crate::config::{BackendConfig, ListenerConfig, LogFormat, LogLevel};
+
+fn parse(text: &str) -> Result<Config, FileError> {
+    Config::from_toml(text, Path::new("proxy.toml"))
+}
+
+fn error(text: &str) -> String {
+    parse(text).unwrap_err().to_string()
+}
+
+const LISTENER: &str =
+    "[[mysql]]\nlisten = \"127.0.0.1:3307\"\n[[mysql.backend]]\nserver = \"db:3306\"\n";
+
+#[test]
+fn the_printed_file_says_the_defaults() {
+    let config = parse(DEFAULTS).unwrap();
+    let endpoint = |port| Endpoint::Tcp {
+        host: "127.0.0.1".into(),
+        port,
+    };
+    let expected = Config {
+        listeners: vec![ListenerConfig {
+            listen: vec![endpoint(3307)],
+            backends: vec![BackendConfig::new(endpoint(3306))],
+            ..ListenerConfig::default()
+        }],
+        ..Config::default()
+    };
+    assert_eq!(format!("{config:?}"), format!("{expected:?}"));
+}
+
+/// The printed file with the keys set that it leaves out.
+fn all_keys() -> String {
+    let is_key = |line: &str| {
+        line.starts_with("#[") || line.starts_with('#') && line[1..].starts_with(char::is_lowercase)
+    };
+    let line = |line| if is_key(line) { &line[1..] } else { line };
+    let lines: Vec<&str> = DEFAULTS.lines().map(line).collect();
+    lines.join("\n")
+}
+
+#[test]
+fn every_key_that_the_printed_file_leaves_out_is_one() {
+    toml::from_str::<section::File>(&all_keys()).unwrap();
+}
+
+#[test]
+fn the_printed_file_has_every_key() {
+    let text = all_keys();
+    let mut tables = vec![(0, "the file".to_owned())];
+    let headers = text.match_indices("\n[");
+    tables.extend(headers.map(|(at, _)| {
+        let line = text[at + 1..].lines().next().unwrap();
+        (at + 2 + line.len(), line.to_owned())
+    }));
+    for (at, table) in tables {
+        let (before, after) = text.split_at(at);
+        let with_one_more = format!("{before}\nno-such-key-as-this = 1\n{after}");
+        let error = toml::from_str::<section::File>(&with_one_more).unwrap_err();
+        let known: Vec<_> = error.message().split('`').skip(3).step_by(2).collect();
+        assert!(known.len() > 1 || table == "[metrics]", "{table}: {error}");
+        let here = after.trim_start_matches('\n');
+        let here = here.split("\n[").next().unwrap();
+        for key in known {
+            let is_table = text.contains(&format!("[{key}]"))
+                || text.contains(&format!("[mysql.{key}]"))
+                || text.contains(&format!("[mysql.backend.{key}]"));
+            let has_it = here
+                .lines()
+                .any(|line| line.starts_with(&format!("{key} = ")));
+            assert!(has_it || is_table, "{table} does not show `{key}`");
+        }
+    }
+}
+
+#[test]
+fn everything_that_is_said_is_heard() {
+    let config = parse(
+        r#"
+        workers = 3
+        memory = "1GiB"
+        max-connections = 7
+        queue-timeout = "250ms"
+        queue-length = 9
+        dns-interval = "off"
+        certificate-interval = "1m"
+        [drain]
+        wait = "3s"
+        timeout = "1h"
+        [metrics]
+        listen = "127.0.0.1:9104"
+        [admin]
+        listen = "/run/admin.sock"
+        user = "root"
+        password = "deep-secret"
+        [health]
+        interval = "off"
+        timeout = "1s"
+        fall = 4
+        rise = 5
+        user = "health"
+        [log]
+        format = "json"
+        level = "debug"
+        [[mysql]]
+        name = "front"
+        listen = ["[::1]:3307", "/run/front.sock"]
+        expects-proxy-header = true
+        reencrypt-passwords = true
+        max-user-connections = 11
+        handshake-timeout = "2s"
+        idle-timeout = "8h"
+        keepalive = "off"
+        user-timeout = "20s"
+        [[mysql.backend]]
+        name = "one"
+        server = "/run/mysqld.sock"
+        weight = 0
+        max-connections = 12
+        sends-proxy-header = true
+        connect-timeout = "1s"
+        [[mysql.backend]]
+        server = "db:3306"
+        tls.mode = "required"
+        "#,
+    )
+    .unwrap();
+    let seconds = Duration::from_secs;
+    assert_eq!((config.workers, config.memory), (3, 1 << 30));
+    assert_eq!((config.max_connections, config.queue_length), (7, 9));
+    assert_eq!(config.queue_timeout, Duration::from_millis(250));
+    assert_eq!(config.dns_interval, None);
+    assert_eq!(config.certificate_interval, Some(seconds(60)));
+    assert_eq!(
+        (config.drain.wait, config.drain.timeout),
+        (seconds(3), seconds(3_600))
+    );
+    assert_eq!(config.metrics.listen, endpoint("127.0.0.1:9104").ok());
+    assert_eq!(config.admin.listen, endpoint("/run/admin.sock").ok());
+    assert_eq!(config.admin.password.expose(), b"deep-secret");
+    let health = &config.health;
+    assert_eq!((health.interval, health.timeout), (None, seconds(1)));
+    assert_eq!((health.fall, health.rise), (4, 5));
+    assert_eq!(health.login.as_ref().unwrap().user, "health");
+    assert_eq!(
+        (config.log.format, config.log.level),
+        (LogFormat::Json, LogLevel::Debug)
+    );
+    let front = &config.listeners[0];
+    assert_eq!(front.name, "front");
+    let listen = ["[::1]:3307", "/run/front.sock"].map(|text| endpoint(text).unwrap());
+    assert_eq!(front.listen, listen);
+    assert!(front.expects_proxy_header && front.reencrypt_passwords);
+    assert_eq!(front.max_user_connections, Some(11));
+    assert_eq!(
+        (front.handshake_timeout, front.idle_timeout),
+        (seconds(2), Some(seconds(28_800)))
+    );
+    assert_eq!(
+        (front.socket.keepalive, front.socket.user_timeout),
+        (None, Some(seconds(20)))
+    );
+    let [one, db] = &front.backends[..] else {
+        panic!("{front:?}");
+    };
+    assert_eq!((one.name.as_str(), one.weight), ("one", 0));
+    assert_eq!(
+        (one.max_connections, one.sends_proxy_header),
+        (Some(12), true)
+    );
+    assert_eq!(one.connect_timeout, seconds(1));
+    assert_eq!((db.name.as_str(), db.tls.is_some()), ("db:3306", true));
+    assert!(!format!("{config:?}").contains("deep-secret"));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_line_and_a_hint() {
+    for (text, said) in [
+        (
+            "listen = 1",
+            "proxy.toml:1:1: unknown key `listen`; there is",
+        ),
+        (
+            "\nworker = 1",
+            "proxy.toml:2:1: unknown key `worker`; did you mean `workers`?",
+        ),
+        (
+            "max_connections = 1",
+            "unknown key `max_connections`; did you mean `max-connections`?",
+        ),
+        (
+            "[log]\nformat = \"jsn\"",
+            "proxy.toml:2:10: unknown value `jsn`; did you mean `json`?",
+        ),
+        (
+            "memory = \"lots\"",
+            "proxy.toml:1:10: invalid value: string \"lots\", expected a size",
+        ),
+        ("memory = -1", "proxy.toml:1:10: invalid value"),
+        ("queue-timeout = 5", "expected a time with its unit"),
+        ("dns-interval = \"0s\"", "expected \"off\", or a time"),
+        ("workers = ", "proxy.toml:1:11: "),
+        ("workers = 1\nworkers = 2", "proxy.toml:2:1: duplicate key"),
+        (
+            "[[mysql]]\n[[mysql.backend]]\nserver = \"db:3306\"",
+            "proxy.toml:1:1: `listen` is missing",
+        ),
+        (
+            "[[mysql]]\nlisten = \"3307\"",
+            "proxy.toml:2:10: `3307` has no port",
+        ),
+        (
+            "[[mysql]]\nlisten = []",
+            "proxy.toml:2:10: there is no address to listen on",
+        ),
+        (
+            "[[mysql]]\nlisten = \"a:1\"",
+            "proxy.toml:2:10: this listener has no backend; give it",
+        ),
+        (
+            "workers = 1",
+            "proxy.toml: there is nothing to listen on; a listener is a table",
+        ),
+        (
+            "[admin]\nlisten = \"a:1\"",
+            "proxy.toml:2:10: an administrator needs a password; give",
+        ),
+        (
+            "[health]\npassword = \"x\"",
+            "proxy.toml:2:12: a password without a user",
+        ),
+    ] {
+        let error = error(text);
+        assert!(error.contains(said), "{text}: {error}");
+        assert!(!error.contains('\n'), "{error}");
+    }
+    let twice = format!("{LISTENER}{LISTENER}");
+    assert!(error(&twice).contains("proxy.toml:6:10: 127.0.0.1:3307 is listened on twice"));
+    let twice = format!("{LISTENER}[[mysql.backend]]\nserver = \"db:3306\"");
+    assert!(error(&twice).contains("proxy.toml:5:1: backend 'db:3306' is there twice"));
+    assert!(parse(LISTENER).is_ok());
+}
+
+#[test]
+fn passwords_are_shown_by_no_error() {
+    for text in [
+        "[admin]\npassword = 1234567",
+        "[admin]\npassword = \"1234567\"\npassword-file = \"x\"",
+        "[admin]\npassword = \"1234567",
+        "[admin]\npassword = \"1234567\" x",
+    ] {
+        let error = error(text);
+        assert!(!error.contains("1234567"), "{error}");
+    }
+}
+
+#[test]
+fn files_are_looked_for_beside_the_configuration() {
+    let folder = std::env::temp_dir().join(format!("onecopy-proxy-file-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("proxy.toml");
+    let failed = Config::from_file(&path).unwrap_err().to_string();
+    assert!(failed.contains("proxy.toml: can't be read"), "{failed}");
+
+    let text = format!(
+        "[admin]\nlisten = \"127.0.0.1:1\"\npassword-file = \"admin.password\"\n{LISTENER}\
+         [mysql.backend.tls]\nmode = \"verify-ca\"\nca = \"ca.pem\"\n\
+         [mysql.tls]\ncertificate = \"server.pem\"\nkey = \"server.key\"\nrequired = true\n\
+         client-certificates = \"optional\"\nclient-ca = \"ca.pem\"\n"
+    );
+    fs::write(&path, text).unwrap();
+    let mut lines = Vec::new();
+    let authority = Authority::new("tests");
+    let server = authority.server(&["localhost"]);
+    for (name, content) in [
+        ("admin.password", "secret\r\nmore"),
+        ("server.pem", &server.certificate),
+        ("server.key", &server.key),
+        ("ca.pem", &authority.certificate()),
+    ] {
+        let error = Config::from_file(&path).unwrap_err();
+        assert!(error.to_string().contains(name), "{error}");
+        lines.push(error.line().unwrap());
+        fs::write(folder.join(name), content).unwrap();
+    }
+    assert_eq!(lines[0], 3);
+    let config = Config::from_file(&path).unwrap();
+    assert_eq!(config.admin.password.expose(), b"secret");
+    assert!(config.listeners[0].requires_tls && config.listeners[0].tls.is_some());
+    assert!(config.listeners[0].backends[0].tls.is_some());
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_public_key_is_read_with_the_file() {
+    let folder = std::env::temp_dir().join(format!("onecopy-key-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let text = format!("{LISTENER}public-key = \"server.pem\"\n");
+    let parse = || Config::from_toml(&text, &folder.join("proxy.toml"));
+    let told = parse().unwrap_err().to_string();
+    assert!(
+        told.contains(":5:") && told.contains("can't read the public key"),
+        "{told}"
+    );
+    fs::write(folder.join("server.pem"), "no key").unwrap();
+    let told = parse().unwrap_err().to_string();
+    assert!(told.contains("can't read the public key"), "{told}");
+    let pem = crate::key::Key::generate().unwrap().pem().to_vec();
+    fs::write(folder.join("server.pem"), &pem).unwrap();
+    let config = parse().unwrap();
+    assert!(config.listeners[0].backends[0].public_key.is_some());
+    fs::remove_dir_all(folder).unwrap();
+}

@@ -1,0 +1,353 @@
+//! A proxy that runs: what is in force, for all threads but the workers, and how that changes.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use onecopy_net::evented::{self, Address, ListenerOptions};
+
+use crate::acceptor::{self, Way, Ways};
+use crate::backend::{Backend, Backends, resolve};
+use crate::config::changes::keep_tls;
+use crate::config::{Changes, Config, ListenerConfig, LogLevel};
+use crate::errand::Credentials;
+use crate::key::Key;
+use crate::log::{Event, Log};
+use crate::proxy::{Error, Listener, Workers};
+use crate::queue::Patience;
+use crate::worker::Order;
+
+type Notice = Box<dyn Fn(&str) + Send>;
+
+pub(crate) struct Running {
+    pub(crate) workers: Arc<Workers>,
+    acceptor: acceptor::Handle,
+    now: Mutex<Arc<InForce>>,
+    /// Held while something is changed, so that changes come one after the other.
+    change: Mutex<()>,
+    is_draining: AtomicBool,
+    is_closed: AtomicBool,
+    notice: Mutex<Option<Notice>>,
+    /// Where the watch is told when nobody is let in any more.
+    pub(crate) closings: Mutex<Option<Sender<Instant>>>,
+    pub(crate) credentials: Credentials,
+    pub(crate) log: Log,
+    /// Made when the first listener needs one, and the same from then on.
+    key: Mutex<Option<Arc<Key>>>,
+}
+
+/// What is in force at a time.
+#[derive(Debug, Default)]
+pub(crate) struct InForce {
+    pub(crate) config: Config,
+    pub(crate) listeners: Vec<Arc<Listener>>,
+    pub(crate) addresses: Vec<Address>,
+}
+
+impl Running {
+    pub(crate) fn new(
+        workers: Arc<Workers>,
+        acceptor: acceptor::Handle,
+        credentials: Credentials,
+        log: Log,
+    ) -> Self {
+        Self {
+            workers,
+            acceptor,
+            now: Mutex::default(),
+            change: Mutex::default(),
+            is_draining: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
+            notice: Mutex::default(),
+            closings: Mutex::default(),
+            credentials,
+            log,
+            key: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn in_force(&self) -> Arc<InForce> {
+        Arc::clone(&lock(&self.now))
+    }
+
+    /// Has `config` in force: listens on what is new before anything else changes, and gives up what is gone at the end.
+    pub(crate) fn install(&self, mut config: Config) -> Result<Changes, Error> {
+        let _change = lock(&self.change);
+        if self.is_draining() {
+            return Err(Error::Draining);
+        }
+        let before = self.in_force();
+        check(&before, &config)?;
+        keep_tls(&before.config, &mut config);
+        let changes = Changes::between(&before.config, &config);
+        let key = self.key(&config)?;
+        let mut ways = Vec::new();
+        let mut after = InForce::default();
+        let mut predecessors = Vec::new();
+        for listener in &config.listeners {
+            let predecessor = predecessor(&before.listeners, listener);
+            let listener = Arc::new(self::listener(
+                &config,
+                listener,
+                predecessor,
+                key.as_ref(),
+            )?);
+            for way in self.ways(&listener, &before, &mut after.addresses)? {
+                ways.push(way);
+            }
+            predecessors.push(predecessor.map(Arc::clone));
+            after.listeners.push(listener);
+        }
+        // Nothing fails from here on.
+        for worker in &self.workers.0 {
+            let bytes = config.memory / self.workers.0.len();
+            worker.order(Order::Memory { bytes });
+        }
+        self.acceptor.serve(Ways {
+            sockets: ways,
+            max_connections: config.max_connections,
+            patience: patience(&config),
+        });
+        for (predecessor, listener) in predecessors.into_iter().zip(&after.listeners) {
+            if let Some(predecessor) = predecessor {
+                // It has one already where two listeners took over its addresses.
+                let _ = predecessor.successor.set(Arc::clone(listener));
+            }
+        }
+        self.remove_backends(&before, &after, config.drain.timeout);
+        for listener in &after.listeners {
+            listener.queue.call();
+        }
+        self.credentials.set(config.health.clone());
+        after.config = config;
+        *lock(&self.now) = Arc::new(after);
+        Ok(changes)
+    }
+
+    /// The key that passwords may be put under, where a listener does that.
+    fn key(&self, config: &Config) -> Result<Option<Arc<Key>>, Error> {
+        let reencrypts = |listener: &ListenerConfig| listener.reencrypt_passwords;
+        let mut key = lock(&self.key);
+        if key.is_none() && config.listeners.iter().any(reencrypts) {
+            *key = Some(Arc::new(Key::generate().ok_or(Error::Key)?));
+        }
+        Ok(key.clone())
+    }
+
+    /// The addresses of a listener; those that are new are listened on.
+    fn ways(
+        &self,
+        listener: &Arc<Listener>,
+        before: &InForce,
+        addresses: &mut Vec<Address>,
+    ) -> Result<Vec<Way>, Error> {
+        let known = before.listeners.iter();
+        let known: Vec<_> = known.flat_map(|old| old.config.listen.iter()).collect();
+        let way = |endpoint: &onecopy_net::Endpoint| {
+            let failed = |error| Error::Listen(endpoint.clone(), error);
+            let mut way = Way {
+                endpoint: endpoint.clone(),
+                listener: Arc::clone(listener),
+                socket: None,
+            };
+            if let Some(at) = known.iter().position(|old| *old == endpoint) {
+                addresses.extend(before.addresses.get(at).cloned());
+                return Ok(way);
+            }
+            let address = resolve(endpoint).map_err(failed)?.swap_remove(0);
+            let socket = evented::Listener::bind(&address, &ListenerOptions::default());
+            let mut socket = socket.map_err(failed)?;
+            addresses.push(socket.address().map_err(failed)?);
+            self.acceptor.register(&mut socket).map_err(failed)?;
+            way.socket = Some(socket);
+            Ok(way)
+        };
+        listener.config.listen.iter().map(way).collect()
+    }
+
+    /// Sends the sessions away whose backend is no longer there.
+    fn remove_backends(&self, before: &InForce, after: &InForce, timeout: Duration) {
+        let backends = |of: &InForce| -> Vec<Arc<Backend>> {
+            let all = of.listeners.iter();
+            all.flat_map(|listener| listener.backends.all().to_vec())
+                .collect()
+        };
+        let after = backends(after);
+        let is_gone = |old: &&Arc<Backend>| !after.iter().any(|new| new.is_same(old));
+        let before = backends(before);
+        let gone: Vec<_> = before.iter().filter(is_gone).collect();
+        if gone.is_empty() {
+            return;
+        }
+        gone.iter().for_each(|backend| backend.remove());
+        self.send_away(Instant::now() + timeout, false);
+    }
+
+    fn send_away(&self, deadline: Instant, all: bool) {
+        for worker in &self.workers.0 {
+            worker.order(Order::Drain { deadline, all });
+        }
+    }
+
+    /// Health says no from now on; after the drain's wait nobody comes in any more, and sessions leave.
+    pub(crate) fn drain(&self) {
+        let wait = self.begin_to_drain();
+        if wait.is_zero() {
+            return self.close();
+        }
+        if let Some(closings) = &*lock(&self.closings) {
+            let _ = closings.send(Instant::now() + wait);
+        }
+    }
+
+    /// Gives how long it is until nobody is let in any more.
+    fn begin_to_drain(&self) -> Duration {
+        let _change = lock(&self.change);
+        if !self.is_draining.swap(true, Relaxed) {
+            let sessions = self.workers.sessions();
+            self.log.event(Event::Draining { sessions });
+        }
+        self.in_force().config.drain.wait
+    }
+
+    /// Nobody comes in any more, and sessions leave.
+    pub(crate) fn close(&self) {
+        self.is_draining.store(true, Relaxed);
+        self.acceptor.stop();
+        if !self.is_closed.swap(true, Relaxed) {
+            let timeout = self.in_force().config.drain.timeout;
+            self.send_away(Instant::now() + timeout, true);
+        }
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.is_draining.load(Relaxed)
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Relaxed)
+    }
+
+    /// Ends all sessions and the threads that serve them, and writes what the log has.
+    pub(crate) fn stop(&self) {
+        self.is_draining.store(true, Relaxed);
+        self.is_closed.store(true, Relaxed);
+        self.acceptor.stop();
+        for worker in &self.workers.0 {
+            worker.order(Order::Stop);
+        }
+        for worker in &self.workers.0 {
+            if let Some(thread) = lock(&worker.thread).take() {
+                let _ = thread.join();
+            }
+        }
+        self.log.finish();
+    }
+
+    pub(crate) fn on_notice(&self, notice: Notice) {
+        *lock(&self.notice) = Some(notice);
+    }
+
+    /// Tells the log, and whoever wants to know, of something that happened by itself.
+    pub(crate) fn tell(&self, level: LogLevel, line: &str) {
+        let what = line.to_owned();
+        self.log.event(Event::Changed { level, what });
+        if let Some(notice) = &*lock(&self.notice) {
+            notice(line);
+        }
+    }
+}
+
+/// What can be said of a configuration without doing anything.
+fn check(before: &InForce, config: &Config) -> Result<(), Error> {
+    let listens = |listener: &ListenerConfig| !listener.listen.is_empty();
+    if !config.listeners.iter().any(listens) {
+        return Err(Error::Nothing("there is nothing to listen on"));
+    }
+    let has_no_backend = |listener: &ListenerConfig| listener.backends.is_empty();
+    if config.listeners.iter().any(has_no_backend) {
+        return Err(Error::Nothing("a listener has no backend"));
+    }
+    if before.listeners.is_empty() {
+        return Ok(());
+    }
+    let old = &before.config;
+    if old.workers != config.workers {
+        return Err(Error::Restart("workers"));
+    }
+    if old.metrics != config.metrics {
+        return Err(Error::Restart("metrics.listen"));
+    }
+    if old.admin != config.admin {
+        return Err(Error::Restart("admin"));
+    }
+    if old.log != config.log {
+        return Err(Error::Restart("log"));
+    }
+    Ok(())
+}
+
+/// The listener in whose place another one comes: that of its name, else one on the same address.
+fn predecessor<'l>(old: &'l [Arc<Listener>], new: &ListenerConfig) -> Option<&'l Arc<Listener>> {
+    let by_name = old.iter().find(|old| old.config.name == new.name);
+    by_name.or_else(|| {
+        let mut old = old.iter();
+        old.find(|old| {
+            let mut listen = old.config.listen.iter();
+            listen.any(|endpoint| new.listen.contains(endpoint))
+        })
+    })
+}
+
+fn listener(
+    config: &Config,
+    listener: &ListenerConfig,
+    predecessor: Option<&Arc<Listener>>,
+    key: Option<&Arc<Key>>,
+) -> Result<Listener, Error> {
+    let queue = predecessor.map_or_else(Arc::default, |old| Arc::clone(&old.queue));
+    let backend = |config: &crate::config::BackendConfig| {
+        let known = predecessor.and_then(|old| {
+            let mut all = old.backends.all().iter();
+            all.find(|old| old.config.endpoint == config.endpoint)
+        });
+        let backend = match known {
+            Some(known) => known.with_config(config.clone()),
+            None => Backend::new(config.clone(), &queue)
+                .map_err(|error| Error::Resolve(config.name.clone(), error))?,
+        };
+        Ok(Arc::new(backend))
+    };
+    let backends = listener.backends.iter().map(backend);
+    Ok(Listener {
+        backends: Backends::new(backends.collect::<Result<_, _>>()?),
+        registry: predecessor.map_or_else(Arc::default, |old| Arc::clone(&old.registry)),
+        refused: predecessor.map_or_else(Arc::default, |old| Arc::clone(&old.refused)),
+        key: key.cloned().filter(|_| listener.reencrypt_passwords),
+        config: listener.clone(),
+        queue,
+        patience: patience(config),
+        successor: OnceLock::new(),
+    })
+}
+
+fn patience(config: &Config) -> Patience {
+    Patience {
+        timeout: config.queue_timeout,
+        length: config.queue_length,
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running")
+            .field("now", &self.in_force())
+            .finish_non_exhaustive()
+    }
+}
