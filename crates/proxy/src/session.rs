@@ -120,8 +120,9 @@ pub(crate) struct Session {
     moved: Instant,
     /// When the command under way came.
     asked: Instant,
-    /// It is in the line of those that wait for buffers.
+    /// It is in the line of those that wait for buffers, or of those that go on after the others.
     is_starved: bool,
+    is_busy: bool,
     /// The client has said that it goes.
     is_quitting: bool,
     /// The backend has said, unasked, why it closes.
@@ -160,6 +161,7 @@ impl Session {
             moved: now,
             asked: now,
             is_starved: false,
+            is_busy: false,
             is_quitting: false,
             has_said_goodbye: false,
         }
@@ -208,6 +210,17 @@ impl Session {
         self.go_on(context)
     }
 
+    /// The same for one that had stopped to let others have their turn.
+    pub(crate) fn go_on_after_others(&mut self, context: &mut Context<'_>) -> Status {
+        self.is_busy = false;
+        self.go_on(context)
+    }
+
+    /// It goes on after the others. Whether it is to stand in line for that.
+    pub(crate) fn note_busy(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_busy, true)
+    }
+
     /// It waits for buffers. Whether it is to stand in line for them: not where it does already.
     pub(crate) fn note_starved(&mut self) -> bool {
         !std::mem::replace(&mut self.is_starved, true)
@@ -243,7 +256,12 @@ impl Session {
                 Failure::shutdown()
             }
             Phase::Transit => match self.listener.config.idle_timeout {
-                Some(timeout) if context.now.saturating_duration_since(self.moved) >= timeout => {
+                // While a statement runs it is the server that takes its time, once it has all of it.
+                Some(timeout)
+                    if context.now.saturating_duration_since(self.moved) >= timeout
+                        && (self.relay.outstanding() == 0
+                            || !self.relay.client_is_between_payloads()) =>
+                {
                     Failure::idle()
                 }
                 _ => {
