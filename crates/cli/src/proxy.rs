@@ -75,7 +75,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         listeners: args.ways.into_iter().map(listener).collect(),
         ..Config::default()
     };
-    let mut proxy = match Proxy::start(config) {
+    let mut proxy = match Proxy::start_logging(config, std::io::stderr()) {
         Ok(proxy) => proxy,
         Err(error) => {
             anstream::eprintln!("onecopy: {error}");

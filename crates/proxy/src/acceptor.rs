@@ -90,6 +90,7 @@ fn accept_all(
             Ok(Some((stream, address))) => {
                 let _ = stream.set_options(&listener.config.socket);
                 if workers.sessions() >= max {
+                    listener.refused.fetch_add(1, Relaxed);
                     refuse(stream, &Failure::too_many_connections());
                     continue;
                 }

@@ -10,6 +10,7 @@ use onecopy_net::Endpoint;
 use onecopy_net::evented::Address;
 
 use crate::config::BackendConfig;
+use crate::control::Health;
 
 /// For so long nobody is sent to a server whose last connect failed, unless there is no other.
 const SHUNNED_MS: u64 = 2_000;
@@ -26,6 +27,7 @@ pub(crate) struct Backend {
     shunned_until: AtomicU64,
     since: Instant,
     pub(crate) failed_connects: AtomicU64,
+    pub(crate) health: Health,
     /// Where it is, as its name was resolved last.
     addresses: Mutex<Vec<Address>>,
     turn: AtomicUsize,
@@ -42,6 +44,7 @@ impl Backend {
             shunned_until: AtomicU64::new(0),
             since: Instant::now(),
             failed_connects: AtomicU64::new(0),
+            health: Health::default(),
             addresses: Mutex::new(addresses),
             turn: AtomicUsize::new(0),
         })
@@ -57,6 +60,12 @@ impl Backend {
         addresses[turn % addresses.len()].clone()
     }
 
+    /// All of its addresses, as its name was resolved last.
+    pub(crate) fn addresses(&self) -> Vec<Address> {
+        let addresses = self.addresses.lock();
+        addresses.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.config.name
     }
@@ -69,14 +78,24 @@ impl Backend {
         self.is_up.load(Relaxed)
     }
 
+    /// What the health checks have found: down it gets no new sessions.
+    pub(crate) fn set_up(&self, is_up: bool) {
+        self.is_up.store(is_up, Relaxed);
+        if is_up {
+            self.shunned_until.store(0, Relaxed);
+        }
+    }
+
     /// A connect has failed: others are tried first for a while.
     pub(crate) fn connect_failed(&self) {
         self.failed_connects.fetch_add(1, Relaxed);
+        self.health.note_failure();
         self.shunned_until.store(self.now() + SHUNNED_MS, Relaxed);
     }
 
     /// A connect has worked.
     pub(crate) fn connected(&self) {
+        self.health.note_greeting();
         if self.shunned_until.load(Relaxed) != 0 {
             self.shunned_until.store(0, Relaxed);
         }
@@ -143,6 +162,11 @@ impl Backends {
 
     pub(crate) fn all(&self) -> &[Arc<Backend>] {
         &self.0
+    }
+
+    /// How many servers they may be: every address counts.
+    pub(crate) fn servers(&self) -> usize {
+        self.0.iter().map(|backend| backend.addresses().len()).sum()
     }
 
     /// The server with the fewest sessions for its weight, of those that are up and not among `tried`; one that failed lately

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use onecopy_mysql_proto::auth::PublicKey;
+use onecopy_mysql_proto::auth::Secret;
 use onecopy_net::{Endpoint, SocketOptions, TlsAcceptor, TlsConnector};
 
 /// A whole proxy.
@@ -13,6 +15,14 @@ pub struct Config {
     pub memory: usize,
     /// Clients in all; more get error 1040.
     pub max_connections: usize,
+    /// Where metrics and the state of the proxy are asked for.
+    pub metrics: MetricsConfig,
+    /// Where an administrator comes in.
+    pub admin: AdminConfig,
+    /// How it is found out that a backend is up.
+    pub health: HealthConfig,
+    /// What is said while it runs.
+    pub log: LogConfig,
     /// Where clients come in.
     pub listeners: Vec<ListenerConfig>,
 }
@@ -23,9 +33,124 @@ impl Default for Config {
             workers: 0,
             memory: 256 << 20,
             max_connections: 100_000,
+            metrics: MetricsConfig::default(),
+            admin: AdminConfig::default(),
+            health: HealthConfig::default(),
+            log: LogConfig::default(),
             listeners: Vec::new(),
         }
     }
+}
+
+/// Metrics and health over HTTP.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MetricsConfig {
+    /// Where it is listened; `None` for nowhere.
+    pub listen: Option<Endpoint>,
+}
+
+/// Administration over MySQL's own protocol.
+#[derive(Debug, Clone)]
+pub struct AdminConfig {
+    /// Where it is listened; `None` for nowhere.
+    pub listen: Option<Endpoint>,
+    /// Who may come in.
+    pub user: String,
+    /// And with which password. Never empty where it is listened.
+    pub password: Secret,
+}
+
+impl Default for AdminConfig {
+    fn default() -> Self {
+        Self {
+            listen: None,
+            user: "admin".to_owned(),
+            password: Secret::default(),
+        }
+    }
+}
+
+/// Wipes nothing while it compares: both are kept anyway.
+impl PartialEq for AdminConfig {
+    fn eq(&self, other: &Self) -> bool {
+        let whole = |admin: &Self| (admin.listen.clone(), admin.user.clone());
+        whole(self) == whole(other) && self.password.expose() == other.password.expose()
+    }
+}
+
+/// How backends are asked whether they are up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HealthConfig {
+    /// From one question to the next; `None` for no questions: then only connects that fail tell.
+    pub interval: Option<Duration>,
+    /// How long an answer may take.
+    pub timeout: Duration,
+    /// Answers missing one after the other until a backend is down.
+    pub fall: u32,
+    /// Answers one after the other until it is up again.
+    pub rise: u32,
+    /// Who asks; `None`: nobody logs in, a greeting is answer enough.
+    pub login: Option<HealthLogin>,
+}
+
+impl Default for HealthConfig {
+    fn default() -> Self {
+        Self {
+            interval: Some(Duration::from_secs(5)),
+            timeout: Duration::from_secs(2),
+            fall: 2,
+            rise: 1,
+            login: None,
+        }
+    }
+}
+
+/// An account on all backends that may do nothing but connect.
+#[derive(Debug, Clone)]
+pub struct HealthLogin {
+    /// Its name.
+    pub user: String,
+    /// Its password; empty for none.
+    pub password: Secret,
+}
+
+impl PartialEq for HealthLogin {
+    fn eq(&self, other: &Self) -> bool {
+        self.user == other.user && self.password.expose() == other.password.expose()
+    }
+}
+
+/// What is said while it runs, on standard error.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LogConfig {
+    /// How a line looks.
+    pub format: LogFormat,
+    /// From what on something is said.
+    pub level: LogLevel,
+}
+
+/// How a line of the log looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// An object of JSON a line.
+    Json,
+}
+
+/// How much something matters; what matters less comes later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum LogLevel {
+    /// Something does not work that should.
+    Error,
+    /// Something may soon not work.
+    Warn,
+    /// What has changed.
+    #[default]
+    Info,
+    /// Every session.
+    Debug,
 }
 
 /// One way in, and where it leads.
@@ -41,6 +166,14 @@ pub struct ListenerConfig {
     pub requires_tls: bool,
     /// Whether clients have to say first, by the PROXY protocol, who they are.
     pub expects_proxy_header: bool,
+    /// Whether the proxy may hold passwords of `caching_sha2_password` and `sha256_password` in clear text, for the moment
+    /// that it takes to put them under another key: where a client has TLS and its backend has not, or the other way round,
+    /// and the server does not know the password yet. Off by default: such a login ends with an error then.
+    ///
+    /// A client without TLS gets a key of the proxy's own, of 2,048 bits, made at the start. A backend without TLS is asked
+    /// for its key, so that whoever is between it and the proxy can put in a key of their own and read the password, unless
+    /// the key is [pinned](BackendConfig::public_key). Over TLS a backend gets the password itself; have it verified.
+    pub reencrypt_passwords: bool,
     /// Clients of one user; more get error 1203. `None` for any number.
     pub max_user_connections: Option<usize>,
     /// From the first byte to the end of the login.
@@ -61,6 +194,7 @@ impl Default for ListenerConfig {
             tls: None,
             requires_tls: false,
             expects_proxy_header: false,
+            reencrypt_passwords: false,
             max_user_connections: None,
             handshake_timeout: Duration::from_secs(10),
             idle_timeout: None,
@@ -83,6 +217,9 @@ pub struct BackendConfig {
     pub max_connections: Option<usize>,
     /// TLS with it; `None` for clear text.
     pub tls: Option<TlsConnector>,
+    /// Its RSA key, MySQL's own `public_key.pem`, for passwords that the listener
+    /// [puts under another key](ListenerConfig::reencrypt_passwords); `None`: whichever it sends.
+    pub public_key: Option<PublicKey>,
     /// Whether the server is told, by the PROXY protocol, who the client is.
     pub sends_proxy_header: bool,
     /// How long a connect may take.
@@ -100,6 +237,7 @@ impl BackendConfig {
             weight: 1,
             max_connections: None,
             tls: None,
+            public_key: None,
             sends_proxy_header: false,
             connect_timeout: Duration::from_secs(5),
             socket: SocketOptions::default(),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use onecopy_mysql_proto::relay::Verdict;
+
 /// Who it is that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
@@ -13,11 +15,128 @@ pub enum Side {
     Proxy,
 }
 
+impl Side {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Client, Self::Backend, Self::Proxy];
+
+    /// Its name in metrics and logs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Backend => "backend",
+            Self::Proxy => "proxy",
+        }
+    }
+}
+
+/// What kind of end it is: a number for counting, a word for metrics and logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Reason {
+    /// As many clients as there may be in all.
+    MaxConnections,
+    /// As many of this user as there may be.
+    MaxUserConnections,
+    /// Nobody to connect to.
+    NoBackend,
+    /// The backend's own error, word for word: a wrong password, say.
+    Refused,
+    /// The backend is gone.
+    BackendLost,
+    /// The backend's bytes make no sense.
+    BackendProtocol,
+    /// TLS with the backend.
+    BackendTls,
+    /// The client is gone.
+    ClientLost,
+    /// The client's bytes make no sense.
+    ClientProtocol,
+    /// TLS with the client.
+    ClientTls,
+    /// The client did not ask for TLS, which it has to.
+    TlsRequired,
+    /// The password could not pass: one side is encrypted and the other is not.
+    PasswordExposed,
+    /// A time is over.
+    Timeout,
+    /// Nothing was said for too long.
+    Idle,
+    /// The proxy stops or is drained.
+    Shutdown,
+    /// No memory could be had.
+    OutOfMemory,
+    /// An administrator's order.
+    Killed,
+}
+
+impl Reason {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 17] = [
+        Self::MaxConnections,
+        Self::MaxUserConnections,
+        Self::NoBackend,
+        Self::Refused,
+        Self::BackendLost,
+        Self::BackendProtocol,
+        Self::BackendTls,
+        Self::ClientLost,
+        Self::ClientProtocol,
+        Self::ClientTls,
+        Self::TlsRequired,
+        Self::PasswordExposed,
+        Self::Timeout,
+        Self::Idle,
+        Self::Shutdown,
+        Self::OutOfMemory,
+        Self::Killed,
+    ];
+
+    /// Who it is that fails so.
+    pub const fn side(self) -> Side {
+        match self {
+            Self::NoBackend
+            | Self::Refused
+            | Self::BackendLost
+            | Self::BackendProtocol
+            | Self::BackendTls => Side::Backend,
+            Self::ClientLost | Self::ClientProtocol | Self::ClientTls | Self::TlsRequired => {
+                Side::Client
+            }
+            _ => Side::Proxy,
+        }
+    }
+
+    /// Its name in metrics and logs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MaxConnections => "max_connections",
+            Self::MaxUserConnections => "max_user_connections",
+            Self::NoBackend => "no_backend",
+            Self::Refused => "refused",
+            Self::BackendLost => "backend_lost",
+            Self::BackendProtocol => "backend_protocol",
+            Self::BackendTls => "backend_tls",
+            Self::ClientLost => "client_lost",
+            Self::ClientProtocol => "client_protocol",
+            Self::ClientTls => "client_tls",
+            Self::TlsRequired => "tls_required",
+            Self::PasswordExposed => "password_exposed",
+            Self::Timeout => "timeout",
+            Self::Idle => "idle",
+            Self::Shutdown => "shutdown",
+            Self::OutOfMemory => "out_of_memory",
+            Self::Killed => "killed",
+        }
+    }
+}
+
 /// The end of a session before its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// Who failed.
     pub side: Side,
+    /// What kind of end it is.
+    pub reason: Reason,
     /// The error's number for the client, MySQL's own where it has one for it.
     pub code: u16,
     /// The error's SQLSTATE.
@@ -26,6 +145,8 @@ pub struct Failure {
     pub message: String,
 }
 
+/// `CR_AUTH_PLUGIN_ERR`.
+const AUTH_PLUGIN: u16 = 2061;
 const GENERAL: [u8; 5] = *b"HY000";
 const CONNECTION: [u8; 5] = *b"08S01";
 const REFUSED: [u8; 5] = *b"08004";
@@ -34,7 +155,7 @@ impl Failure {
     /// `ER_CON_COUNT_ERROR`: clients in all.
     pub(crate) fn too_many_connections() -> Self {
         let message = "Too many connections (the proxy's max-connections)";
-        Self::new(Side::Proxy, 1040, REFUSED, message)
+        Self::new(Side::Proxy, Reason::MaxConnections, 1040, REFUSED, message)
     }
 
     /// `ER_TOO_MANY_USER_CONNECTIONS`.
@@ -42,55 +163,80 @@ impl Failure {
         let message = format!(
             "User {user} already has more than 'max_user_connections' active connections (the proxy's setting)"
         );
-        Self::new(Side::Proxy, 1203, *b"42000", message)
+        Self::new(
+            Side::Proxy,
+            Reason::MaxUserConnections,
+            1203,
+            *b"42000",
+            message,
+        )
     }
 
     /// `CR_CONN_HOST_ERROR`: nobody to connect to.
     pub(crate) fn no_backend(why: &str) -> Self {
         let message = format!("Can't connect to a MySQL server for this client: {why}");
-        Self::new(Side::Backend, 2003, GENERAL, message)
+        Self::new(Side::Backend, Reason::NoBackend, 2003, GENERAL, message)
     }
 
     /// `CR_SERVER_LOST`.
     pub(crate) fn backend_lost(name: &str, why: &str) -> Self {
         let message = format!("Lost connection to backend '{name}' during query: {why}");
-        Self::new(Side::Backend, 2013, GENERAL, message)
+        Self::new(Side::Backend, Reason::BackendLost, 2013, GENERAL, message)
     }
 
     /// The backend's bytes make no sense.
     pub(crate) fn backend_broken(name: &str, why: &dyn fmt::Display) -> Self {
         let message = format!("Backend '{name}' does not keep to the protocol: {why}");
-        Self::new(Side::Backend, 2027, GENERAL, message)
+        Self::new(
+            Side::Backend,
+            Reason::BackendProtocol,
+            2027,
+            GENERAL,
+            message,
+        )
     }
 
     /// `ER_HANDSHAKE_ERROR`, or `ER_MALFORMED_PACKET` later on.
     pub(crate) fn client_broken(why: &dyn fmt::Display) -> Self {
         let message = format!("Bad packet: {why}");
-        Self::new(Side::Client, 1835, CONNECTION, message)
+        Self::new(
+            Side::Client,
+            Reason::ClientProtocol,
+            1835,
+            CONNECTION,
+            message,
+        )
     }
 
     /// The client is gone; it is told nothing.
     pub(crate) fn client_lost() -> Self {
-        Self::new(Side::Client, 0, CONNECTION, "the client is gone")
+        Self::new(
+            Side::Client,
+            Reason::ClientLost,
+            0,
+            CONNECTION,
+            "the client is gone",
+        )
     }
 
     /// `ER_SECURE_TRANSPORT_REQUIRED`.
     pub(crate) fn tls_required() -> Self {
         let message =
             "Connections using insecure transport are prohibited: use TLS (ssl-mode=REQUIRED)";
-        Self::new(Side::Client, 3159, GENERAL, message)
+        Self::new(Side::Client, Reason::TlsRequired, 3159, GENERAL, message)
     }
 
     /// `CR_SSL_CONNECTION_ERROR`, towards the backend.
     pub(crate) fn backend_tls(name: &str, why: &dyn fmt::Display) -> Self {
         let message = format!("TLS with backend '{name}' failed: {why}");
-        Self::new(Side::Backend, 2026, GENERAL, message)
+        Self::new(Side::Backend, Reason::BackendTls, 2026, GENERAL, message)
     }
 
     /// TLS with the client failed.
     pub(crate) fn client_tls(why: &dyn fmt::Display) -> Self {
         Self::new(
             Side::Client,
+            Reason::ClientTls,
             0,
             CONNECTION,
             format!("TLS with the client failed: {why}"),
@@ -99,20 +245,27 @@ impl Failure {
 
     /// `ER_NET_READ_INTERRUPTED` and its like: a time is over.
     pub(crate) fn timed_out(what: &str) -> Self {
-        Self::new(Side::Proxy, 1159, CONNECTION, format!("Timeout: {what}"))
+        Self::new(
+            Side::Proxy,
+            Reason::Timeout,
+            1159,
+            CONNECTION,
+            format!("Timeout: {what}"),
+        )
     }
 
     /// `ER_CLIENT_INTERACTION_TIMEOUT`.
     pub(crate) fn idle() -> Self {
         let message =
             "The client was disconnected by the proxy because of inactivity (idle-timeout)";
-        Self::new(Side::Proxy, 4031, GENERAL, message)
+        Self::new(Side::Proxy, Reason::Idle, 4031, GENERAL, message)
     }
 
     /// `ER_SERVER_SHUTDOWN`.
     pub(crate) fn shutdown() -> Self {
         Self::new(
             Side::Proxy,
+            Reason::Shutdown,
             1053,
             CONNECTION,
             "Server shutdown in progress (the proxy is being stopped or drained)",
@@ -121,31 +274,71 @@ impl Failure {
 
     /// `ER_OUTOFMEMORY`.
     pub(crate) fn out_of_memory() -> Self {
-        Self::new(Side::Proxy, 1037, *b"HY001", "Out of memory in the proxy")
+        Self::new(
+            Side::Proxy,
+            Reason::OutOfMemory,
+            1037,
+            *b"HY001",
+            "Out of memory in the proxy",
+        )
     }
 
-    /// A password that would have to leave an encrypted side for one that is not, or the other way round.
-    pub(crate) fn password_exposed(plugin: &str) -> Self {
+    /// A password that would pass between sides of which only one is secure.
+    pub(crate) fn password_exposed(plugin: &[u8], verdict: Verdict) -> Self {
+        let plugin = String::from_utf8_lossy(plugin);
+        let way_out = match verdict {
+            Verdict::Encrypt | Verdict::Decrypt => {
+                "use TLS on both sides, set reencrypt-passwords for the proxy's listener, or log in once where the server \
+                 keeps what it needs"
+            }
+            _ => "use TLS on both sides, or another plugin for the account",
+        };
         let message = format!(
-            "The password can't pass for '{plugin}': one side of the proxy is TLS (or a Unix socket) and the other is not; use TLS \
-             on both sides, or log in once where the server caches it"
+            "The password can't pass for '{plugin}': one side of the proxy is TLS or a Unix socket and the other is not; {way_out}"
         );
-        Self::new(Side::Proxy, 2061, GENERAL, message)
+        Self::new(
+            Side::Proxy,
+            Reason::PasswordExposed,
+            AUTH_PLUGIN,
+            GENERAL,
+            message,
+        )
+    }
+
+    /// The same in a change of user.
+    pub(crate) fn password_exposed_later() -> Self {
+        let message = "The change of user needs the password itself, and one side of the proxy is TLS or a Unix socket and the \
+                       other is not; use TLS on both sides, or connect anew";
+        Self::new(
+            Side::Proxy,
+            Reason::PasswordExposed,
+            AUTH_PLUGIN,
+            GENERAL,
+            message,
+        )
     }
 
     /// Killed by an administrator.
     pub(crate) fn killed() -> Self {
         Self::new(
             Side::Proxy,
+            Reason::Killed,
             1927,
             *b"70100",
             "Connection was killed (by an administrator of the proxy)",
         )
     }
 
-    fn new(side: Side, code: u16, sql_state: [u8; 5], message: impl Into<String>) -> Self {
+    fn new(
+        side: Side,
+        reason: Reason,
+        code: u16,
+        sql_state: [u8; 5],
+        message: impl Into<String>,
+    ) -> Self {
         Self {
             side,
+            reason,
             code,
             sql_state,
             message: message.into(),

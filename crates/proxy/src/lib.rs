@@ -11,20 +11,30 @@
 //! | `worker` | the event loop, its buffers and its sessions |
 //! | `session` | one client and its backend: connecting, login, relay, end |
 //! | `backend` | the servers, and which one is next |
+//! | `key` | RSA, where passwords are put under another key |
 //! | `registry` | connection ids that are live |
+//! | `control` | metrics, health checks and administration, on threads of their own |
+//! | `errand` | the proxy's own connections to backends |
+//! | `kill` | `KILL` statements for another backend than the client's |
+//! | `log` | what is said while it runs |
 //! | `stats` | what was counted |
 #![forbid(unsafe_code)]
 
 mod acceptor;
 mod backend;
 pub mod config;
+mod control;
+mod errand;
 mod failure;
+mod key;
+mod kill;
+mod log;
 mod proxy;
 mod registry;
 mod session;
 mod stats;
 mod worker;
 
-pub use failure::{Failure, Side};
+pub use failure::{Failure, Reason, Side};
 pub use proxy::{Error, Proxy};
-pub use stats::{ClientInfo, Snapshot};
+pub use stats::{ClientInfo, Counters, Entrance, Kind, Latency, Route, Snapshot};

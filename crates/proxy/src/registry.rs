@@ -1,12 +1,38 @@
 //! Connection ids that are live, and whose they are: ids are the backends' own, and two backends may give the same.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use onecopy_net::evented::Address;
+
+use crate::backend::Backend;
+
+/// Where a session is, and whose.
+#[derive(Debug, Clone)]
+pub(crate) struct Whose {
+    pub(crate) backend: Arc<Backend>,
+    /// Of the backend's addresses the session's: other servers may be behind the others.
+    pub(crate) address: Option<Address>,
+    /// As the client logged in; empty before that.
+    pub(crate) user: Box<[u8]>,
+}
+
+impl Whose {
+    /// A session that is not logged in yet.
+    pub(crate) fn new(backend: &Arc<Backend>, address: Option<&Address>) -> Self {
+        Self {
+            backend: Arc::clone(backend),
+            address: address.cloned(),
+            user: Box::default(),
+        }
+    }
+}
 
 /// The ids of one listener, and how many sessions each user has.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
-    ids: Mutex<HashSet<u32>>,
+    ids: Mutex<HashMap<u32, Whose>>,
     users: Mutex<HashMap<Box<[u8]>, usize>>,
 }
 
@@ -26,12 +52,22 @@ pub(crate) struct UserPlace {
 
 impl Registry {
     /// Takes an id; `None` where a session on this or another backend has it.
-    pub(crate) fn take(self: &Arc<Self>, number: u32) -> Option<Id> {
+    pub(crate) fn take(self: &Arc<Self>, number: u32, whose: Whose) -> Option<Id> {
         let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
-        ids.insert(number).then(|| Id {
+        let Entry::Vacant(place) = ids.entry(number) else {
+            return None;
+        };
+        place.insert(whose);
+        Some(Id {
             registry: Arc::clone(self),
             number,
         })
+    }
+
+    /// Whose an id is; `None` where no session has it.
+    pub(crate) fn find(&self, number: u32) -> Option<Whose> {
+        let ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        ids.get(&number).cloned()
     }
 
     /// A place for one more session of a user; `None` where `max` are there.
@@ -46,6 +82,17 @@ impl Registry {
             registry: Arc::clone(self),
             user: user.into(),
         })
+    }
+}
+
+impl Id {
+    /// The client has logged in.
+    pub(crate) fn set_user(&self, user: &[u8]) {
+        let ids = self.registry.ids.lock();
+        let mut ids = ids.unwrap_or_else(PoisonError::into_inner);
+        if let Some(whose) = ids.get_mut(&self.number) {
+            whose.user = user.into();
+        }
     }
 }
 
@@ -77,10 +124,18 @@ mod tests {
     #[test]
     fn an_id_is_one_sessions_until_it_ends() {
         let registry = Arc::new(Registry::default());
-        let id = registry.take(7).unwrap();
-        assert!(registry.take(7).is_none());
+        let endpoint = onecopy_net::Endpoint::Unix("/run/server.sock".into());
+        let backend = Backend::new(crate::config::BackendConfig::new(endpoint)).unwrap();
+        let address = backend.address();
+        let whose = Whose::new(&Arc::new(backend), Some(&address));
+        let id = registry.take(7, whose.clone()).unwrap();
+        assert!(registry.take(7, whose.clone()).is_none());
+        id.set_user(b"app");
+        let found = registry.find(7).unwrap();
+        assert_eq!((found.address, &*found.user), (Some(address), &b"app"[..]));
         drop(id);
-        assert_eq!(registry.take(7).unwrap().number, 7);
+        assert!(registry.find(7).is_none());
+        assert_eq!(registry.take(7, whose).unwrap().number, 7);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod farewell;
 mod flow;
+mod kill;
 mod login;
 mod peer;
 mod rewrite;
@@ -21,11 +22,13 @@ use mio::{Registry as Poller, Token};
 use onecopy_mysql_proto::Capabilities;
 use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_mysql_proto::relay::Relay;
-use onecopy_net::evented::Stream;
+use onecopy_net::evented::{Address, Stream};
 use onecopy_wire::Meter;
 
 use crate::backend::Place;
 use crate::failure::Failure;
+use crate::kill::Kills;
+use crate::log::Log;
 use crate::proxy::Listener;
 use crate::registry::{Id, UserPlace};
 use crate::stats::{ClientInfo, Counters};
@@ -33,6 +36,7 @@ use crate::worker::pool::Pool;
 
 use farewell::Farewell;
 use flow::Flow;
+use kill::KillState;
 use login::Login;
 use peer::Peer;
 
@@ -41,6 +45,10 @@ pub(crate) struct Context<'w> {
     pub(crate) pool: &'w mut Pool,
     pub(crate) poller: &'w Poller,
     pub(crate) counters: &'w mut Counters,
+    pub(crate) log: &'w Log,
+    pub(crate) kills: &'w Kills,
+    /// This worker, where an answer is to come back to it.
+    pub(crate) worker: usize,
     /// When this turn of the loop began.
     pub(crate) now: Instant,
     /// Sessions leave as soon as no transaction is open.
@@ -94,18 +102,27 @@ pub(crate) struct Session {
     down: Flow,
     listener: Arc<Listener>,
     place: Option<Place>,
+    /// Where exactly on the backend: a name has several addresses.
+    server_address: Option<Address>,
     id: Option<Id>,
     /// Counts the user's sessions for as long as it lives.
     _user_place: Option<UserPlace>,
     user: Box<[u8]>,
     address: Box<str>,
+    /// Its listener's place in the worker's counters.
+    entrance: usize,
+    /// The same of listener and backend, once it is logged in.
+    route: usize,
+    /// What becomes of a `KILL` of the client's.
+    kill: KillState,
     began: Instant,
     /// When the last byte came.
     moved: Instant,
     /// When the command under way came.
     asked: Instant,
-    /// It is in the line of those that wait for buffers.
+    /// It is in the line of those that wait for buffers, or of those that go on after the others.
     is_starved: bool,
+    is_busy: bool,
     /// The client has said that it goes.
     is_quitting: bool,
     /// The backend has said, unasked, why it closes.
@@ -132,14 +149,19 @@ impl Session {
             down: Flow::default(),
             listener,
             place: None,
+            server_address: None,
             id: None,
             _user_place: None,
             user: Box::default(),
             address,
+            entrance: 0,
+            route: 0,
+            kill: KillState::default(),
             began: now,
             moved: now,
             asked: now,
             is_starved: false,
+            is_busy: false,
             is_quitting: false,
             has_said_goodbye: false,
         }
@@ -147,7 +169,10 @@ impl Session {
 
     /// Registers the client's stream and begins.
     pub(crate) fn begin(&mut self, context: &mut Context<'_>) -> Status {
-        context.counters.accepted += 1;
+        self.entrance = context.counters.entrance(&self.listener.config.name);
+        let entrance = &mut context.counters.entrances[self.entrance];
+        entrance.accepted += 1;
+        entrance.sessions += 1;
         match self.client.stream.register(context.poller, self.token) {
             Ok(()) => self.go_on(context),
             Err(_) => Status::Over,
@@ -185,6 +210,17 @@ impl Session {
         self.go_on(context)
     }
 
+    /// The same for one that had stopped to let others have their turn.
+    pub(crate) fn go_on_after_others(&mut self, context: &mut Context<'_>) -> Status {
+        self.is_busy = false;
+        self.go_on(context)
+    }
+
+    /// It goes on after the others. Whether it is to stand in line for that.
+    pub(crate) fn note_busy(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_busy, true)
+    }
+
     /// It waits for buffers. Whether it is to stand in line for them: not where it does already.
     pub(crate) fn note_starved(&mut self) -> bool {
         !std::mem::replace(&mut self.is_starved, true)
@@ -220,7 +256,12 @@ impl Session {
                 Failure::shutdown()
             }
             Phase::Transit => match self.listener.config.idle_timeout {
-                Some(timeout) if context.now.saturating_duration_since(self.moved) >= timeout => {
+                // While a statement runs it is the server that takes its time, once it has all of it.
+                Some(timeout)
+                    if context.now.saturating_duration_since(self.moved) >= timeout
+                        && (self.relay.outstanding() == 0
+                            || !self.relay.client_is_between_payloads()) =>
+                {
                     Failure::idle()
                 }
                 _ => {
@@ -258,6 +299,7 @@ impl Session {
             && !self.relay.in_transaction()
             && self.up.is_empty()
             && self.down.is_empty()
+            && !self.kill.is_waiting()
     }
 
     pub(crate) fn connection_id(&self) -> u32 {
@@ -266,6 +308,7 @@ impl Session {
 
     /// Gives back what it holds of the worker's.
     pub(crate) fn leave(&mut self, context: &mut Context<'_>) {
+        context.counters.entrances[self.entrance].sessions -= 1;
         self.up.discard(context.pool);
         self.down.discard(context.pool);
         let _ = self.client.stream.deregister(context.poller);

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use onecopy_mysql_proto::packet::CommandByte;
 use onecopy_wire::Meter;
+
+use crate::failure::Reason;
 
 /// Upper bounds of the latency buckets, in microseconds; the last bucket has none.
 pub(crate) const BUCKETS: [u32; 18] = [
@@ -36,46 +39,201 @@ impl Latency {
         self.buckets.iter().sum()
     }
 
-    pub(crate) fn merge(&mut self, other: &Self) {
-        for (bucket, more) in self.buckets.iter_mut().zip(other.buckets) {
-            *bucket += more;
+    /// Microseconds within which so large a part of the commands was answered, as far as the buckets tell: the bound of the
+    /// one that the command is in. `None` without commands; those beyond the last bound count as twice that.
+    pub fn quantile(&self, part: f64) -> Option<u64> {
+        let count = self.count();
+        if count == 0 {
+            return None;
         }
+        #[allow(clippy::cast_precision_loss)] // of as many commands as no proxy serves
+        let rank = count as f64 * part;
+        let mut below = 0;
+        for (&bucket, &bound) in self.buckets.iter().zip(&BUCKETS) {
+            below += bucket;
+            #[allow(clippy::cast_precision_loss)]
+            if below as f64 >= rank {
+                return Some(u64::from(bound));
+            }
+        }
+        Some(2 * u64::from(BUCKETS[BUCKETS.len() - 1]))
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        add(&mut self.buckets, &other.buckets);
         self.sum += other.sum;
     }
+}
+
+/// Kinds of commands that are counted apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Statements given as text.
+    Query,
+    /// Statements being prepared.
+    Prepare,
+    /// Prepared statements being run, also for many rows.
+    Execute,
+    /// A cursor's next rows.
+    Fetch,
+    /// `COM_PING`.
+    Ping,
+    /// All others.
+    Other,
+}
+
+impl Kind {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 6] = [
+        Self::Query,
+        Self::Prepare,
+        Self::Execute,
+        Self::Fetch,
+        Self::Ping,
+        Self::Other,
+    ];
+
+    /// Its name in metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Query => "query",
+            Self::Prepare => "prepare",
+            Self::Execute => "execute",
+            Self::Fetch => "fetch",
+            Self::Ping => "ping",
+            Self::Other => "other",
+        }
+    }
+
+    #[inline]
+    pub(crate) fn of(command: CommandByte) -> Self {
+        match command {
+            CommandByte::QUERY => Self::Query,
+            CommandByte::STMT_PREPARE => Self::Prepare,
+            CommandByte::STMT_EXECUTE | CommandByte::STMT_BULK_EXECUTE => Self::Execute,
+            CommandByte::STMT_FETCH => Self::Fetch,
+            CommandByte::PING => Self::Ping,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// What sessions of one listener did on one backend.
+#[derive(Debug, Clone, Default)]
+pub struct Route {
+    /// The listener's name.
+    pub listener: String,
+    /// The backend's name.
+    pub backend: String,
+    /// Logins that succeeded.
+    pub logins: u64,
+    /// Commands of clients, by [`Kind`].
+    pub commands: [u64; Kind::ALL.len()],
+    /// Replies that were errors.
+    pub errors: u64,
+    /// From a command's first byte to the last of its reply, by [`Kind`]; of commands that have a reply.
+    pub latency: [Latency; Kind::ALL.len()],
+    /// Bytes passed on from the clients, behind their logins.
+    pub bytes_from_clients: u64,
+    /// Bytes passed on from the backend, behind the logins.
+    pub bytes_from_backend: u64,
+}
+
+/// What came in by one listener.
+#[derive(Debug, Clone, Default)]
+pub struct Entrance {
+    /// The listener's name.
+    pub listener: String,
+    /// Sessions that there are now.
+    pub sessions: u64,
+    /// Sessions that began.
+    pub accepted: u64,
+    /// Clients that did not get in, by [`Reason`].
+    pub refused: [u64; Reason::ALL.len()],
+    /// Sessions that were logged in and ended by a failure, by [`Reason`].
+    pub failed: [u64; Reason::ALL.len()],
 }
 
 /// What one worker, or all of them, counted since the start.
 #[derive(Debug, Clone, Default)]
 pub struct Counters {
-    /// Sessions that began.
-    pub accepted: u64,
-    /// Sessions whose login succeeded.
-    pub logged_in: u64,
-    /// Sessions that ended by a failure of the client's, the backend's, and the proxy's own.
-    pub failures: [u64; 3],
-    /// Commands, and those that the backend answered with an error.
-    pub commands: u64,
-    /// Replies that were errors.
-    pub errors: u64,
-    /// Latency by kind of command: query, execute, prepare, other.
-    pub latency: [Latency; 4],
+    /// By listener.
+    pub entrances: Vec<Entrance>,
+    /// By listener and backend.
+    pub routes: Vec<Route>,
     /// Turns of the event loop.
     pub turns: u64,
 }
 
 impl Counters {
+    /// Sessions that began, on all listeners.
+    pub fn accepted(&self) -> u64 {
+        self.entrances
+            .iter()
+            .map(|entrance| entrance.accepted)
+            .sum()
+    }
+
+    /// Commands of clients, of all kinds and on all routes.
+    pub fn commands(&self) -> u64 {
+        self.routes.iter().flat_map(|route| route.commands).sum()
+    }
+
+    /// The place of a listener, made where it is new. Looked up once a session, by name: a listener that comes again after
+    /// a change of the configuration goes on where it was.
+    pub(crate) fn entrance(&mut self, listener: &str) -> usize {
+        let is_it = |entrance: &Entrance| entrance.listener == listener;
+        self.entrances.iter().position(is_it).unwrap_or_else(|| {
+            self.entrances.push(Entrance {
+                listener: listener.to_owned(),
+                ..Entrance::default()
+            });
+            self.entrances.len() - 1
+        })
+    }
+
+    /// The same for a listener and a backend.
+    pub(crate) fn route(&mut self, listener: &str, backend: &str) -> usize {
+        let is_it = |route: &Route| route.listener == listener && route.backend == backend;
+        self.routes.iter().position(is_it).unwrap_or_else(|| {
+            self.routes.push(Route {
+                listener: listener.to_owned(),
+                backend: backend.to_owned(),
+                ..Route::default()
+            });
+            self.routes.len() - 1
+        })
+    }
+
     pub(crate) fn merge(&mut self, other: &Self) {
-        self.accepted += other.accepted;
-        self.logged_in += other.logged_in;
-        for (sum, more) in self.failures.iter_mut().zip(other.failures) {
-            *sum += more;
+        for more in &other.entrances {
+            let at = self.entrance(&more.listener);
+            let sum = &mut self.entrances[at];
+            sum.sessions += more.sessions;
+            sum.accepted += more.accepted;
+            add(&mut sum.refused, &more.refused);
+            add(&mut sum.failed, &more.failed);
         }
-        self.commands += other.commands;
-        self.errors += other.errors;
-        for (sum, more) in self.latency.iter_mut().zip(&other.latency) {
-            sum.merge(more);
+        for more in &other.routes {
+            let at = self.route(&more.listener, &more.backend);
+            let sum = &mut self.routes[at];
+            sum.logins += more.logins;
+            add(&mut sum.commands, &more.commands);
+            sum.errors += more.errors;
+            for (sum, more) in sum.latency.iter_mut().zip(&more.latency) {
+                sum.merge(more);
+            }
+            sum.bytes_from_clients += more.bytes_from_clients;
+            sum.bytes_from_backend += more.bytes_from_backend;
         }
         self.turns += other.turns;
+    }
+}
+
+fn add<const N: usize>(sums: &mut [u64; N], more: &[u64; N]) {
+    for (sum, more) in sums.iter_mut().zip(more) {
+        *sum += more;
     }
 }
 
@@ -149,5 +307,48 @@ mod tests {
         assert_eq!(latency.buckets[17], 1);
         assert_eq!(latency.buckets[18], 1);
         assert_eq!((latency.count(), latency.sum), (5, 20_000_052));
+    }
+
+    #[test]
+    fn a_part_of_the_times_is_within_a_buckets_bound() {
+        let mut latency = Latency::default();
+        assert_eq!(latency.quantile(0.5), None);
+        for micros in 1..=100 {
+            latency.add(Duration::from_micros(micros));
+        }
+        assert_eq!(latency.quantile(0.25), Some(25));
+        assert_eq!(latency.quantile(0.5), Some(50));
+        assert_eq!(latency.quantile(0.51), Some(75));
+        latency.add(Duration::from_secs(60));
+        assert_eq!(latency.quantile(1.0), Some(20_000_000));
+    }
+
+    #[test]
+    fn what_workers_counted_is_put_together_by_name() {
+        let mut one = Counters::default();
+        let (entrance, route) = (one.entrance("a"), one.route("a", "db1"));
+        one.entrances[entrance].accepted = 1;
+        one.routes[route].commands[Kind::Ping as usize] = 2;
+        let mut other = Counters::default();
+        other.entrance("b");
+        let (entrance, route) = (other.entrance("a"), other.route("a", "db1"));
+        assert_eq!((entrance, route), (1, 0));
+        other.entrances[entrance].accepted = 10;
+        other.routes[route].commands[Kind::Ping as usize] = 20;
+        other.route("a", "db2");
+        one.merge(&other);
+        assert_eq!((one.entrances.len(), one.routes.len()), (2, 2));
+        assert_eq!(one.entrances[0].accepted, 11);
+        assert_eq!(one.routes[0].commands, [0, 0, 0, 0, 22, 0]);
+    }
+
+    #[test]
+    fn numbers_are_places_in_the_lists() {
+        for (at, reason) in Reason::ALL.iter().enumerate() {
+            assert_eq!(*reason as usize, at);
+        }
+        for (at, kind) in Kind::ALL.iter().enumerate() {
+            assert_eq!(*kind as usize, at);
+        }
     }
 }

@@ -7,9 +7,9 @@ pub(crate) mod pool;
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,8 @@ use mio::{Events, Poll, Token, Waker};
 use onecopy_net::evented::Stream;
 
 use crate::failure::Failure;
+use crate::kill::{Answer, Kills};
+use crate::log::Log;
 use crate::proxy::Listener;
 use crate::session::{Context, Session, Status};
 use crate::stats::{Counters, Snapshot};
@@ -49,6 +51,12 @@ pub(crate) enum Order {
     },
     /// The end of one session; tells whether it was here.
     Kill { id: u32, reply: Sender<bool> },
+    /// What came of a `KILL` that a session here, by its place and connection id, had run on another backend.
+    KillAnswered {
+        session: usize,
+        asker: u32,
+        answer: Answer,
+    },
     /// Sessions leave as soon as no transaction is open.
     Drain,
     /// Sessions leave now, and the thread ends.
@@ -62,7 +70,7 @@ pub(crate) struct Handle {
     waker: Waker,
     /// Sessions that it has or is about to get.
     pub(crate) sessions: Arc<AtomicUsize>,
-    pub(crate) thread: Option<JoinHandle<()>>,
+    pub(crate) thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Handle {
@@ -76,7 +84,7 @@ impl Handle {
 }
 
 /// Starts a worker.
-pub(crate) fn start(number: usize, memory: usize) -> io::Result<Handle> {
+pub(crate) fn start(number: usize, memory: usize, log: &Log, kills: &Kills) -> io::Result<Handle> {
     let poll = Poll::new()?;
     let waker = Waker::new(poll.registry(), WAKE)?;
     let (orders, inbox) = channel();
@@ -92,6 +100,9 @@ pub(crate) fn start(number: usize, memory: usize) -> io::Result<Handle> {
         starved: VecDeque::new(),
         pool: Pool::new(memory),
         counters: Counters::default(),
+        number,
+        log: log.clone(),
+        kills: kills.clone(),
         is_draining: false,
         is_over: false,
     };
@@ -102,7 +113,7 @@ pub(crate) fn start(number: usize, memory: usize) -> io::Result<Handle> {
         orders,
         waker,
         sessions,
-        thread: Some(thread),
+        thread: Mutex::new(Some(thread)),
     })
 }
 
@@ -119,6 +130,9 @@ struct Worker {
     starved: VecDeque<usize>,
     pool: Pool,
     counters: Counters,
+    number: usize,
+    log: Log,
+    kills: Kills,
     is_draining: bool,
     is_over: bool,
 }
@@ -157,7 +171,7 @@ impl Worker {
             }
             for _ in 0..self.busy.len() {
                 if let Some(index) = self.busy.pop_front() {
-                    self.go_on(index, now, Session::go_on);
+                    self.go_on(index, now, Session::go_on_after_others);
                 }
             }
             // Each once, and only while there is something to give: those that get nothing go on waiting in their order.
@@ -198,12 +212,19 @@ impl Worker {
             pool: &mut self.pool,
             poller: self.poll.registry(),
             counters: &mut self.counters,
+            log: &self.log,
+            kills: &self.kills,
+            worker: self.number,
             now,
             is_draining: self.is_draining,
         };
         match act(session, &mut context) {
             Status::Waiting => {}
-            Status::Busy => self.busy.push_back(index),
+            Status::Busy => {
+                if session.note_busy() {
+                    self.busy.push_back(index);
+                }
+            }
             Status::Starved => {
                 if session.note_starved() {
                     self.starved.push_back(index);
@@ -255,6 +276,13 @@ impl Worker {
                     }
                     let _ = reply.send(found.is_some());
                 }
+                Order::KillAnswered {
+                    session,
+                    asker,
+                    answer,
+                } => self.go_on(session, now, |session, context| {
+                    session.kill_answered(asker, &answer, context)
+                }),
                 Order::Drain => {
                     self.is_draining = true;
                     for index in 0..self.sessions.len() {

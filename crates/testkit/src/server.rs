@@ -10,6 +10,7 @@
 //! Which server: the machine's own, or the one that `ONECOPY_TEST_SERVER` names.
 
 mod capability;
+mod client;
 mod find;
 mod greeting;
 mod kind;
@@ -21,6 +22,7 @@ mod url;
 mod warm_up;
 
 pub use capability::{lacks, sequences};
+pub use client::mariadb_client;
 pub use kind::ServerKind;
 pub use shared::{TestServer, shared, test_server};
 

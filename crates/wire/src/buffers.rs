@@ -141,6 +141,12 @@ impl Buffers {
         self.input.consume_piece(n)
     }
 
+    /// Overwrites what was consumed of the read buffer with zeros, which spans of it give from then on: for passwords, once
+    /// they were taken from it.
+    pub fn wipe_spent(&mut self) {
+        self.input.wipe_spent();
+    }
+
     /// The bytes of a span. One of no bytes never goes stale.
     #[inline]
     pub fn bytes(&self, span: Span) -> &[u8] {

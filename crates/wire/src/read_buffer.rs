@@ -87,6 +87,14 @@ impl ReadBuffer {
     }
 
     /// Turns the first `n` pending bytes into a message; they stay readable until the next reserve.
+    /// Overwrites what was consumed.
+    #[cold]
+    pub(crate) fn wipe_spent(&mut self) {
+        self.bytes[..self.start].fill(0);
+        // Nobody reads these again, so that the compiler could leave the zeros out.
+        std::hint::black_box(&self.bytes);
+    }
+
     #[inline]
     pub(crate) fn consume(&mut self, n: usize) -> Span {
         self.largest = self.largest.max(n);

@@ -24,6 +24,9 @@ const OAEP_BYTES: usize = 2 * 20 + 2;
 const BEGIN: &[u8] = b"-----BEGIN PUBLIC KEY-----";
 const END: &[u8] = b"-----END PUBLIC KEY-----";
 
+/// Groups of four characters in a line of PEM.
+const GROUPS_A_LINE: usize = 16;
+
 const SEQUENCE: u8 = 0x30;
 const INTEGER: u8 = 0x02;
 const BIT_STRING: u8 = 0x03;
@@ -54,12 +57,35 @@ impl PublicKey {
             .strip_prefix(BEGIN)
             .and_then(|text| text.strip_suffix(END))
             .ok_or(PublicKeyError::NotPem)?;
-        let der = base64(text).ok_or(PublicKeyError::NotPem)?;
+        Self::from_der(base64(text).ok_or(PublicKeyError::NotPem)?)
+    }
+
+    /// From DER, a SubjectPublicKeyInfo.
+    ///
+    /// # Errors
+    /// As [`from_pem`](Self::from_pem).
+    pub fn from_der(der: impl Into<Vec<u8>>) -> Result<Self, PublicKeyError> {
+        let der = der.into();
         let bits = modulus_bits(&der)?;
         if !(MIN_KEY_BITS..=MAX_KEY_BITS).contains(&bits) {
             return Err(PublicKeyError::Bits { bits });
         }
         Ok(Self { der, bits })
+    }
+
+    /// The key in PEM, in lines of 64 characters, as servers send it.
+    pub fn to_pem(&self) -> String {
+        let mut pem = String::from_utf8_lossy(BEGIN).into_owned();
+        for (number, group) in self.der.chunks(3).enumerate() {
+            if number % GROUPS_A_LINE == 0 {
+                pem.push('\n');
+            }
+            pem.extend(base64_group(group));
+        }
+        pem.push('\n');
+        pem.push_str(&String::from_utf8_lossy(END));
+        pem.push('\n');
+        pem
     }
 
     /// The key in DER, as SubjectPublicKeyInfo.
@@ -221,6 +247,21 @@ fn base64(text: &[u8]) -> Option<Vec<u8>> {
             return digits.next().is_none().then_some(bytes);
         }
     }
+}
+
+/// One to three bytes as four characters.
+fn base64_group(bytes: &[u8]) -> [char; 4] {
+    let byte = |index| bytes.get(index).copied().unwrap_or_default();
+    let value = u32::from_be_bytes([0, byte(0), byte(1), byte(2)]);
+    let digit = |index: u32| match u8::try_from(value >> (18 - 6 * index) & 0x3F).unwrap_or(0) {
+        _ if index as usize > bytes.len() => '=',
+        digit @ 0..26 => char::from(b'A' + digit),
+        digit @ 26..52 => char::from(b'a' + digit - 26),
+        digit @ 52..62 => char::from(b'0' + digit - 52),
+        62 => '+',
+        _ => '/',
+    };
+    [digit(0), digit(1), digit(2), digit(3)]
 }
 
 fn base64_digit(digit: u8) -> Option<u8> {

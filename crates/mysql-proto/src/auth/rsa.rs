@@ -41,6 +41,17 @@ pub fn encrypt(
     Ok(Secret::new(crypto.rsa_oaep(key, message.expose())?))
 }
 
+/// The password that was bound to `nonce` and put under a key, from what the key's owner has decrypted; `None` where it is
+/// none.
+pub fn unmask(message: &Secret, nonce: &[u8; HASH_BYTES]) -> Option<Secret> {
+    let bytes = message.expose().iter().zip(nonce.iter().cycle());
+    let mut plain = Vec::with_capacity(message.expose().len());
+    plain.extend(bytes.map(|(byte, mask)| byte ^ mask));
+    let is_password = plain.pop() == Some(0);
+    let plain = Secret::new(plain);
+    is_password.then_some(plain)
+}
+
 /// The password and its NUL, XORed with the nonce.
 fn masked(password: &Secret, nonce: &[u8; HASH_BYTES]) -> Secret {
     let plain = password.expose().iter().chain([&0]);

@@ -1,15 +1,18 @@
 //! The client's payloads: commands, and what belongs to the one before.
 
-use super::core::{Carries, Relay, missing, next_packet, stopped};
+use super::core::{Carries, Relay, missing, next_packet};
 use super::packets::{Start, Stop};
 use super::pending::Pending;
 use super::server::Awaited;
-use super::{Event, Passage, RelayError, Side};
+use super::{Event, Passage, RelayError, Side, Verdict};
 use crate::frame::HEADER_BYTES;
-use crate::packet::{Close, CommandByte};
+use crate::packet::{ChangeUser, Close, CommandByte};
 
 /// The first byte of a replica's acknowledgement, which no command has: semi-synchronous replication.
 const ACKNOWLEDGEMENT: u8 = 0xEF;
+
+/// The most bytes of a COM_CHANGE_USER that is looked at: 64 KiB of attributes, and the names.
+const CHANGE_USER_BYTES: usize = 68 << 10;
 
 /// Bytes of COM_STMT_CLOSE.
 const CLOSE_BYTES: usize = 5;
@@ -29,7 +32,7 @@ impl Relay {
             } else {
                 match self.client_payload(start, sequence) {
                     Ok(command) => command,
-                    Err(stop) => return stopped(bytes, at, stop),
+                    Err(stop) => return self.stopped(bytes, at, stop),
                 }
             };
             self.note_client_sequence(sequence.wrapping_add(1));
@@ -94,6 +97,9 @@ impl Relay {
             return Ok(None);
         }
         let command = CommandByte(first);
+        if command == CommandByte::CHANGE_USER && self.guard.is_some() {
+            self.guard_change_user(start)?;
+        }
         let closes = match command {
             // One cut short closes nothing.
             CommandByte::STMT_CLOSE => Close::decode(start.prefix(CLOSE_BYTES)?).ok(),
@@ -106,6 +112,25 @@ impl Relay {
         })?;
         self.commands += 1;
         Ok(Some(command))
+    }
+
+    /// Looks at all of the command before any of it passes.
+    #[cold]
+    fn guard_change_user(&mut self, start: Start<'_>) -> Result<(), Stop> {
+        let side = Side::Client;
+        if start.length() > CHANGE_USER_BYTES {
+            return Err(RelayError::BadLength { side }.into());
+        }
+        let payload = start.prefix(CHANGE_USER_BYTES)?;
+        let change = ChangeUser::decode(payload, self.capabilities)
+            .map_err(|error| RelayError::Decode { side, error })?;
+        let Some(guard) = &mut self.guard else {
+            return Ok(());
+        };
+        match guard.client(change.auth_plugin, change.auth_response) {
+            Verdict::Pass => Ok(()),
+            _ => Err(RelayError::PasswordExposed.into()),
+        }
     }
 
     /// The command's turn is now, or behind those that came before.

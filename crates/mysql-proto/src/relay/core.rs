@@ -10,7 +10,7 @@ use super::packets::{Packets, Start, Stop};
 use super::pending::{Pending, Queue};
 use super::server::{Awaited, Ending};
 use super::statements::Statements;
-use super::{Passage, RelayError};
+use super::{Passage, PasswordGuard, RelayError};
 use crate::frame::HEADER_BYTES;
 use crate::packet::CommandByte;
 use crate::{Capabilities, StatusFlags};
@@ -65,6 +65,8 @@ pub struct Relay {
     pub(super) in_authentication: bool,
     /// What further packets of the client's payload belong to.
     pub(super) carries: Carries,
+    /// Watches changes of user where the two sides are not alike.
+    pub(super) guard: Option<PasswordGuard>,
     pub(super) commands: u64,
     pub(super) dead: Option<RelayError>,
 }
@@ -105,6 +107,7 @@ impl Relay {
             in_file: false,
             in_authentication: false,
             carries: Carries::Nothing,
+            guard: None,
             commands: 0,
             dead: None,
         }
@@ -114,6 +117,14 @@ impl Relay {
     #[must_use]
     pub fn with_status(mut self, status: StatusFlags) -> Self {
         self.status = status;
+        self
+    }
+
+    /// The same where only one of the two sides may be secure: a change of user in which the password itself would pass from
+    /// one to the other is an error, before anything of it has passed.
+    #[must_use]
+    pub fn with_guard(mut self, guard: PasswordGuard) -> Self {
+        self.guard = (!guard.is_idle()).then_some(guard);
         self
     }
 
@@ -140,6 +151,30 @@ impl Relay {
         }
     }
 
+    /// What stopped the look at the packet at `at`. What is right before it passes, so that the client knows how far the
+    /// exchange is when it is told; the next call gives the error.
+    #[cold]
+    pub(super) fn stopped(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        stop: Stop,
+    ) -> Result<Passage, RelayError> {
+        match stop {
+            Stop::Need(payload) => Ok(missing(bytes, at, HEADER_BYTES + payload)),
+            Stop::Failed(error) if at == 0 => Err(error),
+            Stop::Failed(error) => {
+                self.dead = Some(error);
+                Ok(Passage {
+                    pass: at,
+                    need: 0,
+                    until_end: 0,
+                    event: None,
+                })
+            }
+        }
+    }
+
     #[cold]
     fn die(&mut self, error: RelayError) -> RelayError {
         self.dead = Some(error);
@@ -157,6 +192,12 @@ impl Relay {
             && !self.in_file
             && self.server.is_between_payloads()
             && self.client.is_between_payloads()
+    }
+
+    /// Whether the client's next byte begins a command: it is in no packet, no file and no authentication.
+    #[inline]
+    pub fn client_is_between_payloads(&self) -> bool {
+        self.client.is_between_payloads() && !self.in_file && !self.in_authentication
     }
 
     /// How many commands of the client the server has still to answer, the one whose reply is under way among them.
@@ -233,15 +274,6 @@ pub(super) fn next_packet(bytes: &[u8], at: usize) -> Option<(Start<'_>, u8)> {
     let (&header, behind) = bytes.get(at..)?.split_first_chunk::<HEADER_BYTES>()?;
     let (length, sequence) = crate::frame::split_header(header);
     Some((Start::new(behind, length), sequence))
-}
-
-/// What stopped the look at the packet at `at`.
-#[cold]
-pub(super) fn stopped(bytes: &[u8], at: usize, stop: Stop) -> Result<Passage, RelayError> {
-    match stop {
-        Stop::Need(payload) => Ok(missing(bytes, at, HEADER_BYTES + payload)),
-        Stop::Failed(error) => Err(error),
-    }
 }
 
 #[cfg(test)]

@@ -64,6 +64,9 @@ pub enum RelayError {
     /// The client sent a command ahead where the server takes it for a part of the one before: of a file, of an
     /// authentication.
     SentAhead,
+    /// In a change of user the password itself would pass from a side that is secure to one that is not, or the other way
+    /// round.
+    PasswordExposed,
     /// The client sent more commands ahead than are kept.
     TooManyOutstanding {
         /// The limit.
@@ -93,7 +96,7 @@ impl RelayError {
                 Some(Side::Server)
             }
             Self::SentAhead | Self::TooManyOutstanding { .. } => Some(Side::Client),
-            Self::OutOfMemory { .. } => None,
+            Self::PasswordExposed | Self::OutOfMemory { .. } => None,
         }
     }
 
@@ -141,6 +144,9 @@ impl fmt::Display for RelayError {
             }
             Self::SentAhead => f.write_str(
                 "the client sent a command where the server takes it for a part of the one before",
+            ),
+            Self::PasswordExposed => f.write_str(
+                "a change of user needs the password itself, and only one of the two sides is secure",
             ),
             Self::TooManyOutstanding { max } => {
                 write!(

@@ -8,8 +8,8 @@ use crate::packet::CommandByte;
 pub struct Passage {
     /// So many bytes from the start may be sent on; the next call gets what is behind them.
     pub pass: usize,
-    /// At least so many bytes must be there behind `pass` before more can be told; 0 where an event stopped it, so that
-    /// the next call may be made at once.
+    /// At least so many bytes must be there behind `pass` before more can be told; 0 where an event stopped it, or
+    /// an error that the next call gives: that one may be made at once.
     pub need: usize,
     /// Bytes that the packet under way still has behind all of the bytes that were given. At most 16,777,219.
     pub until_end: usize,

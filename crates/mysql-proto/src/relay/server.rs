@@ -1,6 +1,6 @@
 //! The server's payloads: what each is, and which one ends a reply.
 
-use super::core::{Relay, missing, next_packet, stopped};
+use super::core::{Relay, missing, next_packet};
 use super::packets::{Start, Stop};
 use super::{Event, Passage, RelayError};
 use crate::frame::{HEADER_BYTES, MAX_BODY};
@@ -94,7 +94,7 @@ impl Relay {
             if !self.server.continues()
                 && let Err(stop) = self.server_payload(start)
             {
-                return stopped(bytes, at, stop);
+                return self.stopped(bytes, at, stop);
             }
             self.sequence = sequence.wrapping_add(1);
             self.begun = true;

@@ -176,6 +176,14 @@ impl ServerHandshake {
         &self.session
     }
 
+    /// The plugin that the user's response is of, as the client names it; while the user waits for an answer.
+    pub fn client_plugin(&self) -> Option<&[u8]> {
+        match &self.state {
+            State::User { plugin, .. } => plugin.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Whether the stream has turned to TLS.
     pub fn is_tls(&self) -> bool {
         self.tls

@@ -61,7 +61,8 @@ impl Connection {
 
     /// Logs in over a stream of the caller's own. Where the configuration names no TLS mode, a socket to another host is
     /// turned to TLS and the server verified, as by `connect`; over a transport of the caller's own the configuration's
-    /// endpoint decides.
+    /// endpoint decides. A stream that was offered TLS before is turned to that: the mode then says whether it is used, and
+    /// whether what it verifies is enough for a password.
     ///
     /// # Errors
     /// A login that is refused, TLS that can't be had, options that contradict each other, the deadline.
@@ -70,7 +71,11 @@ impl Connection {
     /// Dropped before it is done, the stream is closed.
     pub async fn from_stream(config: &Config, stream: Stream) -> Result<Self, Error> {
         let config = &*over_stream(config, stream.peer_addr());
-        let tls = connector(config)?;
+        let tls = if stream.offers_tls() {
+            None
+        } else {
+            connector(config)?
+        };
         Self::login(config, stream, tls, deadline_in(config.connect_timeout)).await
     }
 

@@ -2,10 +2,12 @@
 
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::net::{Shutdown, SocketAddr};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
+
+use crate::blocking;
 
 #[derive(Debug)]
 pub(super) enum Socket {
@@ -33,6 +35,21 @@ impl Socket {
             (Self::Tcp(stream), [slice]) => stream.write(slice),
             (Self::Unix(stream), slices) => stream.write_vectored(slices),
             (Self::Tcp(stream), slices) => stream.write_vectored(slices),
+        })
+    }
+
+    pub(super) fn into_blocking(self) -> io::Result<blocking::Stream> {
+        Ok(match self {
+            Self::Tcp(stream) => {
+                let stream = std::net::TcpStream::from(OwnedFd::from(stream));
+                stream.set_nonblocking(false)?;
+                stream.into()
+            }
+            Self::Unix(stream) => {
+                let stream = std::os::unix::net::UnixStream::from(OwnedFd::from(stream));
+                stream.set_nonblocking(false)?;
+                stream.into()
+            }
         })
     }
 

@@ -80,6 +80,17 @@ impl Stream {
         }
     }
 
+    /// The same connection for the blocking driver. One that is registered is to be deregistered before.
+    ///
+    /// # Errors
+    /// The system's; `InvalidInput` where TLS was begun.
+    pub fn into_blocking(self) -> io::Result<crate::blocking::Stream> {
+        if self.tls.is_some() {
+            return Err(ErrorKind::InvalidInput.into());
+        }
+        self.socket.into_blocking()
+    }
+
     /// Registers it for reading and writing, edge-triggered. What has come already makes an event.
     ///
     /// # Errors

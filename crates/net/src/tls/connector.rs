@@ -94,6 +94,11 @@ impl TlsConnector {
         })
     }
 
+    /// What of the server is verified.
+    pub fn verify(&self) -> Verify {
+        self.verify
+    }
+
     pub(crate) fn session(&self) -> Result<Session, TlsError> {
         Session::client(Arc::clone(&self.config), self.name.clone(), self.verify)
     }

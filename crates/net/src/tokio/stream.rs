@@ -41,6 +41,11 @@ impl Stream {
         self.connector = Some(Box::new(connector));
     }
 
+    /// Whether TLS is ready for that.
+    pub fn offers_tls(&self) -> bool {
+        self.connector.is_some()
+    }
+
     /// What TLS agreed on, where it is spoken.
     pub fn tls(&self) -> Option<TlsSession> {
         self.tls.as_ref().and_then(|tls| tls.agreed())

@@ -7,10 +7,24 @@ use onecopy_net::evented::ReadOutcome;
 use onecopy_wire::{BufferConfig, Buffers};
 
 use super::{Context, End, FAREWELL, Phase, Session, Status, error_payload};
-use crate::failure::Side;
+use crate::config::LogLevel as Level;
+use crate::failure::{Reason, Side};
+use crate::log::{Ended, Event};
 
 /// Bytes of the client's that are passed over while it takes the last words, one read each.
 const PASSED_OVER: usize = 4 << 10;
+
+/// Reads before others have their turn.
+const PASSED_OVER_AT_ONCE: u32 = 16;
+
+/// How far the last words are.
+enum Said {
+    /// The client has heard everything, or has gone.
+    All,
+    /// There is more to be read away.
+    More,
+    Waiting,
+}
 
 pub(super) struct Farewell {
     words: Vec<u8>,
@@ -29,9 +43,7 @@ impl Session {
     /// Ends the session: the backend's stream at once, the client's when it has heard why.
     #[cold]
     pub(super) fn end(&mut self, end: End, context: &mut Context<'_>) -> Status {
-        if let End::Failed(failure) = &end {
-            context.counters.failures[failure.side as usize] += 1;
-        }
+        self.note_end(&end, context);
         let words = match &end {
             End::Failed(failure) if failure.side != Side::Client || failure.code != 0 => {
                 self.last_words(failure)
@@ -57,6 +69,50 @@ impl Session {
         self.say_farewell(context)
     }
 
+    /// Counts and logs it.
+    fn note_end(&self, end: &End, context: &mut Context<'_>) {
+        let was_in = match self.phase {
+            Phase::Login(_) => false,
+            Phase::Transit => true,
+            Phase::Farewell(_) => return,
+        };
+        let (reason, failure) = match end {
+            End::Clean => return,
+            End::Failed(failure) => (failure.reason, Some(failure)),
+            End::Refused => (Reason::Refused, None),
+        };
+        let entrance = &mut context.counters.entrances[self.entrance];
+        let counts = if was_in {
+            &mut entrance.failed
+        } else {
+            &mut entrance.refused
+        };
+        counts[reason as usize] += 1;
+        let level = match reason {
+            Reason::ClientLost | Reason::Refused | Reason::Shutdown | Reason::Idle => Level::Info,
+            _ => Level::Warn,
+        };
+        if !context.log.has(level) {
+            return;
+        }
+        let event = Event::SessionEnded(Box::new(Ended {
+            level,
+            reason,
+            code: failure.map_or(0, |failure| failure.code),
+            message: failure.map_or_else(
+                || "the backend's own error was passed on".to_owned(),
+                |failure| failure.message.clone(),
+            ),
+            client: self.address.to_string(),
+            user: String::from_utf8_lossy(&self.user).into_owned(),
+            listener: self.listener.config.name.clone(),
+            backend: self.backend_name().to_owned(),
+            id: self.connection_id(),
+            was_in,
+        }));
+        context.log.event(event);
+    }
+
     /// The error as a packet, where the client can be told: not in the middle of a packet of the backend's.
     fn last_words(&mut self, failure: &crate::Failure) -> Vec<u8> {
         let sequence = match &mut self.phase {
@@ -72,36 +128,37 @@ impl Session {
 
     pub(super) fn say_farewell(&mut self, context: &mut Context<'_>) -> Status {
         match self.try_farewell() {
-            Ok(false) => Status::Waiting,
-            Ok(true) | Err(_) => {
+            Ok(Said::Waiting) => Status::Waiting,
+            Ok(Said::More) => Status::Busy,
+            Ok(Said::All) | Err(_) => {
                 self.down.discard(context.pool);
                 Status::Over
             }
         }
     }
 
-    /// Whether the client has heard everything, or has gone.
-    fn try_farewell(&mut self) -> std::io::Result<bool> {
+    /// Sends what is left, then reads away what the client still sends.
+    fn try_farewell(&mut self) -> std::io::Result<Said> {
         let Phase::Farewell(farewell) = &mut self.phase else {
-            return Ok(true);
+            return Ok(Said::All);
         };
         let stream = &mut self.client.stream;
         while let Some(loan) = self.down.loan.as_mut().filter(|_| self.down.cleared > 0) {
             let bytes = &loan.buffers.pending()[..self.down.cleared];
             let Some(n) = stream.write(&[IoSlice::new(bytes)])? else {
-                return Ok(false);
+                return Ok(Said::Waiting);
             };
             loan.buffers.forward(n);
             self.down.cleared -= n;
         }
         while farewell.sent < farewell.words.len() {
             let Some(n) = stream.write(&[IoSlice::new(&farewell.words[farewell.sent..])])? else {
-                return Ok(false);
+                return Ok(Said::Waiting);
             };
             farewell.sent += n;
         }
         if !stream.flush()? {
-            return Ok(false);
+            return Ok(Said::Waiting);
         }
         if !farewell.is_shut {
             farewell.is_shut = stream.shutdown_write()?;
@@ -113,16 +170,18 @@ impl Session {
             max_buffer: PASSED_OVER,
             idle_keep: 0,
         });
-        loop {
+        for _ in 0..PASSED_OVER_AT_ONCE {
             let outcome = stream.read(&mut passed_over)?;
             let n = passed_over.pending().len();
             passed_over.forward(n);
             match outcome {
                 ReadOutcome::Bytes { .. } => {}
-                ReadOutcome::WouldBlock => return Ok(false),
-                ReadOutcome::Closed => return Ok(true),
+                ReadOutcome::WouldBlock => return Ok(Said::Waiting),
+                ReadOutcome::Closed => return Ok(Said::All),
             }
         }
+        // A client that goes on sending has its time too, and no more.
+        Ok(Said::More)
     }
 }
 

@@ -10,19 +10,20 @@
 //! The backend is connected before the client is greeted, so that its nonce reaches the client and no password needs to be
 //! known here. Each side has sequence ids of its own: a payload is taken from one side's packets and put into the other's.
 
-use std::io::IoSlice;
+mod authentication;
+mod half;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use onecopy_mysql_proto::codec::Put;
-use onecopy_mysql_proto::frame::{Frame, FrameReader, PayloadWriter};
-use onecopy_mysql_proto::packet::{Greeting, HandshakeResponse, OkPacket, SslRequest};
-use onecopy_mysql_proto::relay::Relay;
-use onecopy_mysql_proto::{Capabilities, StatusFlags};
-use onecopy_net::evented::{self, ReadOutcome};
+use onecopy_mysql_proto::Capabilities;
+use onecopy_mysql_proto::auth::{Secret, caching_sha2};
+use onecopy_mysql_proto::codec::EncodeError;
+use onecopy_mysql_proto::packet::{Greeting, HandshakeResponse, SslRequest};
+use onecopy_mysql_proto::relay::{PasswordGuard, Protection, Verdict};
+use onecopy_net::evented;
 use onecopy_net::proxy_protocol::{Addresses, Decoded, decode};
-use onecopy_wire::{BufferConfig, Buffers, Span};
 
 use super::farewell::packet;
 use super::peer::Peer;
@@ -30,10 +31,10 @@ use super::{Context, End, Phase, Session, Status, error_payload, rewrite};
 use crate::backend::Backend;
 use crate::failure::Failure;
 use crate::proxy::Listener;
+use crate::registry::Whose;
 
-/// No packet of a login is larger: a response with 64 KiB of attributes, which is as many as servers take, and what stands in
-/// front of them.
-const MAX_PAYLOAD: usize = (64 << 10) + (16 << 10);
+use authentication::Authentication;
+use half::Half;
 
 /// How often a backend is asked for another connection because the id that it gave is another backend's session's.
 const ID_ATTEMPTS: u32 = 3;
@@ -46,10 +47,15 @@ const OF_EACH_SIDE: Capabilities = Capabilities::SSL
 
 const OK: u8 = 0x00;
 const MORE_DATA: u8 = 0x01;
+const NEXT_FACTOR: u8 = 0x02;
 const SWITCH: u8 = 0xFE;
 const ERR: u8 = 0xFF;
-/// `caching_sha2_password` wants the password itself.
-const FULL_AUTHENTICATION: &[u8] = &[MORE_DATA, 0x04];
+
+/// Bytes of a nonce that passwords are bound to.
+const NONCE_BYTES: usize = caching_sha2::NONCE_BYTES;
+
+/// A plugin that no account has, so that the server answers by a switch to the account's own.
+const NOBODYS_PLUGIN: &[u8] = b"none";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -67,48 +73,6 @@ enum Stage {
     Done,
     /// The backend's refusal was passed on.
     Refused,
-}
-
-/// One side's packets.
-struct Half {
-    buffers: Buffers,
-    frames: FrameReader,
-}
-
-impl Half {
-    fn new() -> Self {
-        Self {
-            buffers: Buffers::new(BufferConfig {
-                initial_read: 1 << 10,
-                max_read: 8 << 10,
-                max_buffer: MAX_PAYLOAD + 4,
-                idle_keep: 0,
-            }),
-            frames: FrameReader::default(),
-        }
-    }
-
-    /// Queues a payload with this side's next sequence id.
-    fn send(&mut self, payload: &[u8]) -> Result<(), Failure> {
-        let mut sequence = self.frames.sequence();
-        let mut writer = PayloadWriter::new(self.buffers.output(), &mut sequence);
-        writer.put(payload);
-        writer.finish().map_err(|_| Failure::out_of_memory())?;
-        self.frames.restart(sequence);
-        Ok(())
-    }
-
-    /// The next payload, where it has come whole.
-    fn receive(&mut self) -> Result<Option<Span>, String> {
-        match self.frames.message(&mut self.buffers, MAX_PAYLOAD) {
-            Ok(Frame::Whole(payload)) => Ok(Some(payload)),
-            Ok(Frame::Missing(_)) => Ok(None),
-            Ok(Frame::Large(_)) => Err(format!(
-                "a packet of the login is larger than {MAX_PAYLOAD} bytes"
-            )),
-            Err(error) => Err(error.to_string()),
-        }
-    }
 }
 
 /// A login under way.
@@ -129,8 +93,8 @@ pub(super) struct Login {
     /// What both agreed on.
     agreed: Capabilities,
     /// The client's response, for as long as the backend's TLS is not there.
-    response: Vec<u8>,
-    plugin: Vec<u8>,
+    response: Secret,
+    authentication: Authentication,
     greeted: bool,
     /// Whom the client speaks for, and where that one connected to.
     told: Option<(SocketAddr, SocketAddr)>,
@@ -157,13 +121,16 @@ impl Login {
             refusal: None,
             reason: String::new(),
             id_attempts: 0,
-            deadline: now + listener.config.handshake_timeout,
+            deadline: after(now, listener.config.handshake_timeout),
             connect_deadline: now,
             backend_can: Capabilities::default(),
             offered: Capabilities::default(),
             agreed: Capabilities::default(),
-            response: Vec::new(),
-            plugin: Vec::new(),
+            response: Secret::default(),
+            authentication: Authentication::new(PasswordGuard::new(
+                Protection::None,
+                Protection::None,
+            )),
             greeted: false,
             told: None,
         }
@@ -177,11 +144,11 @@ impl Login {
     }
 
     pub(super) fn overdue(&self, now: Instant) -> Option<Overdue> {
-        if now >= self.deadline {
-            return Some(Overdue::Handshake);
+        // While backends are tried each has its time, and the client none to lose.
+        if matches!(self.stage, Stage::Connecting | Stage::Greeting) {
+            return (now >= self.connect_deadline).then_some(Overdue::Connect);
         }
-        let connects = matches!(self.stage, Stage::Connecting | Stage::Greeting);
-        (connects && now >= self.connect_deadline).then_some(Overdue::Connect)
+        (now >= self.deadline).then_some(Overdue::Handshake)
     }
 
     /// An error for the client, as the next packet that it expects; none while its TLS is being set up.
@@ -210,22 +177,18 @@ impl Session {
                 Stage::Choose => self.choose(context)?,
                 Stage::Connecting => self.connecting(context)?,
                 Stage::Greeting => self.greeting(context)?,
-                Stage::Response => self.response(context)?,
+                Stage::Response => self.response()?,
                 Stage::ClientTls => self.client_tls()?,
                 Stage::ServerTls => self.server_tls()?,
-                Stage::Authentication => self.authenticate(context)?,
-                Stage::Done
-                    if login.client.buffers.has_output() || self.client.stream.has_unsent() =>
-                {
+                Stage::Authentication => self.authenticate()?,
+                Stage::Done if login.client.has_output() || self.client.stream.has_unsent() => {
                     false
                 }
                 Stage::Done => {
                     self.logged_in(context)?;
                     return Ok(true);
                 }
-                Stage::Refused
-                    if login.client.buffers.has_output() || self.client.stream.has_unsent() =>
-                {
+                Stage::Refused if login.client.has_output() || self.client.stream.has_unsent() => {
                     false
                 }
                 Stage::Refused => return Err(End::Refused),
@@ -241,15 +204,15 @@ impl Session {
         let Phase::Login(login) = &mut self.phase else {
             return Ok(());
         };
-        if flush(&mut self.client, &mut login.client.buffers).is_err() {
+        if login.client.flush(&mut self.client).is_err() {
             return Err(Failure::client_lost().into());
         }
         if let Some(server) = &mut self.server
             && !matches!(login.stage, Stage::Connecting)
-            && flush(server, &mut login.server.buffers).is_err()
+            && login.server.flush(server).is_err()
         {
             // What it says is heard first; then nothing more comes.
-            login.server.buffers.output().clear();
+            login.server.drop_output();
         }
         Ok(())
     }
@@ -259,7 +222,7 @@ impl Session {
         let Phase::Login(login) = &mut self.phase else {
             return Ok(false);
         };
-        match receive(&mut self.client, &mut login.client.buffers) {
+        match login.client.read(&mut self.client) {
             Ok(Some(true)) => Ok(true),
             Ok(Some(false)) => Ok(false),
             Ok(None) | Err(_) => Err(Failure::client_lost().into()),
@@ -271,7 +234,7 @@ impl Session {
         let (Phase::Login(login), Some(server)) = (&mut self.phase, &mut self.server) else {
             return Ok(false);
         };
-        match receive(server, &mut login.server.buffers) {
+        match login.server.read(server) {
             Ok(Some(has_come)) => Ok(has_come),
             Ok(None) => Err("it closed the connection".to_owned()),
             Err(error) => Err(error.to_string()),
@@ -324,9 +287,11 @@ impl Session {
         };
         let backend = Arc::clone(place.backend());
         login.server = Half::new();
-        login.connect_deadline = context.now + backend.config.connect_timeout;
+        login.connect_deadline = after(context.now, backend.config.connect_timeout);
         self.place = Some(place);
-        let connected = evented::connect(&backend.address());
+        let address = backend.address();
+        let connected = evented::connect(&address);
+        self.server_address = Some(address);
         match connected {
             Ok(mut stream) => {
                 let token = mio::Token(self.token.0 + 1);
@@ -411,7 +376,8 @@ impl Session {
         if backend.config.tls.is_some() && !greeting.capabilities.contains(Capabilities::SSL) {
             return self.try_another("it does not offer TLS, which is asked for", context);
         }
-        let Some(id) = self.listener.registry.take(greeting.connection_id) else {
+        let whose = Whose::new(&backend, self.server_address.as_ref());
+        let Some(id) = self.listener.registry.take(greeting.connection_id, whose) else {
             return self.another_id(&backend, context);
         };
         self.id = Some(id);
@@ -422,11 +388,14 @@ impl Session {
         }
         login.backend_can = greeting.capabilities;
         login.offered = offered;
-        login.plugin = greeting.auth_plugin.unwrap_or_default().to_vec();
+        login.authentication.plugin = greeting.auth_plugin.unwrap_or_default().to_vec();
+        let nonce = [&greeting.nonce_head, greeting.nonce_tail].concat();
+        login.authentication.nonce = nonce.try_into().ok();
         let mut payload = bytes.to_vec();
         rewrite::greeting(&mut payload, offered);
         login.client.send(&payload)?;
         login.greeted = true;
+        login.deadline = after(context.now, self.listener.config.handshake_timeout);
         login.stage = Stage::Response;
         Ok(true)
     }
@@ -457,7 +426,7 @@ impl Session {
         )
     }
 
-    fn response(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+    fn response(&mut self) -> Result<bool, End> {
         let Phase::Login(login) = &mut self.phase else {
             return Ok(false);
         };
@@ -488,9 +457,6 @@ impl Session {
         let response =
             HandshakeResponse::decode(bytes).map_err(|error| Failure::client_broken(&error))?;
         login.agreed = response.capabilities.intersection(login.offered);
-        if let Some(plugin) = response.auth_plugin {
-            login.plugin = plugin.to_vec();
-        }
         self.user = response.user.into();
         if let Some(max) = self.listener.config.max_user_connections {
             let Some(place) = self.listener.registry.admit(response.user, max) else {
@@ -513,10 +479,28 @@ impl Session {
             max_packet_bytes: response.max_packet_bytes,
             collation: response.collation,
         };
-        let mut payload = bytes.to_vec();
+        let server_side = match (&tls, &self.server) {
+            (Some(_), _) => Protection::Tls,
+            (None, Some(server)) => protection(server),
+            (None, None) => Protection::None,
+        };
+        let mut guard = PasswordGuard::new(protection(&self.client), server_side);
+        let verdict = guard.client(response.auth_plugin, response.auth_response);
+        let payload = match verdict {
+            Verdict::Pass => Ok(bytes.to_vec()),
+            // What the client has guessed at does not pass. It is asked again for what the account really has.
+            _ => without_password(&response),
+        };
+        let mut payload = payload.map_err(|error| Failure::client_broken(&error))?;
         rewrite::response(&mut payload, capabilities);
+        let payload = Secret::new(payload);
+        if let Some(plugin) = response.auth_plugin {
+            login.authentication.plugin = plugin.to_vec();
+        }
+        login.authentication.guard = guard;
+        login.client.buffers.wipe_spent();
         let Some(connector) = tls else {
-            login.server.send(&payload)?;
+            login.server.send_secret(payload.expose())?;
             login.stage = Stage::Authentication;
             return Ok(true);
         };
@@ -529,15 +513,16 @@ impl Session {
             return Ok(false);
         };
         // The request goes in clear text, the rest does not.
-        flush(server, &mut login.server.buffers)
+        login
+            .server
+            .flush(server)
             .map_err(|error| Failure::backend_tls(&backend, &error))?;
-        if login.server.buffers.has_output() {
+        if login.server.has_output() {
             return Err(Failure::backend_tls(&backend, &"it takes no bytes").into());
         }
         let begun = server.stream.connect_tls(&connector, &login.server.buffers);
         begun.map_err(|error| Failure::backend_tls(&backend, &error))?;
         login.stage = Stage::ServerTls;
-        let _ = context;
         Ok(true)
     }
 
@@ -574,6 +559,8 @@ impl Session {
     fn client_tls(&mut self) -> Result<bool, End> {
         match self.client.stream.shake_hands() {
             Ok(true) => {
+                // What came with the end of the handshake has no event of its own.
+                self.client.is_readable = true;
                 if let Phase::Login(login) = &mut self.phase {
                     login.stage = Stage::Response;
                 }
@@ -591,8 +578,9 @@ impl Session {
         };
         match server.stream.shake_hands() {
             Ok(true) => {
+                server.is_readable = true;
                 let payload = std::mem::take(&mut login.response);
-                login.server.send(&payload)?;
+                login.server.send_secret(payload.expose())?;
                 login.stage = Stage::Authentication;
                 Ok(true)
             }
@@ -601,77 +589,19 @@ impl Session {
         }
     }
 
-    fn authenticate(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
-        let Phase::Login(login) = &mut self.phase else {
-            return Ok(false);
-        };
-        match login.server.receive() {
-            Err(why) => return Err(self.lost(&why)),
-            Ok(Some(payload)) => return self.pass_to_client(payload, context),
-            Ok(None) => {}
-        }
-        match login.client.receive() {
-            Err(why) => return Err(Failure::client_broken(&why).into()),
-            Ok(Some(payload)) => {
-                let bytes = login.client.buffers.bytes(payload);
-                login.server.send(bytes)?;
-                return Ok(true);
-            }
-            Ok(None) => {}
-        }
-        match self.receive_server() {
-            Err(why) => return Err(self.lost(&why)),
-            Ok(true) => return Ok(true),
-            Ok(false) => {}
-        }
-        self.receive_client()
-    }
-
-    fn pass_to_client(&mut self, payload: Span, context: &mut Context<'_>) -> Result<bool, End> {
-        let (Phase::Login(login), Some(server)) = (&mut self.phase, &self.server) else {
-            return Ok(false);
-        };
-        let bytes = login.server.buffers.bytes(payload);
-        match bytes.first() {
-            Some(&OK) => {
-                let status = OkPacket::decode(bytes, login.agreed).map(|ok| ok.status_flags);
-                self.relay =
-                    Relay::new(login.agreed).with_status(status.unwrap_or(StatusFlags::AUTOCOMMIT));
-                login.stage = Stage::Done;
-            }
-            Some(&ERR) => login.stage = Stage::Refused,
-            Some(&SWITCH) => {
-                let name = bytes.get(1..).unwrap_or_default();
-                let end = name
-                    .iter()
-                    .position(|&byte| byte == 0)
-                    .unwrap_or(name.len());
-                login.plugin = name.get(..end).unwrap_or_default().to_vec();
-            }
-            _ => {}
-        }
-        let is_secure = |peer: &Peer| peer.stream.is_tls() || peer.stream.is_unix();
-        let is_uneven = is_secure(&self.client) != is_secure(server);
-        let plugin = login.plugin.as_slice();
-        let wants_password = bytes == FULL_AUTHENTICATION && plugin == b"caching_sha2_password"
-            || bytes.first() == Some(&SWITCH)
-                && (plugin == b"sha256_password"
-                    || plugin == b"mysql_clear_password"
-                    || plugin == b"dialog");
-        if is_uneven && wants_password {
-            return Err(Failure::password_exposed(&String::from_utf8_lossy(plugin)).into());
-        }
-        login.client.send(bytes)?;
-        let _ = context;
-        Ok(true)
-    }
-
     /// Everything of the login has left.
     fn logged_in(&mut self, context: &mut Context<'_>) -> Result<(), End> {
         let Phase::Login(login) = std::mem::replace(&mut self.phase, Phase::Transit) else {
             return Ok(());
         };
-        context.counters.logged_in += 1;
+        self.route = context
+            .counters
+            .route(&self.listener.config.name, self.backend_name());
+        context.counters.routes[self.route].logins += 1;
+        if let Some(id) = &self.id {
+            id.set_user(&self.user);
+        }
+        self.watch_kills();
         let Login { client, server, .. } = *login;
         // What either side sent without waiting for the other.
         for (flow, half) in [(&mut self.up, client), (&mut self.down, server)] {
@@ -729,42 +659,29 @@ impl Session {
     }
 }
 
-/// Sends what is queued, as far as the kernel takes it.
-fn flush(peer: &mut Peer, buffers: &mut Buffers) -> std::io::Result<()> {
-    while buffers.has_output() && peer.is_writable {
-        let mut slices = [IoSlice::new(&[]); 4];
-        let count = buffers.output_slices(&(), &mut slices);
-        match peer.stream.write(&slices[..count])? {
-            Some(n) => buffers.commit_output(n),
-            None => peer.is_writable = false,
-        }
+/// What a side protects a password from.
+fn protection(peer: &Peer) -> Protection {
+    match (peer.stream.is_tls(), peer.stream.is_unix()) {
+        (true, _) => Protection::Tls,
+        (false, true) => Protection::Socket,
+        (false, false) => Protection::None,
     }
-    if peer.stream.has_unsent() && !peer.stream.flush()? {
-        peer.is_writable = false;
-    }
-    Ok(())
 }
 
-/// Reads once. `None` at the end of the stream.
-fn receive(peer: &mut Peer, buffers: &mut Buffers) -> std::io::Result<Option<bool>> {
-    if peer.is_closed {
-        return Ok(None);
+/// A response without what the client has made of its password.
+fn without_password(response: &HandshakeResponse<'_>) -> Result<Vec<u8>, EncodeError> {
+    let mut payload = Vec::new();
+    HandshakeResponse {
+        auth_response: &[],
+        auth_plugin: Some(NOBODYS_PLUGIN),
+        ..*response
     }
-    if !peer.is_readable {
-        return Ok(Some(false));
-    }
-    Ok(match peer.stream.read(buffers)? {
-        ReadOutcome::Bytes { is_drained, .. } => {
-            peer.is_readable = !is_drained;
-            Some(true)
-        }
-        ReadOutcome::WouldBlock => {
-            peer.is_readable = false;
-            Some(false)
-        }
-        ReadOutcome::Closed => {
-            peer.is_closed = true;
-            None
-        }
-    })
+    .encode(&mut payload)?;
+    Ok(payload)
+}
+
+/// The end of a time that begins now; one that no clock could show is far away.
+fn after(now: Instant, time: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+    now.checked_add(time).unwrap_or(now + FAR)
 }

@@ -6,13 +6,15 @@
 use std::io::IoSlice;
 
 use onecopy_mysql_proto::packet::CommandByte;
-use onecopy_mysql_proto::relay::{Event, Passage};
+use onecopy_mysql_proto::relay::{Event, Passage, RelayError};
 use onecopy_net::evented::ReadOutcome;
 
+use super::kill::Inspected;
 use super::{Context, End, Session, Status};
 use crate::failure::Failure;
+use crate::stats::Kind;
 
-/// Reads of one session before others have their turn: 4 MiB of large ones.
+/// Reads of one session in each direction before others have their turn: 4 MiB of large ones.
 const TURNS: u32 = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +34,9 @@ impl Session {
     /// Forwards what has come, in both directions.
     pub(super) fn transit(&mut self, context: &mut Context<'_>) -> Result<Status, End> {
         for _ in 0..TURNS {
+            if self.kill.is_waiting() {
+                self.go_on_with_kills(context)?;
+            }
             let up = self.carry(Direction::Up, context)?;
             let down = self.carry(Direction::Down, context)?;
             match (up, down) {
@@ -47,7 +52,8 @@ impl Session {
 
     #[inline]
     fn has_work(&self) -> bool {
-        self.client.is_readable
+        self.client.is_readable && !self.kill.is_waiting()
+            || self.kill.is_held()
             || self
                 .server
                 .as_ref()
@@ -57,6 +63,7 @@ impl Session {
     /// Sends what may be sent, reads once, and looks at what has come, until one of them has to wait.
     fn carry(&mut self, direction: Direction, context: &mut Context<'_>) -> Result<Carried, End> {
         let mut carried = Carried::Nothing;
+        let mut has_read = false;
         loop {
             let Some(server) = &mut self.server else {
                 return Err(End::Clean);
@@ -79,6 +86,13 @@ impl Session {
                     Ok(Some(n)) => {
                         loan.buffers.forward(n);
                         flow.cleared -= n;
+                        if let Some(route) = context.counters.routes.get_mut(self.route) {
+                            match direction {
+                                Direction::Up => route.bytes_from_clients += n as u64,
+                                Direction::Down => route.bytes_from_backend += n as u64,
+                            }
+                        }
+                        self.moved = context.now;
                         carried = Carried::Something;
                     }
                     Ok(None) => {
@@ -95,6 +109,9 @@ impl Session {
                     Err(_) => return self.refused(direction, context),
                 }
             }
+            if direction == Direction::Up && self.kill.is_waiting() {
+                return Ok(carried);
+            }
             if !from.is_readable {
                 flow.rest(context.pool);
                 if from.is_closed {
@@ -102,6 +119,11 @@ impl Session {
                 }
                 return Ok(carried);
             }
+            // The next read is the next turn's: a fast sender must not keep the loop.
+            if has_read {
+                return Ok(carried);
+            }
+            has_read = true;
             let loan = match &mut flow.loan {
                 Some(loan) => loan,
                 none => match context.pool.take() {
@@ -149,6 +171,21 @@ impl Session {
                 .get(flow.cleared..)
                 .unwrap_or_default();
             let seen = match direction {
+                Direction::Up if self.kill.is_watching() => {
+                    let (registry, own) = (&self.listener.registry, &self.server_address);
+                    match self
+                        .kill
+                        .inspect(&self.relay, bytes, registry, own.as_ref())
+                    {
+                        Inspected::Ordinary => self.relay.client(bytes),
+                        Inspected::Needs { need, until_end } => {
+                            (flow.need, flow.until_end) = (need, until_end);
+                            return Ok(());
+                        }
+                        // Its turn comes with the next one of the session.
+                        Inspected::Kill => return Ok(()),
+                    }
+                }
                 Direction::Up => self.relay.client(bytes),
                 Direction::Down => self.relay.server(bytes),
             };
@@ -159,6 +196,9 @@ impl Session {
                 event,
             } = match seen {
                 Ok(passage) => passage,
+                Err(RelayError::PasswordExposed) => {
+                    return Err(Failure::password_exposed_later().into());
+                }
                 Err(error) => {
                     return Err(match direction {
                         Direction::Up => Failure::client_broken(&error),
@@ -171,6 +211,8 @@ impl Session {
             flow.need = need;
             flow.until_end = until_end;
             match event {
+                // What is right before an error passes, and the next look gives the error.
+                None if need == 0 => {}
                 None => return Ok(()),
                 Some(event) => self.on_event(event, context),
             }
@@ -181,22 +223,29 @@ impl Session {
     fn on_event(&mut self, event: Event, context: &mut Context<'_>) {
         match event {
             Event::Command { command, .. } => {
-                context.counters.commands += 1;
-                self.asked = context.now;
+                if let Some(route) = context.counters.routes.get_mut(self.route) {
+                    route.commands[Kind::of(command) as usize] += 1;
+                }
+                // One that was sent ahead begins when the one before it is over.
+                if self.relay.outstanding() <= 1 {
+                    self.asked = context.now;
+                }
                 self.is_quitting |= command == CommandByte::QUIT;
+                if command == CommandByte::CHANGE_USER {
+                    self.user_changes();
+                }
             }
             Event::Done {
                 command, failed, ..
             } => {
-                context.counters.errors += u64::from(failed);
-                let kind = match command {
-                    CommandByte::QUERY => 0,
-                    CommandByte::STMT_EXECUTE | CommandByte::STMT_BULK_EXECUTE => 1,
-                    CommandByte::STMT_PREPARE => 2,
-                    _ => 3,
-                };
-                let time = context.now.saturating_duration_since(self.asked);
-                context.counters.latency[kind].add(time);
+                if let Some(route) = context.counters.routes.get_mut(self.route) {
+                    let time = context.now.saturating_duration_since(self.asked);
+                    route.errors += u64::from(failed);
+                    route.latency[Kind::of(command) as usize].add(time);
+                }
+                if self.relay.outstanding() > 0 {
+                    self.asked = context.now;
+                }
             }
             Event::Farewell { .. } => self.has_said_goodbye = true,
             _ => {}

@@ -68,6 +68,11 @@ fn start(port: u16) -> Proxy {
             backends: vec![BackendConfig::new(loopback(port))],
             ..ListenerConfig::default()
         }],
+        // A script has no part for a health check, and an account is one session's alone.
+        health: onecopy_proxy::config::HealthConfig {
+            interval: None,
+            ..onecopy_proxy::config::HealthConfig::default()
+        },
         ..Config::default()
     };
     Proxy::start(config).unwrap()

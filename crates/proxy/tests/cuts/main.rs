@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use onecopy_net::Endpoint;
 use onecopy_proxy::Proxy;
-use onecopy_proxy::config::{BackendConfig, Config, ListenerConfig};
+use onecopy_proxy::config::{BackendConfig, Config, HealthConfig, ListenerConfig};
 
 use conversation::{Cut, Seen, Side, Step, conversation, play};
 
@@ -37,6 +37,11 @@ pub(crate) fn start(port: u16) -> Proxy {
     };
     let config = Config {
         workers: 2,
+        // The backend is a script, which has no part for a health check.
+        health: HealthConfig {
+            interval: None,
+            ..HealthConfig::default()
+        },
         listeners: vec![ListenerConfig {
             listen: vec![loopback(0)],
             backends: vec![BackendConfig::new(loopback(port))],

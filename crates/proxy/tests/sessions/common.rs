@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use onecopy_mysql::blocking::Connection;
 use onecopy_net::Endpoint;
 use onecopy_proxy::Proxy;
-use onecopy_proxy::config::{BackendConfig, Config, ListenerConfig};
+use onecopy_proxy::config::{BackendConfig, Config, HealthConfig, ListenerConfig};
 use onecopy_testkit::server::shared;
 
 pub(crate) fn loopback(port: u16) -> Endpoint {
@@ -31,14 +31,20 @@ pub(crate) fn listener(backends: Vec<BackendConfig>) -> ListenerConfig {
     }
 }
 
-/// A proxy with one worker in front of the server.
+/// A proxy with one worker in front of the server, which asks no backend whether it is up: many here are no servers.
 pub(crate) fn start(change: impl FnOnce(&mut Config)) -> Proxy {
     let backend = BackendConfig::new(loopback(server_port()));
     let mut config = Config {
         workers: 1,
+        // Some backends are scripts, which have no part for a health check.
+        health: HealthConfig {
+            interval: None,
+            ..HealthConfig::default()
+        },
         listeners: vec![listener(vec![backend])],
         ..Config::default()
     };
+    config.health.interval = None;
     change(&mut config);
     Proxy::start(config).unwrap()
 }

@@ -4,4 +4,12 @@
 mod basics;
 mod common;
 mod endings;
+mod features;
+mod hostile_clients;
+mod hostile_servers;
 mod memory;
+mod passwords;
+mod proxy_protocol;
+mod raw;
+mod sides;
+mod tls;

@@ -708,3 +708,15 @@ fn debug_shows_no_byte_of_what_passes_through() {
         "{shown}"
     );
 }
+
+#[test]
+fn what_was_consumed_is_wiped_and_what_is_pending_stays() {
+    let mut buffers = Buffers::new(SMALL);
+    buffers.need(12, 12);
+    read(&mut buffers, b"hunter2and more");
+    let secret = buffers.consume(7);
+    assert_eq!(buffers.bytes(secret), b"hunter2");
+    buffers.wipe_spent();
+    assert_eq!(buffers.bytes(secret), [0; 7]);
+    assert_eq!(buffers.pending(), b"and more");
+}

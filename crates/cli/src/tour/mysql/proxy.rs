@@ -165,8 +165,8 @@ impl Stop {
         let snapshot = self.proxy.snapshot(false);
         plain(&format!(
             "{} clients came, with {} commands; {} bytes were carried, {} moved or copied in user space.",
-            HumanCount(snapshot.counters.accepted),
-            HumanCount(snapshot.counters.commands),
+            HumanCount(snapshot.counters.accepted()),
+            HumanCount(snapshot.counters.commands()),
             HumanCount(snapshot.meter.bytes_read),
             HumanCount(snapshot.meter.copied()),
         ));

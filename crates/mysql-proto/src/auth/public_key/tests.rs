@@ -201,3 +201,26 @@ fn errors_are_one_line_in_lower_case() {
         assert!(!text.contains('\n'));
     }
 }
+
+#[test]
+fn a_key_is_written_as_openssl_writes_it() {
+    let files: [&[u8]; 3] = [
+        include_bytes!("data/rsa_2048.pem"),
+        include_bytes!("data/rsa_4096.pem"),
+        include_bytes!("data/rsa_8192.pem"),
+    ];
+    for pem in files {
+        let key = PublicKey::from_pem(pem).unwrap();
+        assert_eq!(key.to_pem().as_bytes(), pem);
+        assert_eq!(PublicKey::from_der(key.as_der()), Ok(key));
+    }
+    assert_eq!(
+        PublicKey::from_der(*b"no key"),
+        Err(PublicKeyError::Malformed)
+    );
+    // RFC 4648, section 10, where the last group is short.
+    for (bytes, text) in [(&b"f"[..], "Zg=="), (b"fo", "Zm8="), (b"foo", "Zm9v")] {
+        assert_eq!(String::from_iter(base64_group(bytes)), text);
+    }
+    assert_eq!(String::from_iter(base64_group(&[0xFB, 0xFF, 0xFE])), "+//+");
+}

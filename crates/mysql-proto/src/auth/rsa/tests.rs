@@ -60,3 +60,15 @@ fn a_password_longer_than_the_key_has_room_for_is_refused() {
     assert_eq!(error, AuthError::PasswordTooLong { max_bytes: 213 });
     assert!(error.to_string().contains("213 bytes"));
 }
+
+#[test]
+fn what_was_bound_to_a_nonce_is_the_password_again() {
+    for password in ["", "secret", "nineteen characters", &"x".repeat(255)] {
+        let message = Secret::new(message(password));
+        let plain = unmask(&message, &nonce()).unwrap();
+        assert_eq!(plain.expose(), password.as_bytes());
+        // Under another nonce it has no NUL at its end.
+        assert!(unmask(&message, &[0x40; 20]).is_none());
+    }
+    assert!(unmask(&Secret::new([]), &nonce()).is_none());
+}

@@ -3,6 +3,7 @@ use crate::relay::{Event, Side};
 
 mod conversation;
 mod cores;
+mod guarded;
 mod hostile;
 mod large;
 mod reply;
@@ -71,6 +72,10 @@ impl Followed {
             let before = *passed;
             *passed += passage.pass;
             let Some(event) = passage.event else {
+                if passage.need == 0 {
+                    bytes.drain(..passage.pass);
+                    continue;
+                }
                 assert!(passage.need > behind, "{passage:?}: it could have gone on");
                 bytes.drain(..passage.pass);
                 return Ok(());

@@ -1,6 +1,7 @@
 //! OK, ERR, EOF, the head of a result, rows, and the packets of an authentication.
 
 use super::super::packets::{Start, Stop};
+use super::super::password::{self, Verdict};
 use super::super::{Relay, RelayError, Side};
 use super::{Awaited, Ending};
 use crate::packet::{EofPacket, ErrPacket, OkPacket, ResultHeader};
@@ -113,6 +114,15 @@ impl Relay {
     /// A change of user. MariaDB's plugins send data with any first byte.
     #[cold]
     pub(super) fn authentication(&mut self, start: Start<'_>, first: u8) -> Result<(), Stop> {
+        if let Some(guard) = &mut self.guard {
+            let has_factors = self
+                .capabilities
+                .contains(Capabilities::MULTI_FACTOR_AUTHENTICATION);
+            let verdict = guard.server(start.prefix(password::DECIDING_BYTES)?, has_factors);
+            if verdict != Verdict::Pass {
+                return Err(RelayError::PasswordExposed.into());
+            }
+        }
         match first {
             ok::HEADER => {
                 self.status = ok_status(start)?;

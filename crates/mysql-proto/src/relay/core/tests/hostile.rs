@@ -194,3 +194,15 @@ proptest! {
         prop_assert_eq!(whole, cut);
     }
 }
+
+#[test]
+fn what_is_right_before_an_error_passes() {
+    let mut followed = Followed::new(PLAIN);
+    followed.read(Side::Client, &packet(0, b"\x03q")).unwrap();
+    let right = packets(1, &[&[1], COLUMN]);
+    let all = [&right[..], &packet(3, b"\x01x")].concat();
+    let error = followed.read(Side::Server, &all).unwrap_err();
+    assert_eq!(error, unexpected("the end of column definitions", 1));
+    assert_eq!(followed.passed[1], right.len());
+    assert_eq!(followed.relay.error_sequence(), Some(3));
+}

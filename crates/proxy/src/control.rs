@@ -1,0 +1,91 @@
+//! What a proxy tells of itself and lets itself be told, on threads of its own: nothing here is done by a worker but counting.
+//!
+//! | thread | what it does |
+//! |--------|--------------|
+//! | `health` | says whose turn it is to be checked; each check has a thread for as long as it takes |
+//! | `metrics` | takes HTTP requests in; each is answered by a thread of its own, [`door`] bounds them |
+//! | `admin` | takes administrators in, likewise |
+//!
+//! They see the proxy through a [`View`], which asks the workers for what they counted as it is needed.
+
+mod admin;
+mod door;
+mod health;
+mod http;
+mod metrics;
+mod view;
+
+use std::io;
+use std::sync::Arc;
+
+use onecopy_net::Endpoint;
+use onecopy_net::evented::Address;
+
+use crate::config::{AdminConfig, MetricsConfig};
+use crate::proxy::Error;
+use door::Door;
+pub(crate) use health::Health;
+pub(crate) use view::View;
+
+/// The threads.
+#[derive(Debug)]
+pub(crate) struct Control {
+    metrics: Option<Door>,
+    admin: Option<Door>,
+    health: health::Handle,
+}
+
+impl Control {
+    /// Starts them. Addresses are listened on before anything else.
+    pub(crate) fn start(
+        view: &Arc<View>,
+        metrics: &MetricsConfig,
+        admin: &AdminConfig,
+    ) -> Result<Self, Error> {
+        let failed = |endpoint: &Endpoint| {
+            let endpoint = endpoint.clone();
+            move |error| Error::Listen(endpoint, error)
+        };
+        let metrics = match &metrics.listen {
+            None => None,
+            Some(endpoint) => Some(http::open(endpoint, view).map_err(failed(endpoint))?),
+        };
+        let admin = match &admin.listen {
+            None => None,
+            Some(_) if admin.password.is_empty() => {
+                return Err(Error::Nothing("the admin listener has no password"));
+            }
+            Some(endpoint) => Some(admin::open(endpoint, admin, view).map_err(failed(endpoint))?),
+        };
+        let health = health::start(view).map_err(Error::Start)?;
+        Ok(Self {
+            metrics,
+            admin,
+            health,
+        })
+    }
+
+    pub(crate) fn metrics_address(&self) -> Option<&Address> {
+        self.metrics.as_ref().map(Door::address)
+    }
+
+    pub(crate) fn admin_address(&self) -> Option<&Address> {
+        self.admin.as_ref().map(Door::address)
+    }
+
+    /// Nobody comes in any more, and nothing is checked. Whoever is in is sent away within half a second.
+    pub(crate) fn stop(&mut self) {
+        self.health.stop();
+        for door in [&mut self.metrics, &mut self.admin].into_iter().flatten() {
+            door.close();
+        }
+    }
+}
+
+/// A thread that is not waited for.
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(run)
+        .map(drop)
+}

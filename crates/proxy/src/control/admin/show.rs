@@ -1,0 +1,301 @@
+//! What there is to be seen, as tables.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::table::{Cell, Table, Type};
+use crate::control::View;
+use crate::stats::Kind;
+
+use Type::{Number, Text};
+
+pub(super) fn clients(view: &View) -> Table {
+    let mut table = Table::new([
+        ("Id", Number),
+        ("User", Text),
+        ("Client", Text),
+        ("Listener", Text),
+        ("Backend", Text),
+        ("State", Text),
+        ("Commands", Number),
+        ("Statements", Number),
+        ("In_transaction", Number),
+        ("Age", Number),
+        ("Idle", Number),
+    ]);
+    let mut clients = view.snapshot(true).clients;
+    clients.sort_by_key(|client| client.id);
+    for client in clients {
+        table.row([
+            u64::from(client.id).into(),
+            client.user.as_str().into(),
+            client.address.as_str().into(),
+            client.listener.as_str().into(),
+            client.backend.as_str().into(),
+            client.state.into(),
+            client.commands.into(),
+            (client.statements as u64).into(),
+            u64::from(client.in_transaction).into(),
+            client.age.into(),
+            client.idle.into(),
+        ]);
+    }
+    table
+}
+
+pub(super) fn servers(view: &View) -> Table {
+    let mut table = Table::new([
+        ("Listener", Text),
+        ("Backend", Text),
+        ("Address", Text),
+        ("State", Text),
+        ("Read_only", Number),
+        ("Weight", Number),
+        ("Sessions", Number),
+        ("Failed_connects", Number),
+        ("Failed_checks", Number),
+        ("Note", Text),
+    ]);
+    for (listener, backend) in view.backends() {
+        let addresses = backend.addresses();
+        let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+        table.row([
+            listener.as_str().into(),
+            backend.name().into(),
+            addresses.join(", ").as_str().into(),
+            if backend.is_up() { "up" } else { "down" }.into(),
+            backend.health.read_only().map(u64::from).into(),
+            u64::from(backend.config.weight).into(),
+            (backend.sessions() as u64).into(),
+            backend.failed_connects.load(Relaxed).into(),
+            backend.health.failed.load(Relaxed).into(),
+            backend.health.complaint().into(),
+        ]);
+    }
+    table
+}
+
+pub(super) fn listeners(view: &View) -> Table {
+    let mut table = Table::new([
+        ("Listener", Text),
+        ("Address", Text),
+        ("Tls", Text),
+        ("Backends", Number),
+        ("Sessions", Number),
+        ("Accepted", Number),
+        ("Refused", Number),
+        ("Failed", Number),
+    ]);
+    let snapshot = view.snapshot(false);
+    for listener in view.listeners() {
+        let name = &listener.config.name;
+        let entrances = &snapshot.counters.entrances;
+        let Some(entrance) = entrances.iter().find(|entrance| entrance.listener == *name) else {
+            continue;
+        };
+        let listen = listener.config.listen.iter().map(ToString::to_string);
+        let tls = match (&listener.config.tls, listener.config.requires_tls) {
+            (None, _) => "no",
+            (Some(_), false) => "offered",
+            (Some(_), true) => "required",
+        };
+        table.row([
+            name.as_str().into(),
+            listen.collect::<Vec<_>>().join(", ").as_str().into(),
+            tls.into(),
+            (listener.backends.all().len() as u64).into(),
+            entrance.sessions.into(),
+            entrance.accepted.into(),
+            entrance.refused.iter().sum::<u64>().into(),
+            entrance.failed.iter().sum::<u64>().into(),
+        ]);
+    }
+    table
+}
+
+pub(super) fn stats(view: &View) -> Table {
+    let mut table = Table::new([
+        ("Listener", Text),
+        ("Backend", Text),
+        ("Command", Text),
+        ("Commands", Number),
+        ("Replies", Number),
+        ("Mean_us", Number),
+        ("P50_us", Number),
+        ("P99_us", Number),
+    ]);
+    for route in view.snapshot(false).counters.routes {
+        for kind in Kind::ALL {
+            let commands = route.commands[kind as usize];
+            let latency = &route.latency[kind as usize];
+            let replies = latency.count();
+            table.row([
+                route.listener.as_str().into(),
+                route.backend.as_str().into(),
+                kind.name().into(),
+                commands.into(),
+                replies.into(),
+                latency.sum.checked_div(replies).into(),
+                latency.quantile(0.5).into(),
+                latency.quantile(0.99).into(),
+            ]);
+        }
+    }
+    table
+}
+
+pub(super) fn buffers(view: &View) -> Table {
+    let snapshot = view.snapshot(false);
+    let meter = snapshot.meter;
+    let mut table = Table::new([("Name", Text), ("Value", Number), ("Meaning", Text)]);
+    let rows: [(&str, u64, &str); 12] = [
+        (
+            "buffers_lent",
+            snapshot.buffers_lent as u64,
+            "buffers that sessions hold now; an idle session holds none",
+        ),
+        (
+            "buffer_bytes",
+            snapshot.buffer_bytes as u64,
+            "memory of all buffers, those in the pools included",
+        ),
+        (
+            "buffer_bytes_limit",
+            view.memory as u64,
+            "the setting memory",
+        ),
+        (
+            "bytes_read",
+            meter.bytes_read,
+            "bytes carried, both directions",
+        ),
+        (
+            "bytes_written",
+            meter.bytes_written,
+            "bytes sent, both directions",
+        ),
+        ("reads", meter.reads, "reads that brought something"),
+        ("writes", meter.writes, "writes that took something"),
+        (
+            "bytes_moved",
+            meter.bytes_moved,
+            "bytes moved to the front of a buffer",
+        ),
+        (
+            "bytes_copied",
+            meter.copied(),
+            "bytes copied or moved in all, but by TLS",
+        ),
+        (
+            "bytes_copied_by_tls",
+            meter.bytes_copied_by_tls,
+            "two for each byte over TLS",
+        ),
+        (
+            "growths",
+            meter.growths,
+            "times that a buffer was given more memory",
+        ),
+        (
+            "peak_capacity",
+            meter.peak_capacity,
+            "the largest that one buffer has been",
+        ),
+    ];
+    for (name, value, meaning) in rows {
+        table.row([name.into(), value.into(), meaning.into()]);
+    }
+    table
+}
+
+pub(super) fn help() -> Table {
+    let mut table = Table::new([("Statement", Text), ("What_it_does", Text)]);
+    for (statement, what) in [
+        (
+            "SHOW CLIENTS",
+            "sessions: who, from where, on which backend, and what they are at",
+        ),
+        (
+            "SHOW SERVERS",
+            "backends: whether they are up, and how many sessions they have",
+        ),
+        (
+            "SHOW LISTENERS",
+            "ways in: how many came, were refused, failed",
+        ),
+        (
+            "SHOW STATS",
+            "commands and how long they took, by listener, backend and kind",
+        ),
+        (
+            "SHOW BUFFERS",
+            "memory, and bytes copied beside bytes carried",
+        ),
+        ("KILL id", "ends a session, with error 1927"),
+        (
+            "DRAIN",
+            "nobody comes in any more; sessions leave at the end of their transactions",
+        ),
+        (
+            "RELOAD",
+            "reads the configuration again, as a whole or not at all",
+        ),
+    ] {
+        table.row([statement.into(), what.into()]);
+    }
+    table
+}
+
+/// What clients ask for by themselves; `Err` has the name that is not known.
+pub(super) fn variables(names: &[String], id: u32, user: &[u8]) -> Result<Table, String> {
+    let mut row: Vec<Cell> = Vec::new();
+    let mut columns = Vec::new();
+    let version = concat!("8.0.0-onecopy-", env!("CARGO_PKG_VERSION"));
+    for name in names {
+        let lower = name.to_ascii_lowercase();
+        let variable = lower
+            .trim_start_matches("@@")
+            .trim_start_matches("session.")
+            .trim_start_matches("global.");
+        let (column, cell): (_, Cell) = match variable {
+            "version_comment" => (
+                Text,
+                "onecopy proxy, admin listener: SHOW HELP lists the statements".into(),
+            ),
+            "version" | "version()" => (Text, version.into()),
+            "user()" | "current_user()" | "current_user" => {
+                (Text, String::from_utf8_lossy(user).as_ref().into())
+            }
+            "database()" | "schema()" => (Text, None::<&str>.into()),
+            "connection_id()" => (Number, u64::from(id).into()),
+            "max_allowed_packet" => (Number, super::MAX_COMMAND.into()),
+            "auto_increment_increment" | "autocommit" | "1" => (Number, 1.into()),
+            "lower_case_table_names" => (Number, 0.into()),
+            "sql_mode" | "init_connect" => (Text, "".into()),
+            "tx_isolation" | "transaction_isolation" => (Text, "REPEATABLE-READ".into()),
+            "character_set_client"
+            | "character_set_connection"
+            | "character_set_results"
+            | "character_set_server" => (Text, "utf8mb4".into()),
+            "time_zone" | "system_time_zone" => (Text, "UTC".into()),
+            "license" => (Text, "Apache-2.0 OR MIT".into()),
+            _ => return Err(name.chars().take(64).collect()),
+        };
+        columns.push((name.clone(), column));
+        row.push(cell);
+    }
+    let mut table = Table::new(columns);
+    table.row(row);
+    Ok(table)
+}
+
+/// The line of `COM_STATISTICS`.
+pub(super) fn statistics(view: &View) -> String {
+    let snapshot = view.snapshot(false);
+    let commands = snapshot.counters.commands();
+    format!(
+        "Uptime: {}  Threads: {}  Questions: {commands}  Buffers: {}",
+        view.began.elapsed().as_secs(),
+        snapshot.sessions,
+        snapshot.buffers_lent,
+    )
+}

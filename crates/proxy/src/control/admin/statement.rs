@@ -1,0 +1,147 @@
+//! What an administrator's statement asks for.
+
+/// A statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Statement {
+    Clients,
+    Servers,
+    Stats,
+    Buffers,
+    Listeners,
+    Warnings,
+    Help,
+    Kill(u32),
+    Drain,
+    Reload,
+    /// Variables and functions that clients ask for by themselves.
+    Select(Vec<String>),
+    /// A client's settings, which change nothing here.
+    Set,
+    /// White space and comments.
+    Nothing,
+}
+
+/// What is told to whoever asks for something else.
+const HINT: &str = "the proxy's admin listener knows SHOW CLIENTS, SHOW SERVERS, SHOW LISTENERS, SHOW STATS, SHOW BUFFERS, \
+                    KILL id, DRAIN, RELOAD and SHOW HELP";
+
+impl Statement {
+    /// Reads one, in any case; a `;` or `\G` may be behind it.
+    ///
+    /// # Errors
+    /// The message of error 1064.
+    pub(super) fn parse(sql: &str) -> Result<Self, String> {
+        let text = without_comments(sql);
+        let text = text.trim().trim_end_matches(';').trim();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let upper: Vec<String> = words.iter().map(|word| word.to_ascii_uppercase()).collect();
+        let upper: Vec<&str> = upper.iter().map(String::as_str).collect();
+        let statement = match upper.as_slice() {
+            [] => Self::Nothing,
+            ["SHOW", "CLIENTS" | "PROCESSLIST"] | ["SHOW", "FULL", "PROCESSLIST"] => Self::Clients,
+            ["SHOW", "SERVERS" | "BACKENDS"] => Self::Servers,
+            ["SHOW", "STATS"] => Self::Stats,
+            ["SHOW", "BUFFERS"] => Self::Buffers,
+            ["SHOW", "LISTENERS"] => Self::Listeners,
+            ["SHOW", "WARNINGS"] => Self::Warnings,
+            ["HELP"] | ["SHOW", "HELP"] => Self::Help,
+            ["KILL", id] | ["KILL", "CONNECTION", id] => match id.parse() {
+                Ok(id) => Self::Kill(id),
+                Err(_) => return Err(format!("'{id}' is no connection id: see SHOW CLIENTS")),
+            },
+            ["KILL", "QUERY", ..] => {
+                return Err("only sessions can be killed here: a query is killed on its server, KILL QUERY works through the \
+                            proxy"
+                    .to_owned());
+            }
+            ["DRAIN"] => Self::Drain,
+            ["RELOAD"] => Self::Reload,
+            ["SET", _, ..] => Self::Set,
+            ["SELECT", _, ..] => return Ok(Self::Select(names(&words))),
+            _ => {
+                let near: String = text.chars().take(80).collect();
+                return Err(format!(
+                    "You have an error in your SQL syntax near '{near}': {HINT}"
+                ));
+            }
+        };
+        Ok(statement)
+    }
+}
+
+/// What is selected, without `LIMIT` and what follows it.
+fn names(words: &[&str]) -> Vec<String> {
+    let end = words
+        .iter()
+        .position(|word| word.eq_ignore_ascii_case("LIMIT"));
+    let list = words[1..end.unwrap_or(words.len())].join(" ");
+    list.split(',').map(|name| name.trim().to_owned()).collect()
+}
+
+/// The statement with a blank for each comment.
+fn without_comments(sql: &str) -> String {
+    let mut text = String::new();
+    let mut rest = sql;
+    while let Some((before, comment)) = rest.split_once("/*") {
+        text.push_str(before);
+        text.push(' ');
+        rest = comment.split_once("*/").map_or("", |(_, behind)| behind);
+    }
+    text.push_str(rest);
+    text.lines()
+        .filter(|line| {
+            let line = line.trim_start();
+            !line.starts_with("--") && !line.starts_with('#')
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_read_in_any_case() {
+        for (sql, statement) in [
+            ("SHOW CLIENTS", Statement::Clients),
+            ("show  full\nprocesslist ;", Statement::Clients),
+            ("Show Servers;", Statement::Servers),
+            ("-- which?\n/* now */ SHOW STATS", Statement::Stats),
+            ("SHOW BUFFERS", Statement::Buffers),
+            ("SHOW LISTENERS", Statement::Listeners),
+            ("kill 12", Statement::Kill(12)),
+            ("KILL CONNECTION 4294967295;", Statement::Kill(u32::MAX)),
+            ("drain", Statement::Drain),
+            ("reload", Statement::Reload),
+            ("SET NAMES utf8mb4", Statement::Set),
+            (" ; ", Statement::Nothing),
+            (
+                "select @@version_comment limit 1",
+                Statement::Select(vec!["@@version_comment".into()]),
+            ),
+            (
+                "SELECT DATABASE(), USER() LIMIT 1",
+                Statement::Select(vec!["DATABASE()".into(), "USER()".into()]),
+            ),
+        ] {
+            assert_eq!(Statement::parse(sql), Ok(statement), "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_gets_a_hint() {
+        for (sql, hint) in [
+            ("SHOW TABLES", "SHOW CLIENTS"),
+            ("DROP TABLE t", "near 'DROP TABLE t'"),
+            ("KILL app", "'APP' is no connection id"),
+            ("KILL 4294967296", "no connection id"),
+            ("KILL QUERY 7", "through the proxy"),
+            ("SELECT", "near 'SELECT'"),
+            ("SET", "near 'SET'"),
+        ] {
+            let error = Statement::parse(sql).unwrap_err();
+            assert!(error.contains(hint), "{sql}: {error}");
+        }
+    }
+}

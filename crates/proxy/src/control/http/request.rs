@@ -1,0 +1,121 @@
+//! A request's first line, and where the request ends.
+
+use onecopy_wire::{Buffers, Core, Step, WireError};
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) path: Path,
+    /// `GET`; `HEAD` wants the answer without its body.
+    pub(super) has_body: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Path {
+    Metrics,
+    Health,
+    Ready,
+    Other,
+    /// Whatever its path is.
+    OtherMethod,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RequestError {
+    Bad,
+    TooLarge,
+    Closed,
+}
+
+impl From<WireError> for RequestError {
+    fn from(_: WireError) -> Self {
+        Self::TooLarge
+    }
+}
+
+/// Waits for one request.
+pub(super) struct RequestCore;
+
+impl Core for RequestCore {
+    type Message = Request;
+    type Error = RequestError;
+
+    fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<Request>, RequestError> {
+        let bytes = buffers.pending();
+        let ends = |end: &[u8]| bytes.windows(end.len()).any(|window| window == end);
+        if ends(b"\r\n\r\n") || ends(b"\n\n") {
+            return read(bytes).map(Step::Message);
+        }
+        buffers.need(1, 0);
+        Ok(Step::NeedInput(1))
+    }
+
+    fn handle_eof(&mut self, _: &mut Buffers) -> RequestError {
+        RequestError::Closed
+    }
+}
+
+/// Reads `GET /metrics?name HTTP/1.1`; what the headers say changes nothing.
+fn read(bytes: &[u8]) -> Result<Request, RequestError> {
+    let line = bytes
+        .split(|&byte| byte == b'\n')
+        .next()
+        .unwrap_or_default();
+    let line = str::from_utf8(line).map_err(|_| RequestError::Bad)?;
+    let mut words = line.trim_end_matches('\r').split(' ');
+    let (Some(method), Some(target), Some(version), None) =
+        (words.next(), words.next(), words.next(), words.next())
+    else {
+        return Err(RequestError::Bad);
+    };
+    if !version.starts_with("HTTP/1.") {
+        return Err(RequestError::Bad);
+    }
+    let path = match target.split('?').next() {
+        _ if method != "GET" && method != "HEAD" => Path::OtherMethod,
+        Some("/metrics") => Path::Metrics,
+        Some("/health") => Path::Health,
+        Some("/ready") => Path::Ready,
+        _ => Path::Other,
+    };
+    Ok(Request {
+        path,
+        has_body: method != "HEAD",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_says_what_is_asked_for() {
+        for (line, path, has_body) in [
+            ("GET /metrics HTTP/1.1", Path::Metrics, true),
+            ("GET /metrics?all HTTP/1.0", Path::Metrics, true),
+            ("HEAD /health HTTP/1.1", Path::Health, false),
+            ("GET /ready HTTP/1.1", Path::Ready, true),
+            ("GET / HTTP/1.1", Path::Other, true),
+            ("POST /metrics HTTP/1.1", Path::OtherMethod, true),
+        ] {
+            for end in ["\r\n\r\n", "\n\n", "\r\nHost: a\r\n\r\n"] {
+                let request = read(format!("{line}{end}").as_bytes());
+                assert_eq!(request, Ok(Request { path, has_body }), "{line}");
+            }
+        }
+        for line in [
+            "",
+            "GET",
+            "GET /metrics",
+            "GET /metrics HTTP/2",
+            "A B C D",
+            "\u{0}",
+        ] {
+            assert_eq!(
+                read(format!("{line}\r\n\r\n").as_bytes()),
+                Err(RequestError::Bad),
+                "{line}"
+            );
+        }
+    }
+}

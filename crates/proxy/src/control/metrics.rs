@@ -1,0 +1,401 @@
+//! Everything that is counted, as Prometheus reads it.
+//!
+//! Written as text by hand and not through a crate: the workers' counters are plain numbers that are there already, so that a
+//! registry of counters would hold every one of them a second time.
+
+use std::fmt::Write;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::View;
+use crate::backend::Backend;
+use crate::failure::Reason;
+use crate::stats::{Entrance, Kind, Latency, Route};
+
+/// All of it, as it is now.
+pub(super) fn text(view: &View) -> String {
+    let snapshot = view.snapshot(false);
+    let mut page = Page(String::with_capacity(64 << 10));
+    page.write_entrances(&snapshot.counters.entrances);
+    page.write_routes(&snapshot.counters.routes);
+    page.write_backends(view);
+    page.write_meter(&snapshot.meter.fields());
+    page.one(
+        "onecopy_buffers_lent",
+        "gauge",
+        "Buffers that sessions hold now. An idle session holds none: this follows the sessions that have bytes on their way.",
+        snapshot.buffers_lent as u64,
+    );
+    page.one(
+        "onecopy_buffer_bytes",
+        "gauge",
+        "Memory of all buffers, those that wait for use in the pools included.",
+        snapshot.buffer_bytes as u64,
+    );
+    page.one(
+        "onecopy_buffer_bytes_limit",
+        "gauge",
+        "The setting memory: near it sessions wait for their turn to get buffers.",
+        view.memory as u64,
+    );
+    page.one(
+        "onecopy_event_loop_turns_total",
+        "counter",
+        "Turns of all event loops. Commands divided by turns tell how many are served a wake-up: more is cheaper.",
+        snapshot.counters.turns,
+    );
+    page.one(
+        "onecopy_workers",
+        "gauge",
+        "Event loops, each a thread.",
+        view.workers.0.len() as u64,
+    );
+    page.one(
+        "onecopy_draining",
+        "gauge",
+        "1 while nobody is let in any more and sessions leave at the end of their transactions.",
+        view.is_draining().into(),
+    );
+    page.one(
+        "onecopy_uptime_seconds",
+        "gauge",
+        "Seconds since the proxy was started.",
+        view.began.elapsed().as_secs(),
+    );
+    page.one(
+        "onecopy_log_events_dropped_total",
+        "counter",
+        "Lines that the log lacks because it could not be written fast enough.",
+        view.log.dropped(),
+    );
+    page.head(
+        "onecopy_build_info",
+        "gauge",
+        "Always 1; the version is in the label.",
+    );
+    let version = env!("CARGO_PKG_VERSION");
+    page.line("onecopy_build_info", &[("version", version)], 1);
+    page.0
+}
+
+struct Page(String);
+
+/// Name, kind, help and value of what there is of each backend.
+type BackendNumber = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&Backend) -> u64,
+);
+
+impl Page {
+    fn write_entrances(&mut self, entrances: &[Entrance]) {
+        self.by_listener(
+            entrances,
+            "onecopy_sessions",
+            "gauge",
+            "Clients that are connected now, also those that are logging in.",
+            |entrance| entrance.sessions,
+        );
+        self.by_listener(
+            entrances,
+            "onecopy_sessions_accepted_total",
+            "counter",
+            "Clients that came in. Far more than logins: health checks of a load balancer, scanners, or logins that fail.",
+            |entrance| entrance.accepted,
+        );
+        self.head(
+            "onecopy_sessions_refused_total",
+            "counter",
+            "Clients that were not logged in, by what kept them out; reason refused is the backend's own word, such as a wrong \
+             password.",
+        );
+        self.by_reason("onecopy_sessions_refused_total", entrances, |entrance| {
+            &entrance.refused
+        });
+        self.head(
+            "onecopy_sessions_failed_total",
+            "counter",
+            "Sessions that were logged in and ended by a failure, by whose it was and what it was. client_lost is a client that \
+             closed without saying so.",
+        );
+        self.by_reason("onecopy_sessions_failed_total", entrances, |entrance| {
+            &entrance.failed
+        });
+    }
+
+    fn by_listener(
+        &mut self,
+        entrances: &[Entrance],
+        name: &str,
+        kind: &str,
+        help: &str,
+        value: impl Fn(&Entrance) -> u64,
+    ) {
+        self.head(name, kind, help);
+        for entrance in entrances {
+            self.line(name, &[("listener", &entrance.listener)], value(entrance));
+        }
+    }
+
+    fn by_reason(
+        &mut self,
+        name: &str,
+        entrances: &[Entrance],
+        counts: impl Fn(&Entrance) -> &[u64; Reason::ALL.len()],
+    ) {
+        for entrance in entrances {
+            for (reason, &count) in Reason::ALL.iter().zip(counts(entrance)) {
+                let labels = [
+                    ("listener", entrance.listener.as_str()),
+                    ("side", reason.side().name()),
+                    ("reason", reason.name()),
+                ];
+                self.line(name, &labels, count);
+            }
+        }
+    }
+
+    fn write_routes(&mut self, routes: &[Route]) {
+        self.by_route(
+            routes,
+            "onecopy_logins_total",
+            "Logins that succeeded. As many a second as commands: clients without a pool of connections.",
+            |route| route.logins,
+        );
+        self.by_route(
+            routes,
+            "onecopy_command_errors_total",
+            "Commands that the backend answered with an error. The proxy passes errors on and never makes one of a command.",
+            |route| route.errors,
+        );
+        self.by_route(
+            routes,
+            "onecopy_bytes_from_clients_total",
+            "Bytes passed on from clients to the backend, behind their logins.",
+            |route| route.bytes_from_clients,
+        );
+        self.by_route(
+            routes,
+            "onecopy_bytes_from_backend_total",
+            "Bytes passed on from the backend to clients, behind their logins.",
+            |route| route.bytes_from_backend,
+        );
+        let name = "onecopy_commands_total";
+        let help =
+            "Commands of clients, also those that have no reply, such as the close of a statement.";
+        self.head(name, "counter", help);
+        for route in routes {
+            for (kind, &count) in Kind::ALL.iter().zip(&route.commands) {
+                self.line(name, &command_labels(route, *kind), count);
+            }
+        }
+        let name = "onecopy_command_duration_seconds";
+        let help = "From a command's first byte to the last of its reply, as the proxy sees it: the backend's time, the time on \
+                    the wire to it, and the time that the client takes to read. The proxy's own part is some microseconds.";
+        self.head(name, "histogram", help);
+        for route in routes {
+            for (kind, latency) in Kind::ALL.iter().zip(&route.latency) {
+                self.histogram(name, &command_labels(route, *kind), latency);
+            }
+        }
+    }
+
+    fn by_route(
+        &mut self,
+        routes: &[Route],
+        name: &str,
+        help: &str,
+        value: impl Fn(&Route) -> u64,
+    ) {
+        self.head(name, "counter", help);
+        for route in routes {
+            let labels = [
+                ("listener", route.listener.as_str()),
+                ("backend", route.backend.as_str()),
+            ];
+            self.line(name, &labels, value(route));
+        }
+    }
+
+    fn histogram(&mut self, name: &str, labels: &[(&str, &str)], latency: &Latency) {
+        let mut below = 0;
+        let bucket = format!("{name}_bucket");
+        for (at, count) in latency.buckets.iter().enumerate() {
+            below += count;
+            let bound = match Latency::BOUNDS.get(at) {
+                Some(&micros) => seconds(u64::from(micros)),
+                None => "+Inf".to_owned(),
+            };
+            let mut labels = labels.to_vec();
+            labels.push(("le", &bound));
+            self.line(&bucket, &labels, below);
+        }
+        self.labels(&format!("{name}_sum"), labels);
+        self.push(format_args!(" {}\n", seconds(latency.sum)));
+        self.line(&format!("{name}_count"), labels, below);
+    }
+
+    fn write_backends(&mut self, view: &View) {
+        let backends = view.backends();
+        let numbers: [BackendNumber; 5] = [
+            (
+                "onecopy_backend_up",
+                "gauge",
+                "1 where the last health checks were answered: new sessions are sent there. Sessions that are there see its end \
+                 by themselves.",
+                |backend| backend.is_up().into(),
+            ),
+            (
+                "onecopy_backend_sessions",
+                "gauge",
+                "Sessions on the backend, also those that are logging in.",
+                |backend| backend.sessions() as u64,
+            ),
+            (
+                "onecopy_backend_failed_connects_total",
+                "counter",
+                "Connects for a session that failed; the session was then tried on another backend.",
+                |backend| backend.failed_connects.load(Relaxed),
+            ),
+            (
+                "onecopy_backend_failed_checks_total",
+                "counter",
+                "Health checks that were not answered.",
+                |backend| backend.health.failed.load(Relaxed),
+            ),
+            (
+                "onecopy_backend_weight",
+                "gauge",
+                "Its share of new sessions beside the others'; 0 for none.",
+                |backend| u64::from(backend.config.weight),
+            ),
+        ];
+        for (name, kind, help, value) in numbers {
+            self.head(name, kind, help);
+            for (listener, backend) in &backends {
+                self.line(name, &backend_labels(listener, backend), value(backend));
+            }
+        }
+        self.head(
+            "onecopy_backend_read_only",
+            "gauge",
+            "1 where it says that it is read only, 0 where not. Known only where health checks log in.",
+        );
+        for (listener, backend) in &backends {
+            if let Some(read_only) = backend.health.read_only() {
+                let labels = backend_labels(listener, backend);
+                self.line("onecopy_backend_read_only", &labels, read_only.into());
+            }
+        }
+    }
+
+    fn write_meter(&mut self, fields: &[(&str, u64)]) {
+        for (field, value) in fields {
+            let help = match *field {
+                "reads" => "Reads that brought something, of all sessions' buffers.",
+                "bytes_read" => {
+                    "Bytes read: what was carried, in both directions, logins included."
+                }
+                "writes" => "Writes that took something.",
+                "bytes_written" => "Bytes written; over TLS before they were encrypted.",
+                "compactions" => "Times that the live bytes of a buffer were moved to its front.",
+                "bytes_moved" => {
+                    "Bytes moved so. Beside bytes_read it tells what carrying costs: it should stay near 0."
+                }
+                "growths" => "Times that a buffer was given more memory.",
+                "bytes_copied_by_growth" => "Bytes copied when buffers grew.",
+                "bytes_copied_by_tls" => {
+                    "Bytes copied in front of and behind TLS, which can't be helped: two for each byte."
+                }
+                "bytes_zeroed" => "Bytes set to zero before they were read into.",
+                "bytes_copied_to_output" => "Bytes copied into packets of the proxy's own: logins.",
+                // A relay makes no values, and its capacity has gauges of its own.
+                _ => continue,
+            };
+            let name = format!("onecopy_meter_{field}_total");
+            self.one(&name, "counter", help, *value);
+        }
+    }
+
+    fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {
+        self.head(name, kind, help);
+        self.line(name, &[], value);
+    }
+
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        self.push(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+    }
+
+    fn line(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
+        self.labels(name, labels);
+        self.push(format_args!(" {value}\n"));
+    }
+
+    fn labels(&mut self, name: &str, labels: &[(&str, &str)]) {
+        self.0.push_str(name);
+        for (at, (label, value)) in labels.iter().enumerate() {
+            let before = if at == 0 { '{' } else { ',' };
+            self.push(format_args!("{before}{label}=\""));
+            for c in value.chars() {
+                match c {
+                    '\\' => self.0.push_str("\\\\"),
+                    '"' => self.0.push_str("\\\""),
+                    '\n' => self.0.push_str("\\n"),
+                    c => self.0.push(c),
+                }
+            }
+            self.0.push('"');
+        }
+        if !labels.is_empty() {
+            self.0.push('}');
+        }
+    }
+
+    fn push(&mut self, text: std::fmt::Arguments<'_>) {
+        // A string takes everything.
+        let _ = self.0.write_fmt(text);
+    }
+}
+
+fn command_labels(route: &Route, kind: Kind) -> [(&str, &str); 3] {
+    [
+        ("listener", &route.listener),
+        ("backend", &route.backend),
+        ("command", kind.name()),
+    ]
+}
+
+fn backend_labels<'l>(listener: &'l str, backend: &'l Backend) -> [(&'static str, &'l str); 2] {
+    [("listener", listener), ("backend", backend.name())]
+}
+
+/// Microseconds as seconds, exactly.
+fn seconds(micros: u64) -> String {
+    let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn microseconds_are_seconds_with_no_more_digits_than_needed() {
+        for (micros, text) in [
+            (0, "0"),
+            (25, "0.000025"),
+            (1_000_000, "1"),
+            (10_500_000, "10.5"),
+            (100_000_000, "100"),
+        ] {
+            assert_eq!(seconds(micros), text);
+        }
+    }
+
+    #[test]
+    fn labels_hold_any_text() {
+        let mut page = Page(String::new());
+        page.line("m", &[("a", "x\"y\\z\n"), ("b", "")], 3);
+        assert_eq!(page.0, "m{a=\"x\\\"y\\\\z\\n\",b=\"\"} 3\n");
+    }
+}

@@ -1,0 +1,234 @@
+//! Backends that go away and come back, and what a server makes of being asked.
+
+use std::io::Read;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use onecopy_mysql::blocking::Connection;
+use onecopy_mysql_proto::auth::Secret;
+use onecopy_proxy::config::{BackendConfig, HealthLogin};
+use onecopy_testkit::server::{Server, shared};
+
+use crate::common::{connect, listener, loopback, server_port, start, until};
+use crate::page::{Metrics, get};
+
+const OFTEN: Duration = Duration::from_millis(50);
+
+fn root(server: &Server) -> HealthLogin {
+    HealthLogin {
+        user: "root".into(),
+        password: Secret::new(server.root_password()),
+    }
+}
+
+#[test]
+fn a_backend_that_does_not_answer_is_down_until_it_does() {
+    // It takes clients in and says nothing, until it passes them on to the server.
+    let backend = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = backend.local_addr().unwrap().port();
+    let answers = Arc::new(AtomicBool::new(false));
+    let is_answering = Arc::clone(&answers);
+    std::thread::spawn(move || {
+        for mut client in backend.incoming().map_while(Result::ok) {
+            if !is_answering.load(Relaxed) {
+                continue;
+            }
+            let mut server = std::net::TcpStream::connect(("127.0.0.1", server_port())).unwrap();
+            let (mut up, mut down) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            std::thread::spawn(move || {
+                let _ = std::io::copy(&mut up, &mut server);
+            });
+            std::thread::spawn(move || {
+                let _ = std::io::copy(&mut down, &mut client);
+            });
+        }
+    });
+    let backends = [port, server_port()].map(|port| BackendConfig::new(loopback(port)));
+    let proxy = start(|config| {
+        config.metrics.listen = Some(loopback(0));
+        config.health.interval = Some(OFTEN);
+        config.listeners = vec![listener(backends.to_vec())];
+    });
+    let is_up = || proxy.servers()[0].2;
+    until("the first one's end", || !is_up());
+    assert!(proxy.servers()[1].2, "the other one stays");
+    let name = format!("onecopy_backend_up{{listener=\"mysql\",backend=\"127.0.0.1:{port}\"}}");
+    assert_eq!(Metrics::of(&proxy).value(&name), 0.0);
+    let failed = proxy.servers()[0].3;
+    for _ in 0..4 {
+        connect(&proxy).ping().unwrap();
+    }
+    assert_eq!(
+        proxy.servers()[0].3,
+        failed,
+        "no session goes there any more"
+    );
+    answers.store(true, Relaxed);
+    until("its return", is_up);
+    let _two = (connect(&proxy), connect(&proxy));
+    assert_eq!(proxy.servers()[0].1, 1, "sessions go there again");
+}
+
+#[test]
+fn a_login_tells_whether_the_backend_is_read_only() {
+    let server = Server::start().unwrap();
+    let proxy = start(|config| {
+        config.metrics.listen = Some(loopback(0));
+        config.health.interval = Some(OFTEN);
+        config.health.login = Some(root(&server));
+        config.listeners = vec![listener(vec![BackendConfig::new(loopback(server.port()))])];
+    });
+    let name = format!(
+        "onecopy_backend_read_only{{listener=\"mysql\",backend=\"127.0.0.1:{}\"}}",
+        server.port()
+    );
+    let is = |value: f64| {
+        let metrics = Metrics::of(&proxy);
+        metrics.all(&name).next().is_some_and(|(_, is)| is == value)
+    };
+    until("the first answer", || is(0.0));
+    let mut conn = Connection::connect(&server.url()).unwrap();
+    conn.run("SET GLOBAL read_only = 1").unwrap();
+    until("the change", || is(1.0));
+    drop(server);
+    until("the end", || {
+        get(&proxy, "/health") == (503, "no backend is up\n".to_owned())
+    });
+}
+
+#[test]
+fn a_wrong_password_does_not_take_the_backend_down() {
+    let proxy = start(|config| {
+        config.health.interval = Some(OFTEN);
+        config.health.fall = 1;
+        config.health.login = Some(HealthLogin {
+            user: "root".into(),
+            password: Secret::new("a wrong one"),
+        });
+        config.metrics.listen = Some(loopback(0));
+        config.admin.listen = Some(loopback(0));
+        config.admin.password = Secret::new("a");
+    });
+    let Some(onecopy_net::evented::Address::Tcp(admin)) = proxy.admin_address() else {
+        panic!("over TCP");
+    };
+    let mut admin = Connection::connect(&format!("mysql://admin:a@{admin}/")).unwrap();
+    until("the complaint", || {
+        let mut rows = admin.query("SHOW SERVERS").unwrap();
+        let row = rows.next().unwrap().unwrap();
+        let note = row.get::<Option<String>>("Note").unwrap();
+        rows.finish().unwrap();
+        note.is_some_and(|note| note.contains("1045"))
+    });
+    // Several questions later it is up, and none of them counts as unanswered.
+    std::thread::sleep(10 * OFTEN);
+    assert!(proxy.servers()[0].2);
+    let failed: f64 = Metrics::of(&proxy)
+        .all("onecopy_backend_failed_checks_total")
+        .map(|(_, value)| value)
+        .sum();
+    assert_eq!(failed, 0.0);
+}
+
+/// A status variable of the server's.
+fn status(conn: &mut Connection, name: &str) -> u64 {
+    let mut rows = conn
+        .query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))
+        .unwrap();
+    let value = rows
+        .next()
+        .unwrap()
+        .unwrap()
+        .get::<&str>(1)
+        .unwrap()
+        .parse()
+        .unwrap();
+    rows.finish().unwrap();
+    value
+}
+
+#[test]
+fn a_server_is_left_in_peace() {
+    let server = Server::start().unwrap();
+    let mut conn = Connection::connect(&server.url()).unwrap();
+    // With an account of the name that is asked under: logins that succeed.
+    conn.run("CREATE USER onecopy@'127.0.0.1'").unwrap();
+    let before = (
+        status(&mut conn, "Aborted_connects"),
+        status(&mut conn, "Connections"),
+    );
+    let proxy = start(|config| {
+        config.health.interval = Some(Duration::from_millis(5));
+        config.listeners = vec![listener(vec![BackendConfig::new(loopback(server.port()))])];
+    });
+    until("some questions", || {
+        status(&mut conn, "Connections") >= before.1 + 5
+    });
+    assert_eq!(status(&mut conn, "Aborted_connects"), before.0);
+    drop(proxy);
+    // Without it: refusals, which don't count for max_connect_errors as connects that were given up do.
+    conn.run("DROP USER onecopy@'127.0.0.1'").unwrap();
+    let preauth = status(&mut conn, "Aborted_connects_preauth");
+    let before = status(&mut conn, "Connections");
+    let proxy = start(|config| {
+        config.health.interval = Some(Duration::from_millis(5));
+        config.listeners = vec![listener(vec![BackendConfig::new(loopback(server.port()))])];
+    });
+    until("some questions", || {
+        status(&mut conn, "Connections") >= before + 5
+    });
+    assert!(proxy.servers()[0].2);
+    assert_eq!(status(&mut conn, "Aborted_connects_preauth"), preauth);
+}
+
+#[test]
+fn a_server_behind_tls_is_asked_over_tls() {
+    use onecopy_net::{Pem, TlsCache, TlsConnector, TlsOptions, Verify};
+    let authority = shared().authority().unwrap().to_owned();
+    let options = TlsOptions {
+        verify: Verify::AuthorityAndHost,
+        authorities: Some(Pem::File(authority)),
+        identity: None,
+    };
+    let connector = TlsConnector::new(&options, "127.0.0.1", &TlsCache::default()).unwrap();
+    let mut conn = Connection::connect(&shared().url()).unwrap();
+    conn.run("CREATE OR REPLACE USER health_over_tls@'127.0.0.1' IDENTIFIED BY 'h' REQUIRE SSL")
+        .unwrap();
+    let mut backend = BackendConfig::new(loopback(server_port()));
+    backend.tls = Some(connector);
+    let proxy = start(|config| {
+        config.metrics.listen = Some(loopback(0));
+        config.health.interval = Some(OFTEN);
+        config.health.login = Some(HealthLogin {
+            user: "health_over_tls".into(),
+            password: Secret::new("h"),
+        });
+        config.listeners = vec![listener(vec![backend])];
+    });
+    until("an answer", || {
+        Metrics::of(&proxy)
+            .all("onecopy_backend_read_only")
+            .next()
+            .is_some()
+    });
+    conn.run("DROP USER health_over_tls@'127.0.0.1'").unwrap();
+}
+
+#[test]
+fn nothing_is_asked_where_nobody_wants_to_know() {
+    let backend = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = backend.local_addr().unwrap().port();
+    let proxy = start(|config| {
+        config.health.interval = None;
+        config.listeners = vec![listener(vec![BackendConfig::new(loopback(port))])];
+    });
+    backend.set_nonblocking(true).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    let asked = backend
+        .accept()
+        .map(|(mut stream, _)| stream.read(&mut [0]));
+    assert!(asked.is_err(), "somebody connected");
+    assert!(proxy.servers()[0].2);
+}

@@ -1,0 +1,272 @@
+//! `KILL` where ids of two servers are the same numbers.
+
+use std::time::Duration;
+
+use onecopy_mysql::blocking::Connection;
+use onecopy_mysql_proto::auth::Secret;
+use onecopy_proxy::Proxy;
+use onecopy_proxy::config::{BackendConfig, HealthLogin};
+use onecopy_testkit::server::Server;
+
+use crate::common::{listener, loopback, start, until};
+
+const PASSWORD: &str = "the same on both";
+
+/// A proxy in front of two servers, and clients of one on each.
+struct Two {
+    servers: [Server; 2],
+    proxy: Proxy,
+}
+
+impl Two {
+    fn new(has_credentials: bool) -> Self {
+        let servers = [(), ()].map(|()| Server::builder().root_password(PASSWORD).start().unwrap());
+        for server in &servers {
+            let mut conn = Connection::connect(&server.url()).unwrap();
+            conn.run("CREATE USER app@'127.0.0.1' IDENTIFIED BY 'a'")
+                .unwrap();
+            conn.run("CREATE USER other@'127.0.0.1' IDENTIFIED BY 'o'")
+                .unwrap();
+        }
+        let backends = servers
+            .each_ref()
+            .map(|server| BackendConfig::new(loopback(server.port())));
+        let proxy = start(|config| {
+            config.health.interval = None;
+            if has_credentials {
+                config.health.login = Some(HealthLogin {
+                    user: "root".into(),
+                    password: Secret::new(PASSWORD),
+                });
+            }
+            config.listeners = vec![listener(backends.to_vec())];
+        });
+        Self { servers, proxy }
+    }
+
+    fn connect(&self, login: &str) -> Connection {
+        let port = self.proxy.tcp_address().unwrap().port();
+        Connection::connect(&format!("mysql://{login}@127.0.0.1:{port}/")).unwrap()
+    }
+
+    /// Clients of the first and of the second server.
+    fn pair(&self, logins: [&str; 2]) -> [Connection; 2] {
+        let mut conns = logins.map(|login| self.connect(login));
+        let mut port = |at: usize| -> u16 {
+            let mut rows = conns[at].query("SELECT @@port").unwrap();
+            let port = rows.next().unwrap().unwrap().get(0).unwrap();
+            rows.finish().unwrap();
+            port
+        };
+        let ports = [port(0), port(1)];
+        assert_ne!(ports[0], ports[1], "each server got one");
+        conns
+    }
+
+    /// A client of the server that `conn` is not on, past the proxy, with this thread id.
+    fn bystander(&self, conn: &mut Connection, id: u32) -> Connection {
+        let mut rows = conn.query("SELECT @@port").unwrap();
+        let own: u16 = rows.next().unwrap().unwrap().get(0).unwrap();
+        rows.finish().unwrap();
+        let server = self
+            .servers
+            .iter()
+            .find(|server| server.port() == own)
+            .unwrap();
+        loop {
+            let bystander = Connection::connect(&server.url()).unwrap();
+            let its = bystander.connection_id();
+            if its == id {
+                return bystander;
+            }
+            assert!(its < id, "the id is taken already");
+        }
+    }
+}
+
+/// Has the server of `conn` count its ids on, so that none of them comes again.
+fn count_on(two: &Two, port: u16, to: u32) {
+    let server = two
+        .servers
+        .iter()
+        .find(|server| server.port() == port)
+        .unwrap();
+    while Connection::connect(&server.url()).unwrap().connection_id() < to {}
+}
+
+fn own_port(conn: &mut Connection) -> u16 {
+    let mut rows = conn.query("SELECT @@port").unwrap();
+    let port = rows.next().unwrap().unwrap().get(0).unwrap();
+    rows.finish().unwrap();
+    port
+}
+
+#[test]
+fn a_kill_hits_the_session_on_the_other_server_and_nobody_on_the_own() {
+    let two = Two::new(true);
+    // The target's server is some ids ahead, so that a bystander can have the same number on the killer's server.
+    let [mut first, second] = two.pair(["app:a", "app:a"]);
+    let ahead = own_port(&mut first);
+    drop((first, second));
+    count_on(&two, ahead, 60);
+    until("both ends", || two.proxy.sessions() == 0);
+    let [mut a, b] = two.pair(["app:a", "app:a"]);
+    let (mut target, mut killer) = if own_port(&mut a) == ahead {
+        (a, b)
+    } else {
+        (b, a)
+    };
+    let mut bystander = two.bystander(&mut killer, target.connection_id());
+    for (before, after) in [("KILL ", ""), ("/* x */ kill\nconnection ", " ;")] {
+        let id = target.connection_id();
+        killer.run(&format!("{before}{id}{after}")).unwrap();
+        until("the target's end", || target.ping().is_err());
+        bystander.ping().unwrap();
+        killer.run("DO 1").unwrap();
+        // A new one on the same server for the next round.
+        target = two.connect("app:a");
+        assert_eq!(own_port(&mut target), ahead);
+        bystander = two.bystander(&mut killer, target.connection_id());
+    }
+    // A query alone: the session goes on.
+    let id = target.connection_id();
+    let sleeper = std::thread::spawn(move || {
+        let outcome = target.run("DO SLEEP(600)").map(drop);
+        (target, outcome)
+    });
+    until("the query's end", || {
+        killer.run(&format!("KILL QUERY {id}")).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        sleeper.is_finished()
+    });
+    let (mut target, _) = sleeper.join().unwrap();
+    target.run("DO 1").unwrap();
+    bystander.ping().unwrap();
+}
+
+#[test]
+fn a_kill_without_credentials_is_refused_and_hits_nobody() {
+    let two = Two::new(false);
+    let [mut killer, mut target] = two.pair(["app:a", "app:a"]);
+    let error = killer
+        .run(&format!("KILL {}", target.connection_id()))
+        .unwrap_err();
+    let server = error.server().unwrap();
+    assert_eq!(server.code, 1094);
+    assert!(server.message.contains("health.user"), "{error}");
+    target.ping().unwrap();
+    // Those on the same server, and of nobody, are the server's business.
+    let id = killer.connection_id();
+    let error = killer.run("KILL 4000000000").unwrap_err();
+    assert_eq!(
+        error.server().unwrap().message,
+        "Unknown thread id: 4000000000"
+    );
+    let error = killer.run(&format!("KILL QUERY {id}")).unwrap_err();
+    assert_eq!(error.server().unwrap().code, 1317, "{error}");
+}
+
+#[test]
+fn nobody_kills_anothers_session() {
+    let two = Two::new(true);
+    let [mut killer, mut target] = two.pair(["other:o", "app:a"]);
+    let error = killer
+        .run(&format!("KILL {}", target.connection_id()))
+        .unwrap_err();
+    assert_eq!(error.server().unwrap().code, 1095);
+    target.ping().unwrap();
+    killer.ping().unwrap();
+    // Who it is after a change of user is not known here, so it is nobody's.
+    let [mut killer, mut target] = two.pair(["app:a", "app:a"]);
+    target.change_user("other", "o", None).unwrap();
+    let error = killer
+        .run(&format!("KILL {}", target.connection_id()))
+        .unwrap_err();
+    assert_eq!(error.server().unwrap().code, 1095);
+    target.ping().unwrap();
+}
+
+#[test]
+fn a_kill_in_parts_and_among_others_is_answered_in_its_turn() {
+    use std::io::{Read, Write};
+    let two = Two::new(false);
+    let [mut a, mut b] = two.pair(["app:a", "app:a"]);
+    // A login without a password, spoken by hand: COM_QUERYs can then be sent in any parts.
+    for server in &two.servers {
+        let mut conn = Connection::connect(&server.url()).unwrap();
+        conn.run("CREATE USER plain@'127.0.0.1'").unwrap();
+    }
+    let address = two.proxy.tcp_address().unwrap();
+    let mut raw = std::net::TcpStream::connect(address).unwrap();
+    raw.set_nodelay(true).unwrap();
+    let packet = |raw: &mut std::net::TcpStream| {
+        let mut header = [0; 4];
+        raw.read_exact(&mut header).unwrap();
+        let mut payload = vec![0; usize::from(header[0]) | usize::from(header[1]) << 8];
+        raw.read_exact(&mut payload).unwrap();
+        (header[3], payload)
+    };
+    packet(&mut raw);
+    // PROTOCOL_41, SECURE_CONNECTION, LONG_PASSWORD; 16 MiB; utf8mb4; user; no password.
+    let mut login = vec![0x01, 0x82, 0, 0, 0, 0, 0, 1, 45];
+    login.extend([0; 23]);
+    login.extend(b"plain\0\0");
+    let mut bytes = vec![u8::try_from(login.len()).unwrap(), 0, 0, 1];
+    bytes.extend(login);
+    raw.write_all(&bytes).unwrap();
+    assert_eq!(packet(&mut raw).1[0], 0, "OK");
+    let mut rows = Connection::connect(&two.servers[0].url()).unwrap();
+    let mut here = rows
+        .query("SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'plain'")
+        .unwrap();
+    let is_on_first = here.next().unwrap().is_some();
+    here.finish().unwrap();
+    let first = two.servers[0].port();
+    let other = if (own_port(&mut a) == first) == is_on_first {
+        &mut b
+    } else {
+        &mut a
+    };
+    let query = |sql: &str| {
+        let mut bytes = vec![u8::try_from(sql.len() + 1).unwrap(), 0, 0, 0, 3];
+        bytes.extend(sql.as_bytes());
+        bytes
+    };
+    let kill = query(&format!("/* in parts */ KILL {}", other.connection_id()));
+    for cut in 1..kill.len() {
+        raw.write_all(&kill[..cut]).unwrap();
+        if cut % 8 == 0 {
+            // Long enough for the proxy to see the part alone, most of the time.
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        raw.write_all(&kill[cut..]).unwrap();
+        let (sequence, payload) = packet(&mut raw);
+        assert_eq!(
+            (sequence, &payload[..3]),
+            (1, &[0xFF, 0x47, 0x04][..]),
+            "1095, cut at {cut}"
+        );
+    }
+    // The command of its own, COM_PROCESS_KILL.
+    let mut process_kill = vec![5, 0, 0, 0, 0x0C];
+    process_kill.extend(other.connection_id().to_le_bytes());
+    raw.write_all(&process_kill).unwrap();
+    assert_eq!(packet(&mut raw).1[..3], [0xFF, 0x47, 0x04]);
+    // Sent ahead, between others, and one behind the other.
+    let mut all = query("DO SLEEP(0.1)");
+    for bytes in [&kill, &kill, &query("DO 2"), &kill, &query("nonsense")] {
+        all.extend(bytes);
+    }
+    raw.write_all(&all).unwrap();
+    let kinds: Vec<_> = (0..6)
+        .map(|_| {
+            let (sequence, payload) = packet(&mut raw);
+            assert_eq!(sequence, 1);
+            (payload[0], payload.get(1..3).unwrap().to_vec())
+        })
+        .collect();
+    let firsts: Vec<_> = kinds.iter().map(|kind| kind.0).collect();
+    assert_eq!(firsts, [0, 0xFF, 0xFF, 0, 0xFF, 0xFF]);
+    assert_eq!(kinds[5].1, [0x28, 0x04], "1064, the server's own");
+    other.ping().unwrap();
+}

@@ -1,0 +1,92 @@
+//! Lines of the log.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use onecopy_mysql::blocking::Connection;
+use onecopy_proxy::Proxy;
+use onecopy_proxy::config::{BackendConfig, Config, LogFormat};
+
+use crate::common::{connect, listener, loopback, server_port, until, url};
+
+/// What was written so far.
+#[derive(Clone, Default)]
+struct Page(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Page {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Page {
+    fn lines(&self, event: &str) -> Vec<String> {
+        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        let event = format!("\"event\":\"{event}\"");
+        let lines = text.lines().filter(|line| line.contains(&event));
+        lines.map(str::to_owned).collect()
+    }
+}
+
+fn start(page: &Page) -> Proxy {
+    let mut config = Config {
+        workers: 1,
+        listeners: vec![listener(vec![BackendConfig::new(loopback(server_port()))])],
+        ..Config::default()
+    };
+    config.log.format = LogFormat::Json;
+    Proxy::start_logging(config, page.clone()).unwrap()
+}
+
+#[test]
+fn an_end_by_failure_is_told_with_all_that_belongs_to_it() {
+    let page = Page::default();
+    let mut proxy = start(&page);
+    let (mut watcher, mut conn) = (connect(&proxy), connect(&proxy));
+    let id = conn.connection_id();
+    conn.run("DO 'a secret of the client'").unwrap();
+    watcher.run(&format!("KILL {id}")).unwrap();
+    until("the line", || !page.lines("session_failed").is_empty());
+    let line = page.lines("session_failed").remove(0);
+    for field in [
+        "\"level\":\"".to_owned(),
+        "\"user\":\"root\"".into(),
+        "\"listener\":\"mysql\"".into(),
+        format!("\"backend\":\"127.0.0.1:{}\"", server_port()),
+        "\"client\":\"127.0.0.1:".into(),
+        format!("\"connection\":{id}"),
+        "\"side\":\"backend\"".into(),
+    ] {
+        assert!(line.contains(&field), "{field} is missing in {line}");
+    }
+    let wrong = url(&proxy).replacen("root:", "nobody_here:", 1);
+    Connection::connect(&wrong).unwrap_err();
+    until("the other line", || {
+        !page.lines("session_refused").is_empty()
+    });
+    let line = page.lines("session_refused").remove(0);
+    assert!(line.contains("\"user\":\"nobody_here\"") && line.contains("\"reason\":\"refused\""));
+    watcher.close().unwrap();
+    until("the end of the sessions", || proxy.sessions() == 0);
+    proxy.drain();
+    proxy.stop();
+    assert_eq!(page.lines("started").len(), 1);
+    assert_eq!(page.lines("draining").len(), 1);
+    assert_eq!(page.lines("stopped").len(), 1);
+    let all = String::from_utf8(page.0.lock().unwrap().clone()).unwrap();
+    assert!(!all.contains("secret"), "{all}");
+    assert!(
+        !all.contains(onecopy_testkit::server::shared().root_password()),
+        "{all}"
+    );
+    assert_eq!(
+        page.lines("session_failed").len(),
+        1,
+        "a session that was closed well is not told of: {all}"
+    );
+}

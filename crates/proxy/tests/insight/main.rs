@@ -1,0 +1,12 @@
+//! What a proxy tells of itself, and lets itself be told, beside real servers.
+#![allow(clippy::unwrap_used)]
+
+mod admin;
+#[path = "../sessions/common.rs"]
+#[allow(dead_code)]
+mod common;
+mod health;
+mod kill;
+mod log;
+mod metrics;
+mod page;

@@ -1,0 +1,369 @@
+//! Each part of the protocol through the proxy, beside the same without it: the same packets come, and the proxy has counted
+//! the same commands, statements and transactions.
+
+use onecopy_mysql::blocking::Connection;
+use onecopy_mysql_proto::Capabilities;
+use onecopy_proxy::config::BackendConfig;
+use onecopy_testkit::server::{Server, ServerKind, lacks};
+
+use crate::basics::text;
+use crate::common::loopback;
+use crate::raw::{Raw, USUAL};
+use crate::sides::{account, sides};
+
+const STATUS_CURSOR: u8 = 0x40;
+const STATUS_MORE: u8 = 0x08;
+
+/// What the proxy has to know at the end.
+#[derive(Debug, PartialEq, Eq)]
+struct Known {
+    commands: u64,
+    statements: usize,
+    in_transaction: bool,
+}
+
+fn known(commands: u64, statements: usize, in_transaction: bool) -> Known {
+    Known {
+        commands,
+        statements,
+        in_transaction,
+    }
+}
+
+/// A client that follows replies, so that it knows where they end.
+struct Client {
+    raw: Raw,
+    capabilities: Capabilities,
+    heard: Vec<Vec<u8>>,
+}
+
+impl Client {
+    fn hear(&mut self) -> Vec<u8> {
+        let payload = self.raw.hear().unwrap();
+        self.heard.push(payload.clone());
+        payload
+    }
+
+    /// A command with results, up to the end of the last.
+    fn ask(&mut self, command: &[u8]) {
+        self.raw.command(command);
+        while self.result() {}
+    }
+
+    fn query(&mut self, sql: &str) {
+        self.ask(&[b"\x03", sql.as_bytes()].concat());
+    }
+
+    /// One result; whether another follows.
+    fn result(&mut self) -> bool {
+        let first = self.hear();
+        match first[0] {
+            0 => return first[3] & STATUS_MORE != 0,
+            0xFF => return false,
+            count => (0..count).for_each(|_| drop(self.hear())),
+        }
+        if !self.capabilities.contains(Capabilities::DEPRECATE_EOF) {
+            let eof = self.hear();
+            if eof[3] & STATUS_CURSOR != 0 {
+                return false;
+            }
+        }
+        self.rows()
+    }
+
+    /// Rows up to their end; whether another result follows.
+    fn rows(&mut self) -> bool {
+        loop {
+            let row = self.hear();
+            match row[0] {
+                0xFE => return row[3] & STATUS_MORE != 0,
+                0xFF => return false,
+                _ => {}
+            }
+        }
+    }
+
+    /// Prepares a statement; gives its id.
+    fn prepare(&mut self, sql: &str) -> [u8; 4] {
+        self.raw.command(&[b"\x16", sql.as_bytes()].concat());
+        let ok = self.raw.hear().unwrap();
+        assert_eq!(ok[0], 0, "{}", ok.escape_ascii());
+        // MariaDB numbers the statements of all connections.
+        self.heard.push(ok[5..].to_vec());
+        let has_eof = !self.capabilities.contains(Capabilities::DEPRECATE_EOF);
+        for count in [ok[7], ok[5]] {
+            let more = if count > 0 {
+                count + u8::from(has_eof)
+            } else {
+                0
+            };
+            (0..more).for_each(|_| drop(self.hear()));
+        }
+        [ok[1], ok[2], ok[3], ok[4]]
+    }
+}
+
+fn script(port: u16, user: &str, capabilities: Capabilities, talk: &dyn Fn(&mut Client)) -> Client {
+    let raw = Raw::log_in(port, user, capabilities);
+    let mut client = Client {
+        raw,
+        capabilities,
+        heard: Vec::new(),
+    };
+    talk(&mut client);
+    client
+}
+
+/// Talks with the server without and with the proxy; gives what was heard.
+fn both(
+    server: &Server,
+    user: &str,
+    capabilities: Capabilities,
+    expected: &Known,
+    talk: &dyn Fn(&mut Client),
+) -> Vec<Vec<u8>> {
+    let direct = script(server.port(), user, capabilities, talk);
+    let backend = BackendConfig::new(loopback(server.port()));
+    let front = sides().proxy(backend, |_| {});
+    let through = script(front.port(), user, capabilities, talk);
+    assert_eq!(through.heard, direct.heard);
+    let client = front.proxy.snapshot(true).clients.remove(0);
+    let found = known(client.commands, client.statements, client.in_transaction);
+    assert_eq!(&found, expected);
+    assert_eq!(client.state, "idle");
+    direct.heard
+}
+
+/// The same on the server of these tests, in both styles of the end of rows.
+fn in_both_styles(
+    user: &str,
+    more: Capabilities,
+    expected: &Known,
+    talk: &dyn Fn(&mut Client),
+) -> Vec<Vec<u8>> {
+    account(user, "");
+    let capabilities = USUAL | more;
+    both(
+        &sides().server,
+        user,
+        capabilities | Capabilities::DEPRECATE_EOF,
+        expected,
+        talk,
+    );
+    both(&sides().server, user, capabilities, expected, talk)
+}
+
+#[test]
+fn results_and_statements_end_in_both_styles() {
+    let expected = known(8, 1, true);
+    in_both_styles("feature_a", Capabilities::default(), &expected, &|client| {
+        client.query("SELECT 1 AS a, 'two' AS b UNION SELECT NULL, REPEAT('x', 300)");
+        client.query("SELECT 1 FROM DUAL WHERE 0");
+        client.query("SELECT * FROM not_there");
+        let statement = client.prepare("SELECT ? AS a");
+        // One NULL.
+        let execute = [b"\x17", &statement[..], b"\0\x01\0\0\0\x01\x01\x06\0"].concat();
+        client.ask(&execute);
+        let other = client.prepare("DO 1");
+        client.raw.command(&[b"\x19", &other[..]].concat());
+        client.query("START TRANSACTION");
+    });
+}
+
+#[test]
+fn cursors_are_fetched_from() {
+    let expected = known(6, 0, false);
+    account("feature_b", "");
+    // With the other style a server may leave the EOF behind the definitions out, which is not this test's.
+    both(&sides().server, "feature_b", USUAL, &expected, &|client| {
+        let statement = client.prepare("SELECT 1 AS a UNION ALL SELECT 2 UNION ALL SELECT 3");
+        client.ask(&[b"\x17", &statement[..], b"\x01\x01\0\0\0"].concat());
+        for _ in 0..2 {
+            client
+                .raw
+                .command(&[b"\x1C", &statement[..], b"\x02\0\0\0"].concat());
+            client.rows();
+        }
+        // COM_STMT_RESET, COM_STMT_CLOSE.
+        client.raw.command(&[b"\x1A", &statement[..]].concat());
+        client.hear();
+        client.raw.command(&[b"\x19", &statement[..]].concat());
+    });
+}
+
+#[test]
+fn results_follow_one_another() {
+    let mut admin = Connection::connect(&sides().server.url()).unwrap();
+    admin.run("DROP PROCEDURE IF EXISTS test.of_two").unwrap();
+    let body = "BEGIN SELECT 1; DO 2; SELECT 3 UNION SELECT 4; END";
+    admin
+        .run(&format!("CREATE PROCEDURE test.of_two() {body}"))
+        .unwrap();
+    let heard = in_both_styles(
+        "feature_c",
+        Capabilities::MULTI_STATEMENTS,
+        &known(3, 0, false),
+        &|client| {
+            client.query("SELECT 1; DO 1; SELECT 2; SELECT * FROM not_there; SELECT 3");
+            client.query("CALL of_two()");
+            client.query("SELECT 'behind'");
+        },
+    );
+    assert!(heard.iter().any(|payload| payload.ends_with(b"behind")));
+}
+
+#[test]
+fn changes_of_the_session_are_told() {
+    let track = Capabilities::SESSION_TRACK;
+    let heard = in_both_styles("feature_d", track, &known(3, 0, false), &|client| {
+        client.query("SET autocommit = 0");
+        client.query("USE test");
+        client.query("DO 1");
+    });
+    assert!(heard.iter().any(|payload| payload.ends_with(b"test")));
+}
+
+#[test]
+fn a_reset_and_a_change_of_user_forget_statements() {
+    let expected = known(6, 0, false);
+    in_both_styles("feature_e", Capabilities::default(), &expected, &|client| {
+        client.prepare("SELECT 1");
+        client.query("BEGIN");
+        client.raw.command(b"\x1F");
+        client.hear();
+        client.prepare("SELECT 2");
+        client
+            .raw
+            .command(b"\x11feature_e\0\0test\0\x2D\0mysql_native_password\0");
+        if client.raw.hear().unwrap()[0] == 0xFE {
+            client.raw.say(b"").unwrap();
+            client.hear();
+        }
+        client.query("SELECT DATABASE(), CURRENT_USER()");
+    });
+}
+
+#[test]
+fn a_file_of_the_clients_is_loaded() {
+    let server = &sides().server;
+    let mut admin = Connection::connect(&server.url()).unwrap();
+    admin.run("SET GLOBAL local_infile = ON").unwrap();
+    admin.run("DROP TABLE IF EXISTS test.loaded").unwrap();
+    admin.run("CREATE TABLE test.loaded (a INT)").unwrap();
+    account("feature_f", "");
+    let local = USUAL | Capabilities::LOCAL_FILES;
+    both(server, "feature_f", local, &known(3, 0, false), &|client| {
+        for has_lines in [true, false] {
+            let sql = b"\x03LOAD DATA LOCAL INFILE 'any' INTO TABLE loaded";
+            client.raw.command(sql);
+            assert_eq!(client.hear(), b"\xFBany");
+            if has_lines {
+                // With bytes that would be commands, and packets of all kinds.
+                client.raw.say(b"\x33\n14\n").unwrap();
+                client.raw.say(&b"1\n".repeat(50_000)).unwrap();
+            }
+            client.raw.say(b"").unwrap();
+            client.hear();
+        }
+        client.query("SELECT COUNT(*) > 50000 FROM loaded");
+    });
+    assert_eq!(
+        text(&mut admin, "SELECT COUNT(*) FROM test.loaded"),
+        "100004"
+    );
+    admin.run("DROP TABLE test.loaded").unwrap();
+}
+
+#[test]
+fn many_rows_of_parameters_go_in_one_command() {
+    let server = &sides().server;
+    if server.kind() == ServerKind::MySql {
+        return lacks("COM_STMT_BULK_EXECUTE", "it is MariaDB's");
+    }
+    let mut admin = Connection::connect(&server.url()).unwrap();
+    admin.run("DROP TABLE IF EXISTS test.bulk").unwrap();
+    admin.run("CREATE TABLE test.bulk (a INT)").unwrap();
+    account("feature_g", "");
+    let bulk = USUAL | Capabilities::MARIADB_STMT_BULK_OPERATIONS;
+    both(server, "feature_g", bulk, &known(3, 1, false), &|client| {
+        let statement = client.prepare("INSERT INTO bulk VALUES (?)");
+        // The types come with it; an INT; a value, NULL, a value.
+        let mut command = [b"\xFA", &statement[..], b"\x80\0\x03\0"].concat();
+        command.extend(b"\0\x07\0\0\0\x01\0\x08\0\0\0");
+        client.ask(&command);
+        assert_eq!(client.heard.last().unwrap()[..2], [0, 3]);
+        client.query("SELECT DISTINCT a FROM bulk ORDER BY a");
+    });
+    admin.run("DROP TABLE test.bulk").unwrap();
+}
+
+#[test]
+fn attributes_of_a_query_come_with_it() {
+    let server = &sides().server;
+    if server.kind() == ServerKind::MariaDb {
+        return lacks("attributes of queries", "they are MySQL's");
+    }
+    account("feature_h", "");
+    let attributes = USUAL | Capabilities::QUERY_ATTRIBUTES;
+    both(
+        server,
+        "feature_h",
+        attributes,
+        &known(1, 0, false),
+        &|client| {
+            // One parameter, one set; no NULL, types, a string of the name `n`, its value.
+            client.ask(b"\x03\x01\x01\0\x01\xFD\0\x01n\x05valueSELECT 1");
+            assert_eq!(client.heard.last().unwrap()[0], 0xFE);
+        },
+    );
+}
+
+#[test]
+fn a_binary_log_is_dumped() {
+    let server = Server::builder()
+        .argument("--log-bin=binlog")
+        .argument("--server-id=1")
+        .argument("--binlog-format=ROW")
+        .start()
+        .unwrap();
+    let mut admin = Connection::connect(&server.url()).unwrap();
+    let sql = "CREATE USER replica@'%'; GRANT ALL ON *.* TO replica@'%'; CREATE TABLE test.logged (a LONGBLOB); \
+               INSERT INTO test.logged VALUES (REPEAT('b', 20000000))";
+    for statement in sql.split("; ") {
+        admin.run(statement).unwrap();
+    }
+    let talk = |client: &mut Client| {
+        let checksums = "@master_binlog_checksum = 'NONE', @source_binlog_checksum = 'NONE'";
+        client.query(&format!("SET {checksums}, @mariadb_slave_capability = 4"));
+        // From byte 4 of the first file, up to its end; as server 7. Then the server closes.
+        client.raw.command(b"\x12\x04\0\0\0\x01\0\x07\0\0\0");
+        let mut begins_with = 0;
+        while begins_with == 0 {
+            let event = long(&mut client.raw);
+            begins_with = event[0];
+            client.heard.push(event);
+        }
+    };
+    let direct = script(server.port(), "replica", USUAL, &talk);
+    let backend = BackendConfig::new(loopback(server.port()));
+    let front = sides().proxy(backend, |_| {});
+    let through = script(front.port(), "replica", USUAL, &talk);
+    assert!(through.heard == direct.heard);
+    assert_eq!(through.heard.last().unwrap()[0], 0xFE);
+    assert!(direct.heard.iter().any(|event| event.len() > 20_000_000));
+    let snapshot = front.proxy.snapshot(false);
+    assert_eq!(snapshot.counters.commands(), 2);
+    assert!(snapshot.buffer_bytes < 2 << 20, "{snapshot:?}");
+}
+
+/// A payload of any number of packets.
+fn long(raw: &mut Raw) -> Vec<u8> {
+    let mut payload = Vec::new();
+    loop {
+        let piece = raw.hear().unwrap();
+        payload.extend_from_slice(&piece);
+        if piece.len() < 0xFF_FFFF {
+            return payload;
+        }
+    }
+}
