@@ -124,8 +124,9 @@ pub(crate) struct Session {
     asked: Instant,
     /// It leaves as soon as no transaction is open, at the latest then.
     leaves_by: Option<Instant>,
-    /// It is in the line of those that wait for buffers.
+    /// It is in the line of those that wait for buffers, or of those that go on after the others.
     is_starved: bool,
+    is_busy: bool,
     /// The client has said that it goes.
     is_quitting: bool,
     /// The backend has said, unasked, why it closes.
@@ -165,6 +166,7 @@ impl Session {
             asked: now,
             leaves_by: None,
             is_starved: false,
+            is_busy: false,
             is_quitting: false,
             has_said_goodbye: false,
         }
@@ -214,6 +216,17 @@ impl Session {
         self.go_on(context)
     }
 
+    /// The same for one that had stopped to let others have their turn.
+    pub(crate) fn go_on_after_others(&mut self, context: &mut Context<'_>) -> Status {
+        self.is_busy = false;
+        self.go_on(context)
+    }
+
+    /// It goes on after the others. Whether it is to stand in line for that.
+    pub(crate) fn note_busy(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_busy, true)
+    }
+
     /// It waits for buffers. Whether it is to stand in line for them: not where it does already.
     pub(crate) fn note_starved(&mut self) -> bool {
         !std::mem::replace(&mut self.is_starved, true)
@@ -245,7 +258,12 @@ impl Session {
             Phase::Farewell(_) => return Status::Waiting,
             Phase::Transit if self.leaves_by.is_some() => return self.try_to_leave(context),
             Phase::Transit => match self.listener.config.idle_timeout {
-                Some(timeout) if context.now.saturating_duration_since(self.moved) >= timeout => {
+                // While a statement runs it is the server that takes its time, once it has all of it.
+                Some(timeout)
+                    if context.now.saturating_duration_since(self.moved) >= timeout
+                        && (self.relay.outstanding() == 0
+                            || !self.relay.client_is_between_payloads()) =>
+                {
                     Failure::idle()
                 }
                 _ => {

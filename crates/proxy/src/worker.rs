@@ -203,7 +203,7 @@ impl Worker {
             }
             for _ in 0..self.busy.len() {
                 if let Some(index) = self.busy.pop_front() {
-                    self.go_on(index, now, Session::go_on);
+                    self.go_on(index, now, Session::go_on_after_others);
                 }
             }
             // Each once, and only while there is something to give: those that get nothing go on waiting in their order.
@@ -253,7 +253,11 @@ impl Worker {
         };
         match act(session, &mut context) {
             Status::Waiting => {}
-            Status::Busy => self.busy.push_back(index),
+            Status::Busy => {
+                if session.note_busy() {
+                    self.busy.push_back(index);
+                }
+            }
             Status::Starved => {
                 if session.note_starved() {
                     self.starved.push_back(index);

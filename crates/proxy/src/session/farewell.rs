@@ -14,6 +14,18 @@ use crate::log::{Ended, Event};
 /// Bytes of the client's that are passed over while it takes the last words, one read each.
 const PASSED_OVER: usize = 4 << 10;
 
+/// Reads before others have their turn.
+const PASSED_OVER_AT_ONCE: u32 = 16;
+
+/// How far the last words are.
+enum Said {
+    /// The client has heard everything, or has gone.
+    All,
+    /// There is more to be read away.
+    More,
+    Waiting,
+}
+
 pub(super) struct Farewell {
     words: Vec<u8>,
     sent: usize,
@@ -116,36 +128,37 @@ impl Session {
 
     pub(super) fn say_farewell(&mut self, context: &mut Context<'_>) -> Status {
         match self.try_farewell() {
-            Ok(false) => Status::Waiting,
-            Ok(true) | Err(_) => {
+            Ok(Said::Waiting) => Status::Waiting,
+            Ok(Said::More) => Status::Busy,
+            Ok(Said::All) | Err(_) => {
                 self.down.discard(context.pool);
                 Status::Over
             }
         }
     }
 
-    /// Whether the client has heard everything, or has gone.
-    fn try_farewell(&mut self) -> std::io::Result<bool> {
+    /// Sends what is left, then reads away what the client still sends.
+    fn try_farewell(&mut self) -> std::io::Result<Said> {
         let Phase::Farewell(farewell) = &mut self.phase else {
-            return Ok(true);
+            return Ok(Said::All);
         };
         let stream = &mut self.client.stream;
         while let Some(loan) = self.down.loan.as_mut().filter(|_| self.down.cleared > 0) {
             let bytes = &loan.buffers.pending()[..self.down.cleared];
             let Some(n) = stream.write(&[IoSlice::new(bytes)])? else {
-                return Ok(false);
+                return Ok(Said::Waiting);
             };
             loan.buffers.forward(n);
             self.down.cleared -= n;
         }
         while farewell.sent < farewell.words.len() {
             let Some(n) = stream.write(&[IoSlice::new(&farewell.words[farewell.sent..])])? else {
-                return Ok(false);
+                return Ok(Said::Waiting);
             };
             farewell.sent += n;
         }
         if !stream.flush()? {
-            return Ok(false);
+            return Ok(Said::Waiting);
         }
         if !farewell.is_shut {
             farewell.is_shut = stream.shutdown_write()?;
@@ -157,16 +170,18 @@ impl Session {
             max_buffer: PASSED_OVER,
             idle_keep: 0,
         });
-        loop {
+        for _ in 0..PASSED_OVER_AT_ONCE {
             let outcome = stream.read(&mut passed_over)?;
             let n = passed_over.pending().len();
             passed_over.forward(n);
             match outcome {
                 ReadOutcome::Bytes { .. } => {}
-                ReadOutcome::WouldBlock => return Ok(false),
-                ReadOutcome::Closed => return Ok(true),
+                ReadOutcome::WouldBlock => return Ok(Said::Waiting),
+                ReadOutcome::Closed => return Ok(Said::All),
             }
         }
+        // A client that goes on sending has its time too, and no more.
+        Ok(Said::More)
     }
 }
 

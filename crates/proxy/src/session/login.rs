@@ -15,7 +15,7 @@ mod half;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use onecopy_mysql_proto::Capabilities;
 use onecopy_mysql_proto::auth::{Secret, caching_sha2};
@@ -127,7 +127,7 @@ impl Login {
             refusal: None,
             reason: String::new(),
             id_attempts: 0,
-            deadline: now + listener.config.handshake_timeout,
+            deadline: after(now, listener.config.handshake_timeout),
             queued: None,
             connect_deadline: now,
             backend_can: Capabilities::default(),
@@ -160,11 +160,11 @@ impl Login {
         if let (Stage::Queued, Some((_, until))) = (self.stage, &self.queued) {
             return (now >= *until).then_some(Overdue::Queue);
         }
-        if now >= self.deadline {
-            return Some(Overdue::Handshake);
+        // While backends are tried each has its time, and the client none to lose.
+        if matches!(self.stage, Stage::Connecting | Stage::Greeting) {
+            return (now >= self.connect_deadline).then_some(Overdue::Connect);
         }
-        let connects = matches!(self.stage, Stage::Connecting | Stage::Greeting);
-        (connects && now >= self.connect_deadline).then_some(Overdue::Connect)
+        (now >= self.deadline).then_some(Overdue::Handshake)
     }
 
     /// An error for the client, as the next packet that it expects; none while its TLS is being set up.
@@ -320,11 +320,11 @@ impl Session {
             }
         };
         if login.queued.take().is_some() {
-            login.deadline = context.now + self.listener.config.handshake_timeout;
+            login.deadline = after(context.now, self.listener.config.handshake_timeout);
         }
         let backend = Arc::clone(place.backend());
         login.server = Half::new();
-        login.connect_deadline = context.now + backend.config.connect_timeout;
+        login.connect_deadline = after(context.now, backend.config.connect_timeout);
         self.place = Some(place);
         let address = backend.address();
         let connected = evented::connect(&address);
@@ -469,6 +469,7 @@ impl Session {
         rewrite::greeting(&mut payload, offered);
         login.client.send(&payload)?;
         login.greeted = true;
+        login.deadline = after(context.now, self.listener.config.handshake_timeout);
         login.stage = Stage::Response;
         Ok(true)
     }
@@ -752,4 +753,10 @@ fn without_password(response: &HandshakeResponse<'_>) -> Result<Vec<u8>, EncodeE
     }
     .encode(&mut payload)?;
     Ok(payload)
+}
+
+/// The end of a time that begins now; one that no clock could show is far away.
+fn after(now: Instant, time: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+    now.checked_add(time).unwrap_or(now + FAR)
 }

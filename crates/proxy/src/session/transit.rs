@@ -14,7 +14,7 @@ use super::{Context, End, Session, Status};
 use crate::failure::Failure;
 use crate::stats::Kind;
 
-/// Reads of one session before others have their turn: 4 MiB of large ones.
+/// Reads of one session in each direction before others have their turn: 4 MiB of large ones.
 const TURNS: u32 = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,7 @@ impl Session {
     /// Sends what may be sent, reads once, and looks at what has come, until one of them has to wait.
     fn carry(&mut self, direction: Direction, context: &mut Context<'_>) -> Result<Carried, End> {
         let mut carried = Carried::Nothing;
+        let mut has_read = false;
         loop {
             let Some(server) = &mut self.server else {
                 return Err(End::Clean);
@@ -91,6 +92,7 @@ impl Session {
                                 Direction::Down => route.bytes_from_backend += n as u64,
                             }
                         }
+                        self.moved = context.now;
                         carried = Carried::Something;
                     }
                     Ok(None) => {
@@ -117,6 +119,11 @@ impl Session {
                 }
                 return Ok(carried);
             }
+            // The next read is the next turn's: a fast sender must not keep the loop.
+            if has_read {
+                return Ok(carried);
+            }
+            has_read = true;
             let loan = match &mut flow.loan {
                 Some(loan) => loan,
                 none => match context.pool.take() {
@@ -219,7 +226,10 @@ impl Session {
                 if let Some(route) = context.counters.routes.get_mut(self.route) {
                     route.commands[Kind::of(command) as usize] += 1;
                 }
-                self.asked = context.now;
+                // One that was sent ahead begins when the one before it is over.
+                if self.relay.outstanding() <= 1 {
+                    self.asked = context.now;
+                }
                 self.is_quitting |= command == CommandByte::QUIT;
                 if command == CommandByte::CHANGE_USER {
                     self.user_changes();
@@ -232,6 +242,9 @@ impl Session {
                     let time = context.now.saturating_duration_since(self.asked);
                     route.errors += u64::from(failed);
                     route.latency[Kind::of(command) as usize].add(time);
+                }
+                if self.relay.outstanding() > 0 {
+                    self.asked = context.now;
                 }
             }
             Event::Farewell { .. } => self.has_said_goodbye = true,

@@ -81,7 +81,9 @@ impl Pool {
         };
         self.unused = self.unused.min(self.free.len());
         self.lent += 1;
-        let counted = buffers.capacity();
+        // A new one holds nothing yet, and soon will.
+        let counted = buffers.capacity().max(SMALL_READ);
+        self.bytes += counted - buffers.capacity();
         Some(Loan { buffers, counted })
     }
 
