@@ -250,7 +250,7 @@ pub struct ClientInfo {
     pub listener: String,
     /// The backend's name.
     pub backend: String,
-    /// What it is at: `connect`, `login`, `idle`, `command`, `closing`.
+    /// What it is at: `queue`, `connect`, `login`, `idle`, `command`, `closing`.
     pub state: &'static str,
     /// Commands so far.
     pub commands: u64,
