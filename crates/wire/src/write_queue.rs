@@ -13,10 +13,13 @@
 //! Where memory for a chunk can't be had nothing is appended any more, and whoever ends the command hears of it: one look
 //! a command, not one a field.
 
+mod cursor;
+
 use std::fmt;
 use std::io::IoSlice;
 
 use crate::WireError;
+use cursor::{Cursor, Piece};
 
 /// Size of one chunk: 16 KiB. The whole of an ordinary command fits in the first, which is kept.
 pub const CHUNK: usize = 16 << 10;
@@ -85,30 +88,6 @@ struct LentPart {
     index: u32,
     start: usize,
     end: usize,
-}
-
-/// What has left: all before byte `at` of a chunk, all parts before the `part`-th, `offset` bytes of that one.
-#[derive(Debug, Default, Clone, Copy)]
-struct Cursor {
-    chunk: usize,
-    at: usize,
-    part: usize,
-    offset: usize,
-}
-
-/// Bytes that leave together.
-#[derive(Debug, Clone, Copy)]
-enum Piece {
-    Chunk {
-        chunk: usize,
-        start: usize,
-        end: usize,
-    },
-    Lent {
-        index: u32,
-        start: usize,
-        end: usize,
-    },
 }
 
 /// Commands that wait to be sent.
@@ -554,27 +533,6 @@ impl WriteQueue {
             self.chunks = Vec::new();
             self.capacity = 0;
             self.lent = Vec::new();
-        }
-    }
-}
-
-impl Cursor {
-    /// `n` bytes of the piece at the cursor have left.
-    #[inline]
-    fn pass(&mut self, piece: Piece, n: usize) {
-        match piece {
-            Piece::Chunk { .. } => self.at += n,
-            Piece::Lent { .. } if n == piece.len() => (self.part, self.offset) = (self.part + 1, 0),
-            Piece::Lent { .. } => self.offset += n,
-        }
-    }
-}
-
-impl Piece {
-    #[inline]
-    fn len(self) -> usize {
-        match self {
-            Self::Chunk { start, end, .. } | Self::Lent { start, end, .. } => end - start,
         }
     }
 }

@@ -1,0 +1,207 @@
+//! The way to a backend: which one, its connection, and the next one where it does not do.
+
+use std::sync::Arc;
+
+use onecopy_net::evented;
+use onecopy_net::proxy_protocol::Addresses;
+
+use super::half::Half;
+use super::{Stage, after};
+use crate::backend::{Backend, Nobody};
+use crate::failure::Failure;
+use crate::session::peer::Peer;
+use crate::session::{Context, End, Phase, Session};
+
+/// How often a backend is asked for another connection because the id that it gave is another backend's session's.
+const ID_ATTEMPTS: u32 = 3;
+
+impl Session {
+    pub(super) fn choose(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        // A reload may have put another one in its place since the client came.
+        while let Some(successor) = self.listener.successor.get() {
+            self.listener = Arc::clone(successor);
+        }
+        // Nobody overtakes those that wait.
+        let is_next = match &login.queued {
+            Some((ticket, _)) => ticket.is_first(),
+            None => self.listener.queue.is_empty(),
+        };
+        let chosen = match is_next {
+            true => self.listener.backends.choose(&login.tried),
+            false => Err(Nobody::Full),
+        };
+        let place = match chosen {
+            Ok(place) => place,
+            Err(Nobody::Full) => return self.wait_for_place(context),
+            Err(Nobody::Up) => {
+                if let Some(refusal) = login.refusal.take() {
+                    login.client.send(&refusal)?;
+                    login.stage = Stage::Refused;
+                    return Ok(true);
+                }
+                let why = match login.reason.as_str() {
+                    "" => "no backend is up",
+                    reason => reason,
+                };
+                return Err(Failure::no_backend(why).into());
+            }
+        };
+        if login.queued.take().is_some() {
+            login.deadline = after(context.now, self.listener.config.handshake_timeout);
+        }
+        let backend = Arc::clone(place.backend());
+        login.server = Half::new();
+        login.connect_deadline = after(context.now, backend.config.connect_timeout);
+        self.place = Some(place);
+        let address = backend.address();
+        let connected = evented::connect(&address);
+        self.server_address = Some(address);
+        match connected {
+            Ok(mut stream) => {
+                let token = mio::Token(self.token.0 + 1);
+                if let Err(error) = stream.register(context.poller, token) {
+                    return self.try_another(&error.to_string(), context);
+                }
+                let mut server = Peer::new(stream);
+                // The first event tells that it is connected.
+                (server.is_readable, server.is_writable) = (false, false);
+                self.server = Some(server);
+                login.stage = Stage::Connecting;
+                Ok(true)
+            }
+            Err(error) => self.try_another(&error.to_string(), context),
+        }
+    }
+
+    /// All backends are full: the session waits its turn, or its client is told.
+    #[cold]
+    fn wait_for_place(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        let listener = &self.listener;
+        if login.queued.is_none() {
+            let length = match listener.patience.timeout.is_zero() {
+                true => 0,
+                false => listener.patience.length,
+            };
+            let ticket = listener.queue.enter(length, context.mailbox, context.index);
+            let Some(ticket) = ticket else {
+                return Err(Failure::backends_full().into());
+            };
+            login.queued = Some((ticket, context.now + listener.patience.timeout));
+            login.stage = Stage::Queued;
+            // A place may have been given back just before somebody was there to be called.
+            return Ok(true);
+        }
+        login.stage = Stage::Queued;
+        Ok(false)
+    }
+
+    /// Whether it is its turn; and whether the client is still there.
+    pub(super) fn queued(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        if self.receive_client()? {
+            return Ok(true);
+        }
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        login.stage = Stage::Choose;
+        self.choose(context)
+    }
+
+    pub(super) fn connecting(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        let (Phase::Login(login), Some(server)) = (&mut self.phase, &mut self.server) else {
+            return Ok(false);
+        };
+        if !server.is_writable {
+            return Ok(false);
+        }
+        match server.stream.connected() {
+            Ok(false) => {
+                server.is_writable = false;
+                Ok(false)
+            }
+            Ok(true) => {
+                let Some(place) = &self.place else {
+                    return Ok(false);
+                };
+                let config = &place.backend().config;
+                let _ = server.stream.set_options(&config.socket);
+                if config.sends_proxy_header {
+                    let client = &self.client.stream;
+                    let own = || Some((client.peer_addr()?, client.local_addr()?));
+                    let addresses = match login.told.or_else(own) {
+                        Some((source, destination)) => Addresses::Tcp {
+                            source,
+                            destination,
+                        },
+                        None => Addresses::Unknown,
+                    };
+                    login.server.buffers.output().push(&addresses.to_v2());
+                }
+                login.stage = Stage::Greeting;
+                Ok(true)
+            }
+            Err(error) => self.try_another(&error.to_string(), context),
+        }
+    }
+
+    /// The id is another session's: a `KILL` could not tell them apart. The backend gives another one with the next connection.
+    #[cold]
+    pub(super) fn another_id(
+        &mut self,
+        backend: &Arc<Backend>,
+        context: &mut Context<'_>,
+    ) -> Result<bool, End> {
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        login.id_attempts += 1;
+        if login.id_attempts < ID_ATTEMPTS {
+            login.tried.retain(|tried| !Arc::ptr_eq(tried, backend));
+            self.drop_server(context);
+            let Phase::Login(login) = &mut self.phase else {
+                return Ok(false);
+            };
+            login.stage = Stage::Choose;
+            return Ok(true);
+        }
+        self.try_another(
+            "its connection ids are those of another backend's sessions",
+            context,
+        )
+    }
+
+    /// This backend does not do: the next one is tried, as nothing of the client's has gone to it.
+    #[cold]
+    pub(super) fn try_another(
+        &mut self,
+        why: &str,
+        context: &mut Context<'_>,
+    ) -> Result<bool, End> {
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        if let Some(place) = &self.place {
+            let backend = place.backend();
+            backend.connect_failed();
+            login.reason = format!("backend '{}': {why}", backend.name());
+            login.tried.push(Arc::clone(backend));
+        }
+        login.stage = Stage::Choose;
+        self.drop_server(context);
+        Ok(true)
+    }
+
+    fn drop_server(&mut self, context: &mut Context<'_>) {
+        if let Some(mut server) = self.server.take() {
+            let _ = server.stream.deregister(context.poller);
+            server.stream.shutdown();
+        }
+        (self.place, self.id) = (None, None);
+    }
+}
