@@ -4,9 +4,10 @@ use aws_lc_rs::rand;
 use aws_lc_rs::rsa::{OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, PublicEncryptingKey};
 use onecopy_mysql_proto::auth::{Crypto, CryptoError, PublicKey};
 
-/// aws-lc-rs, which TLS uses too.
+/// Random bytes and RSA by aws-lc-rs, which TLS uses too: for who drives the protocol's core without a connection of this
+/// crate's, as a proxy does.
 #[derive(Debug)]
-pub(crate) struct AwsLc;
+pub struct AwsLc;
 
 impl Crypto for AwsLc {
     fn random(&self, bytes: &mut [u8]) -> Result<(), CryptoError> {

@@ -62,6 +62,7 @@ mod url;
 
 pub use cancel::Cancelled;
 pub use config::{Abandoned, Config};
+pub use crypto::AwsLc;
 pub use done::Done;
 pub use error::{Error, ServerError};
 pub use index::ColumnIndex;

@@ -1,13 +1,9 @@
 //! RSA: the proxy's own key, under which clients may send passwords, and those of backends.
 
-use onecopy_mysql_proto::auth::{Crypto, CryptoError, PublicKey, Secret};
+use onecopy_mysql_proto::auth::{PublicKey, Secret};
 
 use aws_lc_rs::encoding::{AsDer, PublicKeyX509Der};
-use aws_lc_rs::rand;
-use aws_lc_rs::rsa::{
-    KeySize, OAEP_SHA1_MGF1SHA1, OaepPrivateDecryptingKey, OaepPublicEncryptingKey,
-    PrivateDecryptingKey, PublicEncryptingKey,
-};
+use aws_lc_rs::rsa::{KeySize, OAEP_SHA1_MGF1SHA1, OaepPrivateDecryptingKey, PrivateDecryptingKey};
 
 /// A key of 2,048 bits, in memory alone.
 pub(crate) struct Key {
@@ -53,32 +49,9 @@ impl std::fmt::Debug for Key {
     }
 }
 
-/// aws-lc-rs, which TLS uses too.
-#[derive(Debug)]
-pub(crate) struct AwsLc;
-
-impl Crypto for AwsLc {
-    fn random(&self, bytes: &mut [u8]) -> Result<(), CryptoError> {
-        rand::fill(bytes).map_err(|_| CryptoError::NoRandom)
-    }
-
-    fn rsa_oaep(&self, key: &PublicKey, message: &[u8]) -> Result<Vec<u8>, CryptoError> {
-        let rejected = |_| CryptoError::KeyRejected;
-        let key =
-            PublicEncryptingKey::from_der(key.as_der()).map_err(|_| CryptoError::KeyRejected)?;
-        let key = OaepPublicEncryptingKey::new(key).map_err(rejected)?;
-        let mut room = vec![0; key.ciphertext_size()];
-        let length = key
-            .encrypt(&OAEP_SHA1_MGF1SHA1, message, &mut room, None)
-            .map_err(rejected)?
-            .len();
-        room.truncate(length);
-        Ok(room)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use onecopy_mysql::AwsLc;
     use onecopy_mysql_proto::auth::rsa;
 
     use super::*;

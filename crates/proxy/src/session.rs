@@ -11,7 +11,6 @@ mod flow;
 mod kill;
 mod login;
 mod peer;
-mod rewrite;
 mod transit;
 
 use std::sync::Arc;

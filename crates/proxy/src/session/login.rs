@@ -22,12 +22,13 @@ use onecopy_mysql_proto::Capabilities;
 use onecopy_mysql_proto::auth::{Secret, caching_sha2};
 use onecopy_mysql_proto::codec::EncodeError;
 use onecopy_mysql_proto::packet::{Greeting, HandshakeResponse, SslRequest};
+use onecopy_mysql_proto::relay::login::{self as relay_login, Change};
 use onecopy_mysql_proto::relay::{PasswordGuard, Protection, Verdict};
 use onecopy_net::proxy_protocol::{Addresses, Decoded, decode};
 
 use super::farewell::packet;
 use super::peer::Peer;
-use super::{Context, End, Phase, Session, Status, error_payload, rewrite};
+use super::{Context, End, Phase, Session, Status, error_payload};
 use crate::backend::Backend;
 use crate::failure::Failure;
 use crate::proxy::Listener;
@@ -319,17 +320,18 @@ impl Session {
         };
         self.id = Some(id);
         backend.connected();
-        let mut offered = greeting.capabilities.difference(OF_EACH_SIDE);
-        if self.listener.config.tls.is_some() {
-            offered |= Capabilities::SSL;
-        }
+        let change = own_of(self.listener.config.tls.is_some());
         login.backend_can = greeting.capabilities;
-        login.offered = offered;
+        login.offered = change.apply(greeting.capabilities);
         login.authentication.plugin = greeting.auth_plugin.unwrap_or_default().to_vec();
         let nonce = [&greeting.nonce_head, greeting.nonce_tail].concat();
         login.authentication.nonce = nonce.try_into().ok();
         let mut payload = bytes.to_vec();
-        rewrite::greeting(&mut payload, offered);
+        // It was decoded before, and is again.
+        if let Err(error) = relay_login::greeting(&mut payload, change) {
+            let why = error.to_string();
+            return self.try_another(&why, context);
+        }
         login.client.send(&payload)?;
         login.greeted = true;
         login.deadline = after(context.now, self.listener.config.handshake_timeout);
@@ -381,12 +383,9 @@ impl Session {
             .place
             .as_ref()
             .and_then(|place| place.backend().config.tls.clone());
-        let mut capabilities = response.capabilities.difference(OF_EACH_SIDE);
-        if tls.is_some() {
-            capabilities |= Capabilities::SSL;
-        }
+        let change = own_of(tls.is_some());
         let request = SslRequest {
-            capabilities,
+            capabilities: change.apply(response.capabilities),
             max_packet_bytes: response.max_packet_bytes,
             collation: response.collation,
         };
@@ -403,7 +402,8 @@ impl Session {
             _ => without_password(&response),
         };
         let mut payload = payload.map_err(|error| Failure::client_broken(&error))?;
-        rewrite::response(&mut payload, capabilities);
+        relay_login::response(&mut payload, change)
+            .map_err(|error| Failure::client_broken(&error))?;
         let payload = Secret::new(payload);
         if let Some(plugin) = response.auth_plugin {
             login.authentication.plugin = plugin.to_vec();
@@ -571,4 +571,17 @@ fn without_password(response: &HandshakeResponse<'_>) -> Result<Vec<u8>, EncodeE
 fn after(now: Instant, time: Duration) -> Instant {
     const FAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
     now.checked_add(time).unwrap_or(now + FAR)
+}
+
+/// What is changed of the capabilities on their way to a side, which has TLS of its own or not.
+fn own_of(has_tls: bool) -> Change {
+    let set = if has_tls {
+        Capabilities::SSL
+    } else {
+        Capabilities::default()
+    };
+    Change {
+        clear: OF_EACH_SIDE,
+        set,
+    }
 }

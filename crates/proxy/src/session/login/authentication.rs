@@ -15,6 +15,7 @@
 //!
 //! Only the login's own memory is wiped: what TLS holds of a password while it passes is the TLS library's.
 
+use onecopy_mysql::AwsLc;
 use onecopy_mysql_proto::auth::{PublicKey, Secret, caching_sha2, rsa};
 use onecopy_mysql_proto::packet::{AuthMoreData, AuthSwitchRequest, OkPacket};
 use onecopy_mysql_proto::relay::{PasswordGuard, Relay, Verdict};
@@ -23,7 +24,7 @@ use onecopy_wire::Span;
 
 use super::{ERR, MORE_DATA, NEXT_FACTOR, NONCE_BYTES, OK, SWITCH, Stage};
 use crate::failure::Failure;
-use crate::key::{AwsLc, Key};
+use crate::key::Key;
 use crate::session::{End, Phase, Session};
 
 /// The most packets of the backend's: plugins need a handful for each of three factors, dialogs a few more.
