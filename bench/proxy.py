@@ -34,6 +34,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 class Process:
     """A proxy under way, or none."""
+    running = []
 
     def __init__(self, name, server, folder):
         self.name, self.child = name, None
@@ -46,6 +47,7 @@ class Process:
             config.write_text(haproxy(self.port, server, "128k" in name))
             command = ["haproxy", "-db", "-f", config]
             self.child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.running.append(self)
             wait_for(self.port)
             return
         command = {
@@ -53,7 +55,12 @@ class Process:
             "floor": [f"{cargo_target()}/release/examples/relay", f"127.0.0.1:0=127.0.0.1:{server}"],
         }[name]
         self.child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        self.port = int(re.search(r"listening on 127\.0\.0\.1:(\d+)", self.child.stderr.readline())[1])
+        self.running.append(self)
+        for line in self.child.stderr:
+            if said := re.search(r"listening on 127\.0\.0\.1:(\d+)", line):
+                self.port = int(said[1])
+                return
+        sys.exit(f"{name} has ended before it listened")
 
     def cpu(self):
         """Seconds so far."""
@@ -255,6 +262,9 @@ def main():
         with_server = f"{cargo_target()}/release/with-server"
         sys.exit(subprocess.run([with_server, "--", sys.executable, __file__, *sys.argv[1:], "--inside"]).returncode)
     a.workloads, a.proxies = a.workloads.split(";"), a.proxies.split(",")
+    for names, known in [(a.workloads, WORKLOADS), (a.proxies, PROXIES)]:
+        if unknown := [name for name in names if name not in known]:
+            sys.exit(f"no such name: {unknown[0]}; known are: {'; '.join(known)}")
     server = urlsplit(os.environ["ONECOPY_TCP_URL"]).port
     version = lambda *command: sh(command).stdout.splitlines()[0]
     result = {"command": "bench/proxy.py " + " ".join(x for x in sys.argv[1:] if x != "--inside"),
@@ -262,8 +272,12 @@ def main():
               "load": [os.getloadavg()[0]], "queries": {}, "idle": {}, "connects": {}}
     prepare(server, os.environ["ONECOPY_URL"])
     with tempfile.TemporaryDirectory() as folder:
-        for part in a.parts.split(","):
-            {"queries": queries, "idle": idle, "connects": connects}[part](a, server, folder, result)
+        try:
+            for part in a.parts.split(","):
+                {"queries": queries, "idle": idle, "connects": connects}[part](a, server, folder, result)
+        finally:
+            for proxy in Process.running:
+                proxy.stop()
 
 
 if __name__ == "__main__":
