@@ -26,9 +26,9 @@ WORKLOADS = {  # requests of the two counted lengths, and of one timed run
 }
 ONECOPY = ["onecopy", "onecopy-tokio"]
 CLIENTS = {
-    "set": ["floor", *ONECOPY, "onecopy-shared", "hiredis", "redis", "redis-async", "redis-mux", "fred"],
-    "get": ["floor", *ONECOPY, "onecopy-shared", "hiredis", "redis", "redis-async", "redis-mux", "fred"],
-    "get-64m": ["floor", *ONECOPY, "hiredis", "redis", "redis-async", "fred"],
+    "set": ["floor", "floor-tokio", *ONECOPY, "onecopy-shared", "hiredis", "redis", "redis-async", "redis-mux", "fred"],
+    "get": ["floor", "floor-tokio", *ONECOPY, "onecopy-shared", "hiredis", "redis", "redis-async", "redis-mux", "fred"],
+    "get-64m": ["floor", "floor-tokio", *ONECOPY, "hiredis", "redis", "redis-async", "fred"],
     "get-64m-reuse": ONECOPY,
     "get-64m-stream": ONECOPY,
 }

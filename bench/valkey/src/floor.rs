@@ -3,7 +3,9 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
-use crate::workload::{DEPTH, KEY, LARGE, LARGE_KEY, Laps, SMALL, Workload, value};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::workload::{DEPTH, KEY, LARGE, LARGE_KEY, Laps, SMALL, Workload, runtime, value};
 
 /// Stores what the workload reads.
 pub(crate) fn prepare(path: &str, workload: Workload) {
@@ -27,12 +29,7 @@ pub(crate) fn prepare(path: &str, workload: Workload) {
 
 pub(crate) fn run(path: &str, workload: Workload, requests: usize) {
     let mut stream = UnixStream::connect(path).expect("the server");
-    let (one, reply, depth) = match workload {
-        Workload::Set => (request(&[b"SET", KEY.as_bytes(), &value()]), 5, DEPTH),
-        Workload::Get => (request(&[b"GET", KEY.as_bytes()]), SMALL + 9, DEPTH),
-        _ => (request(&[b"GET", LARGE_KEY.as_bytes()]), LARGE + 13, 1),
-    };
-    let batch = one.repeat(depth);
+    let (batch, reply, depth) = batch(workload);
     let mut buffer = vec![0; 256 << 10];
     let mut laps = workload.is_large().then(Laps::start);
     for _ in 0..requests / depth {
@@ -42,6 +39,40 @@ pub(crate) fn run(path: &str, workload: Workload, requests: usize) {
             laps.lap();
         }
     }
+}
+
+/// The same over tokio: what its runtime and its waits cost anybody.
+pub(crate) fn tokio(path: &str, workload: Workload, requests: usize) {
+    runtime().block_on(async {
+        let stream = tokio::net::UnixStream::connect(path).await;
+        let mut stream = stream.expect("the server");
+        let (batch, reply, depth) = batch(workload);
+        let mut buffer = vec![0; 256 << 10];
+        let mut laps = workload.is_large().then(Laps::start);
+        for _ in 0..requests / depth {
+            stream.write_all(&batch).await.expect("requests");
+            let mut left = reply * depth;
+            while left > 0 {
+                let most = left.min(buffer.len());
+                let n = stream.read(&mut buffer[..most]).await.expect("replies");
+                assert!(n > 0, "the server closed the stream");
+                left -= n;
+            }
+            if let Some(laps) = &mut laps {
+                laps.lap();
+            }
+        }
+    });
+}
+
+/// Requests that leave together, the bytes of the reply to each, and how many they are.
+fn batch(workload: Workload) -> (Vec<u8>, usize, usize) {
+    let (one, reply, depth) = match workload {
+        Workload::Set => (request(&[b"SET", KEY.as_bytes(), &value()]), 5, DEPTH),
+        Workload::Get => (request(&[b"GET", KEY.as_bytes()]), SMALL + 9, DEPTH),
+        _ => (request(&[b"GET", LARGE_KEY.as_bytes()]), LARGE + 13, 1),
+    };
+    (one.repeat(depth), reply, depth)
 }
 
 fn request(parts: &[&[u8]]) -> Vec<u8> {

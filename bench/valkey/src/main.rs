@@ -35,6 +35,7 @@ fn main() {
     floor::prepare(path, workload);
     match client.as_str() {
         "floor" => floor::run(path, workload, requests),
+        "floor-tokio" => floor::tokio(path, workload, requests),
         "onecopy" => onecopy::blocking(url, workload, requests),
         "onecopy-tokio" => onecopy::tokio(url, workload, requests),
         "onecopy-shared" => onecopy::shared(url, workload, requests),
