@@ -20,18 +20,35 @@ pub(crate) struct Relayed {
 
 impl Relayed {
     pub(crate) fn new(rows: usize, row_bytes: usize, chunk: usize) -> Self {
-        let mut row = vec![b'x'; row_bytes];
-        row[0] = u8::try_from(row_bytes - 1).expect("a short row");
+        Self::of(std::iter::repeat_n(row_bytes, rows), chunk)
+    }
+
+    /// Rows of one of `kinds` lengths around 100 bytes each, without an order that could be foreseen.
+    pub(crate) fn uneven(rows: usize, kinds: u64, chunk: usize) -> Self {
+        let mut state = 1_u64;
+        let lengths = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+            100 + usize::try_from((state >> 33) % kinds).expect("a short row")
+        });
+        Self::of(lengths.take(rows), chunk)
+    }
+
+    fn of(rows: impl Iterator<Item = usize>, chunk: usize) -> Self {
         let mut reply = Vec::new();
         let mut sequence = 1_u8;
-        let head: [&[u8]; 3] = [&[1], DEFINITION, &EOF];
-        let rows = std::iter::repeat_n(&row[..], rows);
-        for payload in head.into_iter().chain(rows).chain([&EOF[..]]) {
+        let mut put = |payload: &[u8]| {
             let length = u8::try_from(payload.len()).expect("a short packet");
             reply.extend([length, 0, 0, sequence]);
             reply.extend(payload);
             sequence = sequence.wrapping_add(1);
+        };
+        [&[1], DEFINITION, &EOF].into_iter().for_each(&mut put);
+        for row_bytes in rows {
+            let mut row = vec![b'x'; row_bytes];
+            row[0] = u8::try_from(row_bytes - 1).expect("a short row");
+            put(&row);
         }
+        put(&EOF);
         Self {
             relay: Relay::new(Capabilities::PROTOCOL_41),
             command: b"\x09\0\0\0\x03select v".to_vec(),

@@ -93,6 +93,10 @@ workloads! {
         relay::Relayed::new(10_000, 100, 16 << 10);
     "relay-10000-128k", "the same, 128 KiB a read", "0 allocations", MEGABYTES,
         relay::Relayed::new(10_000, 100, 128 << 10);
+    "relay-10000-uneven", "the same, of lengths by chance", "0 allocations", MEGABYTES,
+        relay::Relayed::uneven(10_000, 100, 128 << 10);
+    "relay-10000-two", "the same, of one of two lengths by chance", "0 allocations", MEGABYTES,
+        relay::Relayed::uneven(10_000, 2, 128 << 10);
     "rows-narrow-text", "a text row of an integer and 8 characters, each value looked at", "", ROWS,
         rows::Rows::narrow_text();
     "rows-narrow-binary", "the same as a binary row", "", ROWS,

@@ -12,6 +12,13 @@ mod reply;
 /// The bits of a header, read as a number, that are its length.
 const LENGTH_BITS: u32 = 0xFF_FFFF;
 
+/// What a header of the same length has more, read as a number, than the one before it.
+const ONE_PACKET: u32 = 1 << 24;
+
+/// After so many rows a look whether the last two had the same length: few enough for a read of 16 KiB, and where lengths
+/// are by chance the look that was for nothing is shared by many.
+const STRETCH: usize = 16;
+
 /// What the server's next payload is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Awaited {
@@ -71,6 +78,27 @@ pub(super) enum Ending {
     Farewell { code: u16 },
 }
 
+/// Passes whole rows as long as each has the length of the last one and the next sequence id. Where the next header is, is
+/// known here before the one before it was read, so that the reads need not wait for each other: in the other loop each row
+/// costs the time of a load and three steps at the least.
+#[inline(never)] // or the other loop runs out of registers
+fn pass_alike(rows: &[u8], mut last: u32) -> (&[u8], u32) {
+    let size = HEADER_BYTES + (last & LENGTH_BITS) as usize;
+    let mut passed = 0;
+    for row in rows.chunks_exact(size) {
+        let next = last.wrapping_add(ONE_PACKET);
+        let Some(&[a, b, c, sequence, first]) = row.first_chunk() else {
+            break;
+        };
+        if u32::from_le_bytes([a, b, c, sequence]) != next || first >= eof::HEADER {
+            break;
+        }
+        last = next;
+        passed += size;
+    }
+    (rows.get(passed..).unwrap_or_default(), last)
+}
+
 impl Relay {
     #[inline]
     pub(super) fn look_at_server(&mut self, bytes: &[u8]) -> Result<Passage, RelayError> {
@@ -121,19 +149,27 @@ impl Relay {
         // A row that is continued does not fit, so that none has to be looked for.
         let window = all.get(..MAX_BODY).unwrap_or(all);
         let mut rest = window;
-        let mut last = 0;
-        while let Some(&[a, b, c, sequence, first]) = rest.first_chunk() {
-            // One load; the length alone would be put together from three bytes.
-            let header = u32::from_le_bytes([a, b, c, sequence]);
-            let length = (header & LENGTH_BITS) as usize;
-            if first >= eof::HEADER || length == 0 {
-                break;
+        let (mut last, mut previous) = (0_u32, 0);
+        'rows: loop {
+            for _ in 0..STRETCH {
+                let Some(&[a, b, c, sequence, first]) = rest.first_chunk() else {
+                    break 'rows;
+                };
+                // One load; the length alone would be put together from three bytes.
+                let header = u32::from_le_bytes([a, b, c, sequence]);
+                let length = (header & LENGTH_BITS) as usize;
+                if first >= eof::HEADER || length == 0 {
+                    break 'rows;
+                }
+                let Some(behind) = rest.get(HEADER_BYTES + length..) else {
+                    break 'rows;
+                };
+                rest = behind;
+                (previous, last) = (last, header);
             }
-            let Some(behind) = rest.get(HEADER_BYTES + length..) else {
-                break;
-            };
-            rest = behind;
-            last = header;
+            if last == previous.wrapping_add(ONE_PACKET) {
+                (rest, last) = pass_alike(rest, last);
+            }
         }
         let passed = window.len() - rest.len();
         if passed > 0 {

@@ -70,6 +70,38 @@ fn long_numbers_texts_and_session_changes_of_an_ok_packet_are_passed_over() {
 }
 
 #[test]
+fn many_rows_of_one_length_end_as_few_do() {
+    // As long as what ends them.
+    let (row, other): (&[u8], &[u8]) = (b"\x04four", b"\x05fives");
+    for count in [15, 16, 17, 40] {
+        let mut rows = vec![row; count];
+        // A run that is broken, and one that goes on behind it.
+        rows.push(other);
+        rows.extend([row; 20]);
+        for (end, expected) in [(EOF, done(3)), (ERR, failed(3))] {
+            let reply = [&[&[1], COLUMN, EOF], &rows[..], &[end]].concat();
+            assert_eq!(one(PLAIN, b"\x03select", &reply), [command(3), expected]);
+        }
+    }
+}
+
+#[test]
+fn the_last_sequence_id_of_rows_is_known_also_where_one_was_left_out() {
+    let mut followed = Followed::new(PLAIN);
+    let query = packet(0, b"\x03select");
+    followed.feed(Side::Client, &query, query.len()).unwrap();
+    let mut reply = packets(1, &[&[1], COLUMN, EOF]);
+    reply.extend(packets(4, &[&b"\x04four"[..]; 30]));
+    assert_eq!(reply[reply.len() - 6], 33);
+    followed.feed(Side::Server, &reply, reply.len()).unwrap();
+    assert_eq!(followed.relay.error_sequence(), Some(34));
+    let gap = packets(77, &[&b"\x04four"[..]; 30]);
+    followed.feed(Side::Server, &gap, gap.len()).unwrap();
+    assert!(followed.all_passed());
+    assert_eq!(followed.relay.error_sequence(), Some(77 + 30));
+}
+
+#[test]
 fn rows_end_in_both_styles() {
     let row: &[u8] = b"\x03one\x03two";
     let head: [&[u8]; 3] = [&[2], COLUMN, COLUMN];
