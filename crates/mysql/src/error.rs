@@ -72,8 +72,13 @@ impl ServerError {
     }
 }
 
-/// Whether it is the server's farewell: shutting down, killed, idle for too long.
+/// Whether it is the farewell of a server or of a proxy: shutting down, killed, idle or stuck for too long.
 fn is_farewell(code: u16) -> bool {
+    /// The client libraries' own, which no server sends: a proxy says by them what became of its side of the connection, as
+    /// 2013 where it has lost the server.
+    const OF_CLIENTS: std::ops::RangeInclusive<u16> = 2000..=2999;
+    const READ_INTERRUPTED: u16 = 1159;
+    const WRITE_INTERRUPTED: u16 = 1161;
     const SERVER_SHUTDOWN: u16 = 1053;
     const MARIADB_CONNECTION_KILLED: u16 = 1927;
     const SESSION_WAS_KILLED: u16 = 3169;
@@ -84,7 +89,9 @@ fn is_farewell(code: u16) -> bool {
             | MARIADB_CONNECTION_KILLED
             | SESSION_WAS_KILLED
             | CLIENT_INTERACTION_TIMEOUT
-    )
+            | READ_INTERRUPTED
+            | WRITE_INTERRUPTED
+    ) || OF_CLIENTS.contains(&code)
 }
 
 impl fmt::Display for ServerError {

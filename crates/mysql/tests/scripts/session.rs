@@ -140,6 +140,17 @@ fn a_farewell_that_is_read_as_a_reply_closes_the_connection() {
     Trial::new(&script, talk, &[seen]).run();
 }
 
+/// What servers and proxies say unasked when they close, as a proxy its 2013 where it has lost the server.
+#[test]
+fn what_says_that_the_connection_is_over_closes_it() {
+    for code in [1053_u16, 1159, 1161, 1927, 2013, 2027, 3169, 4031] {
+        let payload = [&[0xFF][..], &code.to_le_bytes(), b"#HY000over"].concat();
+        let (script, split) = unasked(&packets(&mut 0, &payload));
+        let said = second_ping(&script, Some(split), None);
+        assert_eq!(said, format!("server error {code} (HY000): over"));
+    }
+}
+
 /// A login, a ping, and behind its reply what nobody asked for; then another ping.
 fn unasked(bytes: &[u8]) -> (Script, usize) {
     let script = login(Style::DeprecateEof)
