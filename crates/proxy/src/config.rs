@@ -21,6 +21,9 @@ pub struct Config {
     pub workers: usize,
     /// Bytes that the buffers of all sessions may take together. Sessions wait for their turn beyond it.
     pub memory: usize,
+    /// How long a session may keep buffers whose bytes the other side does not take, while others stand in line for them:
+    /// then it is ended with error 1161. Nobody is ended while there is memory for all.
+    pub stall_timeout: Duration,
     /// Clients in all; more wait for `queue_timeout` and then get error 1040.
     pub max_connections: usize,
     /// How long a client waits for a place where it would be one too many, in all or on the backends. Zero: not at all.
@@ -50,6 +53,7 @@ impl Default for Config {
         Self {
             workers: 0,
             memory: 256 << 20,
+            stall_timeout: Duration::from_secs(10),
             max_connections: 100_000,
             queue_timeout: Duration::ZERO,
             queue_length: 1_000,

@@ -61,6 +61,8 @@ pub enum Reason {
     Timeout,
     /// Nothing was said for too long.
     Idle,
+    /// It kept memory for too long that others waited for.
+    Stalled,
     /// The proxy stops or is drained.
     Shutdown,
     /// No memory could be had.
@@ -71,7 +73,7 @@ pub enum Reason {
 
 impl Reason {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::MaxConnections,
         Self::MaxUserConnections,
         Self::NoBackend,
@@ -86,6 +88,7 @@ impl Reason {
         Self::PasswordExposed,
         Self::Timeout,
         Self::Idle,
+        Self::Stalled,
         Self::Shutdown,
         Self::OutOfMemory,
         Self::Killed,
@@ -123,6 +126,7 @@ impl Reason {
             Self::PasswordExposed => "password_exposed",
             Self::Timeout => "timeout",
             Self::Idle => "idle",
+            Self::Stalled => "stalled",
             Self::Shutdown => "shutdown",
             Self::OutOfMemory => "out_of_memory",
             Self::Killed => "killed",
@@ -267,6 +271,19 @@ impl Failure {
         Self::new(Side::Proxy, Reason::Idle, 4031, GENERAL, message)
     }
 
+    /// `ER_NET_WRITE_INTERRUPTED`, as servers have it for a client that takes nothing.
+    pub(crate) fn stalled(who: &str) -> Self {
+        Self::new(
+            Side::Proxy,
+            Reason::Stalled,
+            1161,
+            CONNECTION,
+            format!(
+                "Got timeout writing communication packets: {who} while others waited for memory (stall-timeout, memory)"
+            ),
+        )
+    }
+
     /// `ER_SERVER_SHUTDOWN`.
     pub(crate) fn shutdown() -> Self {
         Self::new(
@@ -285,7 +302,7 @@ impl Failure {
             Reason::OutOfMemory,
             1037,
             *b"HY001",
-            "Out of memory in the proxy",
+            "Out of memory in the proxy (its setting memory, or the system's)",
         )
     }
 

@@ -103,7 +103,10 @@ impl Running {
         // Nothing fails from here on.
         for worker in &self.workers.0 {
             let bytes = config.memory / self.workers.0.len();
-            worker.order(Order::Memory { bytes });
+            worker.order(Order::Memory {
+                bytes,
+                stall_timeout: config.stall_timeout,
+            });
         }
         self.acceptor.serve(Ways {
             sockets: ways,

@@ -10,6 +10,7 @@ mod farewell;
 mod flow;
 mod kill;
 mod login;
+mod memory;
 mod peer;
 mod transit;
 
@@ -117,6 +118,8 @@ pub(crate) struct Session {
     /// What becomes of a `KILL` of the client's.
     kill: KillState,
     began: Instant,
+    /// What it holds beside loans of the pool, as the pool knows it.
+    own_bytes: u32,
     /// When the last byte came.
     moved: Instant,
     /// When the command under way came.
@@ -161,6 +164,7 @@ impl Session {
             route: 0,
             kill: KillState::default(),
             began: now,
+            own_bytes: 0,
             moved: now,
             asked: now,
             leaves_by: None,
@@ -234,11 +238,16 @@ impl Session {
     #[cold]
     fn go_on_slowly(&mut self, context: &mut Context<'_>) -> Status {
         if let Phase::Login(_) = self.phase {
-            match self.log_in(context) {
-                Ok(true) => return self.go_on(context),
-                Ok(false) => return Status::Waiting,
-                Err(end) => return self.end(end, context),
-            }
+            let logged_in = self.log_in(context);
+            self.count_memory(context.pool);
+            return match logged_in {
+                Ok(true) => self.go_on(context),
+                Ok(false) if self.asks_too_much(context.pool) => {
+                    self.end(Failure::out_of_memory().into(), context)
+                }
+                Ok(false) => Status::Waiting,
+                Err(end) => self.end(end, context),
+            };
         }
         self.say_farewell(context)
     }
@@ -266,8 +275,7 @@ impl Session {
                     Failure::idle()
                 }
                 _ => {
-                    self.up.recount(context.pool);
-                    self.down.recount(context.pool);
+                    self.count_memory(context.pool);
                     if context.now.saturating_duration_since(self.moved) >= QUIET {
                         self.release_tls();
                     }
@@ -276,14 +284,6 @@ impl Session {
             },
         };
         self.end(End::Failed(failure), context)
-    }
-
-    /// Gives back what TLS holds for a session in which nothing happens.
-    fn release_tls(&mut self) {
-        self.client.stream.release(0);
-        if let Some(server) = &mut self.server {
-            server.stream.release(0);
-        }
     }
 
     /// Ends it for a reason of the proxy's.
@@ -340,6 +340,7 @@ impl Session {
         context.counters.entrances[self.entrance].sessions -= 1;
         self.up.discard(context.pool);
         self.down.discard(context.pool);
+        context.pool.count(&mut self.own_bytes, 0);
         let _ = self.client.stream.deregister(context.poller);
         self.client.stream.shutdown();
         if let Some(server) = &mut self.server {

@@ -273,8 +273,12 @@ pub struct Snapshot {
     pub counters: Counters,
     /// The meters of all buffers.
     pub meter: Meter,
-    /// Bytes that buffers hold, those in the pools included.
+    /// Bytes that buffers may take, those in the pools included, and those of logins and TLS.
     pub buffer_bytes: usize,
+    /// Of these, the bytes of logins under way and of TLS, counted four times a second.
+    pub login_and_tls_bytes: usize,
+    /// Sessions that stand in line for buffers.
+    pub sessions_in_line: usize,
     /// Buffers that sessions hold now.
     pub buffers_lent: usize,
     /// The sessions themselves, where they were asked for.
@@ -288,6 +292,8 @@ impl Snapshot {
         self.meter = self.meter.plus(&other.meter);
         self.buffer_bytes += other.buffer_bytes;
         self.buffers_lent += other.buffers_lent;
+        self.login_and_tls_bytes += other.login_and_tls_bytes;
+        self.sessions_in_line += other.sessions_in_line;
         self.clients.extend(other.clients);
     }
 }

@@ -3,6 +3,7 @@
 //! A turn: wait for events, let each session that has one do what it can, let those that had to stop go on, and now and then
 //! look at the time. Nothing here blocks but the wait.
 
+mod line;
 pub(crate) mod pool;
 
 use std::collections::VecDeque;
@@ -23,6 +24,7 @@ use crate::log::Log;
 use crate::proxy::Listener;
 use crate::session::{Context, Session, Status};
 use crate::stats::{Counters, Snapshot};
+use line::Line;
 use pool::Pool;
 
 /// Events taken from the kernel at once.
@@ -62,8 +64,11 @@ pub(crate) enum Order {
     GoOn { index: usize },
     /// Sessions leave as soon as no transaction is open, at the latest then: those on backends that were removed, or all.
     Drain { deadline: Instant, all: bool },
-    /// Bytes that all buffers may take.
-    Memory { bytes: usize },
+    /// Bytes that all buffers may take, and how long one may be kept while others wait.
+    Memory {
+        bytes: usize,
+        stall_timeout: Duration,
+    },
     /// Sessions leave now, and the thread ends.
     Stop,
 }
@@ -127,7 +132,7 @@ pub(crate) fn start(
         free: Vec::new(),
         freed: Vec::new(),
         busy: VecDeque::new(),
-        starved: VecDeque::new(),
+        line: Line::default(),
         pool: Pool::new(memory),
         counters: Counters::default(),
         number,
@@ -158,7 +163,7 @@ struct Worker {
     /// Places that were freed in this turn: events of the sessions before may still be on the list.
     freed: Vec<usize>,
     busy: VecDeque<usize>,
-    starved: VecDeque<usize>,
+    line: Line,
     pool: Pool,
     counters: Counters,
     number: usize,
@@ -176,7 +181,7 @@ impl Worker {
         let mut next_tick = now + TICK;
         let mut ticks = 0;
         while !self.is_over {
-            let timeout = if self.busy.is_empty() {
+            let timeout = if self.busy.is_empty() && !self.can_serve_line() {
                 // The clock is looked at once a turn: a tick may come later by as much as the last one took.
                 next_tick.saturating_duration_since(now)
             } else {
@@ -206,14 +211,8 @@ impl Worker {
                     self.go_on(index, now, Session::go_on_after_others);
                 }
             }
-            // Each once, and only while there is something to give: those that get nothing go on waiting in their order.
-            for _ in 0..self.starved.len() {
-                if !self.pool.can_lend() {
-                    break;
-                }
-                if let Some(index) = self.starved.pop_front() {
-                    self.go_on(index, now, Session::go_on_fed);
-                }
+            if self.pool.has_line() {
+                self.serve_line(now);
             }
             if now >= next_tick {
                 next_tick = now + TICK;
@@ -221,6 +220,7 @@ impl Worker {
                 for index in 0..self.sessions.len() {
                     self.go_on(index, now, Session::tick);
                 }
+                self.relieve(now);
                 if ticks % TRIM == 0 {
                     self.pool.trim();
                 }
@@ -260,7 +260,7 @@ impl Worker {
             }
             Status::Starved => {
                 if session.note_starved() {
-                    self.starved.push_back(index);
+                    self.line_up(index);
                 }
             }
             Status::Over => {
@@ -336,7 +336,13 @@ impl Worker {
                         });
                     }
                 }
-                Order::Memory { bytes } => self.pool.set_budget(bytes),
+                Order::Memory {
+                    bytes,
+                    stall_timeout,
+                } => {
+                    self.pool.set_budget(bytes);
+                    self.line.stall_timeout = stall_timeout;
+                }
                 Order::Stop => {
                     for index in 0..self.sessions.len() {
                         self.go_on(index, now, |session, context| {
@@ -359,6 +365,8 @@ impl Worker {
                 .fold(self.pool.meter(), |sum, session| session.meter(sum)),
             buffer_bytes: self.pool.bytes(),
             buffers_lent: self.pool.lent(),
+            login_and_tls_bytes: self.pool.of_logins_and_tls(),
+            sessions_in_line: self.line.len(),
             clients: if with_clients {
                 sessions.map(|session| session.describe(now)).collect()
             } else {

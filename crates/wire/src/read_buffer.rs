@@ -141,6 +141,16 @@ impl ReadBuffer {
         }
     }
 
+    /// Bounds the capacity anew, but not below what it is. Reads that were as large as the bound allowed go on growing.
+    pub(crate) fn set_max(&mut self, max: usize) {
+        let was_bound = self.read_size >= self.max;
+        self.max = max.clamp(SMALLEST, u32::MAX as usize).max(self.capacity);
+        if was_bound {
+            self.read_size = (self.read_size * 2).min(self.max_read);
+        }
+        self.read_size = self.read_size.min(self.max).max(self.min_read);
+    }
+
     /// Makes room for at least `min` more bytes, and for the whole message, `until_end` more bytes (0: not known), where
     /// that fits. The only place where bytes move. Plans a read of at least `min` bytes (of at least one step when `min`
     /// is larger than [`STEP`]), and of more than `most` only where `min` is.
@@ -170,7 +180,7 @@ impl ReadBuffer {
             || (self.start > 0 && self.is_worth_moving(min, until_end))
         {
             self.make_room(total, whole, meter)?;
-        } else if pending == 0 && self.capacity < self.ordinary(1) {
+        } else if pending == 0 && self.capacity < self.ordinary(1) && self.capacity < self.max {
             self.grow(self.ordinary(1), meter)?;
         }
         self.epoch = self.epoch.wrapping_add(1);
@@ -201,11 +211,11 @@ impl ReadBuffer {
         whole: usize,
         meter: &mut Meter,
     ) -> Result<(), WireError> {
-        let mut ordinary = self.ordinary(1);
+        let mut ordinary = self.ordinary(1).min(self.max);
         if total <= self.capacity {
             // The messages fit and still one is cut: a stream, whose next reads may as well meet the buffer's end
             // seldom. Growing copies no more than moving.
-            ordinary = self.ordinary(4);
+            ordinary = self.ordinary(4).min(self.max);
             let affordable = self.pending_len() <= self.affordable() || self.capacity >= self.max;
             if self.capacity >= ordinary && affordable {
                 self.compact(meter);
@@ -361,7 +371,7 @@ impl ReadBuffer {
 
     fn adapt(&mut self, n: usize) {
         if n == self.planned && n >= self.read_size {
-            self.read_size = (self.read_size * 2).min(self.max_read);
+            self.read_size = (self.read_size * 2).min(self.max_read).min(self.max);
             self.small_reads = 0;
         } else if n < self.read_size / 4 && self.planned >= self.read_size / 2 {
             self.small_reads += 1;

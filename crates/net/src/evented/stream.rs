@@ -263,6 +263,11 @@ impl Stream {
         }
     }
 
+    /// Bytes of TLS's buffers, which [`release`](Self::release) gives back as far as they are empty; 0 without TLS.
+    pub fn buffer_bytes(&self) -> usize {
+        self.tls.as_ref().map_or(0, |tls| tls.buffer_bytes())
+    }
+
     /// Bytes of memory that it holds, without those inside of the TLS library.
     pub fn memory(&self) -> usize {
         size_of::<Self>() + self.tls.as_ref().map_or(0, |tls| tls.memory())

@@ -330,8 +330,12 @@ impl Session {
 
     /// Bytes of memory that the session holds, without those inside of the library.
     pub(crate) fn memory(&self) -> usize {
-        size_of::<Self>()
-            + self.input.capacity()
+        size_of::<Self>() + self.buffer_bytes()
+    }
+
+    /// Bytes of its buffers alone.
+    pub(crate) fn buffer_bytes(&self) -> usize {
+        self.input.capacity()
             + self.output.bytes.capacity()
             + self.left.capacity()
             + self.gathered.capacity()

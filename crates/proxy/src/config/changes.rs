@@ -28,6 +28,7 @@ impl Changes {
         let mut changes = Self::default();
         let mut all = changes.of("");
         all.value("memory", old.memory, new.memory);
+        all.time("stall-timeout", old.stall_timeout, new.stall_timeout);
         all.value("max-connections", old.max_connections, new.max_connections);
         all.time("queue-timeout", old.queue_timeout, new.queue_timeout);
         all.value("queue-length", old.queue_length, new.queue_length);

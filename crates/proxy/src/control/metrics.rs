@@ -28,8 +28,20 @@ pub(super) fn text(view: &View) -> String {
     page.one(
         "onecopy_buffer_bytes",
         "gauge",
-        "Memory of all buffers, those that wait for use in the pools included.",
+        "Memory of all buffers, those that wait for use in the pools, of logins and of TLS included.",
         snapshot.buffer_bytes as u64,
+    );
+    page.one(
+        "onecopy_login_and_tls_bytes",
+        "gauge",
+        "Of these, the bytes of logins under way and of TLS.",
+        snapshot.login_and_tls_bytes as u64,
+    );
+    page.one(
+        "onecopy_sessions_in_line",
+        "gauge",
+        "Sessions that wait for a buffer because memory is used up: more than 0 for long asks for a larger setting.",
+        snapshot.sessions_in_line as u64,
     );
     page.one(
         "onecopy_buffer_bytes_limit",

@@ -34,12 +34,44 @@ impl Flow {
         self.pending().is_empty()
     }
 
+    /// Buffers to read into; `None` where the direction has to stand in line for them.
+    #[inline]
+    pub(crate) fn borrow(&mut self, pool: &mut Pool) -> Option<&mut Loan> {
+        let may_go_on = match &self.loan {
+            Some(loan) => pool.may_go_on(loan, self.need),
+            None => {
+                self.loan = Some(pool.take()?);
+                true
+            }
+        };
+        if !may_go_on && !pool.renew(&mut self.loan, self.need) {
+            return None;
+        }
+        self.loan.as_mut()
+    }
+
     /// Gives the buffers back where nothing is on its way.
     #[inline]
     pub(crate) fn rest(&mut self, pool: &mut Pool) {
-        if let Some(loan) = self.loan.take_if(|loan| loan.buffers.pending().is_empty()) {
-            pool.put(loan);
+        let Some(loan) = &self.loan else { return };
+        if loan.buffers.pending().is_empty() {
+            if let Some(loan) = self.loan.take() {
+                pool.put(loan);
+            }
+        } else if pool.has_line() {
+            self.give_up(pool);
         }
+    }
+
+    /// The same, and as much as can be of the rest where something is.
+    pub(crate) fn give_up(&mut self, pool: &mut Pool) {
+        pool.squeeze(&mut self.loan);
+    }
+
+    /// Bytes that have come into buffers which others could use: as long as they are the same, nothing of them has left.
+    pub(crate) fn progress(&self) -> Option<u64> {
+        let loan = self.loan.as_ref().filter(|loan| loan.is_of_use())?;
+        Some(loan.buffers.bytes_read())
     }
 
     /// `sum`, and what its buffers counted.
@@ -48,12 +80,6 @@ impl Flow {
             capacity_now: sum.capacity_now,
             ..sum.plus(&loan.buffers.meter())
         })
-    }
-
-    pub(crate) fn recount(&mut self, pool: &mut Pool) {
-        if let Some(loan) = &mut self.loan {
-            pool.recount(loan);
-        }
     }
 
     pub(crate) fn discard(&mut self, pool: &mut Pool) {

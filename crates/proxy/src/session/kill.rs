@@ -209,7 +209,7 @@ impl Session {
                 return Ok(());
             }
             if let Some(loan) = &mut self.up.loan {
-                loan.buffers.consume(held.packet_bytes);
+                loan.buffers.consume_piece(held.packet_bytes);
             }
             match self.ask(held.kill, context) {
                 Ok(()) => self.kill = KillState::Asked,

@@ -149,6 +149,16 @@ impl Login {
         }
     }
 
+    /// Bytes that its buffers hold.
+    pub(super) fn buffer_bytes(&self) -> usize {
+        self.client.buffers.capacity() + self.server.buffers.capacity()
+    }
+
+    /// What the client has sent and is not read yet.
+    pub(super) fn client_bytes(&self) -> usize {
+        self.client.buffers.pending().len()
+    }
+
     pub(super) fn is_queued(&self) -> bool {
         self.stage == Stage::Queued
     }

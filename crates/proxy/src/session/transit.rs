@@ -124,19 +124,20 @@ impl Session {
                 return Ok(carried);
             }
             has_read = true;
-            let loan = match &mut flow.loan {
-                Some(loan) => loan,
-                none => match context.pool.take() {
-                    Some(loan) => none.insert(loan),
-                    None => return Ok(Carried::Starved),
-                },
+            let (cleared, need, until_end) = (flow.cleared, flow.need, flow.until_end);
+            let Some(loan) = flow.borrow(context.pool) else {
+                return Ok(Carried::Starved);
             };
-            let untold = loan.buffers.pending().len() - flow.cleared;
+            let untold = loan.buffers.pending().len() - cleared;
             loan.buffers
-                .need(flow.need.saturating_sub(untold).max(1), flow.until_end);
+                .need(need.saturating_sub(untold).max(1), until_end);
             match from.stream.read(&mut loan.buffers) {
-                Ok(ReadOutcome::Bytes { is_drained, .. }) => {
-                    from.is_readable = !is_drained;
+                Ok(ReadOutcome::Bytes { is_drained, len }) => {
+                    if is_drained {
+                        from.is_readable = false;
+                    } else {
+                        context.pool.widen(loan, len);
+                    }
                     self.moved = context.now;
                     carried = Carried::Something;
                     self.look(direction, context)?;

@@ -1,4 +1,8 @@
 //! Buffers that no session needs now, and how much memory all of them may take.
+//!
+//! Each loan has room that the budget counts, whether it has grown so far or not; one that a read has filled asks for more.
+
+mod scarce;
 
 use onecopy_wire::{BufferConfig, Buffers, Meter};
 
@@ -8,25 +12,58 @@ const SMALL_READ: usize = 16 << 10;
 /// The largest read: beyond it calls get no cheaper.
 const LARGE_READ: usize = 256 << 10;
 
+/// What a loan that was squeezed may take without being asked for it: the beginning of a packet is far smaller.
+const OF_NO_USE: usize = 1 << 10;
+
 /// One direction of a session while it has something to carry.
 #[derive(Debug)]
 pub(crate) struct Loan {
     pub(crate) buffers: Box<Buffers>,
-    /// The capacity that the pool knows of.
-    counted: usize,
+    /// What the buffers may grow to, and what the budget counts for them. A `u32`, as each session has two loans.
+    room: u32,
+    /// It has room for an ordinary read, and can be lent again. One that has not is of a login, or was squeezed.
+    is_ordinary: bool,
+}
+
+impl Loan {
+    pub(crate) fn room(&self) -> usize {
+        self.room as usize
+    }
+
+    /// Whether others could use what it takes.
+    pub(crate) fn is_of_use(&self) -> bool {
+        self.is_ordinary || self.room() > OF_NO_USE
+    }
+
+    fn set_room(&mut self, bytes: usize) {
+        self.buffers.set_max_buffer(bytes);
+        // The largest is far below.
+        self.room = u32::try_from(bytes).unwrap_or(u32::MAX);
+    }
 }
 
 /// The buffers of one worker.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    #[allow(clippy::vec_box)] // they go from hand to hand
-    free: Vec<Box<Buffers>>,
+    free: Vec<Loan>,
+    /// Those that are free while sessions stand in line: for whoever is called, and nobody else.
+    kept: Vec<Loan>,
     /// The fewest that were free since the last trim: these were needed by nobody.
     unused: usize,
-    /// Bytes of all buffers, as far as they are known.
+    /// Room of all loans, those that are free among them, and `of_logins_and_tls`.
     bytes: usize,
+    /// Beyond it what comes back is looked at: the budget, and 0 while sessions stand in line.
+    limit: usize,
     budget: usize,
+    /// What sessions hold beside loans.
+    of_logins_and_tls: usize,
     lent: usize,
+    /// Of these, how many are not ordinary.
+    lent_small: usize,
+    /// Sessions that stand in line.
+    waiting: usize,
+    /// One of them has its turn.
+    is_serving: bool,
     /// What buffers counted that are gone.
     gone: Meter,
 }
@@ -35,10 +72,16 @@ impl Pool {
     pub(crate) fn new(budget: usize) -> Self {
         Self {
             free: Vec::new(),
+            kept: Vec::new(),
             unused: 0,
             bytes: 0,
+            limit: budget,
             budget,
+            of_logins_and_tls: 0,
             lent: 0,
+            lent_small: 0,
+            waiting: 0,
+            is_serving: false,
             gone: Meter::default(),
         }
     }
@@ -46,97 +89,145 @@ impl Pool {
     /// Buffers may take so many bytes from now on. What is too much goes as it comes back.
     pub(crate) fn set_budget(&mut self, bytes: usize) {
         self.budget = bytes;
+        self.set_waiting(self.waiting);
     }
 
     /// Takes over a session's own buffers, which hold what came during its login; they go when they are empty.
     #[cold]
     pub(crate) fn adopt(&mut self, buffers: Buffers) -> Loan {
-        let counted = buffers.capacity();
-        self.bytes += counted;
-        self.lent += 1;
-        Loan {
+        let mut loan = Loan {
             buffers: Box::new(buffers),
-            counted,
-        }
-    }
-
-    /// Whether somebody could get buffers now.
-    pub(crate) fn can_lend(&self) -> bool {
-        // There is always one, or nothing would ever go on.
-        !self.free.is_empty() || self.lent == 0 || self.bytes + SMALL_READ <= self.budget
+            room: 0,
+            is_ordinary: false,
+        };
+        loan.set_room(loan.buffers.capacity());
+        self.bytes += loan.room();
+        self.lent += 1;
+        self.lent_small += 1;
+        loan
     }
 
     /// Buffers for one direction; `None` where the budget is used up, until some come back.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Loan> {
-        let buffers = match self.free.pop() {
-            Some(buffers) => buffers,
-            None if !self.can_lend() => return None,
-            None => Box::new(Buffers::new(BufferConfig {
-                initial_read: SMALL_READ,
-                max_read: LARGE_READ,
-                max_buffer: 2 * LARGE_READ,
-                idle_keep: LARGE_READ,
-            })),
+        let loan = match self.free.pop() {
+            Some(loan) => loan,
+            None => self.take_another()?,
         };
         self.unused = self.unused.min(self.free.len());
         self.lent += 1;
-        // A new one holds nothing yet, and soon will.
-        let counted = buffers.capacity().max(SMALL_READ);
-        self.bytes += counted - buffers.capacity();
-        Some(Loan { buffers, counted })
+        Some(loan)
+    }
+
+    #[cold]
+    fn take_another(&mut self) -> Option<Loan> {
+        if self.must_wait() || !self.can_lend() {
+            return None;
+        }
+        if let Some(loan) = self.kept.pop() {
+            return Some(loan);
+        }
+        let mut loan = Loan {
+            buffers: Box::new(Buffers::new(BufferConfig {
+                initial_read: SMALL_READ,
+                max_read: LARGE_READ,
+                max_buffer: LARGE_READ,
+                idle_keep: LARGE_READ,
+            })),
+            room: 0,
+            is_ordinary: true,
+        };
+        loan.set_room(SMALL_READ);
+        self.bytes += SMALL_READ;
+        Some(loan)
     }
 
     /// Takes buffers back. Nothing may be pending.
     #[inline]
     pub(crate) fn put(&mut self, loan: Loan) {
-        let Loan { buffers, counted } = loan;
-        debug_assert!(buffers.pending().is_empty());
+        debug_assert!(loan.buffers.pending().is_empty());
         self.lent -= 1;
-        self.bytes = self.bytes - counted + buffers.capacity();
-        let is_adopted = buffers.config().max_read < LARGE_READ;
-        if self.bytes > self.budget || is_adopted {
-            return self.retire(buffers);
+        if self.bytes > self.limit || !loan.is_ordinary {
+            return self.put_away(loan);
         }
-        self.free.push(buffers);
+        self.free.push(loan);
+    }
+
+    /// Where too much is there, or others wait.
+    #[cold]
+    fn put_away(&mut self, loan: Loan) {
+        self.lent_small -= usize::from(!loan.is_ordinary);
+        if self.bytes > self.budget || !loan.is_ordinary {
+            return self.retire(loan);
+        }
+        // One that has grown is of use to one session alone, and its memory to several.
+        if loan.room() > SMALL_READ {
+            return self.retire(loan);
+        }
+        self.kept.push(loan);
+    }
+
+    /// A read has filled `len` bytes: there may be larger ones from now on, where there is memory for them.
+    pub(crate) fn widen(&mut self, loan: &mut Loan, len: usize) {
+        let room = loan.room();
+        let was_full = len >= room / 2;
+        if !was_full || room >= LARGE_READ || !loan.is_ordinary || self.waiting > 0 {
+            return;
+        }
+        if self.make_space(room) {
+            self.bytes += room;
+            loan.set_room(2 * room);
+        }
+    }
+
+    /// Whether the budget has so many bytes left. Those that nobody needs go for them.
+    fn make_space(&mut self, bytes: usize) -> bool {
+        while self.bytes + bytes > self.budget && !self.free.is_empty() {
+            let loan = self.free.remove(0);
+            self.retire(loan);
+        }
+        self.bytes + bytes <= self.budget
     }
 
     /// Takes back what a session was carrying when it ended.
     #[cold]
     pub(crate) fn discard(&mut self, loan: Loan) {
         self.lent -= 1;
-        self.bytes = self.bytes - loan.counted + loan.buffers.capacity();
-        self.retire(loan.buffers);
+        self.lent_small -= usize::from(!loan.is_ordinary);
+        self.retire(loan);
     }
 
-    /// Learns what a loan has grown to.
-    pub(crate) fn recount(&mut self, loan: &mut Loan) {
-        let capacity = loan.buffers.capacity();
-        self.bytes = self.bytes - loan.counted + capacity;
-        loan.counted = capacity;
+    /// Learns what a session holds beside loans; `counted` is what was known of it.
+    pub(crate) fn count(&mut self, counted: &mut u32, bytes: usize) {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let before = std::mem::replace(counted, bytes);
+        let apart = self.of_logins_and_tls - before as usize + bytes as usize;
+        self.bytes = self.bytes - self.of_logins_and_tls + apart;
+        self.of_logins_and_tls = apart;
     }
 
     /// Gives memory back that nobody has needed since the last time.
     pub(crate) fn trim(&mut self) {
         for _ in 0..self.unused {
             if !self.free.is_empty() {
-                let buffers = self.free.remove(0);
-                self.retire(buffers);
+                let loan = self.free.remove(0);
+                self.retire(loan);
             }
         }
         self.unused = self.free.len();
     }
 
     #[cold]
-    fn retire(&mut self, buffers: Box<Buffers>) {
-        self.bytes -= buffers.capacity();
-        self.gone = self.gone.plus(&buffers.meter());
+    fn retire(&mut self, loan: Loan) {
+        self.bytes -= loan.room();
+        self.gone = self.gone.plus(&loan.buffers.meter());
     }
 
     /// What all buffers counted, but those that are lent.
     pub(crate) fn meter(&self) -> Meter {
-        let free = self.free.iter().map(|buffers| buffers.meter());
-        let sum = free.fold(self.gone, |sum, meter| sum.plus(&meter));
+        let free = self.free.iter().chain(&self.kept);
+        let meters = free.map(|loan| loan.buffers.meter());
+        let sum = meters.fold(self.gone, |sum, meter| sum.plus(&meter));
         Meter {
             capacity_now: self.bytes as u64,
             ..sum
@@ -147,58 +238,14 @@ impl Pool {
         self.bytes
     }
 
+    pub(crate) fn of_logins_and_tls(&self) -> usize {
+        self.of_logins_and_tls
+    }
+
     pub(crate) fn lent(&self) -> usize {
         self.lent
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn carry(loan: &mut Loan, bytes: usize) {
-        loan.buffers.need(1, 0);
-        loan.buffers.prepare().unwrap();
-        let mut targets = loan.buffers.targets();
-        let n = bytes.min(targets.total());
-        assert!(targets.single().unwrap().len() >= n);
-        loan.buffers.commit(n);
-        loan.buffers.forward(n);
-    }
-
-    #[test]
-    fn buffers_are_used_again_and_go_when_nobody_needs_them() {
-        let mut pool = Pool::new(1 << 20);
-        let mut loans: Vec<_> = (0..3).map(|_| pool.take().unwrap()).collect();
-        loans.iter_mut().for_each(|loan| carry(loan, 100));
-        loans.into_iter().for_each(|loan| pool.put(loan));
-        assert_eq!((pool.bytes(), pool.lent()), (3 * SMALL_READ, 0));
-        pool.trim(); // some were needed since the last time
-        let one = pool.take().unwrap();
-        pool.put(one);
-        pool.trim();
-        assert_eq!(pool.bytes(), SMALL_READ);
-        pool.trim();
-        pool.trim();
-        assert_eq!(pool.bytes(), 0);
-        assert_eq!(pool.meter().bytes_read, 300);
-    }
-
-    #[test]
-    fn no_more_are_lent_than_the_budget_allows() {
-        let mut pool = Pool::new(2 * SMALL_READ);
-        let mut first = pool.take().unwrap();
-        carry(&mut first, 1);
-        pool.recount(&mut first);
-        let mut second = pool.take().unwrap();
-        carry(&mut second, 1);
-        pool.recount(&mut second);
-        assert!(pool.take().is_none());
-        pool.put(first);
-        let third = pool.take().unwrap();
-        pool.discard(third);
-        pool.discard(second);
-        assert_eq!((pool.bytes(), pool.lent()), (0, 0));
-        assert_eq!(pool.meter().bytes_written, 2);
-    }
-}
+mod tests;

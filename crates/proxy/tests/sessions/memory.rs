@@ -1,7 +1,15 @@
 //! What sessions hold, and what they leave.
 
+use std::io::Write;
+use std::time::Duration;
+
+use onecopy_mysql::blocking::Connection;
+use onecopy_proxy::{Proxy, Reason};
+
 use crate::basics::text;
 use crate::common::{connect, start, until};
+use crate::raw::{Raw, USUAL};
+use crate::sides::{Way, account, sides};
 
 #[test]
 fn idle_sessions_hold_no_buffers() {
@@ -35,4 +43,131 @@ fn sessions_wait_for_their_turn_where_memory_is_short() {
         thread.join().unwrap();
     }
     assert_eq!(proxy.snapshot(false).buffers_lent, 0);
+}
+
+/// Rows that no kernel takes before somebody reads them: 144 MB.
+const MANY_ROWS: &str = "\x03SELECT REPEAT('r', 1000000) FROM (SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 \
+    UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9 UNION SELECT 10 UNION SELECT 11 UNION SELECT 12) a, \
+    (SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 \
+    UNION SELECT 9 UNION SELECT 10 UNION SELECT 11 UNION SELECT 12) b";
+
+fn failed(proxy: &Proxy, reason: Reason) -> u64 {
+    let entrances = proxy.snapshot(false).counters.entrances;
+    entrances
+        .iter()
+        .map(|one| one.failed[reason as usize])
+        .sum()
+}
+
+/// All memory is back.
+fn is_clean(proxy: &Proxy) {
+    until("the end of the sessions", || proxy.sessions() == 0);
+    until("the return of the memory", || {
+        let snapshot = proxy.snapshot(false);
+        assert_eq!((snapshot.buffers_lent, snapshot.sessions_in_line), (0, 0));
+        (snapshot.buffer_bytes, snapshot.login_and_tls_bytes) == (0, 0)
+    });
+}
+
+#[test]
+fn clients_that_read_nothing_and_parts_of_headers_keep_no_memory_from_others() {
+    account("memory_a", "");
+    for way in [Way::Plain, Way::Tls] {
+        let front = sides().proxy_with(sides().backend(way), |config| {
+            config.memory = 64 << 10;
+            config.stall_timeout = Duration::from_millis(500);
+        });
+        let hostile: Vec<_> = (0..50)
+            .map(|number| {
+                let mut client = Raw::log_in(front.port(), "memory_a", USUAL);
+                match number % 2 {
+                    0 => client.command(MANY_ROWS.as_bytes()),
+                    _ => client.stream.write_all(b"\x40\0").unwrap(),
+                }
+                client
+            })
+            .collect();
+        let proxy = &front.proxy;
+        until("the line", || proxy.snapshot(false).sessions_in_line > 0);
+        let mut honest = Connection::connect_with(&front.config(Way::Tls)).unwrap();
+        for _ in 0..3 {
+            assert_eq!(
+                text(&mut honest, "SELECT REPEAT('h', 300000)").len(),
+                300_000
+            );
+        }
+        // A few of them may stay, for whom there is memory.
+        until("the end of the line", || {
+            proxy.snapshot(false).sessions_in_line == 0
+        });
+        let ended = failed(proxy, Reason::Stalled);
+        assert!((15..=25).contains(&ended), "{ended}");
+        until("the end of these", || proxy.sessions() as u64 == 51 - ended);
+        assert_eq!(text(&mut honest, "SELECT 'unharmed'"), "unharmed");
+        drop((hostile, honest));
+        is_clean(proxy);
+    }
+}
+
+#[test]
+fn a_client_that_reads_nothing_is_left_alone_while_there_is_memory_for_all() {
+    account("memory_b", "");
+    let front = sides().proxy_with(sides().backend(Way::Plain), |config| {
+        config.stall_timeout = Duration::ZERO;
+    });
+    let mut idle = Raw::log_in(front.port(), "memory_b", USUAL);
+    idle.command(MANY_ROWS.as_bytes());
+    until("what it does not read", || {
+        front.proxy.snapshot(false).buffers_lent == 1
+    });
+    let mut honest = Connection::connect_with(&front.config(Way::Plain)).unwrap();
+    // Several looks at the time.
+    assert_eq!(text(&mut honest, "SELECT SLEEP(1.5)"), "0");
+    assert_eq!(failed(&front.proxy, Reason::Stalled), 0);
+    // And then all of it comes.
+    idle.hear().unwrap();
+    idle.hear().unwrap();
+    drop((idle, honest));
+    is_clean(&front.proxy);
+}
+
+#[test]
+fn buffers_grow_no_further_than_memory_allows() {
+    let proxy = start(|config| config.memory = 100 << 10);
+    let mut conn = connect(&proxy);
+    for _ in 0..3 {
+        assert_eq!(
+            text(&mut conn, "SELECT REPEAT('r', 4000000)").len(),
+            4_000_000
+        );
+        assert!(proxy.snapshot(false).buffer_bytes <= 100 << 10);
+    }
+    drop(conn);
+    is_clean(&proxy);
+}
+
+#[test]
+fn what_a_login_sends_is_counted() {
+    let proxy = start(|_| {});
+    let (mut client, _) = Raw::connect(proxy.tcp_address().unwrap().port());
+    // The beginning of a response of 60 KB.
+    client.stream.write_all(&[0x60, 0xEA, 0, 1]).unwrap();
+    client.stream.write_all(&[0; 50_000]).unwrap();
+    until("the count", || {
+        proxy.snapshot(false).login_and_tls_bytes > 50_000
+    });
+    drop(client);
+    is_clean(&proxy);
+}
+
+#[test]
+fn where_memory_is_used_up_nobody_logs_in_with_much() {
+    let proxy = start(|config| config.memory = 16 << 10);
+    let (mut client, _) = Raw::connect(proxy.tcp_address().unwrap().port());
+    client.stream.write_all(&[0x60, 0xEA, 0, 1]).unwrap();
+    let _ = client.stream.write_all(&[0; 50_000]);
+    client.sequence = 1;
+    assert_eq!(client.last_error(), 1037);
+    connect(&proxy).ping().unwrap();
+    is_clean(&proxy);
 }

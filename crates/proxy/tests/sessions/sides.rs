@@ -94,15 +94,23 @@ impl Sides {
         backend: BackendConfig,
         change: impl FnOnce(&mut ListenerConfig),
     ) -> Front {
+        self.proxy_with(backend, |config| change(&mut config.listeners[0]))
+    }
+
+    /// The same where more is to be changed.
+    pub(crate) fn proxy_with(
+        &self,
+        backend: BackendConfig,
+        change: impl FnOnce(&mut config::Config),
+    ) -> Front {
         let socket = unique("sock");
-        let mut listener = ListenerConfig {
+        let listener = ListenerConfig {
             listen: vec![loopback(0), Endpoint::Unix(socket.clone())],
             backends: vec![backend],
             tls: Some(self.acceptor(ClientCertificates::Off)),
             ..ListenerConfig::default()
         };
-        change(&mut listener);
-        let config = config::Config {
+        let mut config = config::Config {
             workers: 1,
             listeners: vec![listener],
             // A script has no part for a health check, and an account is one session's alone.
@@ -112,6 +120,7 @@ impl Sides {
             },
             ..config::Config::default()
         };
+        change(&mut config);
         Front {
             proxy: Proxy::start(config).unwrap(),
             socket,

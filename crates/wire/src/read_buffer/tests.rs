@@ -618,3 +618,46 @@ fn at_the_limit_a_part_given_up_for_the_rest_is_moved_rather_than_refused() {
     assert_eq!(bench.buffer.pending_len(), 4 * KIB - 10);
     assert_eq!((bench.meter.growths, bench.meter.compactions), (1, 1));
 }
+
+#[test]
+fn a_bound_below_the_ordinary_size_holds_until_it_is_raised() {
+    let mut bench = Bench::new(BufferConfig::default());
+    bench.buffer.set_max(16 * KIB);
+    for rest in [0, 3, 100] {
+        for _ in 0..20 {
+            let planned = bench.reserve(1, 60 * KIB);
+            bench.receive(&vec![b'r'; planned]);
+            // As a relay, which sends all on but the part of a header.
+            let pending = bench.buffer.pending_len();
+            bench.buffer.consume_piece(pending - rest);
+        }
+        assert_eq!(bench.buffer.capacity(), 16 * KIB, "a rest of {rest}");
+    }
+    let pending = bench.buffer.pending_len();
+    bench.buffer.consume_piece(pending);
+    let grows_to = |bench: &mut Bench, max: usize| {
+        bench.buffer.set_max(max);
+        let planned = bench.reserve(1, 0);
+        bench.receive(&vec![b'r'; planned]);
+        bench.buffer.consume_piece(planned);
+        (planned, bench.buffer.capacity())
+    };
+    assert_eq!(grows_to(&mut bench, 32 * KIB), (32 * KIB, 32 * KIB));
+    assert_eq!(grows_to(&mut bench, 64 * KIB), (64 * KIB, 64 * KIB));
+    // What is held is never taken away.
+    assert_eq!(grows_to(&mut bench, KIB), (64 * KIB, 64 * KIB));
+    assert_eq!(grows_to(&mut bench, 1 << 20).1, 128 * KIB);
+}
+
+#[test]
+fn a_bound_below_the_first_read_leaves_it_as_large() {
+    let mut bench = Bench::new(BufferConfig::default());
+    bench.feed(b"abc");
+    bench.buffer.shrink(0, &mut bench.meter).expect("memory");
+    bench.buffer.set_max(4);
+    assert_eq!(bench.buffer.capacity(), 4);
+    bench.buffer.set_max(16 * KIB);
+    bench.feed(b"d");
+    assert_eq!(bench.reserve(1, 0), 16 * KIB - 4);
+    assert_eq!(bench.buffer.pending(), b"abcd");
+}

@@ -30,6 +30,7 @@ const MAX_KEY: u64 = 64 << 10;
 pub(super) struct File {
     workers: Option<usize>,
     memory: Option<Size>,
+    stall_timeout: Option<Time>,
     max_connections: Option<usize>,
     queue_timeout: Option<Time>,
     queue_length: Option<usize>,
@@ -144,6 +145,7 @@ impl File {
         let mut config = Config::default();
         set(&mut config.workers, self.workers);
         set(&mut config.memory, self.memory.map(|Size(bytes)| bytes));
+        set_time(&mut config.stall_timeout, self.stall_timeout);
         set(&mut config.max_connections, self.max_connections);
         set_time(&mut config.queue_timeout, self.queue_timeout);
         set(&mut config.queue_length, self.queue_length);

@@ -147,7 +147,7 @@ pub(super) fn buffers(view: &View) -> Table {
     let snapshot = view.snapshot(false);
     let meter = snapshot.meter;
     let mut table = Table::new([("Name", Text), ("Value", Number), ("Meaning", Text)]);
-    let rows: [(&str, u64, &str); 12] = [
+    let rows: [(&str, u64, &str); 14] = [
         (
             "buffers_lent",
             snapshot.buffers_lent as u64,
@@ -156,7 +156,17 @@ pub(super) fn buffers(view: &View) -> Table {
         (
             "buffer_bytes",
             snapshot.buffer_bytes as u64,
-            "memory of all buffers, those in the pools included",
+            "memory of all buffers, those in the pools, of logins and of TLS included",
+        ),
+        (
+            "login_and_tls_bytes",
+            snapshot.login_and_tls_bytes as u64,
+            "of these, the bytes of logins under way and of TLS",
+        ),
+        (
+            "sessions_in_line",
+            snapshot.sessions_in_line as u64,
+            "sessions that wait for a buffer because memory is used up",
         ),
         (
             "buffer_bytes_limit",

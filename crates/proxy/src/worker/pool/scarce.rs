@@ -1,0 +1,114 @@
+//! What is otherwise while the budget is used up and sessions stand in line.
+//!
+//! Buffers that come back are for those in line alone, in their order. Whoever goes on carrying gives its buffers back as soon
+//! as they are empty and stands in line behind the others; what can't leave yet is squeezed into as little as holds it.
+
+use super::{Loan, Pool, SMALL_READ};
+
+impl Pool {
+    /// So many sessions stand in line from now on.
+    pub(crate) fn set_waiting(&mut self, waiting: usize) {
+        self.waiting = waiting;
+        if waiting == 0 {
+            self.limit = self.budget;
+            self.free.append(&mut self.kept);
+        } else {
+            // Every loan that comes back is looked at, and none is lent past the line.
+            self.limit = 0;
+            self.kept.append(&mut self.free);
+            self.unused = 0;
+        }
+    }
+
+    /// The next of the line has its turn, or has had it.
+    pub(crate) fn serve(&mut self, is_serving: bool) {
+        self.is_serving = is_serving;
+    }
+
+    /// Whether sessions stand in line.
+    #[inline]
+    pub(crate) fn has_line(&self) -> bool {
+        self.waiting > 0
+    }
+
+    /// Whether sessions stand in line that can't be served.
+    pub(crate) fn is_short(&self) -> bool {
+        self.has_line() && !self.can_lend()
+    }
+
+    /// Whether somebody in line could get buffers now.
+    pub(crate) fn can_lend(&self) -> bool {
+        // There are always some, or nothing would ever go on.
+        !self.free.is_empty()
+            || !self.kept.is_empty()
+            || self.lent == self.lent_small
+            || self.bytes + SMALL_READ <= self.budget
+    }
+
+    /// Whether more is there than may be: sessions that are new must not make it worse.
+    pub(crate) fn is_over(&self) -> bool {
+        self.bytes > self.budget
+    }
+
+    /// Whether others have their turn before a session that asks now.
+    #[inline]
+    pub(super) fn must_wait(&self) -> bool {
+        self.waiting > 0 && !self.is_serving
+    }
+
+    /// Whether buffers that are lent may be read into once more without a question.
+    #[inline]
+    pub(crate) fn may_go_on(&self, loan: &Loan, need: usize) -> bool {
+        loan.is_ordinary && need <= loan.room() && !self.must_wait()
+    }
+
+    /// Whether buffers that are lent may be read into once more, `need` bytes at least. `false`: the session stands in line,
+    /// and what it does not need meanwhile is given up.
+    #[cold]
+    pub(crate) fn renew(&mut self, held: &mut Option<Loan>, need: usize) -> bool {
+        if self.must_wait() {
+            self.squeeze(held);
+            return false;
+        }
+        held.as_mut().is_none_or(|loan| self.enlarge(loan, need))
+    }
+
+    /// Room for an ordinary read, and for what must be there at once.
+    fn enlarge(&mut self, loan: &mut Loan, need: usize) -> bool {
+        let room = need.max(SMALL_READ).next_power_of_two().max(loan.room());
+        let more = room - loan.room();
+        let is_first = !loan.is_ordinary && self.lent == self.lent_small;
+        if !self.make_space(more) && !is_first {
+            return false;
+        }
+        self.bytes += more;
+        loan.set_room(room);
+        // A login's own are never lent to another.
+        if !loan.is_ordinary && loan.buffers.config().initial_read == SMALL_READ {
+            loan.is_ordinary = true;
+            self.lent_small -= 1;
+        }
+        true
+    }
+
+    /// Leaves a direction no more than what it holds takes: nothing where nothing is pending.
+    #[cold]
+    pub(crate) fn squeeze(&mut self, held: &mut Option<Loan>) {
+        if let Some(loan) = held.take_if(|loan| loan.buffers.pending().is_empty()) {
+            return self.put(loan);
+        }
+        let Some(loan) = held else { return };
+        // Half of it is not worth a copy of the other half.
+        if loan.buffers.pending().len() > loan.room() / 4 {
+            return;
+        }
+        loan.buffers.release_to(0);
+        let room = loan.buffers.capacity();
+        self.bytes = self.bytes - loan.room() + room;
+        loan.set_room(room);
+        if loan.is_ordinary && room < SMALL_READ {
+            loan.is_ordinary = false;
+            self.lent_small += 1;
+        }
+    }
+}
