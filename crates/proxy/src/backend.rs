@@ -1,10 +1,12 @@
 //! The servers of one listener, and which of them is next.
 
+mod addresses;
+
 use std::io;
 use std::net::ToSocketAddrs;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use onecopy_net::Endpoint;
@@ -13,9 +15,7 @@ use onecopy_net::evented::Address;
 use crate::config::BackendConfig;
 use crate::control::Health;
 use crate::queue::Queue;
-
-/// For so long nobody is sent to a server whose last connect failed, unless there is no other.
-const SHUNNED_MS: u64 = 2_000;
+use addresses::Addresses;
 
 /// One server, as all workers see it.
 #[derive(Debug)]
@@ -33,14 +33,10 @@ struct State {
     is_up: AtomicBool,
     /// It is no longer configured.
     is_removed: AtomicBool,
-    /// Milliseconds after `since` until which it is shunned; 0 for not.
-    shunned_until: AtomicU64,
-    since: Instant,
     pub(crate) failed_connects: AtomicU64,
     pub(crate) health: Health,
     /// Where it is, as its name was resolved last.
-    addresses: Mutex<Vec<Address>>,
-    turn: AtomicUsize,
+    addresses: Addresses,
     /// Sessions that wait for a place on it or on another one of the listener.
     queue: Arc<Queue>,
 }
@@ -53,12 +49,9 @@ impl Backend {
             sessions: AtomicUsize::new(0),
             is_up: AtomicBool::new(true),
             is_removed: AtomicBool::new(false),
-            shunned_until: AtomicU64::new(0),
-            since: Instant::now(),
             failed_connects: AtomicU64::new(0),
             health: Health::default(),
-            addresses: Mutex::new(addresses),
-            turn: AtomicUsize::new(0),
+            addresses: Addresses::new(addresses),
             queue: Arc::clone(queue),
         };
         Ok(Self {
@@ -80,46 +73,38 @@ impl Backend {
         Arc::ptr_eq(&self.state, &other.state)
     }
 
-    /// Where to connect to next: a name's addresses take turns.
-    pub(crate) fn address(&self) -> Address {
-        let addresses = self.lock_addresses();
-        let turn = self.state.turn.fetch_add(1, Relaxed);
-        addresses[turn % addresses.len()].clone()
+    /// Where to connect to next, of those that were not tried. `None` where all were.
+    pub(crate) fn next_address(&self, tried: &[Address]) -> Option<Address> {
+        self.state.addresses.next(tried, Instant::now())
+    }
+
+    /// How many there are beside those that were tried.
+    pub(crate) fn addresses_left(&self, tried: &[Address]) -> usize {
+        self.state.addresses.left(tried)
     }
 
     /// All of its addresses, as its name was resolved last.
     pub(crate) fn addresses(&self) -> Vec<Address> {
-        self.lock_addresses().clone()
+        self.state.addresses.all()
+    }
+
+    /// Those that are thought well of, and those whose last connect failed.
+    pub(crate) fn addresses_by_health(&self) -> (Vec<Address>, Vec<Address>) {
+        self.state.addresses.by_health()
+    }
+
+    /// Whether one of its addresses is to be asked whether it is back.
+    pub(crate) fn has_doubted(&self) -> bool {
+        self.state.addresses.has_doubted()
     }
 
     /// Where it is now, as a look-up says. Tells what has changed; `None` where nothing has, or where nothing was found.
-    pub(crate) fn move_to(&self, mut found: Vec<Address>) -> Option<String> {
-        let mut addresses = self.lock_addresses();
-        found.sort_by_key(ToString::to_string);
-        found.dedup();
-        let mut before = addresses.clone();
-        before.sort_by_key(ToString::to_string);
-        before.dedup();
-        if found.is_empty() || found == before {
-            return None;
-        }
-        let list = |addresses: &[Address]| {
-            let texts: Vec<_> = addresses.iter().map(ToString::to_string).collect();
-            texts.join(", ")
-        };
-        let change = format!(
-            "backend '{}' is at {} and no longer at {}",
-            self.name(),
-            list(&found),
-            list(&before)
-        );
-        *addresses = found;
-        Some(change)
-    }
-
-    fn lock_addresses(&self) -> MutexGuard<'_, Vec<Address>> {
-        let addresses = self.state.addresses.lock();
-        addresses.unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn move_to(&self, found: &[Address]) -> Option<String> {
+        let [after, before] = self.state.addresses.move_to(found)?;
+        let name = self.name();
+        Some(format!(
+            "backend '{name}' is at {after} and no longer at {before}"
+        ))
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -155,35 +140,33 @@ impl Backend {
     /// What the health checks have found: down it gets no new sessions.
     pub(crate) fn set_up(&self, is_up: bool) {
         self.state.is_up.store(is_up, Relaxed);
-        if is_up {
-            self.state.shunned_until.store(0, Relaxed);
-        }
     }
 
-    /// A connect has failed: others are tried first for a while.
-    pub(crate) fn connect_failed(&self) {
+    /// A session's connect has failed: other addresses and backends are tried first for a while.
+    pub(crate) fn connect_failed(&self, address: &Address) {
         self.state.failed_connects.fetch_add(1, Relaxed);
         self.state.health.note_failure();
-        let until = self.now() + SHUNNED_MS;
-        self.state.shunned_until.store(until, Relaxed);
+        self.does_not_answer(address);
     }
 
-    /// A connect has worked.
-    pub(crate) fn connected(&self) {
+    /// The same found out by a check.
+    pub(crate) fn does_not_answer(&self, address: &Address) {
+        self.state.addresses.failed(address, Instant::now());
+    }
+
+    /// A session's connect has worked.
+    pub(crate) fn connected(&self, address: &Address) {
         self.state.health.note_greeting();
-        if self.state.shunned_until.load(Relaxed) != 0 {
-            self.state.shunned_until.store(0, Relaxed);
-        }
+        self.answers(address);
+    }
+
+    /// The same found out by a check.
+    pub(crate) fn answers(&self, address: &Address) {
+        self.state.addresses.worked(address);
     }
 
     fn is_shunned(&self) -> bool {
-        let until = self.state.shunned_until.load(Relaxed);
-        until != 0 && self.now() < until
-    }
-
-    #[allow(clippy::cast_possible_truncation)] // of 2^64 milliseconds
-    fn now(&self) -> u64 {
-        self.state.since.elapsed().as_millis() as u64
+        self.state.addresses.are_shunned(Instant::now())
     }
 
     /// Takes a place; `false` where as many are taken as may be.
@@ -337,7 +320,8 @@ mod tests {
     #[test]
     fn one_that_failed_is_the_last_to_be_tried() {
         let backends = backends(&[1, 1]);
-        backends.all()[0].connect_failed();
+        let address = backends.all()[0].addresses().remove(0);
+        backends.all()[0].connect_failed(&address);
         let places: Vec<_> = (0..3).map(|_| backends.choose(&[]).unwrap()).collect();
         assert_eq!(counts(&backends), [0, 3]);
         let tried = [Arc::clone(&backends.all()[1])];
@@ -366,15 +350,14 @@ mod tests {
         let backends = backends(&[1]);
         let backend = &backends.all()[0];
         let tcp = |text: &str| Address::Tcp(text.parse().unwrap());
-        assert_eq!(backend.move_to(Vec::new()), None);
-        assert_eq!(backend.move_to(vec![tcp("127.0.0.1:1")]), None);
-        let found = vec![tcp("127.0.0.3:1"), tcp("127.0.0.2:1")];
-        let change = backend.move_to(found.clone()).unwrap();
+        assert_eq!(backend.move_to(&[]), None);
+        assert_eq!(backend.move_to(&[tcp("127.0.0.1:1")]), None);
+        let found = [tcp("127.0.0.3:1"), tcp("127.0.0.2:1")];
+        let change = backend.move_to(&found).unwrap();
         assert_eq!(
             change,
             "backend '127.0.0.1:1' is at 127.0.0.2:1, 127.0.0.3:1 and no longer at 127.0.0.1:1"
         );
-        assert_eq!(backend.move_to(found), None);
-        assert_ne!(backend.address(), backend.address());
+        assert_eq!(backend.move_to(&found), None);
     }
 }

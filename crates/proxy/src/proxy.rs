@@ -301,3 +301,6 @@ impl Drop for Proxy {
         self.stop();
     }
 }
+
+#[cfg(test)]
+mod tests;

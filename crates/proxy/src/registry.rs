@@ -127,7 +127,7 @@ mod tests {
         let endpoint = onecopy_net::Endpoint::Unix("/run/server.sock".into());
         let backend =
             Backend::new(crate::config::BackendConfig::new(endpoint), &Arc::default()).unwrap();
-        let address = backend.address();
+        let address = backend.addresses().remove(0);
         let whose = Whose::new(&Arc::new(backend), Some(&address));
         let id = registry.take(7, whose.clone()).unwrap();
         assert!(registry.take(7, whose.clone()).is_none());

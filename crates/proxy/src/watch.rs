@@ -151,7 +151,7 @@ fn look_all_up(running: &Running) {
         let Ok(found) = resolve(&backend.config.endpoint) else {
             continue;
         };
-        if let Some(change) = backend.move_to(found) {
+        if let Some(change) = backend.move_to(&found) {
             running.tell(LogLevel::Info, &change);
         }
     }

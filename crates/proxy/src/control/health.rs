@@ -25,6 +25,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use onecopy_mysql::ProtocolError;
+use onecopy_net::evented::Address;
 
 use super::{View, spawn};
 use crate::backend::Backend;
@@ -123,8 +124,13 @@ impl Health {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it is to be asked now. Then it counts as being asked.
-    fn takes_turn(&self, is_up: bool, config: &HealthConfig, interval: Duration) -> bool {
+    /// Whether it is to be asked now. Then it counts as being asked. `has_doubted`: an address of it does not answer.
+    fn takes_turn(
+        &self,
+        (is_up, has_doubted): (bool, bool),
+        config: &HealthConfig,
+        interval: Duration,
+    ) -> bool {
         let mut turns = self.turns();
         let now = Instant::now();
         // Sessions that fail all the time must not have it asked all the time.
@@ -138,7 +144,8 @@ impl Health {
         }
         let doubted = self.doubted.swap(false, Relaxed);
         let greeted = self.greeted.swap(false, Relaxed);
-        let is_known = config.login.is_none() && is_up && turns.contrary == 0 && !doubted;
+        let is_fine = is_up && !has_doubted && turns.contrary == 0 && !doubted;
+        let is_known = config.login.is_none() && is_fine;
         if is_known && (greeted || turns.passed < QUIET) {
             turns.passed = if greeted { 0 } else { turns.passed + 1 };
             turns.next = now + jittered(interval);
@@ -186,10 +193,8 @@ pub(super) fn start(view: &Arc<View>) -> io::Result<Handle> {
                     continue;
                 };
                 for (_, backend) in view.backends() {
-                    if backend
-                        .health()
-                        .takes_turn(backend.is_up(), &config, interval)
-                    {
+                    let state = (backend.is_up(), backend.has_doubted());
+                    if backend.health().takes_turn(state, &config, interval) {
                         ask(backend, &config, interval, view.log());
                     }
                 }
@@ -223,13 +228,38 @@ enum Answer {
     None(String),
 }
 
+/// Asks the addresses that are thought well of until one answers, and all of those that are not: they may be back.
 fn question(backend: &Backend, config: &HealthConfig) -> Answer {
+    let (fine, doubted) = backend.addresses_by_health();
+    let mut best = Answer::None("it has no address".to_owned());
+    for (address, is_doubted) in fine
+        .iter()
+        .map(|address| (address, false))
+        .chain(doubted.iter().map(|address| (address, true)))
+    {
+        let is_answered = !matches!(best, Answer::None(_));
+        if is_answered && !is_doubted {
+            continue;
+        }
+        let answer = question_at(backend, address, config);
+        match answer {
+            Answer::None(_) => backend.does_not_answer(address),
+            _ => backend.answers(address),
+        }
+        if !is_answered {
+            best = answer;
+        }
+    }
+    best
+}
+
+fn question_at(backend: &Backend, address: &Address, config: &HealthConfig) -> Answer {
     let login = config.login.clone().unwrap_or_else(|| HealthLogin {
         user: NOBODY.to_owned(),
         password: Default::default(),
     });
     let errand = Errand::with(backend, login, config.timeout);
-    let asked = errand.connect(None).and_then(|mut connection| {
+    let asked = errand.connect(Some(address)).and_then(|mut connection| {
         let read_only = match config.login {
             None => None,
             Some(_) => Some(
@@ -349,7 +379,7 @@ mod tests {
     fn nobody_is_asked_who_is_known_to_be_up() {
         let health = Health::default();
         let config = HealthConfig::default();
-        let takes = |is_up| health.takes_turn(is_up, &config, Duration::ZERO);
+        let takes = |is_up| health.takes_turn((is_up, false), &config, Duration::ZERO);
         assert!(takes(true), "the first turn");
         assert!(!takes(true), "while it is being asked");
         health.turns().is_asking = false;

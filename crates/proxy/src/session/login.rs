@@ -24,6 +24,7 @@ use onecopy_mysql_proto::codec::EncodeError;
 use onecopy_mysql_proto::packet::{Greeting, HandshakeResponse, SslRequest};
 use onecopy_mysql_proto::relay::login::{self as relay_login, Change};
 use onecopy_mysql_proto::relay::{PasswordGuard, Protection, Verdict};
+use onecopy_net::evented::Address;
 use onecopy_net::proxy_protocol::{Addresses, Decoded, decode};
 
 use super::farewell::packet;
@@ -81,7 +82,9 @@ pub(super) struct Login {
     stage: Stage,
     client: Half,
     server: Half,
+    /// Backends that do not do, and addresses that were tried of these and others.
     tried: Vec<Arc<Backend>>,
+    addresses: Vec<Address>,
     /// Why the last one tried did not do: its own ERR, word for word, or what happened.
     refusal: Option<Vec<u8>>,
     reason: String,
@@ -122,6 +125,7 @@ impl Login {
             client: Half::new(),
             server: Half::new(),
             tried: Vec::new(),
+            addresses: Vec::new(),
             refusal: None,
             reason: String::new(),
             id_attempts: 0,
@@ -329,7 +333,9 @@ impl Session {
             return self.another_id(&backend, context);
         };
         self.id = Some(id);
-        backend.connected();
+        if let Some(address) = &self.server_address {
+            backend.connected(address);
+        }
         let change = own_of(self.listener.config.tls.is_some());
         login.backend_can = greeting.capabilities;
         login.offered = change.apply(greeting.capabilities);

@@ -56,8 +56,12 @@ pub(super) fn servers(view: &View) -> Table {
         ("Note", Text),
     ]);
     for (listener, backend) in view.backends() {
-        let addresses = backend.addresses();
-        let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+        let (fine, doubted) = backend.addresses_by_health();
+        let addresses = fine.iter().map(ToString::to_string);
+        let doubted = doubted
+            .iter()
+            .map(|address| format!("{address} (does not answer)"));
+        let addresses: Vec<_> = addresses.chain(doubted).collect();
         table.row([
             listener.as_str().into(),
             backend.name().into(),

@@ -54,9 +54,15 @@ impl Session {
         }
         let backend = Arc::clone(place.backend());
         login.server = Half::new();
-        login.connect_deadline = after(context.now, backend.config.connect_timeout);
+        // Each address has its share of the time.
+        let left = u32::try_from(backend.addresses_left(&login.addresses)).unwrap_or(u32::MAX);
+        let time = backend.config.connect_timeout / left.max(1);
+        login.connect_deadline = after(context.now, time);
         self.place = Some(place);
-        let address = backend.address();
+        let Some(address) = backend.next_address(&login.addresses) else {
+            // A look-up has moved it meanwhile.
+            return self.pass_over("its addresses have changed", context);
+        };
         let connected = evented::connect(&address);
         self.server_address = Some(address);
         match connected {
@@ -170,13 +176,14 @@ impl Session {
             login.stage = Stage::Choose;
             return Ok(true);
         }
-        self.try_another(
+        // No fault of its own: others may well connect to it.
+        self.pass_over(
             "its connection ids are those of another backend's sessions",
             context,
         )
     }
 
-    /// This backend does not do: the next one is tried, as nothing of the client's has gone to it.
+    /// This address does not do: the next one is tried, as nothing of the client's has gone to it.
     #[cold]
     pub(super) fn try_another(
         &mut self,
@@ -186,9 +193,28 @@ impl Session {
         let Phase::Login(login) = &mut self.phase else {
             return Ok(false);
         };
+        if let (Some(place), Some(address)) = (&self.place, self.server_address.take()) {
+            let backend = place.backend();
+            backend.connect_failed(&address);
+            login.addresses.push(address);
+            if backend.addresses_left(&login.addresses) > 0 {
+                login.reason = format!("backend '{}': {why}", backend.name());
+                login.stage = Stage::Choose;
+                self.drop_server(context);
+                return Ok(true);
+            }
+        }
+        self.pass_over(why, context)
+    }
+
+    /// This backend does not do for this client: the next one is tried.
+    #[cold]
+    fn pass_over(&mut self, why: &str, context: &mut Context<'_>) -> Result<bool, End> {
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(false);
+        };
         if let Some(place) = &self.place {
             let backend = place.backend();
-            backend.connect_failed();
             login.reason = format!("backend '{}': {why}", backend.name());
             login.tried.push(Arc::clone(backend));
         }

@@ -1,0 +1,148 @@
+//! What can only be seen or done from inside.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::config::BackendConfig;
+
+/// HandshakeV10 of a server without TLS, of `mysql_native_password`.
+const GREETING: &[u8] = b"\x49\0\0\0\x0A8.0.0\0\x2A\0\0\0twenty b\0\x08\x82\x2D\x02\0\x0A\0\x15\0\0\0\0\0\0\0\0\0\0ytes, a salt\0\
+    mysql_native_password\0";
+
+/// Of a login that is refused.
+const REFUSAL: &[u8] = b"\x0F\0\0\x02\xFF\x15\x04#28000go away";
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what} did not come about");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn loopback(port: u16) -> Endpoint {
+    Endpoint::Tcp {
+        host: "127.0.0.1".into(),
+        port,
+    }
+}
+
+/// A server that greets everybody and refuses all logins.
+fn serve(listener: TcpListener) -> Address {
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || {
+                let _ = client.write_all(GREETING);
+                if client.read(&mut [0; 1000]).is_ok_and(|n| n > 0) {
+                    let _ = client.write_all(REFUSAL);
+                }
+            });
+        }
+    });
+    Address::Tcp(address)
+}
+
+/// A server, one that lets clients in and says nothing, and one that is not there.
+struct Three {
+    fine: Address,
+    silent: Address,
+    closed: Address,
+    _silent: TcpListener,
+}
+
+impl Three {
+    fn new() -> Self {
+        let listen = || TcpListener::bind("127.0.0.1:0").unwrap();
+        let silent = listen();
+        let closed = listen().local_addr().unwrap();
+        Self {
+            fine: serve(listen()),
+            silent: Address::Tcp(silent.local_addr().unwrap()),
+            closed: Address::Tcp(closed),
+            _silent: silent,
+        }
+    }
+}
+
+/// A proxy whose backend is at these addresses.
+fn start(addresses: &[&Address], change: impl FnOnce(&mut Config)) -> (Proxy, Arc<Backend>) {
+    let backend = BackendConfig {
+        connect_timeout: Duration::from_secs(1),
+        ..BackendConfig::new(loopback(1))
+    };
+    let mut config = Config {
+        workers: 1,
+        listeners: vec![ListenerConfig {
+            listen: vec![loopback(0)],
+            backends: vec![backend],
+            ..ListenerConfig::default()
+        }],
+        ..Config::default()
+    };
+    config.health.interval = None;
+    change(&mut config);
+    let proxy = Proxy::start(config).unwrap();
+    let listeners = proxy.running.in_force().listeners.clone();
+    let backend = Arc::clone(&listeners[0].backends.all()[0]);
+    let addresses: Vec<_> = addresses.iter().map(|&address| address.clone()).collect();
+    backend.move_to(&addresses);
+    (proxy, backend)
+}
+
+/// The first byte of what a client hears first: 10 of a greeting, 255 of an error.
+fn hear(proxy: &Proxy) -> u8 {
+    let mut client = TcpStream::connect(proxy.tcp_address().unwrap()).unwrap();
+    let patience = Some(Duration::from_secs(30));
+    client.set_read_timeout(patience).unwrap();
+    let mut said = [0; 5];
+    client.read_exact(&mut said).unwrap();
+    said[4]
+}
+
+#[test]
+fn a_connect_goes_on_to_the_next_address_and_comes_back_seldom() {
+    let three = Three::new();
+    for dead in [&three.silent, &three.closed] {
+        for addresses in [[dead, &three.fine], [&three.fine, dead]] {
+            let (proxy, backend) = start(&addresses, |_| {});
+            for client in 0..12 {
+                assert_eq!(hear(&proxy), 10, "client {client}");
+            }
+            let failed = backend.failed_connects();
+            assert!((1..=3).contains(&failed), "{failed}");
+        }
+    }
+}
+
+#[test]
+fn each_address_is_tried_before_a_client_is_refused() {
+    let three = Three::new();
+    let (proxy, backend) = start(&[&three.silent, &three.closed], |_| {});
+    for clients in 1..=2 {
+        assert_eq!(hear(&proxy), 0xFF);
+        assert_eq!(backend.failed_connects(), 2 * clients);
+    }
+}
+
+#[test]
+fn checks_find_out_which_addresses_answer() {
+    let three = Three::new();
+    let (_proxy, backend) = start(&[&three.fine, &three.closed], |config| {
+        config.health.interval = Some(Duration::from_millis(50));
+        config.health.timeout = Duration::from_secs(10);
+    });
+    backend.does_not_answer(&three.fine);
+    backend.does_not_answer(&three.closed);
+    until("the one that is there", || {
+        backend.addresses_by_health() == (vec![three.fine.clone()], vec![three.closed.clone()])
+    });
+    assert!(backend.is_up());
+    let Address::Tcp(address) = three.closed else {
+        panic!("it is of TCP");
+    };
+    serve(TcpListener::bind(address).unwrap());
+    until("the other one", || !backend.has_doubted());
+}
