@@ -15,9 +15,11 @@
 
 mod authentication;
 mod capability;
+mod tidy;
 
 pub use authentication::{Login, LoginPacket};
 pub use capability::{Change, greeting, response, ssl_request};
+pub use tidy::tidy;
 
 #[cfg(test)]
 mod tests;

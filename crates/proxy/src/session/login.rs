@@ -365,6 +365,8 @@ impl Session {
             Err(why) => return Err(Failure::client_broken(&why).into()),
         };
         let bytes = login.client.buffers.bytes(payload);
+        let tidied = relay_login::tidy(bytes).map(Secret::new);
+        let bytes = tidied.as_ref().map_or(bytes, Secret::expose);
         if SslRequest::is(bytes) && !self.client.stream.is_tls() {
             let Some(acceptor) = &self.listener.config.tls else {
                 return Err(

@@ -9,6 +9,8 @@ pub(crate) struct Peer {
     pub(crate) is_readable: bool,
     /// The kernel may take more.
     pub(crate) is_writable: bool,
+    /// It was told that nothing more comes from here.
+    pub(crate) is_shut: bool,
     /// Nothing more comes.
     pub(crate) is_closed: bool,
 }
@@ -19,6 +21,7 @@ impl Peer {
             stream,
             is_readable: true,
             is_writable: true,
+            is_shut: false,
             is_closed: false,
         }
     }

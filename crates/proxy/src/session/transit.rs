@@ -115,7 +115,7 @@ impl Session {
             if !from.is_readable {
                 flow.rest(context.pool);
                 if from.is_closed {
-                    return Err(self.closed(direction));
+                    return self.ended(direction, carried);
                 }
                 return Ok(carried);
             }
@@ -281,13 +281,34 @@ impl Session {
         }
     }
 
-    /// One side has said that nothing more comes, and all that it had sent was sent on.
+    /// One side has said that nothing more comes, and all that it had sent was sent on. A client that waits for replies gets
+    /// them: the backend is told of the end as well, and closes behind them.
+    #[cold]
+    fn ended(&mut self, direction: Direction, carried: Carried) -> Result<Carried, End> {
+        let is_awaited = self.relay.outstanding() > 0
+            || !self.down.is_empty()
+            || self.client.stream.has_unsent();
+        match (direction, &mut self.server) {
+            (Direction::Up, Some(server)) if is_awaited => {
+                if !server.is_shut {
+                    // One that takes nothing any more says so when it is read from.
+                    server.is_shut = server.stream.shutdown_write().unwrap_or(true);
+                }
+                Ok(carried)
+            }
+            // Its last bytes are on their way.
+            (Direction::Down, _) if self.client.stream.has_unsent() => Ok(carried),
+            _ => Err(self.closed(direction)),
+        }
+    }
+
     #[cold]
     fn closed(&mut self, direction: Direction) -> End {
         match direction {
             Direction::Up if self.is_quitting => End::Clean,
             Direction::Up => Failure::client_lost().into(),
             Direction::Down if self.is_quitting => End::Clean,
+            Direction::Down if self.client.is_closed => Failure::client_lost().into(),
             // The backend has said why, in its own words.
             Direction::Down if self.has_said_goodbye => End::Refused,
             Direction::Down => self.server_lost("it closed the connection"),

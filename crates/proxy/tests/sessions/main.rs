@@ -8,6 +8,7 @@ mod endings;
 mod features;
 mod hostile_clients;
 mod hostile_servers;
+mod lenient;
 mod memory;
 mod passwords;
 mod proxy_protocol;

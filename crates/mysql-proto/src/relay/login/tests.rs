@@ -158,6 +158,27 @@ fn a_response_cut_at_any_byte_is_refused_and_stays() {
 }
 
 #[test]
+fn a_response_that_servers_let_pass_is_mended() {
+    let whole = hex(RESPONSE);
+    assert_eq!(tidy(&whole), None);
+    let trailing = [&whole[..], b"\0and more"].concat();
+    assert_eq!(tidy(&trailing), Some(whole.clone()));
+    for cut in 0..whole.len() {
+        assert_eq!(tidy(&whole[..cut]), None, "cut at {cut}");
+    }
+    let mut payload = Vec::new();
+    let response = HandshakeResponse {
+        capabilities: Capabilities::PLUGIN_AUTH,
+        database: None,
+        attributes: Default::default(),
+        ..HandshakeResponse::decode(&whole).unwrap()
+    };
+    response.encode(&mut payload).unwrap();
+    let without_nul = &payload[..payload.len() - 1];
+    assert_eq!(tidy(without_nul), Some(payload.clone()));
+}
+
+#[test]
 fn a_request_for_tls_is_the_responses_beginning() {
     let payload = hex(RESPONSE);
     let change = Change {

@@ -27,6 +27,9 @@ use crate::failure::Failure;
 use crate::key::Key;
 use crate::session::{End, Phase, Session};
 
+/// What caching_sha2_password says where the client has nothing to answer.
+const FAST_AUTH_SUCCESS: [u8; 2] = [MORE_DATA, 0x03];
+
 /// The most packets of the backend's: plugins need a handful for each of three factors, dialogs a few more.
 const MAX_STEPS: u8 = 64;
 
@@ -38,6 +41,8 @@ pub(super) struct Authentication {
     /// What the backend sent last to be hashed with the password.
     pub(super) nonce: Option<[u8; NONCE_BYTES]>,
     exchange: Option<Exchange>,
+    /// It is the client's turn: what it sends before is not of the login.
+    is_clients_turn: bool,
     steps: u8,
 }
 
@@ -58,6 +63,7 @@ impl Authentication {
             plugin: Vec::new(),
             nonce: None,
             exchange: None,
+            is_clients_turn: false,
             steps: 0,
         }
     }
@@ -95,13 +101,15 @@ impl Authentication {
 }
 
 impl Session {
-    /// Passes one packet on, or reads once. Nothing is taken from one side while the other has not taken what came before.
+    /// Passes one packet on, or reads once. Nothing is taken from one side while the other has not taken what came before, and
+    /// from the client only what it is asked for: servers take commands that were sent right behind the response, and read
+    /// them after their OK.
     pub(super) fn authenticate(&mut self) -> Result<bool, End> {
         let Phase::Login(login) = &mut self.phase else {
             return Ok(false);
         };
         let may_tell_client = !login.client.has_output();
-        let may_tell_server = !login.server.has_output();
+        let may_tell_server = login.authentication.is_clients_turn && !login.server.has_output();
         if may_tell_client {
             match login.server.receive() {
                 Err(why) => return Err(self.broken(&why)),
@@ -123,7 +131,11 @@ impl Session {
                 Ok(false) => {}
             }
         }
-        if may_tell_server {
+        let Phase::Login(login) = &self.phase else {
+            return Ok(false);
+        };
+        // Out of its turn only the client's end is of interest.
+        if may_tell_server || login.client.buffers.pending().is_empty() {
             return self.receive_client();
         }
         Ok(false)
@@ -177,6 +189,8 @@ impl Session {
                 return Err(Failure::password_exposed(&authentication.plugin, verdict).into());
             }
         };
+        // Behind a fast authentication the server goes on by itself.
+        authentication.is_clients_turn = bytes != FAST_AUTH_SUCCESS;
         login.client.send(bytes)?;
         Ok(true)
     }
@@ -186,6 +200,7 @@ impl Session {
             return Ok(false);
         };
         let exchange = login.authentication.exchange.take();
+        login.authentication.is_clients_turn = false;
         let bytes = login.client.buffers.bytes(payload);
         let done = match exchange {
             // No password: there is nothing to hide.
@@ -259,6 +274,7 @@ impl Session {
         let authentication = &mut login.authentication;
         if bytes == [authentication.key_request()] && !was_asked {
             authentication.exchange = Some(Exchange::UnderKey { was_asked: true });
+            authentication.is_clients_turn = true;
             let mut more = vec![MORE_DATA];
             more.extend_from_slice(key.pem());
             return Ok(login.client.send(&more)?);
