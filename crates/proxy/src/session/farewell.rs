@@ -3,6 +3,7 @@
 use std::io::IoSlice;
 use std::time::Instant;
 
+use onecopy_mysql_proto::packet::CommandByte;
 use onecopy_net::evented::ReadOutcome;
 use onecopy_wire::{BufferConfig, Buffers};
 
@@ -16,6 +17,9 @@ const PASSED_OVER: usize = 4 << 10;
 
 /// Reads before others have their turn.
 const PASSED_OVER_AT_ONCE: u32 = 16;
+
+/// COM_QUIT, by which a client leaves.
+const QUIT: [u8; 5] = [1, 0, 0, 0, CommandByte::QUIT.0];
 
 /// How far the last words are.
 enum Said {
@@ -50,7 +54,12 @@ impl Session {
             }
             _ => Vec::new(),
         };
+        let says_goodbye = self.may_say_goodbye(&end);
         if let Some(mut server) = self.server.take() {
+            if says_goodbye {
+                // It ends either way.
+                let _ = server.stream.write(&[IoSlice::new(&QUIT)]);
+            }
             let _ = server.stream.deregister(context.poller);
             server.stream.shutdown();
         }
@@ -67,6 +76,13 @@ impl Session {
             is_shut: false,
         });
         self.say_farewell(context)
+    }
+
+    /// Whether the backend may be told by COM_QUIT: its connection is in order, and it is the proxy that ends it. Otherwise it
+    /// would count a client that was lost, and say so in its log.
+    fn may_say_goodbye(&self, end: &End) -> bool {
+        let ends = matches!(end, End::Failed(failure) if failure.side == Side::Proxy);
+        ends && matches!(self.phase, Phase::Transit) && self.relay.is_idle() && self.up.is_empty()
     }
 
     /// Counts and logs it.

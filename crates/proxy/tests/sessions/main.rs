@@ -4,6 +4,7 @@
 mod basics;
 mod changes;
 mod common;
+mod drains;
 mod endings;
 mod features;
 mod hostile_clients;
