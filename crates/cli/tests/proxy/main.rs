@@ -1,5 +1,7 @@
-//! `onecopy proxy`, the real binary: files that are right and wrong, reload and end.
+//! `onecopy proxy`, the real binary: files that are right and wrong, reload and end, and its memory.
 #![allow(clippy::unwrap_used)] // helpers of tests
+
+mod large;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Lines};
