@@ -169,7 +169,8 @@ impl Failure {
     }
 
     /// `ER_TOO_MANY_USER_CONNECTIONS`.
-    pub(crate) fn too_many_of_user(user: &str) -> Self {
+    pub(crate) fn too_many_of_user(user: &[u8]) -> Self {
+        let user = String::from_utf8_lossy(user);
         let message = format!(
             "User {user} already has more than 'max_user_connections' active connections (the proxy's setting)"
         );

@@ -70,14 +70,20 @@ impl Registry {
         ids.get(&number).cloned()
     }
 
+    /// Whether there is a place for one more session of a user.
+    pub(crate) fn has_room(&self, user: &[u8], max: usize) -> bool {
+        let users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        users.get(user).is_none_or(|&count| count < max) && max > 0
+    }
+
     /// A place for one more session of a user; `None` where `max` are there.
     pub(crate) fn admit(self: &Arc<Self>, user: &[u8], max: usize) -> Option<UserPlace> {
         let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = users.entry(user.into()).or_default();
-        if *count >= max {
+        // Also with a limit of none no name is to stay.
+        if users.get(user).copied().unwrap_or_default() >= max {
             return None;
         }
-        *count += 1;
+        *users.entry(user.into()).or_default() += 1;
         Some(UserPlace {
             registry: Arc::clone(self),
             user: user.into(),

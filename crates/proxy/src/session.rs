@@ -13,6 +13,7 @@ mod login;
 mod memory;
 mod peer;
 mod transit;
+mod user;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -107,9 +108,11 @@ pub(crate) struct Session {
     /// Where exactly on the backend: a name has several addresses.
     server_address: Option<Address>,
     id: Option<Id>,
-    /// Counts the user's sessions for as long as it lives.
-    _user_place: Option<UserPlace>,
+    /// Counts the user's sessions for as long as it lives, where they are limited.
+    user_place: Option<Box<UserPlace>>,
     user: Box<[u8]>,
+    /// Who the user is going to be, where that counts.
+    next_user: Option<Box<[u8]>>,
     address: Box<str>,
     /// Its listener's place in the worker's counters.
     entrance: usize,
@@ -129,7 +132,7 @@ pub(crate) struct Session {
     /// It is in the line of those that wait for buffers, or of those that go on after the others.
     is_starved: bool,
     is_busy: bool,
-    /// The client has said that it goes.
+    /// The client has said that it goes, or follows a binary log: a close is then no failure.
     is_quitting: bool,
     /// The backend has said, unasked, why it closes.
     has_said_goodbye: bool,
@@ -157,8 +160,9 @@ impl Session {
             place: None,
             server_address: None,
             id: None,
-            _user_place: None,
+            user_place: None,
             user: Box::default(),
+            next_user: None,
             address,
             entrance: 0,
             route: 0,

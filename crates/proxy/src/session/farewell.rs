@@ -63,7 +63,7 @@ impl Session {
             let _ = server.stream.deregister(context.poller);
             server.stream.shutdown();
         }
-        (self.place, self.id, self._user_place) = (None, None, None);
+        (self.place, self.id, self.user_place) = (None, None, None);
         self.up.discard(context.pool);
         if self.client.is_closed || matches!(&end, End::Failed(failure) if failure.code == 0) {
             self.down.discard(context.pool);

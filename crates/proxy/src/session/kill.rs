@@ -21,7 +21,7 @@ use onecopy_mysql_proto::relay::Relay;
 use onecopy_net::evented::Address;
 
 use super::farewell::packet;
-use super::{Context, End, Session, Status};
+use super::{Context, End, Phase, Session, Status};
 use crate::failure::Failure;
 use crate::kill::{Answer, Job};
 use crate::registry::Registry;
@@ -109,7 +109,7 @@ impl KillState {
                 }
                 _ => true,
             },
-            CommandByte::PROCESS_KILL => true,
+            CommandByte::PROCESS_KILL | CommandByte::CHANGE_USER => true,
             _ => false,
         };
         if !may_be || !relay.client_is_between_payloads() {
@@ -133,13 +133,24 @@ impl KillState {
         let packet_bytes = HEADER_BYTES + length;
         let payload = &bytes[HEADER_BYTES..bytes.len().min(packet_bytes)];
         let is_whole = payload.len() == length && length < MAX_BODY;
+        let needs = || Inspected::Needs {
+            need: packet_bytes.min(LOOKED_AT),
+            until_end: packet_bytes.saturating_sub(bytes.len()),
+        };
+        if let [command, user @ ..] = payload
+            && CommandByte(*command) == CommandByte::CHANGE_USER
+        {
+            let is_told = is_whole || user.contains(&0) || bytes.len() >= LOOKED_AT;
+            return if is_told {
+                Inspected::Ordinary
+            } else {
+                needs()
+            };
+        }
         match look(payload, is_whole, capabilities) {
             Found::Ordinary => Inspected::Ordinary,
             Found::Cut if bytes.len() >= LOOKED_AT => Inspected::Ordinary,
-            Found::Cut => Inspected::Needs {
-                need: packet_bytes.min(LOOKED_AT),
-                until_end: packet_bytes.saturating_sub(bytes.len()),
-            },
+            Found::Cut => needs(),
             Found::Kill(kill) => match registry.find(kill.id) {
                 Some(whose) if whose.address.as_ref() != own => {
                     *self = Self::Held(Held { kill, packet_bytes });
@@ -174,18 +185,21 @@ fn look(payload: &[u8], is_whole: bool, capabilities: Capabilities) -> Found {
 }
 
 impl Session {
-    /// Statements are looked at from now on, where the listener leads to several servers.
-    pub(super) fn watch_kills(&mut self) {
-        if self.listener.backends.servers() > 1 {
-            self.kill = KillState::Watching;
+    /// Statements are looked at from now on, where the listener leads to several servers, and changes of user where these have
+    /// places.
+    pub(crate) fn watch_commands(&mut self) {
+        // Before the end of the login nothing is a command.
+        if !matches!(self.phase, Phase::Transit) {
+            return;
         }
-    }
-
-    /// Whose it is from now on is not known: nobody may end it from another server.
-    #[cold]
-    pub(super) fn user_changes(&self) {
-        if let Some(id) = &self.id {
-            id.set_user(b"");
+        let mut newest = &self.listener;
+        while let Some(successor) = newest.successor.get() {
+            newest = successor;
+        }
+        let is_limited = self.listener.config.max_user_connections.is_some();
+        let is_off = matches!(self.kill, KillState::Off);
+        if is_off && (is_limited || newest.backends.servers() > 1) {
+            self.kill = KillState::Watching;
         }
     }
 

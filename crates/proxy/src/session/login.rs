@@ -389,14 +389,6 @@ impl Session {
             HandshakeResponse::decode(bytes).map_err(|error| Failure::client_broken(&error))?;
         login.agreed = response.capabilities.intersection(login.offered);
         self.user = response.user.into();
-        if let Some(max) = self.listener.config.max_user_connections {
-            let Some(place) = self.listener.registry.admit(response.user, max) else {
-                return Err(
-                    Failure::too_many_of_user(&String::from_utf8_lossy(response.user)).into(),
-                );
-            };
-            self._user_place = Some(place);
-        }
         let tls = self
             .place
             .as_ref()
@@ -530,7 +522,7 @@ impl Session {
         if let Some(id) = &self.id {
             id.set_user(&self.user);
         }
-        self.watch_kills();
+        self.watch_commands();
         let Login { client, server, .. } = *login;
         // What either side sent without waiting for the other.
         for (flow, half) in [(&mut self.up, client), (&mut self.down, server)] {

@@ -208,6 +208,7 @@ impl Session {
                     .into());
                 }
             };
+            let before = flow.cleared;
             flow.cleared += pass;
             flow.need = need;
             flow.until_end = until_end;
@@ -215,34 +216,44 @@ impl Session {
                 // What is right before an error passes, and the next look gives the error.
                 None if need == 0 => {}
                 None => return Ok(()),
-                Some(event) => self.on_event(event, context),
+                Some(event) => self.on_event(event, before, context)?,
             }
         }
     }
 
+    /// `before`: where what was looked at begins in what has come.
     #[inline]
-    fn on_event(&mut self, event: Event, context: &mut Context<'_>) {
+    fn on_event(
+        &mut self,
+        event: Event,
+        before: usize,
+        context: &mut Context<'_>,
+    ) -> Result<(), End> {
         match event {
-            Event::Command { command, .. } => {
+            Event::Command { at, command } => {
+                let kind = Kind::of(command);
                 if let Some(route) = context.counters.routes.get_mut(self.route) {
-                    route.commands[Kind::of(command) as usize] += 1;
+                    route.commands[kind as usize] += 1;
                 }
                 // One that was sent ahead begins when the one before it is over.
                 if self.relay.outstanding() <= 1 {
                     self.asked = context.now;
                 }
-                self.is_quitting |= command == CommandByte::QUIT;
-                if command == CommandByte::CHANGE_USER {
-                    self.user_changes();
+                if kind == Kind::Other {
+                    self.on_other(command, before + at)?;
                 }
             }
             Event::Done {
                 command, failed, ..
             } => {
+                let kind = Kind::of(command);
                 if let Some(route) = context.counters.routes.get_mut(self.route) {
                     let time = context.now.saturating_duration_since(self.asked);
                     route.errors += u64::from(failed);
-                    route.latency[Kind::of(command) as usize].add(time);
+                    route.latency[kind as usize].add(time);
+                }
+                if kind == Kind::Other && command == CommandByte::CHANGE_USER {
+                    self.user_changed(failed)?;
                 }
                 if self.relay.outstanding() > 0 {
                     self.asked = context.now;
@@ -251,6 +262,21 @@ impl Session {
             Event::Farewell { .. } => self.has_said_goodbye = true,
             _ => {}
         }
+        Ok(())
+    }
+
+    /// A command whose header is at `at` of what the client has sent.
+    #[cold]
+    fn on_other(&mut self, command: CommandByte, at: usize) -> Result<(), End> {
+        match command {
+            // A binary log ends by a close, which is told as it is: an error would be one of the log's.
+            CommandByte::QUIT | CommandByte::BINLOG_DUMP | CommandByte::BINLOG_DUMP_GTID => {
+                self.is_quitting = true;
+            }
+            CommandByte::CHANGE_USER => self.user_changes(at)?,
+            _ => {}
+        }
+        Ok(())
     }
 
     pub(super) fn backend_name(&self) -> &str {

@@ -10,6 +10,8 @@ use onecopy_proxy::config::BackendConfig;
 
 use crate::basics::text;
 use crate::common::{connect, listener, loopback, server_port, start, until, url};
+use crate::raw::{Raw, USUAL, response};
+use crate::sides::{Way, account, sides};
 
 /// The code of the ERR packet that a client is greeted with.
 fn refusal(mut stream: TcpStream) -> u16 {
@@ -82,6 +84,85 @@ fn too_many_sessions_of_a_user_are_told_so() {
     drop(held);
     until("the end of the session", || proxy.sessions() == 0);
     connect(&proxy).ping().unwrap();
+}
+
+#[test]
+fn who_is_not_let_in_takes_no_place_of_the_user() {
+    account("places_a", "");
+    let front = sides().proxy(sides().backend(Way::Plain), |listener| {
+        listener.max_user_connections = Some(1);
+    });
+    let (mut nobody, _) = Raw::connect(front.port());
+    // The server asks for another plugin, and nobody answers.
+    let guess = response("places_a", USUAL);
+    let name = guess.len() - b"mysql_native_password\0".len();
+    nobody
+        .say(&[&guess[..name], b"a_plugin\0"].concat())
+        .unwrap();
+    assert_eq!(nobody.hear().unwrap()[0], 0xFE);
+    let first = Raw::log_in(front.port(), "places_a", USUAL);
+    let mut second = Raw::connect(front.port()).0;
+    second.say(&guess).unwrap();
+    let mut answer = second.hear().unwrap();
+    if answer[0] == 0xFE {
+        second.say(b"\0").unwrap();
+        answer = second.hear().unwrap();
+    }
+    assert_eq!(answer[..3], [0xFF, 0xB3, 0x04], "1203");
+    drop((nobody, first, second));
+    until("the end of the sessions", || front.proxy.sessions() == 0);
+    Raw::log_in(front.port(), "places_a", USUAL);
+}
+
+/// COM_CHANGE_USER to one without a password; the first byte of the last answer, and the error's number.
+fn change_user(client: &mut Raw, user: &str) -> (u8, u16) {
+    let body = format!("\x11{user}\0\0test\0\x2D\0mysql_native_password\0");
+    client.command(body.as_bytes());
+    let mut answer = client.hear().unwrap();
+    if answer[0] == 0xFE {
+        let is_sha2 = answer[1..].starts_with(b"caching_sha2_password");
+        client.say(if is_sha2 { b"\0" } else { b"" }).unwrap();
+        answer = client.hear().unwrap();
+    }
+    (answer[0], u16::from_le_bytes([answer[1], answer[2]]))
+}
+
+#[test]
+fn a_change_of_user_takes_a_place_of_the_other_one() {
+    for user in ["places_b", "places_c", "places_d"] {
+        account(user, "");
+    }
+    let front = sides().proxy(sides().backend(Way::Plain), |listener| {
+        listener.max_user_connections = Some(1);
+    });
+    let log_in = |user: &str| Raw::log_in(front.port(), user, USUAL);
+    let (mut b, c) = (log_in("places_b"), log_in("places_c"));
+    assert_eq!(change_user(&mut b, "places_b").0, 0, "to the same one");
+    assert_eq!(change_user(&mut b, "places_d").0, 0);
+    // The place that was left is free, the one that was taken is not.
+    let mut other = log_in("places_b");
+    let names = || {
+        let clients = front.proxy.snapshot(true).clients;
+        let mut names: Vec<_> = clients.into_iter().map(|client| client.user).collect();
+        names.sort_unstable();
+        names
+    };
+    assert_eq!(names(), ["places_b", "places_c", "places_d"]);
+    assert_eq!(change_user(&mut other, "places_d"), (0xFF, 1203));
+    assert_eq!(other.rest(), b"", "as servers close behind it");
+    // One in parts is looked at as well.
+    let mut other = log_in("places_b");
+    other.stream.write_all(b"\x20\0\0\0\x11places").unwrap();
+    until("the part", || front.proxy.snapshot(false).buffers_lent == 1);
+    other
+        .stream
+        .write_all(b"_c\0\0test\0\x2D\0and more\0")
+        .unwrap();
+    other.sequence = 1;
+    assert_eq!(other.last_error(), 1203);
+    drop(c);
+    until("the end of two", || front.proxy.sessions() == 1);
+    assert_eq!(change_user(&mut b, "places_c").0, 0);
 }
 
 #[test]

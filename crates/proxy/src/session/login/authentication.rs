@@ -169,6 +169,12 @@ impl Session {
         let verdict = authentication.guard.server(bytes, has_factors);
         match *bytes {
             [OK, ..] => {
+                // Not before: whoever does not know the password takes no place from those who do.
+                if let Some(max) = self.listener.config.max_user_connections {
+                    let place = self.listener.registry.admit(&self.user, max);
+                    let place = place.ok_or_else(|| Failure::too_many_of_user(&self.user))?;
+                    self.user_place = Some(Box::new(place));
+                }
                 let status = OkPacket::decode(bytes, login.agreed).map(|ok| ok.status_flags);
                 self.relay = Relay::new(login.agreed)
                     .with_status(status.unwrap_or(StatusFlags::AUTOCOMMIT))
