@@ -25,6 +25,7 @@ use crate::config::{AdminConfig, MetricsConfig};
 use crate::proxy::Error;
 use door::Door;
 pub(crate) use health::Health;
+pub use view::Killed;
 pub(crate) use view::View;
 
 /// The threads.

@@ -42,6 +42,7 @@ mod stats;
 mod watch;
 mod worker;
 
+pub use control::Killed;
 pub use failure::{Failure, Reason, Side};
 pub use proxy::{Error, Proxy};
 pub use stats::{ClientInfo, Counters, Entrance, Kind, Latency, Route, Snapshot};

@@ -12,7 +12,7 @@ use onecopy_net::evented::Address;
 use crate::acceptor;
 use crate::backend::{Backend, Backends};
 use crate::config::{Changes, Config, ListenerConfig};
-use crate::control::{Control, View};
+use crate::control::{Control, Killed, View};
 use crate::errand::Credentials;
 use crate::key::Key;
 use crate::kill::{self, Kills};
@@ -235,9 +235,10 @@ impl Proxy {
         self.view.snapshot(with_clients)
     }
 
-    /// Ends the session with this connection id; tells whether there was one.
-    pub fn kill(&self, id: u32) -> bool {
-        self.view.kill(id)
+    /// Ends the session with this connection id. Ids are the backends' own, so that sessions of two listeners may have the
+    /// same one: then nobody is ended unless the listener is named.
+    pub fn kill(&self, listener: Option<&str>, id: u32) -> Killed {
+        self.view.kill(listener, id)
     }
 
     /// Sends everybody away: health says no from now on; after the drain's wait nobody is let in any more, and sessions leave

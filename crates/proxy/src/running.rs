@@ -119,6 +119,7 @@ impl Running {
                 let _ = predecessor.successor.set(Arc::clone(listener));
             }
         }
+        self.watch_commands();
         self.remove_backends(&before, &after, config.drain.timeout);
         for listener in &after.listeners {
             listener.queue.call();
@@ -186,6 +187,13 @@ impl Running {
         }
         gone.iter().for_each(|backend| backend.remove());
         self.send_away(Instant::now() + timeout, false);
+    }
+
+    /// Sessions that are there may have more servers behind their listeners than before.
+    pub(crate) fn watch_commands(&self) {
+        for worker in &self.workers.0 {
+            worker.order(Order::Watch);
+        }
     }
 
     fn send_away(&self, deadline: Instant, all: bool) {

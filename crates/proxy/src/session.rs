@@ -339,6 +339,10 @@ impl Session {
         self.id.as_ref().map_or(0, |id| id.number)
     }
 
+    pub(crate) fn listener_name(&self) -> String {
+        self.listener.config.name.clone()
+    }
+
     /// Gives back what it holds of the worker's.
     pub(crate) fn leave(&mut self, context: &mut Context<'_>) {
         context.counters.entrances[self.entrance].sessions -= 1;

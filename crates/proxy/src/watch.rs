@@ -153,6 +153,7 @@ fn look_all_up(running: &Running) {
         };
         if let Some(change) = backend.move_to(&found) {
             running.tell(LogLevel::Info, &change);
+            running.watch_commands();
         }
     }
 }

@@ -52,8 +52,16 @@ pub(crate) enum Order {
         with_clients: bool,
         reply: Sender<Snapshot>,
     },
+    /// By which listeners the sessions here came in that have this connection id.
+    Find { id: u32, reply: Sender<Vec<String>> },
     /// The end of one session; tells whether it was here.
-    Kill { id: u32, reply: Sender<bool> },
+    Kill {
+        id: u32,
+        listener: String,
+        reply: Sender<bool>,
+    },
+    /// There may be commands that have to be looked at from now on: listeners have changed, or addresses.
+    Watch,
     /// What came of a `KILL` that a session here, by its place and connection id, had run on another backend.
     KillAnswered {
         session: usize,
@@ -301,11 +309,24 @@ impl Worker {
                     // Whoever asked may have stopped waiting.
                     let _ = reply.send(self.snapshot(with_clients, now));
                 }
-                Order::Kill { id, reply } => {
+                Order::Find { id, reply } => {
+                    let all = self.sessions.iter().flatten();
+                    let found = all.filter(|session| session.connection_id() == id);
+                    let _ = reply.send(found.map(|session| session.listener_name()).collect());
+                }
+                Order::Watch => {
+                    let all = self.sessions.iter_mut().flatten();
+                    all.for_each(|session| session.watch_commands());
+                }
+                Order::Kill {
+                    id,
+                    listener,
+                    reply,
+                } => {
                     let is_it = |session: &Option<Box<Session>>| {
-                        session
-                            .as_ref()
-                            .is_some_and(|session| session.connection_id() == id)
+                        session.as_ref().is_some_and(|session| {
+                            session.connection_id() == id && session.listener_name() == listener
+                        })
                     };
                     let found = self.sessions.iter().position(is_it);
                     if let Some(index) = found {

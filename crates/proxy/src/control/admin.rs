@@ -22,8 +22,8 @@ use onecopy_net::blocking::{drive, flush};
 use onecopy_net::{DriveError, Endpoint};
 use onecopy_wire::Buffers;
 
-use super::View;
 use super::door::{Door, Guest};
+use super::{Killed, View};
 use crate::config::AdminConfig;
 use crate::log::Event;
 use statement::Statement;
@@ -268,7 +268,7 @@ impl Admin<'_> {
             ),
             Command::Raw { command, body } => match (*command, *body) {
                 (CommandByte::PROCESS_KILL, &[a, b, c, d]) => {
-                    self.kill(u32::from_le_bytes([a, b, c, d]))
+                    self.kill(None, u32::from_le_bytes([a, b, c, d]))
                 }
                 (CommandByte::STATISTICS, _) => Reply::Line(show::statistics(self.view)),
                 (CommandByte::SET_OPTION, _) => Reply::Ok,
@@ -305,7 +305,7 @@ impl Admin<'_> {
                     Reply::error(1193, *b"HY000", message)
                 }
             },
-            Statement::Kill(id) => self.kill(id),
+            Statement::Kill(listener, id) => self.kill(listener.as_deref(), id),
             Statement::Drain => {
                 self.note("drain", None);
                 self.view.drain();
@@ -329,14 +329,26 @@ impl Admin<'_> {
         }
     }
 
-    fn kill(&self, id: u32) -> Reply {
+    fn kill(&self, listener: Option<&str>, id: u32) -> Reply {
         self.note("kill", Some(id));
-        if self.view.kill(id) {
-            Reply::Ok
-        } else {
-            let message =
-                format!("Unknown thread id: {id} (SHOW CLIENTS has those that there are)");
-            Reply::error(1094, *b"HY000", message)
+        match self.view.kill(listener, id) {
+            Killed::Yes => Reply::Ok,
+            Killed::No => {
+                let message =
+                    format!("Unknown thread id: {id} (SHOW CLIENTS has those that there are)");
+                Reply::error(1094, *b"HY000", message)
+            }
+            Killed::Several(listeners) => {
+                let ways: Vec<_> = listeners
+                    .iter()
+                    .map(|listener| format!("KILL {listener}:{id}"))
+                    .collect();
+                let ways = ways.join(" or ");
+                let message = format!(
+                    "Thread id {id} is of sessions of several listeners, and none was ended: say {ways}"
+                );
+                Reply::error(1105, *b"HY000", message)
+            }
         }
     }
 

@@ -19,6 +19,17 @@ use crate::worker::Order;
 /// How long an answer of a worker's is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// What became of an order to end a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Killed {
+    /// It ends, with error 1927.
+    Yes,
+    /// There is no session with this connection id.
+    No,
+    /// Ids are the backends' own, and sessions of these listeners have the same one: none of them was ended.
+    Several(Vec<String>),
+}
+
 /// What there is, for all threads but the workers.
 pub(crate) struct View {
     running: Arc<Running>,
@@ -93,10 +104,33 @@ impl View {
         sum
     }
 
-    /// Ends the session with this connection id; tells whether there was one.
-    pub(crate) fn kill(&self, id: u32) -> bool {
-        self.ask_all(|reply| Order::Kill { id, reply })
-            .fold(false, |was_there, one| was_there | one)
+    /// Ends the session with this connection id, of this listener where one is named.
+    pub(crate) fn kill(&self, listener: Option<&str>, id: u32) -> Killed {
+        // Those that have none yet are not meant.
+        if id == 0 {
+            return Killed::No;
+        }
+        let found = self.ask_all(|reply| Order::Find { id, reply }).flatten();
+        let is_meant = |found: &String| listener.is_none_or(|listener| listener == found);
+        let mut found: Vec<_> = found.filter(is_meant).collect();
+        found.sort_unstable();
+        found.dedup();
+        match found.as_slice() {
+            [] => Killed::No,
+            [listener] => {
+                let order = |reply| Order::Kill {
+                    id,
+                    listener: listener.clone(),
+                    reply,
+                };
+                match self.ask_all(order).any(|was_there| was_there) {
+                    true => Killed::Yes,
+                    // It has ended meanwhile.
+                    false => Killed::No,
+                }
+            }
+            _ => Killed::Several(found),
+        }
     }
 
     /// What all workers answer, as far as they do in time.

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use onecopy_mysql::blocking::Connection;
 use onecopy_mysql_proto::auth::Secret;
-use onecopy_proxy::Proxy;
+use onecopy_net::evented::Address;
 use onecopy_proxy::config::{BackendConfig, HealthLogin};
+use onecopy_proxy::{Killed, Proxy};
 use onecopy_testkit::server::Server;
 
 use crate::common::{listener, loopback, start, until};
@@ -269,4 +270,81 @@ fn a_kill_in_parts_and_among_others_is_answered_in_its_turn() {
     assert_eq!(firsts, [0, 0xFF, 0xFF, 0, 0xFF, 0xFF]);
     assert_eq!(kinds[5].1, [0x28, 0x04], "1064, the server's own");
     other.ping().unwrap();
+}
+
+#[test]
+fn a_kill_of_an_id_that_two_listeners_have_ends_neither() {
+    let mut two = Two::new(false);
+    let backends = two.servers.each_ref();
+    let backends = backends.map(|server| BackendConfig::new(loopback(server.port())));
+    let [front, back] = backends.map(|backend| listener(vec![backend]));
+    two.proxy = start(|config| {
+        config.listeners = vec![front, back];
+        config.listeners[0].name = "front".into();
+        config.listeners[1].name = "back : 2".into();
+        config.admin.listen = Some(loopback(0));
+        config.admin.password = Secret::new("let me in");
+    });
+    let urls: Vec<_> = two.proxy.addresses().into_iter().map(url).collect();
+    let at = |number: usize| Connection::connect(&urls[number].replace("LOGIN", "app:a")).unwrap();
+    let (mut a, mut b) = (at(0), at(1));
+    while a.connection_id() != b.connection_id() {
+        match a.connection_id() < b.connection_id() {
+            true => a = at(0),
+            false => b = at(1),
+        }
+    }
+    let id = a.connection_id();
+    until("the end of all others", || two.proxy.sessions() == 2);
+    let several = Killed::Several(vec!["back : 2".into(), "front".into()]);
+    assert_eq!(two.proxy.kill(None, id), several);
+    let admin = url(two.proxy.admin_address().unwrap().clone());
+    let mut admin = Connection::connect(&admin.replace("LOGIN", "admin:let%20me%20in")).unwrap();
+    let error = admin.run(&format!("KILL {id}")).unwrap_err();
+    let said = &error.server().unwrap().message;
+    assert!(
+        said.ends_with(&format!("say KILL back : 2:{id} or KILL front:{id}")),
+        "{said}"
+    );
+    a.ping().unwrap();
+    b.ping().unwrap();
+    let error = admin.run(&format!("KILL nowhere:{id}")).unwrap_err();
+    assert_eq!(error.server().unwrap().code, 1094);
+    admin.run(&format!("KILL back : 2:{id}")).unwrap();
+    until("its end", || b.ping().is_err());
+    a.ping().unwrap();
+    assert_eq!(two.proxy.kill(Some("back : 2"), id), Killed::No);
+    assert_eq!(two.proxy.kill(None, id), Killed::Yes, "only one has it now");
+    until("the end of the other one", || a.ping().is_err());
+}
+
+fn url(address: Address) -> String {
+    let Address::Tcp(address) = address else {
+        panic!("it is of TCP");
+    };
+    format!("mysql://LOGIN@127.0.0.1:{}/", address.port())
+}
+
+#[test]
+fn sessions_from_before_a_reload_watch_for_kills_of_sessions_on_servers_that_are_new() {
+    let mut two = Two::new(false);
+    let first = BackendConfig::new(loopback(two.servers[0].port()));
+    let second = BackendConfig::new(loopback(two.servers[1].port()));
+    two.proxy = start(|config| config.listeners = vec![listener(vec![first])]);
+    let mut killer = two.connect("app:a");
+    killer.ping().unwrap();
+    let mut config = two.proxy.config();
+    config.listeners[0].backends.push(second);
+    two.proxy.reload(config).unwrap();
+    let mut target = two.connect("app:a");
+    assert_eq!(own_port(&mut target), two.servers[1].port());
+    // A thread of that number on the own server would be hit.
+    let error = killer
+        .run(&format!("KILL {}", target.connection_id()))
+        .unwrap_err();
+    assert!(
+        error.server().unwrap().message.contains("health.user"),
+        "{error}"
+    );
+    target.ping().unwrap();
 }

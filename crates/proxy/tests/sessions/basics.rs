@@ -2,6 +2,7 @@
 
 use onecopy_mysql::Config;
 use onecopy_mysql::blocking::Connection;
+use onecopy_proxy::Killed;
 
 use crate::common::{connect, start, until, url};
 
@@ -105,12 +106,12 @@ fn a_kill_hits_the_session_it_names() {
     assert!(a.run("SELECT 1").is_err());
     b.ping().unwrap();
     let id = b.connection_id();
-    assert!(proxy.kill(id));
+    assert_eq!(proxy.kill(None, id), Killed::Yes);
     let error = b.ping().unwrap_err();
     assert_eq!(
         error.server().map(|error| error.code),
         Some(1927),
         "{error}"
     );
-    assert!(!proxy.kill(id));
+    assert_eq!(proxy.kill(None, id), Killed::No);
 }

@@ -244,7 +244,10 @@ pub(super) fn help() -> Table {
             "SHOW BUFFERS",
             "memory, and bytes copied beside bytes carried",
         ),
-        ("KILL id", "ends a session, with error 1927"),
+        (
+            "KILL id, KILL listener:id",
+            "ends a session, with error 1927; the listener where others have the id too",
+        ),
         (
             "DRAIN",
             "nobody comes in any more; sessions leave at the end of their transactions",

@@ -10,7 +10,8 @@ pub(super) enum Statement {
     Listeners,
     Warnings,
     Help,
-    Kill(u32),
+    /// Of the listener that is named, where one is.
+    Kill(Option<String>, u32),
     Drain,
     Reload,
     /// Variables and functions that clients ask for by themselves.
@@ -23,7 +24,7 @@ pub(super) enum Statement {
 
 /// What is told to whoever asks for something else.
 const HINT: &str = "the proxy's admin listener knows SHOW CLIENTS, SHOW SERVERS, SHOW LISTENERS, SHOW STATS, SHOW BUFFERS, \
-                    KILL id, DRAIN, RELOAD and SHOW HELP";
+                    KILL id, KILL listener:id, DRAIN, RELOAD and SHOW HELP";
 
 impl Statement {
     /// Reads one, in any case; a `;` or `\G` may be behind it.
@@ -45,10 +46,10 @@ impl Statement {
             ["SHOW", "LISTENERS"] => Self::Listeners,
             ["SHOW", "WARNINGS"] => Self::Warnings,
             ["HELP"] | ["SHOW", "HELP"] => Self::Help,
-            ["KILL", id] | ["KILL", "CONNECTION", id] => match id.parse() {
-                Ok(id) => Self::Kill(id),
-                Err(_) => return Err(format!("'{id}' is no connection id: see SHOW CLIENTS")),
-            },
+            ["KILL", first, ..] if !matches!(*first, "QUERY" | "CONNECTION") => {
+                return kill(&words[1..]);
+            }
+            ["KILL", "CONNECTION", _, ..] => return kill(&words[2..]),
             ["KILL", "QUERY", ..] => {
                 return Err("only sessions can be killed here: a query is killed on its server, KILL QUERY works through the \
                             proxy"
@@ -66,6 +67,22 @@ impl Statement {
             }
         };
         Ok(statement)
+    }
+}
+
+/// An id, or one behind a listener's name and a colon. Names may have blanks and colons.
+fn kill(words: &[&str]) -> Result<Statement, String> {
+    let whole = words.join(" ");
+    let (listener, id) = match whole.rsplit_once(':') {
+        Some((listener, id)) => {
+            let listener = listener.trim().trim_matches(['\'', '"', '`']);
+            (Some(listener.to_owned()), id.trim())
+        }
+        None => (None, whole.as_str()),
+    };
+    match id.parse() {
+        Ok(id) => Ok(Statement::Kill(listener, id)),
+        Err(_) => Err(format!("'{id}' is no connection id: see SHOW CLIENTS")),
     }
 }
 
@@ -110,8 +127,16 @@ mod tests {
             ("-- which?\n/* now */ SHOW STATS", Statement::Stats),
             ("SHOW BUFFERS", Statement::Buffers),
             ("SHOW LISTENERS", Statement::Listeners),
-            ("kill 12", Statement::Kill(12)),
-            ("KILL CONNECTION 4294967295;", Statement::Kill(u32::MAX)),
+            ("kill 12", Statement::Kill(None, 12)),
+            (
+                "KILL CONNECTION 4294967295;",
+                Statement::Kill(None, u32::MAX),
+            ),
+            ("KILL Front:12", Statement::Kill(Some("Front".into()), 12)),
+            (
+                "KILL CONNECTION '127.0.0.1:3307' : 12",
+                Statement::Kill(Some("127.0.0.1:3307".into()), 12),
+            ),
             ("drain", Statement::Drain),
             ("reload", Statement::Reload),
             ("SET NAMES utf8mb4", Statement::Set),
@@ -134,8 +159,10 @@ mod tests {
         for (sql, hint) in [
             ("SHOW TABLES", "SHOW CLIENTS"),
             ("DROP TABLE t", "near 'DROP TABLE t'"),
-            ("KILL app", "'APP' is no connection id"),
+            ("KILL app", "'app' is no connection id"),
             ("KILL 4294967296", "no connection id"),
+            ("KILL front:", "'' is no connection id"),
+            ("KILL CONNECTION", "near 'KILL CONNECTION'"),
             ("KILL QUERY 7", "through the proxy"),
             ("SELECT", "near 'SELECT'"),
             ("SET", "near 'SET'"),
