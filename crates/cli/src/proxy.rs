@@ -9,7 +9,10 @@ use std::time::Duration;
 
 use onecopy_net::Endpoint;
 use onecopy_proxy::Proxy;
-use onecopy_proxy::config::{BackendConfig, Changes, Config, DEFAULTS, ListenerConfig, endpoint};
+use onecopy_proxy::config::{
+    BackendConfig, Changes, Config, DEFAULTS, ListenerConfig, LogConfig, LogFormat, LogLevel,
+    endpoint,
+};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -82,28 +85,66 @@ pub(crate) fn run(args: Args) -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
-    match serve(args) {
-        Ok(()) => ExitCode::SUCCESS,
+    let config = match &args.config {
+        Some(path) => Config::from_file(path),
+        None => Ok(of_flags(&args)),
+    };
+    let config = match config {
+        Ok(config) => config,
         Err(error) => {
             say(&format!("onecopy: {error}"));
-            ExitCode::FAILURE
+            return ExitCode::FAILURE;
         }
-    }
-}
-
-fn serve(args: Args) -> Result<(), Box<dyn Error>> {
-    let file = args.config.clone();
-    let config = match &file {
-        Some(path) => Config::from_file(path)?,
-        None => of_flags(&args),
     };
     if args.check {
         say(&format!(
             "the configuration is right\n{}",
             describe(&config)
         ));
-        return Ok(());
+        return ExitCode::SUCCESS;
     }
+    let voice = Voice(config.log.clone());
+    match serve(config, args.config, &voice) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            voice.say(LogLevel::Error, &format!("onecopy: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What this program says by itself: for people, or as lines of the log where programs read it.
+struct Voice(LogConfig);
+
+impl Voice {
+    fn say(&self, level: LogLevel, text: &str) {
+        if self.0.format == LogFormat::Text {
+            return say(text);
+        }
+        for line in text.lines().filter_map(|line| self.0.line(level, line)) {
+            // In one piece, as the log does; where it goes may be gone.
+            let _ = std::io::stderr().write_all(line.as_bytes());
+        }
+    }
+
+    fn info(&self, text: &str) {
+        self.say(LogLevel::Info, text);
+    }
+
+    /// What a thread says that dies is a line as well.
+    fn take_panics(&self) {
+        if self.0.format == LogFormat::Text {
+            return;
+        }
+        let voice = Self(self.0.clone());
+        std::panic::set_hook(Box::new(move |panic| {
+            voice.say(LogLevel::Error, &panic.to_string().replace('\n', " "));
+        }));
+    }
+}
+
+fn serve(config: Config, file: Option<PathBuf>, voice: &Voice) -> Result<(), Box<dyn Error>> {
+    voice.take_panics();
     // Before anybody can come in: a signal must never find its default.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let description = describe(&config);
@@ -114,19 +155,22 @@ fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         let changes = reload(&proxy, read_again.as_deref()).map_err(|error| error.to_string())?;
         Ok(changes.to_string())
     });
-    say(&description);
+    voice.info(&description);
     for address in proxy.addresses() {
-        say(&format!("listening on {address}"));
+        voice.info(&format!("listening on {address}"));
     }
     while signals.forever().next() == Some(SIGHUP) {
         match reload(&proxy, file.as_deref()) {
-            Ok(changes) if changes.is_empty() => say("reloaded: nothing has changed"),
-            Ok(changes) => say(&format!("reloaded:\n{changes}")),
-            Err(error) => say(&format!("not reloaded, nothing has changed: {error}")),
+            Ok(changes) if changes.is_empty() => voice.info("reloaded: nothing has changed"),
+            Ok(changes) => voice.info(&format!("reloaded:\n{changes}")),
+            Err(error) => {
+                let text = format!("not reloaded, nothing has changed: {error}");
+                voice.say(LogLevel::Warn, &text);
+            }
         }
     }
     let drain = proxy.config().drain;
-    say(&format!(
+    voice.info(&format!(
         "stopping; {} sessions may end their transactions, for {:?}; once more stops at once",
         proxy.sessions(),
         drain.timeout

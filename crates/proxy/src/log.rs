@@ -66,6 +66,16 @@ pub(crate) struct Ended {
     pub(crate) was_in: bool,
 }
 
+impl LogConfig {
+    /// A line of the embedding program's own, as the log has its lines, with its end; `None` where none of this level are
+    /// written.
+    pub fn line(&self, level: LogLevel, message: &str) -> Option<String> {
+        let line = Line::new(SystemTime::now(), level, "note");
+        let line = line.with("message", Value::Text(message.to_owned()));
+        (level <= self.level).then(|| line.render(self.format))
+    }
+}
+
 /// The log, for all threads.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Log(Option<Arc<Inner>>);

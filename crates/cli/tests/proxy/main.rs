@@ -96,3 +96,57 @@ fn signals_reload_and_stop() {
     assert!(child.wait().unwrap().success());
     fs::remove_file(path).unwrap();
 }
+
+#[test]
+fn every_line_is_one_of_json_where_the_log_is() {
+    let path = std::env::temp_dir().join(format!("onecopy-json-{}.toml", std::process::id()));
+    let listen =
+        "[[mysql]]\nlisten = \"127.0.0.1:0\"\n[[mysql.backend]]\nserver = \"127.0.0.1:1\"\n";
+    let put = |more: &str| {
+        fs::write(&path, format!("{more}\n[log]\nformat = \"json\"\n{listen}")).unwrap();
+    };
+    put("");
+    let file = path.to_str().unwrap();
+    let mut child = onecopy(&["--config", file]).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    let mut said = Vec::new();
+    let mut until = |text: &str| {
+        let mut is_it = |line: &String| {
+            said.push(line.clone());
+            line.contains(text)
+        };
+        assert!(lines.any(|line| is_it(&line)), "{text}: {said:?}");
+    };
+    until("listening on 127.0.0.1:");
+    put("max-connections = 7");
+    signal(&child, "-HUP");
+    until("max-connections: 100000 -> 7");
+    put("wait = 3");
+    signal(&child, "-HUP");
+    until("unknown key");
+    signal(&child, "-TERM");
+    until("\"event\":\"stopped\"");
+    said.extend(lines);
+    assert!(child.wait().unwrap().success());
+    // Also the line that says why nothing was started.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let other = listen.replace(
+        ":0\"",
+        &format!(":{}\"", taken.local_addr().unwrap().port()),
+    );
+    fs::write(&path, format!("[log]\nformat = \"json\"\n{other}")).unwrap();
+    let refused = run(&["--config", file]);
+    assert_eq!(refused.status.code(), Some(1));
+    let last = stderr(&refused);
+    assert!(last.contains("can't listen on"), "{last}");
+    said.extend(last.lines().map(str::to_owned));
+    for line in &said {
+        assert!(
+            line.starts_with("{\"time\":\"") && line.ends_with('}'),
+            "{line}"
+        );
+    }
+    fs::remove_file(path).unwrap();
+}
