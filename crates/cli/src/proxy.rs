@@ -155,6 +155,10 @@ fn serve(config: Config, file: Option<PathBuf>, voice: &Voice) -> Result<(), Box
         let changes = reload(&proxy, read_again.as_deref()).map_err(|error| error.to_string())?;
         Ok(changes.to_string())
     });
+    // A proxy that has lost a thread lets its sessions end and is started anew by whoever watches it.
+    proxy.on_failure(|_| {
+        let _ = signal_hook::low_level::raise(SIGTERM);
+    });
     voice.info(&description);
     for address in proxy.addresses() {
         voice.info(&format!("listening on {address}"));
@@ -181,7 +185,7 @@ fn serve(config: Config, file: Option<PathBuf>, voice: &Voice) -> Result<(), Box
         std::thread::sleep(Duration::from_millis(20));
     }
     proxy.stop();
-    Ok(())
+    proxy.failure().map_or(Ok(()), |why| Err(why.into()))
 }
 
 fn reload(proxy: &Proxy, file: Option<&Path>) -> Result<Changes, Box<dyn Error>> {

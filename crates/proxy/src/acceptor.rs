@@ -18,6 +18,7 @@ use mio::{Events, Poll, Registry, Token, Waker};
 use onecopy_net::Endpoint;
 use onecopy_net::evented::{self, AcceptError, Stream};
 
+use crate::alarm::Alarm;
 use crate::failure::Failure;
 use crate::proxy::{Listener, Workers};
 use crate::queue::Patience;
@@ -106,7 +107,7 @@ impl Idle {
     }
 
     /// Starts it, with no way in yet.
-    pub(crate) fn start(self, workers: Arc<Workers>) -> io::Result<Handle> {
+    pub(crate) fn start(self, workers: Arc<Workers>, alarm: Alarm) -> io::Result<Handle> {
         let Self { poll, bell } = self;
         let registry = poll.registry().try_clone()?;
         let (commands, inbox) = channel();
@@ -126,7 +127,9 @@ impl Idle {
         };
         let thread = std::thread::Builder::new()
             .name("acceptor".into())
-            .spawn(move || acceptor.run())?;
+            .spawn(move || {
+                alarm.watch("acceptor", || acceptor.run());
+            })?;
         Ok(Handle {
             commands,
             registry,
@@ -191,7 +194,7 @@ struct Acceptor {
 }
 
 impl Acceptor {
-    fn run(&mut self) {
+    fn run(&mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(64);
         let mut breath = None;
         while !self.is_over {
@@ -202,7 +205,7 @@ impl Acceptor {
             if let Err(error) = self.poll.poll(&mut events, timeout)
                 && error.kind() != io::ErrorKind::Interrupted
             {
-                break;
+                return Err(error);
             }
             while let Ok(command) = self.inbox.try_recv() {
                 match command {
@@ -229,6 +232,7 @@ impl Acceptor {
             refuse(client.stream, &Failure::shutdown());
         }
         self.bell.waiting.store(0, SeqCst);
+        Ok(())
     }
 
     /// These ways from now on. Who has come to a socket that goes is let in before.

@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 mod acceptor;
+mod alarm;
 mod backend;
 pub mod config;
 mod control;

@@ -45,6 +45,8 @@ pub(crate) enum Event {
     },
     /// Something that was configured has changed, or could not be changed.
     Changed { level: LogLevel, what: String },
+    /// A thread that others depend on has ended without being told to.
+    ThreadDied { thread: String, why: String },
     /// The last of them.
     Stopped,
 }
@@ -198,6 +200,7 @@ impl Event {
             Self::SessionEnded(ended) => ended.level,
             Self::Changed { level, .. } => *level,
             Self::BackendDown { .. } | Self::BackendOdd { .. } => LogLevel::Warn,
+            Self::ThreadDied { .. } => LogLevel::Error,
             _ => LogLevel::Info,
         }
     }
@@ -245,6 +248,9 @@ impl Event {
                 line.with("client", Value::Text(client))
             }
             Self::Changed { what, .. } => line("changed").with("message", Value::Text(what)),
+            Self::ThreadDied { thread, why } => line("thread_died")
+                .with("thread", Value::Text(thread))
+                .with("message", Value::Text(why)),
             Self::Stopped => line("stopped"),
         }
     }

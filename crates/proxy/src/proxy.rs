@@ -10,6 +10,7 @@ use onecopy_net::Endpoint;
 use onecopy_net::evented::Address;
 
 use crate::acceptor;
+use crate::alarm::Alarm;
 use crate::backend::{Backend, Backends};
 use crate::config::{Changes, Config, ListenerConfig};
 use crate::control::{Control, Killed, View};
@@ -54,8 +55,14 @@ impl Workers {
             .sum()
     }
 
+    /// How many there are that have not died.
+    pub(crate) fn running(&self) -> usize {
+        self.0.iter().filter(|worker| !worker.is_dead()).count()
+    }
+
     pub(crate) fn least_loaded(&self) -> &worker::Handle {
-        let load = |worker: &&worker::Handle| worker.sessions.load(SeqCst);
+        // Whoever comes to one that has died is closed: better by one that lives.
+        let load = |worker: &&worker::Handle| (worker.is_dead(), worker.sessions.load(SeqCst));
         self.0.iter().min_by_key(load).unwrap_or(&self.0[0])
     }
 }
@@ -64,7 +71,11 @@ impl worker::Handle {
     /// Hands a session over, which counts from now on.
     pub(crate) fn take(&self, session: Order) {
         self.sessions.fetch_add(1, SeqCst);
-        self.order(session);
+        if !self.order(session) {
+            // It has just died, and may have forgotten this one with all others.
+            let less = |sessions: usize| Some(sessions.saturating_sub(1));
+            let _ = self.sessions.fetch_update(SeqCst, SeqCst, less);
+        }
     }
 }
 
@@ -143,6 +154,7 @@ impl Proxy {
         output: Option<Box<dyn io::Write + Send>>,
     ) -> Result<Self, Error> {
         let log = Log::start(&config.log, output).map_err(Error::Start)?;
+        let alarm = Alarm::new(&log);
         let credentials = Credentials::new(config.health.clone());
         let (metrics, admin) = (config.metrics.clone(), config.admin.clone());
         let (kills, jobs) = Kills::channel();
@@ -157,14 +169,16 @@ impl Proxy {
                     number,
                     config.memory / count,
                     acceptor.bell(),
-                    (&log, &kills),
+                    (&log, &kills, &alarm),
                 )
             })
             .collect::<io::Result<_>>();
         let workers = Arc::new(Workers(workers.map_err(Error::Start)?));
         kill::start(jobs, &workers, &credentials).map_err(Error::Start)?;
-        let acceptor = acceptor.start(Arc::clone(&workers)).map_err(Error::Start)?;
-        let running = Arc::new(Running::new(workers, acceptor, credentials, log));
+        let acceptor = acceptor
+            .start(Arc::clone(&workers), alarm.clone())
+            .map_err(Error::Start)?;
+        let running = Arc::new(Running::new(workers, acceptor, credentials, (log, alarm)));
         let installed = running.install(config);
         let view = Arc::new(View::new(&running));
         let started = installed.and_then(|_| {
@@ -241,6 +255,17 @@ impl Proxy {
         self.view.kill(listener, id)
     }
 
+    /// What has failed in the proxy itself, if anything has: a thread that serves sessions and has died. Health says no from
+    /// then on; sessions of other threads go on, but it is time to drain and to start anew.
+    pub fn failure(&self) -> Option<String> {
+        self.running.alarm.why().map(str::to_owned)
+    }
+
+    /// Has `hook` told of such a [failure](Self::failure), once, by the thread that dies.
+    pub fn on_failure(&self, hook: impl Fn(&str) + Send + 'static) {
+        self.running.alarm.on_ring(Box::new(hook));
+    }
+
     /// Sends everybody away: health says no from now on; after the drain's wait nobody is let in any more, and sessions leave
     /// as soon as no transaction is open; the rest is ended with error 1053 when its timeout is over. Returns at once.
     pub fn drain(&self) {
@@ -290,7 +315,7 @@ impl Proxy {
         self.view.backends().into_iter().map(row).collect()
     }
 
-    /// Ends all sessions, at once, and the threads that serve them.
+    /// Ends all sessions at once, and the threads that serve them when clients have heard of it: within a second or two.
     pub fn stop(&self) {
         self.control.stop();
         self.running.stop();

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use onecopy_net::evented::{self, Address, ListenerOptions};
 
 use crate::acceptor::{self, Way, Ways};
+use crate::alarm::Alarm;
 use crate::backend::{Backend, Backends, resolve};
 use crate::config::changes::keep_tls;
 use crate::config::{Changes, Config, ListenerConfig, LogLevel};
@@ -34,6 +35,7 @@ pub(crate) struct Running {
     pub(crate) closings: Mutex<Option<Sender<Instant>>>,
     pub(crate) credentials: Credentials,
     pub(crate) log: Log,
+    pub(crate) alarm: Alarm,
     /// Made when the first listener needs one, and the same from then on.
     key: Mutex<Option<Arc<Key>>>,
 }
@@ -51,7 +53,7 @@ impl Running {
         workers: Arc<Workers>,
         acceptor: acceptor::Handle,
         credentials: Credentials,
-        log: Log,
+        (log, alarm): (Log, Alarm),
     ) -> Self {
         Self {
             workers,
@@ -64,6 +66,7 @@ impl Running {
             closings: Mutex::default(),
             credentials,
             log,
+            alarm,
             key: Mutex::default(),
         }
     }

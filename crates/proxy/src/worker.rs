@@ -4,27 +4,27 @@
 //! look at the time. Nothing here blocks but the wait.
 
 mod line;
+mod order;
 pub(crate) mod pool;
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Token, Waker};
-use onecopy_net::evented::Stream;
 
 use crate::acceptor::Bell;
+use crate::alarm::Alarm;
 use crate::failure::Failure;
-use crate::kill::{Answer, Kills};
+use crate::kill::Kills;
 use crate::log::Log;
-use crate::proxy::Listener;
 use crate::session::{Context, Session, Status};
 use crate::stats::{Counters, Snapshot};
 use line::Line;
+pub(crate) use order::{Handle, Mailbox, Order};
 use pool::Pool;
 
 /// Events taken from the kernel at once.
@@ -36,94 +36,18 @@ const TICK: Duration = Duration::from_millis(250);
 /// How often memory that nobody needs goes back, in ticks.
 const TRIM: u32 = 4;
 
+/// When it is stopped: sessions have a second to take their last words, and then notice it at their next look at the time.
+const LAST_WORDS: Duration = Duration::from_millis(1_500);
+
 /// A worker is woken by others through this.
 const WAKE: Token = Token(usize::MAX);
-
-/// What a worker is asked for by other threads.
-pub(crate) enum Order {
-    /// A client that has just come in.
-    Session {
-        stream: Stream,
-        address: Box<str>,
-        listener: Arc<Listener>,
-    },
-    /// What was counted; and the sessions, where they are asked for.
-    Snapshot {
-        with_clients: bool,
-        reply: Sender<Snapshot>,
-    },
-    /// By which listeners the sessions here came in that have this connection id.
-    Find { id: u32, reply: Sender<Vec<String>> },
-    /// The end of one session; tells whether it was here.
-    Kill {
-        id: u32,
-        listener: String,
-        reply: Sender<bool>,
-    },
-    /// There may be commands that have to be looked at from now on: listeners have changed, or addresses.
-    Watch,
-    /// What came of a `KILL` that a session here, by its place and connection id, had run on another backend.
-    KillAnswered {
-        session: usize,
-        asker: u32,
-        answer: Answer,
-    },
-    /// A session may have something to do: what it waited for in a queue may be there.
-    GoOn { index: usize },
-    /// Sessions leave as soon as no transaction is open, at the latest then: those on backends that were removed, or all.
-    Drain { deadline: Instant, all: bool },
-    /// Bytes that all buffers may take, and how long one may be kept while others wait.
-    Memory {
-        bytes: usize,
-        stall_timeout: Duration,
-    },
-    /// Sessions leave now, and the thread ends.
-    Stop,
-}
-
-/// Where a worker's orders come in.
-#[derive(Debug)]
-pub(crate) struct Mailbox {
-    orders: Sender<Order>,
-    waker: Waker,
-}
-
-/// A worker, for other threads.
-#[derive(Debug)]
-pub(crate) struct Handle {
-    mailbox: Arc<Mailbox>,
-    /// Sessions that it has or is about to get.
-    pub(crate) sessions: Arc<AtomicUsize>,
-    pub(crate) thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-impl Handle {
-    /// Hands an order over.
-    pub(crate) fn order(&self, order: Order) {
-        self.mailbox.order(order);
-    }
-}
-
-impl Mailbox {
-    /// Has a session look whether it can go on.
-    pub(crate) fn go_on(&self, index: usize) {
-        self.order(Order::GoOn { index });
-    }
-
-    fn order(&self, order: Order) {
-        // A worker that is gone has nobody left to serve.
-        if self.orders.send(order).is_ok() {
-            let _ = self.waker.wake();
-        }
-    }
-}
 
 /// Starts a worker.
 pub(crate) fn start(
     number: usize,
     memory: usize,
     bell: &Arc<Bell>,
-    (log, kills): (&Log, &Kills),
+    (log, kills, alarm): (&Log, &Kills, &Alarm),
 ) -> io::Result<Handle> {
     let poll = Poll::new()?;
     let waker = Waker::new(poll.registry(), WAKE)?;
@@ -147,14 +71,25 @@ pub(crate) fn start(
         log: log.clone(),
         kills: kills.clone(),
         leaves_by: None,
-        is_over: false,
+        ends_by: None,
     };
+    let is_dead = Arc::new(AtomicBool::new(false));
+    let name = format!("worker-{number}");
+    let (alarm, dead, count) = (alarm.clone(), Arc::clone(&is_dead), Arc::clone(&sessions));
     let thread = std::thread::Builder::new()
-        .name(format!("worker-{number}"))
-        .spawn(move || worker.run())?;
+        .name(name.clone())
+        .spawn(move || {
+            if alarm.watch(&name, || worker.run()) {
+                dead.store(true, SeqCst);
+                // Its clients see their connections end.
+                drop(worker);
+                count.store(0, SeqCst);
+            }
+        })?;
     Ok(Handle {
         mailbox,
         sessions,
+        is_dead,
         thread: Mutex::new(Some(thread)),
     })
 }
@@ -179,16 +114,17 @@ struct Worker {
     kills: Kills,
     /// Until then all sessions have left, where it is drained.
     leaves_by: Option<Instant>,
-    is_over: bool,
+    /// The thread ends when nobody is there, at the latest then.
+    ends_by: Option<Instant>,
 }
 
 impl Worker {
-    fn run(&mut self) {
+    fn run(&mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(EVENTS);
         let mut now = Instant::now();
         let mut next_tick = now + TICK;
         let mut ticks = 0;
-        while !self.is_over {
+        while !self.is_over(now) {
             let timeout = if self.busy.is_empty() && !self.can_serve_line() {
                 // The clock is looked at once a turn: a tick may come later by as much as the last one took.
                 next_tick.saturating_duration_since(now)
@@ -199,7 +135,7 @@ impl Worker {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 // There is no way to serve anybody without events.
-                Err(_) => break,
+                Err(error) => return Err(error),
             }
             now = Instant::now();
             self.counters.turns += 1;
@@ -235,6 +171,12 @@ impl Worker {
             }
             self.free.append(&mut self.freed);
         }
+        Ok(())
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        let is_empty = || self.sessions.iter().all(Option::is_none);
+        self.ends_by.is_some_and(|by| now >= by || is_empty())
     }
 
     /// Has one session do something, and sees to what is to become of it.
@@ -296,6 +238,11 @@ impl Worker {
                     let session = Session::new(stream, address, Token(2 * index), listener, now);
                     self.sessions[index] = Some(Box::new(session));
                     self.go_on(index, now, Session::begin);
+                    if self.ends_by.is_some() {
+                        self.go_on(index, now, |session, context| {
+                            session.stop(Failure::shutdown(), context)
+                        });
+                    }
                     if let Some(deadline) = self.leaves_by {
                         self.go_on(index, now, |session, context| {
                             session.leave_by(deadline, context)
@@ -370,8 +317,10 @@ impl Worker {
                             session.stop(Failure::shutdown(), context)
                         });
                     }
-                    self.is_over = true;
+                    self.ends_by = Some(now + LAST_WORDS);
                 }
+                #[cfg(test)]
+                Order::Panic => panic!("as it was told"),
             }
         }
     }

@@ -101,6 +101,9 @@ fn answer(request: Request, view: &View) -> String {
 
 /// Whether new sessions can be served at all.
 fn health(view: &View) -> State {
+    if view.failure().is_some() {
+        return State::Not("a thread of the proxy has died\n");
+    }
     if view.is_draining() {
         return State::Not("draining\n");
     }

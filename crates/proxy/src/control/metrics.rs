@@ -58,8 +58,8 @@ pub(super) fn text(view: &View) -> String {
     page.one(
         "onecopy_workers",
         "gauge",
-        "Event loops, each a thread.",
-        view.workers().0.len() as u64,
+        "Event loops, each a thread, that run.",
+        view.workers().running() as u64,
     );
     page.one(
         "onecopy_draining",

@@ -79,6 +79,11 @@ impl View {
         self.listeners().into_iter().flat_map(of).collect()
     }
 
+    /// What has failed in the proxy itself.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.running.alarm.why()
+    }
+
     pub(crate) fn is_draining(&self) -> bool {
         self.running.is_draining()
     }

@@ -33,9 +33,13 @@ fn loopback(port: u16) -> Endpoint {
 fn serve(listener: TcpListener) -> Address {
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
-        for mut client in listener.incoming().map_while(Result::ok) {
+        for (id, client) in (1..).zip(listener.incoming()) {
+            let Ok(mut client) = client else { return };
+            let mut greeting = GREETING.to_vec();
+            // Behind header, protocol and version.
+            greeting[11] = id;
             std::thread::spawn(move || {
-                let _ = client.write_all(GREETING);
+                let _ = client.write_all(&greeting);
                 if client.read(&mut [0; 1000]).is_ok_and(|n| n > 0) {
                     let _ = client.write_all(REFUSAL);
                 }
@@ -145,4 +149,51 @@ fn checks_find_out_which_addresses_answer() {
     };
     serve(TcpListener::bind(address).unwrap());
     until("the other one", || !backend.has_doubted());
+}
+
+/// What a request for the path gets.
+fn get(proxy: &Proxy, path: &str) -> String {
+    let Some(Address::Tcp(address)) = proxy.metrics_address() else {
+        panic!("it is of TCP");
+    };
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn a_worker_that_dies_is_noticed_and_nobody_is_sent_to_it() {
+    let three = Three::new();
+    let (proxy, _) = start(&[&three.fine], |config| {
+        config.workers = 2;
+        config.metrics.listen = Some(loopback(0));
+    });
+    let mut clients: Vec<_> = (0..2)
+        .map(|_| TcpStream::connect(proxy.tcp_address().unwrap()).unwrap())
+        .collect();
+    until("both clients", || proxy.sessions() == 2);
+    assert_eq!(proxy.failure(), None);
+    let (told, tells) = std::sync::mpsc::channel();
+    proxy.on_failure(move |why| told.send(why.to_owned()).unwrap());
+    proxy.running.workers.0[1].order(Order::Panic);
+    let why = tells.recv_timeout(Duration::from_secs(30)).unwrap();
+    assert_eq!(why, "thread worker-1 has died: as it was told");
+    assert_eq!(proxy.failure(), Some(why));
+    until("the end of its session alone", || proxy.sessions() == 1);
+    for _ in 0..4 {
+        assert_eq!(hear(&proxy), 10);
+    }
+    let health = get(&proxy, "/health");
+    assert!(health.starts_with("HTTP/1.1 503"), "{health}");
+    let metrics = get(&proxy, "/metrics");
+    assert!(metrics.contains("\nonecopy_workers 1\n"), "{metrics}");
+    clients.clear();
+    proxy.drain();
+    until("the drain", || proxy.is_drained());
+    // One that asks later is told at once.
+    let (told, tells) = std::sync::mpsc::channel();
+    proxy.on_failure(move |why| told.send(why.to_owned()).unwrap());
+    assert!(tells.try_recv().is_ok());
 }

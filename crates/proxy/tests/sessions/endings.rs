@@ -10,7 +10,7 @@ use onecopy_proxy::config::BackendConfig;
 
 use crate::basics::text;
 use crate::common::{connect, listener, loopback, server_port, start, until, url};
-use crate::raw::{Raw, USUAL, response};
+use crate::raw::{OK, Raw, USUAL, backend, greeting, response};
 use crate::sides::{Way, account, sides};
 
 /// The code of the ERR packet that a client is greeted with.
@@ -283,4 +283,39 @@ fn unix_sockets_lead_in_and_out() {
     Connection::connect(&url).unwrap().ping().unwrap();
     drop(proxy);
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_client_that_goes_on_sending_hears_why_the_proxy_stops() {
+    let (end, ends) = std::sync::mpsc::channel::<()>();
+    let (config, thread) = backend(move |mut server| {
+        server.say(&greeting()).unwrap();
+        server.hear().unwrap();
+        server.say(OK).unwrap();
+        // And reads nothing from then on.
+        let _ = ends.recv();
+    });
+    let proxy = start(|it| it.listeners = vec![listener(vec![config])]);
+    let mut client = Raw::log_in(proxy.tcp_address().unwrap().port(), "app", USUAL);
+    let mut writer = client.stream.try_clone().unwrap();
+    // More than kernels keep, so that some of it waits to be read when the proxy stops.
+    let sender = std::thread::spawn(move || {
+        let mut packet = vec![b' '; 4 + 0xFF_FFFF];
+        packet[..5].copy_from_slice(&[0xFF, 0xFF, 0xFF, 0, 3]);
+        while writer.write_all(&packet).is_ok() {}
+    });
+    until("what the backend does not take", || {
+        proxy.snapshot(false).buffers_lent == 1
+    });
+    let stops = std::thread::spawn(move || proxy.stop());
+    client.sequence = 1;
+    let last = client.hear().unwrap();
+    assert_eq!(last[..3], [0xFF, 0x1D, 0x04], "1053");
+    // Its end, and not a reset that takes back what was sent.
+    assert_eq!(client.stream.read(&mut [0; 10]).unwrap(), 0);
+    client.stream.shutdown(std::net::Shutdown::Both).unwrap();
+    stops.join().unwrap();
+    sender.join().unwrap();
+    drop(end);
+    thread.join().unwrap();
 }
