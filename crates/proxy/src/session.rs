@@ -136,6 +136,8 @@ pub(crate) struct Session {
     is_quitting: bool,
     /// The backend has said, unasked, why it closes.
     has_said_goodbye: bool,
+    /// The client's library takes a lost connection's error for broken bytes where it comes from the server.
+    knows_of_losses_itself: bool,
 }
 
 impl Session {
@@ -176,6 +178,7 @@ impl Session {
             is_busy: false,
             is_quitting: false,
             has_said_goodbye: false,
+            knows_of_losses_itself: false,
         }
     }
 

@@ -21,6 +21,9 @@ const PASSED_OVER_AT_ONCE: u32 = 16;
 /// COM_QUIT, by which a client leaves.
 const QUIT: [u8; 5] = [1, 0, 0, 0, CommandByte::QUIT.0];
 
+/// Errors that a client's library has for itself.
+const CLIENT_ERRORS: std::ops::Range<u16> = 2000..3000;
+
 /// How far the last words are.
 enum Said {
     /// The client has heard everything, or has gone.
@@ -130,7 +133,14 @@ impl Session {
     }
 
     /// The error as a packet, where the client can be told: not in the middle of a packet of the backend's.
+    ///
+    /// Errors of 2000 and on are those of clients' own libraries. libmariadb (10.11.19) gives 2027, malformed packet, where a
+    /// server says one, and its own 2013 where the stream just ends, which programs know as a lost connection. Other libraries
+    /// show the words.
     fn last_words(&mut self, failure: &crate::Failure) -> Vec<u8> {
+        if self.knows_of_losses_itself && CLIENT_ERRORS.contains(&failure.code) {
+            return Vec::new();
+        }
         let sequence = match &mut self.phase {
             Phase::Login(login) => return login.last_words(failure),
             Phase::Transit => self.relay.error_sequence(),

@@ -54,6 +54,10 @@ const ERR: u8 = 0xFF;
 /// Bytes of a nonce that passwords are bound to.
 const NONCE_BYTES: usize = caching_sha2::NONCE_BYTES;
 
+/// What a client's library calls itself, and MariaDB's for C.
+const CLIENT_NAME: &[u8] = b"_client_name";
+const LIBMARIADB: &[u8] = b"libmariadb";
+
 /// A plugin that no account has, so that the server answers by a switch to the account's own.
 const NOBODYS_PLUGIN: &[u8] = b"none";
 
@@ -389,6 +393,9 @@ impl Session {
             HandshakeResponse::decode(bytes).map_err(|error| Failure::client_broken(&error))?;
         login.agreed = response.capabilities.intersection(login.offered);
         self.user = response.user.into();
+        let mut attributes = response.attributes.iter().flatten();
+        self.knows_of_losses_itself =
+            attributes.any(|(key, value)| key == CLIENT_NAME && value == LIBMARIADB);
         let tls = self
             .place
             .as_ref()

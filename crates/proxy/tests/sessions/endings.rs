@@ -4,9 +4,11 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
+use onecopy_mysql::Config;
 use onecopy_mysql::blocking::Connection;
 use onecopy_net::Endpoint;
 use onecopy_proxy::config::BackendConfig;
+use onecopy_testkit::server::Server;
 
 use crate::basics::text;
 use crate::common::{connect, listener, loopback, server_port, start, until, url};
@@ -318,4 +320,26 @@ fn a_client_that_goes_on_sending_hears_why_the_proxy_stops() {
     sender.join().unwrap();
     drop(end);
     thread.join().unwrap();
+}
+
+#[test]
+fn a_lost_backend_is_told_of_as_the_clients_library_understands_it() {
+    let server = Server::start().unwrap();
+    let proxy = start(|config| {
+        let backend = BackendConfig::new(loopback(server.port()));
+        config.listeners = vec![listener(vec![backend])];
+    });
+    let mut config = Config::from_url(&server.url()).unwrap();
+    config.endpoint = loopback(proxy.tcp_address().unwrap().port());
+    let mut own = Connection::connect_with(&config).unwrap();
+    config.attributes = vec![("_client_name".into(), "libmariadb".into())];
+    let mut libmariadb = Connection::connect_with(&config).unwrap();
+    drop(server);
+    until("the end of the sessions", || proxy.sessions() == 0);
+    let (error, silence) = (own.ping().unwrap_err(), libmariadb.ping().unwrap_err());
+    assert_eq!(error.server().map(|error| error.code), Some(2013));
+    assert!(
+        silence.server().is_none() && silence.is_closed(),
+        "{silence}"
+    );
 }
