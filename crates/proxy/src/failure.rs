@@ -183,10 +183,11 @@ impl Failure {
         )
     }
 
-    /// `CR_CONN_HOST_ERROR`: nobody to connect to.
+    /// `ER_CONNECT_TO_FOREIGN_DATA_SOURCE`: nobody to connect to. `CR_CONN_HOST_ERROR`, 2003, is one of a client's own, which
+    /// libmariadb takes for a malformed packet where a server says it.
     pub(crate) fn no_backend(why: &str) -> Self {
         let message = format!("Can't connect to a MySQL server for this client: {why}");
-        Self::new(Side::Backend, Reason::NoBackend, 2003, GENERAL, message)
+        Self::new(Side::Backend, Reason::NoBackend, 1429, GENERAL, message)
     }
 
     /// `CR_SERVER_LOST`.

@@ -24,7 +24,7 @@ fn a_server_that_is_killed_is_told_of_in_whatever_its_clients_are_at() {
         nothing_is_left(&proxy, before, "a killed server");
         // Nobody is left to connect to, and this is said.
         let error = Connection::connect(&url(&server, &proxy)).unwrap_err();
-        assert_eq!(error.server().map(|error| error.code), Some(2003));
+        assert_eq!(error.server().map(|error| error.code), Some(1429));
     }
 }
 

@@ -51,7 +51,7 @@ fn nobody_to_connect_to_is_said() {
         config.listeners = vec![listener(vec![BackendConfig::new(loopback(closed))])]
     });
     let stream = TcpStream::connect(proxy.tcp_address().unwrap()).unwrap();
-    assert_eq!(refusal(stream), 2003);
+    assert_eq!(refusal(stream), 1429);
     until("the end of the session", || proxy.sessions() == 0);
 }
 
@@ -218,7 +218,7 @@ fn a_backend_that_closes_at_any_byte_is_told_of() {
         server.write_all(&greeting[..cut]).unwrap();
         drop(server);
         if cut < greeting.len() {
-            assert_eq!(refusal(client), 2003, "cut at {cut}");
+            assert_eq!(refusal(client), 1429, "cut at {cut}");
         } else {
             let mut said = Vec::new();
             let mut client = client;

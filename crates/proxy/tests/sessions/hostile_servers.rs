@@ -11,7 +11,7 @@ use crate::common::{listener, start, until};
 use crate::raw::{OK, Raw, USUAL, backend, greeting, packet};
 
 /// `Can't connect`, `Lost connection`, and `does not keep to the protocol`.
-const NO_BACKEND: u16 = 2003;
+const NO_BACKEND: u16 = 1429;
 const LOST: u16 = 2013;
 const BROKEN: u16 = 2027;
 
