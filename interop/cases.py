@@ -1,7 +1,8 @@
 """What is run, once to the server and once through the proxy."""
 import difflib, os, re, signal, subprocess, tempfile, time, urllib.parse
 
-import tools
+import binlog, changes, large, tools
+from front import Proxy, until
 from tools import HERE, ROOT, Failure
 
 WORKLOADS = ["oltp_point_select", "oltp_read_only", "oltp_read_write", "oltp_write_only", "oltp_insert", "oltp_delete",
@@ -176,6 +177,37 @@ def killed_client(server, proxy):
     return "20 clients, each noticed within a second"
 
 
+def killed_session(server, proxy):
+    """A session that the server ends, idle, in a transaction and in a statement: the client says what it says without the proxy."""
+    for text in ["SELECT 'idle'", "BEGIN; SELECT 'in a transaction'", "SELECT 'busy'; SELECT SLEEP(600)"]:
+        told = []
+        for port in [server.port, proxy.port]:
+            client = subprocess.Popen(server.mariadb(port, "--skip-ssl", "--skip-reconnect", "--force", "--batch", "--unbuffered"), text=True,
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            client.stdin.write(f"SELECT CONNECTION_ID(); {text};\n")
+            client.stdin.flush()
+            client.stdout.readline()
+            number = client.stdout.readline().strip()
+            client.stdout.readline()
+            client.stdout.readline()
+            running = f"SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = {number} AND INFO LIKE '%SLEEP%'"
+            until(lambda: "SLEEP" not in text or server.sql(server.port, running).strip() == "1", "the statement does not run")
+            server.sql(server.port, f"KILL {number}")
+            gone = f"SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = {number}"
+            until(lambda: server.sql(server.port, gone).strip() == "0", "the session is not killed")
+            said = client.communicate("SELECT 'behind it';\n", timeout=60)
+            told.append((client.returncode, *said))
+        same(f"what is said of the end of {text}", *told)
+        if "ERROR" not in told[0][2]:
+            raise Failure(f"nothing failed: {told[0]}")
+    with Proxy.before(9) as nowhere:  # nobody listens there
+        said = tools.run(server.mariadb(nowhere.port, "--skip-ssl"), input="", expect=1).stderr
+        nowhere.stop()
+    if not said.startswith("ERROR 1429 ") or "can't connect" not in said.lower():
+        raise Failure(f"where there is no server the client says {said}")
+    return "ended by the server while idle, in a transaction, in a statement; and where there is no server"
+
+
 CASES = {
     "mariadb": mariadb,
     "mariadb-dump": mariadb_dump,
@@ -184,6 +216,19 @@ CASES = {
     "mysql-connector-python": battery(lambda: [tools.python(), HERE / "python/battery.py", "connector"]),
     "go-sql-driver": battery(lambda: [tools.own() / "go-driver"]),
     "killed-client": killed_client,
+    "killed-session": killed_session,
     "sysbench": sysbench,
     "own-client": own_client,
-}
+} | changes.CASES | large.CASES | binlog.CASES
+
+# What the server of some of them has to be started with.
+OPTIONS = {case: tuple(binlog.OPTIONS) for case in binlog.CASES}
+
+
+def by_options(wanted):
+    """The names of those that are wanted, all where none is named, by what their server is started with."""
+    groups = {}
+    for case in CASES:
+        if not wanted or case in wanted:
+            groups.setdefault(OPTIONS.get(case, ()), []).append(case)
+    return groups

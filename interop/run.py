@@ -7,47 +7,14 @@ Each server is private and lives as long as its cases. What is not on the machin
 README.md lists; what can't be had ends the run with what to do. Exit status 0: every case of every server did as it does
 without the proxy.
 """
-import argparse, os, re, subprocess, sys, time, traceback
-from urllib.parse import urlsplit
+import argparse, os, subprocess, sys, time, traceback
+from urllib.parse import parse_qs, urlsplit
 
 import cases, tools
+from front import Proxy
 from tools import Failure, say
 
 SERVERS = ["machine", "mysql-9", "mariadb-11.8"]
-
-
-class Proxy:
-    """`onecopy proxy` in front of one port."""
-
-    def __init__(self, port):
-        command = [tools.onecopy(), "proxy", "--mysql", f"127.0.0.1:0=127.0.0.1:{port}"]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        line = self.process.stderr.readline()
-        address = re.match(r"listening on 127\.0\.0\.1:(\d+)", line)
-        if not address:
-            raise Failure(f"the proxy did not start: {line}{self.process.stderr.read()}")
-        self.port = int(address[1])
-        # It has said so before it has all that it needs.
-        time.sleep(0.5)
-        self.idle = self.descriptors()
-
-    def descriptors(self):
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
-
-    def settle(self, what):
-        """Waits until no descriptor is left of any session."""
-        deadline = time.monotonic() + 10
-        while (now := self.descriptors()) != self.idle:
-            if time.monotonic() > deadline:
-                raise Failure(f"the proxy has {now} descriptors and had {self.idle} before: {what}")
-            time.sleep(0.02)
-
-    def stop(self):
-        self.process.terminate()
-        status = self.process.wait(30)
-        said = self.process.stderr.read()
-        if status or "panicked" in said:
-            raise Failure(f"the proxy ended with {status}: {said}")
 
 
 class Server:
@@ -63,6 +30,8 @@ class Server:
         said = tools.run([tools.onecopy(), "sql", "--quiet", os.environ["ONECOPY_URL"]], input=sql)
         self.version = said.stdout.splitlines()[-1].split()[0]
         self.is_mysql = "MariaDB" not in self.version
+        self.socket = parse_qs(urlsplit(os.environ["ONECOPY_URL"]).query)["socket"][0]
+        self.authority = parse_qs(urlsplit(os.environ["ONECOPY_TLS_URL"]).query)["ssl-ca"][0]
         # Once over a safe way, so that the server has the password's digest in its cache for the others.
         socket = os.environ["ONECOPY_URL"].replace(f"{url.username}:{url.password}@", f"{self.user}:inter%20op%21@")
         tools.run([tools.onecopy(), "sql", socket, "DO 1"])
@@ -79,10 +48,10 @@ class Server:
 def inside(name, wanted, seconds):
     """All cases on the server that this runs beside; prints a line for each and gives whether all did."""
     server = Server(name, seconds)
-    proxy = Proxy(server.port)
+    proxy = Proxy.before(server.port).is_ready()
     failed = []
     for case, run in cases.CASES.items():
-        if wanted and case not in wanted:
+        if case not in wanted:
             continue
         start = time.monotonic()
         try:
@@ -125,9 +94,11 @@ def main():
     failed = []
     for name, launcher in launchers.items():
         environment = os.environ | ({"ONECOPY_TEST_SERVER": str(launcher)} if launcher else {})
-        again = [sys.executable, __file__, "--inside", name, "--cases", a.cases, "--seconds", str(a.seconds)]
-        if subprocess.run([tools.target() / "release/with-server", "--", *again], env=environment).returncode:
-            failed.append(name)
+        for options, of_these in cases.by_options(wanted).items():
+            again = [sys.executable, __file__, "--inside", name, "--cases", ",".join(of_these), "--seconds", str(a.seconds)]
+            server = [tools.target() / "release/with-server", *(word for option in options for word in ["--option", option])]
+            if subprocess.run([*server, "--", *again], env=environment).returncode and name not in failed:
+                failed.append(name)
     if failed:
         sys.exit(f"interop: not all is as without the proxy on {', '.join(failed)}")
     say("everything is as without the proxy")

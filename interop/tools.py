@@ -61,7 +61,22 @@ def program(name):
     return found
 
 
-PACKAGES = {"mariadb": "mariadb-client-core", "mariadb-dump": "mariadb-client", "sysbench": "sysbench", "go": "golang"}
+def of_server(server, name):
+    """A program that came with a fetched server, by that server's own loader."""
+    folder = target() / "servers" / server
+    root = folder / "root"
+    found = root / "usr/bin" / name
+    if not found.exists():
+        raise Failure(f"{name} is not among what was fetched of {server}; type: rm -r {folder}, and run this again")
+    loader = next(path for pattern in ["usr/lib64/ld-*.so.*", "usr/lib/ld-*.so.*"] for path in root.glob(pattern))
+    return [loader, "--library-path", next(root.glob("usr/lib/*-linux-gnu*")), found]
+
+
+PACKAGES = {"mariadb": "mariadb-client-core", "mariadb-dump": "mariadb-client", "mariadb-binlog": "mariadb-client",
+            "sysbench": "sysbench", "go": "golang", "openssl": "openssl"}
+# Which cases need what; none named is all of them.
+NEEDS = {"mariadb": [], "mariadb-dump": ["mariadb-dump"], "mariadb-binlog": ["binlog"], "openssl": ["certificates", "large"],
+         "sysbench": ["sysbench", "reload", "certificates", "drain"]}
 
 
 def python():
@@ -72,8 +87,9 @@ def fetch(wanted):
     """Fetches what the cases need and the machine lacks."""
     needs = lambda case: not wanted or case in wanted
     own().mkdir(parents=True, exist_ok=True)
-    for name, case in [("mariadb", ""), ("mariadb-dump", "mariadb-dump"), ("sysbench", "sysbench")]:
-        if (not case or needs(case)) and not (own() / "root/usr/bin" / name).exists() and not shutil.which(name):
+    for name, of_these in NEEDS.items():
+        is_needed = not of_these or any(map(needs, of_these))
+        if is_needed and not (own() / "root/usr/bin" / name).exists() and not shutil.which(name):
             package(PACKAGES[name])
             program(name)
     if (needs("PyMySQL") or needs("mysql-connector-python")) and not (own() / "python").exists():
@@ -81,11 +97,12 @@ def fetch(wanted):
         step([sys.executable, "-m", "venv", own() / "venv"], "python3-venv is needed")
         step([python(), "-m", "pip", "install", "--quiet", *PYTHON], "the Python package index can't be reached")
         (own() / "python").touch()
-    if needs("go-sql-driver"):
+    if needs("go-sql-driver") or needs("large"):
         program("go")
-        say("building the program that uses Go's go-sql-driver")
-        step(["go", "build", "-o", own() / "go-driver", "."], "the Go module proxy can't be reached, or Go is too old",
-             cwd=HERE / "go")
+        say("building the programs that use Go's go-sql-driver")
+        for name, source in [("go-driver", "."), ("go-large", "./large")]:
+            step(["go", "build", "-o", own() / name, source], "the Go module proxy can't be reached, or Go is too old",
+                 cwd=HERE / "go")
 
 
 def package(name):

@@ -19,8 +19,8 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 OTHERWISE = ("or test a server of your own: ONECOPY_TEST_MYSQL_URL=mysql://user:password@host/database make test, "
              "or ONECOPY_TEST_VALKEY_URL=redis://host")
 
-# Suite, start of the version, package with the server and what it is called there, packages with its plugins, what it may
-# lack as the tests call it. The plugins' packages are fetched without what they depend on, which is for running a service.
+# Suite, start of the version, package with the server and what it is called there, packages with its plugins and mariadb-binlog,
+# what it may lack as the tests call it. The latter are fetched without what they depend on, which is for running a service.
 # Whatever else is lacking fails the run: a plugin that is gone would take its tests with it.
 Server = collections.namedtuple("Server", "kind suite version binary package plugins may_lack")
 KNOWN = {
@@ -28,7 +28,8 @@ KNOWN = {
         "RETURNING", "UUID", "INET6", "INET4", "cached metadata", "TIME up to 838:59:59.999999",
         "mysql_native_password", "mysql_clear_password", "caching_sha2_password with a password of 300 bytes",
         "sha256_password with a password of 300 bytes"]),
-    "mariadb-11.8": Server("mysql", "trixie", "1:11.8.", "usr/sbin/mariadbd", "mariadb-server-core", ["mariadb-server"], [
+    "mariadb-11.8": Server("mysql", "trixie", "1:11.8.", "usr/sbin/mariadbd", "mariadb-server-core",
+                           ["mariadb-server", "mariadb-client", "libmariadb3"], [
         "type JSON", "caching_sha2_password", "mysql_clear_password"]),
     # The whole server, which looks at the name that it is called by.
     "valkey-8": Server("valkey", "trixie", "8.", "usr/bin/valkey-check-rdb", "valkey-tools", [], []),

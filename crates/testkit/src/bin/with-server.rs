@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 use std::thread;
 
 use onecopy_testkit::certificate::Authority;
-use onecopy_testkit::server::{Server, StartError};
+use onecopy_testkit::server::{self, Server, StartError};
 use onecopy_testkit::valkey;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -17,10 +17,11 @@ use signal_hook::iterator::Signals;
 const HELP: &str = "\
 Runs a command beside a private MariaDB or MySQL, a private Valkey or Redis, or both, and stops them afterwards.
 
-Usage: with-server [--mysql] [--valkey] -- COMMAND [ARGUMENT...]
+Usage: with-server [--mysql] [--valkey] [--option OPTION]... -- COMMAND [ARGUMENT...]
 
-  --mysql   start a MariaDB or MySQL; this is what happens where nothing is asked for
-  --valkey  start a Valkey or Redis
+  --mysql          start a MariaDB or MySQL; this is what happens where nothing is asked for
+  --valkey         start a Valkey or Redis
+  --option OPTION  one more option for MariaDB or MySQL: --option --log-bin=binlog
 
 In an argument {URL} becomes the first one's URL over its Unix socket, {VALKEY_URL} the second one's. COMMAND also finds
 them in the environment:
@@ -48,10 +49,17 @@ Examples:
 fn main() -> ExitCode {
     let mut arguments = env::args_os().skip(1);
     let (mut mysql, mut valkey) = (false, false);
+    let mut options = Vec::new();
     loop {
         match arguments.next() {
             Some(option) if option == "--mysql" => mysql = true,
             Some(option) if option == "--valkey" => valkey = true,
+            Some(option) if option == "--option" => {
+                match arguments.next().map(OsString::into_string) {
+                    Some(Ok(option)) => options.push(option),
+                    _ => return usage_error(),
+                }
+            }
             Some(option) if option == "--" => break,
             Some(option) if option == "--help" || option == "-h" => {
                 print!("{HELP}");
@@ -63,7 +71,7 @@ fn main() -> ExitCode {
     let Some(program) = arguments.next() else {
         return usage_error();
     };
-    match Servers::start(mysql || !valkey, valkey) {
+    match Servers::start(mysql || !valkey, valkey, options) {
         Ok(servers) => run(&mut servers.command(&program, arguments)),
         Err(error) => {
             eprintln!("with-server: {error}");
@@ -79,7 +87,7 @@ struct Servers {
 }
 
 impl Servers {
-    fn start(mysql: bool, valkey: bool) -> Result<Self, StartError> {
+    fn start(mysql: bool, valkey: bool, options: Vec<String>) -> Result<Self, StartError> {
         let authority = Authority::new("with-server");
         let certificate = authority.server(&["127.0.0.1", "localhost"]);
         let mut servers = Self {
@@ -88,6 +96,7 @@ impl Servers {
         };
         if mysql {
             let server = Server::builder().tls(&authority, certificate.clone());
+            let server = options.into_iter().fold(server, server::Builder::argument);
             let server = servers.mysql.insert(server.start()?);
             tell(&server.kind().to_string(), server.version(), server.port());
         }
@@ -141,7 +150,7 @@ fn tell(product: &str, version: &str, port: u16) {
 
 fn usage_error() -> ExitCode {
     eprintln!(
-        "with-server: usage: with-server [--mysql] [--valkey] -- COMMAND [ARGUMENT...] (--help says more)"
+        "with-server: usage: with-server [--mysql] [--valkey] [--option OPTION]... -- COMMAND [ARGUMENT...] (--help says more)"
     );
     ExitCode::from(2)
 }
