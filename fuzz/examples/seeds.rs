@@ -8,6 +8,7 @@ use std::{env, fs, io};
 use onecopy_fuzz::stream::{ANSWERED, RAW, REPEAT, RESTART};
 use onecopy_mysql_proto::Capabilities;
 use onecopy_mysql_proto::codec::Put;
+use onecopy_mysql_proto::compression::{Algorithm, Encoder, Method};
 use onecopy_mysql_proto::packet::{
     AuthMoreData, AuthSwitchRequest, ConnectAttributes, Greeting, HandshakeResponse, SslRequest,
 };
@@ -34,6 +35,7 @@ fn main() -> io::Result<()> {
     seeds.conversations()?;
     seeds.resp()?;
     seeds.proxy_protocol()?;
+    seeds.compression()?;
     println!("{} inputs", seeds.count);
     Ok(())
 }
@@ -231,6 +233,26 @@ impl Seeds {
         }
         for pieces in PIECES {
             self.write("relay", &[&[bits, pieces], &turns[..]].concat())?;
+        }
+        Ok(())
+    }
+
+    /// Frames of each algorithm, stored and compressed.
+    fn compression(&mut self) -> io::Result<()> {
+        let mut encoder = Encoder::new();
+        for (kind, algorithm) in [(0, Algorithm::Zlib), (1, Algorithm::Zstd)] {
+            let mut stream = Vec::new();
+            for (id, length) in (0..).zip([5, 0, 49, 50, 300, 70_000]) {
+                let content = b"a row, and another row; ".repeat(length / 24 + 1);
+                let method = Method::new(algorithm, 6);
+                let frame = encoder.frame(method, id, &content[..length]);
+                let (frame, _) = frame.map_err(io::Error::other)?;
+                stream.extend_from_slice(frame);
+                for pieces in PIECES {
+                    self.write("compression", &[&[kind, pieces, pieces], frame].concat())?;
+                }
+            }
+            self.write("compression", &[&[kind | 4, 77, 78], &stream[..]].concat())?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 
 pub mod auth;
 pub mod binary_rows;
+pub mod compression;
 pub mod conversation;
 pub mod crypto;
 pub mod delivery;
@@ -34,7 +35,7 @@ pub mod values;
 pub type Target = fn(&[u8]);
 
 /// All targets by name, in the order in which they are run.
-pub const TARGETS: [(&str, Target); 14] = [
+pub const TARGETS: [(&str, Target); 15] = [
     ("packets", packets::run),
     ("greeting", greeting::run),
     ("ok", ok::run),
@@ -44,6 +45,7 @@ pub const TARGETS: [(&str, Target); 14] = [
     ("round_trip", round_trip::run),
     ("server", server::run),
     ("relay", relay::run),
+    ("compression", compression::run),
     ("conversation", conversation::run),
     ("resp_replies", resp_replies::run),
     ("resp_conversation", resp_conversation::run),

@@ -188,6 +188,11 @@ fn relays_hold_near_their_corpus() {
 }
 
 #[test]
+fn compressed_frames_hold_near_their_corpus() {
+    holds("compression");
+}
+
+#[test]
 fn conversations_hold_near_their_corpus() {
     holds("conversation");
 }

@@ -6,6 +6,7 @@
 //! | [`frame`] | packets to payloads and back: order, joining, splitting |
 //! | [`value`] | lossless values of every column type, text and binary |
 //! | [`auth`] | authentication methods, both sides |
+//! | `compression` | frames of compressed bytes around packets, with the feature of this name |
 //! | [`client`] | the client's role: a login, then commands |
 //! | [`owned`] | copies whose memory may be refused |
 //! | [`relay`] | what passes between a client and a server: for proxies that forward bytes as they are |
@@ -22,6 +23,8 @@ pub mod client;
 pub mod codec;
 pub mod column_flags;
 pub mod column_type;
+#[cfg(feature = "compression")]
+pub mod compression;
 pub mod frame;
 pub mod owned;
 pub mod packet;

@@ -12,6 +12,7 @@ mod packets;
 mod passage;
 mod password;
 mod pending;
+mod renumber;
 mod server;
 mod statements;
 

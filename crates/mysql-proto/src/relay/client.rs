@@ -66,7 +66,7 @@ impl Relay {
             (Carries::Command | Carries::Exchange, _) if self.awaited != Awaited::Nothing => {
                 self.sequence = sequence;
             }
-            _ => {}
+            _ => self.alone = sequence,
         }
     }
 

@@ -63,6 +63,8 @@ pub struct Relay {
     pub(super) in_file: bool,
     /// The client's payloads answer the server's authentication.
     pub(super) in_authentication: bool,
+    /// The id of the next packet of a command that has no reply.
+    pub(super) alone: u8,
     /// What further packets of the client's payload belong to.
     pub(super) carries: Carries,
     /// Watches changes of user where the two sides are not alike.
@@ -106,6 +108,7 @@ impl Relay {
             begun: false,
             in_file: false,
             in_authentication: false,
+            alone: 0,
             carries: Carries::Nothing,
             guard: None,
             commands: 0,
@@ -228,6 +231,11 @@ impl Relay {
     /// How many prepared statements are open.
     pub fn statements(&self) -> usize {
         self.statements.len()
+    }
+
+    /// Whether the command that the client began last is one that the server answers.
+    pub fn last_has_reply(&self) -> bool {
+        self.carries == Carries::Command
     }
 
     /// Whether the client is sending a file that the server asked for.

@@ -81,6 +81,10 @@ impl Queue {
         Ok(())
     }
 
+    pub(super) fn last(&self) -> Option<&Pending> {
+        self.commands.back()
+    }
+
     pub(super) fn last_mut(&mut self) -> Option<&mut Pending> {
         self.commands.back_mut()
     }

@@ -6,6 +6,7 @@ mod cores;
 mod guarded;
 mod hostile;
 mod large;
+mod renumbered;
 mod reply;
 
 /// What an event says, with its place in all that its side has sent.

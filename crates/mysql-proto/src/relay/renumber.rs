@@ -1,0 +1,99 @@
+//! Packets of a side that is compressed.
+//!
+//! Behind compression the ids of packets are nobody's business: a server goes on from the number of *frames* that the
+//! command came in, and jumps to the number of its own frames wherever it flushes (`pkt_nr = compress_pkt_nr` in MySQL's and
+//! MariaDB's `net_flush`), as clients do. A peer that is not compressed checks them. So what comes from a compressed side
+//! gets the ids here that it would have without.
+
+use super::core::{Carries, Relay};
+use super::server::Awaited;
+use super::{Passage, RelayError};
+use crate::frame::{HEADER_BYTES, MAX_BODY, split_header};
+
+impl Relay {
+    /// As [`client`](Self::client), of a client whose bytes were compressed: packets are numbered anew before they pass.
+    ///
+    /// # Errors
+    /// As [`client`](Self::client).
+    pub fn client_renumbered(&mut self, bytes: &mut [u8]) -> Result<Passage, RelayError> {
+        self.number_client(bytes);
+        self.client(bytes)
+    }
+
+    /// Up to the next command's first packet, which is where a look ends. What does not pass is numbered again.
+    fn number_client(&self, bytes: &mut [u8]) {
+        let mut headers = Headers::new(bytes, self.client.left());
+        let mut next = self.client_sequence();
+        let mut continues = self.client.continues();
+        let (mut in_file, in_authentication) = (self.in_file, self.in_authentication);
+        while let Some((sequence, length)) = headers.next() {
+            if !(continues || in_file || in_authentication) {
+                // A replica's acknowledgements belong to no exchange.
+                if self.awaited == Awaited::Nothing || !self.current.is_binlog_dump() {
+                    *sequence = 0;
+                }
+                return;
+            }
+            *sequence = next;
+            next = next.wrapping_add(1);
+            in_file &= continues || length > 0;
+            continues = length == MAX_BODY;
+        }
+    }
+
+    /// The next packet's, where it does not begin a command.
+    fn client_sequence(&self) -> u8 {
+        if self.in_file || self.in_authentication {
+            return self.sequence;
+        }
+        match (self.carries, self.queue.last()) {
+            (Carries::Command, Some(last)) => last.sequence,
+            (Carries::Command | Carries::Exchange, _) => self.sequence,
+            (Carries::Nothing, _) => self.alone,
+        }
+    }
+
+    /// As [`server`](Self::server), of a server whose bytes were compressed: what passes is numbered anew.
+    ///
+    /// # Errors
+    /// As [`server`](Self::server).
+    pub fn server_renumbered(&mut self, bytes: &mut [u8]) -> Result<Passage, RelayError> {
+        let left = self.server.left();
+        let mut next = self.sequence;
+        let passage = self.server(bytes)?;
+        let passed = bytes.get_mut(..passage.pass).unwrap_or_default();
+        let mut headers = Headers::new(passed, left);
+        while let Some((sequence, _)) = headers.next() {
+            *sequence = next;
+            next = next.wrapping_add(1);
+        }
+        // Behind the end of a reply it is the next command's.
+        if passage.event.is_none() {
+            self.sequence = next;
+        }
+        Ok(passage)
+    }
+}
+
+/// The headers of packets one after the other.
+struct Headers<'b> {
+    bytes: &'b mut [u8],
+    at: usize,
+}
+
+impl<'b> Headers<'b> {
+    /// `left`: bytes of the packet under way.
+    fn new(bytes: &'b mut [u8], left: usize) -> Self {
+        Self { bytes, at: left }
+    }
+
+    /// The next one's sequence id, and its length.
+    fn next(&mut self) -> Option<(&mut u8, usize)> {
+        let header = self.bytes.get_mut(self.at..)?;
+        let header = header.first_chunk_mut::<HEADER_BYTES>()?;
+        let (length, _) = split_header(*header);
+        self.at += HEADER_BYTES + length;
+        let [_, _, _, sequence] = header;
+        Some((sequence, length))
+    }
+}
