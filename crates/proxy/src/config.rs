@@ -3,15 +3,18 @@
 //! Plain structs, made by hand or [from a file](Config::from_file).
 
 pub(crate) mod changes;
+mod compression;
 mod file;
 
 use std::time::Duration;
 
 use onecopy_mysql_proto::auth::PublicKey;
 use onecopy_mysql_proto::auth::Secret;
+use onecopy_mysql_proto::compression::Method;
 use onecopy_net::{Endpoint, SocketOptions, TlsAcceptor, TlsConnector};
 
 pub use changes::Changes;
+pub use compression::Offered;
 pub use file::{DEFAULTS, FileError, endpoint};
 
 /// A whole proxy.
@@ -209,6 +212,8 @@ pub struct ListenerConfig {
     pub tls: Option<TlsAcceptor>,
     /// Whether clients without TLS are refused; over Unix sockets they never are.
     pub requires_tls: bool,
+    /// Which algorithms clients may compress by.
+    pub compression: Offered,
     /// Whether clients have to say first, by the PROXY protocol, who they are.
     pub expects_proxy_header: bool,
     /// Whether the proxy may hold passwords of `caching_sha2_password` and `sha256_password` in clear text, for the moment
@@ -238,6 +243,7 @@ impl Default for ListenerConfig {
             listen: Vec::new(),
             tls: None,
             requires_tls: false,
+            compression: Offered::default(),
             expects_proxy_header: false,
             reencrypt_passwords: false,
             max_user_connections: None,
@@ -262,6 +268,8 @@ pub struct BackendConfig {
     pub max_connections: Option<usize>,
     /// TLS with it; `None` for clear text.
     pub tls: Option<TlsConnector>,
+    /// How bytes are compressed on the way to and from it; `None`: they are not. A server that does not offer it is not used.
+    pub compression: Option<Method>,
     /// Its RSA key, MySQL's own `public_key.pem`, for passwords that the listener
     /// [puts under another key](ListenerConfig::reencrypt_passwords); `None`: whichever it sends.
     pub public_key: Option<PublicKey>,
@@ -282,6 +290,7 @@ impl BackendConfig {
             weight: 1,
             max_connections: None,
             tls: None,
+            compression: None,
             public_key: None,
             sends_proxy_header: false,
             connect_timeout: Duration::from_secs(5),

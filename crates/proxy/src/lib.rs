@@ -46,4 +46,6 @@ mod worker;
 pub use control::Killed;
 pub use failure::{Failure, Reason, Side};
 pub use proxy::{Error, Proxy};
-pub use stats::{ClientInfo, Counters, Entrance, Kind, Latency, Route, Snapshot};
+pub use stats::{
+    ClientInfo, CompressionCounts, Counters, Entrance, Kind, Latency, Route, Snapshot,
+};

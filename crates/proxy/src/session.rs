@@ -6,6 +6,7 @@
 //!
 //! A session does as much as both streams allow, then waits for the next event of either.
 
+mod compressed;
 mod farewell;
 mod flow;
 mod kill;
@@ -34,6 +35,7 @@ use crate::proxy::Listener;
 use crate::registry::{Id, UserPlace};
 use crate::stats::{ClientInfo, Counters};
 use crate::worker::Mailbox;
+use crate::worker::codec::Codec;
 use crate::worker::pool::Pool;
 
 use farewell::Farewell;
@@ -45,6 +47,7 @@ use peer::Peer;
 /// What a session may use of its worker.
 pub(crate) struct Context<'w> {
     pub(crate) pool: &'w mut Pool,
+    pub(crate) codec: &'w mut Codec,
     pub(crate) poller: &'w Poller,
     pub(crate) counters: &'w mut Counters,
     pub(crate) log: &'w Log,
@@ -129,6 +132,8 @@ pub(crate) struct Session {
     asked: Instant,
     /// It leaves as soon as no transaction is open, at the latest then.
     leaves_by: Option<Instant>,
+    /// One of its sides is compressed.
+    is_compressed: bool,
     /// It is in the line of those that wait for buffers, or of those that go on after the others.
     is_starved: bool,
     is_busy: bool,
@@ -174,6 +179,7 @@ impl Session {
             moved: now,
             asked: now,
             leaves_by: None,
+            is_compressed: false,
             is_starved: false,
             is_busy: false,
             is_quitting: false,
@@ -352,11 +358,9 @@ impl Session {
         self.up.discard(context.pool);
         self.down.discard(context.pool);
         context.pool.count(&mut self.own_bytes, 0);
-        let _ = self.client.stream.deregister(context.poller);
-        self.client.stream.shutdown();
+        self.client.leave(context);
         if let Some(server) = &mut self.server {
-            let _ = server.stream.deregister(context.poller);
-            server.stream.shutdown();
+            server.leave(context);
         }
     }
 
@@ -378,6 +382,8 @@ impl Session {
                 .place
                 .as_ref()
                 .map_or_else(String::new, |place| place.backend().name().to_owned()),
+            client_compression: self.client.compression(),
+            backend_compression: self.server.as_ref().and_then(Peer::compression),
             state: match &self.phase {
                 Phase::Login(login) => login.state(),
                 Phase::Transit if self.relay.is_idle() => "idle",

@@ -1,11 +1,15 @@
 //! What was counted: plain numbers in each worker, put together when somebody asks.
 
+mod compression;
+
 use std::time::Duration;
 
 use onecopy_mysql_proto::packet::CommandByte;
 use onecopy_wire::Meter;
 
 use crate::failure::Reason;
+
+pub use compression::CompressionCounts;
 
 /// Upper bounds of the latency buckets, in microseconds; the last bucket has none.
 pub(crate) const BUCKETS: [u32; 18] = [
@@ -250,6 +254,10 @@ pub struct ClientInfo {
     pub listener: String,
     /// The backend's name.
     pub backend: String,
+    /// How bytes are compressed on the client's side: `zlib`, `zstd` or nothing.
+    pub client_compression: Option<&'static str>,
+    /// The same on the backend's.
+    pub backend_compression: Option<&'static str>,
     /// What it is at: `queue`, `connect`, `login`, `idle`, `command`, `closing`.
     pub state: &'static str,
     /// Commands so far.
@@ -273,7 +281,9 @@ pub struct Snapshot {
     pub counters: Counters,
     /// The meters of all buffers.
     pub meter: Meter,
-    /// Bytes that buffers may take, those in the pools included, and those of logins and TLS.
+    /// Bytes that went through compression.
+    pub compression: CompressionCounts,
+    /// Bytes that buffers may take, those in the pools included, and those of logins, TLS and compression.
     pub buffer_bytes: usize,
     /// Of these, the bytes of logins under way and of TLS, counted four times a second.
     pub login_and_tls_bytes: usize,
@@ -290,6 +300,7 @@ impl Snapshot {
         self.sessions += other.sessions;
         self.counters.merge(&other.counters);
         self.meter = self.meter.plus(&other.meter);
+        self.compression += other.compression;
         self.buffer_bytes += other.buffer_bytes;
         self.buffers_lent += other.buffers_lent;
         self.login_and_tls_bytes += other.login_and_tls_bytes;

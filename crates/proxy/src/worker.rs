@@ -3,6 +3,7 @@
 //! A turn: wait for events, let each session that has one do what it can, let those that had to stop go on, and now and then
 //! look at the time. Nothing here blocks but the wait.
 
+pub(crate) mod codec;
 mod line;
 mod order;
 pub(crate) mod pool;
@@ -23,6 +24,7 @@ use crate::kill::Kills;
 use crate::log::Log;
 use crate::session::{Context, Session, Status};
 use crate::stats::{Counters, Snapshot};
+use codec::Codec;
 use line::Line;
 pub(crate) use order::{Handle, Mailbox, Order};
 use pool::Pool;
@@ -66,6 +68,7 @@ pub(crate) fn start(
         busy: VecDeque::new(),
         line: Line::default(),
         pool: Pool::new(memory),
+        codec: Codec::default(),
         counters: Counters::default(),
         number,
         log: log.clone(),
@@ -108,6 +111,7 @@ struct Worker {
     busy: VecDeque<usize>,
     line: Line,
     pool: Pool,
+    codec: Codec,
     counters: Counters,
     number: usize,
     log: Log,
@@ -167,6 +171,7 @@ impl Worker {
                 self.relieve(now);
                 if ticks % TRIM == 0 {
                     self.pool.trim();
+                    self.codec.trim();
                 }
             }
             self.free.append(&mut self.freed);
@@ -192,6 +197,7 @@ impl Worker {
         };
         let mut context = Context {
             pool: &mut self.pool,
+            codec: &mut self.codec,
             poller: self.poll.registry(),
             counters: &mut self.counters,
             log: &self.log,
@@ -333,6 +339,7 @@ impl Worker {
             meter: sessions
                 .clone()
                 .fold(self.pool.meter(), |sum, session| session.meter(sum)),
+            compression: self.codec.counts,
             buffer_bytes: self.pool.bytes(),
             buffers_lent: self.pool.lent(),
             login_and_tls_bytes: self.pool.of_logins_and_tls(),

@@ -3,6 +3,7 @@
 use std::fmt::{self, Debug, Display};
 use std::time::Duration;
 
+use onecopy_mysql_proto::compression::Method;
 use onecopy_net::{Endpoint, TlsAcceptor, TlsConnector};
 
 use super::{BackendConfig, Config, ListenerConfig};
@@ -88,6 +89,7 @@ impl Changes {
             old.socket.user_timeout,
             new.socket.user_timeout,
         );
+        listener.value("compression", old.compression, new.compression);
         listener.value("tls.required", old.requires_tls, new.requires_tls);
         match (&old.tls, &new.tls) {
             (None, Some(_)) => listener.line("tls is offered"),
@@ -141,6 +143,8 @@ impl Changes {
             old.socket.user_timeout,
             new.socket.user_timeout,
         );
+        let compression = (old.compression, new.compression);
+        backend.value("compression", By(compression.0), By(compression.1));
         match (&old.tls, &new.tls) {
             (None, Some(_)) => backend.line("tls is spoken"),
             (Some(_), None) => backend.line("tls is no longer spoken"),
@@ -243,6 +247,9 @@ struct Time(Option<Duration>);
 struct Limit(Option<usize>);
 
 #[derive(PartialEq)]
+struct By(Option<Method>);
+
+#[derive(PartialEq)]
 struct Places<'c>(&'c [Endpoint]);
 
 impl Display for Time {
@@ -259,6 +266,15 @@ impl Display for Limit {
         match self.0 {
             Some(limit) => write!(f, "{limit}"),
             None => f.write_str("any number"),
+        }
+    }
+}
+
+impl Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(method) => write!(f, "{} at level {}", method.algorithm(), method.level()),
+            None => f.write_str("off"),
         }
     }
 }

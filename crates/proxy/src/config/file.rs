@@ -4,6 +4,7 @@
 //! known, has a default and is explained in three places that tests hold together: `section`, the plain structs, and
 //! [`DEFAULTS`].
 
+mod compression;
 mod error;
 mod section;
 mod tls;

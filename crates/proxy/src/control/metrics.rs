@@ -3,6 +3,8 @@
 //! Written as text by hand and not through a crate: the workers' counters are plain numbers that are there already, so that a
 //! registry of counters would hold every one of them a second time.
 
+mod meter;
+
 use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -19,6 +21,7 @@ pub(super) fn text(view: &View) -> String {
     page.write_routes(&snapshot.counters.routes);
     page.write_backends(view);
     page.write_meter(&snapshot.meter.fields());
+    page.write_compression(&snapshot.compression);
     page.one(
         "onecopy_buffers_lent",
         "gauge",
@@ -298,34 +301,6 @@ impl Page {
                 let labels = backend_labels(listener, backend);
                 self.line("onecopy_backend_read_only", &labels, read_only.into());
             }
-        }
-    }
-
-    fn write_meter(&mut self, fields: &[(&str, u64)]) {
-        for (field, value) in fields {
-            let help = match *field {
-                "reads" => "Reads that brought something, of all sessions' buffers.",
-                "bytes_read" => {
-                    "Bytes read: what was carried, in both directions, logins included."
-                }
-                "writes" => "Writes that took something.",
-                "bytes_written" => "Bytes written; over TLS before they were encrypted.",
-                "compactions" => "Times that the live bytes of a buffer were moved to its front.",
-                "bytes_moved" => {
-                    "Bytes moved so. Beside bytes_read it tells what carrying costs: it should stay near 0."
-                }
-                "growths" => "Times that a buffer was given more memory.",
-                "bytes_copied_by_growth" => "Bytes copied when buffers grew.",
-                "bytes_copied_by_tls" => {
-                    "Bytes copied in front of and behind TLS, which can't be helped: two for each byte."
-                }
-                "bytes_zeroed" => "Bytes set to zero before they were read into.",
-                "bytes_copied_to_output" => "Bytes copied into packets of the proxy's own: logins.",
-                // A relay makes no values, and its capacity has gauges of its own.
-                _ => continue,
-            };
-            let name = format!("onecopy_meter_{field}_total");
-            self.one(&name, "counter", help, *value);
         }
     }
 

@@ -1,6 +1,5 @@
 //! The end of a session: its last words to the client, and the time that it has to take them.
 
-use std::io::IoSlice;
 use std::time::Instant;
 
 use onecopy_mysql_proto::packet::CommandByte;
@@ -60,11 +59,9 @@ impl Session {
         let says_goodbye = self.may_say_goodbye(&end);
         if let Some(mut server) = self.server.take() {
             if says_goodbye {
-                // It ends either way.
-                let _ = server.stream.write(&[IoSlice::new(&QUIT)]);
+                server.say_last(&QUIT, context);
             }
-            let _ = server.stream.deregister(context.poller);
-            server.stream.shutdown();
+            server.leave(context);
         }
         (self.place, self.id, self.user_place) = (None, None, None);
         self.up.discard(context.pool);
@@ -153,7 +150,7 @@ impl Session {
     }
 
     pub(super) fn say_farewell(&mut self, context: &mut Context<'_>) -> Status {
-        match self.try_farewell() {
+        match self.try_farewell(context) {
             Ok(Said::Waiting) => Status::Waiting,
             Ok(Said::More) => Status::Busy,
             Ok(Said::All) | Err(_) => {
@@ -164,28 +161,30 @@ impl Session {
     }
 
     /// Sends what is left, then reads away what the client still sends.
-    fn try_farewell(&mut self) -> std::io::Result<Said> {
+    fn try_farewell(&mut self, context: &mut Context<'_>) -> std::io::Result<Said> {
         let Phase::Farewell(farewell) = &mut self.phase else {
             return Ok(Said::All);
         };
-        let stream = &mut self.client.stream;
+        let client = &mut self.client;
         while let Some(loan) = self.down.loan.as_mut().filter(|_| self.down.cleared > 0) {
             let bytes = &loan.buffers.pending()[..self.down.cleared];
-            let Some(n) = stream.write(&[IoSlice::new(bytes)])? else {
+            let Some(n) = client.write(bytes, context)? else {
                 return Ok(Said::Waiting);
             };
             loan.buffers.forward(n);
             self.down.cleared -= n;
         }
         while farewell.sent < farewell.words.len() {
-            let Some(n) = stream.write(&[IoSlice::new(&farewell.words[farewell.sent..])])? else {
+            let Some(n) = client.write(&farewell.words[farewell.sent..], context)? else {
                 return Ok(Said::Waiting);
             };
             farewell.sent += n;
         }
-        if !stream.flush()? {
+        if !client.flush()? {
             return Ok(Said::Waiting);
         }
+        // What the client still sends is not looked into.
+        let stream = &mut client.stream;
         if !farewell.is_shut {
             farewell.is_shut = stream.shutdown_write()?;
         }

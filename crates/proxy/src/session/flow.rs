@@ -19,6 +19,8 @@ pub(crate) struct Flow {
     pub(crate) need: usize,
     /// Bytes that the packet under way still has.
     pub(crate) until_end: usize,
+    /// What is behind the cleared bytes is to be looked at when these are sent, as frames are counted otherwise from there.
+    pub(crate) is_held: bool,
 }
 
 impl Flow {

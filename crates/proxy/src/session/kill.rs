@@ -12,8 +12,6 @@
 
 mod statement;
 
-use std::io::IoSlice;
-
 use onecopy_mysql_proto::Capabilities;
 use onecopy_mysql_proto::frame::{HEADER_BYTES, MAX_BODY};
 use onecopy_mysql_proto::packet::{CommandByte, ErrPacket, OkHeader, OkPacket, Query};
@@ -234,7 +232,7 @@ impl Session {
             return Ok(());
         };
         while *sent < reply.len() && self.client.is_writable {
-            match self.client.stream.write(&[IoSlice::new(&reply[*sent..])]) {
+            match self.client.write(&reply[*sent..], context) {
                 Ok(Some(n)) => *sent += n,
                 Ok(None) => self.client.is_writable = false,
                 Err(_) => return Err(Failure::client_lost().into()),
@@ -297,6 +295,9 @@ impl Session {
                 message: message.as_bytes(),
             }
             .encode(&mut payload),
+        }
+        if let Some(compressed) = &mut self.client.compressed {
+            compressed.answer();
         }
         self.kill = KillState::Answering(packet(1, &payload), 0);
     }

@@ -11,6 +11,7 @@
 //! known here. Each side has sequence ids of its own: a payload is taken from one side's packets and put into the other's.
 
 mod authentication;
+mod compression;
 mod half;
 mod reach;
 
@@ -37,6 +38,7 @@ use crate::queue::Ticket;
 use crate::registry::Whose;
 
 use authentication::Authentication;
+use compression::{Methods, not_offered};
 use half::Half;
 
 /// What each side decides by itself.
@@ -104,6 +106,8 @@ pub(super) struct Login {
     agreed: Capabilities,
     /// The client's response, for as long as the backend's TLS is not there.
     response: Secret,
+    /// How bytes are compressed on each side, once the login is over.
+    methods: Methods,
     authentication: Authentication,
     greeted: bool,
     /// Whom the client speaks for, and where that one connected to.
@@ -140,6 +144,7 @@ impl Login {
             offered: Capabilities::default(),
             agreed: Capabilities::default(),
             response: Secret::default(),
+            methods: Methods::default(),
             authentication: Authentication::new(PasswordGuard::new(
                 Protection::None,
                 Protection::None,
@@ -332,6 +337,9 @@ impl Session {
         if backend.config.tls.is_some() && !greeting.capabilities.contains(Capabilities::SSL) {
             return self.try_another("it does not offer TLS, which is asked for", context);
         }
+        if let Some(why) = not_offered(backend.config.compression, greeting.capabilities) {
+            return self.try_another(&why, context);
+        }
         let whose = Whose::new(&backend, self.server_address.as_ref());
         let Some(id) = self.listener.registry.take(greeting.connection_id, whose) else {
             return self.another_id(&backend, context);
@@ -340,7 +348,9 @@ impl Session {
         if let Some(address) = &self.server_address {
             backend.connected(address);
         }
-        let change = own_of(self.listener.config.tls.is_some());
+        let config = &self.listener.config;
+        let offered = config.compression.capabilities(greeting.capabilities);
+        let change = own_of(config.tls.is_some(), offered);
         login.backend_can = greeting.capabilities;
         login.offered = change.apply(greeting.capabilities);
         login.authentication.plugin = greeting.auth_plugin.unwrap_or_default().to_vec();
@@ -396,11 +406,13 @@ impl Session {
         let mut attributes = response.attributes.iter().flatten();
         self.knows_of_losses_itself =
             attributes.any(|(key, value)| key == CLIENT_NAME && value == LIBMARIADB);
-        let tls = self
-            .place
-            .as_ref()
-            .and_then(|place| place.backend().config.tls.clone());
-        let change = own_of(tls.is_some());
+        let backend = self.place.as_ref().map(|place| &place.backend().config);
+        let tls = backend.and_then(|config| config.tls.clone());
+        login.methods = Methods {
+            client: compression::of_client(login.agreed, response.zstd_level),
+            server: backend.and_then(|config| config.compression),
+        };
+        let change = own_of(tls.is_some(), login.methods.to_server());
         let request = SslRequest {
             capabilities: change.apply(response.capabilities),
             max_packet_bytes: response.max_packet_bytes,
@@ -421,6 +433,7 @@ impl Session {
         let mut payload = payload.map_err(|error| Failure::client_broken(&error))?;
         relay_login::response(&mut payload, change)
             .map_err(|error| Failure::client_broken(&error))?;
+        login.methods.put_level(&mut payload);
         let payload = Secret::new(payload);
         if let Some(plugin) = response.auth_plugin {
             login.authentication.plugin = plugin.to_vec();
@@ -530,11 +543,17 @@ impl Session {
             id.set_user(&self.user);
         }
         self.watch_commands();
-        let Login { client, server, .. } = *login;
+        let Login {
+            client,
+            server,
+            methods,
+            ..
+        } = *login;
         // What either side sent without waiting for the other.
-        for (flow, half) in [(&mut self.up, client), (&mut self.down, server)] {
-            if !half.buffers.pending().is_empty() {
-                flow.loan = Some(context.pool.adopt(half.buffers));
+        let [client, server] = self.compress(methods, client.buffers, server.buffers);
+        for (flow, buffers) in [(&mut self.up, client), (&mut self.down, server)] {
+            if let Some(buffers) = buffers.filter(|buffers| !buffers.pending().is_empty()) {
+                flow.loan = Some(context.pool.adopt(buffers));
             }
         }
         self.look_at_all(context)
@@ -590,15 +609,15 @@ fn after(now: Instant, time: Duration) -> Instant {
     now.checked_add(time).unwrap_or(now + FAR)
 }
 
-/// What is changed of the capabilities on their way to a side, which has TLS of its own or not.
-fn own_of(has_tls: bool) -> Change {
-    let set = if has_tls {
+/// What is changed of the capabilities on their way to a side, which has TLS of its own or not, and this compression.
+fn own_of(has_tls: bool, compression: Capabilities) -> Change {
+    let tls = if has_tls {
         Capabilities::SSL
     } else {
         Capabilities::default()
     };
     Change {
         clear: OF_EACH_SIDE,
-        set,
+        set: tls | compression,
     }
 }

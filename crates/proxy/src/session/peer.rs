@@ -1,10 +1,17 @@
 //! A stream, and what the last events said of it.
 
+use std::io::{self, IoSlice};
+
 use onecopy_net::evented::Stream;
+
+use super::Context;
+use super::compressed::Compressed;
 
 /// One end of a session.
 pub(crate) struct Peer {
     pub(crate) stream: Stream,
+    /// Behind the login everything goes through this, where the two have agreed on it.
+    pub(super) compressed: Option<Box<Compressed>>,
     /// Something may be there to be read: events tell of changes only.
     pub(crate) is_readable: bool,
     /// The kernel may take more.
@@ -19,10 +26,69 @@ impl Peer {
     pub(crate) fn new(stream: Stream) -> Self {
         Self {
             stream,
+            compressed: None,
             is_readable: true,
             is_writable: true,
             is_shut: false,
             is_closed: false,
         }
+    }
+
+    /// How its bytes are compressed.
+    pub(super) fn compression(&self) -> Option<&'static str> {
+        let compressed = self.compressed.as_ref()?;
+        Some(compressed.method().algorithm().name())
+    }
+
+    /// Writes what the bytes begin with; gives how many were taken, `None` where none were. What was taken may still have to
+    /// leave.
+    #[inline]
+    pub(super) fn write(
+        &mut self,
+        bytes: &[u8],
+        context: &mut Context<'_>,
+    ) -> io::Result<Option<usize>> {
+        match &mut self.compressed {
+            None => self.stream.write(&[IoSlice::new(bytes)]),
+            Some(compressed) => compressed.write(&mut self.stream, bytes, context),
+        }
+    }
+
+    /// Whether something was taken that has not left.
+    #[inline]
+    pub(super) fn has_unsent(&self) -> bool {
+        let compressed = self.compressed.as_ref();
+        self.stream.has_unsent() || compressed.is_some_and(|compressed| compressed.has_unsent())
+    }
+
+    /// Sends that; whether all of it has left.
+    pub(super) fn flush(&mut self) -> io::Result<bool> {
+        match &mut self.compressed {
+            None => self.stream.flush(),
+            Some(compressed) => compressed.flush(&mut self.stream),
+        }
+    }
+
+    /// Says that nothing more comes from here; whether it could be said.
+    pub(super) fn shutdown_write(&mut self) -> io::Result<bool> {
+        Ok(self.flush()? && self.stream.shutdown_write()?)
+    }
+
+    /// Says a command that has no answer, as far as it can be said at once. Nothing else may be under way.
+    pub(super) fn say_last(&mut self, command: &[u8], context: &mut Context<'_>) {
+        if let Some(compressed) = &mut self.compressed {
+            compressed.begin_last();
+        }
+        // It ends either way.
+        let _ = self.write(command, context);
+    }
+
+    /// The other end hears and says nothing more.
+    pub(super) fn leave(&mut self, context: &mut Context<'_>) {
+        if let Some(mut compressed) = self.compressed.take() {
+            compressed.leave(context);
+        }
+        let _ = self.stream.deregister(context.poller);
+        self.stream.shutdown();
     }
 }

@@ -3,12 +3,12 @@
 //! Bytes are written from where they were read. Each direction reads only what it could send before, so that a slow reader
 //! slows its writer down and nothing piles up.
 
-use std::io::IoSlice;
-
+use onecopy_mysql_proto::compression::CompressionError;
 use onecopy_mysql_proto::packet::CommandByte;
-use onecopy_mysql_proto::relay::{Event, Passage, RelayError};
+use onecopy_mysql_proto::relay::{Event, Passage, RelayError, Side};
 use onecopy_net::evented::ReadOutcome;
 
+use super::compressed::{self, NextFrame};
 use super::kill::Inspected;
 use super::{Context, End, Session, Status};
 use crate::failure::Failure;
@@ -17,10 +17,23 @@ use crate::stats::Kind;
 /// Reads of one session in each direction before others have their turn: 4 MiB of large ones.
 const TURNS: u32 = 16;
 
+/// The same of one that is compressed: 512 KiB, which take some milliseconds.
+const COMPRESSED_TURNS: u32 = 1;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Up,
     Down,
+}
+
+impl Direction {
+    /// Who speaks.
+    fn from(self) -> Side {
+        match self {
+            Self::Up => Side::Client,
+            Self::Down => Side::Server,
+        }
+    }
 }
 
 /// How far a direction got.
@@ -33,7 +46,11 @@ enum Carried {
 impl Session {
     /// Forwards what has come, in both directions.
     pub(super) fn transit(&mut self, context: &mut Context<'_>) -> Result<Status, End> {
-        for _ in 0..TURNS {
+        let turns = match self.is_compressed {
+            false => TURNS,
+            true => COMPRESSED_TURNS,
+        };
+        for _ in 0..turns {
             if self.kill.is_waiting() {
                 self.go_on_with_kills(context)?;
             }
@@ -82,7 +99,7 @@ impl Session {
                     .pending()
                     .get(..flow.cleared)
                     .unwrap_or_default();
-                match to.stream.write(&[IoSlice::new(bytes)]) {
+                match to.write(bytes, context) {
                     Ok(Some(n)) => {
                         loan.buffers.forward(n);
                         flow.cleared -= n;
@@ -102,8 +119,12 @@ impl Session {
                     Err(_) => return self.refused(direction, context),
                 }
             }
-            if to.stream.has_unsent() && to.is_writable {
-                match to.stream.flush() {
+            if to.compressed.is_some() && std::mem::take(&mut flow.is_held) {
+                self.look(direction, context)?;
+                continue;
+            }
+            if to.has_unsent() && to.is_writable {
+                match to.flush() {
                     Ok(true) => {}
                     Ok(false) => to.is_writable = false,
                     Err(_) => return self.refused(direction, context),
@@ -131,7 +152,14 @@ impl Session {
             let untold = loan.buffers.pending().len() - cleared;
             loan.buffers
                 .need(need.saturating_sub(untold).max(1), until_end);
-            match from.stream.read(&mut loan.buffers) {
+            let outcome = match &mut from.compressed {
+                None => from.stream.read(&mut loan.buffers),
+                Some(compressed) => {
+                    let next = NextFrame::of(direction.from(), &self.relay, untold);
+                    compressed.read(&mut from.stream, &mut loan.buffers, next, context)
+                }
+            };
+            match outcome {
                 Ok(ReadOutcome::Bytes { is_drained, len }) => {
                     if is_drained {
                         from.is_readable = false;
@@ -151,8 +179,16 @@ impl Session {
 
     /// Looks at what came while the session was logging in.
     pub(super) fn look_at_all(&mut self, context: &mut Context<'_>) -> Result<(), End> {
-        self.look(Direction::Up, context)?;
-        self.look(Direction::Down, context)
+        for direction in [Direction::Up, Direction::Down] {
+            let flow = match direction {
+                Direction::Up => &self.up,
+                Direction::Down => &self.down,
+            };
+            if !flow.is_held {
+                self.look(direction, context)?;
+            }
+        }
+        Ok(())
     }
 
     /// Tells what may pass of what has come.
@@ -163,14 +199,19 @@ impl Session {
                 Direction::Up => &mut self.up,
                 Direction::Down => &mut self.down,
             };
-            let Some(loan) = &flow.loan else {
+            let Some(loan) = &mut flow.loan else {
                 return Ok(());
             };
-            let bytes = loan
-                .buffers
-                .pending()
-                .get(flow.cleared..)
-                .unwrap_or_default();
+            let pending = loan.buffers.pending_mut();
+            let bytes = pending.get_mut(flow.cleared..).unwrap_or_default();
+            let is_packed = self.is_compressed
+                && match direction {
+                    Direction::Up => self.client.compressed.is_some(),
+                    Direction::Down => self
+                        .server
+                        .as_ref()
+                        .is_some_and(|server| server.compressed.is_some()),
+                };
             let seen = match direction {
                 Direction::Up if self.kill.is_watching() => {
                     let (registry, own) = (&self.listener.registry, &self.server_address);
@@ -178,6 +219,7 @@ impl Session {
                         .kill
                         .inspect(&self.relay, bytes, registry, own.as_ref())
                     {
+                        Inspected::Ordinary if is_packed => self.relay.client_renumbered(bytes),
                         Inspected::Ordinary => self.relay.client(bytes),
                         Inspected::Needs { need, until_end } => {
                             (flow.need, flow.until_end) = (need, until_end);
@@ -187,6 +229,8 @@ impl Session {
                         Inspected::Kill => return Ok(()),
                     }
                 }
+                Direction::Up if is_packed => self.relay.client_renumbered(bytes),
+                Direction::Down if is_packed => self.relay.server_renumbered(bytes),
                 Direction::Up => self.relay.client(bytes),
                 Direction::Down => self.relay.server(bytes),
             };
@@ -216,7 +260,12 @@ impl Session {
                 // What is right before an error passes, and the next look gives the error.
                 None if need == 0 => {}
                 None => return Ok(()),
-                Some(event) => self.on_event(event, before, context)?,
+                Some(event) => {
+                    self.on_event(event, before, context)?;
+                    if self.is_compressed && self.count_frames(event, before)? {
+                        return Ok(());
+                    }
+                }
             }
         }
     }
@@ -301,9 +350,14 @@ impl Session {
 
     #[cold]
     fn read_failed(&mut self, direction: Direction, error: &std::io::Error) -> End {
-        match direction {
-            Direction::Up => Failure::client_lost().into(),
-            Direction::Down => self.server_lost(&error.to_string()),
+        match (direction, compressed::of_io(error)) {
+            (_, Some(CompressionError::OutOfMemory)) => Failure::out_of_memory().into(),
+            (Direction::Up, Some(why)) => Failure::client_broken(&why).into(),
+            (Direction::Up, None) => Failure::client_lost().into(),
+            (Direction::Down, Some(why)) => {
+                Failure::backend_broken(self.backend_name(), &why).into()
+            }
+            (Direction::Down, None) => self.server_lost(&error.to_string()),
         }
     }
 
@@ -311,19 +365,18 @@ impl Session {
     /// them: the backend is told of the end as well, and closes behind them.
     #[cold]
     fn ended(&mut self, direction: Direction, carried: Carried) -> Result<Carried, End> {
-        let is_awaited = self.relay.outstanding() > 0
-            || !self.down.is_empty()
-            || self.client.stream.has_unsent();
+        let is_awaited =
+            self.relay.outstanding() > 0 || !self.down.is_empty() || self.client.has_unsent();
         match (direction, &mut self.server) {
             (Direction::Up, Some(server)) if is_awaited => {
                 if !server.is_shut {
                     // One that takes nothing any more says so when it is read from.
-                    server.is_shut = server.stream.shutdown_write().unwrap_or(true);
+                    server.is_shut = server.shutdown_write().unwrap_or(true);
                 }
                 Ok(carried)
             }
             // Its last bytes are on their way.
-            (Direction::Down, _) if self.client.stream.has_unsent() => Ok(carried),
+            (Direction::Down, _) if self.client.has_unsent() => Ok(carried),
             _ => Err(self.closed(direction)),
         }
     }

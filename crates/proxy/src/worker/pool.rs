@@ -15,6 +15,9 @@ const LARGE_READ: usize = 256 << 10;
 /// What a loan that was squeezed may take without being asked for it: the beginning of a packet is far smaller.
 const OF_NO_USE: usize = 1 << 10;
 
+/// What sessions may hold beside loans where the budget is smaller: some hundred of them in the middle of a compressed frame.
+const LEAST_BESIDE_LOANS: usize = 16 << 20;
+
 /// One direction of a session while it has something to carry.
 #[derive(Debug)]
 pub(crate) struct Loan {
@@ -204,6 +207,11 @@ impl Pool {
         let apart = self.of_logins_and_tls - before as usize + bytes as usize;
         self.bytes = self.bytes - self.of_logins_and_tls + apart;
         self.of_logins_and_tls = apart;
+    }
+
+    /// Whether that alone is more than there may be of all, so that nobody begins with more of it.
+    pub(crate) fn is_overcharged(&self) -> bool {
+        self.of_logins_and_tls > self.budget.max(LEAST_BESIDE_LOANS)
     }
 
     /// Gives memory back that nobody has needed since the last time.

@@ -1,4 +1,4 @@
-//! What the proxy counts of a session is what the server counts of its thread.
+//! What the proxy counts of a session is what the server counts of its thread, also where the way to it is compressed.
 #![allow(clippy::unwrap_used)]
 
 mod raw;
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use onecopy_mysql::blocking::Connection;
 use onecopy_mysql_proto::Capabilities;
+use onecopy_mysql_proto::compression::{Algorithm, Method};
 use onecopy_net::Endpoint;
 use onecopy_proxy::config::{BackendConfig, Config, ListenerConfig};
 use onecopy_proxy::{ClientInfo, Proxy};
@@ -41,22 +42,25 @@ fn the_proxys_account_of_every_script_is_the_servers() {
         .argument("--local-infile=ON")
         .start()
         .unwrap();
-    let proxy = start(server.port());
+    let compressed = Some(Method::new(Algorithm::Zlib, 1));
     let mut watcher = Watcher::new(&server);
-    for script in SCRIPTS {
-        for ends in [Capabilities::default(), Capabilities::DEPRECATE_EOF] {
-            let mut capabilities = COMMON | ends;
-            if server.kind() == ServerKind::MySql {
-                capabilities |= Capabilities::LONG_PASSWORD;
+    for way in [None, compressed] {
+        let proxy = start(server.port(), way);
+        for script in SCRIPTS {
+            for ends in [Capabilities::default(), Capabilities::DEPRECATE_EOF] {
+                let mut capabilities = COMMON | ends;
+                if server.kind() == ServerKind::MySql {
+                    capabilities |= Capabilities::LONG_PASSWORD;
+                }
+                watcher.wait_for_quiet();
+                let mut raw = Raw::connect(proxy.tcp_address().unwrap().port(), capabilities);
+                compare(script, &mut raw, &proxy, &mut watcher);
             }
-            watcher.wait_for_quiet();
-            let mut raw = Raw::connect(proxy.tcp_address().unwrap().port(), capabilities);
-            compare(script, &mut raw, &proxy, &mut watcher);
         }
     }
 }
 
-fn start(port: u16) -> Proxy {
+fn start(port: u16, compression: Option<Method>) -> Proxy {
     let loopback = |port| Endpoint::Tcp {
         host: "127.0.0.1".into(),
         port,
@@ -65,7 +69,10 @@ fn start(port: u16) -> Proxy {
         workers: 2,
         listeners: vec![ListenerConfig {
             listen: vec![loopback(0)],
-            backends: vec![BackendConfig::new(loopback(port))],
+            backends: vec![BackendConfig {
+                compression,
+                ..BackendConfig::new(loopback(port))
+            }],
             ..ListenerConfig::default()
         }],
         // A script has no part for a health check, and an account is one session's alone.

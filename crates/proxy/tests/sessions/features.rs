@@ -1,15 +1,17 @@
 //! Each part of the protocol through the proxy, beside the same without it: the same packets come, and the proxy has counted
-//! the same commands, statements and transactions.
+//! the same commands, statements and transactions. Also where it is two proxies, and the way between them is compressed: the
+//! ids of packets then come to the client as if it were not.
 
 use onecopy_mysql::blocking::Connection;
 use onecopy_mysql_proto::Capabilities;
-use onecopy_proxy::config::BackendConfig;
+use onecopy_mysql_proto::compression::{Algorithm, Method};
+use onecopy_proxy::config::{BackendConfig, Offered};
 use onecopy_testkit::server::{Server, ServerKind, lacks};
 
 use crate::basics::text;
 use crate::common::loopback;
 use crate::raw::{Raw, USUAL};
-use crate::sides::{account, sides};
+use crate::sides::{Front, account, sides};
 
 const STATUS_CURSOR: u8 = 0x40;
 const STATUS_MORE: u8 = 0x08;
@@ -127,11 +129,38 @@ fn both(
     let front = sides().proxy(backend, |_| {});
     let through = script(front.port(), user, capabilities, talk);
     assert_eq!(through.heard, direct.heard);
-    let client = front.proxy.snapshot(true).clients.remove(0);
-    let found = known(client.commands, client.statements, client.in_transaction);
-    assert_eq!(&found, expected);
-    assert_eq!(client.state, "idle");
+    assert_eq!(&account_of(&front), expected);
+    for algorithm in [Algorithm::Zlib, Algorithm::Zstd] {
+        let (first, last) = compressed(server, algorithm);
+        let through = script(first.port(), user, capabilities, talk);
+        assert_eq!(through.heard, direct.heard, "by {algorithm}");
+        for front in [&first, &last] {
+            assert_eq!(&account_of(front), expected, "by {algorithm}");
+        }
+    }
     direct.heard
+}
+
+/// What the proxy knows of its only session.
+fn account_of(front: &Front) -> Known {
+    let client = front.proxy.snapshot(true).clients.remove(0);
+    assert_eq!(client.state, "idle");
+    known(client.commands, client.statements, client.in_transaction)
+}
+
+/// Two proxies with a compressed way between them; and one to the server, which has zlib.
+fn compressed(server: &Server, algorithm: Algorithm) -> (Front, Front) {
+    let method = Method::new(algorithm, 2);
+    let server = BackendConfig {
+        compression: (algorithm == Algorithm::Zlib).then_some(method),
+        ..BackendConfig::new(loopback(server.port()))
+    };
+    let last = sides().proxy(server, |listener| listener.compression = Offered::Both);
+    let way = BackendConfig {
+        compression: Some(method),
+        ..BackendConfig::new(loopback(last.port()))
+    };
+    (sides().proxy(way, |_| {}), last)
 }
 
 /// The same on the server of these tests, in both styles of the end of rows.
@@ -269,7 +298,7 @@ fn a_file_of_the_clients_is_loaded() {
     });
     assert_eq!(
         text(&mut admin, "SELECT COUNT(*) FROM test.loaded"),
-        "100004"
+        "200008"
     );
     admin.run("DROP TABLE test.loaded").unwrap();
 }

@@ -4,6 +4,7 @@
 mod basics;
 mod changes;
 mod common;
+mod compressed;
 mod drains;
 mod endings;
 mod features;

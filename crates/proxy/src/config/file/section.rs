@@ -13,10 +13,13 @@ use onecopy_net::{Endpoint, SocketOptions};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::compression::{Algorithm, Offer, method};
 use super::error::Problem;
 use super::tls::{BackendTls, ClientTls};
 use super::value::{Password, Place, Places, Size, Time, TimeOrOff};
-use crate::config::{BackendConfig, Config, HealthLogin, ListenerConfig, LogFormat, LogLevel};
+use crate::config::{
+    BackendConfig, Config, HealthLogin, ListenerConfig, LogFormat, LogLevel, Offered,
+};
 
 /// A password file's first line is at most this long, so that a wrong file is not read whole: 64 KiB.
 const MAX_PASSWORD: u64 = 64 << 10;
@@ -112,6 +115,7 @@ enum Level {
 struct Mysql {
     name: Option<String>,
     listen: Spanned<Places>,
+    compression: Option<Offer>,
     expects_proxy_header: Option<bool>,
     reencrypt_passwords: Option<bool>,
     max_user_connections: Option<usize>,
@@ -132,6 +136,8 @@ struct Backend {
     weight: Option<u32>,
     max_connections: Option<usize>,
     sends_proxy_header: Option<bool>,
+    compression: Option<Algorithm>,
+    compression_level: Option<Spanned<u8>>,
     public_key: Option<Spanned<PathBuf>>,
     connect_timeout: Option<Time>,
     keepalive: Option<TimeOrOff>,
@@ -252,6 +258,7 @@ impl Mysql {
             max_user_connections: self.max_user_connections,
             ..ListenerConfig::default()
         };
+        set(&mut config.compression, self.compression.map(Offered::from));
         set(&mut config.expects_proxy_header, self.expects_proxy_header);
         set(&mut config.reencrypt_passwords, self.reencrypt_passwords);
         set_time(&mut config.handshake_timeout, self.handshake_timeout);
@@ -292,6 +299,7 @@ impl Backend {
         set(&mut config.name, self.name);
         set(&mut config.weight, self.weight);
         set(&mut config.sends_proxy_header, self.sends_proxy_header);
+        config.compression = method(self.compression, self.compression_level)?;
         config.public_key = public_key(self.public_key, folder)?;
         set_time(&mut config.connect_timeout, self.connect_timeout);
         set_socket(&mut config.socket, self.keepalive, self.user_timeout);

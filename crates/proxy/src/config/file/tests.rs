@@ -5,7 +5,7 @@ use onecopy_net::Endpoint;
 use onecopy_testkit::certificate::Authority;
 
 use super::*;
-use crate::config::{BackendConfig, ListenerConfig, LogFormat, LogLevel};
+use crate::config::{BackendConfig, Changes, ListenerConfig, LogFormat, LogLevel, Offered};
 
 fn parse(text: &str) -> Result<Config, FileError> {
     Config::from_toml(text, Path::new("proxy.toml"))
@@ -246,6 +246,96 @@ fn what_is_wrong_is_said_with_its_line_and_a_hint() {
     let twice = format!("{LISTENER}[[mysql.backend]]\nserver = \"db:3306\"");
     assert!(error(&twice).contains("proxy.toml:5:1: backend 'db:3306' is there twice"));
     assert!(parse(LISTENER).is_ok());
+}
+
+#[test]
+fn compression_is_said_of_each_side() {
+    use onecopy_mysql_proto::compression::{Algorithm, Method};
+    let with = |listener: &str, backend: &str| {
+        let text = format!(
+            "[[mysql]]\nlisten = \"a:1\"\n{listener}\n[[mysql.backend]]\nserver = \"b:2\"\n{backend}\n"
+        );
+        parse(&text).map(|mut config| config.listeners.remove(0))
+    };
+    let default = with("", "").unwrap();
+    assert_eq!(default.compression, Offered::Backend);
+    assert_eq!(default.backends[0].compression, None);
+    for offered in [
+        Offered::Backend,
+        Offered::Off,
+        Offered::Zlib,
+        Offered::Zstd,
+        Offered::Both,
+    ] {
+        let listener = with(&format!("compression = \"{offered}\""), "").unwrap();
+        assert_eq!(listener.compression, offered);
+    }
+    let zlib = |level| Some(Method::new(Algorithm::Zlib, level));
+    let zstd = |level| Some(Method::new(Algorithm::Zstd, level));
+    for (backend, expected) in [
+        ("compression = \"off\"", None),
+        ("compression = \"zlib\"", zlib(6)),
+        ("compression = \"zlib\"\ncompression-level = 9", zlib(9)),
+        ("compression = \"zstd\"", zstd(3)),
+        ("compression = \"zstd\"\ncompression-level = 22", zstd(22)),
+    ] {
+        assert_eq!(with("", backend).unwrap().backends[0].compression, expected);
+    }
+    for (listener, backend, said) in [
+        (
+            "compression = \"zlb\"",
+            "",
+            "unknown value `zlb`; did you mean `zlib`?",
+        ),
+        (
+            "",
+            "compression = \"both\"",
+            "proxy.toml:6:15: unknown value `both`",
+        ),
+        (
+            "",
+            "compression-level = 3",
+            "6:21: there is a level of compression and no algorithm; set",
+        ),
+        (
+            "",
+            "compression = \"off\"\ncompression-level = 3",
+            "7:21: there is a level of compression and no algorithm",
+        ),
+        (
+            "",
+            "compression = \"zlib\"\ncompression-level = 10",
+            "7:21: zlib has levels from 1 to 9",
+        ),
+        (
+            "",
+            "compression = \"zstd\"\ncompression-level = 0",
+            "7:21: zstd has levels from 1 to 22",
+        ),
+    ] {
+        let error = with(listener, backend).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
+fn a_change_of_compression_is_a_line() {
+    let with = |listener: &str, backend: &str| {
+        parse(&format!(
+            "[[mysql]]\nname = \"front\"\nlisten = \"a:1\"\ncompression = \"{listener}\"\n\
+             [[mysql.backend]]\nserver = \"b:2\"\ncompression = \"{backend}\"\n"
+        ))
+        .unwrap()
+    };
+    let (before, after) = (with("backend", "off"), with("both", "zstd"));
+    assert!(Changes::between(&before, &before).is_empty());
+    assert_eq!(
+        Changes::between(&before, &after).lines(),
+        [
+            "mysql 'front': compression: backend -> both",
+            "mysql 'front': backend 'b:2': compression: off -> zstd at level 3",
+        ]
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::table::{Cell, Table, Type};
 use crate::control::View;
-use crate::stats::Kind;
+use crate::stats::{ClientInfo, Kind};
 
 use Type::{Number, Text};
 
@@ -19,6 +19,7 @@ pub(super) fn clients(view: &View) -> Table {
         ("Commands", Number),
         ("Statements", Number),
         ("In_transaction", Number),
+        ("Compression", Text),
         ("Age", Number),
         ("Idle", Number),
     ]);
@@ -35,11 +36,22 @@ pub(super) fn clients(view: &View) -> Table {
             client.commands.into(),
             (client.statements as u64).into(),
             u64::from(client.in_transaction).into(),
+            compression(&client).as_str().into(),
             client.age.into(),
             client.idle.into(),
         ]);
     }
     table
+}
+
+/// Of the client's side and the backend's; nothing where neither is.
+fn compression(client: &ClientInfo) -> String {
+    let (client, backend) = (client.client_compression, client.backend_compression);
+    if client.or(backend).is_none() {
+        return String::new();
+    }
+    let [client, backend] = [client, backend].map(|name| name.unwrap_or("off"));
+    format!("{client}/{backend}")
 }
 
 pub(super) fn servers(view: &View) -> Table {
@@ -151,7 +163,8 @@ pub(super) fn buffers(view: &View) -> Table {
     let snapshot = view.snapshot(false);
     let meter = snapshot.meter;
     let mut table = Table::new([("Name", Text), ("Value", Number), ("Meaning", Text)]);
-    let rows: [(&str, u64, &str); 14] = [
+    let compression = snapshot.compression;
+    let rows: [(&str, u64, &str); 16] = [
         (
             "buffers_lent",
             snapshot.buffers_lent as u64,
@@ -197,12 +210,22 @@ pub(super) fn buffers(view: &View) -> Table {
         (
             "bytes_copied",
             meter.copied(),
-            "bytes copied or moved in all, but by TLS",
+            "bytes copied or moved in all, but by TLS and compression",
         ),
         (
             "bytes_copied_by_tls",
             meter.bytes_copied_by_tls,
             "two for each byte over TLS",
+        ),
+        (
+            "bytes_unpacked",
+            compression.unpacked,
+            "bytes that came in compressed frames, each put once in its place",
+        ),
+        (
+            "bytes_packed",
+            compression.packed,
+            "bytes that left in compressed frames, each looked at once",
         ),
         (
             "growths",

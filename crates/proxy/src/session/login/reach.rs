@@ -225,8 +225,7 @@ impl Session {
 
     fn drop_server(&mut self, context: &mut Context<'_>) {
         if let Some(mut server) = self.server.take() {
-            let _ = server.stream.deregister(context.poller);
-            server.stream.shutdown();
+            server.leave(context);
         }
         (self.place, self.id) = (None, None);
     }

@@ -1,0 +1,9 @@
+//! Sessions that are compressed on either side, or on both.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+mod hostile;
+mod large;
+mod packed;
+mod sessions;
+mod sides;
