@@ -1,6 +1,7 @@
 //! What the proxy counts of a session is what the server counts of its thread, also where the way to it is compressed.
 #![allow(clippy::unwrap_used)]
 
+mod failures;
 mod raw;
 mod scripts;
 
@@ -34,29 +35,56 @@ const COMMON: Capabilities = Capabilities::LONG_FLAG
 
 #[test]
 fn the_proxys_account_of_every_script_is_the_servers() {
-    let server = Server::builder()
-        .root_password("")
-        .argument("--performance-schema=ON")
-        .argument("--performance-schema-instrument=transaction=ON")
-        .argument("--performance-schema-consumer-events-transactions-current=ON")
-        .argument("--local-infile=ON")
-        .start()
-        .unwrap();
+    let server = server();
     let compressed = Some(Method::new(Algorithm::Zlib, 1));
     let mut watcher = Watcher::new(&server);
     for way in [None, compressed] {
         let proxy = start(server.port(), way);
         for script in SCRIPTS {
             for ends in [Capabilities::default(), Capabilities::DEPRECATE_EOF] {
-                let mut capabilities = COMMON | ends;
-                if server.kind() == ServerKind::MySql {
-                    capabilities |= Capabilities::LONG_PASSWORD;
-                }
+                let capabilities = capabilities(server.kind()) | ends;
                 watcher.wait_for_quiet();
                 let mut raw = Raw::connect(proxy.tcp_address().unwrap().port(), capabilities);
                 compare(script, &mut raw, &proxy, &mut watcher);
             }
         }
+    }
+}
+
+/// One that counts all that is compared.
+fn server() -> Server {
+    Server::builder()
+        .root_password("")
+        .argument("--performance-schema=ON")
+        .argument("--performance-schema-instrument=transaction=ON")
+        .argument("--performance-schema-consumer-events-transactions-current=ON")
+        .argument("--local-infile=ON")
+        .start()
+        .unwrap()
+}
+
+#[test]
+fn what_errors_do_to_transactions_is_known() {
+    let server = server();
+    let proxy = start(server.port(), None);
+    let mut watcher = Watcher::new(&server);
+    for sql in [
+        "CREATE TABLE test.failures (a INT PRIMARY KEY, b INT) ENGINE = InnoDB",
+        "INSERT INTO test.failures VALUES (1, 0), (2, 0), (3, 0), (4, 0)",
+        "CREATE PROCEDURE test.failing() BEGIN COMMIT; SELECT * FROM not_there; END",
+    ] {
+        watcher.conn.run(sql).unwrap();
+    }
+    for failure in failures::FAILURES {
+        failure.compare(&proxy, &mut watcher, server.kind());
+    }
+}
+
+/// What clients ask for here of a server.
+fn capabilities(kind: ServerKind) -> Capabilities {
+    match kind {
+        ServerKind::MySql => COMMON | Capabilities::LONG_PASSWORD,
+        ServerKind::MariaDb => COMMON,
     }
 }
 

@@ -21,6 +21,10 @@ pub(crate) struct Raw {
     pub(crate) id: u32,
     /// What it serves when a file is asked for.
     pub(crate) file: Vec<u8>,
+    /// The number of the last ERR.
+    pub(crate) last_error: u16,
+    /// How many rows the last result with columns had.
+    pub(crate) last_rows: usize,
 }
 
 impl Raw {
@@ -38,6 +42,8 @@ impl Raw {
             capabilities: wanted,
             id: 0,
             file: Vec::new(),
+            last_error: 0,
+            last_rows: 0,
         };
         let payload = raw.packet();
         let greeting = Greeting::decode(&payload).unwrap();
@@ -144,7 +150,10 @@ impl Raw {
             let payload = self.packet();
             let status = match payload[0] {
                 OK => ok_status(&payload),
-                ERR => return false,
+                ERR => {
+                    self.last_error = u16::from_le_bytes([payload[1], payload[2]]);
+                    return false;
+                }
                 FILE => {
                     self.serve();
                     continue;
@@ -169,12 +178,16 @@ impl Raw {
                 return Some(status);
             }
         }
+        self.last_rows = 0;
         loop {
             let payload = self.packet();
             match payload[0] {
-                ERR => return None,
+                ERR => {
+                    self.last_error = u16::from_le_bytes([payload[1], payload[2]]);
+                    return None;
+                }
                 EOF if payload.len() < 1 << 24 => return Some(self.end_status(&payload)),
-                _ => {}
+                _ => self.last_rows += 1,
             }
         }
     }

@@ -13,6 +13,9 @@ use crate::{Capabilities, StatusFlags};
 /// Header and error number.
 const ERR_BYTES: usize = 3;
 
+/// `ER_LOCK_DEADLOCK`: the server has rolled the whole transaction back, and an ERR packet tells no status.
+const DEADLOCK: u16 = 1213;
+
 /// What caching_sha2_password says where the client has nothing to answer.
 const FAST_AUTH_SUCCESS: [u8; 2] = [auth_more_data::HEADER, 0x03];
 
@@ -81,8 +84,18 @@ impl Relay {
         if self.awaited == Awaited::PrepareOk {
             self.statements.forget_last();
         }
+        if code == DEADLOCK && self.deadlock_rolls_back() {
+            self.status = self.status.difference(StatusFlags::IN_TRANS);
+        }
         self.ending = Some(Ending::Done { failed: true });
         Ok(())
+    }
+
+    /// Whether a deadlock has ended the transaction. MariaDB has the same number for named locks, which end none: these are
+    /// asked for in the rows of a result most of the time.
+    fn deadlock_rolls_back(&self) -> bool {
+        let is_mysql = self.capabilities.contains(Capabilities::LONG_PASSWORD);
+        is_mysql || self.awaited == Awaited::Header
     }
 
     #[cold]

@@ -314,3 +314,42 @@ fn a_binary_log_is_followed_to_its_end_and_acknowledged() {
         }
     }
 }
+
+/// Whether a transaction is open behind an error in place of a reply's header, or of its first row.
+fn is_open_after(code: u16, in_rows: bool, capabilities: Capabilities) -> bool {
+    let capabilities = capabilities | Capabilities::PROTOCOL_41 | Capabilities::DEPRECATE_EOF;
+    let status = StatusFlags::AUTOCOMMIT | StatusFlags::IN_TRANS;
+    let mut relay = Relay::new(capabilities).with_status(status);
+    relay.client(&[2, 0, 0, 0, 3, b'Q']).unwrap();
+    if in_rows {
+        // One column, and its definition, of which nothing is read.
+        let head = [1, 0, 0, 1, 1, 1, 0, 0, 2, 3];
+        let passed = relay.server(&head).unwrap().pass;
+        assert_eq!(passed, head.len());
+    }
+    let [low, high] = code.to_le_bytes();
+    let err = [
+        9, 0, 0, 1, 0xFF, low, high, b'#', b'4', b'0', b'0', b'0', b'1',
+    ];
+    let event = relay.server(&err).unwrap().event;
+    assert!(
+        matches!(event, Some(Event::Done { failed: true, .. })),
+        "{event:?}"
+    );
+    relay.in_transaction()
+}
+
+#[test]
+fn a_deadlock_ends_the_transaction_where_that_is_certain() {
+    let mysql = Capabilities::LONG_PASSWORD;
+    let mariadb = Capabilities::default();
+    for in_rows in [false, true] {
+        assert!(!is_open_after(1213, in_rows, mysql));
+        // Named locks have the same number there.
+        assert_eq!(is_open_after(1213, in_rows, mariadb), in_rows);
+        for code in [1205, 1062, 3058] {
+            assert!(is_open_after(code, in_rows, mysql), "{code}");
+            assert!(is_open_after(code, in_rows, mariadb), "{code}");
+        }
+    }
+}
