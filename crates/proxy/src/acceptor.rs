@@ -2,6 +2,8 @@
 //!
 //! Where there are as many clients as there may be, those that come wait here, first come, first served.
 
+mod refused;
+
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
@@ -22,8 +24,8 @@ use crate::alarm::Alarm;
 use crate::failure::Failure;
 use crate::proxy::{Listener, Workers};
 use crate::queue::Patience;
-use crate::session::refuse;
 use crate::worker::Order;
+use refused::Refused;
 
 const WAKE: Token = Token(usize::MAX);
 
@@ -123,6 +125,7 @@ impl Idle {
                 length: 0,
             },
             queue: VecDeque::new(),
+            refused: Refused::default(),
             is_over: false,
         };
         let thread = std::thread::Builder::new()
@@ -175,12 +178,6 @@ struct Client {
     deadline: Instant,
 }
 
-/// There are as many as there may be.
-fn refuse_full(client: Client) {
-    client.listener.refused.fetch_add(1, Relaxed);
-    refuse(client.stream, &Failure::too_many_connections());
-}
-
 struct Acceptor {
     poll: Poll,
     inbox: Receiver<Command>,
@@ -190,6 +187,7 @@ struct Acceptor {
     max_connections: usize,
     patience: Patience,
     queue: VecDeque<Client>,
+    refused: Refused,
     is_over: bool,
 }
 
@@ -201,7 +199,8 @@ impl Acceptor {
             let now = Instant::now();
             let next = self.queue.iter().map(|client| client.deadline).min();
             let patience = next.map(|next| next.saturating_duration_since(now));
-            let timeout = [breath, patience].into_iter().flatten().min();
+            let look = (!self.refused.is_empty()).then_some(refused::LOOK);
+            let timeout = [breath, patience, look].into_iter().flatten().min();
             if let Err(error) = self.poll.poll(&mut events, timeout)
                 && error.kind() != io::ErrorKind::Interrupted
             {
@@ -227,11 +226,15 @@ impl Acceptor {
                 .map_or(Some(BREATH), |()| None);
             self.sockets = sockets;
             self.let_in();
+            self.refused.look();
         }
         for client in self.queue.drain(..) {
-            refuse(client.stream, &Failure::shutdown());
+            self.refused.add(client.stream, &Failure::shutdown());
         }
         self.bell.waiting.store(0, SeqCst);
+        // Nobody else comes in: these are waited for.
+        self.sockets.clear();
+        self.refused.finish();
         Ok(())
     }
 
@@ -275,7 +278,7 @@ impl Acceptor {
 
     fn take(&mut self, stream: Stream, address: Option<SocketAddr>, listener: &Arc<Listener>) {
         if self.is_over {
-            return refuse(stream, &Failure::shutdown());
+            return self.refused.add(stream, &Failure::shutdown());
         }
         let client = Client {
             stream,
@@ -287,7 +290,7 @@ impl Acceptor {
             return self.hand_over(client);
         }
         if self.patience.timeout.is_zero() || self.queue.len() >= self.patience.length {
-            return refuse_full(client);
+            return self.refuse_full(client);
         }
         self.queue.push_back(client);
         // Whoever ends from now on rings; who ended before is seen by `let_in`.
@@ -308,8 +311,15 @@ impl Acceptor {
         let all = std::mem::take(&mut self.queue).into_iter();
         let (late, waiting): (VecDeque<_>, _) = all.partition(|client| client.deadline <= now);
         self.queue = waiting;
-        late.into_iter().for_each(refuse_full);
+        late.into_iter().for_each(|client| self.refuse_full(client));
         self.bell.waiting.store(self.queue.len(), SeqCst);
+    }
+
+    /// There are as many as there may be.
+    fn refuse_full(&mut self, client: Client) {
+        client.listener.refused.fetch_add(1, Relaxed);
+        let failure = Failure::too_many_connections();
+        self.refused.add(client.stream, &failure);
     }
 
     fn has_room(&self) -> bool {

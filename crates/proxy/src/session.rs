@@ -412,7 +412,7 @@ fn error_payload(failure: &Failure, has_sql_state: bool) -> Vec<u8> {
 }
 
 /// Tells a client that was not greeted why it can't come in, as far as it can be told at once.
-pub(crate) fn refuse(mut stream: Stream, failure: &Failure) {
+pub(crate) fn refuse(stream: &mut Stream, failure: &Failure) {
     let words = farewell::packet(0, &error_payload(failure, false));
     // Whoever does not take it at once hears nothing.
     let _ = stream.write(&[std::io::IoSlice::new(&words)]);

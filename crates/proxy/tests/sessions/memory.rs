@@ -96,13 +96,16 @@ fn clients_that_read_nothing_and_parts_of_headers_keep_no_memory_from_others() {
                 300_000
             );
         }
-        // A few of them may stay, for whom there is memory.
+        // Some may stay: those for whom there is memory, and those whose rest is so small that it takes none of it.
         until("the end of the line", || {
             proxy.snapshot(false).sessions_in_line == 0
         });
-        let ended = failed(proxy, Reason::Stalled);
-        assert!((15..=25).contains(&ended), "{ended}");
-        until("the end of these", || proxy.sessions() as u64 == 51 - ended);
+        let ended = || failed(proxy, Reason::Stalled);
+        assert!((1..=25).contains(&ended()), "{}", ended());
+        // Parts of headers harm nobody.
+        until("the end of these", || {
+            proxy.sessions() as u64 == 51 - ended()
+        });
         assert_eq!(text(&mut honest, "SELECT 'unharmed'"), "unharmed");
         drop((hostile, honest));
         is_clean(proxy);

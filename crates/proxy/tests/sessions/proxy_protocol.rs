@@ -95,3 +95,23 @@ fn a_client_without_a_header_gets_no_answer() {
     }
     until("the end of the sessions", || front.proxy.sessions() == 0);
 }
+
+#[test]
+fn a_client_too_many_hears_so_behind_its_header() {
+    use std::io::Read;
+    let front = sides().proxy_with(sides().backend(Way::Plain), |config| {
+        config.max_connections = 1;
+        config.listeners[0].expects_proxy_header = true;
+    });
+    let _first = TcpStream::connect(("127.0.0.1", front.port())).unwrap();
+    until("the first", || front.proxy.sessions() == 1);
+    for header in headers() {
+        let mut stream = TcpStream::connect(("127.0.0.1", front.port())).unwrap();
+        stream.write_all(&header).unwrap();
+        // A header takes no answer, so that a client may be long in reading one.
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let mut said = Vec::new();
+        stream.read_to_end(&mut said).unwrap();
+        assert_eq!(said.get(3..7), Some(&[0, 0xFF, 0x10, 0x04][..]), "1040");
+    }
+}

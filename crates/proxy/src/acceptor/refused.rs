@@ -1,0 +1,78 @@
+//! Clients that were told that they can't come in, until they have heard it.
+//!
+//! A socket that is closed while something waits to be read takes back what it sent, and clients may have said something before
+//! they were greeted: a header of the PROXY protocol. So what they send is read away for a while.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use onecopy_net::evented::{ReadOutcome, Stream};
+use onecopy_wire::{BufferConfig, Buffers};
+
+use crate::failure::Failure;
+use crate::session::refuse;
+
+/// As long as sessions have for their last words.
+const TIME: Duration = Duration::from_secs(1);
+
+/// How often they are looked at: whoever goes on sending is no reason to wake up.
+pub(super) const LOOK: Duration = Duration::from_millis(20);
+
+/// The most that are waited for; the oldest go when there are more, with a descriptor each.
+const MOST: usize = 256;
+
+/// The largest header of the PROXY protocol and a login: more is not read.
+const READ: usize = 4 << 10;
+
+#[derive(Debug, Default)]
+pub(super) struct Refused(VecDeque<(Stream, Instant)>);
+
+impl Refused {
+    /// Tells a client why it can't come in.
+    pub(super) fn add(&mut self, mut stream: Stream, failure: &Failure) {
+        refuse(&mut stream, failure);
+        if self.0.len() == MOST {
+            self.0.pop_front();
+        }
+        self.0.push_back((stream, Instant::now() + TIME));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Reads away what they have sent; those that have closed or had their time go.
+    pub(super) fn look(&mut self) {
+        let now = Instant::now();
+        self.0
+            .retain_mut(|(stream, until)| now < *until && !has_closed(stream));
+    }
+
+    /// Waits for all of them: nobody else comes any more.
+    pub(super) fn finish(&mut self) {
+        while !self.is_empty() {
+            std::thread::sleep(LOOK);
+            self.look();
+        }
+    }
+}
+
+fn has_closed(stream: &mut Stream) -> bool {
+    let mut passed_over = Buffers::new(BufferConfig {
+        initial_read: READ,
+        max_read: READ,
+        max_buffer: READ,
+        idle_keep: 0,
+    });
+    loop {
+        let outcome = stream.read(&mut passed_over);
+        let len = passed_over.pending().len();
+        passed_over.forward(len);
+        match outcome {
+            Ok(ReadOutcome::Bytes { is_drained, .. }) if is_drained || len == READ => return false,
+            Ok(ReadOutcome::Bytes { .. }) => {}
+            Ok(ReadOutcome::WouldBlock) => return false,
+            Ok(ReadOutcome::Closed) | Err(_) => return true,
+        }
+    }
+}
