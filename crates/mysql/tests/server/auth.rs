@@ -217,6 +217,15 @@ impl Accounts {
             format!("WITH {name} BY '{quoted}'")
         };
         match self.users.make(&format!("IDENTIFIED {how}")) {
+            // MariaDB 10.11 keeps nothing of an empty one, and lets nobody in, its own client neither.
+            Ok(user) if plugin.plugin == Plugin::ClientEd25519 && password.is_empty() => {
+                let kept = self.text(&format!("SHOW CREATE USER {user}")).await;
+                if kept.contains(" USING ") {
+                    return Some(user);
+                }
+                lacks(&format!("{name} with no password"), "nobody can log in");
+                None
+            }
             Ok(user) => Some(user),
             Err(error) => {
                 // MySQL's own plugins have none longer than 256 bytes, and a given server may be choosy.
