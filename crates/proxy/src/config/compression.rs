@@ -9,9 +9,10 @@ use onecopy_mysql_proto::compression::Algorithm;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Offered {
     /// Those that the client's backend offers: the client sees what it would see without the proxy.
-    #[default]
     Backend,
-    /// None.
+    /// None. mysql-connector-python without its C extension waits for ever where a packet comes in more than two frames, as large
+    /// ones do here.
+    #[default]
     Off,
     /// zlib.
     Zlib,

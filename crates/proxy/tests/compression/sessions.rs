@@ -4,8 +4,8 @@ use std::io::Write;
 
 use onecopy_mysql::blocking::Connection;
 use onecopy_mysql_proto::compression::Algorithm;
+use onecopy_proxy::Proxy;
 use onecopy_proxy::config::Offered;
-use onecopy_proxy::{Killed, Proxy};
 use onecopy_testkit::server::shared;
 
 use crate::common::{method, port, server_port, start, until};
@@ -148,7 +148,7 @@ fn the_proxys_own_errors_are_compressed() {
         let mut client = Packed::log_in(port(&proxy), "packed_f", algorithm);
         client.ask("SELECT 1").unwrap();
         let id = proxy.snapshot(true).clients[0].id;
-        assert_eq!(proxy.kill(None, id), Killed::Yes);
+        assert_eq!(proxy.kill(None, id), onecopy_proxy::Killed::Yes);
         // Nothing was asked: it begins anew, as does one without compression.
         client.next = 0;
         assert_eq!(client.last_error(), 1927);

@@ -258,7 +258,7 @@ fn compression_is_said_of_each_side() {
         parse(&text).map(|mut config| config.listeners.remove(0))
     };
     let default = with("", "").unwrap();
-    assert_eq!(default.compression, Offered::Backend);
+    assert_eq!(default.compression, Offered::Off);
     assert_eq!(default.backends[0].compression, None);
     for offered in [
         Offered::Backend,
