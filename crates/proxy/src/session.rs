@@ -291,6 +291,11 @@ impl Session {
                     self.count_memory(context.pool);
                     if context.now.saturating_duration_since(self.moved) >= QUIET {
                         self.release_tls();
+                        if self.client.is_closed && self.relay.outstanding() == 0 {
+                            // It has had all its replies, and the backend does not close.
+                            let failure = Failure::client_lost();
+                            return self.end(End::Failed(failure), context);
+                        }
                     }
                     return Status::Waiting;
                 }

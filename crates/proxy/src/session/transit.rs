@@ -368,7 +368,8 @@ impl Session {
         let is_awaited =
             self.relay.outstanding() > 0 || !self.down.is_empty() || self.client.has_unsent();
         match (direction, &mut self.server) {
-            (Direction::Up, Some(server)) if is_awaited => {
+            // It closes, and may say why before.
+            (Direction::Up, Some(server)) if is_awaited || server.is_shut => {
                 if !server.is_shut {
                     // One that takes nothing any more says so when it is read from.
                     server.is_shut = server.shutdown_write().unwrap_or(true);

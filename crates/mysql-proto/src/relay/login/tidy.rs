@@ -1,6 +1,7 @@
 //! What servers let pass in a client's handshake response although it is not right.
 //!
-//! Run against MariaDB 10.11 and 11.8 and MySQL 9.7; the others are errors there too.
+//! Run against MariaDB 10.11 and 11.8 and MySQL 9.7. Others are errors there too, but for attributes cut short, which MySQL takes
+//! for none.
 //!
 //! | the response              | servers                                       |
 //! |---------------------------|-----------------------------------------------|
