@@ -97,12 +97,12 @@ def followed(server, proxy, folder, file, who):
         error = re.sub("Lost connection to backend '.*' during query: it closed the connection",
                        "Lost connection to MySQL server during query", error)
         ended.append((process.returncode, out, error))
-        if way == "proxy":
-            proxy.settle(f"a dump that {who} ended")
-        # The server looks at its client when it has something to say.
+        # The server, and the proxy with it, notices that its client is gone when there is something to say.
         gone = lambda: not server.sql(server.port, "INSERT INTO test.logged (a) VALUES ('more'); SELECT ID FROM "
                                       "information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'").split()
         until(gone, "the server's thread is left")
+        if way == "proxy":
+            proxy.settle(f"a dump that {who} ended")
     if ended[0] != ended[1]:
         raise Failure(f"ended by {who} it is told otherwise: {ended[0]} and {ended[1]}")
 
