@@ -1,4 +1,4 @@
-"""Values around 16 MiB and of 256 MiB, over TLS and without on either side, and the proxy's memory meanwhile."""
+"""Values around 16 MiB and of 256 MiB, over TLS or compressed or not on either side, and the proxy's memory meanwhile."""
 import collections, contextlib, hashlib, pathlib, random, subprocess, tempfile
 
 import tools
@@ -20,34 +20,45 @@ SIZES = sorted(size + off for size in [*SOME, 2 * PACKET - 16] for off in [-1, 0
 GROWTH_KIB = 4 << 10
 
 
-# What is encrypted: the client's side, the server's.
-Kind = collections.namedtuple("Kind", "front back")
+# What is encrypted, and what is compressed: the client's side, the server's.
+Kind = collections.namedtuple("Kind", "front back packed_front packed_back", defaults=[False, False])
 KINDS = [Kind(front, back) for front in [False, True] for back in [False, True]]
+# What neither is compressed nor encrypted is among the others.
+PACKED_KINDS = [Kind(False, False, False, True), Kind(False, False, True, False), Kind(False, False, True, True), Kind(True, True, True, True)]
 
 
 def large(server, _):
-    """All sizes over all four kinds of the two sides: as long and with the checksum that was sent, in memory that is flat."""
+    return carry(server, KINDS)
+
+
+def compressed(server, _):
+    return carry(server, PACKED_KINDS)
+
+
+def carry(server, kinds):
+    """All sizes over these kinds of the two sides: as long and with the checksum that was sent, in memory that is flat."""
     with tempfile.TemporaryDirectory(prefix="interop-") as name, contextlib.ExitStack() as stack:
         path = pathlib.Path(name)
         certificate(path, "front")
-        proxy = stack.enter_context(Configured(path, [listener(server, kind) for kind in KINDS], {"": {"workers": 1}}))
+        proxy = stack.enter_context(Configured(path, [listener(server, kind) for kind in kinds], {"": {"workers": 1}}))
         peaks = []
-        for kind, port in zip(KINDS, proxy.ports(len(KINDS))):
-            ca = path / "front.pem" if kind.front else None
+        for kind, port in zip(kinds, proxy.ports(len(kinds))):
+            way = Way(server, port, path / "front.pem" if kind.front else None, kind.packed_front)
             # What a session of this kind needs at all is there before it is measured.
-            go(server, port, ca, [1000])
-            encrypts(server, port, ca, kind.back)
+            way.go([1000])
+            way.is_of(kind, proxy)
             before = proxy.memory()
             proxy.forget_peak()
-            sizes = SIZES if kind == KINDS[0] else SOME
-            for run in [lambda: go(server, port, ca, sizes), lambda: go(server, port, ca, [HUGE]), lambda: mariadb(server, port, ca)]:
+            sizes = SIZES if kind == kinds[0] else SOME
+            for run in [lambda: way.go(sizes), lambda: way.go([HUGE]), way.mariadb]:
                 run()
                 peaks.append(proxy.memory("VmHWM") - before)
                 if peaks[-1] > GROWTH_KIB:
                     raise Failure(f"{kind}: the proxy had {before} KiB and took {peaks[-1]} more")
+            tools.say(f"{kind}: at most {max(peaks[-3:])} KiB more than {before}")
         carried, moved = proxy.metric("onecopy_meter_bytes_read_total"), proxy.metric("onecopy_meter_bytes_moved_total")
         proxy.stop()
-        return (f"{len(SIZES)} sizes up to {max(SIZES)} and {HUGE >> 20} MiB, each by three ways and as a file, over four kinds of sides: "
+        return (f"{len(SIZES)} sizes up to {max(SIZES)} and {HUGE >> 20} MiB, each by three ways and as a file, over {len(kinds)} kinds of sides: "
                 f"{carried / 1e9:.1f} GB carried, {moved / 1e6:.1f} MB moved, at most {max(peaks)} KiB more than {before}")
 
 
@@ -58,47 +69,60 @@ def listener(server, kind):
         keys["tls"] = {"certificate": "front.pem", "key": "front.key", "required": True}
     if kind.back:
         keys["backends"][0]["tls"] = {"mode": "verify-full", "ca": server.authority}
+    if kind.packed_back:
+        keys["backends"][0]["compression"] = "zlib"
     return keys
 
 
-def go(server, port, ca, sizes):
-    """Go's driver: a query, a parameter, long data, and a file."""
-    more = ["--ca", ca] if ca else []
-    command = [tools.own() / "go-large", *more, "127.0.0.1", port, server.user, server.password, server.database, *sizes]
-    lines = tools.run(command, timeout=1800).stdout.splitlines()
-    # Three values there, each of which comes back, and a file.
-    if len(lines) != 7 * len(sizes) + 1 or any("false" in line or "true" not in line for line in lines[:-1]):
-        raise Failure(f"values are not as they were sent: {[line for line in lines if 'true' not in line or 'false' in line][:3]}")
+class Way:
+    """How clients reach a listener."""
+
+    def __init__(self, server, port, ca, is_packed):
+        self.server, self.port, self.ca, self.is_packed = server, port, ca, is_packed
+
+    def go(self, sizes):
+        """Go's driver: a query, a parameter, long data, and a file."""
+        more = (["--ca", self.ca] if self.ca else []) + (["--compress"] if self.is_packed else [])
+        server = self.server
+        command = [tools.own() / "go-large", *more, "127.0.0.1", self.port, server.user, server.password, server.database, *sizes]
+        lines = tools.run(command, timeout=1800).stdout.splitlines()
+        # Three values there, each of which comes back, and a file.
+        if len(lines) != 7 * len(sizes) + 1 or any("false" in line or "true" not in line for line in lines[:-1]):
+            raise Failure(f"values are not as they were sent: {[line for line in lines if 'true' not in line or 'false' in line][:3]}")
+
+    def options(self):
+        tls = ["--ssl", f"--ssl-ca={self.ca}", "--ssl-verify-server-cert"] if self.ca else ["--skip-ssl"]
+        return tls + (["--compress"] if self.is_packed else [])
+
+    def mariadb(self):
+        """The mariadb client: a query of 256 MiB, and its row."""
+        letters = bytes(random.Random(7).choices(b"abcdefghijklmnopqrstuvwxyz", k=1 << 20))
+        expected = hashlib.sha256(letters * (HUGE >> 20)).hexdigest()
+        command = self.server.mariadb(self.port, "--batch", "--skip-column-names", "--quick", "--max-allowed-packet=1G", *self.options())
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process.stdin.write(b"SET @large = '")
+        for _ in range(HUGE >> 20):
+            process.stdin.write(letters)
+        process.stdin.write(b"'; SELECT @large; SELECT SHA2(@large, 256);\n")
+        process.stdin.close()
+        sum, length, end = hashlib.sha256(), 0, b""
+        while piece := process.stdout.read(1 << 20):
+            end += piece
+            # All but the last two lines, which are short.
+            sum.update(end[:-66])
+            length, end = length + len(end[:-66]), end[-66:]
+        if process.wait() or length != HUGE or sum.hexdigest() != expected or end.decode().strip() != expected:
+            raise Failure(f"mariadb ended with {process.returncode} after {length} bytes: {end!r}")
+
+    def is_of(self, kind, proxy):
+        """Whether the server sees what was asked for, and the client's side is what was asked for."""
+        shown = self.server.sql(self.port, "SHOW STATUS LIKE 'Ssl_cipher'; SHOW STATUS LIKE 'Compression'", *self.options()).split()
+        if (len(shown) == 4) != kind.back or (shown[-1] == "ON") != kind.packed_back:
+            raise Failure(f"{kind}: the server says {shown}")
+        read = proxy.metric("onecopy_compression_packed_read_bytes_total")
+        self.server.sql(self.port, f"DO LENGTH('{'x' * 10000}')", *self.options())
+        if (proxy.metric("onecopy_compression_packed_read_bytes_total") > read) != (kind.packed_front or kind.packed_back):
+            raise Failure(f"{kind}: it is not compressed as it should be")
 
 
-def mariadb(server, port, ca):
-    """The mariadb client: a query of 256 MiB, and its row."""
-    letters = bytes(random.Random(7).choices(b"abcdefghijklmnopqrstuvwxyz", k=1 << 20))
-    expected = hashlib.sha256(letters * (HUGE >> 20)).hexdigest()
-    options = ["--ssl", f"--ssl-ca={ca}", "--ssl-verify-server-cert"] if ca else ["--skip-ssl"]
-    command = server.mariadb(port, "--batch", "--skip-column-names", "--quick", "--max-allowed-packet=1G", *options)
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    process.stdin.write(b"SET @large = '")
-    for _ in range(HUGE >> 20):
-        process.stdin.write(letters)
-    process.stdin.write(b"'; SELECT @large; SELECT SHA2(@large, 256);\n")
-    process.stdin.close()
-    sum, length, end = hashlib.sha256(), 0, b""
-    while piece := process.stdout.read(1 << 20):
-        end += piece
-        # All but the last two lines, which are short.
-        sum.update(end[:-66])
-        length, end = length + len(end[:-66]), end[-66:]
-    if process.wait() or length != HUGE or sum.hexdigest() != expected or end.decode().strip() != expected:
-        raise Failure(f"mariadb ended with {process.returncode} after {length} bytes: {end!r}")
-
-
-def encrypts(server, port, ca, there):
-    """Whether the server sees TLS is what was asked for."""
-    options = ["--ssl", f"--ssl-ca={ca}"] if ca else ["--skip-ssl"]
-    cipher = server.sql(port, "SHOW STATUS LIKE 'Ssl_cipher'", *options).split()
-    if (len(cipher) == 2) != there:
-        raise Failure(f"the server's side has the cipher {cipher}")
-
-
-CASES = {"large": large}
+CASES = {"large": large, "compressed": compressed}

@@ -75,7 +75,7 @@ def of_server(server, name):
 PACKAGES = {"mariadb": "mariadb-client-core", "mariadb-dump": "mariadb-client", "mariadb-binlog": "mariadb-client",
             "sysbench": "sysbench", "go": "golang", "openssl": "openssl"}
 # Which cases need what; none named is all of them.
-NEEDS = {"mariadb": [], "mariadb-dump": ["mariadb-dump"], "mariadb-binlog": ["binlog"], "openssl": ["certificates", "large"],
+NEEDS = {"mariadb": [], "mariadb-dump": ["mariadb-dump"], "mariadb-binlog": ["binlog"], "openssl": ["certificates", "large", "compressed"],
          "sysbench": ["sysbench", "reload", "certificates", "drain"]}
 
 
@@ -97,7 +97,7 @@ def fetch(wanted):
         step([sys.executable, "-m", "venv", own() / "venv"], "python3-venv is needed")
         step([python(), "-m", "pip", "install", "--quiet", *PYTHON], "the Python package index can't be reached")
         (own() / "python").touch()
-    if needs("go-sql-driver") or needs("large"):
+    if any(map(needs, ["go-sql-driver", "large", "compressed"])):
         program("go")
         say("building the programs that use Go's go-sql-driver")
         for name, source in [("go-driver", "."), ("go-large", "./large")]:
