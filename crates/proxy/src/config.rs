@@ -25,7 +25,8 @@ pub struct Config {
     /// Bytes that the buffers of all sessions may take together. Sessions wait for their turn beyond it.
     pub memory: usize,
     /// How long a session may keep buffers whose bytes the other side does not take, while others stand in line for them:
-    /// then it is ended with error 1161. Nobody is ended while there is memory for all.
+    /// then it is ended with error 1161. Nobody is ended while there is memory for all. A kernel that holds megabytes for a
+    /// client tells its sender of what is read in steps of some hundred KB: a time that is short ends clients that read slowly.
     pub stall_timeout: Duration,
     /// Clients in all; more wait for `queue_timeout` and then get error 1040.
     pub max_connections: usize,
@@ -56,7 +57,7 @@ impl Default for Config {
         Self {
             workers: 0,
             memory: 256 << 20,
-            stall_timeout: Duration::from_secs(10),
+            stall_timeout: Duration::from_secs(60),
             max_connections: 100_000,
             queue_timeout: Duration::ZERO,
             queue_length: 1_000,

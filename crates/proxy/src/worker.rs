@@ -159,7 +159,7 @@ impl Worker {
                     self.go_on(index, now, Session::go_on_after_others);
                 }
             }
-            if self.pool.has_line() {
+            if self.can_serve_line() {
                 self.serve_line(now);
             }
             if now >= next_tick {
@@ -221,7 +221,11 @@ impl Worker {
             }
             Status::Over => {
                 session.leave(&mut context);
+                let was_in_line = session.is_starved();
                 self.sessions[index] = None;
+                if was_in_line {
+                    self.leave_line(index);
+                }
                 self.freed.push(index);
                 self.count.fetch_sub(1, SeqCst);
                 self.bell.ring();

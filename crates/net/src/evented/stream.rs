@@ -165,6 +165,11 @@ impl Stream {
         self.tls.as_ref().is_some_and(|tls| tls.has_unsent())
     }
 
+    /// How many bytes of ciphertext TLS holds that have not left; 0 without TLS.
+    pub fn unsent_len(&self) -> usize {
+        self.tls.as_ref().map_or(0, |tls| tls.unsent().len())
+    }
+
     /// Says that nothing more comes from here; the peer may go on. `false`: it can't be said yet, call again once something
     /// can be written.
     ///

@@ -183,6 +183,11 @@ impl Compressed {
         !self.unsent.is_empty()
     }
 
+    /// How much of it.
+    pub(super) fn unsent_len(&self) -> usize {
+        self.unsent.len().saturating_sub(self.sent)
+    }
+
     /// Sends what was not sent; whether all of it has left.
     pub(super) fn flush(&mut self, stream: &mut Stream) -> io::Result<bool> {
         while let Some(rest) = self.unsent.get(self.sent..).filter(|rest| !rest.is_empty()) {

@@ -70,10 +70,12 @@ impl Flow {
         pool.squeeze(&mut self.loan);
     }
 
-    /// Bytes that have come into buffers which others could use: as long as they are the same, nothing of them has left.
+    /// Bytes that have come into buffers which others could use, and that have left them: as long as the sum is the same,
+    /// nothing moves.
     pub(crate) fn progress(&self) -> Option<u64> {
         let loan = self.loan.as_ref().filter(|loan| loan.is_of_use())?;
-        Some(loan.buffers.bytes_read())
+        let meter = loan.buffers.meter();
+        Some(meter.bytes_read.wrapping_add(meter.bytes_written))
     }
 
     /// `sum`, and what its buffers counted.

@@ -1,5 +1,7 @@
 //! What a session holds, and what it gives up where others need it.
 
+use std::time::Instant;
+
 use super::{Context, End, Phase, Session, Status};
 use crate::failure::Failure;
 use crate::worker::pool::Pool;
@@ -36,6 +38,26 @@ impl Session {
         }
     }
 
+    /// Others stand in line: tries once more to send what the other side has not taken. A kernel says that it takes more only
+    /// when a third of what it holds has left, which is megabytes: a slow reader would look like one that reads nothing.
+    pub(crate) fn press_on(&mut self, context: &mut Context<'_>) -> Status {
+        let holds_some = self.up.cleared > 0 || self.down.cleared > 0 || self.unsent_len() > 0;
+        if !matches!(self.phase, Phase::Transit) || !holds_some {
+            return Status::Waiting;
+        }
+        self.client.is_writable = true;
+        if let Some(server) = &mut self.server {
+            server.is_writable = true;
+        }
+        self.go_on(context)
+    }
+
+    /// What TLS and compression hold that has not left.
+    fn unsent_len(&self) -> usize {
+        let server = self.server.as_ref();
+        self.client.unsent_len() + server.map_or(0, |server| server.unsent_len())
+    }
+
     /// Others stand in line: gives up what is not needed now. Gives how far it is with what it keeps; the same number once
     /// more says that nothing of it has left. `None` where it keeps nothing that is of use to others.
     pub(crate) fn give_up(&mut self, pool: &mut Pool) -> Option<u64> {
@@ -46,16 +68,46 @@ impl Session {
         self.down.give_up(pool);
         self.release_tls();
         self.count_memory(pool);
-        let progress = [self.up.progress(), self.down.progress()];
+        // The fewer are left the further it is.
+        let unsent = match self.unsent_len() {
+            0 => None,
+            len => Some(0u64.wrapping_sub(len as u64)),
+        };
+        let progress = [self.up.progress(), self.down.progress(), unsent];
         progress.into_iter().flatten().reduce(u64::wrapping_add)
+    }
+
+    /// Whether it stands in line for buffers.
+    pub(crate) fn is_starved(&self) -> bool {
+        self.is_starved
+    }
+
+    /// Whether it stands in line and nothing of its has moved in this turn of the loop.
+    pub(crate) fn waits_since_before(&self, now: Instant) -> bool {
+        self.is_starved && self.moved != now
+    }
+
+    /// Whether something waits for the client to take it.
+    fn is_left_by_client(&self) -> bool {
+        !self.down.is_empty() || self.client.has_unsent()
+    }
+
+    /// Whether it keeps nothing from others but what it could go on with, had it its turn.
+    pub(crate) fn only_waits(&self) -> bool {
+        self.is_starved && self.up.cleared == 0 && self.down.cleared == 0 && self.unsent_len() == 0
     }
 
     /// Ends it because it has kept for too long what others stand in line for.
     pub(crate) fn stop_stalled(&mut self, context: &mut Context<'_>) -> Status {
-        let who = match self.down.is_empty() {
-            true => "the backend took nothing",
-            false => "the client took nothing",
+        let who = match self.is_left_by_client() {
+            false => "the backend took nothing",
+            true => "the client took nothing",
         };
-        self.end(End::Failed(Failure::stalled(who)), context)
+        let status = self.end(End::Failed(Failure::stalled(who)), context);
+        // A client that took nothing before takes no last words: what it keeps from others goes now, not in a second.
+        match self.is_left_by_client() {
+            true => Status::Over,
+            false => status,
+        }
     }
 }

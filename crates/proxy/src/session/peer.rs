@@ -61,6 +61,12 @@ impl Peer {
         self.stream.has_unsent() || compressed.is_some_and(|compressed| compressed.has_unsent())
     }
 
+    /// How many bytes of that are held here.
+    pub(super) fn unsent_len(&self) -> usize {
+        let compressed = self.compressed.as_ref();
+        self.stream.unsent_len() + compressed.map_or(0, |compressed| compressed.unsent_len())
+    }
+
     /// Sends that; whether all of it has left.
     pub(super) fn flush(&mut self) -> io::Result<bool> {
         match &mut self.compressed {

@@ -39,22 +39,36 @@ impl Worker {
 
     /// Whether somebody in line need not wait for an event.
     pub(super) fn can_serve_line(&self) -> bool {
-        self.pool.has_line() && self.pool.can_lend()
+        self.pool.can_serve()
     }
 
     /// Each once, and only while there is something to give: those that get nothing go on waiting in their order.
     #[cold]
     pub(super) fn serve_line(&mut self, now: Instant) {
+        let mut is_in_vain = true;
         for _ in 0..self.line.len() {
             if !self.pool.can_lend() {
+                is_in_vain = false;
                 break;
             }
             if let Some(index) = self.line.waiting.pop_front() {
                 self.pool.serve(true);
                 self.go_on(index, now, Session::go_on_fed);
                 self.pool.serve(false);
+                let session = self.sessions.get(index).and_then(Option::as_ref);
+                is_in_vain &= session.is_some_and(|session| session.waits_since_before(now));
             }
         }
+        self.pool.set_waiting(self.line.len());
+        if is_in_vain {
+            self.pool.note_in_vain();
+        }
+    }
+
+    /// A session that is over stands in line no more: its place may soon be another's.
+    #[cold]
+    pub(super) fn leave_line(&mut self, index: usize) {
+        self.line.waiting.retain(|waiting| *waiting != index);
         self.pool.set_waiting(self.line.len());
     }
 
@@ -66,8 +80,11 @@ impl Worker {
         }
         let before = std::mem::take(&mut self.line.holders);
         let mut stalled = Vec::new();
-        for (index, session) in self.sessions.iter_mut().enumerate() {
-            let Some(session) = session else { continue };
+        for index in 0..self.sessions.len() {
+            self.go_on(index, now, Session::press_on);
+            let Some(Some(session)) = self.sessions.get_mut(index) else {
+                continue;
+            };
             let Some(progress) = session.give_up(&mut self.pool) else {
                 continue;
             };
@@ -79,7 +96,9 @@ impl Worker {
                     since: now,
                 },
             };
-            if now.saturating_duration_since(mark.since) >= self.line.stall_timeout {
+            // Those that it waits for itself are ended first.
+            let patience = self.line.stall_timeout * (1 + u32::from(session.only_waits()));
+            if now.saturating_duration_since(mark.since) >= patience {
                 stalled.push((mark.since, index));
             }
             self.line.holders.insert(index, mark);

@@ -45,6 +45,9 @@ impl Loan {
     }
 }
 
+/// What decides whether sessions in line can be served: bytes, loans, and those kept for the line.
+type Standing = (usize, usize, usize);
+
 /// The buffers of one worker.
 #[derive(Debug)]
 pub(crate) struct Pool {
@@ -67,6 +70,8 @@ pub(crate) struct Pool {
     waiting: usize,
     /// One of them has its turn.
     is_serving: bool,
+    /// How things stood when nobody of the line could do anything with what there is.
+    in_vain: Option<Standing>,
     /// What buffers counted that are gone.
     gone: Meter,
 }
@@ -85,6 +90,7 @@ impl Pool {
             lent_small: 0,
             waiting: 0,
             is_serving: false,
+            in_vain: None,
             gone: Meter::default(),
         }
     }
@@ -183,13 +189,38 @@ impl Pool {
         }
     }
 
-    /// Whether the budget has so many bytes left. Those that nobody needs go for them.
+    /// Whether the budget has so many bytes left. Those that nobody has go for them, where that is enough.
     fn make_space(&mut self, bytes: usize) -> bool {
-        while self.bytes + bytes > self.budget && !self.free.is_empty() {
-            let loan = self.free.remove(0);
-            self.retire(loan);
+        let missing = (self.bytes + bytes).saturating_sub(self.budget);
+        if missing == 0 {
+            return true;
         }
-        self.bytes + bytes <= self.budget
+        // One of them is empty: while sessions stand in line, all that is free is kept for these.
+        let rooms = self.kept.iter().chain(&self.free).map(Loan::room);
+        let mut found = 0;
+        let count = rooms
+            .take_while(|room| {
+                let is_needed = found < missing;
+                found += if is_needed { *room } else { 0 };
+                is_needed
+            })
+            .count();
+        if found < missing {
+            return false;
+        }
+        let kept = count.min(self.kept.len());
+        self.retire_first(kept, |pool| &mut pool.kept);
+        self.retire_first(count - kept, |pool| &mut pool.free);
+        true
+    }
+
+    /// Those that were used the longest time ago.
+    #[cold]
+    fn retire_first(&mut self, count: usize, of: impl Fn(&mut Self) -> &mut Vec<Loan>) {
+        let loans = of(self);
+        let count = count.min(loans.len());
+        let gone: Vec<_> = loans.drain(..count).collect();
+        gone.into_iter().for_each(|loan| self.retire(loan));
     }
 
     /// Takes back what a session was carrying when it ended.
@@ -216,12 +247,7 @@ impl Pool {
 
     /// Gives memory back that nobody has needed since the last time.
     pub(crate) fn trim(&mut self) {
-        for _ in 0..self.unused {
-            if !self.free.is_empty() {
-                let loan = self.free.remove(0);
-                self.retire(loan);
-            }
-        }
+        self.retire_first(self.unused, |pool| &mut pool.free);
         self.unused = self.free.len();
     }
 

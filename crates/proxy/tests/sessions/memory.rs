@@ -1,6 +1,7 @@
 //! What sessions hold, and what they leave.
 
 use std::io::Write;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use onecopy_mysql::blocking::Connection;
@@ -98,18 +99,62 @@ fn clients_that_read_nothing_and_parts_of_headers_keep_no_memory_from_others() {
         }
         // Kernels take much before anybody stalls. Some may stay: those for whom there is memory, and those whose rest is so
         // small that it takes none of it.
-        let ended = || failed(proxy, Reason::Stalled);
-        until("the end of those that keep others waiting", || {
-            ended() > 0 && proxy.snapshot(false).sessions_in_line == 0
+        until("the end of the line", || {
+            proxy.snapshot(false).sessions_in_line == 0 && failed(proxy, Reason::Stalled) > 0
         });
-        assert!(ended() <= 25, "parts of headers harm nobody");
-        until("the end of these", || {
-            proxy.sessions() as u64 == 51 - ended()
-        });
+        let ended = failed(proxy, Reason::Stalled);
+        assert!(ended <= 25, "parts of headers harm nobody");
+        until("the end of these", || proxy.sessions() as u64 == 51 - ended);
         assert_eq!(text(&mut honest, "SELECT 'unharmed'"), "unharmed");
         drop((hostile, honest));
         is_clean(proxy);
     }
+}
+
+#[test]
+fn clients_of_tls_that_read_nothing_keep_no_memory_from_others() {
+    account("memory_c", "");
+    let front = sides().proxy_with(sides().backend(Way::Plain), |config| {
+        config.memory = 64 << 10;
+        config.stall_timeout = Duration::from_millis(500);
+    });
+    let (asked, is_asked) = channel();
+    let hostile: Vec<_> = (0..16)
+        .map(|_| {
+            let mut conn = Connection::connect_with(&front.config(Way::Tls)).unwrap();
+            let (end, ends) = channel::<()>();
+            let asked = asked.clone();
+            let thread = std::thread::spawn(move || {
+                let query = std::str::from_utf8(&MANY_ROWS.as_bytes()[1..]).unwrap();
+                let result = conn.query(query);
+                asked.send(()).unwrap();
+                let _ = ends.recv();
+                drop(result);
+            });
+            (end, thread)
+        })
+        .collect();
+    let proxy = &front.proxy;
+    until("the line", || proxy.snapshot(false).sessions_in_line > 0);
+    let mut honest = Connection::connect_with(&front.config(Way::Tls)).unwrap();
+    for _ in 0..3 {
+        assert_eq!(
+            text(&mut honest, "SELECT REPEAT('h', 300000)").len(),
+            300_000
+        );
+    }
+    until("the end of what they hold", || {
+        let snapshot = proxy.snapshot(false);
+        snapshot.sessions_in_line == 0 && snapshot.buffer_bytes <= 256 << 10
+    });
+    assert!(failed(proxy, Reason::Stalled) > 0);
+    for (end, thread) in hostile {
+        drop(end);
+        is_asked.recv().unwrap();
+        thread.join().unwrap();
+    }
+    drop(honest);
+    is_clean(proxy);
 }
 
 #[test]

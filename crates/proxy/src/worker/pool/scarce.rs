@@ -3,12 +3,13 @@
 //! Buffers that come back are for those in line alone, in their order. Whoever goes on carrying gives its buffers back as soon
 //! as they are empty and stands in line behind the others; what can't leave yet is squeezed into as little as holds it.
 
-use super::{Loan, Pool, SMALL_READ};
+use super::{Loan, Pool, SMALL_READ, Standing};
 
 impl Pool {
     /// So many sessions stand in line from now on.
     pub(crate) fn set_waiting(&mut self, waiting: usize) {
         self.waiting = waiting;
+        self.in_vain = None;
         if waiting == 0 {
             self.limit = self.budget;
             self.free.append(&mut self.kept);
@@ -31,12 +32,28 @@ impl Pool {
         self.waiting > 0
     }
 
-    /// Whether sessions stand in line that can't be served.
-    pub(crate) fn is_short(&self) -> bool {
-        self.has_line() && !self.can_lend()
+    /// Whether somebody in line need not wait for an event.
+    #[inline]
+    pub(crate) fn can_serve(&self) -> bool {
+        self.has_line() && self.can_lend() && self.in_vain != Some(self.standing())
     }
 
-    /// Whether somebody in line could get buffers now.
+    /// Whether sessions stand in line that can't be served.
+    pub(crate) fn is_short(&self) -> bool {
+        self.has_line() && !self.can_serve()
+    }
+
+    /// Each of the line had its turn, and nobody could do anything: all of them need more at once than there is. They are
+    /// asked again when something is different.
+    pub(crate) fn note_in_vain(&mut self) {
+        self.in_vain = Some(self.standing());
+    }
+
+    fn standing(&self) -> Standing {
+        (self.bytes, self.lent, self.kept.len())
+    }
+
+    /// Whether there are buffers to be lent now.
     pub(crate) fn can_lend(&self) -> bool {
         // There are always some, or nothing would ever go on.
         !self.free.is_empty()
@@ -77,8 +94,9 @@ impl Pool {
     fn enlarge(&mut self, loan: &mut Loan, need: usize) -> bool {
         let room = need.max(SMALL_READ).next_power_of_two().max(loan.room());
         let more = room - loan.room();
-        let is_first = !loan.is_ordinary && self.lent == self.lent_small;
-        if !self.make_space(more) && !is_first {
+        // Beside those that are squeezed it is the only one: it always gets what it needs, or nothing would ever go on.
+        let is_alone = self.lent - self.lent_small == usize::from(loan.is_ordinary);
+        if !self.make_space(more) && !is_alone {
             return false;
         }
         self.bytes += more;

@@ -143,3 +143,60 @@ fn what_sessions_hold_beside_is_in_the_budget() {
     pool.count(&mut counted, 0);
     assert_eq!((pool.bytes(), pool.of_logins_and_tls(), counted), (0, 0, 0));
 }
+
+#[test]
+fn what_is_kept_for_the_line_makes_room_for_those_in_it() {
+    let mut pool = Pool::new(3 * SMALL_READ);
+    let mut loans: Vec<_> = (0..3).map(|_| pool.take().unwrap()).collect();
+    pool.set_waiting(1);
+    let mut held = loans.pop();
+    receive(held.as_mut().unwrap(), 3);
+    assert!(!pool.renew(&mut held, 4), "others stand in line");
+    pool.put(loans.pop().unwrap());
+    // The login of another takes what the squeeze has left.
+    let mut counted = 0;
+    pool.count(&mut counted, SMALL_READ - 1);
+    assert!(pool.can_serve());
+    pool.serve(true);
+    assert!(pool.renew(&mut held, 4), "its turn");
+    pool.serve(false);
+    assert_eq!(pool.bytes(), 3 * SMALL_READ - 1);
+    pool.discard(held.unwrap());
+    pool.discard(loans.pop().unwrap());
+    pool.count(&mut counted, 0);
+    assert_eq!((pool.bytes(), pool.lent()), (0, 0));
+}
+
+#[test]
+fn nothing_free_goes_where_that_is_not_enough() {
+    let mut pool = Pool::new(4 * SMALL_READ);
+    let mut loans: Vec<_> = (0..4).map(|_| pool.take().unwrap()).collect();
+    let mut held = loans.pop();
+    pool.put(loans.pop().unwrap());
+    receive(held.as_mut().unwrap(), 100);
+    assert!(!pool.renew(&mut held, 70 << 10));
+    assert_eq!(pool.bytes(), 4 * SMALL_READ);
+}
+
+#[test]
+fn a_line_that_was_asked_in_vain_is_not_asked_before_something_changes() {
+    let mut pool = Pool::new(4 * SMALL_READ);
+    let mut loans: Vec<_> = (0..3).map(|_| pool.take().unwrap()).collect();
+    let mut held = loans.pop();
+    receive(held.as_mut().unwrap(), 100);
+    pool.set_waiting(1);
+    pool.serve(true);
+    assert!(!pool.renew(&mut held, 70 << 10));
+    pool.serve(false);
+    assert!(pool.can_serve() && !pool.is_short());
+    pool.note_in_vain();
+    assert!(!pool.can_serve() && pool.is_short());
+    pool.discard(loans.pop().unwrap());
+    assert!(pool.can_serve());
+    pool.set_waiting(2);
+    assert!(pool.can_serve(), "one that needs less may have come");
+    pool.discard(loans.pop().unwrap());
+    pool.serve(true);
+    assert!(pool.renew(&mut held, 70 << 10), "alone it gets it all");
+    assert_eq!(pool.bytes(), 128 << 10);
+}
