@@ -149,8 +149,11 @@ pub struct Failure {
     pub message: String,
 }
 
-/// `CR_AUTH_PLUGIN_ERR`.
-const AUTH_PLUGIN: u16 = 2061;
+/// `ER_SECURE_TRANSPORT_REQUIRED`.
+const SECURE_TRANSPORT: u16 = 3159;
+
+/// `ER_CONNECT_TO_FOREIGN_DATA_SOURCE`.
+const NOT_CONNECTED: u16 = 1429;
 const GENERAL: [u8; 5] = *b"HY000";
 const CONNECTION: [u8; 5] = *b"08S01";
 const REFUSED: [u8; 5] = *b"08004";
@@ -183,11 +186,17 @@ impl Failure {
         )
     }
 
-    /// `ER_CONNECT_TO_FOREIGN_DATA_SOURCE`: nobody to connect to. `CR_CONN_HOST_ERROR`, 2003, is one of a client's own, which
+    /// Nobody to connect to. `CR_CONN_HOST_ERROR`, 2003, is one of a client's own, which
     /// libmariadb takes for a malformed packet where a server says it.
     pub(crate) fn no_backend(why: &str) -> Self {
         let message = format!("Can't connect to a MySQL server for this client: {why}");
-        Self::new(Side::Backend, Reason::NoBackend, 1429, GENERAL, message)
+        Self::new(
+            Side::Backend,
+            Reason::NoBackend,
+            NOT_CONNECTED,
+            GENERAL,
+            message,
+        )
     }
 
     /// `CR_SERVER_LOST`.
@@ -235,13 +244,25 @@ impl Failure {
     pub(crate) fn tls_required() -> Self {
         let message =
             "Connections using insecure transport are prohibited: use TLS (ssl-mode=REQUIRED)";
-        Self::new(Side::Client, Reason::TlsRequired, 3159, GENERAL, message)
+        Self::new(
+            Side::Client,
+            Reason::TlsRequired,
+            SECURE_TRANSPORT,
+            GENERAL,
+            message,
+        )
     }
 
-    /// `CR_SSL_CONNECTION_ERROR`, towards the backend.
+    /// Nobody to connect to either. `CR_SSL_CONNECTION_ERROR`, 2026, is one of a client's own as well.
     pub(crate) fn backend_tls(name: &str, why: &dyn fmt::Display) -> Self {
         let message = format!("TLS with backend '{name}' failed: {why}");
-        Self::new(Side::Backend, Reason::BackendTls, 2026, GENERAL, message)
+        Self::new(
+            Side::Backend,
+            Reason::BackendTls,
+            NOT_CONNECTED,
+            GENERAL,
+            message,
+        )
     }
 
     /// TLS with the client failed.
@@ -324,7 +345,7 @@ impl Failure {
         Self::new(
             Side::Proxy,
             Reason::PasswordExposed,
-            AUTH_PLUGIN,
+            SECURE_TRANSPORT,
             GENERAL,
             message,
         )
@@ -337,7 +358,7 @@ impl Failure {
         Self::new(
             Side::Proxy,
             Reason::PasswordExposed,
-            AUTH_PLUGIN,
+            SECURE_TRANSPORT,
             GENERAL,
             message,
         )

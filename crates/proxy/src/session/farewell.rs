@@ -20,8 +20,8 @@ const PASSED_OVER_AT_ONCE: u32 = 16;
 /// COM_QUIT, by which a client leaves.
 const QUIT: [u8; 5] = [1, 0, 0, 0, CommandByte::QUIT.0];
 
-/// Errors that a client's library has for itself.
-const CLIENT_ERRORS: std::ops::Range<u16> = 2000..3000;
+/// `CR_SERVER_LOST`, which a client's library has for itself.
+const SERVER_LOST: u16 = 2013;
 
 /// How far the last words are.
 enum Said {
@@ -49,13 +49,13 @@ impl Session {
     /// Ends the session: the backend's stream at once, the client's when it has heard why.
     #[cold]
     pub(super) fn end(&mut self, end: End, context: &mut Context<'_>) -> Status {
-        self.note_end(&end, context);
         let words = match &end {
             End::Failed(failure) if failure.side != Side::Client || failure.code != 0 => {
                 self.last_words(failure)
             }
             _ => Vec::new(),
         };
+        self.note_end(&end, !words.is_empty(), context);
         let says_goodbye = self.may_say_goodbye(&end);
         if let Some(mut server) = self.server.take() {
             if says_goodbye {
@@ -85,8 +85,8 @@ impl Session {
         ends && matches!(self.phase, Phase::Transit) && self.relay.is_idle() && self.up.is_empty()
     }
 
-    /// Counts and logs it.
-    fn note_end(&self, end: &End, context: &mut Context<'_>) {
+    /// Counts and logs it, with the code that the client is told; 0 where it is told none.
+    fn note_end(&self, end: &End, is_told: bool, context: &mut Context<'_>) {
         let was_in = match self.phase {
             Phase::Login(_) => false,
             Phase::Transit => true,
@@ -114,7 +114,9 @@ impl Session {
         let event = Event::SessionEnded(Box::new(Ended {
             level,
             reason,
-            code: failure.map_or(0, |failure| failure.code),
+            code: failure
+                .filter(|_| is_told)
+                .map_or(0, |failure| failure.code),
             message: failure.map_or_else(
                 || "the backend's own error was passed on".to_owned(),
                 |failure| failure.message.clone(),
@@ -132,10 +134,10 @@ impl Session {
     /// The error as a packet, where the client can be told: not in the middle of a packet of the backend's.
     ///
     /// Errors of 2000 and on are those of clients' own libraries. libmariadb (10.11.19) gives 2027, malformed packet, where a
-    /// server says one, and its own 2013 where the stream just ends, which programs know as a lost connection. Other libraries
-    /// show the words.
+    /// server says one, and its own 2013 where the stream just ends, which programs know as a lost connection. So it is not told
+    /// that one; other libraries show the words. What names a setting has a server's code, which all of them show.
     fn last_words(&mut self, failure: &crate::Failure) -> Vec<u8> {
-        if self.knows_of_losses_itself && CLIENT_ERRORS.contains(&failure.code) {
+        if self.knows_of_losses_itself && failure.code == SERVER_LOST {
             return Vec::new();
         }
         let sequence = match &mut self.phase {

@@ -194,7 +194,7 @@ fn without_leave_no_password_passes_and_the_setting_is_named() {
         });
         let front = front(backend, false);
         let error = log_in(&front, Way::Tls).unwrap_err();
-        assert_eq!(code(&error), 2061);
+        assert_eq!(code(&error), 3159);
         assert!(error.to_string().contains("reencrypt-passwords"), "{error}");
         assert_eq!(thread.join().unwrap(), b"");
     }
@@ -217,7 +217,7 @@ fn no_password_in_clear_text_leaves_tls_for_a_backend_without_it() {
             let mut config = front.config_of(Way::Tls, "app", PASSWORD);
             config.auth_plugins |= onecopy_mysql::PluginSet::CLEAR_PASSWORD;
             let error = Connection::connect_with(&config).unwrap_err();
-            assert_eq!(code(&error), 2061);
+            assert_eq!(code(&error), 3159);
             assert_eq!(thread.join().unwrap(), b"", "{plugin}");
         }
     }
@@ -309,7 +309,7 @@ fn a_change_of_user_takes_no_password_to_a_backend_without_tls() {
     let front = front(backend, true);
     let mut conn = log_in(&front, Way::Tls).unwrap();
     let error = conn.change_user("other", PASSWORD, None).unwrap_err();
-    assert_eq!(code(&error), 2061);
+    assert_eq!(code(&error), 3159);
     assert_eq!(thread.join().unwrap(), b"");
 }
 
@@ -363,7 +363,7 @@ fn mysqls_own_plugins_work_between_all_sides() {
         &format!("IDENTIFIED WITH caching_sha2_password BY '{PASSWORD}'"),
     );
     let config = front.config_of(Way::Tls, "of_sha2", PASSWORD);
-    assert_eq!(code(&Connection::connect_with(&config).unwrap_err()), 2061);
+    assert_eq!(code(&Connection::connect_with(&config).unwrap_err()), 3159);
     let mut direct = socket;
     (direct.user, direct.password, direct.database) = ("of_sha2".into(), PASSWORD.into(), None);
     Connection::connect_with(&direct).unwrap();

@@ -253,6 +253,6 @@ fn a_backend_that_is_not_who_it_should_be_gets_nothing() {
     let front = sides.proxy(backend, |_| {});
     for way in WAYS {
         let error = Connection::connect_with(&front.config(way)).unwrap_err();
-        assert_eq!(error.server().unwrap().code, 2026, "{error}");
+        assert_eq!(error.server().unwrap().code, 1429, "{error}");
     }
 }
