@@ -83,6 +83,11 @@ impl Backend {
         self.state.addresses.left(tried)
     }
 
+    /// Among how many of its addresses the time to connect is to be shared.
+    pub(crate) fn shares(&self, tried: &[Address]) -> usize {
+        self.state.addresses.shares(tried, Instant::now())
+    }
+
     /// All of its addresses, as its name was resolved last.
     pub(crate) fn addresses(&self) -> Vec<Address> {
         self.state.addresses.all()

@@ -33,6 +33,8 @@ struct Known {
     failures: u32,
     /// Until then it is passed over.
     shunned_until: Option<Instant>,
+    /// A session finds out whether it is back.
+    is_tried: bool,
 }
 
 impl Known {
@@ -41,6 +43,7 @@ impl Known {
             address,
             failures: 0,
             shunned_until: None,
+            is_tried: false,
         }
     }
 
@@ -80,6 +83,7 @@ impl Addresses {
         if known.failures > 0 && !known.is_shunned(now) {
             // This session finds out for the others.
             known.shun(now);
+            known.is_tried = true;
         }
         Some(known.address.clone())
     }
@@ -89,6 +93,17 @@ impl Addresses {
         let list = self.lock();
         let left = |known: &&Known| !tried.contains(&known.address);
         list.known.iter().filter(left).count()
+    }
+
+    /// The same without those that are passed over, where there are others.
+    pub(super) fn shares(&self, tried: &[Address], now: Instant) -> usize {
+        let list = self.lock();
+        let left = |known: &&Known| !tried.contains(&known.address);
+        let left = list.known.iter().filter(left);
+        match left.clone().filter(|known| !known.is_shunned(now)).count() {
+            0 => left.count(),
+            fine => fine,
+        }
     }
 
     pub(super) fn all(&self) -> Vec<Address> {
@@ -111,9 +126,14 @@ impl Addresses {
         (addresses(fine), addresses(doubted))
     }
 
-    /// A connect to it has failed. One to an address that is no longer known tells nothing.
+    /// A connect to it has failed. One to an address that is no longer known tells nothing, nor does one that was under way when
+    /// another one failed: it would have a hundred sessions that were refused together pass for a hundred attempts.
     pub(super) fn failed(&self, address: &Address, now: Instant) {
         self.with(address, |known| {
+            let was_tried = std::mem::take(&mut known.is_tried);
+            if known.is_shunned(now) && !was_tried {
+                return;
+            }
             known.failures = known.failures.saturating_add(1);
             known.shun(now);
         });

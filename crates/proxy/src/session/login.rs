@@ -99,6 +99,8 @@ pub(super) struct Login {
     /// Its place among those that wait for a backend, and until when it waits.
     queued: Option<(Ticket, Instant)>,
     connect_deadline: Instant,
+    /// The backend whose addresses are being tried, and until when all of them together.
+    backend_deadline: Option<(Arc<Backend>, Instant)>,
     /// What the backend can do, and what the client was told.
     backend_can: Capabilities,
     offered: Capabilities,
@@ -140,6 +142,7 @@ impl Login {
             deadline: after(now, listener.config.handshake_timeout),
             queued: None,
             connect_deadline: now,
+            backend_deadline: None,
             backend_can: Capabilities::default(),
             offered: Capabilities::default(),
             agreed: Capabilities::default(),

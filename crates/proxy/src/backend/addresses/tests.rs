@@ -85,3 +85,34 @@ fn those_that_stay_keep_what_is_known_of_them() {
     assert_eq!(addresses.all(), [tcp(A), tcp(SIX)]);
     assert_eq!(chosen(&addresses, now), [SIX; 4]);
 }
+
+#[test]
+fn connects_that_fail_together_are_one_failure() {
+    let (addresses, now) = (of(&[A, B]), Instant::now());
+    (0..100).for_each(|_| addresses.failed(&tcp(A), now));
+    let later = now + Duration::from_secs(2);
+    assert_eq!(chosen(&addresses, later), [A, B, B, B]);
+    (0..100).for_each(|_| addresses.failed(&tcp(A), later));
+    assert_eq!(
+        chosen(&addresses, later + Duration::from_secs(3)),
+        [B; 4],
+        "the second time is twice as long"
+    );
+    assert_eq!(
+        chosen(&addresses, later + Duration::from_secs(4)),
+        [A, B, B, B]
+    );
+}
+
+#[test]
+fn time_is_shared_by_those_that_are_not_passed_over() {
+    let (addresses, now) = (of(&[A, B, SIX]), Instant::now());
+    assert_eq!(addresses.shares(&[], now), 3);
+    addresses.failed(&tcp(A), now);
+    assert_eq!(addresses.shares(&[], now), 2);
+    assert_eq!(addresses.shares(&[tcp(B)], now), 1);
+    assert_eq!(addresses.shares(&[tcp(B), tcp(SIX)], now), 1);
+    addresses.failed(&tcp(B), now);
+    addresses.failed(&tcp(SIX), now);
+    assert_eq!(addresses.shares(&[], now), 3, "there are no others");
+}

@@ -54,10 +54,15 @@ impl Session {
         }
         let backend = Arc::clone(place.backend());
         login.server = Half::new();
+        let deadline = match &login.backend_deadline {
+            Some((tried, deadline)) if Arc::ptr_eq(tried, &backend) => *deadline,
+            _ => after(context.now, backend.config.connect_timeout),
+        };
+        login.backend_deadline = Some((Arc::clone(&backend), deadline));
         // Each address has its share of the time.
-        let left = u32::try_from(backend.addresses_left(&login.addresses)).unwrap_or(u32::MAX);
-        let time = backend.config.connect_timeout / left.max(1);
-        login.connect_deadline = after(context.now, time);
+        let shares = u32::try_from(backend.shares(&login.addresses)).unwrap_or(u32::MAX);
+        let left = deadline.saturating_duration_since(context.now);
+        login.connect_deadline = after(context.now, left / shares.max(1));
         self.place = Some(place);
         let Some(address) = backend.next_address(&login.addresses) else {
             // A look-up has moved it meanwhile.
@@ -167,6 +172,7 @@ impl Session {
             return Ok(false);
         };
         login.id_attempts += 1;
+        login.backend_deadline = None;
         if login.id_attempts < ID_ATTEMPTS {
             login.tried.retain(|tried| !Arc::ptr_eq(tried, backend));
             self.drop_server(context);
