@@ -288,6 +288,9 @@ impl Session {
                     Failure::idle()
                 }
                 _ => {
+                    if let Some(end) = self.left_by_client() {
+                        return self.end(end, context);
+                    }
                     self.count_memory(context.pool);
                     if context.now.saturating_duration_since(self.moved) >= QUIET {
                         self.release_tls();

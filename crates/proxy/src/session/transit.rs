@@ -382,6 +382,17 @@ impl Session {
         }
     }
 
+    /// The end of one whose client has said that nothing more comes and waits for nothing any more. The backend was told, and
+    /// closes as well; one that does not would keep the session for ever, as no event comes of it.
+    pub(super) fn left_by_client(&mut self) -> Option<End> {
+        let is_awaited =
+            self.relay.outstanding() > 0 || !self.down.is_empty() || self.client.has_unsent();
+        if !self.client.is_closed || is_awaited || !self.up.is_empty() {
+            return None;
+        }
+        Some(self.closed(Direction::Up))
+    }
+
     #[cold]
     fn closed(&mut self, direction: Direction) -> End {
         match direction {

@@ -343,3 +343,27 @@ fn a_lost_backend_is_told_of_as_the_clients_library_understands_it() {
         "{silence}"
     );
 }
+
+#[test]
+fn a_client_that_has_closed_its_half_and_got_its_reply_is_gone_where_the_backend_stays() {
+    let (end, ends) = std::sync::mpsc::channel::<()>();
+    let (backend, thread) = backend(move |mut server| {
+        server.say(&greeting()).unwrap();
+        server.hear().unwrap();
+        server.say(OK).unwrap();
+        server.sequence = 0;
+        server.hear().unwrap();
+        // The client's end comes before the reply, and is no reason to close for this one.
+        assert_eq!(server.rest(), b"");
+        server.say(OK).unwrap();
+        let _ = ends.recv();
+    });
+    let proxy = start(|config| config.listeners = vec![listener(vec![backend])]);
+    let mut client = Raw::log_in(proxy.tcp_address().unwrap().port(), "somebody", USUAL);
+    client.command(b"\x0E");
+    client.stream.shutdown(std::net::Shutdown::Write).unwrap();
+    assert_eq!(client.hear().unwrap(), OK);
+    until("the end of the session", || proxy.sessions() == 0);
+    drop(end);
+    thread.join().unwrap();
+}
