@@ -16,6 +16,7 @@ use crate::config::BackendConfig;
 use crate::control::Health;
 use crate::queue::Queue;
 use addresses::Addresses;
+pub(crate) use addresses::Doubt;
 
 /// One server, as all workers see it.
 #[derive(Debug)]
@@ -98,9 +99,9 @@ impl Backend {
         self.state.addresses.by_health()
     }
 
-    /// Whether one of its addresses is to be asked whether it is back.
-    pub(crate) fn has_doubted(&self) -> bool {
-        self.state.addresses.has_doubted()
+    /// How many of its addresses are to be asked whether they are back.
+    pub(crate) fn doubt(&self) -> Doubt {
+        self.state.addresses.doubt()
     }
 
     /// Where it is now, as a look-up says. Tells what has changed; `None` where nothing has, or where nothing was found.

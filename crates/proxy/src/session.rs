@@ -374,9 +374,19 @@ impl Session {
 
     /// `sum`, and what the buffers counted that it holds now.
     pub(crate) fn meter(&self, sum: Meter) -> Meter {
+        let sum = Meter {
+            bytes_copied_by_tls: sum.bytes_copied_by_tls + self.copied_by_tls(),
+            ..sum
+        };
         [&self.up, &self.down]
             .iter()
             .fold(sum, |sum, flow| flow.meter(sum))
+    }
+
+    fn copied_by_tls(&self) -> u64 {
+        let server = self.server.as_ref();
+        let server = server.map_or(0, |server| server.stream.bytes_copied_by_tls());
+        self.client.stream.bytes_copied_by_tls() + server
     }
 
     pub(crate) fn describe(&self, now: Instant) -> ClientInfo {

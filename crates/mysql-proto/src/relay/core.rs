@@ -228,6 +228,11 @@ impl Relay {
         self.commands
     }
 
+    /// Bytes of memory that it holds beside itself: lists of prepared statements and of commands that were sent ahead.
+    pub fn memory(&self) -> usize {
+        self.statements.memory() + self.queue.memory()
+    }
+
     /// How many prepared statements are open.
     pub fn statements(&self) -> usize {
         self.statements.len()

@@ -64,6 +64,11 @@ impl Queue {
         self.commands.is_empty()
     }
 
+    /// Bytes of memory that the list takes.
+    pub(super) fn memory(&self) -> usize {
+        self.commands.capacity() * size_of::<Pending>()
+    }
+
     pub(super) fn with_reply(&self) -> usize {
         self.with_reply as usize
     }

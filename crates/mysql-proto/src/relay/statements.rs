@@ -23,6 +23,11 @@ impl Statements {
         self.open.len()
     }
 
+    /// Bytes of memory that the list takes.
+    pub(super) fn memory(&self) -> usize {
+        self.open.capacity() * size_of::<u32>()
+    }
+
     pub(super) fn insert(&mut self, id: u32) -> Result<(), RelayError> {
         let max = MAX_STATEMENTS;
         if let Err(place) = self.open.binary_search(&id) {

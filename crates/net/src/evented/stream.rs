@@ -268,6 +268,12 @@ impl Stream {
         }
     }
 
+    /// Bytes that have come for TLS and were not given to anybody yet: ciphertext, of a handshake too, and what was decrypted
+    /// and had no room; 0 without TLS.
+    pub fn unread_len(&self) -> usize {
+        self.tls.as_ref().map_or(0, |tls| tls.unread_len())
+    }
+
     /// Bytes of TLS's buffers, which [`release`](Self::release) gives back as far as they are empty; 0 without TLS.
     pub fn buffer_bytes(&self) -> usize {
         self.tls.as_ref().map_or(0, |tls| tls.buffer_bytes())

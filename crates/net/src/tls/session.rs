@@ -333,6 +333,11 @@ impl Session {
         size_of::<Self>() + self.buffer_bytes()
     }
 
+    /// Bytes that have come and were not given to anybody yet: ciphertext, and what was decrypted and had no room.
+    pub(crate) fn unread_len(&self) -> usize {
+        self.input.pending().len() + self.left.len() - self.left_from
+    }
+
     /// Bytes of its buffers alone.
     pub(crate) fn buffer_bytes(&self) -> usize {
         self.input.capacity()

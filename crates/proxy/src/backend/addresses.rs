@@ -37,6 +37,14 @@ struct Known {
     is_tried: bool,
 }
 
+/// How many addresses of a backend did not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    None,
+    Some,
+    All,
+}
+
 impl Known {
     fn new(address: Address) -> Self {
         Self {
@@ -149,9 +157,14 @@ impl Addresses {
         self.lock().known.iter().all(|known| known.is_shunned(now))
     }
 
-    /// Whether there is one whose last connect failed.
-    pub(super) fn has_doubted(&self) -> bool {
-        self.lock().known.iter().any(|known| known.failures > 0)
+    /// How many of them have failed at their last connect.
+    pub(super) fn doubt(&self) -> Doubt {
+        let list = self.lock();
+        match list.known.iter().filter(|known| known.failures > 0).count() {
+            0 => Doubt::None,
+            failed if failed < list.known.len() => Doubt::Some,
+            _ => Doubt::All,
+        }
     }
 
     /// These from now on; those that stay keep what is known of them. Gives those before, in the order of their text as

@@ -13,14 +13,15 @@
 //!
 //! So without a user it asks only where it does not know: sessions that were greeted have asked already, a backend that is up
 //! and has no clients is asked every twelfth time, and one that is down, or that a session could not connect to, every time.
+//! Where only some addresses of a name do not answer these alone are asked, and the log of the others stays quiet.
 //! The death of a server is not waited for here: sessions see it by their own sockets.
 
-use std::hash::{BuildHasher, RandomState};
+mod turns;
+
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -34,129 +35,14 @@ use crate::errand::Errand;
 use crate::log::{Event, Log};
 use crate::running::lock;
 
+pub(crate) use turns::Health;
+use turns::{SOON, Whom, jittered};
+
 /// Who asks where no user is configured. An account of this name without password and rights keeps the log quiet.
 const NOBODY: &str = "onecopy";
 
-/// Of so many turns one is taken where nobody doubts.
-const QUIET: u32 = 12;
-
-/// After an answer that was not expected the next question comes so soon.
-const SOON: Duration = Duration::from_millis(500);
-
 /// How often it is looked whose turn it is.
 const LOOK: Duration = Duration::from_millis(100);
-
-/// What the checks know of one backend.
-#[derive(Debug)]
-pub(crate) struct Health {
-    /// Questions that were not answered.
-    pub(crate) failed: AtomicU64,
-    /// A session was greeted since the last look.
-    greeted: AtomicBool,
-    /// A session could not connect since the last look.
-    doubted: AtomicBool,
-    /// 0 for unknown, 1 for no, 2 for yes.
-    read_only: AtomicU8,
-    turns: Mutex<Turns>,
-}
-
-#[derive(Debug)]
-struct Turns {
-    next: Instant,
-    /// When it was asked last.
-    last: Option<Instant>,
-    is_asking: bool,
-    /// Answers in a row that say the contrary of what is believed.
-    contrary: u32,
-    /// Turns that were passed over in a row.
-    passed: u32,
-    /// What it said to the last login, where that was not what was wanted.
-    complaint: Option<String>,
-}
-
-impl Default for Health {
-    fn default() -> Self {
-        Self {
-            failed: AtomicU64::new(0),
-            greeted: AtomicBool::new(false),
-            doubted: AtomicBool::new(false),
-            read_only: AtomicU8::new(0),
-            turns: Mutex::new(Turns {
-                next: Instant::now(),
-                last: None,
-                is_asking: false,
-                contrary: 0,
-                // The first turn is taken.
-                passed: QUIET,
-                complaint: None,
-            }),
-        }
-    }
-}
-
-impl Health {
-    /// A session's connect was greeted.
-    pub(crate) fn note_greeting(&self) {
-        if !self.greeted.load(Relaxed) {
-            self.greeted.store(true, Relaxed);
-        }
-    }
-
-    /// A session's connect failed.
-    pub(crate) fn note_failure(&self) {
-        self.doubted.store(true, Relaxed);
-    }
-
-    /// Whether it is read only, as far as it is known.
-    pub(crate) fn read_only(&self) -> Option<bool> {
-        match self.read_only.load(Relaxed) {
-            0 => None,
-            known => Some(known == 2),
-        }
-    }
-
-    /// What is wrong with the checks themselves.
-    pub(crate) fn complaint(&self) -> Option<String> {
-        self.turns().complaint.clone()
-    }
-
-    fn turns(&self) -> std::sync::MutexGuard<'_, Turns> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether it is to be asked now. Then it counts as being asked. `has_doubted`: an address of it does not answer.
-    fn takes_turn(
-        &self,
-        (is_up, has_doubted): (bool, bool),
-        config: &HealthConfig,
-        interval: Duration,
-    ) -> bool {
-        let mut turns = self.turns();
-        let now = Instant::now();
-        // Sessions that fail all the time must not have it asked all the time.
-        let is_urgent = is_up
-            && self.doubted.load(Relaxed)
-            && turns
-                .last
-                .is_none_or(|last| now.duration_since(last) >= SOON);
-        if turns.is_asking || (now < turns.next && !is_urgent) {
-            return false;
-        }
-        let doubted = self.doubted.swap(false, Relaxed);
-        let greeted = self.greeted.swap(false, Relaxed);
-        let is_fine = is_up && !has_doubted && turns.contrary == 0 && !doubted;
-        let is_known = config.login.is_none() && is_fine;
-        if is_known && (greeted || turns.passed < QUIET) {
-            turns.passed = if greeted { 0 } else { turns.passed + 1 };
-            turns.next = now + jittered(interval);
-            return false;
-        }
-        turns.passed = 0;
-        turns.last = Some(now);
-        turns.is_asking = true;
-        true
-    }
-}
 
 /// The thread that says whose turn it is.
 #[derive(Debug)]
@@ -193,9 +79,9 @@ pub(super) fn start(view: &Arc<View>) -> io::Result<Handle> {
                     continue;
                 };
                 for (_, backend) in view.backends() {
-                    let state = (backend.is_up(), backend.has_doubted());
-                    if backend.health().takes_turn(state, &config, interval) {
-                        ask(backend, &config, interval, view.log());
+                    let state = (backend.is_up(), backend.doubt());
+                    if let Some(whom) = backend.health().takes_turn(state, &config, interval) {
+                        ask(backend, whom, &config, interval, view.log());
                     }
                 }
             }
@@ -207,17 +93,25 @@ pub(super) fn start(view: &Arc<View>) -> io::Result<Handle> {
 }
 
 /// Asks it on a thread of its own: others must not wait for one that does not answer.
-fn ask(backend: Arc<Backend>, config: &Arc<HealthConfig>, interval: Duration, log: &Log) {
+fn ask(
+    backend: Arc<Backend>,
+    whom: Whom,
+    config: &Arc<HealthConfig>,
+    interval: Duration,
+    log: &Log,
+) {
     let (config, log) = (Arc::clone(config), log.clone());
     let asked = Arc::clone(&backend);
     let spawned = spawn("health-check", move || {
-        let answer = question(&asked, &config);
-        learn(&asked, answer, &config, interval, &log);
+        let answer = question(&asked, whom, &config);
+        match whom {
+            Whom::All => learn(&asked, answer, &config, interval, &log),
+            // Of the backend as a whole it says nothing.
+            Whom::Doubted => asked.health().turns().end(interval),
+        }
     });
     if spawned.is_err() {
-        let mut turns = backend.health().turns();
-        turns.is_asking = false;
-        turns.next = Instant::now() + jittered(interval);
+        backend.health().turns().end(interval);
     }
 }
 
@@ -228,9 +122,12 @@ enum Answer {
     None(String),
 }
 
-/// Asks the addresses that are thought well of until one answers, and all of those that are not: they may be back.
-fn question(backend: &Backend, config: &HealthConfig) -> Answer {
-    let (fine, doubted) = backend.addresses_by_health();
+/// Asks; those that are doubted may be back.
+fn question(backend: &Backend, whom: Whom, config: &HealthConfig) -> Answer {
+    let (mut fine, doubted) = backend.addresses_by_health();
+    if whom == Whom::Doubted {
+        fine.clear();
+    }
     let mut best = Answer::None("it has no address".to_owned());
     for (address, is_doubted) in fine
         .iter()
@@ -351,56 +248,4 @@ fn learn(backend: &Backend, answer: Answer, config: &HealthConfig, interval: Dur
         interval
     };
     turns.next = Instant::now() + jittered(pause);
-}
-
-/// The same within a tenth, so that proxies that were started together do not all ask together.
-fn jittered(time: Duration) -> Duration {
-    let random = RandomState::new().hash_one(0) % 201;
-    time / 1000 * u32::try_from(900 + random).unwrap_or(1000)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_differ_by_a_tenth_at_most() {
-        let times: Vec<_> = (0..100)
-            .map(|_| jittered(Duration::from_secs(10)))
-            .collect();
-        assert!(
-            times.iter().all(|time| (9..=11).contains(&time.as_secs())),
-            "{times:?}"
-        );
-        assert!(times.iter().any(|time| *time != times[0]));
-    }
-
-    #[test]
-    fn nobody_is_asked_who_is_known_to_be_up() {
-        let health = Health::default();
-        let config = HealthConfig::default();
-        let takes = |is_up| health.takes_turn((is_up, false), &config, Duration::ZERO);
-        assert!(takes(true), "the first turn");
-        assert!(!takes(true), "while it is being asked");
-        health.turns().is_asking = false;
-        for turn in 0..QUIET {
-            assert!(!takes(true), "turn {turn}");
-        }
-        assert!(takes(true), "the twelfth without a client");
-        health.turns().is_asking = false;
-        for _ in 0..10 * QUIET {
-            health.note_greeting();
-            assert!(!takes(true), "sessions have asked");
-        }
-        health.note_failure();
-        assert!(takes(true), "a session could not connect");
-        health.turns().is_asking = false;
-        assert!(takes(false), "one that is down is asked every time");
-        health.turns().is_asking = false;
-        health.turns().next = Instant::now() + Duration::from_secs(3600);
-        health.note_failure();
-        assert!(!takes(true), "it was asked just now");
-        health.turns().last = Instant::now().checked_sub(SOON);
-        assert!(takes(true), "the doubt was kept");
-    }
 }

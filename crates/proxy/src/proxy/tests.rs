@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::backend::Doubt;
 use crate::config::BackendConfig;
 
 /// HandshakeV10 of a server without TLS, of `mysql_native_password`.
@@ -148,7 +149,7 @@ fn checks_find_out_which_addresses_answer() {
         panic!("it is of TCP");
     };
     serve(TcpListener::bind(address).unwrap());
-    until("the other one", || !backend.has_doubted());
+    until("the other one", || backend.doubt() == Doubt::None);
 }
 
 /// What a request for the path gets.

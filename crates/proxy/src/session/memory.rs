@@ -4,17 +4,17 @@ use std::time::Instant;
 
 use super::{Context, End, Phase, Session, Status};
 use crate::failure::Failure;
-use crate::worker::pool::Pool;
+use crate::worker::pool::{OF_NO_USE, Pool};
 
 /// What a client that is logging in may send where memory is used up: more than any response without many attributes.
 const LOGIN_BYTES: usize = 4 << 10;
 
 impl Session {
-    /// Tells the pool what it holds beside loans: packets of a login, and TLS's buffers.
+    /// Tells the pool what it holds beside loans: packets of a login, TLS's buffers, and the relay's lists.
     pub(super) fn count_memory(&mut self, pool: &mut Pool) {
         let login = match &self.phase {
             Phase::Login(login) => login.buffer_bytes(),
-            _ => 0,
+            _ => self.relay.memory(),
         };
         let server = self.server.as_ref();
         let server = server.map_or(0, |server| server.stream.buffer_bytes());
@@ -25,7 +25,10 @@ impl Session {
     /// Whether memory is used up, and the client, who may be anybody, asks for more than others need.
     pub(super) fn asks_too_much(&self, pool: &Pool) -> bool {
         match &self.phase {
-            Phase::Login(login) => pool.is_over() && login.client_bytes() > LOGIN_BYTES,
+            Phase::Login(login) => {
+                let bytes = login.client_bytes() + self.client.stream.unread_len();
+                (pool.is_over() || pool.is_short()) && bytes > LOGIN_BYTES
+            }
             _ => false,
         }
     }
@@ -39,8 +42,12 @@ impl Session {
     }
 
     /// Others stand in line: tries once more to send what the other side has not taken. A kernel says that it takes more only
-    /// when a third of what it holds has left, which is megabytes: a slow reader would look like one that reads nothing.
+    /// when a third of what it holds has left, which is megabytes: a slow reader would look like one that reads nothing. A
+    /// login that has come with much ends.
     pub(crate) fn press_on(&mut self, context: &mut Context<'_>) -> Status {
+        if self.asks_too_much(context.pool) {
+            return self.end(Failure::out_of_memory().into(), context);
+        }
         let holds_some = self.up.cleared > 0 || self.down.cleared > 0 || self.unsent_len() > 0;
         if !matches!(self.phase, Phase::Transit) || !holds_some {
             return Status::Waiting;
@@ -58,8 +65,19 @@ impl Session {
         self.client.unsent_len() + server.map_or(0, |server| server.unsent_len())
     }
 
-    /// Others stand in line: gives up what is not needed now. Gives how far it is with what it keeps; the same number once
-    /// more says that nothing of it has left. `None` where it keeps nothing that is of use to others.
+    /// What TLS has read and nobody takes, where that is much: a session in line would take it.
+    fn unread_len(&self) -> usize {
+        let server = self.server.as_ref();
+        let len =
+            self.client.stream.unread_len() + server.map_or(0, |server| server.stream.unread_len());
+        match self.is_starved || len <= OF_NO_USE {
+            true => 0,
+            false => len,
+        }
+    }
+
+    /// Others stand in line: gives up what is not needed now. Gives how far it is with what it keeps: by how much the number
+    /// is larger a while later, so many bytes have gone on. `None` where it keeps nothing that is of use to others.
     pub(crate) fn give_up(&mut self, pool: &mut Pool) -> Option<u64> {
         if !matches!(self.phase, Phase::Transit) {
             return None;
@@ -69,11 +87,11 @@ impl Session {
         self.release_tls();
         self.count_memory(pool);
         // The fewer are left the further it is.
-        let unsent = match self.unsent_len() {
+        let left = match self.unsent_len() + self.unread_len() {
             0 => None,
             len => Some(0u64.wrapping_sub(len as u64)),
         };
-        let progress = [self.up.progress(), self.down.progress(), unsent];
+        let progress = [self.up.progress(), self.down.progress(), left];
         progress.into_iter().flatten().reduce(u64::wrapping_add)
     }
 

@@ -94,6 +94,8 @@ impl Peer {
         if let Some(mut compressed) = self.compressed.take() {
             compressed.leave(context);
         }
+        let copied = self.stream.bytes_copied_by_tls();
+        context.pool.note_copied_by_tls(copied);
         let _ = self.stream.deregister(context.poller);
         self.stream.shutdown();
     }

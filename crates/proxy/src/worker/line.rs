@@ -23,6 +23,18 @@ struct Mark {
     since: Instant,
 }
 
+/// Whoever moves no more than this while it is waited for keeps what it has from others.
+const HARDLY: u64 = 1 << 10;
+
+impl Mark {
+    /// Whether nothing to speak of has moved since.
+    fn is_hardly_behind(&self, progress: u64) -> bool {
+        let moved = progress.wrapping_sub(self.progress);
+        // It may have been given more by its other side than it has passed on.
+        moved.min(moved.wrapping_neg()) <= HARDLY
+    }
+}
+
 impl Line {
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
@@ -72,10 +84,11 @@ impl Worker {
         self.pool.set_waiting(self.line.len());
     }
 
-    /// Where the line does not move: has all give up what they can do without, and ends those that have kept the same bytes
-    /// for too long, no more of them than there are in line.
+    /// Where the line does not move: has all give up what they can do without, and ends those that have kept what they have for
+    /// too long, no more of them than there are in line. One byte now and then changes nothing about that. The same, one at a
+    /// time, where what is not lent, and can't be taken back so, is too much by itself.
     pub(super) fn relieve(&mut self, now: Instant) {
-        if !self.pool.is_short() {
+        if !self.pool.is_short() && !self.pool.is_crowded() {
             return self.line.holders.clear();
         }
         let before = std::mem::take(&mut self.line.holders);
@@ -89,7 +102,7 @@ impl Worker {
                 continue;
             };
             let known = before.get(&index);
-            let mark = match known.filter(|mark| mark.progress == progress) {
+            let mark = match known.filter(|mark| mark.is_hardly_behind(progress)) {
                 Some(mark) => *mark,
                 None => Mark {
                     progress,
@@ -105,8 +118,28 @@ impl Worker {
         }
         // Those that have kept theirs for the longest time come first.
         stalled.sort_unstable();
-        for (_, index) in stalled.into_iter().take(self.line.len()) {
+        for (_, index) in stalled.into_iter().take(self.line.len().max(1)) {
             self.go_on(index, now, Session::stop_stalled);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_now_and_then_is_no_progress() {
+        let mark = Mark {
+            progress: u64::MAX,
+            since: Instant::now(),
+        };
+        for (moved, is_behind) in [(0, true), (1, true), (HARDLY, true), (HARDLY + 1, false)] {
+            assert_eq!(
+                mark.is_hardly_behind(u64::MAX.wrapping_add(moved)),
+                is_behind
+            );
+            assert_eq!(mark.is_hardly_behind(u64::MAX - moved), is_behind);
         }
     }
 }

@@ -12,8 +12,8 @@ const SMALL_READ: usize = 16 << 10;
 /// The largest read: beyond it calls get no cheaper.
 const LARGE_READ: usize = 256 << 10;
 
-/// What a loan that was squeezed may take without being asked for it: the beginning of a packet is far smaller.
-const OF_NO_USE: usize = 1 << 10;
+/// What a session may keep in a squeezed loan, or in TLS, without being asked for it: the beginning of a packet is far smaller.
+pub(crate) const OF_NO_USE: usize = 1 << 10;
 
 /// What sessions may hold beside loans where the budget is smaller: some hundred of them in the middle of a compressed frame.
 const LEAST_BESIDE_LOANS: usize = 16 << 20;
@@ -240,9 +240,14 @@ impl Pool {
         self.of_logins_and_tls = apart;
     }
 
-    /// Whether that alone is more than there may be of all, so that nobody begins with more of it.
+    /// Whether that alone is more than there may be of all.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.of_logins_and_tls > self.budget
+    }
+
+    /// The same by so much that nobody may begin with more of it.
     pub(crate) fn is_overcharged(&self) -> bool {
-        self.of_logins_and_tls > self.budget.max(LEAST_BESIDE_LOANS)
+        self.is_crowded() && self.of_logins_and_tls > LEAST_BESIDE_LOANS
     }
 
     /// Gives memory back that nobody has needed since the last time.
@@ -255,6 +260,11 @@ impl Pool {
     fn retire(&mut self, loan: Loan) {
         self.bytes -= loan.room();
         self.gone = self.gone.plus(&loan.buffers.meter());
+    }
+
+    /// A session that is over had so many bytes copied by TLS.
+    pub(crate) fn note_copied_by_tls(&mut self, bytes: u64) {
+        self.gone.bytes_copied_by_tls += bytes;
     }
 
     /// What all buffers counted, but those that are lent.

@@ -46,7 +46,7 @@ impl Scene {
     }
 }
 
-fn ssl_request() -> Vec<u8> {
+pub(crate) fn ssl_request() -> Vec<u8> {
     let mut payload = Vec::new();
     SslRequest {
         capabilities: USUAL | Capabilities::SSL,

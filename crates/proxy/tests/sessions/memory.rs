@@ -9,6 +9,7 @@ use onecopy_proxy::{Proxy, Reason};
 
 use crate::basics::text;
 use crate::common::{connect, start, until};
+use crate::hostile_clients::ssl_request;
 use crate::raw::{Raw, USUAL};
 use crate::sides::{Way, account, sides};
 
@@ -57,6 +58,15 @@ fn failed(proxy: &Proxy, reason: Reason) -> u64 {
     entrances
         .iter()
         .map(|one| one.failed[reason as usize])
+        .sum()
+}
+
+/// The same of those that were not let in yet.
+fn refused(proxy: &Proxy, reason: Reason) -> u64 {
+    let entrances = proxy.snapshot(false).counters.entrances;
+    entrances
+        .iter()
+        .map(|one| one.refused[reason as usize])
         .sum()
 }
 
@@ -158,6 +168,35 @@ fn clients_of_tls_that_read_nothing_keep_no_memory_from_others() {
 }
 
 #[test]
+fn what_a_backend_has_encrypted_is_not_kept_for_clients_that_read_nothing() {
+    account("memory_d", "");
+    let front = sides().proxy_with(sides().backend(Way::Tls), |config| {
+        config.memory = 64 << 10;
+        config.stall_timeout = Duration::from_millis(500);
+    });
+    let hostile: Vec<_> = (0..16)
+        .map(|_| {
+            let mut client = Raw::log_in(front.port(), "memory_d", USUAL);
+            client.command(MANY_ROWS.as_bytes());
+            client
+        })
+        .collect();
+    let proxy = &front.proxy;
+    until("the line", || proxy.snapshot(false).sessions_in_line > 0);
+    until("the end of what they hold", || {
+        let snapshot = proxy.snapshot(false);
+        snapshot.sessions_in_line == 0 && snapshot.buffer_bytes <= 256 << 10
+    });
+    let mut honest = Connection::connect_with(&front.config(Way::Plain)).unwrap();
+    assert_eq!(
+        text(&mut honest, "SELECT REPEAT('h', 300000)").len(),
+        300_000
+    );
+    drop((hostile, honest));
+    is_clean(proxy);
+}
+
+#[test]
 fn a_client_that_reads_nothing_is_left_alone_while_there_is_memory_for_all() {
     account("memory_b", "");
     let front = sides().proxy_with(sides().backend(Way::Plain), |config| {
@@ -218,4 +257,79 @@ fn where_memory_is_used_up_nobody_logs_in_with_much() {
     assert_eq!(client.last_error(), 1037);
     connect(&proxy).ping().unwrap();
     is_clean(&proxy);
+}
+
+#[test]
+fn where_memory_is_used_up_nobody_begins_tls_with_much() {
+    let front = sides().proxy_with(sides().backend(Way::Plain), |config| {
+        config.memory = 16 << 10;
+    });
+    let (mut client, _) = Raw::connect(front.port());
+    client.say(&ssl_request()).unwrap();
+    // A ClientHello of 60,000 bytes in records of 10,000, of which the last never comes.
+    for number in 0..5 {
+        let record = [&[22, 3, 1, 0x27, 0x10][..], &[0; 10_000]].concat();
+        let mut record = record;
+        if number == 0 {
+            record[5..9].copy_from_slice(&[1, 0, 0xEA, 0x60]);
+        }
+        if client.stream.write_all(&record).is_err() {
+            break;
+        }
+    }
+    client.rest();
+    assert_eq!(refused(&front.proxy, Reason::OutOfMemory), 1);
+    let mut honest = Connection::connect_with(&front.config(Way::Tls)).unwrap();
+    assert_eq!(text(&mut honest, "SELECT 'unharmed'"), "unharmed");
+    drop((client, honest));
+    is_clean(&front.proxy);
+}
+
+#[test]
+fn logins_that_came_with_much_end_where_others_wait() {
+    account("memory_e", "");
+    let front = sides().proxy_with(sides().backend(Way::Plain), |config| {
+        config.memory = 200 << 10;
+    });
+    let proxy = &front.proxy;
+    let logins: Vec<_> = (0..2)
+        .map(|_| {
+            let (mut client, _) = Raw::connect(front.port());
+            client.stream.write_all(&[0x60, 0xEA, 0, 1]).unwrap();
+            client.stream.write_all(&[0; 50_000]).unwrap();
+            client
+        })
+        .collect();
+    until("what they hold", || {
+        proxy.snapshot(false).login_and_tls_bytes > 100_000
+    });
+    let idle: Vec<_> = (0..8)
+        .map(|_| {
+            let mut client = Raw::log_in(front.port(), "memory_e", USUAL);
+            client.command(MANY_ROWS.as_bytes());
+            client
+        })
+        .collect();
+    // Long before anybody has kept anything for too long.
+    until("the end of the logins", || {
+        refused(proxy, Reason::OutOfMemory) == 2
+    });
+    assert_eq!(failed(proxy, Reason::Stalled), 0);
+    drop((logins, idle));
+    is_clean(proxy);
+}
+
+#[test]
+fn commands_that_are_sent_ahead_are_counted() {
+    account("memory_f", "");
+    let front = sides().proxy(sides().backend(Way::Plain), |_| {});
+    let mut client = Raw::log_in(front.port(), "memory_f", USUAL);
+    client.command(b"\x03SELECT SLEEP(2)");
+    let pings = [1, 0, 0, 0, 0x0E].repeat(20_000);
+    client.stream.write_all(&pings).unwrap();
+    until("the count", || {
+        front.proxy.snapshot(false).login_and_tls_bytes > 20_000 * 12
+    });
+    drop(client);
+    is_clean(&front.proxy);
 }

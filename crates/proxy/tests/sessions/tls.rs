@@ -256,3 +256,34 @@ fn a_backend_that_is_not_who_it_should_be_gets_nothing() {
         assert_eq!(error.server().unwrap().code, 1429, "{error}");
     }
 }
+
+#[test]
+fn what_tls_copies_is_counted_of_each_side_and_stays_counted() {
+    let len = 3_000_000;
+    let mut copied = Vec::new();
+    for (backend, client) in [
+        (Way::Plain, Way::Plain),
+        (Way::Plain, Way::Tls),
+        (Way::Tls, Way::Tls),
+    ] {
+        let front = sides().proxy(sides().backend(backend), |listener| {
+            listener.reencrypt_passwords = true
+        });
+        let mut conn = Connection::connect_with(&front.config(client)).unwrap();
+        assert_eq!(
+            text(&mut conn, &format!("SELECT REPEAT('t', {len})")).len(),
+            len
+        );
+        let count = || front.proxy.snapshot(false).meter.bytes_copied_by_tls;
+        let live = count();
+        drop(conn);
+        until("the end of the session", || front.proxy.sessions() == 0);
+        assert!(count() >= live, "{} after {live}", count());
+        copied.push(live);
+    }
+    assert_eq!(copied[0], 0);
+    assert!(
+        copied[1] >= len as u64 && copied[2] >= copied[1] + len as u64,
+        "{copied:?}"
+    );
+}

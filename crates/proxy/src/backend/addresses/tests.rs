@@ -47,8 +47,10 @@ fn one_that_failed_is_passed_over_and_the_others_are_not() {
     assert!(!addresses.are_shunned(now));
     assert_eq!(chosen(&addresses, now), [B; 4]);
     assert_eq!(addresses.by_health(), (vec![tcp(B)], vec![tcp(A)]));
+    assert_eq!(addresses.doubt(), Doubt::Some);
     addresses.failed(&tcp(B), now + Duration::from_millis(1));
     assert!(addresses.are_shunned(now + Duration::from_millis(1)));
+    assert_eq!(addresses.doubt(), Doubt::All);
     assert_eq!(
         addresses.next(&[], now),
         Some(tcp(A)),

@@ -369,14 +369,16 @@ fn files_are_looked_for_beside_the_configuration() {
     let mut lines = Vec::new();
     let authority = Authority::new("tests");
     let server = authority.server(&["localhost"]);
-    for (name, content) in [
-        ("admin.password", "secret\r\nmore"),
-        ("server.pem", &server.certificate),
-        ("server.key", &server.key),
-        ("ca.pem", &authority.certificate()),
+    for (name, key, content) in [
+        ("admin.password", "password file", "secret\r\nmore"),
+        ("server.pem", "certificate", &server.certificate),
+        ("server.key", "key", &server.key),
+        ("ca.pem", "ca", &authority.certificate()),
     ] {
         let error = Config::from_file(&path).unwrap_err();
-        assert!(error.to_string().contains(name), "{error}");
+        let told = error.to_string();
+        assert!(told.contains(name) && told.contains(key), "{told}");
+        assert!(!told.contains("ssl-"), "{told}");
         lines.push(error.line().unwrap());
         fs::write(folder.join(name), content).unwrap();
     }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use onecopy_net::{
-    ClientCertificates, Endpoint, Identity, Pem, TlsAcceptor, TlsCache, TlsConnector, TlsOptions,
-    TlsServerOptions, Verify,
+    ClientCertificates, Endpoint, Identity, Pem, TlsAcceptor, TlsCache, TlsConnector, TlsError,
+    TlsOptions, TlsServerOptions, Verify,
 };
 use serde::Deserialize;
 use toml::Spanned;
@@ -83,7 +83,7 @@ impl ClientTls {
             clients,
         };
         let acceptor = TlsAcceptor::new(&options);
-        let acceptor = acceptor.map_err(|error| Problem::at(span, error.to_string()))?;
+        let acceptor = acceptor.map_err(|error| Problem::at(span, told(&error, "client-ca")))?;
         Ok((acceptor, tls.required.unwrap_or_default()))
     }
 }
@@ -124,6 +124,21 @@ impl BackendTls {
             (None, Endpoint::Unix(_)) => "localhost",
         };
         TlsConnector::new(&options, name, &TlsCache::default())
-            .map_err(|error| Problem::at(span, error.to_string()))
+            .map_err(|error| Problem::at(span, told(&error, "ca")))
     }
+}
+
+/// An error that names the key of this file where TLS's own text names the clients' option. `ca` is what that one is here.
+fn told(error: &TlsError, ca: &str) -> String {
+    let text = error.to_string();
+    let (TlsError::File { option, .. } | TlsError::Pem { option, .. }) = error else {
+        return text;
+    };
+    let key = match *option {
+        "ssl-cert" => "certificate",
+        "ssl-key" => "key",
+        "ssl-ca" => ca,
+        other => other,
+    };
+    text.replacen(option, key, 1)
 }
