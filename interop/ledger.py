@@ -34,6 +34,9 @@ class Ledger:
                    "CREATE TABLE ledger (client INT, number INT, PRIMARY KEY (client, number)) ENGINE = InnoDB; "
                    f"INSERT INTO accounts VALUES {', '.join(f'({id}, 0)' for id in range(1, ACCOUNTS + 1))}", server.database)
 
+    def is_over(self):
+        return any(program.poll() is not None for program in self.programs)
+
     def committed(self):
         """Transfers that there are by now."""
         return int(self.server.sql(self.server.port, "SELECT COUNT(*) FROM ledger", self.server.database))

@@ -77,6 +77,15 @@ impl SocketOptions {
         }
         Ok(())
     }
+
+    /// The same for a socket that had others before: what is not set is as it is from the start.
+    pub(crate) fn apply_anew<'s>(&self, socket: impl Into<socket2::SockRef<'s>>) -> io::Result<()> {
+        let socket = socket.into();
+        socket.set_keepalive(self.keepalive.is_some())?;
+        #[cfg(target_os = "linux")]
+        socket.set_tcp_user_timeout(Some(self.user_timeout.unwrap_or_default()))?;
+        self.apply(&*socket)
+    }
 }
 
 #[cfg(test)]

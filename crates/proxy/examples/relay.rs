@@ -38,6 +38,7 @@ fn way(text: &str) -> Option<(SocketAddr, SocketAddr)> {
 /// Accepts, and hands each client to the next loop.
 fn run(listen: SocketAddr, server: SocketAddr) -> io::Result<()> {
     let mut listener = Listener::bind(&Address::Tcp(listen), &ListenerOptions::default())?;
+    listener.set_options(&SocketOptions::default())?;
     eprintln!("listening on {}", listener.address()?);
     let mut poll = Poll::new()?;
     listener.register(poll.registry(), Token(0))?;
@@ -147,8 +148,10 @@ impl Loop {
                 ends,
                 on_way: [None, None],
             };
+            // The client has them from the listener.
+            let [_, server] = &pair.ends;
+            let _ = server.stream.set_options(&SocketOptions::default());
             for (side, end) in pair.ends.iter_mut().enumerate() {
-                let _ = end.stream.set_options(&SocketOptions::default());
                 let _ = end
                     .stream
                     .register(self.poll.registry(), Token(2 * index + side));

@@ -252,6 +252,8 @@ impl Acceptor {
                 (None, Some(known)) => before.swap_remove(known).1,
                 (None, None) => continue,
             };
+            // Its clients have them from it. Without them they are served as well.
+            let _ = socket.set_options(&way.listener.config.socket);
             self.sockets.push((way.endpoint, socket, way.listener));
         }
         for (_, mut socket, listener) in before {
@@ -265,7 +267,6 @@ impl Acceptor {
         loop {
             match socket.accept() {
                 Ok(Some((stream, address))) => {
-                    let _ = stream.set_options(&listener.config.socket);
                     self.take(stream, address, listener);
                 }
                 Ok(None) => return true,

@@ -16,6 +16,7 @@ use socket2::{Domain, SockAddr, Socket as Socket2, Type};
 use super::socket::{Socket, again};
 use super::stream::canonical;
 use super::{Address, Stream};
+use crate::SocketOptions;
 
 /// How it is listened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,8 +116,20 @@ impl Listener {
         }
     }
 
+    /// Sets options of TCP for the streams of clients that come from now on, which have them from the kernel: none is to be
+    /// set on each. A Unix socket has none of them.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn set_options(&self, options: &SocketOptions) -> io::Result<()> {
+        match &self.socket {
+            Listening::Tcp(listener) => options.apply_anew(listener),
+            Listening::Unix(..) => Ok(()),
+        }
+    }
+
     /// The next client that waits, and its address where it is one of TCP; `None`: none waits, and an event tells of the
-    /// next. Its stream is not registered and has no options set.
+    /// next. Its stream is not registered, and has the [options](Self::set_options) of the listener.
     ///
     /// # Errors
     /// As [`AcceptError`] says; the listener goes on with the first two.

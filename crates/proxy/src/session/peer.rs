@@ -89,14 +89,15 @@ impl Peer {
         let _ = self.write(command, context);
     }
 
-    /// The other end hears and says nothing more.
+    /// The other end hears and says nothing more, once it is dropped: that closes it, and takes it from the poller.
     pub(super) fn leave(&mut self, context: &mut Context<'_>) {
         if let Some(mut compressed) = self.compressed.take() {
             compressed.leave(context);
         }
         let copied = self.stream.bytes_copied_by_tls();
         context.pool.note_copied_by_tls(copied);
-        let _ = self.stream.deregister(context.poller);
-        self.stream.shutdown();
+        if self.stream.is_tls() {
+            self.stream.shutdown();
+        }
     }
 }

@@ -12,6 +12,9 @@ use crate::common::{method, port, server_port, start, until};
 use crate::packed::{Packed, packet, stored};
 use crate::sessions::account;
 
+/// The beginning of an ERR packet of code 1835.
+const BROKEN: &[u8] = b"\xFF\x2B\x07";
+
 /// A frame with this header and content.
 fn frame(sequence: u8, before: usize, content: &[u8]) -> Vec<u8> {
     let mut frame = stored(sequence, content);
@@ -59,22 +62,17 @@ fn a_client_whose_frames_lie_is_told_so_and_let_go() {
                     // It may have been let go before the last byte.
                     let _ = client.stream.write_all(piece);
                 }
-                client.next = last_id(&client, &proxy);
-                assert_eq!(client.last_error(), 1835);
+                // Where the command is whole before the lie is, its reply may come first, or the beginning of it.
+                client.takes_any_id = true;
+                while !client.hear_packet().unwrap().starts_with(BROKEN) {}
+                let mut rest = Vec::new();
+                client.stream.read_to_end(&mut rest).unwrap();
+                assert_eq!(rest, b"");
                 until("the end of the session", || proxy.sessions() == 0);
                 assert_eq!(proxy.snapshot(false).buffers_lent, 0);
             }
         }
     }
-}
-
-/// The id of the frame that is next, whatever of the command has come.
-fn last_id(client: &Packed, _proxy: &onecopy_proxy::Proxy) -> u8 {
-    let mut header = [0; 4];
-    until("an answer", || {
-        client.stream.peek(&mut header).unwrap() == 4
-    });
-    header[3]
 }
 
 #[test]

@@ -1,10 +1,12 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rustix::io::Errno;
 
 use super::*;
+use crate::SocketOptions;
 
 /// A path that goes with it.
 struct Path(PathBuf);
@@ -154,4 +156,41 @@ fn what_one_client_brought_about_is_told_from_what_stops_all() {
         assert!(matches!(of(errno), AcceptError::Listener(_)), "{errno:?}");
     }
     assert!(of(Errno::MFILE).to_string().contains("limit of open files"));
+}
+
+#[test]
+fn clients_have_the_options_that_were_set_on_the_listener() {
+    let address = Address::Tcp("127.0.0.1:0".parse().unwrap());
+    let mut listener = Listener::bind(&address, &ListenerOptions::default()).unwrap();
+    let mut poll = Poll::new().unwrap();
+    listener.register(poll.registry(), Token(9)).unwrap();
+    let mut events = Events::with_capacity(1);
+    let timeout = Duration::from_secs(7);
+    let off = SocketOptions {
+        nodelay: false,
+        keepalive: None,
+        user_timeout: None,
+    };
+    let on = SocketOptions {
+        nodelay: true,
+        keepalive: Some(timeout),
+        user_timeout: Some(timeout),
+    };
+    for options in [SocketOptions::default(), on, off] {
+        listener.set_options(&options).unwrap();
+        let _client = connect(&listener.address().unwrap()).unwrap();
+        let (stream, _) = loop {
+            poll.poll(&mut events, Some(NEVER)).unwrap();
+            if let Some(client) = listener.accept().unwrap() {
+                break client;
+            }
+        };
+        let socket = socket2::SockRef::from(&stream);
+        assert_eq!(socket.tcp_nodelay().unwrap(), options.nodelay);
+        assert_eq!(socket.keepalive().unwrap(), options.keepalive.is_some());
+        if let Some(time) = options.keepalive {
+            assert_eq!(socket.tcp_keepalive_time().unwrap(), time);
+        }
+        assert_eq!(socket.tcp_user_timeout().unwrap(), options.user_timeout);
+    }
 }
