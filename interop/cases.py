@@ -1,7 +1,7 @@
 """What is run, once to the server and once through the proxy."""
 import difflib, os, re, signal, subprocess, tempfile, time, urllib.parse
 
-import binlog, changes, large, tools
+import binlog, changes, large, mysql_client, tools
 from front import Proxy, until
 from tools import HERE, ROOT, Failure
 
@@ -224,7 +224,7 @@ CASES = {
     "killed-session": killed_session,
     "sysbench": sysbench,
     "own-client": own_client,
-} | changes.CASES | large.CASES | binlog.CASES
+} | mysql_client.CASES | changes.CASES | large.CASES | binlog.CASES
 
 # What the server of some of them has to be started with.
 OPTIONS = {case: tuple(binlog.OPTIONS) for case in binlog.CASES}

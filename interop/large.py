@@ -20,11 +20,14 @@ SIZES = sorted(size + off for size in [*SOME, 2 * PACKET - 16] for off in [-1, 0
 GROWTH_KIB = 4 << 10
 
 
-# What is encrypted, and what is compressed: the client's side, the server's.
-Kind = collections.namedtuple("Kind", "front back packed_front packed_back", defaults=[False, False])
+# What is encrypted, and by what it is compressed: the client's side, the server's.
+Kind = collections.namedtuple("Kind", "front back packed_front packed_back", defaults=[None, None])
 KINDS = [Kind(front, back) for front in [False, True] for back in [False, True]]
 # What neither is compressed nor encrypted is among the others.
-PACKED_KINDS = [Kind(False, False, False, True), Kind(False, False, True, False), Kind(False, False, True, True), Kind(True, True, True, True)]
+PACKED_KINDS = [Kind(False, False, None, "zlib"), Kind(False, False, "zlib", None), Kind(False, False, "zlib", "zlib"),
+                Kind(True, True, "zlib", "zlib")]
+# Only MySQL has it; of the clients here only its own.
+ZSTD_KINDS = [Kind(False, False, None, "zstd"), Kind(True, True, "zlib", "zstd")]
 
 
 def large(server, _):
@@ -32,7 +35,7 @@ def large(server, _):
 
 
 def compressed(server, _):
-    return carry(server, PACKED_KINDS)
+    return carry(server, PACKED_KINDS + (ZSTD_KINDS if server.is_mysql else []))
 
 
 def carry(server, kinds):
@@ -69,8 +72,10 @@ def listener(server, kind):
         keys["tls"] = {"certificate": "front.pem", "key": "front.key", "required": True}
     if kind.back:
         keys["backends"][0]["tls"] = {"mode": "verify-full", "ca": server.authority}
+    if kind.packed_front:
+        keys["compression"] = kind.packed_front
     if kind.packed_back:
-        keys["backends"][0]["compression"] = "zlib"
+        keys["backends"][0]["compression"] = kind.packed_back
     return keys
 
 
@@ -116,12 +121,14 @@ class Way:
 
     def is_of(self, kind, proxy):
         """Whether the server sees what was asked for, and the client's side is what was asked for."""
-        shown = self.server.sql(self.port, "SHOW STATUS LIKE 'Ssl_cipher'; SHOW STATUS LIKE 'Compression'", *self.options()).split()
-        if (len(shown) == 4) != kind.back or (shown[-1] == "ON") != kind.packed_back:
+        asks = "SHOW STATUS LIKE 'Ssl_cipher'; SHOW STATUS LIKE 'Compression'; SHOW STATUS LIKE 'Compression_algorithm'"
+        shown = dict((line + "\t").split("\t")[:2] for line in self.server.sql(self.port, asks, *self.options()).splitlines())
+        algorithm = shown.get("Compression_algorithm") or kind.packed_back
+        if bool(shown["Ssl_cipher"]) != kind.back or (shown["Compression"] == "ON") != bool(kind.packed_back) or algorithm != kind.packed_back:
             raise Failure(f"{kind}: the server says {shown}")
         read = proxy.metric("onecopy_compression_packed_read_bytes_total")
         self.server.sql(self.port, f"DO LENGTH('{'x' * 10000}')", *self.options())
-        if (proxy.metric("onecopy_compression_packed_read_bytes_total") > read) != (kind.packed_front or kind.packed_back):
+        if (proxy.metric("onecopy_compression_packed_read_bytes_total") > read) != bool(kind.packed_front or kind.packed_back):
             raise Failure(f"{kind}: it is not compressed as it should be")
 
 

@@ -24,7 +24,7 @@ OTHERWISE = ("or test a server of your own: ONECOPY_TEST_MYSQL_URL=mysql://user:
 # Whatever else is lacking fails the run: a plugin that is gone would take its tests with it.
 Server = collections.namedtuple("Server", "kind suite version binary package plugins may_lack")
 KNOWN = {
-    "mysql-9": Server("mysql", "sid", "9.", "usr/sbin/mysqld", "mysql-server-core", [], [
+    "mysql-9": Server("mysql", "sid", "9.", "usr/sbin/mysqld", "mysql-server-core", ["mysql-client-core"], [
         "RETURNING", "UUID", "INET6", "INET4", "cached metadata", "TIME up to 838:59:59.999999",
         "mysql_native_password", "mysql_clear_password", "caching_sha2_password with a password of 300 bytes",
         "sha256_password with a password of 300 bytes"]),
