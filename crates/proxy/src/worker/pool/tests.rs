@@ -200,3 +200,23 @@ fn a_line_that_was_asked_in_vain_is_not_asked_before_something_changes() {
     assert!(pool.renew(&mut held, 70 << 10), "alone it gets it all");
     assert_eq!(pool.bytes(), 128 << 10);
 }
+
+#[test]
+fn what_is_held_beside_loans_is_too_much_by_itself_from_the_budget_on() {
+    for (budget, crowded, overcharged) in [
+        (1 << 20, 1 << 20, LEAST_BESIDE_LOANS),
+        (64 << 20, 64 << 20, 64 << 20),
+    ] {
+        let mut pool = Pool::new(budget);
+        let mut own = 0;
+        pool.count(&mut own, crowded);
+        assert!(!pool.is_crowded() && !pool.is_overcharged());
+        pool.count(&mut own, crowded + 1);
+        assert!(pool.is_crowded());
+        assert_eq!(pool.is_overcharged(), crowded == overcharged);
+        pool.count(&mut own, overcharged + 1);
+        assert!(pool.is_crowded() && pool.is_overcharged());
+        pool.count(&mut own, 0);
+        assert_eq!((pool.bytes(), pool.is_crowded()), (0, false));
+    }
+}
