@@ -38,7 +38,6 @@ fn way(text: &str) -> Option<(SocketAddr, SocketAddr)> {
 /// Accepts, and hands each client to the next loop.
 fn run(listen: SocketAddr, server: SocketAddr) -> io::Result<()> {
     let mut listener = Listener::bind(&Address::Tcp(listen), &ListenerOptions::default())?;
-    listener.set_options(&SocketOptions::default())?;
     eprintln!("listening on {}", listener.address()?);
     let mut poll = Poll::new()?;
     listener.register(poll.registry(), Token(0))?;

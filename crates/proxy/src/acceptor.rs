@@ -252,7 +252,7 @@ impl Acceptor {
                 (None, Some(known)) => before.swap_remove(known).1,
                 (None, None) => continue,
             };
-            // Its clients have them from it. Without them they are served as well.
+            // Its clients have them from it, and may be set otherwise than before. Without them they are served as well.
             let _ = socket.set_options(&way.listener.config.socket);
             self.sockets.push((way.endpoint, socket, way.listener));
         }

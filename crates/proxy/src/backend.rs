@@ -151,8 +151,9 @@ impl Backend {
     /// A session's connect has failed: other addresses and backends are tried first for a while.
     pub(crate) fn connect_failed(&self, address: &Address) {
         self.state.failed_connects.fetch_add(1, Relaxed);
-        self.state.health.note_failure();
         self.does_not_answer(address);
+        // Whoever hears of it finds the address doubted.
+        self.state.health.note_failure();
     }
 
     /// The same found out by a check.

@@ -25,7 +25,8 @@ pub struct Config {
     /// Bytes that the buffers of all sessions may take together. Sessions wait for their turn beyond it.
     pub memory: usize,
     /// How long a session may keep buffers whose bytes the other side does not take, while others stand in line for them:
-    /// then it is ended with error 1161. Nobody is ended while there is memory for all. A kernel that holds megabytes for a
+    /// then it is ended with error 1161. Nobody is ended while there is memory for all; where what is held beside buffers is
+    /// by itself more than that, there need be no line. A kernel that holds megabytes for a
     /// client tells its sender of what is read in steps of some hundred KB: a time that is short ends clients that read slowly.
     pub stall_timeout: Duration,
     /// Clients in all; more wait for `queue_timeout` and then get error 1040.

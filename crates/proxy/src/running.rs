@@ -164,7 +164,11 @@ impl Running {
                 return Ok(way);
             }
             let address = resolve(endpoint).map_err(failed)?.swap_remove(0);
-            let socket = evented::Listener::bind(&address, &ListenerOptions::default());
+            let options = ListenerOptions {
+                socket: listener.config.socket,
+                ..ListenerOptions::default()
+            };
+            let socket = evented::Listener::bind(&address, &options);
             let mut socket = socket.map_err(failed)?;
             addresses.push(socket.address().map_err(failed)?);
             self.acceptor.register(&mut socket).map_err(failed)?;

@@ -42,6 +42,7 @@ use farewell::Farewell;
 use flow::Flow;
 use kill::KillState;
 use login::Login;
+pub(crate) use memory::Progress;
 use peer::Peer;
 
 /// What a session may use of its worker.

@@ -223,9 +223,7 @@ impl Worker {
                 session.leave(&mut context);
                 let was_in_line = session.is_starved();
                 self.sessions[index] = None;
-                if was_in_line {
-                    self.leave_line(index);
-                }
+                self.forget(index, was_in_line);
                 self.freed.push(index);
                 self.count.fetch_sub(1, SeqCst);
                 self.bell.ring();

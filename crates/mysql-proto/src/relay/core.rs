@@ -233,6 +233,11 @@ impl Relay {
         self.statements.memory() + self.queue.memory()
     }
 
+    /// Bytes of the list of commands that were sent ahead: fewer from reply to reply.
+    pub fn sent_ahead_bytes(&self) -> usize {
+        self.queue.bytes()
+    }
+
     /// How many prepared statements are open.
     pub fn statements(&self) -> usize {
         self.statements.len()

@@ -69,6 +69,11 @@ impl Queue {
         self.commands.capacity() * size_of::<Pending>()
     }
 
+    /// Bytes of the commands that wait in it.
+    pub(super) fn bytes(&self) -> usize {
+        self.commands.len() * size_of::<Pending>()
+    }
+
     pub(super) fn with_reply(&self) -> usize {
         self.with_reply as usize
     }

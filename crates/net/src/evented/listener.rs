@@ -26,6 +26,9 @@ pub struct ListenerOptions {
     /// Who may connect to a Unix socket, as the mode of its file. 0o777, everyone, as the servers have it: who is let in is
     /// said by the login.
     pub unix_mode: u32,
+    /// What clients' streams have from the kernel, over TCP, so that none is to be set on each. As they are by default;
+    /// [`set_options`](Listener::set_options) changes them.
+    pub socket: SocketOptions,
 }
 
 impl Default for ListenerOptions {
@@ -33,6 +36,7 @@ impl Default for ListenerOptions {
         Self {
             backlog: 4096,
             unix_mode: 0o777,
+            socket: SocketOptions::default(),
         }
     }
 }
@@ -116,8 +120,7 @@ impl Listener {
         }
     }
 
-    /// Sets options of TCP for the streams of clients that come from now on, which have them from the kernel: none is to be
-    /// set on each. A Unix socket has none of them.
+    /// Sets other options of TCP for the streams of clients that come from now on. A Unix socket has none of them.
     ///
     /// # Errors
     /// The system's.
@@ -129,7 +132,7 @@ impl Listener {
     }
 
     /// The next client that waits, and its address where it is one of TCP; `None`: none waits, and an event tells of the
-    /// next. Its stream is not registered, and has the [options](Self::set_options) of the listener.
+    /// next. Its stream is not registered, and has the listener's [options](ListenerOptions::socket).
     ///
     /// # Errors
     /// As [`AcceptError`] says; the listener goes on with the first two.
@@ -155,6 +158,8 @@ fn bind_tcp(address: SocketAddr, options: &ListenerOptions) -> io::Result<TcpLis
     if address.is_ipv6() {
         socket.set_only_v6(false)?;
     }
+    // A client has those of the moment at which its handshake ends.
+    options.socket.apply_anew(&socket)?;
     socket.bind(&address.into())?;
     listen(&socket, options)?;
     Ok(TcpListener::from_std(socket.into()))

@@ -79,7 +79,7 @@ pub(super) fn start(view: &Arc<View>) -> io::Result<Handle> {
                     continue;
                 };
                 for (_, backend) in view.backends() {
-                    let state = (backend.is_up(), backend.doubt());
+                    let state = (backend.is_up(), || backend.doubt());
                     if let Some(whom) = backend.health().takes_turn(state, &config, interval) {
                         ask(backend, whom, &config, interval, view.log());
                     }

@@ -37,7 +37,7 @@ pub(crate) struct Compressed {
     /// So many bytes are to be sent before frames are counted otherwise.
     mark: Option<(usize, Mark)>,
     /// The memory that the pool knows of.
-    charged: u32,
+    pub(super) charged: u32,
 }
 
 /// What happens to the count of frames.
@@ -186,6 +186,12 @@ impl Compressed {
     /// How much of it.
     pub(super) fn unsent_len(&self) -> usize {
         self.unsent.len().saturating_sub(self.sent)
+    }
+
+    /// Bytes that have come and were not decompressed, and what the frame under way has borrowed for that.
+    pub(super) fn unread_len(&self) -> usize {
+        let raw = self.raw.as_ref().map_or(0, |raw| raw.pending().len());
+        raw + self.decoder.memory()
     }
 
     /// Sends what was not sent; whether all of it has left.

@@ -2,12 +2,20 @@
 
 use std::time::Instant;
 
+use super::peer::Peer;
 use super::{Context, End, Phase, Session, Status};
 use crate::failure::Failure;
 use crate::worker::pool::{OF_NO_USE, Pool};
 
+/// How far a session is with what came from its client, with what came from its backend, with what was made of these and has not
+/// left, and with what was not looked at.
+pub(crate) type Progress = [Option<u64>; 4];
+
 /// What a client that is logging in may send where memory is used up: more than any response without many attributes.
 const LOGIN_BYTES: usize = 4 << 10;
+
+/// The same of its TLS: a record, as of a certificate of its own with the ones that vouch for it.
+const HELLO_BYTES: usize = 16 << 10;
 
 impl Session {
     /// Tells the pool what it holds beside loans: packets of a login, TLS's buffers, and the relay's lists.
@@ -26,8 +34,9 @@ impl Session {
     pub(super) fn asks_too_much(&self, pool: &Pool) -> bool {
         match &self.phase {
             Phase::Login(login) => {
-                let bytes = login.client_bytes() + self.client.stream.unread_len();
-                (pool.is_over() || pool.is_short()) && bytes > LOGIN_BYTES
+                let is_much = login.client_bytes() > LOGIN_BYTES
+                    || self.client.stream.unread_len() > HELLO_BYTES;
+                is_much && (pool.is_over() || pool.is_short())
             }
             _ => false,
         }
@@ -65,34 +74,42 @@ impl Session {
         self.client.unsent_len() + server.map_or(0, |server| server.unsent_len())
     }
 
-    /// What TLS has read and nobody takes, where that is much: a session in line would take it.
-    fn unread_len(&self) -> usize {
-        let server = self.server.as_ref();
-        let len =
-            self.client.stream.unread_len() + server.map_or(0, |server| server.stream.unread_len());
+    /// What TLS and compression have read and nobody takes, and commands that were sent ahead, where that is much: a session in
+    /// line would go on with it.
+    fn waiting_len(&self) -> usize {
+        let of = |peer: &Peer| peer.unread_len();
+        let read = of(&self.client) + self.server.as_ref().map_or(0, of);
+        let len = read + self.relay.sent_ahead_bytes();
         match self.is_starved || len <= OF_NO_USE {
             true => 0,
             false => len,
         }
     }
 
-    /// Others stand in line: gives up what is not needed now. Gives how far it is with what it keeps: by how much the number
-    /// is larger a while later, so many bytes have gone on. `None` where it keeps nothing that is of use to others.
-    pub(crate) fn give_up(&mut self, pool: &mut Pool) -> Option<u64> {
+    /// What it holds beside loans, as the pool knows it.
+    pub(crate) fn beside_loans(&self) -> usize {
+        let server = self.server.as_ref().map_or(0, Peer::charged);
+        self.own_bytes as usize + self.client.charged() + server
+    }
+
+    /// Others stand in line: gives up what is not needed now. Gives how far it is with each thing that it keeps: by how much the
+    /// number is larger a while later, so many bytes were read or written. `None` for what is of no use to others.
+    pub(crate) fn give_up(&mut self, pool: &mut Pool) -> Progress {
         if !matches!(self.phase, Phase::Transit) {
-            return None;
+            return Progress::default();
         }
         self.up.give_up(pool);
         self.down.give_up(pool);
         self.release_tls();
         self.count_memory(pool);
         // The fewer are left the further it is.
-        let left = match self.unsent_len() + self.unread_len() {
-            0 => None,
-            len => Some(0u64.wrapping_sub(len as u64)),
-        };
-        let progress = [self.up.progress(), self.down.progress(), left];
-        progress.into_iter().flatten().reduce(u64::wrapping_add)
+        let left = |len: usize| (len > 0).then(|| 0u64.wrapping_sub(len as u64));
+        [
+            self.up.progress(),
+            self.down.progress(),
+            left(self.unsent_len()),
+            left(self.waiting_len()),
+        ]
     }
 
     /// Whether it stands in line for buffers.

@@ -67,6 +67,18 @@ impl Peer {
         self.stream.unsent_len() + compressed.map_or(0, |compressed| compressed.unsent_len())
     }
 
+    /// What has come and was given to nobody: of TLS, and compressed.
+    pub(super) fn unread_len(&self) -> usize {
+        let compressed = self.compressed.as_ref();
+        self.stream.unread_len() + compressed.map_or(0, |compressed| compressed.unread_len())
+    }
+
+    /// The memory of its compression that the pool knows of.
+    pub(super) fn charged(&self) -> usize {
+        let compressed = self.compressed.as_ref();
+        compressed.map_or(0, |compressed| compressed.charged as usize)
+    }
+
     /// Sends that; whether all of it has left.
     pub(super) fn flush(&mut self) -> io::Result<bool> {
         match &mut self.compressed {

@@ -4,7 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::Worker;
-use crate::session::Session;
+use super::pool::OF_NO_USE;
+use crate::session::{Progress, Session};
 
 /// Who waits, and who makes them wait.
 #[derive(Debug, Default)]
@@ -12,10 +13,14 @@ pub(super) struct Line {
     /// By their places, in the order in which they came.
     waiting: VecDeque<usize>,
     /// Who has kept buffers since others wait, and how far it is.
-    holders: HashMap<usize, Mark>,
+    holders: HashMap<usize, Marks>,
     /// For so long one may be kept.
     pub(super) stall_timeout: Duration,
 }
+
+/// How far somebody was with each thing that he keeps, and since when.
+#[derive(Debug, Default)]
+struct Marks([Option<Mark>; 4]);
 
 #[derive(Debug, Clone, Copy)]
 struct Mark {
@@ -23,7 +28,7 @@ struct Mark {
     since: Instant,
 }
 
-/// Whoever moves no more than this while it is waited for keeps what it has from others.
+/// Whoever reads and writes no more than this while he is waited for keeps what he has from others.
 const HARDLY: u64 = 1 << 10;
 
 impl Mark {
@@ -32,6 +37,27 @@ impl Mark {
         let moved = progress.wrapping_sub(self.progress);
         // It may have been given more by its other side than it has passed on.
         moved.min(moved.wrapping_neg()) <= HARDLY
+    }
+}
+
+impl Marks {
+    /// What is kept now, each since it has hardly moved.
+    fn after(before: &Self, progress: Progress, now: Instant) -> Self {
+        let mut marks = Self::default();
+        for ((mark, before), progress) in marks.0.iter_mut().zip(before.0).zip(progress) {
+            let Some(progress) = progress else { continue };
+            let known = before.filter(|mark| mark.is_hardly_behind(progress));
+            *mark = Some(known.unwrap_or(Mark {
+                progress,
+                since: now,
+            }));
+        }
+        marks
+    }
+
+    /// Since when the first of them is kept; `None` where nothing is.
+    fn since(&self) -> Option<Instant> {
+        self.0.iter().flatten().map(|mark| mark.since).min()
     }
 }
 
@@ -79,7 +105,7 @@ impl Worker {
 
     /// A session that is over stands in line no more: its place may soon be another's.
     #[cold]
-    pub(super) fn leave_line(&mut self, index: usize) {
+    fn leave_line(&mut self, index: usize) {
         self.line.waiting.retain(|waiting| *waiting != index);
         self.pool.set_waiting(self.line.len());
     }
@@ -91,35 +117,46 @@ impl Worker {
         if !self.pool.is_short() && !self.pool.is_crowded() {
             return self.line.holders.clear();
         }
-        let before = std::mem::take(&mut self.line.holders);
+        let mut before = std::mem::take(&mut self.line.holders);
         let mut stalled = Vec::new();
         for index in 0..self.sessions.len() {
             self.go_on(index, now, Session::press_on);
             let Some(Some(session)) = self.sessions.get_mut(index) else {
                 continue;
             };
-            let Some(progress) = session.give_up(&mut self.pool) else {
+            let progress = session.give_up(&mut self.pool);
+            let marks = Marks::after(&before.remove(&index).unwrap_or_default(), progress, now);
+            let Some(since) = marks.since() else {
                 continue;
-            };
-            let known = before.get(&index);
-            let mark = match known.filter(|mark| mark.is_hardly_behind(progress)) {
-                Some(mark) => *mark,
-                None => Mark {
-                    progress,
-                    since: now,
-                },
             };
             // Those that it waits for itself are ended first.
             let patience = self.line.stall_timeout * (1 + u32::from(session.only_waits()));
-            if now.saturating_duration_since(mark.since) >= patience {
-                stalled.push((mark.since, index));
+            if now.saturating_duration_since(since) >= patience {
+                stalled.push((since, index, session.beside_loans()));
             }
-            self.line.holders.insert(index, mark);
+            self.line.holders.insert(index, marks);
         }
+        let is_short = self.pool.is_short();
+        // Without a line it helps only to end those that hold something beside loans.
+        stalled.retain(|(_, _, beside)| is_short || *beside > OF_NO_USE);
+        let most = match (is_short, self.pool.is_crowded()) {
+            (false, false) => 0,
+            (_, true) => self.line.len().max(1),
+            (true, false) => self.line.len(),
+        };
         // Those that have kept theirs for the longest time come first.
         stalled.sort_unstable();
-        for (_, index) in stalled.into_iter().take(self.line.len().max(1)) {
+        for (_, index, _) in stalled.into_iter().take(most) {
             self.go_on(index, now, Session::stop_stalled);
+        }
+    }
+
+    /// A session is over: what its place is marked with is not the next one's.
+    #[cold]
+    pub(super) fn forget(&mut self, index: usize, was_in_line: bool) {
+        self.line.holders.remove(&index);
+        if was_in_line {
+            self.leave_line(index);
         }
     }
 }
@@ -141,5 +178,23 @@ mod tests {
             );
             assert_eq!(mark.is_hardly_behind(u64::MAX - moved), is_behind);
         }
+    }
+
+    #[test]
+    fn what_moves_does_not_hide_what_does_not() {
+        let start = Instant::now();
+        let mut marks = Marks::default();
+        for second in 0..10 {
+            let now = start + Duration::from_secs(second);
+            // One direction has something now and then, one moves, and one does not.
+            let other = (second % 2 == 0).then_some(second);
+            marks = Marks::after(&marks, [other, Some(second << 20), Some(7), None], now);
+            assert_eq!(marks.since(), Some(start));
+        }
+        let now = start + Duration::from_secs(10);
+        marks = Marks::after(&marks, [None, Some(10 << 20), None, None], now);
+        assert_eq!(marks.since(), Some(now));
+        marks = Marks::after(&marks, [None; 4], now);
+        assert_eq!(marks.since(), None);
     }
 }

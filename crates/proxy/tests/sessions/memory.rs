@@ -333,3 +333,21 @@ fn commands_that_are_sent_ahead_are_counted() {
     drop(client);
     is_clean(&front.proxy);
 }
+
+#[test]
+fn commands_that_are_sent_ahead_and_wait_keep_no_memory_for_ever() {
+    account("memory_g", "");
+    let front = sides().proxy_with(sides().backend(Way::Plain), |config| {
+        config.memory = 64 << 10;
+        config.stall_timeout = Duration::from_millis(500);
+    });
+    let mut client = Raw::log_in(front.port(), "memory_g", USUAL);
+    client.command(b"\x03SELECT SLEEP(60)");
+    let pings = [1, 0, 0, 0, 0x0E].repeat(20_000);
+    client.stream.write_all(&pings).unwrap();
+    until("its end", || failed(&front.proxy, Reason::Stalled) == 1);
+    let mut honest = Connection::connect_with(&front.config(Way::Plain)).unwrap();
+    assert_eq!(text(&mut honest, "SELECT 'unharmed'"), "unharmed");
+    drop((client, honest));
+    is_clean(&front.proxy);
+}

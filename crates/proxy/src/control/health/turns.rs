@@ -1,7 +1,10 @@
 //! Whose turn it is to be asked, and what is known of a backend.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU8, AtomicU64,
+    Ordering::{AcqRel, Relaxed, Release},
+};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -81,7 +84,7 @@ impl Health {
 
     /// A session's connect failed.
     pub(crate) fn note_failure(&self) {
-        self.doubted.store(true, Relaxed);
+        self.doubted.store(true, Release);
     }
 
     /// Whether it is read only, as far as it is known.
@@ -104,7 +107,7 @@ impl Health {
     /// Who of it is to be asked now, if anybody. Then it counts as being asked.
     pub(super) fn takes_turn(
         &self,
-        (is_up, doubt): (bool, Doubt),
+        (is_up, doubt): (bool, impl Fn() -> Doubt),
         config: &HealthConfig,
         interval: Duration,
     ) -> Option<Whom> {
@@ -119,8 +122,9 @@ impl Health {
         if turns.is_asking || (now < turns.next && !is_urgent) {
             return None;
         }
-        let doubted = self.doubted.swap(false, Relaxed);
+        let doubted = self.doubted.swap(false, AcqRel);
         let greeted = self.greeted.swap(false, Relaxed);
+        let doubt = doubt();
         // A failed connect of a session's was to one of those that are doubted.
         let is_fine = is_up && turns.contrary == 0 && (!doubted || doubt == Doubt::Some);
         let is_known = config.login.is_none() && is_fine && doubt != Doubt::All;
@@ -176,10 +180,11 @@ mod tests {
     fn nobody_is_asked_who_is_known_to_be_up() {
         let health = Health::default();
         let config = HealthConfig::default();
-        let takes = |is_up| match health.takes_turn((is_up, Doubt::None), &config, Duration::ZERO) {
-            None => false,
-            Some(whom) => whom == Whom::All,
-        };
+        let takes =
+            |is_up| match health.takes_turn((is_up, || Doubt::None), &config, Duration::ZERO) {
+                None => false,
+                Some(whom) => whom == Whom::All,
+            };
         assert!(takes(true), "the first turn");
         assert!(!takes(true), "while it is being asked");
         health.turns().is_asking = false;
@@ -209,7 +214,7 @@ mod tests {
         let health = Health::default();
         let config = HealthConfig::default();
         let takes = |doubt| {
-            let whom = health.takes_turn((true, doubt), &config, Duration::ZERO);
+            let whom = health.takes_turn((true, || doubt), &config, Duration::ZERO);
             health.turns().is_asking = false;
             whom
         };
