@@ -20,13 +20,13 @@ const HELLO_BYTES: usize = 16 << 10;
 impl Session {
     /// Tells the pool what it holds beside loans: packets of a login, TLS's buffers, and the relay's lists.
     pub(super) fn count_memory(&mut self, pool: &mut Pool) {
-        let login = match &self.phase {
+        let own = match &self.phase {
             Phase::Login(login) => login.buffer_bytes(),
             _ => self.relay.memory(),
         };
         let server = self.server.as_ref();
         let server = server.map_or(0, |server| server.stream.buffer_bytes());
-        let bytes = login + self.client.stream.buffer_bytes() + server;
+        let bytes = own + self.client.stream.buffer_bytes() + server;
         pool.count(&mut self.own_bytes, bytes);
     }
 

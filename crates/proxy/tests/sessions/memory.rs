@@ -11,7 +11,7 @@ use crate::basics::text;
 use crate::common::{connect, start, until};
 use crate::hostile_clients::ssl_request;
 use crate::raw::{Raw, USUAL};
-use crate::sides::{Way, account, sides};
+use crate::sides::{Front, Way, account, sides};
 
 #[test]
 fn idle_sessions_hold_no_buffers() {
@@ -70,6 +70,19 @@ fn refused(proxy: &Proxy, reason: Reason) -> u64 {
         .sum()
 }
 
+/// A proxy with memory for four buffers, and little patience.
+fn scarce(backend: Way) -> Front {
+    sides().proxy_with(sides().backend(backend), |config| {
+        config.memory = 64 << 10;
+        config.stall_timeout = Duration::from_millis(500);
+    })
+}
+
+fn gets_a_large_row(honest: &mut Connection) {
+    let row = text(honest, "SELECT REPEAT('h', 300000)");
+    assert_eq!(row.len(), 300_000);
+}
+
 /// All memory is back.
 fn is_clean(proxy: &Proxy) {
     until("the end of the sessions", || proxy.sessions() == 0);
@@ -84,10 +97,7 @@ fn is_clean(proxy: &Proxy) {
 fn clients_that_read_nothing_and_parts_of_headers_keep_no_memory_from_others() {
     account("memory_a", "");
     for way in [Way::Plain, Way::Tls] {
-        let front = sides().proxy_with(sides().backend(way), |config| {
-            config.memory = 64 << 10;
-            config.stall_timeout = Duration::from_millis(500);
-        });
+        let front = scarce(way);
         let hostile: Vec<_> = (0..50)
             .map(|number| {
                 let mut client = Raw::log_in(front.port(), "memory_a", USUAL);
@@ -102,10 +112,7 @@ fn clients_that_read_nothing_and_parts_of_headers_keep_no_memory_from_others() {
         until("the line", || proxy.snapshot(false).sessions_in_line > 0);
         let mut honest = Connection::connect_with(&front.config(Way::Tls)).unwrap();
         for _ in 0..3 {
-            assert_eq!(
-                text(&mut honest, "SELECT REPEAT('h', 300000)").len(),
-                300_000
-            );
+            gets_a_large_row(&mut honest);
         }
         // Kernels take much before anybody stalls, so that it differs how many have to end: none, where what all of them hold has
         // become so small that nobody waits for it.
@@ -124,10 +131,7 @@ fn clients_that_read_nothing_and_parts_of_headers_keep_no_memory_from_others() {
 #[test]
 fn clients_of_tls_that_read_nothing_keep_no_memory_from_others() {
     account("memory_c", "");
-    let front = sides().proxy_with(sides().backend(Way::Plain), |config| {
-        config.memory = 64 << 10;
-        config.stall_timeout = Duration::from_millis(500);
-    });
+    let front = scarce(Way::Plain);
     let (asked, is_asked) = channel();
     let hostile: Vec<_> = (0..16)
         .map(|_| {
@@ -148,10 +152,7 @@ fn clients_of_tls_that_read_nothing_keep_no_memory_from_others() {
     until("the line", || proxy.snapshot(false).sessions_in_line > 0);
     let mut honest = Connection::connect_with(&front.config(Way::Tls)).unwrap();
     for _ in 0..3 {
-        assert_eq!(
-            text(&mut honest, "SELECT REPEAT('h', 300000)").len(),
-            300_000
-        );
+        gets_a_large_row(&mut honest);
     }
     until("the end of what they hold", || {
         let snapshot = proxy.snapshot(false);
@@ -170,10 +171,7 @@ fn clients_of_tls_that_read_nothing_keep_no_memory_from_others() {
 #[test]
 fn what_a_backend_has_encrypted_is_not_kept_for_clients_that_read_nothing() {
     account("memory_d", "");
-    let front = sides().proxy_with(sides().backend(Way::Tls), |config| {
-        config.memory = 64 << 10;
-        config.stall_timeout = Duration::from_millis(500);
-    });
+    let front = scarce(Way::Tls);
     let hostile: Vec<_> = (0..16)
         .map(|_| {
             let mut client = Raw::log_in(front.port(), "memory_d", USUAL);
@@ -188,10 +186,7 @@ fn what_a_backend_has_encrypted_is_not_kept_for_clients_that_read_nothing() {
         snapshot.sessions_in_line == 0 && snapshot.buffer_bytes <= 256 << 10
     });
     let mut honest = Connection::connect_with(&front.config(Way::Plain)).unwrap();
-    assert_eq!(
-        text(&mut honest, "SELECT REPEAT('h', 300000)").len(),
-        300_000
-    );
+    gets_a_large_row(&mut honest);
     drop((hostile, honest));
     is_clean(proxy);
 }
@@ -268,8 +263,7 @@ fn where_memory_is_used_up_nobody_begins_tls_with_much() {
     client.say(&ssl_request()).unwrap();
     // A ClientHello of 60,000 bytes in records of 10,000, of which the last never comes.
     for number in 0..5 {
-        let record = [&[22, 3, 1, 0x27, 0x10][..], &[0; 10_000]].concat();
-        let mut record = record;
+        let mut record = [&[22, 3, 1, 0x27, 0x10][..], &[0; 10_000]].concat();
         if number == 0 {
             record[5..9].copy_from_slice(&[1, 0, 0xEA, 0x60]);
         }
@@ -337,10 +331,7 @@ fn commands_that_are_sent_ahead_are_counted() {
 #[test]
 fn commands_that_are_sent_ahead_and_wait_keep_no_memory_for_ever() {
     account("memory_g", "");
-    let front = sides().proxy_with(sides().backend(Way::Plain), |config| {
-        config.memory = 64 << 10;
-        config.stall_timeout = Duration::from_millis(500);
-    });
+    let front = scarce(Way::Plain);
     let mut client = Raw::log_in(front.port(), "memory_g", USUAL);
     client.command(b"\x03SELECT SLEEP(60)");
     let pings = [1, 0, 0, 0, 0x0E].repeat(20_000);
