@@ -115,7 +115,7 @@ async fn a_call_that_times_out_leaves_the_connection_usable() {
         let url = with_option(&url, "call-timeout=0.15&abandoned=drain");
         let mut conn = wait!(Connection::connect(&url)).unwrap();
         let (start, deadline) = (Instant::now(), Duration::from_millis(150));
-        let error = wait!(conn.query("SELECT SLEEP(0.6)")).unwrap_err();
+        let error = wait!(conn.query("SELECT SLEEP(4)")).unwrap_err();
         let waited = start.elapsed();
         assert!(
             error.is_timeout() && !error.is_closed() && !conn.is_closed(),
@@ -139,7 +139,7 @@ async fn a_call_that_times_out_leaves_the_connection_usable() {
 async fn each_call_times_out_at_its_own_deadline() {
     for url in urls() {
         let mut conn = wait!(Connection::connect(&url)).unwrap();
-        for (before, millis) in [(100, 200), (200, 180), (200, 220)] {
+        for (before, millis) in [(1_000, 2_000), (2_000, 1_800), (2_000, 2_200)] {
             let timeout = Duration::from_millis(millis);
             let mut late = Duration::MAX;
             // A busy machine is late at times, a timer of another length at all times.
@@ -152,7 +152,7 @@ async fn each_call_times_out_at_its_own_deadline() {
                 }
                 conn.set_call_timeout(Some(timeout));
                 let start = Instant::now();
-                let error = wait!(conn.query("SELECT SLEEP(0.35)")).unwrap_err();
+                let error = wait!(conn.query("SELECT SLEEP(10)")).unwrap_err();
                 let waited = start.elapsed();
                 assert!(error.is_timeout(), "{error}");
                 assert!(
@@ -162,17 +162,20 @@ async fn each_call_times_out_at_its_own_deadline() {
                 late = late.min(waited - timeout);
                 conn.set_call_timeout(Some(Duration::from_secs(20)));
                 wait!(conn.ping()).unwrap();
-                if late < Duration::from_millis(15) {
+                if late < OTHER_TIMER {
                     break;
                 }
             }
             assert!(
-                late < Duration::from_millis(15),
+                late < OTHER_TIMER,
                 "{late:?} late for a deadline of {timeout:?} after one of {before} ms"
             );
         }
     }
 }
+
+/// Less than the deadlines of that test differ by.
+const OTHER_TIMER: Duration = Duration::from_millis(150);
 
 #[tokio::test]
 async fn a_row_that_times_out_can_be_asked_for_again() {
@@ -320,7 +323,7 @@ async fn a_row_of_the_limit_is_within_it() {
 }
 
 /// How late a timeout may be told: for timers, and a machine that does other things too.
-const LATE: Duration = Duration::from_millis(250);
+const LATE: Duration = Duration::from_secs(2);
 
 /// A user with rights on some databases only is not told whether there is another.
 fn assert_unknown_database(error: &Error) {

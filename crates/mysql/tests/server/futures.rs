@@ -106,7 +106,7 @@ async fn a_login_dropped_at_any_poll_leaves_nothing() {
         let start = Instant::now();
         while sessions_between(&before, &mut after).await > 0 {
             assert!(
-                start.elapsed() < Duration::from_secs(1),
+                start.elapsed() < Duration::from_secs(5),
                 "a dropped login left a session"
             );
             tokio::time::sleep(Duration::from_millis(10)).await;
