@@ -37,7 +37,7 @@ fn way(text: &str) -> Option<(SocketAddr, SocketAddr)> {
 
 /// Accepts, and hands each client to the next loop.
 fn run(listen: SocketAddr, server: SocketAddr) -> io::Result<()> {
-    let mut listener = Listener::bind(&Address::Tcp(listen), &ListenerOptions::default())?;
+    let listener = Listener::bind(&Address::Tcp(listen), &ListenerOptions::default())?;
     eprintln!("listening on {}", listener.address()?);
     let mut poll = Poll::new()?;
     listener.register(poll.registry(), Token(0))?;

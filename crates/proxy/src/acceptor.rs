@@ -1,16 +1,15 @@
-//! Where clients come in: one thread for all listeners, which hands each client to the worker with the fewest sessions.
+//! Where clients come in: the sockets that listen, and the clients that wait.
 //!
-//! Where there are as many clients as there may be, those that come wait here, first come, first served.
+//! Every worker accepts clients, so that none has to be handed from thread to thread, and keeps them unless another one has
+//! fewer. This thread tells the workers at which sockets; it accepts itself only where they can't. Where there are as many
+//! clients as there may be, those that come wait here, first come, first served.
 
+mod gate;
 mod refused;
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
-use std::sync::atomic::{
-    AtomicUsize,
-    Ordering::{Relaxed, SeqCst},
-};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -18,13 +17,15 @@ use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Registry, Token, Waker};
 use onecopy_net::Endpoint;
-use onecopy_net::evented::{self, AcceptError, Stream};
+use onecopy_net::evented::{self, AcceptError};
 
 use crate::alarm::Alarm;
 use crate::failure::Failure;
 use crate::proxy::{Listener, Workers};
 use crate::queue::Patience;
-use crate::worker::Order;
+use crate::session::first_options;
+use crate::worker::{ListeningSocket, Order};
+pub(crate) use gate::{Client, Gate};
 use refused::Refused;
 
 const WAKE: Token = Token(usize::MAX);
@@ -34,24 +35,6 @@ const SOCKET: Token = Token(0);
 
 /// How long nothing is accepted where the process has no descriptor left.
 const BREATH: Duration = Duration::from_millis(50);
-
-/// Tells the acceptor that a session has ended, where somebody waits for that.
-#[derive(Debug)]
-pub(crate) struct Bell {
-    waker: Waker,
-    /// Clients that wait.
-    waiting: AtomicUsize,
-}
-
-impl Bell {
-    /// A session has ended, and was taken from the number of sessions before.
-    #[inline]
-    pub(crate) fn ring(&self) {
-        if self.waiting.load(SeqCst) > 0 {
-            let _ = self.waker.wake();
-        }
-    }
-}
 
 /// What is accepted, and how many.
 #[derive(Debug)]
@@ -72,26 +55,27 @@ pub(crate) struct Way {
 }
 
 /// What the acceptor is asked for.
-#[derive(Debug)]
 enum Command {
+    /// One that a worker could not let in.
+    Client(Client),
     /// These ways from now on; says so when it is so.
     Serve(Ways, Sender<()>),
     /// None, and the thread ends.
     Stop,
 }
 
-/// The acceptor before it runs: workers have to know its bell.
+/// The acceptor before it runs: workers have to know its gate.
 pub(crate) struct Idle {
     poll: Poll,
-    bell: Arc<Bell>,
+    inbox: Receiver<Command>,
+    gate: Arc<Gate>,
 }
 
 /// The acceptor, for other threads.
 #[derive(Debug)]
 pub(crate) struct Handle {
-    commands: Sender<Command>,
     registry: Registry,
-    bell: Arc<Bell>,
+    gate: Arc<Gate>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -99,27 +83,26 @@ impl Idle {
     pub(crate) fn new() -> io::Result<Self> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKE)?;
-        let waiting = AtomicUsize::new(0);
-        let bell = Arc::new(Bell { waker, waiting });
-        Ok(Self { poll, bell })
+        let (commands, inbox) = channel();
+        let gate = Arc::new(Gate::new(commands, waker));
+        Ok(Self { poll, inbox, gate })
     }
 
-    pub(crate) fn bell(&self) -> &Arc<Bell> {
-        &self.bell
+    pub(crate) fn gate(&self) -> &Arc<Gate> {
+        &self.gate
     }
 
     /// Starts it, with no way in yet.
     pub(crate) fn start(self, workers: Arc<Workers>, alarm: Alarm) -> io::Result<Handle> {
-        let Self { poll, bell } = self;
+        let Self { poll, inbox, gate } = self;
         let registry = poll.registry().try_clone()?;
-        let (commands, inbox) = channel();
         let mut acceptor = Acceptor {
             poll,
             inbox,
             workers,
-            bell: Arc::clone(&bell),
+            gate: Arc::clone(&gate),
             sockets: Vec::new(),
-            max_connections: 0,
+            accepts: false,
             patience: Patience {
                 timeout: Duration::ZERO,
                 length: 0,
@@ -134,25 +117,25 @@ impl Idle {
                 alarm.watch("acceptor", || acceptor.run());
             })?;
         Ok(Handle {
-            commands,
             registry,
-            bell,
+            gate,
             thread: Mutex::new(Some(thread)),
         })
     }
 }
 
 impl Handle {
-    /// Has a new socket's clients noticed, before it is [served](Self::serve).
-    pub(crate) fn register(&self, socket: &mut evented::Listener) -> io::Result<()> {
-        socket.register(&self.registry, SOCKET)
+    /// Whether events can be had of a new socket, before it is [served](Self::serve).
+    pub(crate) fn try_out(&self, socket: &evented::Listener) -> io::Result<()> {
+        socket.register(&self.registry, SOCKET)?;
+        socket.deregister(&self.registry)
     }
 
     /// Serves these ways and no others; returns when that is so.
     pub(crate) fn serve(&self, ways: Ways) {
         let (done, is_done) = channel();
-        if self.commands.send(Command::Serve(ways, done)).is_ok() {
-            let _ = self.bell.waker.wake();
+        if self.gate.commands.send(Command::Serve(ways, done)).is_ok() {
+            self.gate.ring();
             // An error: it has been stopped meanwhile.
             let _ = is_done.recv();
         }
@@ -160,8 +143,8 @@ impl Handle {
 
     /// Nobody comes in any more, and the sockets are closed.
     pub(crate) fn stop(&self) {
-        let _ = self.commands.send(Command::Stop);
-        let _ = self.bell.waker.wake();
+        let _ = self.gate.commands.send(Command::Stop);
+        self.gate.ring();
         let thread = self.thread.lock();
         if let Some(thread) = thread.unwrap_or_else(PoisonError::into_inner).take() {
             let _ = thread.join();
@@ -169,24 +152,23 @@ impl Handle {
     }
 }
 
-/// A client that has come in.
-struct Client {
-    stream: Stream,
-    address: Option<SocketAddr>,
-    listener: Arc<Listener>,
-    /// Until then it waits.
-    deadline: Instant,
+/// A socket that listens.
+struct Socket {
+    endpoint: Endpoint,
+    listening: ListeningSocket,
 }
 
 struct Acceptor {
     poll: Poll,
     inbox: Receiver<Command>,
     workers: Arc<Workers>,
-    bell: Arc<Bell>,
-    sockets: Vec<(Endpoint, evented::Listener, Arc<Listener>)>,
-    max_connections: usize,
+    gate: Arc<Gate>,
+    sockets: Vec<Socket>,
+    /// Workers can't: the sockets' events come here.
+    accepts: bool,
     patience: Patience,
-    queue: VecDeque<Client>,
+    /// Each waits until then.
+    queue: VecDeque<(Client, Instant)>,
     refused: Refused,
     is_over: bool,
 }
@@ -197,7 +179,7 @@ impl Acceptor {
         let mut breath = None;
         while !self.is_over {
             let now = Instant::now();
-            let next = self.queue.iter().map(|client| client.deadline).min();
+            let next = self.queue.iter().map(|(_, deadline)| *deadline).min();
             let patience = next.map(|next| next.saturating_duration_since(now));
             let look = (!self.refused.is_empty()).then_some(refused::LOOK);
             let timeout = [breath, patience, look].into_iter().flatten().min();
@@ -208,30 +190,39 @@ impl Acceptor {
             }
             while let Ok(command) = self.inbox.try_recv() {
                 match command {
+                    Command::Client(client) => self.take(client),
                     Command::Serve(ways, done) => {
                         self.serve(ways);
                         let _ = done.send(());
                     }
-                    Command::Stop => self.is_over = true,
+                    Command::Stop => {
+                        self.is_over = true;
+                        self.have_accepted(Vec::new());
+                    }
                 }
             }
-            // All of them: a socket that was left for lack of descriptors tells of nothing new.
-            let mut sockets = std::mem::take(&mut self.sockets);
-            let all = sockets.iter_mut();
-            let was_all = all.map(|(_, socket, listener)| self.accept_all(socket, listener));
-            // Each of them, also where one was left.
-            breath = was_all
-                .fold(true, |all, one| all & one)
-                .then_some(())
-                .map_or(Some(BREATH), |()| None);
-            self.sockets = sockets;
+            if !self.accepts && self.workers.running() == 0 {
+                // Whoever comes is closed, and need not wait for it.
+                self.accept_here();
+            }
+            breath = None;
+            if self.accepts || self.is_over {
+                // All of them: a socket that was left for lack of descriptors tells of nothing new.
+                let all = self.sockets.iter();
+                let all: Vec<_> = all.map(|known| known.listening.clone()).collect();
+                for listening in all {
+                    if !self.accept_all(&listening) {
+                        breath = Some(BREATH);
+                    }
+                }
+            }
             self.let_in();
             self.refused.look();
         }
-        for client in self.queue.drain(..) {
+        for (client, _) in self.queue.drain(..) {
             self.refused.add(client.stream, &Failure::shutdown());
         }
-        self.bell.waiting.store(0, SeqCst);
+        self.gate.set_waiting(0);
         // Nobody else comes in: these are waited for.
         self.sockets.clear();
         self.refused.finish();
@@ -240,35 +231,71 @@ impl Acceptor {
 
     /// These ways from now on. Who has come to a socket that goes is let in before.
     fn serve(&mut self, ways: Ways) {
-        self.max_connections = ways.max_connections;
+        self.gate.set_max_sessions(ways.max_connections);
         self.patience = ways.patience;
         let mut before = std::mem::take(&mut self.sockets);
         for way in ways.sockets {
             let known = before
                 .iter()
-                .position(|(endpoint, ..)| *endpoint == way.endpoint);
+                .position(|known| known.endpoint == way.endpoint);
             let socket = match (way.socket, known) {
-                (Some(socket), _) => socket,
-                (None, Some(known)) => before.swap_remove(known).1,
+                (Some(socket), _) => Arc::new(socket),
+                (None, Some(known)) => before.swap_remove(known).listening.socket,
                 (None, None) => continue,
             };
             // Its clients have them from it, and may be set otherwise than before. Without them they are served as well.
-            let _ = socket.set_options(&way.listener.config.socket);
-            self.sockets.push((way.endpoint, socket, way.listener));
+            let _ = socket.set_options(&first_options(way.listener.config.socket));
+            self.sockets.push(Socket {
+                endpoint: way.endpoint,
+                listening: ListeningSocket {
+                    socket,
+                    listener: way.listener,
+                },
+            });
         }
-        for (_, mut socket, listener) in before {
-            self.accept_all(&mut socket, &listener);
-            let _ = socket.deregister(self.poll.registry());
+        let all = self.sockets.iter().map(|known| known.listening.clone());
+        self.have_accepted(all.collect());
+        for Socket { listening, .. } in before {
+            self.accept_all(&listening);
+            if self.accepts {
+                let _ = listening.socket.deregister(self.poll.registry());
+            }
+        }
+    }
+
+    /// Has workers accept clients at these sockets and at no others; returns when that is so.
+    fn have_accepted(&mut self, sockets: Vec<ListeningSocket>) {
+        let (done, are_done) = channel();
+        for worker in &self.workers.0 {
+            worker.order(Order::Accept {
+                sockets: sockets.clone(),
+                workers: Arc::clone(&self.workers),
+                done: done.clone(),
+            });
+        }
+        drop(done);
+        // It ends with the last of them, also with one that dies.
+        let can_all = are_done.iter().fold(true, |all, can| all & can);
+        if !can_all || self.accepts {
+            self.accept_here();
+        }
+    }
+
+    /// Accepts at all sockets from now on, beside workers or in their place.
+    #[cold]
+    fn accept_here(&mut self) {
+        self.accepts = true;
+        for Socket { listening, .. } in &self.sockets {
+            // One of those before fails, as it is there already.
+            let _ = listening.socket.register(self.poll.registry(), SOCKET);
         }
     }
 
     /// `false` where some were left for lack of descriptors.
-    fn accept_all(&mut self, socket: &mut evented::Listener, listener: &Arc<Listener>) -> bool {
+    fn accept_all(&mut self, listening: &ListeningSocket) -> bool {
         loop {
-            match socket.accept() {
-                Ok(Some((stream, address))) => {
-                    self.take(stream, address, listener);
-                }
+            match listening.accept() {
+                Ok(Some(client)) => self.take(client),
                 Ok(None) => return true,
                 // That client's own trouble.
                 Err(AcceptError::Connection(_)) => {}
@@ -277,25 +304,20 @@ impl Acceptor {
         }
     }
 
-    fn take(&mut self, stream: Stream, address: Option<SocketAddr>, listener: &Arc<Listener>) {
+    fn take(&mut self, client: Client) {
         if self.is_over {
-            return self.refused.add(stream, &Failure::shutdown());
+            return self.refused.add(client.stream, &Failure::shutdown());
         }
-        let client = Client {
-            stream,
-            address,
-            listener: Arc::clone(listener),
-            deadline: Instant::now() + self.patience.timeout,
-        };
-        if self.queue.is_empty() && self.has_room() {
+        if self.queue.is_empty() && self.gate.enter() {
             return self.hand_over(client);
         }
         if self.patience.timeout.is_zero() || self.queue.len() >= self.patience.length {
             return self.refuse_full(client);
         }
-        self.queue.push_back(client);
+        let deadline = Instant::now() + self.patience.timeout;
+        self.queue.push_back((client, deadline));
         // Whoever ends from now on rings; who ended before is seen by `let_in`.
-        self.bell.waiting.store(self.queue.len(), SeqCst);
+        self.gate.set_waiting(self.queue.len());
     }
 
     /// Those that wait, as far as there is room; and refuses those that have waited too long.
@@ -303,17 +325,19 @@ impl Acceptor {
         if self.queue.is_empty() {
             return;
         }
-        while self.has_room()
-            && let Some(client) = self.queue.pop_front()
-        {
-            self.hand_over(client);
+        while !self.queue.is_empty() && self.gate.enter() {
+            match self.queue.pop_front() {
+                Some((client, _)) => self.hand_over(client),
+                None => break,
+            }
         }
         let now = Instant::now();
         let all = std::mem::take(&mut self.queue).into_iter();
-        let (late, waiting): (VecDeque<_>, _) = all.partition(|client| client.deadline <= now);
+        let (late, waiting): (VecDeque<_>, _) = all.partition(|(_, deadline)| *deadline <= now);
         self.queue = waiting;
-        late.into_iter().for_each(|client| self.refuse_full(client));
-        self.bell.waiting.store(self.queue.len(), SeqCst);
+        late.into_iter()
+            .for_each(|(client, _)| self.refuse_full(client));
+        self.gate.set_waiting(self.queue.len());
     }
 
     /// There are as many as there may be.
@@ -323,16 +347,10 @@ impl Acceptor {
         self.refused.add(client.stream, &failure);
     }
 
-    fn has_room(&self) -> bool {
-        self.workers.sessions() < self.max_connections
-    }
-
+    /// To the worker with the fewest sessions. It has its place.
     fn hand_over(&self, client: Client) {
-        let address = client.address.map(|address| address.to_string());
-        self.workers.least_loaded().take(Order::Session {
-            stream: client.stream,
-            address: address.map_or_else(|| "unix".into(), Into::into),
-            listener: client.listener,
-        });
+        if !self.workers.least_loaded().take(client) {
+            self.gate.leave(1);
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use onecopy_net::Endpoint;
 use onecopy_net::evented::Address;
 
-use crate::acceptor;
+use crate::acceptor::{self, Client};
 use crate::alarm::Alarm;
 use crate::backend::{Backend, Backends};
 use crate::config::{Changes, Config, ListenerConfig};
@@ -60,6 +60,14 @@ impl Workers {
         self.0.iter().filter(|worker| !worker.is_dead()).count()
     }
 
+    /// Another worker that has so many fewer sessions than this one's `own` that a client is better off there. Where there are
+    /// many, a few more or less are not worth the way.
+    pub(crate) fn with_fewer(&self, own: usize) -> Option<&worker::Handle> {
+        let least = self.least_loaded();
+        let sessions = least.sessions.load(SeqCst);
+        (own > sessions + sessions / 8 && !least.is_dead()).then_some(least)
+    }
+
     pub(crate) fn least_loaded(&self) -> &worker::Handle {
         // Whoever comes to one that has died is closed: better by one that lives.
         let load = |worker: &&worker::Handle| (worker.is_dead(), worker.sessions.load(SeqCst));
@@ -68,14 +76,16 @@ impl Workers {
 }
 
 impl worker::Handle {
-    /// Hands a session over, which counts from now on.
-    pub(crate) fn take(&self, session: Order) {
+    /// Hands a client over, which counts from now on; `false` where the worker has died.
+    pub(crate) fn take(&self, client: Client) -> bool {
         self.sessions.fetch_add(1, SeqCst);
-        if !self.order(session) {
+        let is_taken = self.order(Order::Client(client));
+        if !is_taken {
             // It has just died, and may have forgotten this one with all others.
             let less = |sessions: usize| Some(sessions.saturating_sub(1));
             let _ = self.sessions.fetch_update(SeqCst, SeqCst, less);
         }
+        is_taken
     }
 }
 
@@ -168,7 +178,7 @@ impl Proxy {
                 worker::start(
                     number,
                     config.memory / count,
-                    acceptor.bell(),
+                    acceptor.gate(),
                     (&log, &kills, &alarm),
                 )
             })

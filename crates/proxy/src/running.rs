@@ -18,6 +18,7 @@ use crate::key::Key;
 use crate::log::{Event, Log};
 use crate::proxy::{Error, Listener, Workers};
 use crate::queue::Patience;
+use crate::session::first_options;
 use crate::worker::Order;
 
 type Notice = Box<dyn Fn(&str) + Send>;
@@ -165,13 +166,13 @@ impl Running {
             }
             let address = resolve(endpoint).map_err(failed)?.swap_remove(0);
             let options = ListenerOptions {
-                socket: listener.config.socket,
+                socket: first_options(listener.config.socket),
                 ..ListenerOptions::default()
             };
             let socket = evented::Listener::bind(&address, &options);
-            let mut socket = socket.map_err(failed)?;
+            let socket = socket.map_err(failed)?;
             addresses.push(socket.address().map_err(failed)?);
-            self.acceptor.register(&mut socket).map_err(failed)?;
+            self.acceptor.try_out(&socket).map_err(failed)?;
             way.socket = Some(socket);
             Ok(way)
         };

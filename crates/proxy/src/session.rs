@@ -6,6 +6,7 @@
 //!
 //! A session does as much as both streams allow, then waits for the next event of either.
 
+mod address;
 mod compressed;
 mod farewell;
 mod flow;
@@ -24,9 +25,11 @@ use mio::{Registry as Poller, Token};
 use onecopy_mysql_proto::Capabilities;
 use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_mysql_proto::relay::Relay;
+use onecopy_net::SocketOptions;
 use onecopy_net::evented::{Address, Stream};
 use onecopy_wire::Meter;
 
+use crate::acceptor::Client;
 use crate::backend::Place;
 use crate::failure::Failure;
 use crate::kill::Kills;
@@ -38,6 +41,7 @@ use crate::worker::Mailbox;
 use crate::worker::codec::Codec;
 use crate::worker::pool::Pool;
 
+use address::ClientAddress;
 use farewell::Farewell;
 use flow::Flow;
 use kill::KillState;
@@ -117,7 +121,7 @@ pub(crate) struct Session {
     user: Box<[u8]>,
     /// Who the user is going to be, where that counts.
     next_user: Option<Box<[u8]>>,
-    address: Box<str>,
+    address: ClientAddress,
     /// Its listener's place in the worker's counters.
     entrance: usize,
     /// The same of listener and backend, once it is logged in.
@@ -135,6 +139,8 @@ pub(crate) struct Session {
     leaves_by: Option<Instant>,
     /// One of its sides is compressed.
     is_compressed: bool,
+    /// The kernel asks now and then whether its peers are still there, where that is configured.
+    is_probed: bool,
     /// It is in the line of those that wait for buffers, or of those that go on after the others.
     is_starved: bool,
     is_busy: bool,
@@ -149,15 +155,17 @@ pub(crate) struct Session {
 impl Session {
     /// A session whose client has just come in.
     pub(crate) fn new(
-        client: Stream,
-        address: Box<str>,
+        Client {
+            stream,
+            address,
+            listener,
+        }: Client,
         token: Token,
-        listener: Arc<Listener>,
         now: Instant,
     ) -> Self {
         let login = Login::new(&listener, now);
         Self {
-            client: Peer::new(client),
+            client: Peer::new(stream),
             server: None,
             token,
             phase: Phase::Login(Box::new(login)),
@@ -171,7 +179,7 @@ impl Session {
             user_place: None,
             user: Box::default(),
             next_user: None,
-            address,
+            address: ClientAddress(address),
             entrance: 0,
             route: 0,
             kill: KillState::default(),
@@ -181,6 +189,7 @@ impl Session {
             asked: now,
             leaves_by: None,
             is_compressed: false,
+            is_probed: false,
             is_starved: false,
             is_busy: false,
             is_quitting: false,
@@ -195,7 +204,7 @@ impl Session {
         let entrance = &mut context.counters.entrances[self.entrance];
         entrance.accepted += 1;
         entrance.sessions += 1;
-        match self.client.stream.register(context.poller, self.token) {
+        match (self.client.stream).register_for_reading(context.poller, self.token) {
             Ok(()) => self.go_on(context),
             Err(_) => Status::Over,
         }
@@ -279,6 +288,11 @@ impl Session {
             Phase::Farewell(farewell) if farewell.is_overdue(context.now) => return Status::Over,
             Phase::Farewell(_) => return Status::Waiting,
             Phase::Transit if self.leaves_by.is_some() => return self.try_to_leave(context),
+            Phase::Transit if !self.is_probed => {
+                self.is_probed = true;
+                self.have_probed();
+                return Status::Waiting;
+            }
             Phase::Transit => match self.listener.config.idle_timeout {
                 // While a statement runs it is the server that takes its time, once it has all of it.
                 Some(timeout)
@@ -306,6 +320,35 @@ impl Session {
             },
         };
         self.end(End::Failed(failure), context)
+    }
+
+    /// Has the kernel probe both connections while they are idle. Only one that lasts needs it: it takes calls, and timers.
+    fn have_probed(&self) {
+        let have_probed = |peer: &Peer, options: &SocketOptions| {
+            if options.keepalive.is_some() {
+                // Without probes it is served as well.
+                let _ = peer.stream.set_options(options);
+            }
+        };
+        have_probed(&self.client, &self.listener.config.socket);
+        if let (Some(server), Some(place)) = (&self.server, &self.place) {
+            have_probed(server, &place.backend().config.socket);
+        }
+    }
+
+    /// Has events tell of room where a write has found none.
+    #[inline]
+    pub(crate) fn await_room(&mut self, context: &Context<'_>) -> std::io::Result<()> {
+        if self.client.stream.needs_room() {
+            (self.client.stream).await_room(context.poller, self.token)?;
+        }
+        match &mut self.server {
+            Some(server) if server.stream.needs_room() => {
+                let token = Token(self.token.0 + 1);
+                server.stream.await_room(context.poller, token)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Ends it for a reason of the proxy's.
@@ -436,6 +479,14 @@ pub(crate) fn refuse(stream: &mut Stream, failure: &Failure) {
     // Whoever does not take it at once hears nothing.
     let _ = stream.write(&[std::io::IoSlice::new(&words)]);
     let _ = stream.shutdown_write();
+}
+
+/// What a connection has from the kernel from the start: [probes](Session::have_probed) come later.
+pub(crate) fn first_options(options: SocketOptions) -> SocketOptions {
+    SocketOptions {
+        keepalive: None,
+        ..options
+    }
 }
 
 /// A session in which nothing has happened for so long keeps no buffers of TLS.

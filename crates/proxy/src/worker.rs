@@ -3,6 +3,7 @@
 //! A turn: wait for events, let each session that has one do what it can, let those that had to stop go on, and now and then
 //! look at the time. Nothing here blocks but the wait.
 
+mod accept;
 pub(crate) mod codec;
 mod line;
 mod order;
@@ -17,13 +18,15 @@ use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Token, Waker};
 
-use crate::acceptor::Bell;
+use crate::acceptor::{Client, Gate};
 use crate::alarm::Alarm;
 use crate::failure::Failure;
 use crate::kill::Kills;
 use crate::log::Log;
 use crate::session::{Context, Session, Status};
 use crate::stats::{Counters, Snapshot};
+use accept::Accepting;
+pub(crate) use accept::ListeningSocket;
 use codec::Codec;
 use line::Line;
 pub(crate) use order::{Handle, Mailbox, Order};
@@ -48,7 +51,7 @@ const WAKE: Token = Token(usize::MAX);
 pub(crate) fn start(
     number: usize,
     memory: usize,
-    bell: &Arc<Bell>,
+    gate: &Arc<Gate>,
     (log, kills, alarm): (&Log, &Kills, &Alarm),
 ) -> io::Result<Handle> {
     let poll = Poll::new()?;
@@ -60,7 +63,8 @@ pub(crate) fn start(
         poll,
         inbox,
         mailbox: Arc::clone(&mailbox),
-        bell: Arc::clone(bell),
+        gate: Arc::clone(gate),
+        accepting: Accepting::default(),
         count: Arc::clone(&sessions),
         sessions: Vec::new(),
         free: Vec::new(),
@@ -79,6 +83,7 @@ pub(crate) fn start(
     let is_dead = Arc::new(AtomicBool::new(false));
     let name = format!("worker-{number}");
     let (alarm, dead, count) = (alarm.clone(), Arc::clone(&is_dead), Arc::clone(&sessions));
+    let gate = Arc::clone(gate);
     let thread = std::thread::Builder::new()
         .name(name.clone())
         .spawn(move || {
@@ -86,7 +91,9 @@ pub(crate) fn start(
                 dead.store(true, SeqCst);
                 // Its clients see their connections end.
                 drop(worker);
-                count.store(0, SeqCst);
+                gate.leave(count.swap(0, SeqCst));
+                // Others accept in its place.
+                gate.ring();
             }
         })?;
     Ok(Handle {
@@ -101,7 +108,8 @@ struct Worker {
     poll: Poll,
     inbox: Receiver<Order>,
     mailbox: Arc<Mailbox>,
-    bell: Arc<Bell>,
+    gate: Arc<Gate>,
+    accepting: Accepting,
     count: Arc<AtomicUsize>,
     /// By half of their streams' tokens.
     sessions: Vec<Option<Box<Session>>>,
@@ -149,6 +157,10 @@ impl Worker {
                     continue;
                 }
                 let Token(token) = event.token();
+                if token >= accept::LAST {
+                    self.accept_one(token, now);
+                    continue;
+                }
                 if let Some(Some(session)) = self.sessions.get_mut(token / 2) {
                     session.note(token % 2 == 0, event);
                     self.go_on(token / 2, now, Session::go_on);
@@ -169,6 +181,7 @@ impl Worker {
                     self.go_on(index, now, Session::tick);
                 }
                 self.relieve(now);
+                self.go_on_accepting();
                 if ticks % TRIM == 0 {
                     self.pool.trim();
                     self.codec.trim();
@@ -207,7 +220,11 @@ impl Worker {
             index,
             now,
         };
-        match act(session, &mut context) {
+        let mut status = act(session, &mut context);
+        if status != Status::Over && session.await_room(&context).is_err() {
+            status = Status::Over;
+        }
+        match status {
             Status::Waiting => {}
             Status::Busy => {
                 if session.note_busy() {
@@ -226,36 +243,42 @@ impl Worker {
                 self.forget(index, was_in_line);
                 self.freed.push(index);
                 self.count.fetch_sub(1, SeqCst);
-                self.bell.ring();
+                self.gate.leave(1);
             }
+        }
+    }
+
+    /// A session for a client that has its place and counts here.
+    fn begin(&mut self, client: Client, now: Instant) {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.sessions.push(None);
+            self.sessions.len() - 1
+        });
+        let session = Session::new(client, Token(2 * index), now);
+        self.sessions[index] = Some(Box::new(session));
+        self.go_on(index, now, Session::begin);
+        if self.ends_by.is_some() {
+            self.go_on(index, now, |session, context| {
+                session.stop(Failure::shutdown(), context)
+            });
+        }
+        if let Some(deadline) = self.leaves_by {
+            self.go_on(index, now, |session, context| {
+                session.leave_by(deadline, context)
+            });
         }
     }
 
     fn take_orders(&mut self, now: Instant) {
         while let Ok(order) = self.inbox.try_recv() {
             match order {
-                Order::Session {
-                    stream,
-                    address,
-                    listener,
+                Order::Client(client) => self.begin(client, now),
+                Order::Accept {
+                    sockets,
+                    workers,
+                    done,
                 } => {
-                    let index = self.free.pop().unwrap_or_else(|| {
-                        self.sessions.push(None);
-                        self.sessions.len() - 1
-                    });
-                    let session = Session::new(stream, address, Token(2 * index), listener, now);
-                    self.sessions[index] = Some(Box::new(session));
-                    self.go_on(index, now, Session::begin);
-                    if self.ends_by.is_some() {
-                        self.go_on(index, now, |session, context| {
-                            session.stop(Failure::shutdown(), context)
-                        });
-                    }
-                    if let Some(deadline) = self.leaves_by {
-                        self.go_on(index, now, |session, context| {
-                            session.leave_by(deadline, context)
-                        });
-                    }
+                    let _ = done.send(self.accept_at(sockets, workers));
                 }
                 Order::Snapshot {
                     with_clients,

@@ -3,12 +3,13 @@
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::{error, fmt};
 
 use mio::net::{TcpListener, UnixListener, UnixStream};
+use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use rustix::io::Errno;
 use socket2::{Domain, SockAddr, Socket as Socket2, Type};
@@ -102,22 +103,41 @@ impl Listener {
     ///
     /// # Errors
     /// The system's.
-    pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
-        match &mut self.socket {
-            Listening::Tcp(listener) => registry.register(listener, token, Interest::READABLE),
-            Listening::Unix(listener, _) => registry.register(listener, token, Interest::READABLE),
+    pub fn register(&self, registry: &Registry, token: Token) -> io::Result<()> {
+        let fd = self.as_fd().as_raw_fd();
+        registry.register(&mut SourceFd(&fd), token, Interest::READABLE)
+    }
+
+    /// Registers it for one of several loops, level-triggered: a client wakes one of those that wait, not all, and whoever has
+    /// taken none is woken again. Loops that were busy may find that another one was quicker.
+    ///
+    /// # Errors
+    /// The system's. `Unsupported` but on Linux, whose `EPOLLEXCLUSIVE` it takes.
+    pub fn share(&self, registry: &Registry, token: Token) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::event::epoll::{EventData, EventFlags, add};
+            let event = EventData::new_u64(token.0 as u64);
+            Ok(add(
+                registry,
+                self,
+                event,
+                EventFlags::IN | EventFlags::EXCLUSIVE,
+            )?)
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = (registry, token);
+            Err(ErrorKind::Unsupported.into())
         }
     }
 
     /// Takes it out.
     ///
     /// # Errors
-    /// The system's.
-    pub fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
-        match &mut self.socket {
-            Listening::Tcp(listener) => registry.deregister(listener),
-            Listening::Unix(listener, _) => registry.deregister(listener),
-        }
+    /// The system's; `NotFound` where it is not registered.
+    pub fn deregister(&self, registry: &Registry) -> io::Result<()> {
+        registry.deregister(&mut SourceFd(&self.as_fd().as_raw_fd()))
     }
 
     /// Sets other options of TCP for the streams of clients that come from now on. A Unix socket has none of them.
@@ -147,6 +167,15 @@ impl Listener {
         match accepted {
             Ok(accepted) => Ok(accepted.map(|(socket, peer)| (Stream::new(socket), peer))),
             Err(error) => Err(AcceptError::from(error)),
+        }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.socket {
+            Listening::Tcp(listener) => listener.as_fd(),
+            Listening::Unix(listener, _) => listener.as_fd(),
         }
     }
 }

@@ -28,6 +28,10 @@ pub struct Stream {
     is_ending: bool,
     /// The peer was told over TLS that nothing more comes.
     has_said_end: bool,
+    /// A write has found the socket full.
+    is_full: bool,
+    /// Events tell when something can be written.
+    hears_of_room: bool,
 }
 
 /// What came of a read.
@@ -66,6 +70,8 @@ impl Stream {
             tls: None,
             is_ending: false,
             has_said_end: false,
+            is_full: false,
+            hears_of_room: false,
         }
     }
 
@@ -74,9 +80,13 @@ impl Stream {
     /// # Errors
     /// Why it has failed.
     pub fn connected(&self) -> io::Result<bool> {
+        // Who has a peer has no error of connecting.
+        if self.socket.has_peer()? {
+            return Ok(true);
+        }
         match self.take_error()? {
             Some(error) => Err(error),
-            None => self.socket.has_peer(),
+            None => Ok(false),
         }
     }
 
@@ -97,7 +107,37 @@ impl Stream {
     /// The system's; `AlreadyExists` where it is registered.
     pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         let interest = Interest::READABLE | Interest::WRITABLE;
-        registry.register(self.socket.source(), token, interest)
+        registry.register(self.socket.source(), token, interest)?;
+        self.hears_of_room = true;
+        Ok(())
+    }
+
+    /// Registers one that is connected for reading only, edge-triggered: most never find their socket full, and are spared the
+    /// event that says that it is not. Whoever writes looks at [`needs_room`](Self::needs_room) afterwards.
+    ///
+    /// # Errors
+    /// As [`register`](Self::register).
+    pub fn register_for_reading(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        registry.register(self.socket.source(), token, Interest::READABLE)
+    }
+
+    /// Whether a write has found the socket full, or has not sent all that TLS holds, and no event will tell when it takes more:
+    /// [`await_room`](Self::await_room) is to be called.
+    #[inline]
+    pub fn needs_room(&self) -> bool {
+        self.is_full && !self.hears_of_room
+    }
+
+    /// From now on events tell also when something can be written; one comes at once where it can be already.
+    ///
+    /// # Errors
+    /// The system's; `NotFound` where it is not registered.
+    #[cold]
+    pub fn await_room(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        registry.reregister(self.socket.source(), token, interest)?;
+        self.hears_of_room = true;
+        Ok(())
     }
 
     /// Takes it out, as before it goes to another loop. A stream that is dropped needs no call.
@@ -105,6 +145,7 @@ impl Stream {
     /// # Errors
     /// The system's; `NotFound` where it is not registered.
     pub fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
+        self.hears_of_room = false;
         registry.deregister(self.socket.source())
     }
 
@@ -155,7 +196,9 @@ impl Stream {
         if self.tls.is_some() {
             return self.write_tls(slices);
         }
-        self.socket.write(slices)
+        let written = self.socket.write(slices)?;
+        self.is_full |= written.is_none();
+        Ok(written)
     }
 
     /// Whether TLS holds ciphertext that has not left. An event that something can be written is then to be answered by

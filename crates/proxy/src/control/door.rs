@@ -69,7 +69,7 @@ impl Door {
             unix_mode,
             ..ListenerOptions::default()
         };
-        let mut listener = Listener::bind(&resolve(endpoint)?.swap_remove(0), &options)?;
+        let listener = Listener::bind(&resolve(endpoint)?.swap_remove(0), &options)?;
         let address = listener.address()?;
         let mut poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKE)?;

@@ -198,3 +198,44 @@ fn a_worker_that_dies_is_noticed_and_nobody_is_sent_to_it() {
     proxy.on_failure(move |why| told.send(why.to_owned()).unwrap());
     assert!(tells.try_recv().is_ok());
 }
+
+#[test]
+fn each_worker_has_its_share_of_the_sessions() {
+    let three = Three::new();
+    let (proxy, _) = start(&[&three.fine], |config| config.workers = 3);
+    let address = proxy.tcp_address().unwrap();
+    let mut clients = Vec::new();
+    for count in 1..=60 {
+        clients.push(TcpStream::connect(address).unwrap());
+        if count % 20 == 0 {
+            until("all of them", || proxy.sessions() == count);
+            let workers = &proxy.running.workers.0;
+            let loads = workers.iter().map(|worker| worker.sessions.load(SeqCst));
+            let (least, most) = (loads.clone().min().unwrap(), loads.clone().max().unwrap());
+            // One more than an eighth, and those that came in the meantime.
+            assert!(
+                most <= least + least / 8 + 3,
+                "{:?}",
+                loads.collect::<Vec<_>>()
+            );
+        }
+    }
+}
+
+#[test]
+fn where_no_worker_is_left_clients_are_closed_and_do_not_wait() {
+    let three = Three::new();
+    let (proxy, _) = start(&[&three.fine], |_| {});
+    assert_eq!(hear(&proxy), 10);
+    proxy.running.workers.0[0].order(Order::Panic);
+    until("its end", || proxy.failure().is_some());
+    let mut client = TcpStream::connect(proxy.tcp_address().unwrap()).unwrap();
+    let patience = Some(Duration::from_secs(30));
+    client.set_read_timeout(patience).unwrap();
+    let heard = client.read(&mut [0; 1]);
+    let is_closed = match &heard {
+        Ok(n) => *n == 0,
+        Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
+    };
+    assert!(is_closed, "{heard:?}");
+}

@@ -26,6 +26,7 @@ use onecopy_mysql_proto::relay::{PasswordGuard, Protection};
 use onecopy_net::evented::Address;
 use onecopy_net::proxy_protocol::{Addresses, Decoded, decode};
 
+use super::address::ClientAddress;
 use super::farewell::packet;
 use super::peer::Peer;
 use super::{Context, End, Phase, Session, Status, error_payload};
@@ -277,7 +278,7 @@ impl Session {
                     destination,
                 } = header.addresses
                 {
-                    self.address = source.to_string().into();
+                    self.address = ClientAddress(Some(source));
                     login.told = Some((source, destination));
                 }
                 let len = header.len;

@@ -7,19 +7,22 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use mio::Waker;
-use onecopy_net::evented::Stream;
 
+use super::accept::ListeningSocket;
+use crate::acceptor::Client;
 use crate::kill::Answer;
-use crate::proxy::Listener;
+use crate::proxy::Workers;
 use crate::stats::Snapshot;
 
 /// What a worker is asked for by other threads.
 pub(crate) enum Order {
-    /// A client that has just come in.
-    Session {
-        stream: Stream,
-        address: Box<str>,
-        listener: Arc<Listener>,
+    /// One that has just come in, and has its place.
+    Client(Client),
+    /// Where it accepts clients from now on, and who else does; tells whether it can.
+    Accept {
+        sockets: Vec<ListeningSocket>,
+        workers: Arc<Workers>,
+        done: Sender<bool>,
     },
     /// What was counted; and the sessions, where they are asked for.
     Snapshot {

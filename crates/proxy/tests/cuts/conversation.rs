@@ -129,14 +129,17 @@ fn hear(
             Ok(n) => n,
         };
         let (head, rest) = expected.split_at(n);
-        let same = head.iter().zip(&buffer[..n]).take_while(|(a, b)| a == b);
+        expected = rest;
+        if head == &buffer[..n] {
+            *received += n;
+            continue;
+        }
+        // Byte by byte only where it matters: these are megabytes, and a reader that takes its time slows the proxy down.
+        let same = head.iter().zip(&buffer).take_while(|(a, b)| a == b);
         let same = same.count();
         *received += same;
-        if same < n {
-            tail.extend(&buffer[same..n]);
-            return false;
-        }
-        expected = rest;
+        tail.extend(&buffer[same..n]);
+        return false;
     }
     true
 }

@@ -26,7 +26,7 @@ pub(crate) fn is_soak() -> bool {
 
 /// How soon the other side has to know. A loaded machine may take its time.
 pub(crate) fn limit() -> Duration {
-    Duration::from_secs(if is_soak() { 1 } else { 10 })
+    Duration::from_secs(if is_soak() { 1 } else { 30 })
 }
 
 /// A proxy in front of one port.

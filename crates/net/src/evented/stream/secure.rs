@@ -109,7 +109,9 @@ impl Stream {
         let Some(tls) = &mut self.tls else {
             return Ok(true);
         };
-        send(&mut self.socket, tls)
+        let has_left = send(&mut self.socket, tls)?;
+        self.is_full |= !has_left;
+        Ok(has_left)
     }
 
     #[cold]
@@ -157,7 +159,7 @@ impl Stream {
             return Ok(Some(0));
         }
         let n = tls.write(slices)?;
-        send(&mut self.socket, tls)?;
+        self.is_full |= !send(&mut self.socket, tls)?;
         Ok(Some(n))
     }
 

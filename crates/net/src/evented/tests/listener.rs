@@ -36,7 +36,7 @@ fn clients_are_accepted_until_none_waits_and_an_event_tells_of_the_next() {
         Address::Tcp("[::1]:0".parse().unwrap()),
         Address::Unix(path.0.clone()),
     ] {
-        let mut listener = Listener::bind(&address, &ListenerOptions::default()).unwrap();
+        let listener = Listener::bind(&address, &ListenerOptions::default()).unwrap();
         let mut poll = Poll::new().unwrap();
         listener.register(poll.registry(), Token(9)).unwrap();
         let mut events = Events::with_capacity(1);
@@ -56,6 +56,47 @@ fn clients_are_accepted_until_none_waits_and_an_event_tells_of_the_next() {
             assert_eq!(accepted.len(), connected.len());
         }
         listener.deregister(poll.registry()).unwrap();
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn loops_that_share_a_listener_are_told_of_clients_until_one_has_taken_them() {
+    let path = Path::new("shared");
+    for address in [
+        Address::Tcp("127.0.0.1:0".parse().unwrap()),
+        Address::Unix(path.0.clone()),
+    ] {
+        let listener = Listener::bind(&address, &ListenerOptions::default()).unwrap();
+        let mut polls = [Poll::new().unwrap(), Poll::new().unwrap()];
+        for poll in &polls {
+            listener.share(poll.registry(), Token(7)).unwrap();
+        }
+        let address = listener.address().unwrap();
+        let _clients = [(); 2].map(|()| connect(&address).unwrap());
+        let mut events = Events::with_capacity(1);
+        for _ in 0..2 {
+            // Nobody waits, so all are told; and they are told again for as long as there is a client.
+            for poll in &mut polls {
+                poll.poll(&mut events, Some(NEVER)).unwrap();
+                let event = events.iter().next().unwrap();
+                assert!(
+                    event.token() == Token(7) && event.is_readable(),
+                    "{event:?}"
+                );
+            }
+            listener.accept().unwrap().unwrap();
+        }
+        let [first, second] = &mut polls;
+        first.poll(&mut events, Some(Duration::ZERO)).unwrap();
+        assert!(events.is_empty(), "there is nobody any more");
+        listener.deregister(first.registry()).unwrap();
+        let _client = connect(&address).unwrap();
+        second.poll(&mut events, Some(NEVER)).unwrap();
+        assert!(!events.is_empty());
+        first.poll(&mut events, Some(Duration::ZERO)).unwrap();
+        assert!(events.is_empty(), "it was taken out");
+        assert!(listener.deregister(first.registry()).is_err());
     }
 }
 
@@ -161,7 +202,7 @@ fn what_one_client_brought_about_is_told_from_what_stops_all() {
 #[test]
 fn clients_have_the_options_that_were_set_on_the_listener() {
     let address = Address::Tcp("127.0.0.1:0".parse().unwrap());
-    let mut listener = Listener::bind(&address, &ListenerOptions::default()).unwrap();
+    let listener = Listener::bind(&address, &ListenerOptions::default()).unwrap();
     let mut poll = Poll::new().unwrap();
     listener.register(poll.registry(), Token(9)).unwrap();
     let mut events = Events::with_capacity(1);

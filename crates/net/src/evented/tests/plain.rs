@@ -1,5 +1,6 @@
 use std::io::IoSlice;
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use super::*;
 use crate::SocketOptions;
@@ -118,6 +119,52 @@ fn a_full_socket_takes_nothing_and_an_event_says_when_it_does() {
                 None => pair.wait(),
             }
         }
+    }
+}
+
+#[test]
+fn one_that_is_registered_for_reading_hears_of_room_once_it_asks() {
+    for open in [tcp, unix] {
+        let streams = open();
+        narrow(&streams);
+        let (mut client, mut server) = streams;
+        let mut poll = Poll::new().unwrap();
+        let mut events = Events::with_capacity(4);
+        client
+            .register_for_reading(poll.registry(), Token(1))
+            .unwrap();
+        poll.poll(&mut events, Some(Duration::ZERO)).unwrap();
+        assert!(events.is_empty(), "nothing has come, and room is no news");
+        assert!(!client.needs_room());
+        let all = pattern(1 << 20);
+        let mut sent = 0;
+        while let Some(n) = client.write(&[IoSlice::new(&all)]).unwrap() {
+            assert!(!client.needs_room());
+            sent += n;
+        }
+        assert!(client.needs_room());
+        client.await_room(poll.registry(), Token(1)).unwrap();
+        assert!(!client.needs_room());
+        let mut buffers = Buffers::new(BufferConfig::default());
+        let mut is_told = false;
+        while sent > 0 {
+            match server.read(&mut buffers).unwrap() {
+                ReadOutcome::Bytes { len, .. } => {
+                    sent -= len;
+                    buffers.consume(len);
+                }
+                ReadOutcome::WouldBlock => std::thread::yield_now(),
+                ReadOutcome::Closed => panic!("nobody has closed"),
+            }
+            poll.poll(&mut events, Some(Duration::ZERO)).unwrap();
+            is_told |= events.iter().any(|event| event.is_writable());
+        }
+        while !is_told {
+            poll.poll(&mut events, Some(NEVER)).unwrap();
+            assert!(!events.is_empty());
+            is_told = events.iter().any(|event| event.is_writable());
+        }
+        assert_eq!(client.write(&[IoSlice::new(b"more")]).unwrap(), Some(4));
     }
 }
 

@@ -10,7 +10,7 @@ use super::{Stage, after};
 use crate::backend::{Backend, Nobody};
 use crate::failure::Failure;
 use crate::session::peer::Peer;
-use crate::session::{Context, End, Phase, Session};
+use crate::session::{Context, End, Phase, Session, first_options};
 
 /// How often a backend is asked for another connection because the id that it gave is another backend's session's.
 const ID_ATTEMPTS: u32 = 3;
@@ -68,20 +68,29 @@ impl Session {
             // A look-up has moved it meanwhile.
             return self.pass_over("its addresses have changed", context);
         };
-        let connected = evented::connect(&address);
+        let begun = evented::connect(&address);
         self.server_address = Some(address);
-        match connected {
-            Ok(mut stream) => {
-                let token = mio::Token(self.token.0 + 1);
-                if let Err(error) = stream.register(context.poller, token) {
-                    return self.try_another(&error.to_string(), context);
-                }
+        let token = mio::Token(self.token.0 + 1);
+        let registered = begun.and_then(|mut stream| {
+            // On this machine it is there at once.
+            let is_connected = stream.connected()?;
+            match is_connected {
+                true => stream.register_for_reading(context.poller, token)?,
+                false => stream.register(context.poller, token)?,
+            }
+            Ok((stream, is_connected))
+        });
+        match registered {
+            Ok((stream, is_connected)) => {
                 let mut server = Peer::new(stream);
-                // The first event tells that it is connected.
-                (server.is_readable, server.is_writable) = (false, false);
+                // Events tell that something has come; the first one that it is connected where it is not.
+                (server.is_readable, server.is_writable) = (false, is_connected);
                 self.server = Some(server);
                 login.stage = Stage::Connecting;
-                Ok(true)
+                match is_connected {
+                    true => self.connected(),
+                    false => Ok(true),
+                }
             }
             Err(error) => self.try_another(&error.to_string(), context),
         }
@@ -125,7 +134,7 @@ impl Session {
     }
 
     pub(super) fn connecting(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
-        let (Phase::Login(login), Some(server)) = (&mut self.phase, &mut self.server) else {
+        let Some(server) = &mut self.server else {
             return Ok(false);
         };
         if !server.is_writable {
@@ -136,29 +145,35 @@ impl Session {
                 server.is_writable = false;
                 Ok(false)
             }
-            Ok(true) => {
-                let Some(place) = &self.place else {
-                    return Ok(false);
-                };
-                let config = &place.backend().config;
-                let _ = server.stream.set_options(&config.socket);
-                if config.sends_proxy_header {
-                    let client = &self.client.stream;
-                    let own = || Some((client.peer_addr()?, client.local_addr()?));
-                    let addresses = match login.told.or_else(own) {
-                        Some((source, destination)) => Addresses::Tcp {
-                            source,
-                            destination,
-                        },
-                        None => Addresses::Unknown,
-                    };
-                    login.server.buffers.output().push(&addresses.to_v2());
-                }
-                login.stage = Stage::Greeting;
-                Ok(true)
-            }
+            Ok(true) => self.connected(),
             Err(error) => self.try_another(&error.to_string(), context),
         }
+    }
+
+    /// The backend's greeting is waited for.
+    fn connected(&mut self) -> Result<bool, End> {
+        let (Phase::Login(login), Some(server)) = (&mut self.phase, &self.server) else {
+            return Ok(false);
+        };
+        let Some(place) = &self.place else {
+            return Ok(false);
+        };
+        let config = &place.backend().config;
+        let _ = server.stream.set_options(&first_options(config.socket));
+        if config.sends_proxy_header {
+            let client = &self.client.stream;
+            let own = || Some((client.peer_addr()?, client.local_addr()?));
+            let addresses = match login.told.or_else(own) {
+                Some((source, destination)) => Addresses::Tcp {
+                    source,
+                    destination,
+                },
+                None => Addresses::Unknown,
+            };
+            login.server.buffers.output().push(&addresses.to_v2());
+        }
+        login.stage = Stage::Greeting;
+        Ok(true)
     }
 
     /// The id is another session's: a `KILL` could not tell them apart. The backend gives another one with the next connection.

@@ -1,0 +1,91 @@
+//! How many clients may come in, and who waits: for the acceptor, and for workers, which let clients in themselves.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::Sender;
+
+use mio::Waker;
+use onecopy_net::evented::Stream;
+
+use super::Command;
+use crate::proxy::Listener;
+
+/// A client that has come in and has no session yet.
+pub(crate) struct Client {
+    pub(crate) stream: Stream,
+    /// `None` over a Unix socket.
+    pub(crate) address: Option<SocketAddr>,
+    pub(crate) listener: Arc<Listener>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Gate {
+    pub(super) commands: Sender<Command>,
+    pub(super) waker: Waker,
+    /// Clients that wait.
+    waiting: AtomicUsize,
+    /// Sessions that there are, and as many as there may be.
+    sessions: AtomicUsize,
+    max_sessions: AtomicUsize,
+}
+
+impl Gate {
+    pub(super) fn new(commands: Sender<Command>, waker: Waker) -> Self {
+        Self {
+            commands,
+            waker,
+            waiting: AtomicUsize::new(0),
+            sessions: AtomicUsize::new(0),
+            max_sessions: AtomicUsize::new(0),
+        }
+    }
+
+    pub(super) fn set_max_sessions(&self, max: usize) {
+        self.max_sessions.store(max, SeqCst);
+    }
+
+    /// Whoever ends from now on rings where that is not 0.
+    pub(super) fn set_waiting(&self, waiting: usize) {
+        self.waiting.store(waiting, SeqCst);
+    }
+
+    /// Takes a place for a session, where there is one.
+    pub(super) fn enter(&self) -> bool {
+        let max = self.max_sessions.load(SeqCst);
+        let one_more = |sessions: usize| (sessions < max).then_some(sessions + 1);
+        let entered = self.sessions.fetch_update(SeqCst, SeqCst, one_more);
+        entered.is_ok()
+    }
+
+    /// The same for a client that overtakes nobody.
+    #[inline]
+    pub(crate) fn enter_at_once(&self) -> bool {
+        self.waiting.load(SeqCst) == 0 && self.enter()
+    }
+
+    /// So many sessions have ended.
+    #[inline]
+    pub(crate) fn leave(&self, sessions: usize) {
+        // A worker that dies may have one counted that was on its way to it.
+        let less = |all: usize| Some(all.saturating_sub(sessions));
+        let _ = self.sessions.fetch_update(SeqCst, SeqCst, less);
+        if self.waiting.load(SeqCst) > 0 {
+            self.ring();
+        }
+    }
+
+    /// Has the acceptor look around.
+    pub(crate) fn ring(&self) {
+        let _ = self.waker.wake();
+    }
+
+    /// Leaves a client to the acceptor, who has it wait, or tells it that it can't come in.
+    #[cold]
+    pub(crate) fn pass_on(&self, client: Client) {
+        // One that is gone has had the workers stop before.
+        if self.commands.send(Command::Client(client)).is_ok() {
+            self.ring();
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The sockets at which a worker accepts clients.
+//!
+//! All workers have the same ones, and the kernel wakes one that waits. So a client has its session on the thread that has
+//! accepted it, unless another worker has fewer sessions, or as many are there as there may be.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Instant;
+
+use mio::Token;
+use onecopy_net::evented::{self, AcceptError};
+
+use super::Worker;
+use crate::acceptor::Client;
+use crate::proxy::{Listener, Workers};
+
+/// The first socket's; the others' are below.
+const FIRST: usize = usize::MAX - 1;
+
+/// None is below: sessions' are.
+pub(super) const LAST: usize = usize::MAX / 2;
+
+/// A socket that listens, and whose clients come in by it.
+#[derive(Debug, Clone)]
+pub(crate) struct ListeningSocket {
+    pub(crate) socket: Arc<evented::Listener>,
+    pub(crate) listener: Arc<Listener>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Accepting {
+    sockets: Vec<ListeningSocket>,
+    /// Nobody is accepted before the next look at the time, for lack of descriptors.
+    is_paused: bool,
+    workers: Option<Arc<Workers>>,
+}
+
+impl ListeningSocket {
+    /// The next client that waits.
+    pub(crate) fn accept(&self) -> Result<Option<Client>, AcceptError> {
+        let accepted = self.socket.accept()?;
+        Ok(accepted.map(|(stream, address)| Client {
+            stream,
+            address,
+            listener: Arc::clone(&self.listener),
+        }))
+    }
+}
+
+impl Worker {
+    /// These from now on; whether it can.
+    pub(super) fn accept_at(
+        &mut self,
+        sockets: Vec<ListeningSocket>,
+        workers: Arc<Workers>,
+    ) -> bool {
+        self.stop_accepting();
+        self.accepting = Accepting {
+            sockets,
+            is_paused: true,
+            workers: Some(workers),
+        };
+        self.go_on_accepting()
+    }
+
+    /// Where it had stopped for a while.
+    pub(super) fn go_on_accepting(&mut self) -> bool {
+        if !std::mem::take(&mut self.accepting.is_paused) {
+            return true;
+        }
+        let poller = self.poll.registry();
+        let mut sockets = self.accepting.sockets.iter().zip(0..);
+        let can_all = sockets
+            .all(|(listening, at)| listening.socket.share(poller, Token(FIRST - at)).is_ok());
+        if !can_all {
+            self.stop_accepting();
+        }
+        can_all
+    }
+
+    fn stop_accepting(&mut self) {
+        for listening in &self.accepting.sockets {
+            // One that is not there fails.
+            let _ = listening.socket.deregister(self.poll.registry());
+        }
+        self.accepting.is_paused = true;
+    }
+
+    /// One client, where the event is of such a socket: the kernel tells again where there are more, this worker or another.
+    pub(super) fn accept_one(&mut self, token: usize, now: Instant) {
+        let Some(listening) = self.accepting.sockets.get(FIRST - token) else {
+            return;
+        };
+        match listening.accept() {
+            Ok(Some(client)) => self.let_in(client, now),
+            // Another worker was quicker, or it was that client's own trouble.
+            Ok(None) | Err(AcceptError::Connection(_)) => {}
+            Err(_) => self.stop_accepting(),
+        }
+    }
+
+    fn let_in(&mut self, client: Client, now: Instant) {
+        if !self.gate.enter_at_once() {
+            return self.gate.pass_on(client);
+        }
+        let own = self.count.load(SeqCst);
+        let workers = self.accepting.workers.as_ref();
+        if let Some(other) = workers.and_then(|workers| workers.with_fewer(own)) {
+            if !other.take(client) {
+                self.gate.leave(1);
+            }
+            return;
+        }
+        self.count.fetch_add(1, SeqCst);
+        self.begin(client, now);
+    }
+}
