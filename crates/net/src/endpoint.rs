@@ -79,6 +79,7 @@ impl SocketOptions {
     }
 
     /// The same for a socket that had others before: what is not set is as it is from the start.
+    #[cfg(feature = "evented")]
     pub(crate) fn apply_anew<'s>(&self, socket: impl Into<socket2::SockRef<'s>>) -> io::Result<()> {
         let socket = socket.into();
         socket.set_keepalive(self.keepalive.is_some())?;
