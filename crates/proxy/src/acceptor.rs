@@ -33,6 +33,9 @@ const WAKE: Token = Token(usize::MAX);
 /// All sockets that listen: an event has the acceptor look at each of them.
 const SOCKET: Token = Token(0);
 
+/// How long workers are waited for that are told where to accept: they do it within a turn.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// How long nothing is accepted where the process has no descriptor left.
 const BREATH: Duration = Duration::from_millis(50);
 
@@ -99,6 +102,7 @@ impl Idle {
         let mut acceptor = Acceptor {
             poll,
             inbox,
+            running: workers.running(),
             workers,
             gate: Arc::clone(&gate),
             sockets: Vec::new(),
@@ -111,10 +115,15 @@ impl Idle {
             refused: Refused::default(),
             is_over: false,
         };
+        let gate_of_thread = Arc::clone(&gate);
         let thread = std::thread::Builder::new()
             .name("acceptor".into())
             .spawn(move || {
-                alarm.watch("acceptor", || acceptor.run());
+                if let Some(why) = Alarm::watch(|| acceptor.run()) {
+                    drop(acceptor);
+                    gate_of_thread.forget();
+                    alarm.ring("acceptor", &why);
+                }
             })?;
         Ok(Handle {
             registry,
@@ -166,6 +175,8 @@ struct Acceptor {
     sockets: Vec<Socket>,
     /// Workers can't: the sockets' events come here.
     accepts: bool,
+    /// Workers that had not died at the last look.
+    running: usize,
     patience: Patience,
     /// Each waits until then.
     queue: VecDeque<(Client, Instant)>,
@@ -190,7 +201,12 @@ impl Acceptor {
             }
             while let Ok(command) = self.inbox.try_recv() {
                 match command {
-                    Command::Client(client) => self.take(client),
+                    Command::Client(client) => {
+                        self.take(client);
+                        self.gate.has_come();
+                    }
+                    // Nobody is to come in any more.
+                    Command::Serve(..) if self.is_over => {}
                     Command::Serve(ways, done) => {
                         self.serve(ways);
                         let _ = done.send(());
@@ -201,12 +217,15 @@ impl Acceptor {
                     }
                 }
             }
-            if !self.accepts && self.workers.running() == 0 {
+            let running = self.workers.running();
+            let has_died = std::mem::replace(&mut self.running, running) > running;
+            if !self.accepts && running == 0 {
                 // Whoever comes is closed, and need not wait for it.
                 self.accept_here();
             }
             breath = None;
-            if self.accepts || self.is_over {
+            // One that has died may be the only one that was told of a client.
+            if self.accepts || self.is_over || has_died {
                 // All of them: a socket that was left for lack of descriptors tells of nothing new.
                 let all = self.sockets.iter();
                 let all: Vec<_> = all.map(|known| known.listening.clone()).collect();
@@ -274,8 +293,12 @@ impl Acceptor {
             });
         }
         drop(done);
-        // It ends with the last of them, also with one that dies.
-        let can_all = are_done.iter().fold(true, |all, can| all & can);
+        // It ends with the last of them, also with one that dies; one that hangs is not waited for.
+        let patience = Instant::now() + PATIENCE;
+        let mut can_all = true;
+        while let Ok(can) = are_done.recv_timeout(patience - Instant::now().min(patience)) {
+            can_all &= can;
+        }
         if !can_all || self.accepts {
             self.accept_here();
         }

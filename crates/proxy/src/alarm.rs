@@ -29,23 +29,23 @@ impl Alarm {
         }))
     }
 
-    /// What a thread does until it is told to end; tells whether it has died before.
-    pub(crate) fn watch(&self, name: &str, run: impl FnOnce() -> io::Result<()>) -> bool {
+    /// What a thread does until it is told to end. Where it dies before, why; `ring` is to follow, when what the thread held is
+    /// put in order, as the hook may ask for anything.
+    pub(crate) fn watch(run: impl FnOnce() -> io::Result<()>) -> Option<String> {
         // What the thread leaves behind is dropped and never looked at again.
-        let why = match catch_unwind(AssertUnwindSafe(run)) {
-            Ok(Ok(())) => return false,
+        Some(match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(Ok(())) => return None,
             Ok(Err(error)) => error.to_string(),
             Err(panic) => match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
                 (Some(text), _) => (*text).to_owned(),
                 (_, Some(text)) => text.clone(),
                 _ => "it panicked".to_owned(),
             },
-        };
-        self.ring(name, &why);
-        true
+        })
     }
 
-    fn ring(&self, name: &str, why: &str) {
+    /// A thread has died.
+    pub(crate) fn ring(&self, name: &str, why: &str) {
         self.0.log.event(Event::ThreadDied {
             thread: name.to_owned(),
             why: why.to_owned(),

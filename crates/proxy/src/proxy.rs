@@ -76,16 +76,15 @@ impl Workers {
 }
 
 impl worker::Handle {
-    /// Hands a client over, which counts from now on; `false` where the worker has died.
+    /// Hands a client over, which counts from now on; `false` where the worker has just died, and its place is to be given back.
     pub(crate) fn take(&self, client: Client) -> bool {
         self.sessions.fetch_add(1, SeqCst);
-        let is_taken = self.order(Order::Client(client));
-        if !is_taken {
-            // It has just died, and may have forgotten this one with all others.
-            let less = |sessions: usize| Some(sessions.saturating_sub(1));
-            let _ = self.sessions.fetch_update(SeqCst, SeqCst, less);
+        if self.order(Order::Client(client)) {
+            return true;
         }
-        is_taken
+        // It may have forgotten this one, and given its place back, with all others.
+        let less = |sessions: usize| sessions.checked_sub(1);
+        self.sessions.fetch_update(SeqCst, SeqCst, less).is_err()
     }
 }
 

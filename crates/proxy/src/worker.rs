@@ -87,13 +87,14 @@ pub(crate) fn start(
     let thread = std::thread::Builder::new()
         .name(name.clone())
         .spawn(move || {
-            if alarm.watch(&name, || worker.run()) {
+            if let Some(why) = Alarm::watch(|| worker.run()) {
                 dead.store(true, SeqCst);
                 // Its clients see their connections end.
                 drop(worker);
                 gate.leave(count.swap(0, SeqCst));
                 // Others accept in its place.
                 gate.ring();
+                alarm.ring(&name, &why);
             }
         })?;
     Ok(Handle {
@@ -158,7 +159,7 @@ impl Worker {
                 }
                 let Token(token) = event.token();
                 if token >= accept::LAST {
-                    self.accept_one(token, now);
+                    self.accept_some(token, now);
                     continue;
                 }
                 if let Some(Some(session)) = self.sessions.get_mut(token / 2) {
@@ -343,6 +344,7 @@ impl Worker {
                     self.line.stall_timeout = stall_timeout;
                 }
                 Order::Stop => {
+                    self.accept_nobody();
                     for index in 0..self.sessions.len() {
                         self.go_on(index, now, |session, context| {
                             session.stop(Failure::shutdown(), context)

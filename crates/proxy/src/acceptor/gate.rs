@@ -23,8 +23,9 @@ pub(crate) struct Client {
 pub(crate) struct Gate {
     pub(super) commands: Sender<Command>,
     pub(super) waker: Waker,
-    /// Clients that wait.
+    /// Clients that wait, and those on their way to the acceptor, who come before others too.
     waiting: AtomicUsize,
+    passed_on: AtomicUsize,
     /// Sessions that there are, and as many as there may be.
     sessions: AtomicUsize,
     max_sessions: AtomicUsize,
@@ -36,6 +37,7 @@ impl Gate {
             commands,
             waker,
             waiting: AtomicUsize::new(0),
+            passed_on: AtomicUsize::new(0),
             sessions: AtomicUsize::new(0),
             max_sessions: AtomicUsize::new(0),
         }
@@ -61,7 +63,7 @@ impl Gate {
     /// The same for a client that overtakes nobody.
     #[inline]
     pub(crate) fn enter_at_once(&self) -> bool {
-        self.waiting.load(SeqCst) == 0 && self.enter()
+        self.waiting.load(SeqCst) + self.passed_on.load(SeqCst) == 0 && self.enter()
     }
 
     /// So many sessions have ended.
@@ -83,9 +85,24 @@ impl Gate {
     /// Leaves a client to the acceptor, who has it wait, or tells it that it can't come in.
     #[cold]
     pub(crate) fn pass_on(&self, client: Client) {
-        // One that is gone has had the workers stop before.
+        self.passed_on.fetch_add(1, SeqCst);
         if self.commands.send(Command::Client(client)).is_ok() {
             self.ring();
+        } else {
+            // It has died: the client is closed.
+            self.has_come();
         }
+    }
+
+    /// A client that was passed on has come.
+    pub(super) fn has_come(&self) {
+        let less = |passed_on: usize| passed_on.checked_sub(1);
+        let _ = self.passed_on.fetch_update(SeqCst, SeqCst, less);
+    }
+
+    /// The acceptor has died: nobody waits any more.
+    pub(super) fn forget(&self) {
+        self.waiting.store(0, SeqCst);
+        self.passed_on.store(0, SeqCst);
     }
 }

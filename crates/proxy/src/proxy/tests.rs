@@ -202,7 +202,13 @@ fn a_worker_that_dies_is_noticed_and_nobody_is_sent_to_it() {
 #[test]
 fn each_worker_has_its_share_of_the_sessions() {
     let three = Three::new();
-    let (proxy, _) = start(&[&three.fine], |config| config.workers = 3);
+    let (proxy, _) = start(&[&three.fine], |config| {
+        let listener = &mut config.listeners[0];
+        // A loaded machine greets late.
+        listener.handshake_timeout = Duration::from_secs(300);
+        listener.backends[0].connect_timeout = Duration::from_secs(300);
+        config.workers = 3;
+    });
     let address = proxy.tcp_address().unwrap();
     let mut clients = Vec::new();
     for count in 1..=60 {

@@ -20,6 +20,10 @@ const FIRST: usize = usize::MAX - 1;
 /// None is below: sessions' are.
 pub(super) const LAST: usize = usize::MAX / 2;
 
+/// For each so many sessions one client more is accepted in a turn, as turns are long where there are many; up to so many.
+const SESSIONS_A_CLIENT: usize = 64;
+const MOST_CLIENTS: usize = 16;
+
 /// A socket that listens, and whose clients come in by it.
 #[derive(Debug, Clone)]
 pub(crate) struct ListeningSocket {
@@ -63,6 +67,12 @@ impl Worker {
         self.go_on_accepting()
     }
 
+    /// From now on.
+    pub(super) fn accept_nobody(&mut self) {
+        self.stop_accepting();
+        self.accepting = Accepting::default();
+    }
+
     /// Where it had stopped for a while.
     pub(super) fn go_on_accepting(&mut self) -> bool {
         if !std::mem::take(&mut self.accepting.is_paused) {
@@ -86,16 +96,22 @@ impl Worker {
         self.accepting.is_paused = true;
     }
 
-    /// One client, where the event is of such a socket: the kernel tells again where there are more, this worker or another.
-    pub(super) fn accept_one(&mut self, token: usize, now: Instant) {
-        let Some(listening) = self.accepting.sockets.get(FIRST - token) else {
-            return;
-        };
-        match listening.accept() {
-            Ok(Some(client)) => self.let_in(client, now),
-            // Another worker was quicker, or it was that client's own trouble.
-            Ok(None) | Err(AcceptError::Connection(_)) => {}
-            Err(_) => self.stop_accepting(),
+    /// A client, where the event is of such a socket, and some more where turns are long: the kernel tells again where there are
+    /// others, this worker or another.
+    pub(super) fn accept_some(&mut self, token: usize, now: Instant) {
+        let some = 1 + (self.count.load(SeqCst) / SESSIONS_A_CLIENT).min(MOST_CLIENTS);
+        for _ in 0..some {
+            let Some(listening) = self.accepting.sockets.get(FIRST - token) else {
+                return;
+            };
+            match listening.accept() {
+                Ok(Some(client)) => self.let_in(client, now),
+                // Another worker was quicker.
+                Ok(None) => return,
+                // It was that client's own trouble.
+                Err(AcceptError::Connection(_)) => {}
+                Err(_) => return self.stop_accepting(),
+            }
         }
     }
 
