@@ -10,7 +10,7 @@
 //! | `proxy` | threads, and what can be asked of them while they run |
 //! | `running` | what is in force, and how that changes: reload, drain |
 //! | `watch` | what changes by itself: certificates, addresses |
-//! | `acceptor` | where clients come in |
+//! | `acceptor` | where clients come in: who may, who waits, and at which sockets workers accept them |
 //! | `queue` | sessions that wait for a place |
 //! | `worker` | the event loop, its buffers and its sessions |
 //! | `session` | one client and its backend: connecting, login, relay, end |
