@@ -12,7 +12,7 @@ use std::time::Instant;
 use onecopy_net::Endpoint;
 use onecopy_net::evented::Address;
 
-use crate::config::BackendConfig;
+use crate::config::{BackendConfig, Role};
 use crate::control::Health;
 use crate::queue::Queue;
 use addresses::Addresses;
@@ -172,6 +172,14 @@ impl Backend {
         self.state.addresses.worked(address);
     }
 
+    /// Whether it gets sessions that come now: it answers and plays its part. `None` where that part is not known yet.
+    pub(crate) fn serves(&self) -> Option<bool> {
+        match self.is_up() && !self.is_removed() {
+            true => self.config.role.is_played(self.health().read_only()),
+            false => Some(false),
+        }
+    }
+
     fn is_shunned(&self) -> bool {
         self.state.addresses.are_shunned(Instant::now())
     }
@@ -242,27 +250,43 @@ impl Backends {
         self.0.iter().map(|backend| backend.addresses().len()).sum()
     }
 
-    /// The server with the fewest sessions for its weight, of those that are up and not among `tried`; one that failed lately
-    /// only where there is no other.
+    /// Whether any of them may get sessions that come now.
+    pub(crate) fn serve(&self) -> bool {
+        self.0.iter().any(|backend| backend.serves() != Some(false))
+    }
+
+    /// The server with the fewest sessions for its weight, of those that are up, play their part and are not among `tried`. One
+    /// that failed lately only where there is no other, not even a backup; one whose part is not known only where none is
+    /// known to be right.
     pub(crate) fn choose(&self, tried: &[Arc<Backend>]) -> Result<Place, Nobody> {
         let is_candidate = |backend: &&Arc<Backend>| {
             backend.config.weight > 0
-                && backend.is_up()
-                && !backend.is_removed()
+                && backend.serves() != Some(false)
                 && !tried.iter().any(|tried| Arc::ptr_eq(tried, backend))
+        };
+        // Backups come last, and before them those whose part is not known.
+        let rank = |backend: &Arc<Backend>| {
+            let is_backup = backend.config.role == Role::Backup;
+            (is_backup, backend.serves().is_none())
         };
         let load = |backend: &&Arc<Backend>| {
             // One more than there are, so that weights count from the first session on.
             let share = (backend.sessions() as u64 + 1) << 16;
             (
                 backend.is_shunned(),
+                rank(backend),
                 share / u64::from(backend.config.weight.max(1)),
             )
         };
         let candidates = self.0.iter().filter(is_candidate);
         loop {
+            // Whoever stands behind these is not asked, even where they are full: sessions wait for a place then.
+            let fine = candidates.clone().filter(|backend| !backend.is_shunned());
+            let first = fine.map(rank).min();
+            let is_in_reach =
+                |backend: &&Arc<Backend>| first.is_none_or(|first| rank(backend) <= first);
             let with_room = candidates.clone().filter(|backend| backend.has_room());
-            match with_room.min_by_key(load) {
+            match with_room.filter(is_in_reach).min_by_key(load) {
                 // Another worker may have taken the last place meanwhile.
                 Some(backend) if backend.enter() => return Ok(Place(Arc::clone(backend))),
                 Some(_) => {}
@@ -305,6 +329,23 @@ mod tests {
             )
         };
         Backends::new(weights.iter().enumerate().map(backend).collect())
+    }
+
+    fn with_roles(roles: &[Role]) -> Backends {
+        let known = backends(&vec![1; roles.len()]);
+        let with_role = |(backend, &role): (&Arc<Backend>, &Role)| {
+            let config = BackendConfig {
+                role,
+                max_connections: Some(3),
+                ..backend.config.clone()
+            };
+            Arc::new(backend.with_config(config))
+        };
+        Backends::new(known.all().iter().zip(roles).map(with_role).collect())
+    }
+
+    fn choose(backends: &Backends, count: usize) -> Vec<Place> {
+        (0..count).map(|_| backends.choose(&[]).unwrap()).collect()
     }
 
     fn counts(backends: &Backends) -> Vec<usize> {
@@ -350,6 +391,63 @@ mod tests {
         assert_eq!(counts(&backends), [0, 3]);
         backends.all()[1].remove();
         assert_eq!(backends.choose(&[]).unwrap_err(), Nobody::Up);
+    }
+
+    #[test]
+    fn writers_go_to_the_server_that_takes_writes_and_follow_it() {
+        let backends = with_roles(&[Role::Primary, Role::Primary]);
+        let is_read_only = |at: usize, is| backends.all()[at].health().set_read_only(is);
+        is_read_only(0, Some(false));
+        is_read_only(1, Some(true));
+        drop(choose(&backends, 3));
+        let places = choose(&backends, 2);
+        assert_eq!(counts(&backends), [2, 0]);
+        is_read_only(0, Some(true));
+        assert_eq!(backends.choose(&[]).unwrap_err(), Nobody::Up);
+        assert!(!backends.serve());
+        is_read_only(1, Some(false));
+        let more = choose(&backends, 1);
+        assert_eq!(counts(&backends), [2, 1], "those that are there stay");
+        drop((places, more));
+        is_read_only(0, None);
+        let _places = choose(&backends, 3);
+        assert_eq!(counts(&backends), [0, 3], "one that is not known waits");
+        assert_eq!(backends.choose(&[]).unwrap_err(), Nobody::Full);
+        is_read_only(1, Some(true));
+        assert!(backends.serve());
+        let _more = choose(&backends, 1);
+        assert_eq!(
+            counts(&backends),
+            [1, 3],
+            "and is tried where none is known"
+        );
+    }
+
+    #[test]
+    fn readers_go_to_replicas_and_to_the_backup_only_without_them() {
+        let backends = with_roles(&[Role::Replica, Role::Replica, Role::Backup]);
+        let [one, two, _] = backends.all() else {
+            panic!()
+        };
+        one.health().set_read_only(Some(true));
+        two.health().set_read_only(Some(true));
+        let places = choose(&backends, 6);
+        assert_eq!(counts(&backends), [3, 3, 0]);
+        let full = backends.choose(&[]).unwrap_err();
+        assert_eq!(full, Nobody::Full, "a backup is not for those who wait");
+        drop(places);
+        one.set_up(false);
+        two.health().set_read_only(Some(false));
+        let places = choose(&backends, 1);
+        assert_eq!(counts(&backends), [0, 0, 1], "one down, one promoted");
+        drop(places);
+        two.health().set_read_only(Some(true));
+        two.connect_failed(&two.addresses()[0]);
+        let _places = choose(&backends, 1);
+        assert_eq!(counts(&backends), [0, 0, 1], "one down, one that fails");
+        let tried = [Arc::clone(&backends.all()[2])];
+        let place = backends.choose(&tried).unwrap();
+        assert!(Arc::ptr_eq(place.backend(), two), "better than nobody");
     }
 
     #[test]

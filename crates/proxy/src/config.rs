@@ -5,6 +5,7 @@
 pub(crate) mod changes;
 mod compression;
 mod file;
+mod role;
 
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use onecopy_net::{Endpoint, SocketOptions, TlsAcceptor, TlsConnector};
 pub use changes::Changes;
 pub use compression::Offered;
 pub use file::{DEFAULTS, FileError, endpoint};
+pub use role::Role;
 
 /// A whole proxy.
 #[derive(Debug, Clone)]
@@ -264,6 +266,8 @@ pub struct BackendConfig {
     pub name: String,
     /// Where it is.
     pub endpoint: Endpoint,
+    /// Which sessions it gets.
+    pub role: Role,
     /// Its share of the sessions beside the others'; 0 for none.
     pub weight: u32,
     /// Sessions that it gets at the most; `None` for any number.
@@ -289,6 +293,7 @@ impl BackendConfig {
         Self {
             name: endpoint.to_string(),
             endpoint,
+            role: Role::Any,
             weight: 1,
             max_connections: None,
             tls: None,

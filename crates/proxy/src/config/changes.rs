@@ -125,6 +125,7 @@ impl Changes {
     fn backend(&mut self, listener: &str, old: &BackendConfig, new: &BackendConfig) {
         let mut backend = self.of(&format!("mysql '{listener}': backend '{}': ", new.name));
         backend.value("name", &old.name, &new.name);
+        backend.value("role", old.role, new.role);
         backend.value("weight", old.weight, new.weight);
         let most = (old.max_connections, new.max_connections);
         backend.value("max-connections", Limit(most.0), Limit(most.1));

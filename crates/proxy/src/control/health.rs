@@ -202,8 +202,7 @@ fn learn(backend: &Backend, answer: Answer, config: &HealthConfig, interval: Dur
     let name = || backend.name().to_owned();
     let (is_answer, why) = match answer {
         Answer::Fine { read_only } => {
-            let known = read_only.map_or(0, |read_only| 1 + u8::from(read_only));
-            health.read_only.store(known, Relaxed);
+            health.set_read_only(read_only);
             health.turns().complaint = None;
             (true, String::new())
         }

@@ -110,18 +110,19 @@ fn health(view: &View) -> State {
     if !view.backends().iter().any(|(_, backend)| backend.is_up()) {
         return State::Not("no backend is up\n");
     }
+    let mut listeners = view.listeners().into_iter();
+    if !listeners.any(|listener| listener.backends.serve()) {
+        return State::Not("no backend that is up gets sessions by its role\n");
+    }
     State::Fine
 }
 
 /// Whether new sessions can be served on every listener.
 fn ready(view: &View) -> State {
-    let has_backend = |listener: &Arc<crate::proxy::Listener>| {
-        let backends = listener.backends.all();
-        backends.iter().any(|backend| backend.is_up())
-    };
+    let has_backend = |listener: &Arc<crate::proxy::Listener>| listener.backends.serve();
     match health(view) {
         State::Fine if !view.listeners().iter().all(has_backend) => {
-            State::Not("a listener has no backend that is up\n")
+            State::Not("a listener has no backend that is up and gets sessions by its role\n")
         }
         state => state,
     }

@@ -104,6 +104,7 @@ fn the_mariadb_client_is_answered() {
         (backend.as_str(), "up", "1")
     );
     assert_eq!(servers[0]["Read_only"], "NULL", "nobody has asked");
+    assert_eq!(servers[0]["Role"], "any");
     let listeners = rows(&proxy, "show listeners");
     assert_eq!(
         (

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use onecopy_mysql::blocking::Connection;
 use onecopy_mysql_proto::auth::Secret;
-use onecopy_proxy::config::{BackendConfig, HealthLogin};
+use onecopy_proxy::config::{BackendConfig, HealthLogin, ListenerConfig, Role};
 use onecopy_testkit::server::{Server, shared};
 
 use crate::common::{connect, listener, loopback, server_port, start, until};
@@ -96,6 +96,71 @@ fn a_login_tells_whether_the_backend_is_read_only() {
     until("the end", || {
         get(&proxy, "/health") == (503, "no backend is up\n".to_owned())
     });
+}
+
+/// Two servers, and a listener for those who write and one for those who read.
+#[test]
+fn sessions_follow_the_server_that_takes_writes() {
+    let server = || Server::builder().root_password("the same").start().unwrap();
+    let servers = [server(), server()];
+    let [one, two] = &servers;
+    let set_read_only = |server: &Server, is: u8| {
+        let mut conn = Connection::connect(&server.url()).unwrap();
+        conn.run(&format!("SET GLOBAL read_only = {is}")).unwrap();
+    };
+    set_read_only(two, 1);
+    let of = |role| {
+        let backend = |server: &Server| BackendConfig {
+            role,
+            ..BackendConfig::new(loopback(server.port()))
+        };
+        servers.iter().map(backend).collect::<Vec<_>>()
+    };
+    let proxy = start(|config| {
+        config.metrics.listen = Some(loopback(0));
+        config.health.interval = Some(OFTEN);
+        config.health.login = Some(root(one));
+        let readers = ListenerConfig {
+            name: "read".to_owned(),
+            ..listener(of(Role::Replica))
+        };
+        config.listeners = vec![listener(of(Role::Primary)), readers];
+    });
+    let address = |at: usize| match proxy.addresses()[at] {
+        onecopy_net::evented::Address::Tcp(address) => address,
+        ref other => panic!("{other}"),
+    };
+    let port_behind = |at: usize| {
+        let url = format!("mysql://root:the%20same@{}/", address(at));
+        let mut conn = Connection::connect(&url)?;
+        let mut rows = conn.query("SELECT @@port")?;
+        let port = rows.next()?.unwrap().get::<u16>(0)?;
+        rows.finish()?;
+        Ok::<_, onecopy_mysql::Error>((port, conn))
+    };
+    let goes_to = |at: usize, server: &Server| {
+        until("a session's way to the right server", || {
+            port_behind(at).is_ok_and(|(port, _)| port == server.port())
+        });
+        for _ in 0..4 {
+            assert_eq!(port_behind(at).unwrap().0, server.port());
+        }
+    };
+    goes_to(0, one);
+    goes_to(1, two);
+    let (_, mut stays) = port_behind(0).unwrap();
+    set_read_only(one, 1);
+    until("the writers' last server", || port_behind(0).is_err());
+    let error = port_behind(0).unwrap_err().to_string();
+    let said = "no backend that is up gets sessions by its role";
+    assert!(error.contains("1429") && error.contains(said), "{error}");
+    assert_eq!(get(&proxy, "/health").0, 200);
+    assert_eq!(get(&proxy, "/ready").0, 503);
+    set_read_only(two, 0);
+    goes_to(0, two);
+    goes_to(1, one);
+    stays.ping().unwrap();
+    assert_eq!(get(&proxy, "/ready").0, 200);
 }
 
 #[test]

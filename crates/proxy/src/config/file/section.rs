@@ -18,7 +18,8 @@ use super::error::Problem;
 use super::tls::{BackendTls, ClientTls};
 use super::value::{Password, Place, Places, Size, Time, TimeOrOff};
 use crate::config::{
-    BackendConfig, Config, HealthLogin, ListenerConfig, LogFormat, LogLevel, Offered,
+    BackendConfig, Config, HealthConfig, HealthLogin, ListenerConfig, LogFormat, LogLevel, Offered,
+    Role,
 };
 
 /// A password file's first line is at most this long, so that a wrong file is not read whole: 64 KiB.
@@ -128,11 +129,21 @@ struct Mysql {
     backend: Vec<Spanned<Backend>>,
 }
 
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Part {
+    Any,
+    Primary,
+    Replica,
+    Backup,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Backend {
     name: Option<String>,
     server: Spanned<Place>,
+    role: Option<Spanned<Part>>,
     weight: Option<u32>,
     max_connections: Option<usize>,
     sends_proxy_header: Option<bool>,
@@ -167,7 +178,9 @@ impl File {
         let (mut names, mut places) = (HashSet::new(), Vec::new());
         for mysql in self.mysql {
             let span = mysql.span();
-            let listener = mysql.into_inner().listener(&mut places, folder)?;
+            let listener = mysql
+                .into_inner()
+                .listener(&mut places, &config.health, folder)?;
             if !names.insert(listener.name.clone()) {
                 let name = &listener.name;
                 return Err(Problem::at(
@@ -232,6 +245,7 @@ impl Mysql {
     fn listener(
         self,
         places: &mut Vec<Endpoint>,
+        health: &HealthConfig,
         folder: &Path,
     ) -> Result<ListenerConfig, Problem> {
         let span = self.listen.span();
@@ -270,7 +284,7 @@ impl Mysql {
         }
         for backend in self.backend {
             let span = backend.span();
-            let backend = backend.into_inner().config(folder)?;
+            let backend = backend.into_inner().config(health, folder)?;
             let is_same = |other: &BackendConfig| {
                 other.name == backend.name || other.endpoint == backend.endpoint
             };
@@ -288,7 +302,7 @@ impl Mysql {
 }
 
 impl Backend {
-    fn config(self, folder: &Path) -> Result<BackendConfig, Problem> {
+    fn config(self, health: &HealthConfig, folder: &Path) -> Result<BackendConfig, Problem> {
         let span = self.server.span();
         let Place(endpoint) = self.server.into_inner();
         if let Endpoint::Tcp { port: 0, .. } = endpoint {
@@ -296,6 +310,17 @@ impl Backend {
         }
         let mut config = BackendConfig::new(endpoint);
         config.max_connections = self.max_connections;
+        if let Some(role) = self.role {
+            let span = role.span();
+            config.role = role.into_inner().into();
+            if config.role.asks() && (health.login.is_none() || health.interval.is_none()) {
+                let message = format!(
+                    "for the role `{}` it has to be asked whether the server is read only",
+                    config.role
+                );
+                return Err(Problem::at(span, message).hint("give health.user and health.interval"));
+            }
+        }
         set(&mut config.name, self.name);
         set(&mut config.weight, self.weight);
         set(&mut config.sends_proxy_header, self.sends_proxy_header);
@@ -315,6 +340,17 @@ impl From<Format> for LogFormat {
         match format {
             Format::Text => Self::Text,
             Format::Json => Self::Json,
+        }
+    }
+}
+
+impl From<Part> for Role {
+    fn from(part: Part) -> Self {
+        match part {
+            Part::Any => Self::Any,
+            Part::Primary => Self::Primary,
+            Part::Replica => Self::Replica,
+            Part::Backup => Self::Backup,
         }
     }
 }

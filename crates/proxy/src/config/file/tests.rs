@@ -5,7 +5,7 @@ use onecopy_net::Endpoint;
 use onecopy_testkit::certificate::Authority;
 
 use super::*;
-use crate::config::{BackendConfig, Changes, ListenerConfig, LogFormat, LogLevel, Offered};
+use crate::config::{BackendConfig, Changes, ListenerConfig, LogFormat, LogLevel, Offered, Role};
 
 fn parse(text: &str) -> Result<Config, FileError> {
     Config::from_toml(text, Path::new("proxy.toml"))
@@ -122,6 +122,7 @@ fn everything_that_is_said_is_heard() {
         [[mysql.backend]]
         name = "one"
         server = "/run/mysqld.sock"
+        role = "backup"
         weight = 0
         max-connections = 12
         sends-proxy-header = true
@@ -171,6 +172,7 @@ fn everything_that_is_said_is_heard() {
         panic!("{front:?}");
     };
     assert_eq!((one.name.as_str(), one.weight), ("one", 0));
+    assert_eq!((one.role, db.role), (Role::Backup, Role::Any));
     assert_eq!(
         (one.max_connections, one.sends_proxy_header),
         (Some(12), true)
@@ -246,6 +248,55 @@ fn what_is_wrong_is_said_with_its_line_and_a_hint() {
     let twice = format!("{LISTENER}[[mysql.backend]]\nserver = \"db:3306\"");
     assert!(error(&twice).contains("proxy.toml:5:1: backend 'db:3306' is there twice"));
     assert!(parse(LISTENER).is_ok());
+}
+
+#[test]
+fn the_roles_of_the_deployment_page_are_a_configuration() {
+    let page = include_str!("../../../../../docs/proxy.md");
+    let (_, section) = page.split_once("\n## Roles\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let example = section.lines().filter_map(|line| line.strip_prefix("    "));
+    // Beside the page there is no such file.
+    let lines = example.filter(|line| !line.starts_with("password-file"));
+    let text: String = lines.flat_map(|line| [line, "\n"]).collect();
+    let config = parse(&text).unwrap();
+    let roles = |at: usize| {
+        let backends = config.listeners[at].backends.iter();
+        backends.map(|backend| backend.role).collect::<Vec<_>>()
+    };
+    assert_eq!(roles(0), [Role::Primary; 2]);
+    assert_eq!(roles(1), [Role::Replica, Role::Replica, Role::Backup]);
+}
+
+#[test]
+fn a_role_that_asks_needs_somebody_who_asks() {
+    let with = |head: &str, role: &str| parse(&format!("{head}{LISTENER}role = \"{role}\"\n"));
+    for role in [Role::Any, Role::Backup] {
+        let config = with("", &role.to_string()).unwrap();
+        assert_eq!(config.listeners[0].backends[0].role, role);
+    }
+    let asking = "[health]\nuser = \"health\"\n";
+    for role in [Role::Primary, Role::Replica] {
+        let config = with(asking, &role.to_string()).unwrap();
+        assert_eq!(config.listeners[0].backends[0].role, role);
+        let error = with("", &role.to_string()).unwrap_err().to_string();
+        let said = format!("5:8: for the role `{role}` it has to be asked whether the server is");
+        assert!(error.contains(&said), "{error}");
+        let off = format!("{asking}interval = \"off\"\n");
+        let error = with(&off, &role.to_string()).unwrap_err().to_string();
+        assert!(
+            error.contains("give health.user and health.interval"),
+            "{error}"
+        );
+    }
+    let error = with("", "primry").unwrap_err().to_string();
+    assert!(error.contains("did you mean `primary`?"), "{error}");
+    let changes = Changes::between(
+        &with(asking, "primary").unwrap(),
+        &with(asking, "any").unwrap(),
+    );
+    let line = "mysql '127.0.0.1:3307': backend 'db:3306': role: primary -> any";
+    assert_eq!(changes.lines(), [line]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::table::{Cell, Table, Type};
+use crate::backend::Backend;
 use crate::control::View;
 use crate::stats::{ClientInfo, Kind};
 
@@ -60,6 +61,7 @@ pub(super) fn servers(view: &View) -> Table {
         ("Backend", Text),
         ("Address", Text),
         ("State", Text),
+        ("Role", Text),
         ("Read_only", Number),
         ("Weight", Number),
         ("Sessions", Number),
@@ -78,7 +80,8 @@ pub(super) fn servers(view: &View) -> Table {
             listener.as_str().into(),
             backend.name().into(),
             addresses.join(", ").as_str().into(),
-            if backend.is_up() { "up" } else { "down" }.into(),
+            state(&backend).into(),
+            backend.config.role.to_string().as_str().into(),
             backend.health().read_only().map(u64::from).into(),
             u64::from(backend.config.weight).into(),
             (backend.sessions() as u64).into(),
@@ -88,6 +91,15 @@ pub(super) fn servers(view: &View) -> Table {
         ]);
     }
     table
+}
+
+/// A backend that is up and on standby plays no part by its role as long as it is read only, or is not.
+fn state(backend: &Backend) -> &'static str {
+    match (backend.is_up(), backend.serves()) {
+        (false, _) => "down",
+        (true, Some(false)) => "standby",
+        (true, _) => "up",
+    }
 }
 
 pub(super) fn listeners(view: &View) -> Table {

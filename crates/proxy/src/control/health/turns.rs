@@ -27,7 +27,7 @@ pub(crate) struct Health {
     /// A session could not connect since the last look.
     doubted: AtomicBool,
     /// 0 for unknown, 1 for no, 2 for yes.
-    pub(super) read_only: AtomicU8,
+    read_only: AtomicU8,
     turns: Mutex<Turns>,
 }
 
@@ -93,6 +93,12 @@ impl Health {
             0 => None,
             known => Some(known == 2),
         }
+    }
+
+    /// It says so, or does not say.
+    pub(crate) fn set_read_only(&self, is_read_only: Option<bool>) {
+        let known = is_read_only.map_or(0, |is| 1 + u8::from(is));
+        self.read_only.store(known, Relaxed);
     }
 
     /// What is wrong with the checks themselves.

@@ -42,7 +42,13 @@ impl Session {
                     login.stage = Stage::Refused;
                     return Ok(true);
                 }
+                let backends = &self.listener.backends;
                 let why = match login.reason.as_str() {
+                    "" if backends.all().iter().any(|backend| backend.is_up())
+                        && !backends.serve() =>
+                    {
+                        "no backend that is up gets sessions by its role"
+                    }
                     "" => "no backend is up",
                     reason => reason,
                 };
