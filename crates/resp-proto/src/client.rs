@@ -174,7 +174,15 @@ impl Client {
         OwnedReply::detach(&self.scanner, frame, buffers)
     }
 
-    /// Gives back what long replies have made the lists grow to.
+    /// Bytes of memory beside the buffers' that tell where the values of a reply lie: 16 for each that the longest since the
+    /// last [`release`](Self::release) had, doubled up to, and 12 for each aggregate around others.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.scanner.capacity()
+    }
+
+    /// Gives back all of [`capacity`](Self::capacity). The message that was handed over last is gone with it; of one that has
+    /// come in part what is known stays.
     #[inline]
     pub fn release(&mut self) {
         self.scanner.release();

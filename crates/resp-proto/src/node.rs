@@ -44,8 +44,8 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    /// Nodes of which the memory is kept: 1 KiB.
-    const KEPT: usize = 64;
+    /// Nodes of what is passed over: from so many on the list is begun again and does not grow. 1 KiB.
+    const PASSED: usize = 64;
 
     const EMPTY: Node = Node {
         kind: Kind::Null,
@@ -102,9 +102,15 @@ impl Nodes {
         Ok(())
     }
 
-    /// Whether there are as many as are kept, or more.
+    /// Whether there are as many as are made of what is passed over.
     pub(crate) fn is_long(&self) -> bool {
-        self.len >= Self::KEPT
+        self.len >= Self::PASSED
+    }
+
+    /// Bytes of memory that the list holds.
+    #[inline]
+    pub(crate) fn capacity(&self) -> usize {
+        self.list.len() * size_of::<Node>()
     }
 
     #[inline]
@@ -123,11 +129,9 @@ impl Nodes {
         self.list.get_mut(index as usize)
     }
 
-    /// Gives memory back that is not kept. The nodes are gone then.
+    /// Gives all memory back. The nodes are gone.
     pub(crate) fn release(&mut self) {
-        if self.list.len() > Self::KEPT {
-            *self = Self::default();
-        }
+        *self = Self::default();
     }
 }
 

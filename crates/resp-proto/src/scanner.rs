@@ -269,14 +269,20 @@ impl Scanner {
         buffers.bytes(self.span)
     }
 
-    /// Gives back what long replies have made the lists grow to.
+    /// Bytes of memory that it holds: the list of nodes, and that of aggregates around each other.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.nodes.capacity() + self.outer.capacity() * size_of::<Open>()
+    }
+
+    /// Gives back all of it, and with it the frame that was handed over last. Of a value that has come in part what is known
+    /// stays, unless it is passed over.
     pub fn release(&mut self) {
-        const KEPT: usize = 64;
-        if !self.is_inside() {
+        if !self.is_inside() || self.skips {
             self.nodes.release();
-            if self.outer.capacity() > KEPT {
-                self.outer = Vec::new();
-            }
+        }
+        if self.outer.is_empty() {
+            self.outer = Vec::new();
         }
     }
 

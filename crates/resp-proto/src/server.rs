@@ -97,7 +97,13 @@ impl Server {
         self.scanner.wrong().copied()
     }
 
-    /// Gives back what long requests have made the lists grow to.
+    /// Bytes of memory beside the buffers' that tell where the arguments of a request lie.
+    pub fn capacity(&self) -> usize {
+        self.scanner.capacity()
+    }
+
+    /// Gives back all of [`capacity`](Self::capacity). The request that was handed over last is gone with it; of one that has
+    /// come in part what is known stays.
     pub fn release(&mut self) {
         self.scanner.release();
     }

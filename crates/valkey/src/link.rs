@@ -32,7 +32,8 @@ const FIRST_CHUNK: usize = 256;
 /// of the next calls needs.
 const WRITING_KEPT: usize = 64 << 10;
 
-/// What a connection at rest holds after small commands: this chunk, and a read buffer of 512 bytes.
+/// What a connection at rest holds at most after small commands: that chunk, a read buffer of 512 bytes, and up to 16 nodes
+/// of 16 bytes.
 const AT_REST: usize = 1 << 10;
 
 /// Calls after which memory goes back that none of them has needed.
@@ -60,6 +61,8 @@ pub(crate) struct Link {
     has_left: bool,
     /// Bytes that had come or left when the call before began.
     moved_before: u64,
+    /// Memory up to which a connection keeps what its last calls needed.
+    idle_keep: usize,
     /// Calls in a row that needed little of the memory that is held, and the most bytes that came and left in one of them.
     quiet: u32,
     largest: usize,
@@ -116,6 +119,7 @@ impl Link {
             requests: 0,
             has_left: false,
             moved_before: 0,
+            idle_keep: config.buffer_config().idle_keep,
             quiet: 0,
             largest: 0,
             was_idle: true,
@@ -394,30 +398,35 @@ impl Link {
     fn give_back(&mut self) {
         self.buffers.recycle_homes();
         self.buffers.release();
-        if self.buffers.capacity() > AT_REST {
+        if self.capacity() > AT_REST {
             self.give_back_slowly();
         }
     }
 
     #[cold]
     fn give_back_slowly(&mut self) {
-        self.core.release();
+        if self.capacity() > self.idle_keep {
+            self.core.release();
+        }
         let moved = self.buffers.bytes_read() + self.buffers.output().sent();
         let used = usize::try_from(moved - self.moved_before).unwrap_or(usize::MAX);
         self.moved_before = moved;
         self.largest = self.largest.max(used);
-        if self.largest > self.buffers.capacity() / 8 {
+        if self.largest > self.capacity() / 8 {
             (self.quiet, self.largest) = (0, used);
             return;
         }
         self.quiet += 1;
         if self.quiet == QUIET {
-            let keep = if self.largest <= AT_REST {
-                0
-            } else {
-                2 * self.largest
-            };
-            self.buffers.release_to(keep);
+            self.core.release();
+            if self.buffers.capacity() > AT_REST {
+                let keep = if self.largest <= AT_REST {
+                    0
+                } else {
+                    2 * self.largest
+                };
+                self.buffers.release_to(keep);
+            }
             (self.quiet, self.largest) = (0, 0);
         }
     }
@@ -439,13 +448,32 @@ impl Link {
         self.listener = None;
     }
 
+    /// Bytes of memory that are held: by the buffers, and by the core's lists of where the values of a reply lie.
+    #[inline]
+    fn capacity(&self) -> usize {
+        self.buffers.capacity() + self.core.capacity()
+    }
+
     /// Gives memory back until at most `keep` bytes stay.
     pub(crate) fn release(&mut self, keep: usize) {
         if !self.is_in_home() {
             self.buffers.recycle_homes();
         }
-        self.buffers.release_to(keep);
         self.core.release();
+        // Of a reply that has come in part what is known stays.
+        self.buffers
+            .release_to(keep.saturating_sub(self.core.capacity()));
+    }
+
+    /// Gives memory back of a connection whose replies are all detached: all of it, or where it is in use what is above that
+    /// which one may keep. A reply or a push may be on its way.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn trim(&mut self, is_idle: bool) {
+        let keep = if is_idle { 0 } else { self.idle_keep };
+        if self.capacity() > keep && !self.is_in_home() {
+            self.core.release();
+            self.buffers.release_to(keep);
+        }
     }
 
     fn is_in_home(&self) -> bool {
@@ -458,7 +486,7 @@ impl Link {
 
     pub(crate) fn meter(&self) -> Meter {
         Meter {
-            capacity_now: self.buffers.capacity() as u64,
+            capacity_now: self.capacity() as u64,
             ..self.buffers.meter()
         }
     }

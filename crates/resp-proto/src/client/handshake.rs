@@ -137,6 +137,8 @@ impl Handshake {
     pub fn into_client(self) -> (Client, Session) {
         let mut client = self.client;
         client.set_limits(self.limits);
+        // HELLO's answer has more values than most replies.
+        client.release();
         (client, self.session)
     }
 

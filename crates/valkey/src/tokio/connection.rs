@@ -361,8 +361,9 @@ impl Connection {
         self.stream.shutdown();
     }
 
-    /// What this connection's bytes have cost since it was made, or made anew. `capacity_now` is all memory that its buffers
-    /// hold, the write queue's too, but for TLS's.
+    /// What this connection's bytes have cost since it was made, or made anew. `capacity_now` is all memory that it holds
+    /// between two calls but for TLS's own: read buffer, large strings, write queue, and 16 bytes and more for each value of
+    /// its last replies.
     pub fn meter(&self) -> Meter {
         Meter {
             bytes_copied_by_tls: self.stream.bytes_copied_by_tls(),
@@ -415,9 +416,8 @@ impl Connection {
         self.link.is_watching()
     }
 
-    /// Gives buffers back until at most `keep` bytes stay; 0 for a connection that will be idle for long. Without it a
-    /// connection at rest keeps no memory for writing, and of its read buffer what its last replies needed: 512 bytes where
-    /// they were small.
+    /// Gives memory back until at most `keep` bytes stay; 0 for a connection that will be idle for long. Without it a
+    /// connection at rest keeps what its last replies needed: less than 1 KiB where they were small.
     pub fn release(&mut self, keep: usize) {
         self.link.release(keep);
         self.stream.release(keep);

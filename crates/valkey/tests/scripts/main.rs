@@ -8,6 +8,7 @@ mod talk;
 mod handshake;
 mod hostile;
 mod little_memory;
+mod memory;
 mod out_of_band;
 mod pipelines;
 

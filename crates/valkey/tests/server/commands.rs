@@ -164,6 +164,7 @@ async fn a_connection_at_rest_holds_less_than_a_kibibyte() {
             wait!(conn.run(&string::set("commands:rest", "some value"))).unwrap();
             wait!(conn.run(&string::get("commands:rest"))).unwrap();
         }
+        wait!(conn.run(&raw("COMMAND").arg("GETKEYS").arg("MGET").arg("a").arg("b"))).unwrap();
         let now = conn.meter().capacity_now;
         assert!(now < 1 << 10, "{now} after small commands, {url}");
         conn.release(0);
@@ -194,6 +195,38 @@ async fn memory_of_large_replies_goes_back() {
             assert!(now < 1 << 10, "{now} after {len}, {url}");
         }
         wait!(conn.run(&generic::del(&key))).unwrap();
+    }
+}
+
+/// Some of what is held tells where the values of a reply lie: it is counted with the rest, and goes back with it.
+#[tokio::test]
+async fn memory_of_long_replies_goes_back() {
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        let key = format!("commands:long:{}", face_name!("k"));
+        for elements in [64, 1_000, 100_000] {
+            let mut values: Vec<_> = (1..elements).map(|value| value.to_string()).collect();
+            // Behind a large string the next reads are small.
+            values.push("x".repeat(100 * elements.min(2_000)));
+            wait!(conn.run(&list::rpush(&key, &values))).unwrap();
+            let all = [&key, "0", "-1"];
+            let got = wait!(conn.run(&raw("LRANGE").args(all))).unwrap().len();
+            assert_eq!(got, elements);
+            let held = conn.meter().capacity_now;
+            assert!(held > elements as u64 * 16, "{held} of {elements}, {url}");
+            wait!(conn.run(&raw("PING"))).unwrap();
+            let held = conn.meter().capacity_now;
+            assert!(held <= 321 << 10, "{held} after {elements}, {url}");
+            for _ in 0..40 {
+                wait!(conn.run(&raw("PING"))).unwrap();
+            }
+            let held = conn.meter().capacity_now;
+            assert!(held < 1 << 10, "{held} after {elements}, {url}");
+            wait!(conn.run(&raw("LRANGE").args(all))).unwrap();
+            conn.release(0);
+            assert_eq!(conn.meter().capacity_now, 0, "{elements}, {url}");
+            wait!(conn.run(&generic::del(&key))).unwrap();
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use onecopy_valkey::command::{generic, string};
+use onecopy_valkey::command::{generic, list, string};
 use onecopy_valkey::raw;
 
 use super::Connection;
@@ -121,10 +121,38 @@ async fn a_streamed_value_takes_constant_memory_both_ways() {
 async fn connections_at_rest_hold_less_than_a_kibibyte_each() {
     let connections = count(1_000, 10_000);
     let mut all = Vec::with_capacity(connections);
-    for _ in 0..connections {
+    let key = format!("memory:list:{}", face_name!("k"));
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    wait!(conn.run(&list::rpush(&key, vec!["element"; 64]))).unwrap();
+    for number in 0..connections {
         let mut conn = wait!(Connection::connect(&url())).unwrap();
         wait!(conn.run(&string::set("memory:rest", "some value"))).unwrap();
         wait!(conn.run(&string::get("memory:rest"))).unwrap();
+        // Some of them have had long replies too: what the last has needed is there until it was not for a while, or is given
+        // back.
+        match number % 4 {
+            1 => {
+                let few = wait!(conn.run(&list::lrange(&key, 0, 6))).unwrap();
+                assert_eq!(few.into_iter().count(), 7);
+            }
+            2 => {
+                let many = wait!(conn.run(&list::lrange(&key, 0, -1))).unwrap();
+                assert_eq!(many.into_iter().count(), 64);
+                assert!(conn.meter().capacity_now > 65 * 16);
+                conn.release(0);
+                assert_eq!(conn.meter().capacity_now, 0);
+            }
+            3 => {
+                let many = wait!(conn.run(&list::lrange(&key, 0, -1))).unwrap();
+                assert_eq!(many.into_iter().count(), 64);
+                for _ in 0..40 {
+                    wait!(conn.run(&string::get("memory:rest"))).unwrap();
+                }
+            }
+            _ => {}
+        }
+        let held = conn.meter().capacity_now;
+        assert!(held < 1024, "{held} after {}", number % 4);
         all.push(conn);
     }
     let held: u64 = all.iter().map(|conn| conn.meter().capacity_now).sum();

@@ -183,7 +183,7 @@ impl Driver {
         is_over
     }
 
-    /// Gives back what a burst or a large reply has needed, when its time has come and nothing is outstanding.
+    /// Gives back what a burst or a large reply has needed, when its time has come: all of it where nothing is outstanding.
     #[cold]
     fn rest(&mut self, live: &mut Live) {
         let now = Instant::now();
@@ -198,8 +198,8 @@ impl Driver {
             live.rests_at = (!is_idle).then(|| now + REST);
             if is_idle {
                 self.replies = Vec::new();
-                live.rest();
             }
+            live.connection.link.trim(is_idle);
         }
     }
 
@@ -356,16 +356,6 @@ impl Live {
     /// Bytes of callers' commands that have left.
     fn sent(&self) -> u64 {
         self.meter().bytes_written - self.before
-    }
-
-    /// Gives memory back.
-    fn rest(&mut self) {
-        let link = &mut self.connection.link;
-        // A push may be on its way.
-        if link.buffers.home_missing() == 0 && !link.buffers.has_cut() {
-            link.buffers.release_to(0);
-            link.core.release();
-        }
     }
 
     /// Writes until all is gone or the socket takes no more.
