@@ -50,6 +50,39 @@ impl Answer {
         }
     }
 
+    /// `ER_NOT_SUPPORTED_YET`
+    pub(crate) fn unclear() -> Self {
+        Self::Failed {
+            code: 1235,
+            sql_state: *b"42000",
+            message: "This proxy doesn't yet support 'KILL of what is no plain number': there are several servers behind it, \
+                      whose threads have the same numbers; write the connection id as a number, and nothing behind it"
+                .to_owned(),
+        }
+    }
+
+    /// `ER_UNSUPPORTED_PS`, at which drivers that can send the statement as text.
+    pub(crate) fn prepared() -> Self {
+        Self::Failed {
+            code: 1295,
+            sql_state: *b"HY000",
+            message: "This command is not supported in the prepared statement protocol yet: KILL through this proxy, which has \
+                      several servers behind it, whose threads have the same numbers; send it as text, the connection id as \
+                      a number"
+                .to_owned(),
+        }
+    }
+
+    /// `ER_UNKNOWN_STMT_HANDLER`
+    pub(crate) fn no_statement() -> Self {
+        Self::Failed {
+            code: 1243,
+            sql_state: *b"HY000",
+            message: "Unknown prepared statement handler (the last one): its KILL was refused"
+                .to_owned(),
+        }
+    }
+
     /// `ER_KILL_DENIED_ERROR`
     pub(crate) fn not_owner(id: u32, backend: &str) -> Self {
         Self::Failed {

@@ -3,7 +3,8 @@
 //! Connection ids are the backends' own, and two backends have threads of the same number: sent on as it is, such a `KILL`
 //! would end somebody else's thread. It is run where the session is, with the credentials of the health checks, and answered
 //! from here; the client's own backend never sees it. A `KILL` of a session on the same server passes as it is, as does one of
-//! an id that no session of the listener has.
+//! an id that no session of the listener has. One that is prepared, or whose target is no plain number, is refused: whom it
+//! means when it is run each server would tell otherwise.
 //!
 //! ```text
 //!   Off                                 one server behind the listener: no statement is looked at
@@ -36,20 +37,41 @@ pub(super) enum KillState {
     #[default]
     Off,
     Watching,
+    /// The same, where the last statement that the client prepared was refused: its server would run the one before where the
+    /// client says that it means the last.
+    WatchingRefused,
     /// It waits until what was sent before it is answered.
     Held(Held),
     /// It is being run.
     Asked,
     /// Bytes for the client, and how many of them have left.
-    Answering(Vec<u8>, usize),
+    Answering(Answered),
+}
+
+/// What the client is told, and what comes after.
+#[derive(Debug)]
+pub(super) struct Answered {
+    reply: Vec<u8>,
+    sent: usize,
+    refuses_last: bool,
 }
 
 /// A `KILL` that is not sent on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
-    kill: Kill,
+    order: Order,
     /// Bytes of its packet, header included.
     packet_bytes: usize,
+}
+
+/// What is done about it.
+#[derive(Debug, Clone, Copy)]
+enum Order {
+    Run(Kill),
+    RefuseUnclear,
+    RefusePrepared,
+    /// The statement prepared last is to be executed, which was refused.
+    RefuseLast,
 }
 
 /// What the next bytes of a client are.
@@ -67,7 +89,7 @@ pub(super) enum Inspected {
 impl KillState {
     #[inline]
     pub(super) fn is_watching(&self) -> bool {
-        matches!(self, Self::Watching)
+        matches!(self, Self::Watching | Self::WatchingRefused)
     }
 
     /// Whether it may be able to go on without an event, as soon as something was carried.
@@ -79,7 +101,12 @@ impl KillState {
     /// Whether nothing more is taken from the client now.
     #[inline]
     pub(super) fn is_waiting(&self) -> bool {
-        !matches!(self, Self::Off | Self::Watching)
+        !matches!(self, Self::Off | Self::Watching | Self::WatchingRefused)
+    }
+
+    #[inline]
+    fn has_refused(&self) -> bool {
+        matches!(self, Self::WatchingRefused)
     }
 
     /// Looks at bytes that are to be told of next. Costs a few instructions where a query begins with a letter but `K`.
@@ -107,6 +134,11 @@ impl KillState {
                 }
                 _ => true,
             },
+            CommandByte::STMT_PREPARE => {
+                let first = rest.first();
+                first.is_none_or(|first| statement::may_begin(*first)) || self.has_refused()
+            }
+            CommandByte::STMT_EXECUTE | CommandByte::STMT_BULK_EXECUTE => self.has_refused(),
             CommandByte::PROCESS_KILL | CommandByte::CHANGE_USER => true,
             _ => false,
         };
@@ -145,18 +177,30 @@ impl KillState {
                 needs()
             };
         }
-        match look(payload, is_whole, capabilities) {
-            Found::Ordinary => Inspected::Ordinary,
-            Found::Cut if bytes.len() >= LOOKED_AT => Inspected::Ordinary,
-            Found::Cut => needs(),
-            Found::Kill(kill) => match registry.find(kill.id) {
-                Some(whose) if whose.address.as_ref() != own => {
-                    *self = Self::Held(Held { kill, packet_bytes });
-                    Inspected::Kill
+        let command = CommandByte(payload.first().copied().unwrap_or(0));
+        let is_prepared = command == CommandByte::STMT_PREPARE;
+        let order = match look(payload, is_whole, capabilities) {
+            Found::Ordinary => {
+                if is_prepared {
+                    *self = Self::Watching;
                 }
-                _ => Inspected::Ordinary,
+                return Inspected::Ordinary;
+            }
+            Found::Last => Order::RefuseLast,
+            Found::Cut if bytes.len() >= LOOKED_AT => return Inspected::Ordinary,
+            Found::Cut => return needs(),
+            Found::Kill(_) | Found::Unclear if is_prepared => Order::RefusePrepared,
+            Found::Unclear => Order::RefuseUnclear,
+            Found::Kill(kill) => match registry.find(kill.id) {
+                Some(whose) if whose.address.as_ref() != own => Order::Run(kill),
+                _ => return Inspected::Ordinary,
             },
-        }
+        };
+        *self = Self::Held(Held {
+            order,
+            packet_bytes,
+        });
+        Inspected::Kill
     }
 }
 
@@ -172,6 +216,23 @@ fn look(payload: &[u8], is_whole: bool, capabilities: Capabilities) -> Found {
             _ if is_whole => Found::Ordinary,
             _ => Found::Cut,
         },
+        [command, text @ ..] if CommandByte(*command) == CommandByte::STMT_PREPARE => {
+            statement::find(text, is_whole)
+        }
+        [command, id @ ..]
+            if matches!(
+                CommandByte(*command),
+                CommandByte::STMT_EXECUTE | CommandByte::STMT_BULK_EXECUTE
+            ) =>
+        {
+            match id {
+                [0xFF, 0xFF, 0xFF, 0xFF, ..] if is_whole => Found::Last,
+                [0xFF, 0xFF, 0xFF, 0xFF, ..] | [] | [_] | [_, _] | [_, _, _] if !is_whole => {
+                    Found::Cut
+                }
+                _ => Found::Ordinary,
+            }
+        }
         [_, text @ ..] if !capabilities.contains(Capabilities::QUERY_ATTRIBUTES) => {
             statement::find(text, is_whole)
         }
@@ -223,25 +284,36 @@ impl Session {
             if let Some(loan) = &mut self.up.loan {
                 loan.buffers.consume_piece(held.packet_bytes);
             }
-            match self.ask(held.kill, context) {
+            let asked = match held.order {
+                Order::Run(kill) => self.ask(kill, context),
+                Order::RefuseUnclear => Err(Answer::unclear()),
+                Order::RefusePrepared => Err(Answer::prepared()),
+                Order::RefuseLast => Err(Answer::no_statement()),
+            };
+            let refuses_last = matches!(held.order, Order::RefusePrepared | Order::RefuseLast);
+            match asked {
                 Ok(()) => self.kill = KillState::Asked,
-                Err(answer) => self.answer(&answer),
+                Err(answer) => self.answer(&answer, refuses_last),
             }
         }
-        let KillState::Answering(reply, sent) = &mut self.kill else {
+        let KillState::Answering(answered) = &mut self.kill else {
             return Ok(());
         };
-        while *sent < reply.len() && self.client.is_writable {
-            match self.client.write(&reply[*sent..], context) {
-                Ok(Some(n)) => *sent += n,
+        while answered.sent < answered.reply.len() && self.client.is_writable {
+            let rest = &answered.reply[answered.sent..];
+            match self.client.write(rest, context) {
+                Ok(Some(n)) => answered.sent += n,
                 Ok(None) => self.client.is_writable = false,
                 Err(_) => return Err(Failure::client_lost().into()),
             }
         }
-        if *sent < reply.len() {
+        if answered.sent < answered.reply.len() {
             return Ok(());
         }
-        self.kill = KillState::Watching;
+        self.kill = match answered.refuses_last {
+            true => KillState::WatchingRefused,
+            false => KillState::Watching,
+        };
         Ok(())
     }
 
@@ -272,12 +344,12 @@ impl Session {
         context: &mut Context<'_>,
     ) -> Status {
         if matches!(self.kill, KillState::Asked) && self.connection_id() == asker {
-            self.answer(answer);
+            self.answer(answer, false);
         }
         self.go_on(context)
     }
 
-    fn answer(&mut self, answer: &Answer) {
+    fn answer(&mut self, answer: &Answer, refuses_last: bool) {
         let mut payload = Vec::new();
         match answer {
             Answer::Done => OkPacket {
@@ -299,7 +371,11 @@ impl Session {
         if let Some(compressed) = &mut self.client.compressed {
             compressed.answer();
         }
-        self.kill = KillState::Answering(packet(1, &payload), 0);
+        self.kill = KillState::Answering(Answered {
+            reply: packet(1, &payload),
+            sent: 0,
+            refuses_last,
+        });
     }
 }
 

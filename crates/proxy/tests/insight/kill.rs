@@ -1,5 +1,7 @@
 //! `KILL` where ids of two servers are the same numbers.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use onecopy_mysql::blocking::Connection;
@@ -102,6 +104,36 @@ fn own_port(conn: &mut Connection) -> u16 {
     port
 }
 
+/// A login without a password, spoken by hand: commands can then be sent in any parts.
+fn plain(two: &Two) -> TcpStream {
+    for server in &two.servers {
+        let mut conn = Connection::connect(&server.url()).unwrap();
+        conn.run("CREATE USER plain@'127.0.0.1'").unwrap();
+    }
+    let address = two.proxy.tcp_address().unwrap();
+    let mut raw = TcpStream::connect(address).unwrap();
+    raw.set_nodelay(true).unwrap();
+    packet(&mut raw);
+    // PROTOCOL_41, SECURE_CONNECTION, LONG_PASSWORD; 16 MiB; utf8mb4; user; no password.
+    let mut login = vec![0x01, 0x82, 0, 0, 0, 0, 0, 1, 45];
+    login.extend([0; 23]);
+    login.extend(b"plain\0\0");
+    let mut bytes = vec![u8::try_from(login.len()).unwrap(), 0, 0, 1];
+    bytes.extend(login);
+    raw.write_all(&bytes).unwrap();
+    assert_eq!(packet(&mut raw).1[0], 0, "OK");
+    raw
+}
+
+/// A packet's number and payload.
+fn packet(raw: &mut TcpStream) -> (u8, Vec<u8>) {
+    let mut header = [0; 4];
+    raw.read_exact(&mut header).unwrap();
+    let mut payload = vec![0; usize::from(header[0]) | usize::from(header[1]) << 8];
+    raw.read_exact(&mut payload).unwrap();
+    (header[3], payload)
+}
+
 #[test]
 fn a_kill_hits_the_session_on_the_other_server_and_nobody_on_the_own() {
     let two = Two::new(true);
@@ -168,6 +200,67 @@ fn a_kill_without_credentials_is_refused_and_hits_nobody() {
 }
 
 #[test]
+fn a_kill_that_each_server_would_take_for_another_is_refused() {
+    let two = Two::new(true);
+    let [mut killer, mut target] = two.pair(["app:a", "app:a"]);
+    let id = target.connection_id();
+    for sql in [
+        format!("KILL {id} + 0"),
+        format!("KILL QUERY ({id})"),
+        "KILL @id".to_owned(),
+    ] {
+        let error = killer.run(&sql).unwrap_err();
+        assert_eq!(error.server().unwrap().code, 1235, "{sql}: {error}");
+    }
+    let text = format!("KILL {id}");
+    for sql in ["KILL ?", "kill query ?", &text] {
+        let error = killer.prepare(sql).unwrap_err();
+        assert_eq!(error.server().unwrap().code, 1295, "{sql}: {error}");
+        killer.run("DO 1").unwrap();
+    }
+    target.ping().unwrap();
+    // What has nothing to do with it goes on.
+    let plus = killer.prepare("SELECT ? + 1").unwrap();
+    let mut rows = killer.execute(&plus, &[41.into()]).unwrap();
+    assert_eq!(rows.next().unwrap().unwrap().get::<i64>(0).unwrap(), 42);
+}
+
+/// As MariaDB's own client library does it: prepared and executed in one go, by the id that means the last statement.
+#[test]
+fn the_execution_of_a_refused_kill_does_not_run_the_statement_before() {
+    let two = Two::new(true);
+    let mut raw = plain(&two);
+    let packets = |bodies: &[&[u8]]| {
+        let mut all = Vec::new();
+        for body in bodies {
+            all.extend([u8::try_from(body.len()).unwrap(), 0, 0, 0]);
+            all.extend(*body);
+        }
+        all
+    };
+    let execute: &[u8] = b"\x17\xFF\xFF\xFF\xFF\0\x01\0\0\0";
+    let count: &[u8] = b"\x16SET @ran = IFNULL(@ran, 0) + 1";
+    let told = |raw: &mut TcpStream| packet(raw).1;
+    raw.write_all(&packets(&[count, execute, b"\x16KILL 7", execute]))
+        .unwrap();
+    assert_eq!(told(&mut raw)[0], 0, "prepared");
+    assert_eq!(told(&mut raw)[0], 0, "executed");
+    assert_eq!(told(&mut raw)[..3], [0xFF, 0x0F, 0x05], "1295");
+    assert_eq!(told(&mut raw)[..3], [0xFF, 0xDB, 0x04], "1243");
+    // In parts, and again.
+    for byte in packets(&[execute]) {
+        raw.write_all(&[byte]).unwrap();
+    }
+    assert_eq!(told(&mut raw)[..3], [0xFF, 0xDB, 0x04]);
+    raw.write_all(&packets(&[count, execute, b"\x03SELECT @ran"]))
+        .unwrap();
+    assert_eq!(told(&mut raw)[0], 0, "prepared");
+    assert_eq!(told(&mut raw)[0], 0, "executed");
+    let row = std::iter::repeat_with(|| told(&mut raw)).take(5).nth(3);
+    assert_eq!(row.unwrap(), b"\x012", "twice, not more");
+}
+
+#[test]
 fn nobody_kills_anothers_session() {
     let two = Two::new(true);
     let [mut killer, mut target] = two.pair(["other:o", "app:a"]);
@@ -189,33 +282,9 @@ fn nobody_kills_anothers_session() {
 
 #[test]
 fn a_kill_in_parts_and_among_others_is_answered_in_its_turn() {
-    use std::io::{Read, Write};
     let two = Two::new(false);
     let [mut a, mut b] = two.pair(["app:a", "app:a"]);
-    // A login without a password, spoken by hand: COM_QUERYs can then be sent in any parts.
-    for server in &two.servers {
-        let mut conn = Connection::connect(&server.url()).unwrap();
-        conn.run("CREATE USER plain@'127.0.0.1'").unwrap();
-    }
-    let address = two.proxy.tcp_address().unwrap();
-    let mut raw = std::net::TcpStream::connect(address).unwrap();
-    raw.set_nodelay(true).unwrap();
-    let packet = |raw: &mut std::net::TcpStream| {
-        let mut header = [0; 4];
-        raw.read_exact(&mut header).unwrap();
-        let mut payload = vec![0; usize::from(header[0]) | usize::from(header[1]) << 8];
-        raw.read_exact(&mut payload).unwrap();
-        (header[3], payload)
-    };
-    packet(&mut raw);
-    // PROTOCOL_41, SECURE_CONNECTION, LONG_PASSWORD; 16 MiB; utf8mb4; user; no password.
-    let mut login = vec![0x01, 0x82, 0, 0, 0, 0, 0, 1, 45];
-    login.extend([0; 23]);
-    login.extend(b"plain\0\0");
-    let mut bytes = vec![u8::try_from(login.len()).unwrap(), 0, 0, 1];
-    bytes.extend(login);
-    raw.write_all(&bytes).unwrap();
-    assert_eq!(packet(&mut raw).1[0], 0, "OK");
+    let mut raw = plain(&two);
     let mut rows = Connection::connect(&two.servers[0].url()).unwrap();
     let mut here = rows
         .query("SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'plain'")

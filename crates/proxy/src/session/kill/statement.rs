@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Blank is white space and comments; a comment that servers run, `/*! */`, is looked into. `KILL QUERY ID` names a query by
-//! the server's own number and not a session, `KILL USER` a user, and what is no plain number only the server can evaluate:
-//! these are not for the proxy.
+//! the server's own number and not a session, `KILL USER` a user: these are for the client's own server. What is no plain number,
+//! and what else is in the same text, only a server can evaluate, and each would find another thread.
 
 /// What a statement is, as far as it has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,10 @@ pub(super) enum Found {
     /// More of it has to come before it can be told.
     Cut,
     Kill(Kill),
+    /// A `KILL` of whom only a server can tell.
+    Unclear,
+    /// Not a statement: the one that was prepared last is to be executed.
+    Last,
 }
 
 /// A `KILL` of a session by its number.
@@ -85,15 +89,22 @@ impl<'a> Rest<'a> {
         let digits = self.word();
         let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
         let id = str::from_utf8(digits).ok().and_then(|id| id.parse().ok());
-        let (true, Some(id)) = (is_number, id) else {
-            return Some(Found::Ordinary);
+        let is_of_others = |word: &str| digits.eq_ignore_ascii_case(word.as_bytes());
+        let id = match id {
+            Some(id) if is_number => id,
+            // No thread has such a number.
+            _ if is_number || is_of_others("USER") => return Some(Found::Ordinary),
+            _ if is_of_others("ID") && what == "QUERY " => return Some(Found::Ordinary),
+            // A syntax error.
+            _ if digits.is_empty() && self.text.is_empty() => return Some(Found::Ordinary),
+            _ => return Some(Found::Unclear),
         };
         loop {
             self.skip_blank()?;
             match self.text.split_first() {
                 None => break,
                 Some((b';', rest)) => self.text = rest,
-                Some(_) => return Some(Found::Ordinary),
+                Some(_) => return Some(Found::Unclear),
             }
         }
         let what = if what.is_empty() { "CONNECTION " } else { what };
@@ -219,9 +230,9 @@ mod tests {
             "KILL",
             "KILL QUERY ID 12",
             "KILL USER app",
-            "KILL 12 + 1",
-            "KILL 12; SELECT 1",
-            "KILL @id",
+            "KILL SOFT QUERY ID 12",
+            "KILL CONNECTION USER app",
+            "KILL QUERY",
             "KILL 99999999999",
             "KILL12",
             "SELECT 'KILL 12'",
@@ -232,6 +243,25 @@ mod tests {
             "/",
         ] {
             assert_eq!(find(text.as_bytes(), true), Found::Ordinary, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_every_server_would_tell_otherwise_is_seen() {
+        for text in [
+            "KILL 12 + 1",
+            "KILL 12; SELECT 1",
+            "KILL @id",
+            "KILL QUERY ?",
+            "kill ?",
+            "KILL (12)",
+            "KILL '12'",
+            "KILL CONNECTION_ID()",
+            "KILL ID",
+            "/*! KILL -1 */",
+            "KILL 0x0C",
+        ] {
+            assert_eq!(find(text.as_bytes(), true), Found::Unclear, "{text}");
         }
     }
 
