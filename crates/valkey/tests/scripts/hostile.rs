@@ -148,8 +148,26 @@ fn text_that_is_not_utf_8_is_kept() {
     Trial::new(&script, two(), &expected).run();
 }
 
+/// What the client sees over this driver, without a fault.
+fn seen_over(driver: &str, player: &Player, talk: &Talk) -> Vec<String> {
+    match driver {
+        "blocking" => (talk.blocking)(player.blocking_stream(), None),
+        _ => tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap()
+            .block_on((talk.tokio)(player.tokio_stream(), None)),
+    }
+}
+
 #[test]
 fn a_reply_to_nothing() {
+    for driver in ["blocking", "tokio"] {
+        assert_reply_to_nothing(driver);
+    }
+}
+
+fn assert_reply_to_nothing(driver: &str) {
     for extra in ["+extra\r\n", "+ex", "$5\r\nex", "*1\r\n", ":"] {
         let script = command(Script::new(), "ONE")
             .server(format!("+OK\r\n{extra}").as_bytes())
@@ -164,9 +182,9 @@ fn a_reply_to_nothing() {
             log.line(format!("{} to nothing", conn.unexpected_replies()));
             refused
         });
-        let seen = (talk.blocking)(player.blocking_stream(), None);
+        let seen = seen_over(driver, &player, &talk);
         let expected = ["SimpleString(OK)", "1 to nothing", "Unexpected at 5"];
-        assert_eq!(seen, expected, "{extra:?}");
+        assert_eq!(seen, expected, "{extra:?}, {driver}");
         // The connection is left before the command is sent.
         assert_eq!(player.sent(), b"*1\r\n$3\r\nONE\r\n".len());
         assert!(player.is_shut());
@@ -188,11 +206,14 @@ fn a_reply_that_the_buffer_may_not_hold_is_an_error_at_its_place() {
         log.reply(wait!(conn.run(&raw("TWO")))?);
         Ok(())
     });
-    let player = Player::new(Arc::new(script), Delivery::Whole, None);
-    let seen = (talk.blocking)(player.blocking_stream(), None);
-    let error = &seen[1];
-    let is_limit = error.starts_with("Wire(LimitExceeded") && error.contains("max: 2048");
-    assert!(is_limit && error.ends_with(" at 5"), "{seen:?}");
+    let script = Arc::new(script);
+    for driver in ["blocking", "tokio"] {
+        let player = Player::new(Arc::clone(&script), Delivery::Whole, None);
+        let seen = seen_over(driver, &player, &talk);
+        let error = &seen[1];
+        let is_limit = error.starts_with("Wire(LimitExceeded") && error.contains("max: 2048");
+        assert!(is_limit && error.ends_with(" at 5"), "{seen:?}, {driver}");
+    }
 }
 
 #[test]
