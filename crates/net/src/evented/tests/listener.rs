@@ -231,6 +231,9 @@ fn clients_have_the_options_that_were_set_on_the_listener() {
         assert_eq!(socket.keepalive().unwrap(), options.keepalive.is_some());
         if let Some(time) = options.keepalive {
             assert_eq!(socket.tcp_keepalive_time().unwrap(), time);
+            let interval = time.min(Duration::from_secs(10));
+            assert_eq!(socket.tcp_keepalive_interval().unwrap(), interval);
+            assert_eq!(socket.tcp_keepalive_retries().unwrap(), 3);
         }
         assert_eq!(socket.tcp_user_timeout().unwrap(), options.user_timeout);
     }
