@@ -6,7 +6,7 @@ export URL VALKEY_URL
 
 help:  ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */  make \1	/p' $(firstword $(MAKEFILE_LIST))
-run:   ## take the tour on a private MariaDB and Valkey, or on yours: make run URL=mysql://... VALKEY_URL=redis://...
+run:   ## a proxy in front of a private MariaDB, then the clients there and on Valkey, or on yours: make run URL=mysql://... VALKEY_URL=redis://...
 	cargo build --release -p onecopy -p onecopy-testkit --bins
 	@$(if $(URL)$(VALKEY_URL),$(BIN)/onecopy tour $(if $(URL),--url "$$URL") $(if $(VALKEY_URL),--valkey-url "$$VALKEY_URL"),\
 	$(BIN)/with-server --mysql --valkey -- $(BIN)/onecopy tour --url {URL} --valkey-url {VALKEY_URL})

@@ -1,4 +1,4 @@
-//! `onecopy tour`: what onecopy does, on servers, in about two minutes; then the proxy stays up on a terminal.
+//! `onecopy tour`: what onecopy does, on servers, in about two minutes, the proxy first; it stays up at the end on a terminal.
 
 mod cost;
 mod mysql;
@@ -15,7 +15,7 @@ use crate::bench::failure::Failure;
 use crate::bench::shape::{BLOB, ROWS};
 use print::{plain, title};
 
-/// Take the tour: rows, pipelines, large values there and back, each with what it cost.
+/// Take the tour: the proxy, rows, pipelines, large values there and back, each with what it cost.
 ///
 /// On MySQL or MariaDB it makes a database of its own with about 520 MB of rows, on Valkey or Redis keys that begin with
 /// onecopy_tour, and drops them at the end. `make run` takes the tour on private servers.

@@ -1,11 +1,15 @@
 //! `onecopy tour`, the real binary on real servers: each test has its own, for the tour's database has one name.
 #![allow(clippy::unwrap_used)] // the helpers are part of the tests
 
+#[path = "common/terminal.rs"]
+mod terminal;
+
 use std::process::{Command, Output};
 
 use onecopy_mysql::blocking::Connection;
 use onecopy_testkit::server::Server;
 use onecopy_testkit::valkey;
+use terminal::Terminal;
 
 const ROWS: &str = "40";
 const BLOB_BYTES: &str = "20971520";
@@ -64,15 +68,16 @@ fn the_tour_runs_to_its_end_and_leaves_nothing_behind() {
         let text = taken(&url, &[]);
         assert!(text.contains(server.version()), "{text}");
         for stop in [
-            "1. ",
-            "2. ",
-            "3. A value of 20 MiB, owned",
-            "4. ",
-            "5. ",
-            "They are the same.",
-            "6. The proxy",
-            "through the proxy",
+            "1. The proxy",
+            "direct      through it      overhead",
+            "bytes moved or copied                      0               0",
             "The proxy carried",
+            "2. ",
+            "3. ",
+            "4. A value of 20 MiB, owned",
+            "5. ",
+            "6. ",
+            "They are the same.",
             "That was the tour",
         ] {
             assert!(text.contains(stop), "no {stop} in {text}");
@@ -90,6 +95,61 @@ fn the_tour_runs_to_its_end_and_leaves_nothing_behind() {
         assert!(!has_database(&server, "onecopy_tour"));
         assert!(tables(&server, "test").is_empty());
     }
+}
+
+#[test]
+fn on_a_terminal_the_proxy_stays_up_and_says_how_to_connect_and_where_to_look() {
+    let server = Server::start().unwrap();
+    let url = server.url();
+    let mut tour = Command::new(env!("CARGO_BIN_EXE_onecopy"));
+    tour.args([
+        "tour",
+        "--url",
+        &url,
+        "--rows",
+        ROWS,
+        "--blob-bytes",
+        BLOB_BYTES,
+    ]);
+    // As `make run` has it, where the password is nobody's.
+    let mut terminal = Terminal::start(tour.env("ONECOPY_URL", &url));
+    terminal.shows("The proxy stays up until Ctrl-C");
+    let mut word = |before: &str, after: &str| {
+        terminal.shows(before);
+        terminal.shows(after)
+    };
+    let port = word("mariadb -h 127.0.0.1 -P ", " ");
+    let password = word("-p", "\r\n");
+    let admin_port = word("mariadb -h 127.0.0.1 -P ", " ");
+    let admin_password = word("-u admin -p", " ");
+    let metrics = word("curl http://", "/metrics");
+    let connect = |login: &str, port: &str| {
+        Connection::connect(&format!("mysql://{login}@127.0.0.1:{port}/")).unwrap()
+    };
+    let mut client = connect(&format!("root:{password}"), &port);
+    client.run("DO 1").unwrap();
+    let mut admin = connect(&format!("admin:{admin_password}"), &admin_port);
+    let mut rows = admin.query("SHOW CLIENTS").unwrap();
+    assert_eq!(
+        rows.next().unwrap().unwrap().get::<u32>("Id").unwrap(),
+        client.connection_id()
+    );
+    rows.finish().unwrap();
+    let page = {
+        use std::io::{Read, Write};
+        let mut http = std::net::TcpStream::connect(&metrics).unwrap();
+        http.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+        let mut page = String::new();
+        http.read_to_string(&mut page).unwrap();
+        page
+    };
+    assert!(
+        page.contains("onecopy_meter_bytes_moved_total 0\n"),
+        "{page}"
+    );
+    terminal.interrupt();
+    terminal.shows("0 moved or copied");
+    terminal.ends();
 }
 
 #[test]

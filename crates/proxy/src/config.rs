@@ -10,9 +10,10 @@ mod role;
 use std::time::Duration;
 
 use onecopy_mysql_proto::auth::PublicKey;
-use onecopy_mysql_proto::auth::Secret;
 use onecopy_mysql_proto::compression::Method;
 use onecopy_net::{Endpoint, SocketOptions, TlsAcceptor, TlsConnector};
+
+pub use onecopy_mysql_proto::auth::Secret;
 
 pub use changes::Changes;
 pub use compression::Offered;

@@ -42,12 +42,12 @@ pub(super) fn tour(url: &str, rows: u32, blob_bytes: u64) -> Result<(), Failure>
 }
 
 fn walk(conn: &mut Connection, config: &Config, blob: Blob) -> Result<(), Failure> {
+    proxy::show(config)?;
     stop::few_rows(config)?;
     stop::many_rows(config)?;
     stop::owned_value(config, blob)?;
     stop::streamed_value(config, blob)?;
-    stop::back_again(conn, config, blob)?;
-    proxy::show(config)
+    stop::back_again(conn, config, blob)
 }
 
 fn greet(conn: &Connection, config: &Config) {

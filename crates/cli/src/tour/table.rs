@@ -124,7 +124,7 @@ fn count(number: u64) -> String {
     HumanCount(number).to_string()
 }
 
-fn time(time: Duration) -> String {
+pub(super) fn time(time: Duration) -> String {
     let micros = time.as_secs_f64() * 1e6;
     match micros {
         ..1e3 => format!("{micros:.0} us"),

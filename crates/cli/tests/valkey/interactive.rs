@@ -1,98 +1,34 @@
 //! Commands typed on a terminal: a real one, whose other end the test holds.
 
-use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
-use std::sync::{Arc, Condvar, Mutex};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use nix::pty::openpty;
 use onecopy_testkit::valkey::Server;
 
+use crate::terminal::Terminal;
 use crate::{onecopy, url};
 
-/// Far longer than anything takes here.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// `onecopy valkey` on a terminal, with a folder of its own for its history.
-struct Terminal {
-    child: Child,
-    keys: File,
-    shown: Arc<(Mutex<String>, Condvar)>,
-    /// Bytes of it that were looked at.
-    seen: usize,
+struct Session {
+    terminal: Terminal,
     state: PathBuf,
 }
 
-impl Terminal {
+impl Session {
     fn start(name: &str, url: &str) -> Self {
         let state =
             std::env::temp_dir().join(format!("onecopy-valkey-{name}-{}", std::process::id()));
-        let size = nix::pty::Winsize {
-            ws_row: 50,
-            ws_col: 200,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
-        let pty = openpty(&size, None).unwrap();
-        let end = || Stdio::from(pty.slave.try_clone().unwrap());
-        let child = onecopy()
-            .arg(url)
-            .env("XDG_STATE_HOME", &state)
-            .env("TERM", "xterm")
-            .env("NO_COLOR", "1")
-            .stdin(end())
-            .stdout(end())
-            .stderr(end())
-            .spawn()
-            .unwrap();
-        drop(pty.slave);
-        let keys = File::from(pty.master);
-        let mut screen = keys.try_clone().unwrap();
-        let shown = Arc::new((Mutex::new(String::new()), Condvar::new()));
-        let filled = shown.clone();
-        thread::spawn(move || {
-            let mut piece = [0; 4096];
-            // An error at the end: the other end is closed.
-            while let Ok(n) = screen.read(&mut piece) {
-                filled
-                    .0
-                    .lock()
-                    .unwrap()
-                    .push_str(&String::from_utf8_lossy(&piece[..n]));
-                filled.1.notify_all();
-                if n == 0 {
-                    break;
-                }
-            }
-        });
-        Self {
-            child,
-            keys,
-            shown,
-            seen: 0,
-            state,
-        }
+        let terminal = Terminal::start(onecopy().arg(url).env("XDG_STATE_HOME", &state));
+        Self { terminal, state }
     }
 
     fn type_keys(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).unwrap();
+        self.terminal.type_keys(keys);
     }
 
-    /// Waits until `text` is shown behind what was looked at before.
     fn shows(&mut self, text: &str) {
-        let (lock, filled) = &*self.shown;
-        let seen = self.seen;
-        let (shown, timeout) = filled
-            .wait_timeout_while(lock.lock().unwrap(), PATIENCE, |shown| {
-                !shown[seen..].contains(text)
-            })
-            .unwrap();
-        assert!(!timeout.timed_out(), "no {text:?} in {:?}", &shown[seen..]);
-        self.seen += shown[seen..].find(text).unwrap() + text.len();
+        self.terminal.shows(text);
     }
 
     fn history(&self) -> String {
@@ -106,29 +42,19 @@ impl Terminal {
     }
 
     fn ends(&mut self) {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                assert!(status.success(), "{status}");
-                return;
-            }
-            assert!(Instant::now() < deadline, "it does not end");
-            thread::sleep(Duration::from_millis(5));
-        }
+        self.terminal.ends();
     }
 }
 
-impl Drop for Terminal {
+impl Drop for Session {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.state);
     }
 }
 
 #[test]
 fn commands_are_answered_and_errors_do_not_end_it() {
-    let mut terminal = Terminal::start("answers", url());
+    let mut terminal = Session::start("answers", url());
     terminal.shows("help shows what there is");
     terminal.shows("> ");
     terminal.type_keys("set interactive:a \"b c\"\r");
@@ -151,7 +77,7 @@ fn commands_are_answered_and_errors_do_not_end_it() {
 
 #[test]
 fn names_are_completed_and_help_explains_them() {
-    let mut terminal = Terminal::start("completion", url());
+    let mut terminal = Session::start("completion", url());
     terminal.shows("> ");
     terminal.type_keys("hgeta\t interactive:none\r");
     terminal.shows("hgetall");
@@ -165,7 +91,7 @@ fn names_are_completed_and_help_explains_them() {
 
 #[test]
 fn lines_are_remembered_but_for_those_with_a_password() {
-    let mut terminal = Terminal::start("history", url());
+    let mut terminal = Session::start("history", url());
     terminal.shows("> ");
     terminal.type_keys("auth nobody my-secret\r");
     terminal.shows("error WRONGPASS");
@@ -189,7 +115,7 @@ fn lines_are_remembered_but_for_those_with_a_password() {
 #[test]
 fn a_lost_connection_is_made_again() {
     let mut server = Server::start().unwrap();
-    let mut terminal = Terminal::start("lost", &server.url());
+    let mut terminal = Session::start("lost", &server.url());
     terminal.shows("> ");
     server.kill();
     terminal.type_keys("ping\r");
@@ -207,7 +133,7 @@ fn a_lost_connection_is_made_again() {
 #[test]
 fn a_lost_connection_that_commands_had_changed_is_made_again_and_runs_nothing_unasked() {
     let mut server = Server::start().unwrap();
-    let mut terminal = Terminal::start("changed", &server.url());
+    let mut terminal = Session::start("changed", &server.url());
     terminal.shows("> ");
     terminal.type_keys("select 2\r");
     terminal.shows("[2]> ");

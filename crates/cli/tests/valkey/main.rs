@@ -10,6 +10,8 @@ mod large;
 mod lines;
 mod login;
 mod pipe;
+#[path = "../common/terminal.rs"]
+mod terminal;
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};

@@ -1,43 +1,56 @@
-//! The stop behind a proxy: the same server, directly and through it.
+//! The stop at a proxy: the same server, directly and through it; and the proxy that stays up at the end.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+use std::{env, fs, process, thread};
 
 use indicatif::HumanCount;
 use onecopy_mysql::blocking::Connection;
-use onecopy_mysql::{Config, Endpoint, SslMode};
+use onecopy_mysql::{Config, Endpoint, Meter, SslMode};
 use onecopy_net::Endpoint as Way;
+use onecopy_net::evented::Address;
 use onecopy_proxy::Proxy;
-use onecopy_proxy::config::{BackendConfig, Config as ProxyConfig, ListenerConfig};
+use onecopy_proxy::config::{BackendConfig, Config as ProxyConfig, ListenerConfig, Secret};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::super::cost::{Cost, ours};
-use super::super::print::{gap, item, plain, shown, title};
-use super::super::table;
+use super::super::print::{gap, item, line, plain, shown, title};
+use super::super::table::time;
 use crate::bench::failure::Failure;
 use crate::bench::shape::ROWS_TABLE;
+use crate::bench::usage::{Moment, Usage};
 
-/// Small queries of one run.
+/// Small queries of one run, of each connection.
 const QUERIES: u32 = 2_000;
+
+/// Connections at once.
+const CONNECTIONS: u32 = 8;
+
+/// What is asked.
+const SMALL: &str = "SELECT 1";
 
 /// What the way through a proxy costs.
 pub(super) fn show(config: &Config) -> Result<(), Failure> {
-    title("6. The proxy");
+    title("1. The proxy: the same server, directly and through `onecopy proxy`");
     if !may_pass(config) {
         plain(
             "Left out: it would be between you and a server of which you want to be sure that nobody is.",
         );
         return Ok(());
     }
-    Stop::start(config)?.compare(config)
+    Stop::start(config, None)?.compare(config)
 }
 
 /// Leaves a proxy up until Ctrl-C, where somebody is there to type it.
 pub(super) fn stay(url: &str) -> Result<(), Failure> {
     let config = Config::from_url(url)?;
     if io::stdout().is_terminal() && may_pass(&config) {
-        return Stop::start(&config)?.stay(url);
+        let password = format!("{:016x}", RandomState::new().hash_one(process::id()));
+        return Stop::start(&config, Some(&password))?.stay(url, &password);
     }
     Ok(())
 }
@@ -67,17 +80,38 @@ fn value(conn: &mut Connection, sql: &str) -> Option<String> {
     Some(String::from_utf8_lossy(row.bytes(0).ok()??).into_owned())
 }
 
-/// A proxy in front of the tour's server.
+/// A proxy in front of the tour's server, with a way in of each kind.
 struct Stop {
     proxy: Proxy,
-    /// The client's way through it.
+    /// The client's way through it, of the kind of the direct one, so that only the proxy makes a difference.
     through: Config,
     address: SocketAddr,
+    /// Where its socket is.
+    _folder: Folder,
+}
+
+/// A folder of nobody else's, gone with the stop.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> io::Result<Self> {
+        let name = format!("onecopy-tour-{:016x}", RandomState::new().hash_one(0));
+        let path = env::temp_dir().join(name);
+        fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 impl Stop {
-    /// Starts a proxy on a port of the loopback address.
-    fn start(config: &Config) -> Result<Self, Failure> {
+    /// Starts a proxy on a port of the loopback address and on a socket; with metrics and an admin listener where there is a
+    /// password for it.
+    fn start(config: &Config, admin: Option<&str>) -> Result<Self, Failure> {
         let server = match &config.endpoint {
             Endpoint::Unix(path) => Way::Unix(path.clone()),
             Endpoint::Tcp { host, port } => Way::Tcp {
@@ -85,56 +119,94 @@ impl Stop {
                 port: *port,
             },
         };
-        let listen = Way::Tcp {
+        let free_port = || Way::Tcp {
             host: "127.0.0.1".to_owned(),
             port: 0,
         };
-        let proxy = Proxy::start(ProxyConfig {
+        let folder = Folder::new()?;
+        let socket = folder.0.join("proxy.sock");
+        let mut settings = ProxyConfig {
             listeners: vec![ListenerConfig {
-                listen: vec![listen],
+                listen: vec![free_port(), Way::Unix(socket.clone())],
                 backends: vec![BackendConfig::new(server)],
                 ..ListenerConfig::default()
             }],
             ..ProxyConfig::default()
-        })
-        .map_err(|error| Failure::said(error.to_string()))?;
+        };
+        if let Some(password) = admin {
+            settings.metrics.listen = Some(free_port());
+            settings.admin.listen = Some(free_port());
+            settings.admin.password = Secret::new(password);
+        }
+        let proxy = Proxy::start(settings).map_err(|error| Failure::said(error.to_string()))?;
         let address = proxy
             .tcp_address()
             .ok_or_else(|| Failure::said("the proxy listens nowhere"))?;
         let mut through = config.clone();
-        through.endpoint = Endpoint::Tcp {
-            host: address.ip().to_string(),
-            port: address.port(),
+        through.endpoint = match &config.endpoint {
+            Endpoint::Unix(_) => Endpoint::Unix(socket),
+            Endpoint::Tcp { .. } => Endpoint::Tcp {
+                host: address.ip().to_string(),
+                port: address.port(),
+            },
         };
         Ok(Self {
             proxy,
             through,
             address,
+            _folder: folder,
         })
     }
 
     /// What the way through it costs beside the direct one.
     fn compare(&self, config: &Config) -> Result<(), Failure> {
         plain(&format!(
-            "`onecopy proxy` in front of the same server, over TCP, its threads in this process. First {} small queries, one \
-             after the other.",
+            "Its threads are in this process, and both ways are of the same kind. Small queries, {} on each connection; then \
+             the whole table of big rows.",
             HumanCount(QUERIES.into())
         ));
-        let small = "SELECT 1";
-        let direct = queries(config, small, QUERIES)?;
-        let through = queries(&self.through, small, QUERIES)?;
-        table::costs(&[("direct", &direct), ("through the proxy", &through)]);
-        plain("Then the whole table of big rows.");
+        gap();
+        show_row(["", "direct", "through it", "overhead"]);
+        let before = self.carried();
+        let ways = [config, &self.through];
+        let [direct, through] = each(ways, |config| queries(config, SMALL, QUERIES))?;
+        times("one query", [&direct, &through], QUERIES, |cost| {
+            cost.usage.wall
+        });
+        times(
+            "of it CPU, client and proxy",
+            [&direct, &through],
+            QUERIES,
+            |cost| cost.usage.cpu(),
+        );
+        let [direct, through] = each(ways, at_once)?;
+        let rate = |usage: &Usage| f64::from(QUERIES * CONNECTIONS) / usage.wall.as_secs_f64();
+        rates(
+            &format!("queries/s, {CONNECTIONS} connections"),
+            [&direct, &through].map(rate),
+        );
+        let small = self.carried().since(&before);
+        let before = self.carried();
         let rows = format!("SELECT * FROM {ROWS_TABLE}");
-        let direct = queries(config, &rows, 1)?;
-        let before = self.proxy.snapshot(false).meter;
-        let through = queries(&self.through, &rows, 1)?;
-        let meter = self.proxy.snapshot(false).meter.since(&before);
-        table::costs(&[("direct", &direct), ("through the proxy", &through)]);
+        let [direct, through] = each(ways, |config| queries(config, &rows, 1))?;
+        times("the table", [&direct, &through], 1, |cost| cost.usage.wall);
+        let rate = |cost: &Cost| cost.bytes_read as f64 / 1e6 / cost.usage.wall.as_secs_f64();
+        rates("MB/s", [&direct, &through].map(rate));
+        let large = self.carried().since(&before);
+        gap();
+        show_row(["what the proxy did", "small queries", "the table", ""]);
+        let count = |what: &str, of: fn(&Meter) -> u64| {
+            let [small, large] = [&small, &large].map(|meter| HumanCount(of(meter)).to_string());
+            show_row([what, &small, &large, ""]);
+        };
+        count("bytes carried", |meter| meter.bytes_read);
+        count("bytes moved or copied", Meter::copied);
+        count("reads", |meter| meter.reads);
+        gap();
         shown(&format!(
             "The proxy carried {} bytes and moved or copied {} of them in user space.",
-            HumanCount(meter.bytes_read),
-            HumanCount(meter.copied()),
+            HumanCount(small.bytes_read + large.bytes_read),
+            HumanCount(small.copied() + large.copied()),
         ));
         plain(
             "Each byte is sent from the buffer it was read into; of a row only the header of its packet is looked at. A session \
@@ -143,11 +215,16 @@ impl Stop {
         Ok(())
     }
 
+    fn carried(&self) -> Meter {
+        self.proxy.snapshot(false).meter
+    }
+
     /// Leaves the proxy up until Ctrl-C, where somebody is there to type it.
-    fn stay(self, url: &str) -> Result<(), Failure> {
+    fn stay(self, url: &str, admin: &str) -> Result<(), Failure> {
         let (port, user) = (self.address.port(), &self.through.user);
         let password = password_of_private(url);
         title("The proxy stays up until Ctrl-C");
+        plain("How to connect:");
         item(
             "the client, through it",
             &format!("mariadb -h 127.0.0.1 -P {port} -u {user} -p{password}"),
@@ -159,6 +236,24 @@ impl Stop {
                  --mysql-password={password} --mysql-db=test prepare, then run"
             ),
         );
+        plain("And where to look:");
+        if let Some(Address::Tcp(address)) = self.proxy.admin_address() {
+            let (host, port) = (address.ip(), address.port());
+            item(
+                "who is there, on which server",
+                &format!("mariadb -h {host} -P {port} -u admin -p{admin} -e 'SHOW CLIENTS'"),
+            );
+            item(
+                "bytes copied beside carried",
+                "... -e 'SHOW BUFFERS'; SHOW HELP lists the others",
+            );
+        }
+        if let Some(address) = self.proxy.metrics_address() {
+            item(
+                "metrics, health",
+                &format!("curl http://{address}/metrics, /health"),
+            );
+        }
         let mut signals = Signals::new([SIGINT, SIGTERM])?;
         signals.forever().next();
         gap();
@@ -175,9 +270,41 @@ impl Stop {
     }
 }
 
+/// The same both ways.
+fn each<T>(
+    ways: [&Config; 2],
+    mut run: impl FnMut(&Config) -> Result<T, Failure>,
+) -> Result<[T; 2], Failure> {
+    let [direct, through] = ways;
+    Ok([run(direct)?, run(through)?])
+}
+
+fn show_row([what, direct, through, overhead]: [&str; 4]) {
+    line(&format!(
+        "{what:<28}{direct:>16}{through:>16}{overhead:>14}"
+    ));
+}
+
+/// A time of each of `count`.
+fn times(what: &str, costs: [&Cost; 2], count: u32, of: impl Fn(&Cost) -> Duration) {
+    let [direct, through] = costs.map(|cost| of(cost) / count);
+    let overhead = match through.checked_sub(direct) {
+        Some(more) => format!("+{}", time(more)),
+        None => format!("-{}", time(direct.saturating_sub(through))),
+    };
+    show_row([what, &time(direct), &time(through), &overhead]);
+}
+
+/// How many a second.
+fn rates(what: &str, [direct, through]: [f64; 2]) {
+    let shown = [direct, through].map(|rate| HumanCount(rate.round() as u64).to_string());
+    let share = (through / direct - 1.0) * 100.0;
+    show_row([what, &shown[0], &shown[1], &format!("{share:+.0} %")]);
+}
+
 /// The password of a private server, which nobody knows who does not read it here; nothing for a server of the user's own.
 fn password_of_private(url: &str) -> &str {
-    if std::env::var("ONECOPY_URL").as_deref() != Ok(url) {
+    if env::var("ONECOPY_URL").as_deref() != Ok(url) {
         return "";
     }
     let login = url
@@ -190,16 +317,39 @@ fn password_of_private(url: &str) -> &str {
 
 /// So many queries one after the other, every value of every row looked at.
 fn queries(config: &Config, sql: &str, count: u32) -> Result<Cost, Failure> {
-    let run = |conn: &mut Connection, (): &mut ()| -> Result<(), Failure> {
-        for _ in 0..count {
-            let mut rows = conn.query(sql)?;
-            while let Some(row) = rows.next()? {
-                for index in 0..row.len() {
-                    row.value(index)?;
-                }
+    let run = |conn: &mut Connection, (): &mut ()| ask(conn, sql, count);
+    ours(config, |_| Ok(()), run)
+}
+
+fn ask(conn: &mut Connection, sql: &str, count: u32) -> Result<(), Failure> {
+    for _ in 0..count {
+        let mut rows = conn.query(sql)?;
+        while let Some(row) = rows.next()? {
+            for index in 0..row.len() {
+                row.value(index)?;
             }
         }
-        Ok(())
-    };
-    ours(config, |_| Ok(()), run)
+    }
+    Ok(())
+}
+
+/// Small queries on several connections at once.
+fn at_once(config: &Config) -> Result<Usage, Failure> {
+    let connect = |_| Connection::connect_with(config);
+    let connections: Vec<Connection> = (0..CONNECTIONS).map(connect).collect::<Result<_, _>>()?;
+    let before = Moment::now();
+    thread::scope(|scope| {
+        let run = |mut conn: Connection| {
+            scope.spawn(move || {
+                ask(&mut conn, SMALL, QUERIES)?;
+                Ok::<_, Failure>(conn.close()?)
+            })
+        };
+        let running: Vec<_> = connections.into_iter().map(run).collect();
+        running.into_iter().try_for_each(|one| {
+            one.join()
+                .unwrap_or_else(|_| Err(Failure::said("a connection's thread has died")))
+        })
+    })?;
+    Ok(before.usage())
 }

@@ -1,0 +1,117 @@
+//! A terminal, whose other end the test holds.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::pty::openpty;
+
+/// Far longer than anything takes here.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A program on a terminal.
+pub(crate) struct Terminal {
+    child: Child,
+    keys: File,
+    shown: Arc<(Mutex<String>, Condvar)>,
+    /// Bytes of it that were looked at.
+    seen: usize,
+}
+
+impl Terminal {
+    pub(crate) fn start(program: &mut Command) -> Self {
+        let size = nix::pty::Winsize {
+            ws_row: 50,
+            ws_col: 200,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        let pty = openpty(&size, None).unwrap();
+        let end = || Stdio::from(pty.slave.try_clone().unwrap());
+        let child = program
+            .env("TERM", "xterm")
+            .env("NO_COLOR", "1")
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .spawn()
+            .unwrap();
+        drop(pty.slave);
+        let keys = File::from(pty.master);
+        let mut screen = keys.try_clone().unwrap();
+        let shown = Arc::new((Mutex::new(String::new()), Condvar::new()));
+        let filled = shown.clone();
+        thread::spawn(move || {
+            let mut piece = [0; 4096];
+            // An error at the end: the other end is closed.
+            while let Ok(n) = screen.read(&mut piece) {
+                filled
+                    .0
+                    .lock()
+                    .unwrap()
+                    .push_str(&String::from_utf8_lossy(&piece[..n]));
+                filled.1.notify_all();
+                if n == 0 {
+                    break;
+                }
+            }
+        });
+        Self {
+            child,
+            keys,
+            shown,
+            seen: 0,
+        }
+    }
+
+    #[allow(dead_code)]
+    pub(crate) fn type_keys(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits until `text` is shown behind what was looked at before, and gives what was shown in front of it.
+    pub(crate) fn shows(&mut self, text: &str) -> String {
+        let (lock, filled) = &*self.shown;
+        let seen = self.seen;
+        let (shown, timeout) = filled
+            .wait_timeout_while(lock.lock().unwrap(), PATIENCE, |shown| {
+                !shown[seen..].contains(text)
+            })
+            .unwrap();
+        assert!(!timeout.timed_out(), "no {text:?} in {:?}", &shown[seen..]);
+        let at = seen + shown[seen..].find(text).unwrap();
+        self.seen = at + text.len();
+        shown[seen..at].to_owned()
+    }
+
+    /// What Ctrl-C is where this is its terminal.
+    #[allow(dead_code)] // not by all who have one
+    pub(crate) fn interrupt(&self) {
+        let id = self.child.id().to_string();
+        let status = Command::new("kill").args(["-INT", &id]).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// By itself, and well.
+    pub(crate) fn ends(&mut self) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                assert!(status.success(), "{status}");
+                return;
+            }
+            assert!(Instant::now() < deadline, "it does not end");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
