@@ -141,6 +141,12 @@ impl OwnedReply {
             .unwrap_or_else(|| Reply::null(homes))
     }
 
+    /// Bytes that came for it, but for the headers of large bulks and of one that is all there is.
+    #[inline]
+    pub fn size(&self) -> usize {
+        self.frame.len() + self.homes.iter().map(Vec::len).sum::<usize>()
+    }
+
     /// Bytes that it holds: what it costs to keep.
     pub fn capacity(&self) -> usize {
         let nodes = match &self.nodes {

@@ -41,6 +41,8 @@ pub mod transactions;
 mod view;
 pub mod word;
 
+use std::hash::Hasher;
+
 use onecopy_resp_proto::Reply;
 
 pub use blocking::Blocking;
@@ -110,6 +112,19 @@ pub trait Command {
     /// Shows each key that the command names, as it goes over the wire. A [`raw`] command shows none.
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         let _ = visit;
+    }
+
+    /// Tells `hasher` its name and its first key, or of a [`raw`] command its first argument: by these a shared handle
+    /// remembers whose replies are large. For two commands that are alike in both it may be the same.
+    fn hash_name_and_key(&self, hasher: &mut dyn Hasher) {
+        // The type is the name, whatever it is that it borrows.
+        hasher.write(std::any::type_name::<Self>().as_bytes());
+        let mut is_first = true;
+        self.each_key(&mut |key| {
+            if std::mem::take(&mut is_first) {
+                hasher.write(key);
+            }
+        });
     }
 }
 

@@ -1,5 +1,7 @@
 //! Any command, word by word.
 
+use std::hash::Hasher;
+
 use onecopy_resp_proto::Reply;
 
 use super::{Blocking, Command, Flags, table};
@@ -75,6 +77,24 @@ impl Command for Raw<'_> {
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.count(self.args.len());
         request.part(&self.args);
+    }
+
+    fn hash_name_and_key(&self, hasher: &mut dyn Hasher) {
+        // A subcommand's name is two words, and a container has none by itself.
+        let words = self
+            .entry()
+            .map_or(1, |entry| entry.name.split(' ').count());
+        for (number, arg) in self.args.iter().take(words + 1).enumerate() {
+            arg.each(&mut |bytes| {
+                hasher.write_usize(bytes.len());
+                if number < words {
+                    let upper = bytes.iter().map(u8::to_ascii_uppercase);
+                    upper.for_each(|byte| hasher.write_u8(byte));
+                } else {
+                    hasher.write(bytes);
+                }
+            });
+        }
     }
 
     fn blocking(&self) -> Blocking {

@@ -7,6 +7,7 @@ mod driver;
 mod failure;
 mod group;
 mod inner;
+mod large;
 mod lease;
 mod limits;
 mod options;
@@ -40,9 +41,11 @@ use crate::command::{Blocking, Command, Flags};
 use crate::{Config, Error};
 use call::Call;
 use driver::Driver;
+use failure::Failure;
 use inner::Inner;
+use large::Large;
 use pool::Pool;
-use queue::{Outcome, Queue};
+use queue::Queue;
 use single::{Single, admit};
 
 /// A handle to one connection that many tasks share, cheap to clone. What they send while the connection is busy leaves
@@ -55,6 +58,11 @@ use single::{Single, admit};
 ///   refused: [`acquire`](Self::acquire) lends a connection for that, [`transaction`](Self::transaction) needs none.
 /// - [`Config::command_timeout`] is the time from the call to its reply, waiting for room or for a connection included. For a
 ///   deadline of a single command wrap its future in `tokio::time::timeout`.
+/// - A reply of [`SharedOptions::large_reply`] bytes and more holds up those behind it. Its command and first key are
+///   remembered, and further runs of the same command, if that only reads, go to a connection of their own where one is free
+///   or may be opened, until a reply is smaller. A caller who has awaited a write sees it there too; a read that is run while
+///   his own write is under way, as in `tokio::join!`, is not ordered behind it then. Writes, pipelines and transactions never
+///   leave the shared connection.
 /// - Responses are the caller's own: they are copied once out of the connection's buffer, strings of 64 KiB and more are not.
 ///   Large arguments are best given as [`bytes::Bytes`], whose memory is shared until it has left; others are copied.
 ///
@@ -89,6 +97,7 @@ pub struct Shared {
 struct Handle {
     inner: Arc<Inner>,
     pool: Arc<Pool>,
+    large: Large,
 }
 
 impl Shared {
@@ -131,9 +140,11 @@ impl Shared {
             config.clone(),
             options.backoff,
             options.listener,
+            options.large_reply,
         );
         tokio::spawn(driver.run(connection));
-        let handle = Arc::new(Handle { inner, pool });
+        let large = Large::new(options.large_reply);
+        let handle = Arc::new(Handle { inner, pool, large });
         Ok(Self { handle })
     }
 
@@ -146,17 +157,19 @@ impl Shared {
     /// refused, and so is one for which there is no place while there is no connection.
     ///
     /// # Cancel safety
-    /// Safe: see [the type](Self).
+    /// Safe: see [the type](Self). On a connection of its own that is closed.
     #[inline]
     pub async fn run<C: Command + Sync>(&self, command: &C) -> Result<Response<C>, Error> {
-        if command.flags().intersects(single::SPECIAL) {
+        let flags = command.flags();
+        if flags.intersects(single::SPECIAL) {
             return self.run_special(command).await;
         }
-        match Call::new(&self.handle.inner, Single(command)).await {
-            Ok(Outcome::One(reply)) => Response::new(reply),
-            Ok(Outcome::Group(_)) => Err(Error::closed("one command got several replies")),
-            Err(failure) => Err(failure.into()),
+        let Handle { inner, large, .. } = &*self.handle;
+        if large.knows(command, flags) {
+            return Box::pin(self.run_aside(command)).await;
         }
+        let answer = Call::new(inner, Single(command, large)).await;
+        large.response(command, answer)
     }
 
     async fn run_special<C: Command + Sync>(&self, command: &C) -> Result<Response<C>, Error> {
@@ -164,11 +177,36 @@ impl Shared {
             return Box::pin(self.run_dedicated(command)).await;
         }
         admit(command)?;
-        match Call::new(&self.handle.inner, Single(command)).await {
-            Ok(Outcome::One(reply)) => Response::new(reply),
-            Ok(Outcome::Group(_)) => Err(Error::closed("one command got several replies")),
-            Err(failure) => Err(failure.into()),
-        }
+        let Handle { inner, large, .. } = &*self.handle;
+        let answer = Call::new(inner, Single(command, large)).await;
+        large.response(command, answer)
+    }
+
+    /// Runs a command that only reads, whose last reply was large: on a connection of its own if there is one for it, else on
+    /// the shared one, and in the same time.
+    async fn run_aside<C: Command + Sync>(&self, command: &C) -> Result<Response<C>, Error> {
+        let Handle { inner, pool, large } = &*self.handle;
+        let run = async {
+            let is_up = inner.with(|queue| queue.is_up());
+            if is_up && let Some(mut connection) = Pool::try_acquire(pool).await {
+                let reply = connection.run_owned(command).await;
+                large.learn(command, reply.as_ref());
+                // What only reads may be run again.
+                if !reply.as_ref().is_err_and(Error::is_closed) {
+                    return reply.and_then(Response::new);
+                }
+            }
+            let answer = Call::new(inner, Single(command, large)).await;
+            large.response(command, answer)
+        };
+        let Some(time) = pool.command_timeout() else {
+            return run.await;
+        };
+        let timed_out = Failure::Timeout {
+            maybe_executed: true,
+        };
+        let timed = tokio::time::timeout(time, run).await;
+        timed.unwrap_or_else(|_| Err(timed_out.into()))
     }
 
     /// Runs a command on a connection of its own: one that takes long, or whose reply is large, holds nobody else up there.
@@ -241,7 +279,7 @@ impl Shared {
     /// nobody. Those on connections that are lent count once they are given back. See
     /// [`Connection::unexpected_replies`].
     pub fn unexpected_replies(&self) -> u64 {
-        let Handle { inner, pool } = &*self.handle;
+        let Handle { inner, pool, .. } = &*self.handle;
         inner.with(|queue| queue.unexpected_replies()) + pool.unexpected_replies()
     }
 

@@ -13,6 +13,7 @@ mod duplex;
 mod futures;
 mod groups;
 mod herd;
+mod large;
 mod late;
 mod loss;
 mod memory;

@@ -299,3 +299,69 @@ fn a_command_that_left_as_the_connection_ended_is_not_sent_again() {
         }
     });
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_reply_is_known_at_its_header_and_asked_for_again_where_its_connection_is_lost() {
+    let peer = Peer::start();
+    let shared = connect_with(&peer.config(), options(quick)).await;
+    let asked = || {
+        let own = shared.clone();
+        tokio::spawn(async move {
+            let response = own.run(&string::get("large")).await?;
+            Ok::<_, onecopy_valkey::Error>(response.into_bytes().unwrap())
+        })
+    };
+    let first = asked();
+    peer.await_requests(1);
+    let len = 4 << 20;
+    peer.say(format!("${len}\r\nbegins").as_bytes());
+    // The next ones go elsewhere while this one is on its way.
+    let get = string::get("large");
+    let elsewhere = || async {
+        let waited = tokio::time::timeout(Duration::from_millis(50), shared.run(&get)).await;
+        assert!(waited.is_err());
+        peer.connections() > 1
+    };
+    until(elsewhere).await;
+    assert!(!first.is_finished());
+    let (before, _) = shared.load();
+    let connections = peer.connections();
+    let lost = asked();
+    until(|| async { peer.connections() > connections }).await;
+    peer.connections.lock().unwrap()[connections]
+        .shutdown(std::net::Shutdown::Both)
+        .unwrap();
+    until(|| async { shared.load().0 > before }).await;
+    let rest = vec![b'x'; len - "begins".len()];
+    let others = usize::try_from(before - 1).unwrap();
+    let replies = b"\r\n"
+        .iter()
+        .chain(&b"$1\r\nx\r\n".repeat(others))
+        .copied()
+        .collect();
+    let last = b"$5\r\nagain\r\n".to_vec();
+    peer.connections.lock().unwrap()[0]
+        .write_all(&[rest, replies, last].concat())
+        .unwrap();
+    assert_eq!(within(first).await.unwrap().unwrap().len(), len);
+    assert_eq!(within(lost).await.unwrap().unwrap(), b"again");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_reply_on_a_connection_of_its_own_is_held_to_the_commands_time() {
+    let peer = Peer::start();
+    let mut config = peer.config();
+    config.command_timeout = Some(Duration::from_millis(200));
+    let shared = connect_with(&config, options(quick)).await;
+    let get = string::get("large");
+    let first = async {
+        peer.await_requests(1);
+        peer.say(b"$4194304\r\nbegins");
+    };
+    let (timed_out, ()) = tokio::join!(within(shared.run(&get)), first);
+    assert!(timed_out.unwrap_err().is_timeout());
+    // The shared connection has no end of it; this one has no beginning.
+    let error = within(shared.run(&get)).await.unwrap_err();
+    assert!(error.is_timeout() && !error.is_closed(), "{error}");
+    assert_eq!(peer.connections(), 2);
+}

@@ -30,6 +30,8 @@ pub(super) struct Driver {
     inner: Arc<Inner>,
     config: Config,
     listener: Option<Listener>,
+    /// Bytes from which on a reply is large.
+    large_reply: usize,
     pauses: Pauses,
     timer: Timer,
     replies: Vec<Came>,
@@ -72,11 +74,13 @@ impl Driver {
         config: Config,
         backoff: Backoff,
         listener: Option<Listener>,
+        large_reply: usize,
     ) -> Self {
         Self {
             inner,
             config,
             listener,
+            large_reply,
             pauses: Pauses::new(backoff),
             timer: Timer::default(),
             replies: Vec::new(),
@@ -252,6 +256,11 @@ impl Driver {
                 }
                 Step::NeedInput(_) if has_read => return Ok(Progress::Made),
                 Step::NeedInput(_) => {
+                    let begun = link.buffers.pending().len() + link.buffers.home_missing();
+                    // Before one that has not come whole are those that wait to be handed out.
+                    if begun >= self.large_reply && self.replies.is_empty() {
+                        self.inner.with(Queue::announce_large);
+                    }
                     match net::poll_read::<ProtocolError>(context, &mut link.buffers, stream) {
                         Poll::Pending if self.replies.is_empty() => return Ok(Progress::None),
                         Poll::Pending => return Ok(Progress::Made),

@@ -37,6 +37,9 @@ pub struct SharedOptions {
     pub offline: Option<OfflineQueue>,
     /// Pauses before attempts to connect anew.
     pub backoff: Backoff,
+    /// Bytes of a reply from which on the command's next runs go to connections of their own, if it only reads: 1 MiB;
+    /// `usize::MAX` for never. [`Shared`](super::Shared) says more.
+    pub large_reply: usize,
     /// Connections beside the shared one: for blocking commands, large replies and transactions that watch keys. 16 at most;
     /// who wants more waits for his turn.
     pub max_dedicated: usize,
@@ -75,6 +78,7 @@ impl Default for SharedOptions {
             max_unsent_bytes: 16 << 20,
             offline: Some(OfflineQueue::default()),
             backoff: Backoff::default(),
+            large_reply: 1 << 20,
             max_dedicated: 16,
             dedicated_idle_time: Duration::from_secs(30),
             listener: None,
@@ -120,6 +124,7 @@ impl fmt::Debug for SharedOptions {
             .field("max_unsent_bytes", &self.max_unsent_bytes)
             .field("offline", &self.offline)
             .field("backoff", &self.backoff)
+            .field("large_reply", &self.large_reply)
             .field("max_dedicated", &self.max_dedicated)
             .field("dedicated_idle_time", &self.dedicated_idle_time)
             .field("has_listener", &self.listener.is_some())

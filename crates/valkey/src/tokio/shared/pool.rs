@@ -32,7 +32,13 @@ struct Resting {
     /// Whether a task sees to those that rest for too long.
     has_sweeper: bool,
     is_closed: bool,
+    /// When a new one was tried for last by who could do without it, and not had.
+    failed_at: Option<Instant>,
 }
+
+/// How long who could do without it waits for a new connection, and how long none is tried for that way once it was not had.
+const OPENING: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_secs(10);
 
 impl Pool {
     pub(super) fn new(config: &Config, max: usize, idle_time: Duration) -> Self {
@@ -53,6 +59,33 @@ impl Pool {
             None => Connection::connect_with(&pool.config).await?,
         };
         Ok(Dedicated::new(connection, Arc::clone(pool), permit))
+    }
+
+    /// The same for whom the shared connection will do: without waiting for a turn, and for a new connection no longer than
+    /// [`OPENING`]. `None`: there is none.
+    pub(super) async fn try_acquire(pool: &Arc<Self>) -> Option<Dedicated> {
+        let permit = Arc::clone(&pool.permits).try_acquire_owned().ok()?;
+        let connection = match pool.rested() {
+            Some(connection) => connection,
+            None => pool.open().await?,
+        };
+        Some(Dedicated::new(connection, Arc::clone(pool), permit))
+    }
+
+    /// A new one, if it can be had soon.
+    async fn open(&self) -> Option<Connection> {
+        let failed_at = self.lock().failed_at;
+        if failed_at.is_some_and(|failed_at| failed_at.elapsed() < PAUSE) {
+            return None;
+        }
+        let opening = timeout(OPENING, Connection::connect_with(&self.config)).await;
+        let connection = opening.ok().and_then(Result::ok);
+        self.lock().failed_at = connection.is_none().then(Instant::now);
+        connection
+    }
+
+    pub(super) fn command_timeout(&self) -> Option<Duration> {
+        self.config.command_timeout
     }
 
     /// Its turn, for which a caller waits no longer than for a reply.

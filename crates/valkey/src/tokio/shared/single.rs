@@ -5,6 +5,7 @@ use onecopy_wire::WriteQueue;
 
 use super::failure::Failure;
 use super::group::Pieces;
+use super::large::Large;
 use super::queue::Encode;
 use crate::command::{Command, Flags};
 use crate::{Error, Request};
@@ -17,9 +18,9 @@ const CHANGES: Flags = Flags::CONNECTION_STATE
     .with(Flags::TRANSACTION)
     .with(Flags::ENDS_TRANSACTION);
 
-/// A command by reference: it is written when there is room for it.
+/// A command by reference: it is written when there is room for it. The others hear of it where its reply is large.
 #[derive(Debug)]
-pub(super) struct Single<'c, C>(pub(super) &'c C);
+pub(super) struct Single<'c, C>(pub(super) &'c C, pub(super) &'c Large);
 
 impl<C: Command> Encode for Single<'_, C> {
     #[inline]
@@ -36,6 +37,11 @@ impl<C: Command> Encode for Single<'_, C> {
     #[cold]
     fn copied(&self) -> Result<Pieces, Failure> {
         Pieces::of(self.0)
+    }
+
+    #[cold]
+    fn note_large(&self) {
+        self.1.remember(self.0);
     }
 }
 

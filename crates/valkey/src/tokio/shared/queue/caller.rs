@@ -8,7 +8,7 @@ use onecopy_wire::{WireError, WriteQueue};
 
 use super::super::failure::Failure;
 use super::super::slab::Index;
-use super::entry::{Encode, Entry, Outcome, Place};
+use super::entry::{Encode, Entry, Outcome, Place, Told};
 use super::{Link, Queue};
 
 impl Queue {
@@ -204,6 +204,10 @@ impl Queue {
         match &mut entry.waker {
             Some(known) if known.will_wake(waker) => {}
             stored => *stored = Some(waker.clone()),
+        }
+        if entry.large == Told::Soon {
+            entry.large = Told::Yes;
+            command.note_large();
         }
         if entry.place == Place::Granted {
             return self.use_grant(index, known, command, clock);

@@ -19,6 +19,9 @@ pub(in super::super) trait Encode {
     /// large is copied while others wait.
     fn copied(&self) -> Result<Pieces, Failure>;
 
+    /// A large reply to it has begun to come.
+    fn note_large(&self) {}
+
     /// Replies that there will be; at least 1.
     fn replies(&self) -> u32 {
         1
@@ -52,6 +55,15 @@ pub(super) enum Place {
     Over,
 }
 
+/// What is known of the size of a reply before it has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    Nothing,
+    /// It is large, and its caller is yet to hear of it.
+    Soon,
+    Yes,
+}
+
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) place: Place,
@@ -60,6 +72,8 @@ pub(super) struct Entry {
     pub(super) is_atomic: bool,
     /// Whether there is one reply, or a list of them, however long.
     pub(super) is_group: bool,
+    /// Whether a large reply has begun to come, and whether its caller was told.
+    pub(super) large: Told,
     /// Replies that are missing.
     pub(super) missing: u32,
     /// Order of arrival.
@@ -91,6 +105,7 @@ impl Entry {
             has_caller: true,
             is_atomic,
             is_group: false,
+            large: Told::Nothing,
             missing: 0,
             ticket,
             start: 0,

@@ -9,7 +9,7 @@ use onecopy_wire::{Meter, WireError, WriteQueue};
 use super::super::failure::Failure;
 use super::super::slab::Index;
 use super::Queue;
-use super::entry::{Outcome, Place};
+use super::entry::{Outcome, Place, Told};
 
 /// A reply that has come; `None` where it was passed over, an error where there was no memory for it.
 pub(in super::super) type Came = Option<Result<OwnedReply, WireError>>;
@@ -104,6 +104,23 @@ impl Queue {
             .first()
             .and_then(|first| self.entries.get(first));
         first.is_some_and(|entry| !entry.has_caller || entry.outcome.is_some())
+    }
+
+    /// The reply that comes next is large: its caller hears of it before it has come. Nothing where all replies that have come
+    /// were not delivered, or where it is told already.
+    #[cold]
+    pub(in super::super) fn announce_large(&mut self) {
+        let first = self.flight.first();
+        let Some(entry) = first.and_then(|first| self.entries.get_mut(first)) else {
+            return;
+        };
+        if entry.large == Told::Nothing
+            && !entry.is_group
+            && let Some(waker) = &entry.waker
+        {
+            entry.large = Told::Soon;
+            self.wakers.push(waker.clone());
+        }
     }
 
     /// One of the replies of a group, whose first in flight it is.
