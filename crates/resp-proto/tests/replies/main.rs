@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // all of it is tests
 
 mod bad_input;
+mod endless;
 mod limits;
 mod linear;
 mod owned;
