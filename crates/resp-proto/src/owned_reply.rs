@@ -144,7 +144,12 @@ impl OwnedReply {
     /// Bytes that came for it, but for the headers of large bulks and of one that is all there is.
     #[inline]
     pub fn size(&self) -> usize {
-        self.frame.len() + self.homes.iter().map(Vec::len).sum::<usize>()
+        // Most have none.
+        let homes = match self.homes.as_slice() {
+            [] => 0,
+            homes => homes.iter().map(Vec::len).sum(),
+        };
+        self.frame.len() + homes
     }
 
     /// Bytes that it holds: what it costs to keep.

@@ -5,12 +5,12 @@
 
 use std::process::Command;
 
-use onecopy_valkey::command::{connection, string};
+use onecopy_valkey::command::{connection, generic, list, string};
 use onecopy_valkey::tokio::{Connection, Shared};
 use onecopy_valkey::{Config, raw};
 use tokio::io::AsyncReadExt;
 
-use crate::common::{connect, count, until, url, within};
+use crate::common::{config, connect, connect_with, count, options, until, url, within};
 
 /// The server that a process of its own is to measure on.
 const SERVER: &str = "ONECOPY_SHARED_MEMORY_SERVER";
@@ -105,6 +105,30 @@ async fn handles_at_rest_hold_less_than_a_kibibyte_each() {
     until(|| async { all.iter().all(|shared| held(shared) < 1024) }).await;
     let sum: u64 = all.iter().map(held).sum();
     println!("{} bytes each", sum / handles as u64);
+}
+
+/// Under load it is hardly ever idle, and keeps what one connection may keep.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_busy_handle_gives_back_what_a_long_reply_has_needed() {
+    let never = options(|options| options.large_reply = usize::MAX);
+    let shared = connect_with(&config(), never).await;
+    let push = list::rpush("shared:long", vec!["x"; 100_000]);
+    within(shared.run(&push)).await.unwrap();
+    let busy: Vec<_> = (0..8)
+        .map(|_| {
+            let shared = shared.clone();
+            tokio::spawn(async move { while shared.run(&connection::ping()).await.is_ok() {} })
+        })
+        .collect();
+    let all = list::lrange("shared:long", 0, -1);
+    let long = within(shared.run(&all)).await.unwrap();
+    assert_eq!(long.reply().len(), 100_000);
+    assert!(shared.meter().capacity_now > 100_000 * 16);
+    until(|| async { shared.meter().capacity_now < 400 << 10 }).await;
+    assert!(busy.iter().all(|task| !task.is_finished()));
+    let del = generic::del("shared:long");
+    within(shared.run(&del)).await.unwrap();
+    within(shared.close()).await;
 }
 
 /// A line of the kernel's account of this process, in bytes.

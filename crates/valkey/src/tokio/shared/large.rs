@@ -80,8 +80,8 @@ impl Large {
         self.is_any.store(!known.is_empty(), Ordering::Relaxed);
     }
 
-    /// What comes of a command that was run on the shared connection.
-    #[inline]
+    /// What comes of a command that was run on the shared connection. Inlined, as the answer is moved else.
+    #[inline(always)]
     pub(super) fn response<C: Command>(
         &self,
         command: &C,
