@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::*;
@@ -150,6 +151,46 @@ fn checks_find_out_which_addresses_answer() {
     };
     serve(TcpListener::bind(address).unwrap());
     until("the other one", || backend.doubt() == Doubt::None);
+}
+
+#[test]
+fn a_name_that_has_moved_is_found_again() {
+    let Address::Tcp(server) = serve(TcpListener::bind("127.0.0.1:0").unwrap()) else {
+        panic!("it is of TCP");
+    };
+    let notices = Arc::new(Mutex::new(Vec::new()));
+    let proxy = Proxy::start(Config {
+        workers: 1,
+        dns_interval: Some(Duration::from_millis(200)),
+        listeners: vec![ListenerConfig {
+            listen: vec![loopback(0)],
+            backends: vec![BackendConfig::new(Endpoint::Tcp {
+                host: "localhost".into(),
+                port: server.port(),
+            })],
+            ..ListenerConfig::default()
+        }],
+        ..Config::default()
+    })
+    .unwrap();
+    let told = Arc::clone(&notices);
+    proxy.on_notice(move |notice| told.lock().unwrap().push(notice.to_owned()));
+    let backend = Arc::clone(&proxy.running.in_force().listeners[0].backends.all()[0]);
+    // As if it had been there when it was looked up first.
+    let elsewhere = Address::Tcp(SocketAddr::new([127, 0, 0, 9].into(), server.port()));
+    backend.move_to(&[elsewhere]).unwrap();
+    until("the next look-up", || {
+        backend.addresses().contains(&Address::Tcp(server))
+    });
+    until("its line", || !notices.lock().unwrap().is_empty());
+    let line = notices.lock().unwrap().remove(0);
+    let gone = format!("and no longer at 127.0.0.9:{}", server.port());
+    assert!(
+        line.starts_with("backend 'localhost:") && line.ends_with(&gone),
+        "{line}"
+    );
+    let mut client = TcpStream::connect(proxy.tcp_address().unwrap()).unwrap();
+    assert_ne!(client.read(&mut [0; 1000]).unwrap(), 0, "its greeting");
 }
 
 /// What a request for the path gets.

@@ -1,6 +1,7 @@
 //! Lines of the log.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
 use onecopy_mysql::blocking::Connection;
@@ -33,20 +34,21 @@ impl Page {
     }
 }
 
-fn start(page: &Page) -> Proxy {
+fn start(page: &Page, change: impl FnOnce(&mut Config)) -> Proxy {
     let mut config = Config {
         workers: 1,
         listeners: vec![listener(vec![BackendConfig::new(loopback(server_port()))])],
         ..Config::default()
     };
     config.log.format = LogFormat::Json;
+    change(&mut config);
     Proxy::start_logging(config, page.clone()).unwrap()
 }
 
 #[test]
 fn an_end_by_failure_is_told_with_all_that_belongs_to_it() {
     let page = Page::default();
-    let proxy = start(&page);
+    let proxy = start(&page, |_| {});
     let (mut watcher, mut conn) = (connect(&proxy), connect(&proxy));
     let id = conn.connection_id();
     conn.run("DO 'a secret of the client'").unwrap();
@@ -89,4 +91,27 @@ fn an_end_by_failure_is_told_with_all_that_belongs_to_it() {
         1,
         "a session that was closed well is not told of: {all}"
     );
+}
+
+#[test]
+fn the_client_is_who_the_balancer_says_it_is() {
+    let page = Page::default();
+    let proxy = start(&page, |config| {
+        config.listeners[0].expects_proxy_header = true;
+    });
+    let mut stream = TcpStream::connect(proxy.tcp_address().unwrap()).unwrap();
+    stream
+        .write_all(b"PROXY TCP4 192.0.2.7 192.0.2.1 5555 3306\r\n")
+        .unwrap();
+    assert_ne!(stream.read(&mut [0; 1000]).unwrap(), 0, "the greeting");
+    // Nothing is no login.
+    stream.write_all(b"\0\0\0\x01").unwrap();
+    until("the line", || !page.lines("session_refused").is_empty());
+    let line = page.lines("session_refused").remove(0);
+    for field in [
+        "\"client\":\"192.0.2.7:5555\"",
+        "\"reason\":\"client_protocol\"",
+    ] {
+        assert!(line.contains(field), "{field} is missing in {line}");
+    }
 }

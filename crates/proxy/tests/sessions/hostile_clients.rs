@@ -180,6 +180,19 @@ fn a_header_of_16_mib_and_nothing_behind_it_ends_by_the_idle_timeout() {
 }
 
 #[test]
+fn a_client_that_says_nothing_is_told_why_it_has_to_go() {
+    let scene = Scene::new("hostile_idle", |_| {});
+    let other = sides().proxy(sides().backend(Way::Plain), |listener| {
+        listener.idle_timeout = Some(Duration::from_millis(500));
+    });
+    let mut client = Raw::log_in(other.port(), "hostile_idle", USUAL);
+    client.sequence = 0;
+    // ER_CLIENT_INTERACTION_TIMEOUT
+    assert_eq!(client.last_error(), 4031);
+    scene.end();
+}
+
+#[test]
 fn packets_that_are_continued_for_ever_pass_in_constant_memory() {
     let scene = Scene::new("hostile_h", |_| {});
     let mut client = Raw::log_in(scene.port(), "hostile_h", USUAL);
