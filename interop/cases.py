@@ -1,8 +1,8 @@
 """What is run, once to the server and once through the proxy."""
-import difflib, os, re, signal, subprocess, tempfile, time, urllib.parse
+import contextlib, difflib, os, pathlib, re, signal, subprocess, tempfile, time, urllib.parse
 
 import binlog, changes, large, mysql_client, tools
-from front import Proxy, until
+from front import Configured, Proxy, until
 from tools import HERE, ROOT, Failure
 
 WORKLOADS = ["oltp_point_select", "oltp_read_only", "oltp_read_write", "oltp_write_only", "oltp_insert", "oltp_delete",
@@ -129,9 +129,29 @@ def battery(command):
 
 
 def own_client(server, proxy):
-    """The own client's whole suite against a server."""
-    password = urllib.parse.quote(server.password)
-    url = f"mysql://{server.user}:{password}@127.0.0.1:{proxy.port}/{server.database}"
+    """The own client's whole suite against a server, over each way to a proxy: TCP in clear text and by TLS, a Unix socket."""
+    with changes.folder() as name, contextlib.ExitStack() as stack:
+        path = pathlib.Path(name)
+        changes.certificate(path, "front", "-addext", "basicConstraints=critical,CA:FALSE")  # not the authority's own
+        behind = [changes.backend(server), changes.backend(server, "socket"),
+                  changes.backend(server) | {"tls": {"mode": "verify-full", "ca": server.authority}}]
+        tls = {"certificate": "front.pem", "key": "front.key", "required": True}
+        places = ["127.0.0.1:0", str(path / "front.sock"), "127.0.0.1:0"]
+        listeners = [{"name": way, "listen": place, "backends": [backend]} | ({"tls": tls} if way == "TLS" else {})
+                     for way, place, backend in zip(["TCP", "Unix socket", "TLS"], places, behind)]
+        ours = stack.enter_context(Configured(path, listeners))
+        ports = ours.ports(2)
+        login = f"mysql://{server.user}:{urllib.parse.quote(server.password)}@"
+        urls = {"TCP": f"{login}127.0.0.1:{ports[0]}/{server.database}",
+                "a Unix socket": f"{login}localhost/{server.database}?socket={urllib.parse.quote(places[1])}",
+                "TLS": f"{login}127.0.0.1:{ports[1]}/{server.database}?ssl-mode=verify-full&ssl-ca={path / 'front.pem'}"}
+        told = [f"over {way} {suite(url)}" for way, url in urls.items()]
+        ours.stop()
+        return "; ".join(told) + "; cases.py lists those that may fail, with the reason"
+
+
+def suite(url):
+    """The own client's server tests by one URL."""
     command = ["cargo", "test", "-p", "onecopy-mysql", "--all-features", "--no-fail-fast", "--test", "server"]
     done = tools.run(command, expect=None, timeout=1800, cwd=ROOT, env=os.environ | {"ONECOPY_TEST_MYSQL_URL": url})
     verdicts = dict(re.findall(r"^test (\S+) \.\.\. (ok|FAILED)", done.stdout, re.M))
@@ -142,7 +162,10 @@ def own_client(server, proxy):
         raise Failure(f"{len(passed)} passed, failed: {' '.join(unexpected)} {done.stderr[-300:] if not verdicts else ''}")
     for test in failed:
         tools.say(f"{test} failed, as it may: {CAN_FAIL[test.split('::', 1)[1]]}")
-    return f"{len(passed)} tests passed; {len(failed)} failed of those that may, which cases.py lists with the reason"
+    lacking = sorted(set(re.findall(r"^lacks: (.*)", done.stderr, re.M)))
+    for line in lacking:
+        tools.say(f"lacks: {line}")
+    return f"{len(passed)} tests passed, {len(failed)} failed of those that may, and {len(lacking)} lacked something"
 
 
 def killed_client(server, proxy):

@@ -235,11 +235,11 @@ def certificates(server, _):
         return f"{changes + 1} changes under {queries + sum(6 * count for *_, count in results)} queries and {logins} TLS logins, none failed"
 
 
-def certificate(path, name):
+def certificate(path, name, *more):
     """Makes one that vouches for itself; gives its bytes."""
     tools.run([tools.program("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "7",
                "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost", "-out", path / f"{name}.pem",
-               "-keyout", path / f"{name}.key"])
+               "-keyout", path / f"{name}.key", *more])
     return ssl.PEM_cert_to_DER_cert((path / f"{name}.pem").read_text())
 
 
