@@ -159,7 +159,9 @@ def suite(url):
     failed = sorted(set(verdicts) - set(passed))
     unexpected = [name for name in failed if name.split("::", 1)[1] not in CAN_FAIL]
     if unexpected or len(passed) < 200:
-        raise Failure(f"{len(passed)} passed, failed: {' '.join(unexpected)} {done.stderr[-300:] if not verdicts else ''}")
+        said = re.search(rf"---- {re.escape(unexpected[0])} stdout ----\n(.*?)(?=\n----|\nfailures:)", done.stdout, re.S) if unexpected else None
+        why = said[1][:1000] if said else done.stderr[-300:]
+        raise Failure(f"{len(passed)} passed by {url}, failed: {' '.join(unexpected)}: {why}")
     for test in failed:
         tools.say(f"{test} failed, as it may: {CAN_FAIL[test.split('::', 1)[1]]}")
     lacking = sorted(set(re.findall(r"^lacks: (.*)", done.stderr, re.M)))

@@ -136,8 +136,10 @@ impl Counts {
             "{name}: {} dropped, {usable} stayed usable, {closed} closed, 0 wrong answers",
             usable + closed
         );
+        // A write that was dropped half way closes the connection: how many those are is up to what lies between, a proxy's
+        // socket takes less at a time than a server's.
         assert!(
-            usable >= 9 * closed,
+            usable >= 4 * closed,
             "{closed} of {} closed",
             usable + closed
         );
