@@ -26,18 +26,23 @@ Server = collections.namedtuple("Server", "kind suite version binary package plu
 KNOWN = {
     "mysql-9": Server("mysql", "sid", "9.", "usr/sbin/mysqld", "mysql-server-core", ["mysql-client-core"], [
         "RETURNING", "UUID", "INET6", "INET4", "cached metadata", "TIME up to 838:59:59.999999",
+        "headers of the PROXY protocol", "mysql_native_password, ed25519", "COM_STMT_BULK_EXECUTE", "bulk execute",
+        "mariadb through the proxy",
         "mysql_native_password", "mysql_clear_password", "caching_sha2_password with a password of 300 bytes",
         "sha256_password with a password of 300 bytes"]),
     "mariadb-11.8": Server("mysql", "trixie", "1:11.8.", "usr/sbin/mariadbd", "mariadb-server-core",
                            ["mariadb-server", "mariadb-client", "libmariadb3"], [
-        "type JSON", "caching_sha2_password", "mysql_clear_password"]),
+        "type JSON", "caching_sha2_password", "mysql_clear_password", "attributes of queries",
+        "caching_sha2_password, sha256_password"]),
     # The whole server, which looks at the name that it is called by.
     "valkey-8": Server("valkey", "trixie", "8.", "usr/bin/valkey-check-rdb", "valkey-tools", [], []),
 }
 # What talks to a server of each kind, and the variable that names the server to start.
 TESTS = {
     "mysql": ["-p", "onecopy-mysql", "-p", "onecopy", "-p", "onecopy-testkit",
-              "--test", "server", "--test", "alloc", "--test", "sql", "--test", "tour", "--test", "bench"],
+              "-p", "onecopy-proxy",
+              "--test", "server", "--test", "alloc", "--test", "sql", "--test", "tour", "--test", "bench",
+              "--test", "sessions", "--test", "account", "--test", "compression"],
     "valkey": ["-p", "onecopy-valkey", "-p", "onecopy", "-p", "onecopy-testkit",
                "--test", "server", "--test", "shared", "--test", "commands", "--test", "valkey", "--test", "bench_valkey"],
 }
