@@ -9,7 +9,7 @@ use onecopy_mysql::tokio::{ColumnReader, Connection, Rows, Stream, StreamingRow}
 use onecopy_mysql::{Config, Error, Param, Statement};
 use tokio::io::{AsyncReadExt, BufReader};
 
-use crate::common::{Dribble, binary, count, urls};
+use crate::common::{Dribble, binary, count, lacks, urls};
 
 fn send<T: Send>(_: T) {}
 
@@ -198,6 +198,10 @@ async fn long_data_of_a_dropped_future_is_forgotten() {
 /// A command that is withdrawn for it was never begun takes nothing else with it.
 #[tokio::test]
 async fn a_statement_closed_before_a_withdrawn_command_is_closed_on_the_server() {
+    if urls()[0].contains("ssl-ca=") {
+        let reason = "over TLS a record of a command is taken before the socket is asked, so that it is begun";
+        return lacks("commands that are not begun", reason);
+    }
     let mut conn = Connection::connect(&urls()[0]).await.unwrap();
     let text = format!("SELECT LENGTH('{}')", "x".repeat(100_000));
     for _ in 0..3 {
