@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::{env, fs, process, thread};
 
-use indicatif::HumanCount;
+use indicatif::{HumanCount, HumanFloatCount};
 use onecopy_mysql::blocking::Connection;
 use onecopy_mysql::{Config, Endpoint, Meter, SslMode};
 use onecopy_net::Endpoint as Way;
@@ -297,7 +297,7 @@ fn times(what: &str, costs: [&Cost; 2], count: u32, of: impl Fn(&Cost) -> Durati
 
 /// How many a second.
 fn rates(what: &str, [direct, through]: [f64; 2]) {
-    let shown = [direct, through].map(|rate| HumanCount(rate.round() as u64).to_string());
+    let shown = [direct, through].map(|rate| HumanFloatCount(rate.round()).to_string());
     let share = (through / direct - 1.0) * 100.0;
     show_row([what, &shown[0], &shown[1], &format!("{share:+.0} %")]);
 }
