@@ -180,15 +180,14 @@ impl KillState {
         let command = CommandByte(payload.first().copied().unwrap_or(0));
         let is_prepared = command == CommandByte::STMT_PREPARE;
         let order = match look(payload, is_whole, capabilities) {
-            Found::Ordinary => {
+            Found::Cut if bytes.len() < LOOKED_AT => return needs(),
+            Found::Ordinary | Found::Cut => {
                 if is_prepared {
                     *self = Self::Watching;
                 }
                 return Inspected::Ordinary;
             }
             Found::Last => Order::RefuseLast,
-            Found::Cut if bytes.len() >= LOOKED_AT => return Inspected::Ordinary,
-            Found::Cut => return needs(),
             Found::Kill(_) | Found::Unclear if is_prepared => Order::RefusePrepared,
             Found::Unclear => Order::RefuseUnclear,
             Found::Kill(kill) => match registry.find(kill.id) {
