@@ -42,8 +42,8 @@ pub(super) enum KillState {
     WatchingRefused,
     /// It waits until what was sent before it is answered.
     Held(Held),
-    /// It is being run.
-    Asked,
+    /// It is being run; and whether the last statement that was prepared is refused.
+    Asked(bool),
     /// Bytes for the client, and how many of them have left.
     Answering(Answered),
 }
@@ -62,6 +62,8 @@ pub(super) struct Held {
     order: Order,
     /// Bytes of its packet, header included.
     packet_bytes: usize,
+    /// The last statement that was prepared is refused, by this or before.
+    refuses_last: bool,
 }
 
 /// What is done about it.
@@ -198,6 +200,7 @@ impl KillState {
         *self = Self::Held(Held {
             order,
             packet_bytes,
+            refuses_last: is_prepared || self.has_refused(),
         });
         Inspected::Kill
     }
@@ -289,10 +292,9 @@ impl Session {
                 Order::RefusePrepared => Err(Answer::prepared()),
                 Order::RefuseLast => Err(Answer::no_statement()),
             };
-            let refuses_last = matches!(held.order, Order::RefusePrepared | Order::RefuseLast);
             match asked {
-                Ok(()) => self.kill = KillState::Asked,
-                Err(answer) => self.answer(&answer, refuses_last),
+                Ok(()) => self.kill = KillState::Asked(held.refuses_last),
+                Err(answer) => self.answer(&answer, held.refuses_last),
             }
         }
         let KillState::Answering(answered) = &mut self.kill else {
@@ -342,8 +344,10 @@ impl Session {
         answer: &Answer,
         context: &mut Context<'_>,
     ) -> Status {
-        if matches!(self.kill, KillState::Asked) && self.connection_id() == asker {
-            self.answer(answer, false);
+        if let KillState::Asked(refuses_last) = self.kill
+            && self.connection_id() == asker
+        {
+            self.answer(answer, refuses_last);
         }
         self.go_on(context)
     }

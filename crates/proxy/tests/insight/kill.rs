@@ -252,6 +252,11 @@ fn the_execution_of_a_refused_kill_does_not_run_the_statement_before() {
         raw.write_all(&[byte]).unwrap();
     }
     assert_eq!(told(&mut raw)[..3], [0xFF, 0xDB, 0x04]);
+    // A KILL that is refused for something else does not make it forgotten.
+    raw.write_all(&packets(&[b"\x03KILL @id", execute]))
+        .unwrap();
+    assert_eq!(told(&mut raw)[..3], [0xFF, 0xD3, 0x04], "1235");
+    assert_eq!(told(&mut raw)[..3], [0xFF, 0xDB, 0x04], "1243");
     raw.write_all(&packets(&[count, execute, b"\x03SELECT @ran"]))
         .unwrap();
     assert_eq!(told(&mut raw)[0], 0, "prepared");
