@@ -10,12 +10,14 @@ use sha2::{Digest, Sha256};
 
 use crate::{is_soak, onecopy, stderr, stdout, url, valkey_input};
 
-/// What the whole process may take while a large value passes through: 16 MiB.
-const MAX_RESIDENT: u64 = 16 << 20;
+/// What the whole process may take while a large value passes through: 8 MB, or 16 where its code is not optimised.
+fn max_resident() -> u64 {
+    if is_soak() { 8_000_000 } else { 16 << 20 }
+}
 
-/// Bytes of the value: 64 MiB, or 1 GiB.
+/// Bytes of the value: 64 MiB, or 2 GiB.
 fn value_bytes() -> usize {
-    if is_soak() { 1 << 30 } else { 64 << 20 }
+    if is_soak() { 2 << 30 } else { 64 << 20 }
 }
 
 /// A file of bytes that repeat nowhere soon, removed on drop.
@@ -69,7 +71,7 @@ fn a_large_value_goes_in_from_a_file_and_comes_out_in_constant_memory() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
     assert_eq!(output.stdout, b"OK\n");
-    assert!(peak < MAX_RESIDENT, "{peak} bytes");
+    assert!(peak < max_resident(), "{peak} bytes");
     assert_eq!(
         stdout(&["STRLEN", "large:value"]),
         format!("{}\n", value_bytes())
@@ -99,7 +101,7 @@ fn a_large_value_goes_in_from_a_file_and_comes_out_in_constant_memory() {
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
     assert_eq!(read, value_bytes());
     assert_eq!(<[u8; 32]>::from(hash.finalize()), sum);
-    assert!(peak < MAX_RESIDENT, "{peak} bytes");
+    assert!(peak < max_resident(), "{peak} bytes");
     stdout(&["DEL", "large:value"]);
 }
 
