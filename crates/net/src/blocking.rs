@@ -8,6 +8,6 @@ mod stream;
 
 pub use connect::connect;
 pub use drive::{drive, flush, read, read_into, start_tls};
-pub use duplex::{drive_duplex, flush_duplex};
+pub use duplex::{drive_duplex, drive_ready, flush_duplex};
 pub use socket::Transport;
 pub use stream::Stream;

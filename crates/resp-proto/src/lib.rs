@@ -24,7 +24,7 @@ pub use error::{ErrorKind, LikelyCause, ProtocolError};
 pub use kind::Kind;
 pub use limits::Limits;
 pub use owned_reply::OwnedReply;
-pub use reply::{Children, Pairs, Reply};
+pub use reply::{Attributes, Children, Pairs, Reply};
 pub use reply_writer::ReplyWriter;
 pub use request::RequestWriter;
 pub use scanner::{Frame, ReplyMode, Scanned, Scanner};

@@ -29,7 +29,7 @@ pub struct Reply<'r> {
     node: &'r Node,
     /// The node's index.
     index: u32,
-    /// Its attribute's node, or [`NONE`].
+    /// The node of the first attribute in front of it, or [`NONE`].
     attribute: u32,
 }
 
@@ -56,7 +56,7 @@ impl<'r> Reply<'r> {
                     attribute,
                 });
             }
-            attribute = index;
+            attribute = attribute.min(index);
             index = node.next;
         }
     }
@@ -210,14 +210,18 @@ impl<'r> Reply<'r> {
         Pairs(self.children())
     }
 
-    /// What the server said about it: a map's keys and values, to be asked for by [`pairs`](Self::pairs).
+    /// What the server said about it: a map's keys and values, to be asked for by [`pairs`](Self::pairs). The last one where
+    /// it said [several](Self::attributes).
     pub fn attribute(&self) -> Option<Reply<'r>> {
-        Some(Self {
-            node: self.nodes.get(self.attribute as usize)?,
-            index: self.attribute,
-            attribute: NONE,
-            ..*self
-        })
+        self.attributes().last()
+    }
+
+    /// All attributes in front of it, in order. Servers send one at most; a proxy that adds its own makes them several.
+    pub fn attributes(&self) -> Attributes<'r> {
+        Attributes {
+            of: *self,
+            next: self.attribute,
+        }
     }
 
     /// A copy of the value and all it holds, which does not keep the rest of the reply: two allocations, and one more for
@@ -229,7 +233,7 @@ impl<'r> Reply<'r> {
         OwnedReply::copy(self)
     }
 
-    /// The nodes of the value and all it holds, its attribute in front.
+    /// The nodes of the value and all it holds, its attributes in front.
     pub(crate) fn subtree(&self) -> &'r [Node] {
         &self.nodes[self.subtree_start() as usize..self.node.next as usize]
     }
@@ -239,7 +243,7 @@ impl<'r> Reply<'r> {
         self.index.min(self.attribute)
     }
 
-    /// As [`subtree`](Self::subtree), without the attribute.
+    /// As [`subtree`](Self::subtree), without the attributes.
     fn own_subtree(&self) -> &'r [Node] {
         &self.nodes[self.index as usize..self.node.next as usize]
     }
@@ -285,6 +289,32 @@ impl<'r> Iterator for Children<'r> {
 }
 
 impl ExactSizeIterator for Children<'_> {}
+
+/// The attributes of a value.
+#[derive(Debug, Clone)]
+pub struct Attributes<'r> {
+    of: Reply<'r>,
+    /// The next one's node; none from the value's on.
+    next: u32,
+}
+
+impl<'r> Iterator for Attributes<'r> {
+    type Item = Reply<'r>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next >= self.of.index {
+            return None;
+        }
+        let attribute = Reply {
+            node: self.of.nodes.get(self.next as usize)?,
+            index: self.next,
+            attribute: NONE,
+            ..self.of
+        };
+        self.next = attribute.node.next;
+        Some(attribute)
+    }
+}
 
 /// Keys and values.
 #[derive(Debug, Clone)]

@@ -64,8 +64,9 @@ fn load(connection: &mut Connection, count: &mut Count) -> Result<(), Failure> {
     let mut pipe = connection.pipe(|reply| count.reply(reply))?;
     let loaded = loop {
         if source.is_drained() {
-            // Whoever writes the commands may be slow, or wait for what they do.
+            // Whoever writes the commands may be slow, or wait for what they do, or look at what is said of them.
             pipe.flush()?;
+            pipe.take_replies()?;
         }
         let words = match source.next() {
             Ok(Some(words)) => words,

@@ -23,6 +23,16 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     pub(crate) fn start(program: &mut Command) -> Self {
+        Self::start_with(program, None)
+    }
+
+    /// With this for standard input: the terminal is for looking alone.
+    #[allow(dead_code)] // not by all who have one
+    pub(crate) fn start_with_input(program: &mut Command, input: Stdio) -> Self {
+        Self::start_with(program, Some(input))
+    }
+
+    fn start_with(program: &mut Command, input: Option<Stdio>) -> Self {
         let size = nix::pty::Winsize {
             ws_row: 50,
             ws_col: 200,
@@ -34,7 +44,7 @@ impl Terminal {
         let child = program
             .env("TERM", "xterm")
             .env("NO_COLOR", "1")
-            .stdin(end())
+            .stdin(input.unwrap_or_else(end))
             .stdout(end())
             .stderr(end())
             .spawn()

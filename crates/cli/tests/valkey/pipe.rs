@@ -1,9 +1,14 @@
 //! `--pipe`: many commands without waiting for each reply.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::process::{Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
+use crate::terminal::Terminal;
 use crate::{is_soak, onecopy, stderr, stdout, url, valkey_input};
 
 fn assert_said(output: &Output, status: i32, start: &str) {
@@ -128,6 +133,33 @@ fn commands_by_the_million_take_constant_memory() {
         "{meter}"
     );
     assert_eq!(stdout(&["HLEN", "pipe:many"]), "1000\n");
+}
+
+#[test]
+fn a_terminal_is_shown_how_far_it_is() {
+    let (input, mut commands) = io::pipe().unwrap();
+    let mut terminal = Terminal::start_with_input(onecopy().args([url(), "--pipe"]), input.into());
+    // So slowly that there is something to show, and as long as it takes.
+    let is_shown = Arc::new(AtomicBool::new(false));
+    let writer = thread::spawn({
+        let is_shown = is_shown.clone();
+        move || {
+            let mut written = 0;
+            while !is_shown.load(Ordering::Relaxed) {
+                commands.write_all(b"INCR pipe:shown\n").unwrap();
+                written += 1;
+                thread::sleep(Duration::from_micros(100));
+            }
+            written
+        }
+    });
+    terminal.shows(" commands, ");
+    terminal.shows("KiB, 0 errors");
+    is_shown.store(true, Ordering::Relaxed);
+    let written: u64 = writer.join().unwrap();
+    terminal.shows(" replies, 0 errors, ");
+    terminal.ends();
+    assert_eq!(stdout(&["GET", "pipe:shown"]), written.to_string());
 }
 
 #[test]

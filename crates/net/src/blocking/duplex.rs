@@ -10,7 +10,7 @@
 //! ```
 
 use std::io::{self, ErrorKind, IoSlice};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use onecopy_wire::{Buffers, Core, Lent, Step};
 
@@ -18,6 +18,9 @@ use super::Stream;
 use super::drive::{WRITE_SLICES, read, read_error, start_tls, write_error};
 use super::stream::is_gone;
 use crate::DriveError;
+
+/// What a look at the stream takes at most, where it can neither be read nor written.
+const SOON: Duration = Duration::from_millis(1);
 
 /// As [`drive`](super::drive()), for protocols in which several requests are outstanding: it never waits to write without also
 /// reading, so that more can be outstanding than both sides' socket buffers hold.
@@ -85,6 +88,32 @@ pub fn flush_duplex<C: Core, L: Lent + ?Sized>(
         }
     }
     Ok(None)
+}
+
+/// The next message that has come, without a wait for one: `None` where none is whole. Over a transport of the caller's own,
+/// which can't be asked whether it would wait, only what was read before.
+///
+/// # Errors
+/// As [`drive_duplex`], without its timeout.
+pub fn drive_ready<C: Core>(
+    core: &mut C,
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+) -> Result<Option<C::Message>, DriveError<C::Error>> {
+    loop {
+        if let Step::Message(message) = core.advance(buffers).map_err(DriveError::Core)? {
+            return Ok(Some(message));
+        }
+        if stream.is_own() {
+            return Ok(None);
+        }
+        match read_or_wait(buffers, stream, Some(Instant::now() + SOON)) {
+            Ok(Some(0)) => return Err(DriveError::Core(core.handle_eof(buffers))),
+            Ok(Some(_)) => {}
+            Ok(None) | Err(DriveError::Timeout) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Writes until something can be read, and reads once; 0 is the end of the stream. Where the peer takes nothing any more

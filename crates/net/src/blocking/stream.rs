@@ -190,6 +190,12 @@ impl Stream {
         self.tls.is_none() && !self.socket.is_own()
     }
 
+    /// Whether it is over a transport of the caller's own.
+    #[cold]
+    pub(crate) fn is_own(&self) -> bool {
+        self.socket.is_own()
+    }
+
     /// Begins TLS: nothing goes in clear text from here on, whatever becomes of it. Then
     /// [`shake_hands`](Self::shake_hands) until it is done. `false` where none was offered.
     pub(crate) fn start_tls(&mut self) -> Result<bool, TlsError> {

@@ -136,6 +136,32 @@ fn an_attribute_is_asked_for_at_its_value() {
 }
 
 #[test]
+fn several_attributes_of_one_value_all_stay_with_it() {
+    let stream = b"|1\r\n+a\r\n:1\r\n|2\r\n+b\r\n*1\r\n|1\r\n+inside\r\n_\r\n:2\r\n+c\r\n:3\r\n*1\r\n|0\r\n|1\r\n+d\r\n:4\r\n:5\r\n";
+    let keys = |reply: Reply<'_>| -> Vec<Vec<String>> {
+        let attributes = reply.attributes();
+        let keys = |(key, _): (Reply<'_>, _)| key.as_str().unwrap().to_owned();
+        attributes
+            .map(|all| all.pairs().map(keys).collect())
+            .collect()
+    };
+    let owned = with_reply(stream, |reply| {
+        assert_eq!(keys(reply), [vec!["a"], vec!["b", "c"]]);
+        let nearest = reply.attribute().unwrap();
+        assert_eq!(nearest.pairs().len(), 2);
+        assert_eq!(nearest.attributes().count(), 0);
+        assert_eq!(keys(reply.children().next().unwrap()), [vec![], vec!["d"]]);
+        (
+            reply.detach().unwrap(),
+            reply.children().next().unwrap().detach().unwrap(),
+        )
+    });
+    assert_eq!(keys(owned.0.reply()), [vec!["a"], vec!["b", "c"]]);
+    assert_eq!(keys(owned.1.reply()), [vec![], vec!["d"]]);
+    assert_eq!(owned.1.reply().as_i64(), Some(5));
+}
+
+#[test]
 fn an_error_is_a_value() {
     with_reply(b"-WRONGTYPE Operation against a key\r\n", |reply| {
         assert_eq!(

@@ -442,6 +442,21 @@ impl Connection {
         }
     }
 
+    /// The next message that has come and is no push; waits for none.
+    pub(super) fn ready_message(&mut self) -> Result<Option<Message>, Error> {
+        loop {
+            let (core, buffers) = (&mut self.link.core, &mut self.link.buffers);
+            let message = match net::drive_ready(core, buffers, &mut self.stream).transpose() {
+                None => return Ok(None),
+                Some(driven) => self.link.message(driven),
+            };
+            match message {
+                Ok(None) => {}
+                message => return message.map_err(|error| self.failed(error)),
+            }
+        }
+    }
+
     #[cold]
     pub(super) fn failed(&mut self, error: Error) -> Error {
         if self.link.is_closed() {

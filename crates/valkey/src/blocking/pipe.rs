@@ -80,6 +80,17 @@ impl<'c, F: FnMut(Reply<'_>)> Pipe<'c, F> {
         Ok(())
     }
 
+    /// Hands over the replies that have come, and waits for none: for a source of commands that is slow.
+    ///
+    /// # Errors
+    /// A failure of the connection.
+    pub fn take_replies(&mut self) -> Result<(), Error> {
+        while let Some(message) = self.conn.ready_message()? {
+            self.answer(message)?;
+        }
+        Ok(())
+    }
+
     /// Sends what is left, waits for the replies that are to come, and gives how many came in all.
     ///
     /// # Errors

@@ -1,6 +1,11 @@
 //! Commands without end.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
 use onecopy_resp_proto::{Message, Reply};
+use tokio::task::unconstrained;
 
 use super::Connection;
 use crate::Error;
@@ -84,6 +89,29 @@ impl<'c, F: FnMut(Reply<'_>)> Pipe<'c, F> {
         self.conn.link.all_left();
         self.parts.clear();
         Ok(())
+    }
+
+    /// Hands over the replies that have come as far as the runtime knows, and waits for none: for a source of commands that is
+    /// slow.
+    ///
+    /// # Errors
+    /// A failure of the connection.
+    ///
+    /// # Cancel safety
+    /// Safe: it never waits.
+    pub async fn take_replies(&mut self) -> Result<(), Error> {
+        loop {
+            self.conn.link.start_wait();
+            let message = {
+                // Of a task whose turn is used up as well: it goes on to its source.
+                let mut next = pin!(unconstrained(self.conn.next_message(&self.parts)));
+                match poll_fn(|context| Poll::Ready(next.as_mut().poll(context))).await {
+                    Poll::Ready(message) => message?,
+                    Poll::Pending => return Ok(()),
+                }
+            };
+            self.answer(message)?;
+        }
     }
 
     /// Sends what is left, waits for the replies that are to come, and gives how many came in all.

@@ -283,9 +283,16 @@ impl Shared {
         inner.with(|queue| queue.unexpected_replies()) + pool.unexpected_replies()
     }
 
-    /// What the shared connection's bytes have cost since it was made, or made anew, as of the driver's last round.
+    /// What the bytes of the shared connection have cost, and of those that were lost before it, as of the driver's last
+    /// round. What went [beside it](Self::acquire) has a [meter of its own](Self::dedicated_meter).
     pub fn meter(&self) -> Meter {
         self.handle.inner.with(|queue| queue.meter())
+    }
+
+    /// What the bytes of the connections beside the shared one have cost, those that are lent as of when they were given back
+    /// for last; that of their logins is not in it. `capacity_now` is 0: those that rest hold nothing.
+    pub fn dedicated_meter(&self) -> Meter {
+        self.handle.pool.meter()
     }
 }
 

@@ -1,7 +1,9 @@
 //! Commands without end.
 
+use std::time::{Duration, Instant};
+
 use onecopy_valkey::command::{generic, list, string};
-use onecopy_valkey::raw;
+use onecopy_valkey::{raw, tokio as tokio_face};
 
 use super::Connection;
 use crate::common::{count, sample, url, urls};
@@ -26,6 +28,33 @@ async fn a_pipe_answers_in_order_and_is_bounded() {
         let meter = conn.meter();
         assert!(meter.peak_capacity < 2 << 20, "{url}: {meter:?}");
         wait!(conn.run(&raw("PING"))).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn replies_are_taken_as_they_come_and_none_is_waited_for() {
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        let key = format!("pipes:none:{}", face_name!("k"));
+        let mut pipe = conn.pipe(|_| {}).unwrap();
+        wait!(pipe.take_replies()).unwrap();
+        // The last one's reply is 5 seconds away.
+        wait!(pipe.push(&raw("ECHO").arg("first"))).unwrap();
+        wait!(pipe.push(&raw("ECHO").arg(sample(300_000)))).unwrap();
+        wait!(pipe.push(&raw("BLPOP").arg(&key).arg(5))).unwrap();
+        wait!(pipe.flush()).unwrap();
+        let start = Instant::now();
+        while pipe.answered() < 2 {
+            wait!(pipe.take_replies()).unwrap();
+            assert!(start.elapsed() < Duration::from_secs(4), "{url}");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        wait!(pipe.take_replies()).unwrap();
+        assert_eq!(pipe.answered(), 2, "{url}");
+        // What is not taken is handed over in the end.
+        let mut other = tokio_face::Connection::connect(&url).await.unwrap();
+        other.run(&list::rpush(&key, "woken")).await.unwrap();
+        assert_eq!(wait!(pipe.finish()).unwrap(), 3);
     }
 }
 

@@ -18,7 +18,7 @@ async fn info(shared: &Shared, section: &str, name: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_clients_of_a_killed_server_come_back_spread_with_one_handshake_each() {
+async fn clients_of_a_killed_server_come_back_spread_with_one_handshake_each() {
     let clients = count(300, 1_000);
     // As long as the backoff's first pauses are in all, on this many clients.
     let base = Duration::from_millis(2_000);

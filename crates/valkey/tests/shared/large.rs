@@ -39,6 +39,11 @@ async fn the_next_read_of_a_large_value_has_a_connection_of_its_own() {
         let (is_shared, got) = on_shared(&shared, &string::get("large:own")).await;
         assert!(got == value, "{run}");
         assert_eq!(is_shared, run == 0, "{run}");
+        let beside = shared.dedicated_meter();
+        assert_eq!(beside.bytes_read / LEN as u64, run, "{beside}");
+        // Read straight into its place, but for the beginning.
+        assert_eq!((beside.large_values, beside.capacity_now), (run, 0));
+        assert!(beside.copied() < 64 << 10, "{beside}");
     }
     // By name and key: neither another command nor another key is meant.
     assert_eq!(connections(&shared, "large:own").await, 2);

@@ -77,6 +77,7 @@ async fn commands_wait_for_the_server_to_come_back() {
     };
     let shared = connect_with(&config, options(set)).await;
     shared.run(&string::set("key", "before")).await.unwrap();
+    let before = shared.meter();
     server.kill();
     until(|| async { !shared.is_connected() }).await;
     let waiting = tokio::spawn({
@@ -88,6 +89,9 @@ async fn commands_wait_for_the_server_to_come_back() {
     assert_eq!(within(waiting).await.unwrap().unwrap(), "patience");
     let value = shared.run(&string::get("key")).await.unwrap();
     assert_eq!(value.get().unwrap(), None, "it is another server");
+    // What the lost one cost is not forgotten.
+    until(|| async { shared.meter().reads > before.reads }).await;
+    assert!(shared.meter().since(&before).bytes_read > 0);
 }
 
 #[tokio::test]

@@ -31,9 +31,10 @@ pub(super) fn run(config: &Config, plan: Plan) -> Result<Outcome, Failure> {
             latency: &stretch.latency,
         },
     )?;
-    // One connection, one meter: with some hundred bytes of its login, for the handle tells of them when it likes.
+    // With some hundred bytes of the shared one's login, for the handle tells of them when it likes; and with large replies,
+    // which have a connection beside it.
     done.push(Done {
-        meter: shared.meter(),
+        meter: shared.meter().plus(&shared.dedicated_meter()),
         misses: 0,
     });
     let outcome = stretch.end("shared", version, Plan::clone(&plan), &done);

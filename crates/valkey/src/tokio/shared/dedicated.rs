@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::pool::Pool;
+use crate::Meter;
 use crate::tokio::Connection;
 
 /// A connection of one's own, lent by [`Shared::acquire`](super::Shared::acquire). When it is dropped it is given back for the
@@ -15,6 +16,8 @@ use crate::tokio::Connection;
 pub struct Dedicated {
     /// There until it is dropped.
     connection: Option<Connection>,
+    /// Its meter when it was lent.
+    before: Meter,
     pool: Arc<Pool>,
     /// Its turn, which is the next one's who waits when the connection is back.
     permit: Option<OwnedSemaphorePermit>,
@@ -27,6 +30,7 @@ impl Dedicated {
         permit: OwnedSemaphorePermit,
     ) -> Self {
         Self {
+            before: connection.meter(),
             connection: Some(connection),
             pool,
             permit: Some(permit),
@@ -59,7 +63,7 @@ impl DerefMut for Dedicated {
 impl Drop for Dedicated {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
-            Pool::give_back(&self.pool, connection);
+            Pool::give_back(&self.pool, connection, &self.before);
         }
         // Only now: who is next finds it in the pool.
         self.permit = None;

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::dedicated::Dedicated;
 use super::failure::Failure;
 use crate::tokio::Connection;
-use crate::{Config, Error};
+use crate::{Config, Error, Meter};
 
 /// What is lent by [`Shared::acquire`](super::Shared::acquire).
 #[derive(Debug)]
@@ -32,6 +32,8 @@ struct Resting {
     /// Whether a task sees to those that rest for too long.
     has_sweeper: bool,
     is_closed: bool,
+    /// Of all that was done with those that were given back.
+    meter: Meter,
     /// When a new one was tried for last by who could do without it, and not had.
     failed_at: Option<Instant>,
 }
@@ -111,8 +113,9 @@ impl Pool {
         }
     }
 
-    /// Keeps a connection for the next one, where it is as it was lent.
-    pub(super) fn give_back(pool: &Arc<Self>, mut connection: Connection) {
+    /// Keeps a connection for the next one, where it is as it was lent, when its meter stood at `before`.
+    pub(super) fn give_back(pool: &Arc<Self>, mut connection: Connection, before: &Meter) {
+        pool.count(&connection.meter().since(before));
         if !connection.is_as_made(&pool.config) || !connection.is_quiet() {
             pool.count_unexpected(&connection);
             return;
@@ -139,6 +142,18 @@ impl Pool {
         let replies = connection.unexpected_replies();
         self.unexpected_replies
             .fetch_add(replies, Ordering::Relaxed);
+    }
+
+    fn count(&self, lent: &Meter) {
+        let mut resting = self.lock();
+        resting.meter = resting.meter.plus(&Meter {
+            capacity_now: 0,
+            ..*lent
+        });
+    }
+
+    pub(super) fn meter(&self) -> Meter {
+        self.lock().meter
     }
 
     pub(super) fn unexpected_replies(&self) -> u64 {

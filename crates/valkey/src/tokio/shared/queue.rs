@@ -76,7 +76,10 @@ pub(super) struct Queue {
     /// Nobody is there any more to ask anything.
     is_forsaken: bool,
     closers: Vec<Waker>,
+    /// Of the connection that there is.
     meter: Meter,
+    /// Of those that are lost.
+    past: Meter,
     /// Bytes that callers have copied into groups before these came here.
     copied_to_groups: u64,
     /// Replies to nothing on the connections that are lost.
@@ -110,6 +113,7 @@ impl Queue {
             is_forsaken: false,
             closers: Vec::new(),
             meter: Meter::default(),
+            past: Meter::default(),
             copied_to_groups: 0,
             unexpected_replies: 0,
             is_missed: false,
@@ -149,7 +153,7 @@ impl Queue {
 
     /// What the driver has noted, and what callers have copied since.
     pub(super) fn meter(&self) -> Meter {
-        let mut meter = self.meter;
+        let mut meter = self.meter.plus(&self.past);
         meter.bytes_copied_to_output += self.output.copied() + self.copied_to_groups;
         meter
     }

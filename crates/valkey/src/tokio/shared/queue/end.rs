@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use onecopy_wire::WriteQueue;
+use onecopy_wire::{Meter, WriteQueue};
 
 use super::super::failure::Failure;
 use super::super::slab::Index;
@@ -94,6 +94,11 @@ impl Queue {
     /// wait for the next connection, or hear of it too where that is how it is set.
     pub(in super::super) fn lost(&mut self, cause: Error, sent: u64, now: Instant) {
         self.sent = sent;
+        let meter = std::mem::take(&mut self.meter);
+        self.past = self.past.plus(&Meter {
+            capacity_now: 0,
+            ..meter
+        });
         self.link = Link::Down(Some(cause.clone()));
         self.output.clear();
         self.parts.clear();
