@@ -15,7 +15,7 @@ use crate::tokio::Connection;
 /// Otherwise it is closed, and the next one gets a new one.
 pub struct Dedicated {
     /// There until it is dropped.
-    connection: Option<Connection>,
+    connection: Option<Box<Connection>>,
     /// Its meter when it was lent.
     before: Meter,
     pool: Arc<Pool>,
@@ -25,7 +25,7 @@ pub struct Dedicated {
 
 impl Dedicated {
     pub(super) fn new(
-        connection: Connection,
+        connection: Box<Connection>,
         pool: Arc<Pool>,
         permit: OwnedSemaphorePermit,
     ) -> Self {

@@ -27,8 +27,9 @@ pub(super) struct Pool {
 
 #[derive(Debug, Default)]
 struct Resting {
-    /// In the order in which they came back: the last is lent first, the first has rested longest.
-    connections: Vec<(Connection, Instant)>,
+    /// In the order in which they came back: the last is lent first, the first has rested longest. Boxed: one is some
+    /// kilobytes, and goes from hand to hand.
+    connections: Vec<(Box<Connection>, Instant)>,
     /// Whether a task sees to those that rest for too long.
     has_sweeper: bool,
     is_closed: bool,
@@ -58,7 +59,7 @@ impl Pool {
         let permit = pool.permit().await?;
         let connection = match pool.rested() {
             Some(connection) => connection,
-            None => Connection::connect_with(&pool.config).await?,
+            None => Box::new(Connection::connect_with(&pool.config).await?),
         };
         Ok(Dedicated::new(connection, Arc::clone(pool), permit))
     }
@@ -75,13 +76,13 @@ impl Pool {
     }
 
     /// A new one, if it can be had soon.
-    async fn open(&self) -> Option<Connection> {
+    async fn open(&self) -> Option<Box<Connection>> {
         let failed_at = self.lock().failed_at;
         if failed_at.is_some_and(|failed_at| failed_at.elapsed() < PAUSE) {
             return None;
         }
         let opening = timeout(OPENING, Connection::connect_with(&self.config)).await;
-        let connection = opening.ok().and_then(Result::ok);
+        let connection = opening.ok().and_then(Result::ok).map(Box::new);
         self.lock().failed_at = connection.is_none().then(Instant::now);
         connection
     }
@@ -103,7 +104,7 @@ impl Pool {
     }
 
     /// One that has rested and that the server has not closed meanwhile.
-    fn rested(&self) -> Option<Connection> {
+    fn rested(&self) -> Option<Box<Connection>> {
         loop {
             let (mut connection, since) = self.lock().connections.pop()?;
             if since.elapsed() < self.idle_time && connection.is_quiet() {
@@ -114,7 +115,7 @@ impl Pool {
     }
 
     /// Keeps a connection for the next one, where it is as it was lent, when its meter stood at `before`.
-    pub(super) fn give_back(pool: &Arc<Self>, mut connection: Connection, before: &Meter) {
+    pub(super) fn give_back(pool: &Arc<Self>, mut connection: Box<Connection>, before: &Meter) {
         pool.count(&connection.meter().since(before));
         if !connection.is_as_made(&pool.config) || !connection.is_quiet() {
             pool.count_unexpected(&connection);
@@ -171,7 +172,7 @@ impl Pool {
     /// Closes those whose time is over; gives how long the next one has, `None` where there is none.
     fn sweep(&self) -> Option<Duration> {
         let mut resting = self.lock();
-        let is_over = |(_, since): &(Connection, Instant)| since.elapsed() >= self.idle_time;
+        let is_over = |(_, since): &(Box<Connection>, Instant)| since.elapsed() >= self.idle_time;
         let over = resting
             .connections
             .iter()
