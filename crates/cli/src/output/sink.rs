@@ -29,6 +29,15 @@ impl Out {
         }
     }
 
+    /// Standard output behind what was gathered: pieces of any size go to the kernel without a copy.
+    ///
+    /// # Errors
+    /// What was gathered could not be written.
+    pub(crate) fn direct(&mut self) -> io::Result<&mut File> {
+        self.writer.flush()?;
+        Ok(self.writer.get_mut())
+    }
+
     /// Shows a row at once to a person; others get full buffers.
     pub(crate) fn end_row(&mut self) -> io::Result<()> {
         if self.is_terminal {

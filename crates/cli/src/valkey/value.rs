@@ -46,11 +46,12 @@ pub(super) fn receive(session: &mut Session, words: &[OsString]) -> Result<(), F
     let Some(mut value) = session.connection.run_streaming(&command)? else {
         return Ok(session.out.write_all(b"\n")?);
     };
-    // From the read buffer: what is large goes on to the kernel without a copy.
-    value.copy_to(&mut session.out)?;
     if session.is_terminal {
-        session.out.write_all(b"\n")?;
+        value.copy_to(&mut session.out)?;
+        return Ok(session.out.write_all(b"\n")?);
     }
+    // From the read buffer to the kernel, whatever the reads have brought.
+    value.copy_to(session.out.direct()?)?;
     Ok(())
 }
 
