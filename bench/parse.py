@@ -53,7 +53,8 @@ def build():
         parsers[name] = lambda s, f, n, p=program: [p, f, s, str(n), "objects"]
     built = subprocess.run(["cargo", "build", "--release", "--target-dir", PEERS], cwd=HERE, stderr=subprocess.PIPE, text=True)
     if built.returncode == 0:
-        parsers["redis"] = lambda s, f, n: [f"{PEERS}/release/onecopy-peers", "parse", s, f, str(n)]
+        for name in ("redis", "redis-protocol"):
+            parsers[name] = lambda s, f, n, name=name: [f"{PEERS}/release/onecopy-peers", f"parse-{name}", s, f, str(n)]
     else:
         print("the Rust peers can't be built:\n" + built.stderr[-600:], file=sys.stderr)
     return parsers
@@ -107,7 +108,7 @@ def main():
             speeds = {name: [] for name in parsers}
             for _ in range(args.rounds):
                 for name, make in parsers.items():
-                    speeds[name].append(speed(make(stream, turn, turns if name != "redis" else max(turns // 10, 1))))
+                    speeds[name].append(speed(make(stream, turn, turns if not name.startswith("redis") else max(turns // 10, 1))))
             for name, make in parsers.items():
                 if None in speeds[name]:
                     continue  # it does not speak RESP3

@@ -3,8 +3,8 @@
 //! `onecopy-peers CLIENT WORKLOAD URL ITERATIONS`, CLIENT one of `mysql`, `mysql-async`, `sqlx`, WORKLOAD as in
 //! `onecopy bench client`. Each value is decoded the way the client offers and folded into a sum; the sum is printed.
 //!
-//! `onecopy-peers parse STREAM TURN TURNS` parses replies in memory by redis-rs, TURN being a file of `onecopy bench parse
-//! STREAM --turn`; MB a second are printed.
+//! `onecopy-peers parse-redis STREAM TURN TURNS` parses replies in memory by redis-rs, `parse-redis-protocol` by the crate of
+//! that name, which fred uses; TURN is a file of `onecopy bench parse STREAM --turn`. MB a second are printed.
 #![forbid(unsafe_code)]
 
 mod parse;
@@ -23,10 +23,10 @@ fn main() {
         eprintln!("usage: onecopy-peers CLIENT WORKLOAD URL ITERATIONS");
         std::process::exit(2);
     };
-    if client == "parse" {
+    if let Some(parser) = client.strip_prefix("parse-") {
         let turn = std::fs::read(url).expect("a file with a turn of the stream");
         let turns = iterations.parse().expect("a number of turns");
-        println!("{:.1}", parse::run(workload, &turn, turns));
+        println!("{:.1}", parse::run(parser, workload, &turn, turns));
         return;
     }
     let workload = Workload::from_name(workload).expect("a workload of onecopy bench client");

@@ -1,6 +1,10 @@
-//! Parses a stream of replies that lies in memory, as `onecopy bench parse` does, by redis-rs' parser.
+//! Parses a stream of replies that lies in memory, as `onecopy bench parse` does, by redis-rs' parser or redis-protocol's.
 
+use std::hint::black_box;
 use std::io::{self, Read};
+
+use bytes::BytesMut;
+use redis_protocol::{resp2, resp3};
 
 /// Bytes that one read brings at most.
 const CHUNK: usize = 16 << 10;
@@ -12,24 +16,56 @@ const ROUND: usize = 128 << 10;
 const LARGE: usize = (64 << 20) + 2;
 
 /// Gives MB a second of CPU. `turn` is one turn of the stream, of stream d its header.
-pub fn run(stream: &str, turn: &[u8], turns: u64) -> f64 {
+pub fn run(parser: &str, stream: &str, turn: &[u8], turns: u64) -> f64 {
     let is_large = stream == "d";
     let replies = if stream == "e" { 10 } else { 1 };
     let mut source = Source::new(turn, is_large);
-    let mut parser = redis::Parser::new();
-    let warm_up = if is_large { 1 } else { 100 };
-    parse(&mut parser, &mut source, warm_up * replies);
+    let mut parse: Box<dyn FnMut(&mut Source, u64)> = match parser {
+        "redis" => {
+            let mut parser = redis::Parser::new();
+            Box::new(move |source, replies| by_redis(&mut parser, source, replies))
+        }
+        "redis-protocol" => {
+            let mut buffer = BytesMut::new();
+            let is_resp3 = stream == "e";
+            Box::new(move |source, replies| by_redis_protocol(&mut buffer, is_resp3, source, replies))
+        }
+        other => panic!("{other} is neither redis nor redis-protocol"),
+    };
+    parse(&mut source, if is_large { 1 } else { 100 } * replies);
     let before = cpu();
-    parse(&mut parser, &mut source, turns * replies);
+    parse(&mut source, turns * replies);
     let bytes = turn.len() + if is_large { LARGE } else { 0 };
     (turns * bytes as u64) as f64 / 1e6 / (cpu() - before)
 }
 
-fn parse(parser: &mut redis::Parser, source: &mut Source, replies: u64) {
+fn by_redis(parser: &mut redis::Parser, source: &mut Source, replies: u64) {
     for _ in 0..replies {
         let value = parser.parse_value(&mut *source);
         // An error of the server is an error of the parser here.
-        let _ = std::hint::black_box(value);
+        let _ = black_box(value);
+    }
+}
+
+/// Views of the buffer that was read into, as its own codec has them.
+fn by_redis_protocol(buffer: &mut BytesMut, is_resp3: bool, source: &mut Source, replies: u64) {
+    for _ in 0..replies {
+        loop {
+            let is_whole = if is_resp3 {
+                let frame = resp3::decode::streaming::decode_bytes_mut(buffer);
+                black_box(frame.expect("a reply")).is_some()
+            } else {
+                let frame = resp2::decode::decode_bytes_mut(buffer);
+                black_box(frame.expect("a reply")).is_some()
+            };
+            if is_whole {
+                break;
+            }
+            let len = buffer.len();
+            buffer.resize(len + CHUNK, 0);
+            let n = source.read(&mut buffer[len..]).expect("memory");
+            buffer.truncate(len + n);
+        }
     }
 }
 
