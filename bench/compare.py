@@ -126,7 +126,7 @@ def counts(make, lengths):
     with tempfile.TemporaryDirectory() as folder:
         for tool in (callgrind, lambda c, d: dhat(c, d, "copy"), lambda c, d: dhat(c, d, "heap"), strace):
             a, b = tool(make(short), folder), tool(make(long), folder)
-            result |= {key: round((b[key] - a[key]) / (long - short), 1) for key in a}
+            result |= {key: round((b[key] - a[key]) / (long - short), 3) for key in a}
     return result
 
 

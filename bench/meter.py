@@ -12,6 +12,8 @@ moves must stay under MOVES a read and call, plus 4 KiB; exit 1 where they do no
 """
 import argparse, json, os, pathlib, re, subprocess, sys, tempfile
 
+from provenance import provenance
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BIN = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
 LENGTHS = {
@@ -147,7 +149,7 @@ def main():
     rows = [row(workload, driver, a) for workload, driver in asked]
     if a.out:
         command = "bench/meter.py " + " ".join(x for x in sys.argv[1:] if x not in ("--url", "--valkey-url", a.url, a.valkey_url))
-        pathlib.Path(a.out).write_text(json.dumps({"command": command, "rows": rows}, indent=1) + "\n")
+        pathlib.Path(a.out).write_text(json.dumps({"command": command, "made_of": provenance(), "rows": rows}, indent=1) + "\n")
     sys.exit(0 if all(row["agree"] for row in rows) else 1)
 
 

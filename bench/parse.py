@@ -11,10 +11,13 @@ LIBVALKEY_SRC. A parser that can't be built is left out, and the table shows it.
 """
 import argparse, json, os, pathlib, re, statistics, subprocess, sys, tempfile
 
+from provenance import HIREDIS, define, libvalkey, provenance
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 TARGET = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
 PEERS = f"{TARGET}/peers"
+LIBVALKEY_SRC = os.environ.get("LIBVALKEY_SRC")
 MEM = re.compile(r"\b_*(mem(cpy|move|set|chr)|mempcpy)")
 STREAMS = {  # turns of a timed run, of the two counted ones, units a turn
     "a": (10_000_000, 10_000, 110_000, 1),
@@ -40,7 +43,7 @@ def build():
     }
     source = HERE / "parse/peer.c"
     wanted = {"hiredis": ["-lhiredis"]}
-    if src := os.environ.get("LIBVALKEY_SRC"):
+    if src := LIBVALKEY_SRC:
         names = "read sds alloc valkey conn net sockcompat async dict dns timer".split()
         files = [f"{src}/src/{name}.c" for name in names if os.path.exists(f"{src}/src/{name}.c")]
         wanted = {"libvalkey": ["-DLIBVALKEY", f"-I{src}/include", f"-I{src}/include/valkey", f"-I{src}/src", *files], **wanted}
@@ -115,8 +118,10 @@ def main():
                 row = counts(lambda n: make(stream, turn, n), short, long, units, folder)
                 row["mb_per_s"] = {"median": statistics.median(speeds[name]), "max": max(speeds[name])}
                 result.setdefault(name, {})[stream] = row
+    command = " ".join(["bench/parse.py", *sys.argv[1:]])
+    made_of = provenance(HERE / "Cargo.lock", ("redis", "redis-protocol"), hiredis=define(*HIREDIS), libvalkey=libvalkey(LIBVALKEY_SRC))
     if args.out:
-        pathlib.Path(args.out).write_text(json.dumps({"command": "bench/parse.py", "parsers": result}, indent=1) + "\n")
+        pathlib.Path(args.out).write_text(json.dumps({"command": command, "made_of": made_of, "parsers": result}, indent=1) + "\n")
     print("| | a | b | c | d | e |\n| --- | --- | --- | --- | --- | --- |")
     for name, rows in result.items():
         cell = lambda r: f"{r['mb_per_s']['median']:,.0f} · {r['ir']:,.0f} · {r['allocations']:g}" if r else ""

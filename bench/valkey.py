@@ -11,11 +11,13 @@ What is counted and timed is what compare.py counts and times, each per request.
 one processor and the client on another: whether the two share one is a matter of luck there, and moves a time by a third.
 Large values are timed where the system puts the two. The time of
 a value of 64 MiB is the median of single requests, as the programs tell them; hiredis' does not. hiredis' peer needs cc and its
-headers; a client that can't be built is left out, and the tables say so.
+headers, libvalkey's, which few distributions have, its sources' folder in LIBVALKEY_SRC; redis-benchmark sends the same two
+commands. A client that can't be had is left out, and the tables show it.
 """
-import argparse, json, os, pathlib, re, socket, statistics, subprocess, sys
+import argparse, json, os, pathlib, re, shutil, socket, statistics, subprocess, sys
 
 from compare import HERE, ROOT, cargo_target, counts, peak, sh, timed, times
+from provenance import HIREDIS, define, first, libvalkey, provenance
 
 WORKLOADS = {  # requests of the two counted lengths, and of one timed run
     "set": (3200, 35200, 320000),
@@ -25,10 +27,12 @@ WORKLOADS = {  # requests of the two counted lengths, and of one timed run
     "get-64m-stream": (1, 4, 20),
 }
 ONECOPY = ["onecopy", "onecopy-tokio"]
+C = ["libvalkey", "hiredis"]
+SMALL = ["floor", "floor-tokio", *ONECOPY, "onecopy-shared", "redis-benchmark", *C, "redis", "redis-async", "redis-mux", "fred"]
 CLIENTS = {
-    "set": ["floor", "floor-tokio", *ONECOPY, "onecopy-shared", "hiredis", "redis", "redis-async", "redis-mux", "fred"],
-    "get": ["floor", "floor-tokio", *ONECOPY, "onecopy-shared", "hiredis", "redis", "redis-async", "redis-mux", "fred"],
-    "get-64m": ["floor", "floor-tokio", *ONECOPY, "hiredis", "redis", "redis-async", "fred"],
+    "set": SMALL,
+    "get": SMALL,
+    "get-64m": ["floor", "floor-tokio", *ONECOPY, *C, "redis", "redis-async", "fred"],
     "get-64m-reuse": ONECOPY,
     "get-64m-stream": ONECOPY,
 }
@@ -37,15 +41,33 @@ CLIENTS = {
 def build(target):
     subprocess.run(["cargo", "build", "--release", "-p", "onecopy-testkit", "--bins"], cwd=ROOT, check=True)
     subprocess.run(["cargo", "build", "--release", "--target-dir", target], cwd=HERE / "valkey", check=True)
-    c = sh(["cc", "-O2", "-o", f"{target}/peer-hiredis", HERE / "valkey/hiredis/peer.c", "-lhiredis"])
-    if c.returncode:
-        print("hiredis' peer can't be built (install libhiredis-dev):\n" + c.stderr[-300:], file=sys.stderr)
-    return {"hiredis"} if c.returncode else set()
+    flags = {"hiredis": ["-lhiredis"]}
+    if src := os.environ.get("LIBVALKEY_SRC"):
+        names = "read sds alloc valkey conn net sockcompat async dict dns timer".split()
+        files = [f"{src}/src/{name}.c" for name in names if os.path.exists(f"{src}/src/{name}.c")]
+        flags["libvalkey"] = ["-DLIBVALKEY", f"-I{src}/include", f"-I{src}/include/valkey", f"-I{src}/src", *files]
+    for name in C:
+        program = pathlib.Path(f"{target}/peer-{name}")
+        program.unlink(missing_ok=True)
+        if name not in flags:
+            continue
+        c = sh(["cc", "-O2", "-g", "-o", program, HERE / "valkey/c/peer.c", *flags[name]])
+        if c.returncode:
+            print(f"{name}'s peer can't be built:\n" + c.stderr[-300:], file=sys.stderr)
+
+
+def missing(target):
+    """The clients that can't be had."""
+    gone = {name for name in C if not os.path.exists(f"{target}/peer-{name}")}
+    return gone if shutil.which("redis-benchmark") else {*gone, "redis-benchmark"}
 
 
 def command(client, workload, url, n, target):
-    if client == "hiredis":
-        return [f"{target}/peer-hiredis", workload, url.split("://")[1], str(n)]
+    if client in C:
+        return [f"{target}/peer-{client}", workload, url.split("://")[1], str(n)]
+    if client == "redis-benchmark":
+        words = ["SET", "key:000000000001", "x" * 1024] if workload == "set" else ["GET", "key:000000000001"]
+        return ["redis-benchmark", "-s", url.split("://")[1], "-c", "1", "-P", "32", "-n", str(n), "-q", *words]
     return [f"{target}/release/onecopy-valkey-peers", client, workload, url, str(n)]
 
 
@@ -53,14 +75,26 @@ def place(url, apart):
     """Puts the server on the last processor, and gives what puts a client on the first; or leaves both to the system."""
     cpus = sorted(os.sched_getaffinity(0))
     apart = apart and len(cpus) > 1
+    process = int(re.search(r"process_id:(\d+)", about(url))[1])
+    os.sched_setaffinity(process, cpus[-1:] if apart else cpus)
+    return ["taskset", "-c", str(cpus[0])] if apart else []
+
+
+def about(url):
+    """What the server says of itself."""
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(url.split("://")[1])
         server.sendall(b"INFO server\r\n")
         reply = b""
         while b"process_id:" not in reply or not reply.endswith(b"\r\n"):
             reply += server.recv(65536)
-    os.sched_setaffinity(int(re.search(rb"process_id:(\d+)", reply)[1]), cpus[-1:] if apart else cpus)
-    return ["taskset", "-c", str(cpus[0])] if apart else []
+    return reply.decode()
+
+
+def server(url):
+    """Its name and version: a Valkey tells of the Redis that it is compatible with as well."""
+    says = dict(re.findall(r"(\w+):(.*)\r\n", about(url)))
+    return f"valkey {says['valkey_version']}" if "valkey_version" in says else f"redis {says['redis_version']}"
 
 
 def laps(jobs, n, rounds):
@@ -122,11 +156,15 @@ def main():
         build(target)
         with_server = f"{cargo_target()}/release/with-server"
         sys.exit(subprocess.run([with_server, "--valkey", "--", sys.executable, __file__, *sys.argv[1:], "--url", "{VALKEY_URL}"]).returncode)
-    missing = set() if os.path.exists(f"{target}/peer-hiredis") else {"hiredis"}
-    result = {"command": "bench/valkey.py " + " ".join(x for x in sys.argv[1:] if x != a.url and x != "--url"), "workloads": {}}
+    gone = missing(target)
+    made_of = provenance(
+        HERE / "valkey/Cargo.lock", ("redis", "fred", "tokio"), server=server(a.url), hiredis=define(*HIREDIS),
+        libvalkey=libvalkey(os.environ.get("LIBVALKEY_SRC")), **{"redis-benchmark": first("redis-benchmark", "--version")})
+    command_line = "bench/valkey.py " + " ".join(x for x in sys.argv[1:] if x != a.url and x != "--url")
+    result = {"command": command_line, "made_of": made_of, "workloads": {}}
     for workload in a.workloads.split(","):
         short, long, n = WORKLOADS[workload]
-        clients = [c for c in CLIENTS[workload] if c not in missing and (not a.clients or c in a.clients.split(","))]
+        clients = [c for c in CLIENTS[workload] if c not in gone and (not a.clients or c in a.clients.split(","))]
         jobs = {c: (lambda k, c=c: command(c, workload, a.url, k, target)) for c in clients}
         rows = {c: {} for c in jobs}
         if a.counts or not a.time:
@@ -136,7 +174,7 @@ def main():
         if a.time or not a.counts:
             pinned = place(a.url, apart=not workload.startswith("get-64m"))
             on_one = {c: (lambda k, make=make: [*pinned, *make(k)]) for c, make in jobs.items()}
-            telling = {c: make for c, make in on_one.items() if c != "hiredis" and workload.startswith("get-64m")}
+            telling = {c: make for c, make in on_one.items() if c not in C and workload.startswith("get-64m")}
             others = {c: make for c, make in on_one.items() if c not in telling}
             for c, t in (laps(telling, n, a.rounds) | times(others, n, a.rounds)).items():
                 rows[c]["time"] = t
