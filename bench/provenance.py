@@ -12,7 +12,7 @@ def provenance(lock=None, peers=(), **others):
             if name in peers:
                 crates[name] = version
     return {
-        "commit": first("git", "-C", ROOT, "describe", "--always", "--dirty"),
+        "commit": commit(),
         "processor": processor(),
         "kernel": platform.release(),
         "rustc": first("rustc", "--version"),
@@ -21,6 +21,13 @@ def provenance(lock=None, peers=(), **others):
         **crates,
         **others,
     }
+
+
+def commit():
+    """The commit, and whether something else than documents and figures differs from it."""
+    head = first("git", "-C", ROOT, "rev-parse", "--short", "HEAD")
+    differs = first("git", "-C", ROOT, "status", "--porcelain", "--", ".", ":!docs")
+    return f"{head}-dirty" if differs else head
 
 
 def first(*argv):
