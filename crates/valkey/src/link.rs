@@ -73,6 +73,8 @@ pub(crate) struct Link {
     listener: Option<Listener>,
     /// Replies to nothing on the connections that were before this one.
     unexpected_before: u64,
+    /// What the connections before it have cost, where it was made anew.
+    meter_before: Option<Box<Meter>>,
 }
 
 /// The buffers and the handshake of a new connection.
@@ -121,14 +123,19 @@ impl Link {
             is_ending: false,
             listener: None,
             unexpected_before: 0,
+            meter_before: None,
         };
         link.rest();
         Ok(link)
     }
 
     /// Keeps what belongs to the caller of a connection that is set up anew.
-    pub(crate) fn take_over(&mut self, old: Self) {
+    pub(crate) fn take_over(&mut self, old: Self, meter: Meter) {
         self.unexpected_before = old.unexpected_replies();
+        self.meter_before = Some(Box::new(Meter {
+            capacity_now: 0,
+            ..meter
+        }));
         self.listener = old.listener;
         self.command_timeout = old.command_timeout;
     }
@@ -395,9 +402,13 @@ impl Link {
     }
 
     pub(crate) fn meter(&self) -> Meter {
-        Meter {
+        let meter = Meter {
             capacity_now: self.capacity() as u64,
             ..self.buffers.meter()
+        };
+        match &self.meter_before {
+            Some(before) => meter.plus(before),
+            None => meter,
         }
     }
 }

@@ -4,11 +4,13 @@ mod source;
 
 use std::cell::Cell;
 use std::io::{self, BufReader};
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use nix::poll::{PollFd, PollFlags, poll};
 use onecopy_valkey::blocking::Connection;
 use onecopy_valkey::{Reply, ServerError};
 
@@ -26,6 +28,9 @@ const SHOWN: u64 = 10;
 
 /// Replies between two looks at the clock.
 const LOOK_EVERY: u64 = 256;
+
+/// Between two looks at replies where no commands come, in milliseconds.
+const LOOK: u8 = 20;
 
 /// Between two lines of progress.
 const REFRESH: Duration = Duration::from_millis(100);
@@ -60,13 +65,18 @@ pub(super) fn run(args: &mut Args) -> Result<(), ExitCode> {
 
 fn load(connection: &mut Connection, count: &mut Count) -> Result<(), Failure> {
     let mut source = Source::new(BufReader::with_capacity(READ, io::stdin().lock()));
-    let bytes = count.bytes.clone();
+    let (bytes, is_slow) = (count.bytes.clone(), count.is_slow.clone());
+    let mut pushed = 0;
     let mut pipe = connection.pipe(|reply| count.reply(reply))?;
     let loaded = loop {
         if source.is_drained() {
             // Whoever writes the commands may be slow, or wait for what they do, or look at what is said of them.
             pipe.flush()?;
-            pipe.take_replies()?;
+            while pipe.answered() < pushed && !has_input() {
+                is_slow.set(true);
+                pipe.take_replies()?;
+            }
+            is_slow.set(false);
         }
         let words = match source.next() {
             Ok(Some(words)) => words,
@@ -76,7 +86,8 @@ fn load(connection: &mut Connection, count: &mut Count) -> Result<(), Failure> {
         match command(words).map(|command| pipe.push(&command)) {
             Some(Err(error)) if error.is_closed() => return Err(error.into()),
             Some(Err(error)) => break Err(error.into()),
-            Some(Ok(())) | None => {}
+            Some(Ok(())) => pushed += 1,
+            None => {}
         }
         bytes.set(source.bytes());
     };
@@ -86,12 +97,21 @@ fn load(connection: &mut Connection, count: &mut Count) -> Result<(), Failure> {
     loaded
 }
 
+/// Whether standard input has something to be read, or its end, now or soon. What can't be asked is read.
+fn has_input() -> bool {
+    let stdin = io::stdin();
+    let mut polled = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+    !matches!(poll(&mut polled, LOOK), Ok(0))
+}
+
 /// Replies so far, and what is shown of them.
 struct Count {
     replies: u64,
     errors: u64,
     /// Bytes of the input.
     bytes: Rc<Cell<u64>>,
+    /// Whether no commands come for the time being.
+    is_slow: Rc<Cell<bool>>,
     bar: ProgressBar,
     shown_at: Instant,
 }
@@ -105,6 +125,7 @@ impl Count {
             replies: 0,
             errors: 0,
             bytes: Rc::default(),
+            is_slow: Rc::default(),
             bar: bar.with_style(style),
             shown_at: Instant::now(),
         }
@@ -116,7 +137,7 @@ impl Count {
         if let Some(text) = reply.as_error() {
             self.error(text);
         }
-        if self.replies.is_multiple_of(LOOK_EVERY) {
+        if self.replies.is_multiple_of(LOOK_EVERY) || self.is_slow.get() {
             self.refresh();
         }
     }

@@ -137,6 +137,7 @@ fn commands_by_the_million_take_constant_memory() {
 
 #[test]
 fn a_terminal_is_shown_how_far_it_is() {
+    stdout(&["DEL", "pipe:shown"]);
     let (input, mut commands) = io::pipe().unwrap();
     let mut terminal = Terminal::start_with_input(onecopy().args([url(), "--pipe"]), input.into());
     // So slowly that there is something to show, and as long as it takes.
@@ -160,6 +161,18 @@ fn a_terminal_is_shown_how_far_it_is() {
     terminal.shows(" replies, 0 errors, ");
     terminal.ends();
     assert_eq!(stdout(&["GET", "pipe:shown"]), written.to_string());
+}
+
+#[test]
+fn an_error_is_shown_while_the_next_command_is_still_to_come() {
+    let (input, mut commands) = io::pipe().unwrap();
+    let mut terminal = Terminal::start_with_input(onecopy().args([url(), "--pipe"]), input.into());
+    commands.write_all(b"PING\nINCR\n").unwrap();
+    terminal.shows("command 2: server error: ERR wrong number of arguments");
+    commands.write_all(b"PING\nECHO\n").unwrap();
+    terminal.shows("command 4: server error: ERR wrong number of arguments");
+    drop(commands);
+    terminal.shows("4 replies, 2 errors, ");
 }
 
 #[test]

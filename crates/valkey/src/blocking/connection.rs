@@ -110,8 +110,9 @@ impl Connection {
         self.link.closed();
         self.stream.shutdown();
         let (link, stream) = Self::open(&self.config)?;
+        let meter = self.meter();
         let old = std::mem::replace(&mut self.link, link);
-        self.link.take_over(old);
+        self.link.take_over(old, meter);
         self.stream = stream;
         Ok(())
     }
@@ -317,14 +318,13 @@ impl Connection {
         self.stream.shutdown();
     }
 
-    /// What this connection's bytes have cost since it was made, or made anew. `capacity_now` is all memory that it holds
+    /// What this connection's bytes have cost since it was made first. `capacity_now` is all memory that it holds
     /// between two calls but for TLS's own: read buffer, large strings, write queue, and 16 bytes and more for each value of
     /// its last replies.
     pub fn meter(&self) -> Meter {
-        Meter {
-            bytes_copied_by_tls: self.stream.bytes_copied_by_tls(),
-            ..self.link.meter()
-        }
+        let mut meter = self.link.meter();
+        meter.bytes_copied_by_tls += self.stream.bytes_copied_by_tls();
+        meter
     }
 
     /// Replies that came with nothing outstanding, since the connection was made first: each has closed it, and was given to
@@ -451,7 +451,7 @@ impl Connection {
                 Some(driven) => self.link.message(driven),
             };
             match message {
-                Ok(None) => {}
+                Ok(None) => self.link.in_time()?,
                 message => return message.map_err(|error| self.failed(error)),
             }
         }

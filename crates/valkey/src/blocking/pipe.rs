@@ -85,6 +85,7 @@ impl<'c, F: FnMut(Reply<'_>)> Pipe<'c, F> {
     /// # Errors
     /// A failure of the connection.
     pub fn take_replies(&mut self) -> Result<(), Error> {
+        self.conn.link.start_wait();
         while let Some(message) = self.conn.ready_message()? {
             self.answer(message)?;
         }

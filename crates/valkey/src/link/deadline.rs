@@ -42,7 +42,6 @@ impl Link {
     /// # Errors
     /// The deadline has passed.
     #[cold]
-    #[cfg(feature = "tokio")]
     pub(crate) fn in_time(&mut self) -> Result<(), Error> {
         match self.deadline {
             Some(deadline) if deadline <= Instant::now() => Err(self.failed(DriveError::Timeout)),

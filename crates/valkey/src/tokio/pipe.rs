@@ -5,7 +5,6 @@ use std::pin::pin;
 use std::task::Poll;
 
 use onecopy_resp_proto::{Message, Reply};
-use tokio::task::unconstrained;
 
 use super::Connection;
 use crate::Error;
@@ -92,7 +91,7 @@ impl<'c, F: FnMut(Reply<'_>)> Pipe<'c, F> {
     }
 
     /// Hands over the replies that have come as far as the runtime knows, and waits for none: for a source of commands that is
-    /// slow.
+    /// slow. Commands that have gathered may leave.
     ///
     /// # Errors
     /// A failure of the connection.
@@ -103,8 +102,7 @@ impl<'c, F: FnMut(Reply<'_>)> Pipe<'c, F> {
         loop {
             self.conn.link.start_wait();
             let message = {
-                // Of a task whose turn is used up as well: it goes on to its source.
-                let mut next = pin!(unconstrained(self.conn.next_message(&self.parts)));
+                let mut next = pin!(self.conn.next_message(&self.parts));
                 match poll_fn(|context| Poll::Ready(next.as_mut().poll(context))).await {
                     Poll::Ready(message) => message?,
                     Poll::Pending => return Ok(()),

@@ -129,7 +129,10 @@ async fn what_has_ended_is_in_no_reconnects_way() {
                 assert!(wait!(conn.reconnect()).unwrap_err().is_misuse());
             }
             wait!(conn.run(&raw(end))).unwrap();
+            let before = conn.meter();
             wait!(conn.reconnect()).unwrap();
+            // The meter goes on.
+            assert!(conn.meter().since(&before).bytes_written > 0);
         }
         wait!(conn.run(&watch)).unwrap();
         let transaction = conn.transaction().unwrap();

@@ -165,6 +165,24 @@ async fn it_is_the_same_where_commands_have_a_time() {
 }
 
 #[tokio::test]
+async fn what_a_lent_connection_costs_counts_where_it_was_made_anew() {
+    let (shared, value) = handle("large:anew", SharedOptions::default()).await;
+    for round in 1..=3 {
+        // From the second round on it is one that has rested.
+        let mut lent = shared.acquire().await.unwrap();
+        let get = string::get("large:anew");
+        assert!(within(lent.run(&get)).await.unwrap() == Some(&value[..]));
+        within(lent.reconnect()).await.unwrap();
+        assert!(within(lent.run(&get)).await.unwrap() == Some(&value[..]));
+        drop(lent);
+        assert_eq!(shared.dedicated_meter().large_values, 2 * round);
+    }
+    within(shared.run(&generic::del("large:anew")))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
 async fn run_dedicated_takes_a_large_reply_off_the_shared_connection() {
     let (shared, value) = handle("large:asked", SharedOptions::default()).await;
     let get = string::get("large:asked");

@@ -76,7 +76,9 @@ async fn commands_wait_for_the_server_to_come_back() {
         options.offline.as_mut().unwrap().max_wait = Duration::from_secs(100);
     };
     let shared = connect_with(&config, options(set)).await;
-    shared.run(&string::set("key", "before")).await.unwrap();
+    for _ in 0..100 {
+        shared.run(&string::set("key", "before")).await.unwrap();
+    }
     let before = shared.meter();
     server.kill();
     until(|| async { !shared.is_connected() }).await;

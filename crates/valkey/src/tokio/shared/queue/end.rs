@@ -159,6 +159,7 @@ impl Queue {
         if matches!(self.link, Link::Closed(_)) {
             return;
         }
+        self.past.bytes_copied_to_output += self.output.copied();
         self.output = WriteQueue::new();
         self.parts = Vec::new();
         while let Some(index) = self.flight.first() {
