@@ -30,7 +30,7 @@ ONECOPY = ["onecopy", "onecopy-tokio"]
 C = ["libvalkey", "hiredis"]
 SMALL = ["floor", "floor-tokio", *ONECOPY, "onecopy-shared", "redis-benchmark", *C, "redis", "redis-async", "redis-mux", "fred"]
 CLIENTS = {
-    "set": SMALL,
+    "set": ["floor", "floor-copy", *SMALL[1:]],
     "get": SMALL,
     "get-64m": ["floor", "floor-tokio", *ONECOPY, *C, "redis", "redis-async", "fred"],
     "get-64m-reuse": ONECOPY,

@@ -41,6 +41,23 @@ pub(crate) fn run(path: &str, workload: Workload, requests: usize) {
     }
 }
 
+/// The same where the requests are copied into one buffer before each write: what whoever does so pays at the least.
+pub(crate) fn copying(path: &str, workload: Workload, requests: usize) {
+    let mut stream = UnixStream::connect(path).expect("the server");
+    let (batch, reply, depth) = batch(workload);
+    let one = &batch[..batch.len() / depth];
+    let mut output = Vec::with_capacity(batch.len());
+    let mut buffer = vec![0; 256 << 10];
+    for _ in 0..requests / depth {
+        output.clear();
+        for _ in 0..depth {
+            output.extend_from_slice(std::hint::black_box(one));
+        }
+        stream.write_all(&output).expect("requests");
+        drain(&mut stream, reply * depth, &mut buffer);
+    }
+}
+
 /// The same over tokio: what its runtime and its waits cost anybody.
 pub(crate) fn tokio(path: &str, workload: Workload, requests: usize) {
     runtime().block_on(async {

@@ -37,6 +37,7 @@ fn main() {
         "floor" => floor::run(path, workload, requests),
         "floor-tokio" => floor::tokio(path, workload, requests),
         "onecopy" => onecopy::blocking(url, workload, requests),
+        "floor-copy" => floor::copying(path, workload, requests),
         "onecopy-tokio" => onecopy::tokio(url, workload, requests),
         "onecopy-shared" => onecopy::shared(url, workload, requests),
         "redis" => redis::blocking(path, workload, requests),
