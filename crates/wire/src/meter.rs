@@ -56,26 +56,38 @@ impl Meter {
             + self.bytes_copied_to_metadata
     }
 
-    /// What was added since `earlier`; the two capacities are those of `self`.
+    /// What was added since `earlier`, 0 where that is of another connection and larger; the two capacities are those of
+    /// `self`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
-            reads: self.reads - earlier.reads,
-            bytes_read: self.bytes_read - earlier.bytes_read,
-            writes: self.writes - earlier.writes,
-            bytes_written: self.bytes_written - earlier.bytes_written,
-            compactions: self.compactions - earlier.compactions,
-            bytes_moved: self.bytes_moved - earlier.bytes_moved,
-            growths: self.growths - earlier.growths,
-            bytes_copied_by_growth: self.bytes_copied_by_growth - earlier.bytes_copied_by_growth,
-            bytes_copied_to_homes: self.bytes_copied_to_homes - earlier.bytes_copied_to_homes,
-            bytes_copied_to_owned: self.bytes_copied_to_owned - earlier.bytes_copied_to_owned,
-            bytes_copied_to_output: self.bytes_copied_to_output - earlier.bytes_copied_to_output,
-            bytes_copied_to_metadata: self.bytes_copied_to_metadata
-                - earlier.bytes_copied_to_metadata,
-            bytes_copied_by_tls: self.bytes_copied_by_tls - earlier.bytes_copied_by_tls,
-            bytes_zeroed: self.bytes_zeroed - earlier.bytes_zeroed,
-            large_values: self.large_values - earlier.large_values,
+            reads: self.reads.saturating_sub(earlier.reads),
+            bytes_read: self.bytes_read.saturating_sub(earlier.bytes_read),
+            writes: self.writes.saturating_sub(earlier.writes),
+            bytes_written: self.bytes_written.saturating_sub(earlier.bytes_written),
+            compactions: self.compactions.saturating_sub(earlier.compactions),
+            bytes_moved: self.bytes_moved.saturating_sub(earlier.bytes_moved),
+            growths: self.growths.saturating_sub(earlier.growths),
+            bytes_copied_by_growth: self
+                .bytes_copied_by_growth
+                .saturating_sub(earlier.bytes_copied_by_growth),
+            bytes_copied_to_homes: self
+                .bytes_copied_to_homes
+                .saturating_sub(earlier.bytes_copied_to_homes),
+            bytes_copied_to_owned: self
+                .bytes_copied_to_owned
+                .saturating_sub(earlier.bytes_copied_to_owned),
+            bytes_copied_to_output: self
+                .bytes_copied_to_output
+                .saturating_sub(earlier.bytes_copied_to_output),
+            bytes_copied_to_metadata: self
+                .bytes_copied_to_metadata
+                .saturating_sub(earlier.bytes_copied_to_metadata),
+            bytes_copied_by_tls: self
+                .bytes_copied_by_tls
+                .saturating_sub(earlier.bytes_copied_by_tls),
+            bytes_zeroed: self.bytes_zeroed.saturating_sub(earlier.bytes_zeroed),
+            large_values: self.large_values.saturating_sub(earlier.large_values),
             peak_capacity: self.peak_capacity,
             capacity_now: self.capacity_now,
         }

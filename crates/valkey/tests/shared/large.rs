@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use onecopy_valkey::command::{Command, generic, list, string};
 use onecopy_valkey::raw;
-use onecopy_valkey::tokio::{Shared, SharedOptions};
+use onecopy_valkey::tokio::{Connection, Shared, SharedOptions};
 
 use crate::common::{config, connect_with, connections, options, sample, within};
 
@@ -178,6 +178,25 @@ async fn what_a_lent_connection_costs_counts_where_it_was_made_anew() {
         assert_eq!(shared.dedicated_meter().large_values, 2 * round);
     }
     within(shared.run(&generic::del("large:anew")))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_borrower_may_give_back_another_connection() {
+    let (shared, value) = handle("large:swapped", SharedOptions::default()).await;
+    drop(shared.acquire().await.unwrap());
+    // One that has rested, and so has cost something, for one that has cost less of most.
+    let mut lent = shared.acquire().await.unwrap();
+    let get = string::get("large:swapped");
+    assert!(within(lent.run(&get)).await.unwrap() == Some(&value[..]));
+    drop(lent);
+    let mut lent = shared.acquire().await.unwrap();
+    let mut own = Connection::connect_with(&config()).await.unwrap();
+    std::mem::swap(&mut *lent, &mut own);
+    drop(lent);
+    assert_eq!(shared.dedicated_meter().large_values, 1);
+    within(shared.run(&generic::del("large:swapped")))
         .await
         .unwrap();
 }
