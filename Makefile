@@ -32,6 +32,12 @@ lint:  ## check the format, and clippy without a warning
 	@$(COMPONENTS) || { echo "rustfmt or clippy is missing; type: rustup component add rustfmt clippy" >&2; exit 1; }
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
+	@# Each library alone, as who depends on it builds it: the workspace's others turn features on.
+	@for crate in wire mysql-proto net mysql resp-proto valkey; do \
+	    echo "cargo clippy -p onecopy-$$crate --no-default-features -- -D warnings"; \
+	    cargo clippy --quiet -p onecopy-$$crate --no-default-features -- -D warnings || exit; \
+	done
+	cargo clippy -p onecopy-mysql-proto --no-default-features --features compression -- -D warnings
 doc:   ## build the documentation without a warning
 	RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps --workspace --all-features
 clean: ## remove what was built, and the servers of test-servers

@@ -2,11 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "tokio")]
 use onecopy_net::DriveError;
 
 use super::Link;
-#[cfg(feature = "tokio")]
 use crate::Error;
 
 /// The deadline of what begins now; none where the time has no end that a clock could show.
