@@ -119,7 +119,7 @@ impl OwnedReply {
         for node in &mut nodes {
             node.next -= first_node;
             if node.is_large {
-                homes.push(copied(part.large(node))?);
+                homes.push(copied(part.homes.bytes(node))?);
                 node.start = number(homes.len());
             } else {
                 node.start -= start;
@@ -136,9 +136,7 @@ impl OwnedReply {
     #[inline]
     pub fn reply(&self) -> Reply<'_> {
         let homes = Homes::Owned(&self.homes);
-        // A frame has a value always; else it would be null.
-        Reply::at(self.nodes.as_slice(), &self.frame, homes, 0)
-            .unwrap_or_else(|| Reply::null(homes))
+        Reply::of_frame(self.nodes.as_slice(), &self.frame, homes)
     }
 
     /// Bytes that came for it, but for the headers of large bulks and of one that is all there is.

@@ -17,6 +17,19 @@ pub(crate) enum Homes<'r> {
     Owned(&'r Vec<Vec<u8>>),
 }
 
+impl<'r> Homes<'r> {
+    /// The bytes of a node that lies in one of them.
+    #[cold]
+    pub(crate) fn bytes(self, node: &Node) -> &'r [u8] {
+        match self {
+            Self::Buffers(buffers) => buffers.bytes(Span::of_home(node.start, node.len)),
+            Self::Owned(homes) => homes
+                .get(node.start as usize - 1)
+                .map_or(&[], Vec::as_slice),
+        }
+    }
+}
+
 /// Of a value without an attribute.
 const NONE: u32 = u32::MAX;
 
@@ -25,7 +38,7 @@ const NONE: u32 = u32::MAX;
 pub struct Reply<'r> {
     nodes: &'r [Node],
     frame: &'r [u8],
-    homes: Homes<'r>,
+    pub(crate) homes: Homes<'r>,
     node: &'r Node,
     /// The node's index.
     index: u32,
@@ -33,37 +46,36 @@ pub struct Reply<'r> {
     attribute: u32,
 }
 
-impl<'r> Reply<'r> {
-    /// The value that begins with the node at `index`, past its attributes. There is one: the scanner ends no frame
-    /// behind an attribute.
-    #[inline]
-    pub(crate) fn at(
-        nodes: &'r [Node],
-        frame: &'r [u8],
-        homes: Homes<'r>,
-        mut index: u32,
-    ) -> Option<Self> {
-        let mut attribute = NONE;
-        loop {
-            let node = nodes.get(index as usize)?;
-            if node.kind != Kind::Attribute {
-                return Some(Self {
-                    nodes,
-                    frame,
-                    homes,
-                    node,
-                    index,
-                    attribute,
-                });
-            }
-            attribute = attribute.min(index);
-            index = node.next;
-        }
+/// The value that begins with the node at `index`, past its attributes: its node, where that is, and where the first
+/// attribute's is or [`NONE`].
+#[inline]
+fn find(nodes: &[Node], index: u32) -> Option<(&Node, u32, u32)> {
+    let node = nodes.get(index as usize)?;
+    if node.kind == Kind::Attribute {
+        return find_past_attributes(nodes, index);
     }
+    Some((node, index, NONE))
+}
 
-    /// Null by itself.
-    #[cold]
-    pub(crate) fn null(homes: Homes<'r>) -> Self {
+#[cold]
+fn find_past_attributes(nodes: &[Node], first: u32) -> Option<(&Node, u32, u32)> {
+    let mut index = first;
+    loop {
+        let node = nodes.get(index as usize)?;
+        if node.kind != Kind::Attribute {
+            return Some((node, index, first));
+        }
+        index = node.next;
+    }
+}
+
+impl<'r> Reply<'r> {
+    /// The value of a frame: the first one past its attributes. Null by itself where there is none, which the scanner
+    /// hands over no frame without.
+    // Made in one place of what lies in registers: one that is built here or there is moved by way of memory, which has
+    // cost more than all else that is done for a reply.
+    #[inline]
+    pub(crate) fn of_frame(nodes: &'r [Node], frame: &'r [u8], homes: Homes<'r>) -> Self {
         static NULL: [Node; 1] = [Node {
             kind: Kind::Null,
             is_large: false,
@@ -71,13 +83,17 @@ impl<'r> Reply<'r> {
             len: 0,
             next: 1,
         }];
+        let (nodes, node, index, attribute) = match find(nodes, 0) {
+            Some((node, index, attribute)) => (nodes, node, index, attribute),
+            None => (&NULL[..], &NULL[0], 0, NONE),
+        };
         Self {
-            nodes: &NULL,
-            frame: &[],
+            nodes,
+            frame,
             homes,
-            node: &NULL[0],
-            index: 0,
-            attribute: NONE,
+            node,
+            index,
+            attribute,
         }
     }
 
@@ -117,20 +133,10 @@ impl<'r> Reply<'r> {
             return &[];
         }
         if node.is_large {
-            return self.large(node);
+            return self.homes.bytes(node);
         }
         let start = node.start as usize;
         &self.frame[start..start + node.len as usize]
-    }
-
-    #[cold]
-    pub(crate) fn large(&self, node: &Node) -> &'r [u8] {
-        match self.homes {
-            Homes::Buffers(buffers) => buffers.bytes(Span::of_home(node.start, node.len)),
-            Homes::Owned(homes) => homes
-                .get(node.start as usize - 1)
-                .map_or(&[], Vec::as_slice),
-        }
     }
 
     /// The three bytes that tell a verbatim string's format, such as `txt` or `mkd`.
@@ -276,10 +282,17 @@ impl<'r> Iterator for Children<'r> {
             homes,
             ..
         } = self.parent;
-        let child = Reply::at(nodes, frame, homes, self.next)?;
+        let (node, index, attribute) = find(nodes, self.next)?;
         self.left -= 1;
-        self.next = child.node.next;
-        Some(child)
+        self.next = node.next;
+        Some(Reply {
+            nodes,
+            frame,
+            homes,
+            node,
+            index,
+            attribute,
+        })
     }
 
     #[inline]

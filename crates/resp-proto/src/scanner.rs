@@ -251,10 +251,8 @@ impl Scanner {
     /// A view of the frame that was scanned last.
     #[inline]
     pub fn reply<'r>(&'r self, frame: Frame, buffers: &'r Buffers) -> Reply<'r> {
-        let homes = Homes::Buffers(buffers);
-        // A frame has a value always; else it would be null.
-        Reply::at(self.nodes(), self.bytes(frame, buffers), homes, 0)
-            .unwrap_or_else(|| Reply::null(homes))
+        let bytes = self.bytes(frame, buffers);
+        Reply::of_frame(self.nodes(), bytes, Homes::Buffers(buffers))
     }
 
     /// The bytes of the frame that was scanned last, without its large bulks.

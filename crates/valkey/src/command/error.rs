@@ -16,12 +16,14 @@ pub struct DecodeError {
 
 impl DecodeError {
     /// Of a reply, or of one inside it.
-    #[cold]
+    #[inline] // or the reply would be in memory only to be passed here
     pub fn new(expected: &'static str, found: Reply<'_>) -> Self {
-        Self {
-            expected,
-            found: found.kind(),
-        }
+        Self::of_kind(expected, found.kind())
+    }
+
+    #[cold]
+    fn of_kind(expected: &'static str, found: Kind) -> Self {
+        Self { expected, found }
     }
 }
 
