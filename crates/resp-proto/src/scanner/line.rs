@@ -22,8 +22,40 @@ pub(super) enum Line {
 }
 
 /// A length of at most 9 digits behind the type's byte at `at`, and where its body begins; if all of it has come.
+///
+/// One of 2 to 6 digits is read at once, from a word: a digit at a time is a third of what a bulk costs.
 #[inline]
 pub(super) fn fast_length(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+    let line = bytes.get(at + 1..)?;
+    if let Some(word) = line.first_chunk()
+        && let Some((number, digits)) = word_length(u64::from_le_bytes(*word))
+    {
+        return Some((number, at + digits + 3));
+    }
+    length_by_digits(bytes, at)
+}
+
+/// The number that a word begins with, if it has 1 to 6 digits and CR LF behind them; and how many they are.
+#[inline]
+#[allow(clippy::cast_possible_truncation)] // of at most 6 digits
+fn word_length(word: u64) -> Option<(usize, usize)> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let digits = word ^ (ONES * 0x30);
+    // The highest bit of the first byte that is no digit, and maybe of some behind it.
+    let others = (digits.wrapping_add(ONES * 0x76) | digits) & (ONES << 7);
+    let bits = others.trailing_zeros() & !7;
+    let is_plain = bits.wrapping_sub(8) <= 40 && (word >> bits) as u16 == 0x0a0d;
+    if !is_plain {
+        return None;
+    }
+    // To the upper end, so that zeros are in front of it; then each two, four and eight digits become one number.
+    let pairs = (digits << (64 - bits)).wrapping_mul(1 + (10 << 8)) >> 8 & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(1 + (100 << 16)) >> 16 & 0x0000_ffff_0000_ffff;
+    let number = fours.wrapping_mul(1 + (10_000 << 32)) >> 32;
+    Some((number as usize, bits as usize / 8))
+}
+
+fn length_by_digits(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     const NEAR: usize = 9;
     let mut number: usize = 0;
     let mut end = at + 1;
@@ -269,3 +301,6 @@ fn is_big_number(text: &[u8]) -> bool {
     };
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }
+
+#[cfg(test)]
+mod tests;
