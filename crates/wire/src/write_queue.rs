@@ -93,9 +93,12 @@ struct LentPart {
 /// Commands that wait to be sent.
 #[derive(Default)]
 pub struct WriteQueue {
+    /// The chunk that is appended to. It is here, and not with the others, as each field would have to look for it there.
+    /// After a failure one without room, so that no append has to ask.
+    tail: Vec<u8>,
+    /// All chunks by their numbers, but for the tail, in whose place there is an empty one.
     chunks: Vec<Vec<u8>>,
-    /// The chunk that is appended to; those before it are full. After a failure one past the last, so that no append
-    /// finds room and none has to ask.
+    /// The tail's number; chunks before it are full, those behind it are empty. After a failure one past the last.
     current: usize,
     /// Bytes that the allocator would not give since the last [`WriteQueue::end`]; 0 where nothing failed.
     failed: usize,
@@ -136,8 +139,8 @@ impl WriteQueue {
     /// Whether everything has left.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        // Whoever takes the last byte clears, so that nothing is left where no chunk and no part has anything.
-        self.lent.is_empty() && self.chunks.first().is_none_or(Vec::is_empty)
+        // Whoever takes the last byte clears, so that where anything is left that is told by the parts or the tail.
+        self.lent.is_empty() && self.current == 0 && self.tail.is_empty()
     }
 
     /// Bytes that wait, those by reference included.
@@ -183,7 +186,7 @@ impl WriteQueue {
         self.begin_lent = self.lent.len();
         self.begin = Mark {
             chunk: self.current,
-            start: self.chunks.get(self.current).map_or(0, Vec::len),
+            start: self.tail.len(),
         };
     }
 
@@ -192,15 +195,15 @@ impl WriteQueue {
     pub fn command_len(&self) -> usize {
         let begin = self.begin;
         if begin.chunk == self.current && self.lent.is_empty() {
-            return self.chunks.get(begin.chunk).map_or(0, Vec::len) - begin.start;
+            return self.tail.len() - begin.start;
         }
         self.long_command_len()
     }
 
     fn long_command_len(&self) -> usize {
         let begin = self.begin;
-        let chunks = self.chunks.iter().take(self.current + 1);
-        let copied: usize = chunks.skip(begin.chunk).map(Vec::len).sum();
+        let chunks = begin.chunk.min(self.chunks.len())..self.chunks.len();
+        let copied: usize = chunks.map(|number| self.chunk(number).len()).sum();
         let parts = self.lent.iter().skip(self.begin_lent);
         let lent: usize = parts.map(|part| part.end - part.start).sum();
         copied.saturating_sub(begin.start) + lent
@@ -230,23 +233,60 @@ impl WriteQueue {
         let bytes = std::mem::take(&mut self.failed) as u64;
         let begin = self.begin;
         // A mark that points nowhere is of a command of which nothing was appended.
-        self.current = self.chunks.len().saturating_sub(1).min(begin.chunk);
-        for (index, chunk) in self.chunks.iter_mut().enumerate().skip(begin.chunk) {
-            let start = if index == begin.chunk { begin.start } else { 0 };
-            chunk.truncate(start);
-        }
+        self.cut_back(begin.chunk, begin.start);
         self.lent.truncate(self.begin_lent);
         WireError::OutOfMemory { bytes }
+    }
+
+    /// The chunk of that number; an empty one where there is none.
+    #[inline]
+    fn chunk(&self, number: usize) -> &Vec<u8> {
+        static NONE: Vec<u8> = Vec::new();
+        if number == self.current {
+            return &self.tail;
+        }
+        self.chunks.get(number).unwrap_or(&NONE)
+    }
+
+    /// Makes the chunk of that number the tail, or, where there is none, one without room.
+    fn append_to(&mut self, number: usize) {
+        let tail = std::mem::take(&mut self.tail);
+        // One of no capacity is not one of the chunks: it is there before the first, and after a failure.
+        if tail.capacity() > 0
+            && let Some(place) = self.chunks.get_mut(self.current)
+        {
+            *place = tail;
+        }
+        self.current = number;
+        if let Some(place) = self.chunks.get_mut(number) {
+            self.tail = std::mem::take(place);
+        }
+    }
+
+    /// Forgets what is behind byte `at` of a chunk, or of the last, and appends there from then on.
+    fn cut_back(&mut self, chunk: usize, at: usize) {
+        self.append_to(chunk.min(self.chunks.len().saturating_sub(1)));
+        if self.current == chunk {
+            self.tail.truncate(at);
+        }
+        for later in self.chunks.iter_mut().skip(self.current + 1) {
+            later.clear();
+        }
+    }
+
+    /// There is no memory for so many bytes: nothing is appended until the command is ended.
+    #[cold]
+    fn fail(&mut self, bytes: usize) {
+        self.failed = bytes;
+        self.append_to(self.chunks.len());
     }
 
     /// Appends a copy of `bytes`, spread over chunks where need be. Where memory can't be had it is left out, and
     /// [`end`](Self::end) says so; so for everything that is appended.
     #[inline]
     pub fn push(&mut self, bytes: &[u8]) {
-        if let Some(chunk) = self.chunks.get_mut(self.current)
-            && bytes.len() <= room(chunk)
-        {
-            chunk.extend_from_slice(bytes);
+        if bytes.len() <= room(&self.tail) {
+            self.tail.extend_from_slice(bytes);
             self.copied += bytes.len() as u64;
             return;
         }
@@ -257,9 +297,8 @@ impl WriteQueue {
     /// has around its shorter strings. Head and tail are written from registers.
     #[inline]
     pub fn push_framed(&mut self, head: [u8; 8], head_len: usize, bytes: &[u8], tail: [u8; 2]) {
-        if let Some(chunk) = self.chunks.get_mut(self.current)
-            && room(chunk) >= bytes.len() + head.len() + tail.len()
-        {
+        let chunk = &mut self.tail;
+        if room(chunk) >= bytes.len() + head.len() + tail.len() {
             let end = chunk.len() + head_len;
             // All eight by one store, then back to those that count.
             chunk.extend_from_slice(&head);
@@ -306,10 +345,8 @@ impl WriteQueue {
     #[inline]
     pub fn push_array<const N: usize>(&mut self, bytes: [u8; N]) {
         const { assert!(N <= 64) };
-        if let Some(chunk) = self.chunks.get_mut(self.current)
-            && N <= room(chunk)
-        {
-            chunk.extend_from_slice(&bytes);
+        if N <= room(&self.tail) {
+            self.tail.extend_from_slice(&bytes);
         } else if let Some(chunk) = self.chunk_with(N) {
             chunk.extend_from_slice(&bytes);
         }
@@ -321,26 +358,27 @@ impl WriteQueue {
         if self.failed > 0 {
             return None;
         }
-        if let Some(chunk) = self.chunks.get(self.current)
-            && room(chunk) < bytes
-        {
-            self.current += 1;
+        if room(&self.tail) >= bytes {
+            return Some(&mut self.tail);
         }
-        if self.current == self.chunks.len() {
-            let size = match self.current {
+        // Behind the tail, or the first of all.
+        let number = self.chunks.len().min(self.current + 1);
+        if number == self.chunks.len() {
+            let size = match number {
                 0 if self.first > 0 => self.first,
                 _ => CHUNK,
             };
             let mut chunk = Vec::new();
             let reserved = chunk.try_reserve_exact(size);
             if reserved.and(self.chunks.try_reserve(1)).is_err() {
-                self.failed = size;
+                self.fail(size);
                 return None;
             }
             self.chunks.push(chunk);
             self.capacity += size;
         }
-        self.chunks.get_mut(self.current)
+        self.append_to(number);
+        Some(&mut self.tail)
     }
 
     /// Appends a field, at most 64 bytes, so that it can be patched as long as it has not left.
@@ -348,11 +386,12 @@ impl WriteQueue {
     pub fn push_patchable<const N: usize>(&mut self, bytes: [u8; N]) -> Mark {
         const { assert!(N > 0) };
         self.push_array(bytes);
-        match self.chunks.get(self.current) {
-            Some(chunk) => Mark {
+        match self.tail.len().checked_sub(N) {
+            Some(start) => Mark {
                 chunk: self.current,
-                start: chunk.len() - N,
+                start,
             },
+            // Only where nothing was appended, for want of memory.
             None => Mark::NOWHERE,
         }
     }
@@ -363,10 +402,15 @@ impl WriteQueue {
     /// When the mark is not of this queue, or the queue has been emptied since: the caller's bug.
     #[inline]
     pub fn patch<const N: usize>(&mut self, mark: Mark, bytes: [u8; N]) {
-        match self.chunks.get_mut(mark.chunk) {
-            Some(chunk) => chunk[mark.start..][..N].copy_from_slice(&bytes),
-            None => assert!(self.failed > 0, "a mark of another queue"),
-        }
+        let chunk = if mark.chunk == self.current {
+            &mut self.tail
+        } else if let Some(chunk) = self.chunks.get_mut(mark.chunk) {
+            chunk
+        } else {
+            assert!(self.failed > 0, "a mark of another queue");
+            return;
+        };
+        chunk[mark.start..][..N].copy_from_slice(&bytes);
     }
 
     /// Appends the part that the caller lends under `index`, from `start`, `len` bytes; it is not copied.
@@ -378,13 +422,11 @@ impl WriteQueue {
             return;
         }
         if self.lent.try_reserve(1).is_err() {
-            self.failed = size_of::<LentPart>();
-            self.current = self.chunks.len();
-            return;
+            return self.fail(size_of::<LentPart>());
         }
         self.lent.push(LentPart {
             chunk: self.current,
-            at: self.chunks.get(self.current).map_or(0, Vec::len),
+            at: self.tail.len(),
             index,
             start,
             end: start + len,
@@ -409,7 +451,7 @@ impl WriteQueue {
                     end: part.end,
                 });
             }
-            let end = until.unwrap_or(self.chunks.get(cursor.chunk)?.len());
+            let end = until.unwrap_or(self.chunk(cursor.chunk).len());
             if cursor.at < end {
                 return Some(Piece::Chunk {
                     chunk: cursor.chunk,
@@ -417,7 +459,7 @@ impl WriteQueue {
                     end,
                 });
             }
-            if cursor.chunk == self.current {
+            if cursor.chunk >= self.current {
                 return None;
             }
             (cursor.chunk, cursor.at) = (cursor.chunk + 1, 0);
@@ -436,7 +478,7 @@ impl WriteQueue {
                 return count;
             };
             *slot = IoSlice::new(match piece {
-                Piece::Chunk { chunk, start, end } => &self.chunks[chunk][start..end],
+                Piece::Chunk { chunk, start, end } => &self.chunk(chunk)[start..end],
                 // A part that has become shorter would desynchronise the stream: the panic is the caller's bug.
                 Piece::Lent { index, start, end } => &lent.part(index)[start..end],
             });
@@ -468,10 +510,7 @@ impl WriteQueue {
 
     /// Forgets everything that has not left. For a command of which no byte has, or a connection that is closed.
     pub fn clear(&mut self) {
-        for chunk in self.chunks.iter_mut().take(self.current + 1) {
-            chunk.clear();
-        }
-        self.current = 0;
+        self.cut_back(0, 0);
         self.failed = 0;
         self.lent.clear();
         self.head = Cursor::default();
@@ -497,10 +536,7 @@ impl WriteQueue {
             cursor.part += 1;
         }
         self.lent.truncate(cursor.part);
-        for (index, chunk) in self.chunks.iter_mut().enumerate().skip(cursor.chunk) {
-            chunk.truncate(if index == cursor.chunk { cursor.at } else { 0 });
-        }
-        self.current = cursor.chunk.min(self.chunks.len().saturating_sub(1));
+        self.cut_back(cursor.chunk, cursor.at);
         self.failed = 0;
     }
 
@@ -530,7 +566,7 @@ impl WriteQueue {
     /// Gives back all memory. Nothing while something waits.
     pub fn release(&mut self) {
         if self.is_empty() {
-            self.chunks = Vec::new();
+            (self.tail, self.chunks) = (Vec::new(), Vec::new());
             self.capacity = 0;
             self.lent = Vec::new();
         }
