@@ -56,18 +56,7 @@ impl<'q> RequestWriter<'q> {
     /// An argument, copied into the queue.
     #[inline]
     pub fn bulk(&mut self, bytes: &[u8]) {
-        if let Some((header, len)) = short_header(b'$', bytes.len()) {
-            self.queue.push_framed(header, len, bytes, *b"\r\n");
-        } else {
-            self.long_bulk(bytes);
-        }
-    }
-
-    #[cold]
-    fn long_bulk(&mut self, bytes: &[u8]) {
-        self.header(b'$', bytes.len() as u64);
-        self.queue.push(bytes);
-        self.queue.push_array(*b"\r\n");
+        push_bulk(self.queue, bytes);
     }
 
     /// An argument that is a number, in decimal.
@@ -140,9 +129,7 @@ impl<'q> RequestWriter<'q> {
     }
 
     pub(crate) fn header(&mut self, kind: u8, number: u64) {
-        let mut line = [0; HEADER];
-        let start = format_header(&mut line, kind, number);
-        self.queue.push(&line[start..]);
+        push_header(self.queue, kind, number);
     }
 
     /// Takes the request back, in place of [ending](Self::end) it.
@@ -159,6 +146,29 @@ impl<'q> RequestWriter<'q> {
     pub fn end(self) -> Result<(), WireError> {
         self.queue.end()
     }
+}
+
+/// By the queue and not by its writer, which then need not lie in memory.
+#[inline(never)]
+fn push_bulk(queue: &mut WriteQueue, bytes: &[u8]) {
+    if let Some((header, len)) = short_header(b'$', bytes.len()) {
+        queue.push_framed(header, len, bytes, *b"\r\n");
+    } else {
+        push_long_bulk(queue, bytes);
+    }
+}
+
+#[cold]
+fn push_long_bulk(queue: &mut WriteQueue, bytes: &[u8]) {
+    push_header(queue, b'$', bytes.len() as u64);
+    queue.push(bytes);
+    queue.push_array(*b"\r\n");
+}
+
+fn push_header(queue: &mut WriteQueue, kind: u8, number: u64) {
+    let mut line = [0; HEADER];
+    let start = format_header(&mut line, kind, number);
+    queue.push(&line[start..]);
 }
 
 /// Kind, digits and line end of a number of at most five digits, as all arguments have that are copied; and how many bytes

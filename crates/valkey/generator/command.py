@@ -184,7 +184,7 @@ class Command:
             head = f'request.fixed(b"*{fixed}\\r\\n{name}");'
         else:
             head = f'request.begin({" + ".join([str(fixed)] + counts)}, b"*0\\r\\n{name}");'
-        return "fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {\n" + "\n".join([head] + writes) + "\n}"
+        return "#[inline]\nfn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {\n" + "\n".join([head] + writes) + "\n}"
 
     def minimal(self):
         """The shortest call that the server takes, and with how many arguments it goes out."""

@@ -63,6 +63,7 @@ impl Command for Bitcount<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.start.count() + self.end.count() + self.unit.count(),
@@ -148,6 +149,7 @@ impl Command for Bitfield<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.operations.count(), b"*0\r\n$8\r\nBITFIELD\r\n");
         request.part(&self.key);
@@ -190,6 +192,7 @@ impl Command for BitfieldRo<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.get_blocks.count(), b"*0\r\n$11\r\nBITFIELD_RO\r\n");
         request.part(&self.key);
@@ -229,6 +232,7 @@ impl Command for Bitop<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(3 + self.keys.count(), b"*0\r\n$5\r\nBITOP\r\n");
         request.part(&self.operation);
@@ -300,6 +304,7 @@ impl Command for Bitpos<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.start.count() + self.end.count() + self.unit.count(),
@@ -339,6 +344,7 @@ impl Command for Getbit<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nGETBIT\r\n");
         request.part(&self.key);
@@ -374,6 +380,7 @@ impl Command for Setbit<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$6\r\nSETBIT\r\n");
         request.part(&self.key);

@@ -30,6 +30,7 @@ impl Command for Pfadd<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.elements.count(), b"*0\r\n$5\r\nPFADD\r\n");
         request.part(&self.key);
@@ -59,6 +60,7 @@ impl Command for Pfcount<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.keys.count(), b"*0\r\n$7\r\nPFCOUNT\r\n");
         request.part(&self.keys);
@@ -91,6 +93,7 @@ impl Command for Pfdebug<'_> {
         Flags::WRITE.with(Flags::ADMIN)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nPFDEBUG\r\n");
         request.part(&self.subcommand);
@@ -124,6 +127,7 @@ impl Command for Pfmerge<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.sourcekeys.count(), b"*0\r\n$7\r\nPFMERGE\r\n");
         request.part(&self.destkey);
@@ -153,6 +157,7 @@ impl Command for Pfselftest {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$10\r\nPFSELFTEST\r\n");
     }

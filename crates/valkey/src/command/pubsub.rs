@@ -28,6 +28,7 @@ impl Command for Psubscribe<'_> {
         Flags::KEYLESS.with(Flags::BREAKS_ORDER)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.patterns.count(), b"*0\r\n$10\r\nPSUBSCRIBE\r\n");
         request.part(&self.patterns);
@@ -56,6 +57,7 @@ impl Command for Publish<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nPUBLISH\r\n");
         request.part(&self.channel);
@@ -90,6 +92,7 @@ impl Command for PubsubChannels<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.pattern.count(),
@@ -116,6 +119,7 @@ impl Command for PubsubHelp {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nPUBSUB\r\n$4\r\nHELP\r\n");
     }
@@ -138,6 +142,7 @@ impl Command for PubsubNumpat {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nPUBSUB\r\n$6\r\nNUMPAT\r\n");
     }
@@ -163,6 +168,7 @@ impl Command for PubsubNumsub<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.channels.count(),
@@ -199,6 +205,7 @@ impl Command for PubsubShardchannels<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.pattern.count(),
@@ -228,6 +235,7 @@ impl Command for PubsubShardnumsub<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.shardchannels.count(),
@@ -266,6 +274,7 @@ impl Command for Punsubscribe<'_> {
         Flags::KEYLESS.with(Flags::BREAKS_ORDER)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.patterns.count(), b"*0\r\n$12\r\nPUNSUBSCRIBE\r\n");
         request.part(&self.patterns);
@@ -294,6 +303,7 @@ impl Command for Spublish<'_> {
         Flags::NONE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSPUBLISH\r\n");
         request.part(&self.shardchannel);
@@ -321,6 +331,7 @@ impl Command for Ssubscribe<'_> {
         Flags::BREAKS_ORDER
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             1 + self.shardchannels.count(),
@@ -350,6 +361,7 @@ impl Command for Subscribe<'_> {
         Flags::KEYLESS.with(Flags::BREAKS_ORDER)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.channels.count(), b"*0\r\n$9\r\nSUBSCRIBE\r\n");
         request.part(&self.channels);
@@ -385,6 +397,7 @@ impl Command for Sunsubscribe<'_> {
         Flags::BREAKS_ORDER
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             1 + self.shardchannels.count(),
@@ -423,6 +436,7 @@ impl Command for Unsubscribe<'_> {
         Flags::KEYLESS.with(Flags::BREAKS_ORDER)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.channels.count(), b"*0\r\n$11\r\nUNSUBSCRIBE\r\n");
         request.part(&self.channels);

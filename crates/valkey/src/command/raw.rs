@@ -74,6 +74,7 @@ impl Command for Raw<'_> {
         }
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.count(self.args.len());
         request.part(&self.args);

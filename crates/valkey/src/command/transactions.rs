@@ -24,6 +24,7 @@ impl Command for Discard {
         Flags::KEYLESS.with(Flags::ENDS_TRANSACTION)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$7\r\nDISCARD\r\n");
     }
@@ -46,6 +47,7 @@ impl Command for Exec {
         Flags::KEYLESS.with(Flags::ENDS_TRANSACTION)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$4\r\nEXEC\r\n");
     }
@@ -68,6 +70,7 @@ impl Command for Multi {
         Flags::KEYLESS.with(Flags::TRANSACTION)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$5\r\nMULTI\r\n");
     }
@@ -90,6 +93,7 @@ impl Command for Unwatch {
         Flags::KEYLESS.with(Flags::ENDS_TRANSACTION)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$7\r\nUNWATCH\r\n");
     }
@@ -113,6 +117,7 @@ impl Command for Watch<'_> {
         Flags::TRANSACTION
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.keys.count(), b"*0\r\n$5\r\nWATCH\r\n");
         request.part(&self.keys);

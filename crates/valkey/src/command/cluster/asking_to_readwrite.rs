@@ -20,6 +20,7 @@ impl Command for Asking {
         Flags::KEYLESS.with(Flags::CONNECTION_STATE)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$6\r\nASKING\r\n");
     }
@@ -42,6 +43,7 @@ impl Command for Readonly {
         Flags::KEYLESS.with(Flags::CONNECTION_STATE)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$8\r\nREADONLY\r\n");
     }
@@ -64,6 +66,7 @@ impl Command for Readwrite {
         Flags::KEYLESS.with(Flags::CONNECTION_STATE)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$9\r\nREADWRITE\r\n");
     }

@@ -29,6 +29,7 @@ impl Command for ClusterAddslots<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.slots.count(),
@@ -58,6 +59,7 @@ impl Command for ClusterAddslotsrange<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.ranges.count(),
@@ -84,6 +86,7 @@ impl Command for ClusterBumpepoch {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nCLUSTER\r\n$9\r\nBUMPEPOCH\r\n");
     }
@@ -111,6 +114,7 @@ impl Command for ClusterCountFailureReports<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$21\r\nCOUNT-FAILURE-REPORTS\r\n");
         request.part(&self.node_id);
@@ -136,6 +140,7 @@ impl Command for ClusterCountkeysinslot {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$15\r\nCOUNTKEYSINSLOT\r\n");
         request.part(&self.slot);
@@ -162,6 +167,7 @@ impl Command for ClusterDelslots<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.slots.count(),
@@ -191,6 +197,7 @@ impl Command for ClusterDelslotsrange<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.ranges.count(),
@@ -235,6 +242,7 @@ impl Command for ClusterFailover {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.options.count(),
@@ -261,6 +269,7 @@ impl Command for ClusterFlushslots {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nCLUSTER\r\n$10\r\nFLUSHSLOTS\r\n");
     }
@@ -286,6 +295,7 @@ impl Command for ClusterForget<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$6\r\nFORGET\r\n");
         request.part(&self.node_id);
@@ -312,6 +322,7 @@ impl Command for ClusterGetkeysinslot {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$7\r\nCLUSTER\r\n$13\r\nGETKEYSINSLOT\r\n");
         request.part(&self.slot);
@@ -336,6 +347,7 @@ impl Command for ClusterHelp {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nCLUSTER\r\n$4\r\nHELP\r\n");
     }
@@ -358,6 +370,7 @@ impl Command for ClusterInfo {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nCLUSTER\r\n$4\r\nINFO\r\n");
     }
@@ -381,6 +394,7 @@ impl Command for ClusterKeyslot<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$7\r\nKEYSLOT\r\n");
         request.part(&self.key);
@@ -404,6 +418,7 @@ impl Command for ClusterLinks {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nCLUSTER\r\n$5\r\nLINKS\r\n");
     }
@@ -442,6 +457,7 @@ impl Command for ClusterMeet<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + self.cluster_bus_port.count(),

@@ -24,6 +24,7 @@ impl Command for ClusterMyid {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nCLUSTER\r\n$4\r\nMYID\r\n");
     }
@@ -46,6 +47,7 @@ impl Command for ClusterMyshardid {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nCLUSTER\r\n$9\r\nMYSHARDID\r\n");
     }
@@ -68,6 +70,7 @@ impl Command for ClusterNodes {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nCLUSTER\r\n$5\r\nNODES\r\n");
     }
@@ -93,6 +96,7 @@ impl Command for ClusterReplicas<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$8\r\nREPLICAS\r\n");
         request.part(&self.node_id);
@@ -119,6 +123,7 @@ impl Command for ClusterReplicate<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$9\r\nREPLICATE\r\n");
         request.part(&self.node_id);
@@ -160,6 +165,7 @@ impl Command for ClusterReset {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.reset_type.count(),
@@ -186,6 +192,7 @@ impl Command for ClusterSaveconfig {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nCLUSTER\r\n$10\r\nSAVECONFIG\r\n");
     }
@@ -210,6 +217,7 @@ impl Command for ClusterSetConfigEpoch {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$16\r\nSET-CONFIG-EPOCH\r\n");
         request.part(&self.config_epoch);
@@ -276,6 +284,7 @@ impl Command for ClusterSetslot<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.subcommand.count() + tagged(1, &self.timeout),
@@ -304,6 +313,7 @@ impl Command for ClusterShards {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nCLUSTER\r\n$6\r\nSHARDS\r\n");
     }
@@ -329,6 +339,7 @@ impl Command for ClusterSlaves<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$6\r\nSLAVES\r\n");
         request.part(&self.node_id);
@@ -400,6 +411,7 @@ impl Command for ClusterSlotStats<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.filter.count() + tagged(1, &self.limit) + self.order.count(),
@@ -428,6 +440,7 @@ impl Command for ClusterSlots {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nCLUSTER\r\n$5\r\nSLOTS\r\n");
     }

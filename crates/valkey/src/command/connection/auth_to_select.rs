@@ -37,6 +37,7 @@ impl Command for Auth<'_> {
         Flags::KEYLESS.with(Flags::CONNECTION_STATE)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.username.count(), b"*0\r\n$4\r\nAUTH\r\n");
         request.part(&self.username);
@@ -64,6 +65,7 @@ impl Command for Echo<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$4\r\nECHO\r\n");
         request.part(&self.message);
@@ -119,6 +121,7 @@ impl Command for Hello<'_> {
         Flags::KEYLESS.with(Flags::CONNECTION_STATE)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             1 + self.protover.count()
@@ -161,6 +164,7 @@ impl Command for Ping<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.message.count(), b"*0\r\n$4\r\nPING\r\n");
         request.part(&self.message);
@@ -184,6 +188,7 @@ impl Command for Quit {
         Flags::KEYLESS.with(Flags::CONNECTION_STATE)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$4\r\nQUIT\r\n");
     }
@@ -206,6 +211,7 @@ impl Command for Reset {
         Flags::KEYLESS.with(Flags::CONNECTION_STATE)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$5\r\nRESET\r\n");
     }
@@ -230,6 +236,7 @@ impl Command for Select {
         Flags::KEYLESS.with(Flags::CONNECTION_STATE)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nSELECT\r\n");
         request.part(&self.index);

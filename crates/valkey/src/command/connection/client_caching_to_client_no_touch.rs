@@ -28,6 +28,7 @@ impl Command for ClientCaching {
         Flags::KEYLESS.with(Flags::CONNECTION_STATE)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nCLIENT\r\n$7\r\nCACHING\r\n");
         request.part(&self.mode);
@@ -54,6 +55,7 @@ impl Command for ClientCapa<'_> {
         Flags::KEYLESS.with(Flags::CONNECTION_STATE)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.capabilitys.count(),
@@ -80,6 +82,7 @@ impl Command for ClientGetname {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nCLIENT\r\n$7\r\nGETNAME\r\n");
     }
@@ -102,6 +105,7 @@ impl Command for ClientGetredir {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nCLIENT\r\n$8\r\nGETREDIR\r\n");
     }
@@ -124,6 +128,7 @@ impl Command for ClientHelp {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nCLIENT\r\n$4\r\nHELP\r\n");
     }
@@ -146,6 +151,7 @@ impl Command for ClientId {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nCLIENT\r\n$2\r\nID\r\n");
     }
@@ -168,6 +174,7 @@ impl Command for ClientInfo {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nCLIENT\r\n$4\r\nINFO\r\n");
     }
@@ -246,6 +253,7 @@ impl Command for ClientKill<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.new_formats.count(),
@@ -293,6 +301,7 @@ impl Command for ClientList<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + tagged(1, &self.type_) + tagged(1, &self.id),
@@ -324,6 +333,7 @@ impl Command for ClientNoEvict {
             .with(Flags::CONNECTION_STATE)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nCLIENT\r\n$8\r\nNO-EVICT\r\n");
         request.part(&self.enabled);
@@ -349,6 +359,7 @@ impl Command for ClientNoTouch {
         Flags::KEYLESS.with(Flags::CONNECTION_STATE)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nCLIENT\r\n$8\r\nNO-TOUCH\r\n");
         request.part(&self.enabled);

@@ -47,6 +47,7 @@ impl Command for ClientPause {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.mode.count(),
@@ -76,6 +77,7 @@ impl Command for ClientReply {
         Flags::KEYLESS.with(Flags::BREAKS_ORDER)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nCLIENT\r\n$5\r\nREPLY\r\n");
         request.part(&self.action);
@@ -116,6 +118,7 @@ impl Command for ClientSetinfo<'_> {
         Flags::KEYLESS.with(Flags::CONNECTION_STATE)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.attr.count(),
@@ -145,6 +148,7 @@ impl Command for ClientSetname<'_> {
         Flags::KEYLESS.with(Flags::CONNECTION_STATE)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n");
         request.part(&self.connection_name);
@@ -228,6 +232,7 @@ impl Command for ClientTracking<'_> {
         Flags::KEYLESS.with(Flags::CONNECTION_STATE)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + tagged(1, &self.redirect)
@@ -265,6 +270,7 @@ impl Command for ClientTrackinginfo {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nCLIENT\r\n$12\r\nTRACKINGINFO\r\n");
     }
@@ -309,6 +315,7 @@ impl Command for ClientUnblock {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.unblock_type.count(),
@@ -336,6 +343,7 @@ impl Command for ClientUnpause {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nCLIENT\r\n$7\r\nUNPAUSE\r\n");
     }

@@ -48,6 +48,7 @@ impl Command for Copy<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + tagged(1, &self.db) + usize::from(self.replace),
@@ -83,6 +84,7 @@ impl Command for Del<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.keys.count(), b"*0\r\n$3\r\nDEL\r\n");
         request.part(&self.keys);
@@ -111,6 +113,7 @@ impl Command for Dump<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$4\r\nDUMP\r\n");
         request.part(&self.key);
@@ -139,6 +142,7 @@ impl Command for Exists<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.keys.count(), b"*0\r\n$6\r\nEXISTS\r\n");
         request.part(&self.keys);
@@ -203,6 +207,7 @@ impl Command for Expire<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(3 + self.condition.count(), b"*0\r\n$6\r\nEXPIRE\r\n");
         request.part(&self.key);
@@ -269,6 +274,7 @@ impl Command for Expireat<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(3 + self.condition.count(), b"*0\r\n$8\r\nEXPIREAT\r\n");
         request.part(&self.key);
@@ -299,6 +305,7 @@ impl Command for Expiretime<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$10\r\nEXPIRETIME\r\n");
         request.part(&self.key);
@@ -329,6 +336,7 @@ impl Command for Keys<'_> {
         Flags::READONLY.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$4\r\nKEYS\r\n");
         request.part(&self.pattern);
@@ -415,6 +423,7 @@ impl Command for Migrate<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             6 + usize::from(self.copy)
@@ -462,6 +471,7 @@ impl Command for Move<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$4\r\nMOVE\r\n");
         request.part(&self.key);
@@ -491,6 +501,7 @@ impl Command for ObjectEncoding<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nOBJECT\r\n$8\r\nENCODING\r\n");
         request.part(&self.key);

@@ -23,6 +23,7 @@ impl Command for ObjectFreq<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nOBJECT\r\n$4\r\nFREQ\r\n");
         request.part(&self.key);
@@ -50,6 +51,7 @@ impl Command for ObjectHelp {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nOBJECT\r\n$4\r\nHELP\r\n");
     }
@@ -73,6 +75,7 @@ impl Command for ObjectIdletime<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nOBJECT\r\n$8\r\nIDLETIME\r\n");
         request.part(&self.key);
@@ -101,6 +104,7 @@ impl Command for ObjectRefcount<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nOBJECT\r\n$8\r\nREFCOUNT\r\n");
         request.part(&self.key);
@@ -129,6 +133,7 @@ impl Command for Persist<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nPERSIST\r\n");
         request.part(&self.key);
@@ -193,6 +198,7 @@ impl Command for Pexpire<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(3 + self.condition.count(), b"*0\r\n$7\r\nPEXPIRE\r\n");
         request.part(&self.key);
@@ -259,6 +265,7 @@ impl Command for Pexpireat<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(3 + self.condition.count(), b"*0\r\n$9\r\nPEXPIREAT\r\n");
         request.part(&self.key);
@@ -289,6 +296,7 @@ impl Command for Pexpiretime<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$11\r\nPEXPIRETIME\r\n");
         request.part(&self.key);
@@ -317,6 +325,7 @@ impl Command for Pttl<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$4\r\nPTTL\r\n");
         request.part(&self.key);
@@ -344,6 +353,7 @@ impl Command for Randomkey {
         Flags::READONLY.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$9\r\nRANDOMKEY\r\n");
     }
@@ -371,6 +381,7 @@ impl Command for Rename<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nRENAME\r\n");
         request.part(&self.key);
@@ -405,6 +416,7 @@ impl Command for Renamenx<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nRENAMENX\r\n");
         request.part(&self.key);
@@ -483,6 +495,7 @@ impl Command for Restore<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + usize::from(self.replace)

@@ -57,6 +57,7 @@ impl Command for Scan<'_> {
         Flags::READONLY.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + tagged(1, &self.match_) + tagged(1, &self.count) + tagged(1, &self.type_),
@@ -169,6 +170,7 @@ impl<S: Shape> Command for Sort<'_, S> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + tagged(1, &self.by)
@@ -272,6 +274,7 @@ impl Command for SortRo<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + tagged(1, &self.by)
@@ -314,6 +317,7 @@ impl Command for Touch<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.keys.count(), b"*0\r\n$5\r\nTOUCH\r\n");
         request.part(&self.keys);
@@ -342,6 +346,7 @@ impl Command for Ttl<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$3\r\nTTL\r\n");
         request.part(&self.key);
@@ -370,6 +375,7 @@ impl Command for Type<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$4\r\nTYPE\r\n");
         request.part(&self.key);
@@ -398,6 +404,7 @@ impl Command for Unlink<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.keys.count(), b"*0\r\n$6\r\nUNLINK\r\n");
         request.part(&self.keys);
@@ -431,6 +438,7 @@ impl Command for Wait {
         Flags::BLOCKING.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$4\r\nWAIT\r\n");
         request.part(&self.numreplicas);
@@ -467,6 +475,7 @@ impl Command for Waitaof {
         Flags::BLOCKING.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$7\r\nWAITAOF\r\n");
         request.part(&self.numlocal);

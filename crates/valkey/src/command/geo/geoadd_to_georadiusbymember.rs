@@ -60,6 +60,7 @@ impl Command for Geoadd<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.condition.count() + usize::from(self.ch) + self.datas.count(),
@@ -115,6 +116,7 @@ impl Command for Geodist<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(4 + self.unit.count(), b"*0\r\n$7\r\nGEODIST\r\n");
         request.part(&self.key);
@@ -150,6 +152,7 @@ impl Command for Geohash<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.members.count(), b"*0\r\n$7\r\nGEOHASH\r\n");
         request.part(&self.key);
@@ -183,6 +186,7 @@ impl Command for Geopos<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.members.count(), b"*0\r\n$6\r\nGEOPOS\r\n");
         request.part(&self.key);
@@ -326,6 +330,7 @@ impl<S: Shape> Command for Georadius<'_, S> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             6 + usize::from(self.withcoord)
@@ -488,6 +493,7 @@ impl<S: Shape> Command for Georadiusbymember<'_, S> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             5 + usize::from(self.withcoord)

@@ -122,6 +122,7 @@ impl<S: Shape> Command for GeoradiusbymemberRo<'_, S> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             5 + usize::from(self.withcoord)
@@ -266,6 +267,7 @@ impl<S: Shape> Command for GeoradiusRo<'_, S> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             6 + usize::from(self.withcoord)
@@ -439,6 +441,7 @@ impl<S: Shape> Command for Geosearch<'_, S> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.from.count()
@@ -582,6 +585,7 @@ impl Command for Geosearchstore<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.from.count()

@@ -28,6 +28,7 @@ impl Command for Hdel<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.fields.count(), b"*0\r\n$4\r\nHDEL\r\n");
         request.part(&self.key);
@@ -61,6 +62,7 @@ impl Command for Hexists<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nHEXISTS\r\n");
         request.part(&self.key);
@@ -94,6 +96,7 @@ impl Command for Hget<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$4\r\nHGET\r\n");
         request.part(&self.key);
@@ -123,6 +126,7 @@ impl Command for Hgetall<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nHGETALL\r\n");
         request.part(&self.key);
@@ -161,6 +165,7 @@ impl Command for Hincrby<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$7\r\nHINCRBY\r\n");
         request.part(&self.key);
@@ -201,6 +206,7 @@ impl Command for Hincrbyfloat<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$12\r\nHINCRBYFLOAT\r\n");
         request.part(&self.key);
@@ -231,6 +237,7 @@ impl Command for Hkeys<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$5\r\nHKEYS\r\n");
         request.part(&self.key);
@@ -259,6 +266,7 @@ impl Command for Hlen<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$4\r\nHLEN\r\n");
         request.part(&self.key);
@@ -291,6 +299,7 @@ impl Command for Hmget<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.fields.count(), b"*0\r\n$5\r\nHMGET\r\n");
         request.part(&self.key);

@@ -31,6 +31,7 @@ impl Command for Hmset<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.datas.count(), b"*0\r\n$5\r\nHMSET\r\n");
         request.part(&self.key);
@@ -93,6 +94,7 @@ impl<S: Shape> Command for Hrandfield<'_, S> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.count.count() + usize::from(self.withvalues),
@@ -158,6 +160,7 @@ impl Command for Hscan<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + tagged(1, &self.match_) + tagged(1, &self.count) + usize::from(self.novalues),
@@ -197,6 +200,7 @@ impl Command for Hset<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.datas.count(), b"*0\r\n$4\r\nHSET\r\n");
         request.part(&self.key);
@@ -236,6 +240,7 @@ impl Command for Hsetnx<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$6\r\nHSETNX\r\n");
         request.part(&self.key);
@@ -270,6 +275,7 @@ impl Command for Hstrlen<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nHSTRLEN\r\n");
         request.part(&self.key);
@@ -299,6 +305,7 @@ impl Command for Hvals<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$5\r\nHVALS\r\n");
         request.part(&self.key);

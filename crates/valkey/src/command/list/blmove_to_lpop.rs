@@ -44,6 +44,7 @@ impl Command for Blmove<'_> {
         Flags::WRITE.with(Flags::BLOCKING)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*6\r\n$6\r\nBLMOVE\r\n");
         request.part(&self.source);
@@ -98,6 +99,7 @@ impl Command for Blmpop<'_> {
         Flags::WRITE.with(Flags::BLOCKING)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + self.keys.count() + tagged(1, &self.count),
@@ -141,6 +143,7 @@ impl Command for Blpop<'_> {
         Flags::WRITE.with(Flags::BLOCKING)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.keys.count(), b"*0\r\n$5\r\nBLPOP\r\n");
         request.part(&self.keys);
@@ -178,6 +181,7 @@ impl Command for Brpop<'_> {
         Flags::WRITE.with(Flags::BLOCKING)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.keys.count(), b"*0\r\n$5\r\nBRPOP\r\n");
         request.part(&self.keys);
@@ -221,6 +225,7 @@ impl Command for Brpoplpush<'_> {
         Flags::WRITE.with(Flags::BLOCKING)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$10\r\nBRPOPLPUSH\r\n");
         request.part(&self.source);
@@ -260,6 +265,7 @@ impl Command for Lindex<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nLINDEX\r\n");
         request.part(&self.key);
@@ -302,6 +308,7 @@ impl Command for Linsert<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*5\r\n$7\r\nLINSERT\r\n");
         request.part(&self.key);
@@ -333,6 +340,7 @@ impl Command for Llen<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$4\r\nLLEN\r\n");
         request.part(&self.key);
@@ -374,6 +382,7 @@ impl Command for Lmove<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*5\r\n$5\r\nLMOVE\r\n");
         request.part(&self.source);
@@ -421,6 +430,7 @@ impl Command for Lmpop<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + tagged(1, &self.count),
@@ -478,6 +488,7 @@ impl<S: Shape> Command for Lpop<'_, S> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.count.count(), b"*0\r\n$4\r\nLPOP\r\n");
         request.part(&self.key);

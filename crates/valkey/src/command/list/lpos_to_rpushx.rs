@@ -73,6 +73,7 @@ impl<S: Shape> Command for Lpos<'_, S> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + tagged(1, &self.rank) + tagged(1, &self.count) + tagged(1, &self.maxlen),
@@ -112,6 +113,7 @@ impl Command for Lpush<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.elements.count(), b"*0\r\n$5\r\nLPUSH\r\n");
         request.part(&self.key);
@@ -145,6 +147,7 @@ impl Command for Lpushx<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.elements.count(), b"*0\r\n$6\r\nLPUSHX\r\n");
         request.part(&self.key);
@@ -180,6 +183,7 @@ impl Command for Lrange<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$6\r\nLRANGE\r\n");
         request.part(&self.key);
@@ -216,6 +220,7 @@ impl Command for Lrem<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$4\r\nLREM\r\n");
         request.part(&self.key);
@@ -252,6 +257,7 @@ impl Command for Lset<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$4\r\nLSET\r\n");
         request.part(&self.key);
@@ -288,6 +294,7 @@ impl Command for Ltrim<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$5\r\nLTRIM\r\n");
         request.part(&self.key);
@@ -341,6 +348,7 @@ impl<S: Shape> Command for Rpop<'_, S> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.count.count(), b"*0\r\n$4\r\nRPOP\r\n");
         request.part(&self.key);
@@ -374,6 +382,7 @@ impl Command for Rpoplpush<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$9\r\nRPOPLPUSH\r\n");
         request.part(&self.source);
@@ -408,6 +417,7 @@ impl Command for Rpush<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.elements.count(), b"*0\r\n$5\r\nRPUSH\r\n");
         request.part(&self.key);
@@ -441,6 +451,7 @@ impl Command for Rpushx<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.elements.count(), b"*0\r\n$6\r\nRPUSHX\r\n");
         request.part(&self.key);

@@ -46,6 +46,7 @@ impl Command for Eval<'_> {
         Flags::NONE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + self.args.count(),
@@ -100,6 +101,7 @@ impl Command for Evalsha<'_> {
         Flags::NONE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + self.args.count(),
@@ -154,6 +156,7 @@ impl Command for EvalshaRo<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + self.args.count(),
@@ -208,6 +211,7 @@ impl Command for EvalRo<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + self.args.count(),
@@ -262,6 +266,7 @@ impl Command for Fcall<'_> {
         Flags::NONE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + self.args.count(),
@@ -316,6 +321,7 @@ impl Command for FcallRo<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + self.args.count(),

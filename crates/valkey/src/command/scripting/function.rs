@@ -27,6 +27,7 @@ impl Command for FunctionDelete<'_> {
         Flags::WRITE.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nFUNCTION\r\n$6\r\nDELETE\r\n");
         request.part(&self.library_name);
@@ -50,6 +51,7 @@ impl Command for FunctionDump {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$8\r\nFUNCTION\r\n$4\r\nDUMP\r\n");
     }
@@ -90,6 +92,7 @@ impl Command for FunctionFlush {
         Flags::WRITE.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.flush_type.count(),
@@ -116,6 +119,7 @@ impl Command for FunctionHelp {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$8\r\nFUNCTION\r\n$4\r\nHELP\r\n");
     }
@@ -138,6 +142,7 @@ impl Command for FunctionKill {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$8\r\nFUNCTION\r\n$4\r\nKILL\r\n");
     }
@@ -181,6 +186,7 @@ impl Command for FunctionList<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + tagged(1, &self.libraryname) + usize::from(self.withcode),
@@ -222,6 +228,7 @@ impl Command for FunctionLoad<'_> {
         Flags::WRITE.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + usize::from(self.replace),
@@ -277,6 +284,7 @@ impl Command for FunctionRestore<'_> {
         Flags::WRITE.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.policy.count(),
@@ -304,6 +312,7 @@ impl Command for FunctionStats {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$8\r\nFUNCTION\r\n$5\r\nSTATS\r\n");
     }

@@ -26,6 +26,7 @@ impl Command for ScriptDebug {
         Flags::KEYLESS.with(Flags::BREAKS_ORDER)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nSCRIPT\r\n$5\r\nDEBUG\r\n");
         request.part(&self.mode);
@@ -52,6 +53,7 @@ impl Command for ScriptExists<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.sha1s.count(),
@@ -96,6 +98,7 @@ impl Command for ScriptFlush {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.flush_type.count(),
@@ -122,6 +125,7 @@ impl Command for ScriptHelp {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nSCRIPT\r\n$4\r\nHELP\r\n");
     }
@@ -144,6 +148,7 @@ impl Command for ScriptKill {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nSCRIPT\r\n$4\r\nKILL\r\n");
     }
@@ -169,6 +174,7 @@ impl Command for ScriptLoad<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n");
         request.part(&self.script);
@@ -193,6 +199,7 @@ impl Command for ScriptShow<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nSCRIPT\r\n$4\r\nSHOW\r\n");
         request.part(&self.sha1);

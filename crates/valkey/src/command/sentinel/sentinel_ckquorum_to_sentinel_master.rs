@@ -29,6 +29,7 @@ impl Command for SentinelCkquorum<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$8\r\nCKQUORUM\r\n");
         request.part(&self.primary_name);
@@ -60,6 +61,7 @@ impl Command for SentinelConfig<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.args.count(),
@@ -99,6 +101,7 @@ impl Command for SentinelDebug<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.datas.count(),
@@ -128,6 +131,7 @@ impl Command for SentinelFailover<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$8\r\nFAILOVER\r\n");
         request.part(&self.primary_name);
@@ -151,6 +155,7 @@ impl Command for SentinelFlushconfig {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$8\r\nSENTINEL\r\n$11\r\nFLUSHCONFIG\r\n");
     }
@@ -178,6 +183,7 @@ impl Command for SentinelGetMasterAddrByName<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$23\r\nGET-MASTER-ADDR-BY-NAME\r\n");
         request.part(&self.primary_name);
@@ -206,6 +212,7 @@ impl Command for SentinelGetPrimaryAddrByName<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$24\r\nGET-PRIMARY-ADDR-BY-NAME\r\n");
         request.part(&self.primary_name);
@@ -229,6 +236,7 @@ impl Command for SentinelHelp {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$8\r\nSENTINEL\r\n$4\r\nHELP\r\n");
     }
@@ -254,6 +262,7 @@ impl Command for SentinelInfoCache<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.nodenames.count(),
@@ -294,6 +303,7 @@ impl Command for SentinelIsMasterDownByAddr<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*6\r\n$8\r\nSENTINEL\r\n$22\r\nIS-MASTER-DOWN-BY-ADDR\r\n");
         request.part(&self.ip);
@@ -334,6 +344,7 @@ impl Command for SentinelIsPrimaryDownByAddr<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*6\r\n$8\r\nSENTINEL\r\n$23\r\nIS-PRIMARY-DOWN-BY-ADDR\r\n");
         request.part(&self.ip);
@@ -363,6 +374,7 @@ impl Command for SentinelMaster<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$6\r\nMASTER\r\n");
         request.part(&self.primary_name);

@@ -25,6 +25,7 @@ impl Command for SentinelMasters {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$8\r\nSENTINEL\r\n$7\r\nMASTERS\r\n");
     }
@@ -61,6 +62,7 @@ impl Command for SentinelMonitor<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*6\r\n$8\r\nSENTINEL\r\n$7\r\nMONITOR\r\n");
         request.part(&self.name);
@@ -87,6 +89,7 @@ impl Command for SentinelMyid {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$8\r\nSENTINEL\r\n$4\r\nMYID\r\n");
     }
@@ -109,6 +112,7 @@ impl Command for SentinelPendingScripts {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$8\r\nSENTINEL\r\n$15\r\nPENDING-SCRIPTS\r\n");
     }
@@ -131,6 +135,7 @@ impl Command for SentinelPrimaries {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$8\r\nSENTINEL\r\n$9\r\nPRIMARIES\r\n");
     }
@@ -156,6 +161,7 @@ impl Command for SentinelPrimary<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$7\r\nPRIMARY\r\n");
         request.part(&self.primary_name);
@@ -182,6 +188,7 @@ impl Command for SentinelRemove<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$6\r\nREMOVE\r\n");
         request.part(&self.primary_name);
@@ -208,6 +215,7 @@ impl Command for SentinelReplicas<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$8\r\nREPLICAS\r\n");
         request.part(&self.primary_name);
@@ -234,6 +242,7 @@ impl Command for SentinelReset<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$5\r\nRESET\r\n");
         request.part(&self.pattern);
@@ -260,6 +269,7 @@ impl Command for SentinelSentinels<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$9\r\nSENTINELS\r\n");
         request.part(&self.primary_name);
@@ -291,6 +301,7 @@ impl Command for SentinelSet<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.datas.count(),
@@ -345,6 +356,7 @@ impl Command for SentinelSimulateFailure<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.modes.count(),
@@ -374,6 +386,7 @@ impl Command for SentinelSlaves<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$6\r\nSLAVES\r\n");
         request.part(&self.primary_name);

@@ -35,6 +35,7 @@ impl Command for AclCat<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.category.count(),
@@ -64,6 +65,7 @@ impl Command for AclDeluser<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.usernames.count(),
@@ -101,6 +103,7 @@ impl Command for AclDryrun<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + self.args.count(),
@@ -140,6 +143,7 @@ impl Command for AclGenpass {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.bits.count(),
@@ -169,6 +173,7 @@ impl Command for AclGetuser<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$3\r\nACL\r\n$7\r\nGETUSER\r\n");
         request.part(&self.username);
@@ -192,6 +197,7 @@ impl Command for AclHelp {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$3\r\nACL\r\n$4\r\nHELP\r\n");
     }
@@ -214,6 +220,7 @@ impl Command for AclList {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$3\r\nACL\r\n$4\r\nLIST\r\n");
     }
@@ -236,6 +243,7 @@ impl Command for AclLoad {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$3\r\nACL\r\n$4\r\nLOAD\r\n");
     }
@@ -268,6 +276,7 @@ impl Command for AclLog<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.count.count(), b"*0\r\n$3\r\nACL\r\n$3\r\nLOG\r\n");
         request.part(&self.count);
@@ -291,6 +300,7 @@ impl Command for AclSave {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$3\r\nACL\r\n$4\r\nSAVE\r\n");
     }
@@ -318,6 +328,7 @@ impl Command for AclSetuser<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.rules.count(),
@@ -345,6 +356,7 @@ impl Command for AclUsers {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$3\r\nACL\r\n$5\r\nUSERS\r\n");
     }
@@ -367,6 +379,7 @@ impl Command for AclWhoami {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$3\r\nACL\r\n$6\r\nWHOAMI\r\n");
     }

@@ -26,6 +26,7 @@ impl Command for Bgrewriteaof {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$12\r\nBGREWRITEAOF\r\n");
     }
@@ -66,6 +67,7 @@ impl Command for Bgsave {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.operation.count(), b"*0\r\n$6\r\nBGSAVE\r\n");
         request.part(&self.operation);
@@ -89,6 +91,7 @@ impl Command for Commands {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$7\r\nCOMMAND\r\n");
     }
@@ -114,6 +117,7 @@ impl Command for ConfigGet<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.parameters.count(),
@@ -140,6 +144,7 @@ impl Command for ConfigHelp {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nCONFIG\r\n$4\r\nHELP\r\n");
     }
@@ -162,6 +167,7 @@ impl Command for ConfigResetstat {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nCONFIG\r\n$9\r\nRESETSTAT\r\n");
     }
@@ -184,6 +190,7 @@ impl Command for ConfigRewrite {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nCONFIG\r\n$7\r\nREWRITE\r\n");
     }
@@ -209,6 +216,7 @@ impl Command for ConfigSet<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.datas.count(),
@@ -235,6 +243,7 @@ impl Command for Dbsize {
         Flags::READONLY.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$6\r\nDBSIZE\r\n");
     }
@@ -270,6 +279,7 @@ impl Command for Debug<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.args.count(), b"*0\r\n$5\r\nDEBUG\r\n");
         request.part(&self.subcommand);
@@ -336,6 +346,7 @@ impl Command for Failover<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             1 + tagged(1, &self.host)
@@ -388,6 +399,7 @@ impl Command for Flushall {
         Flags::WRITE.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.flush_type.count(), b"*0\r\n$8\r\nFLUSHALL\r\n");
         request.part(&self.flush_type);

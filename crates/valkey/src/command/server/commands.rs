@@ -25,6 +25,7 @@ impl Command for CommandCount {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nCOMMAND\r\n$5\r\nCOUNT\r\n");
     }
@@ -59,6 +60,7 @@ impl Command for CommandDocs<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.command_names.count(),
@@ -93,6 +95,7 @@ impl Command for CommandGetkeys<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.args.count(),
@@ -128,6 +131,7 @@ impl Command for CommandGetkeysandflags<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.args.count(),
@@ -155,6 +159,7 @@ impl Command for CommandHelp {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nCOMMAND\r\n$4\r\nHELP\r\n");
     }
@@ -189,6 +194,7 @@ impl Command for CommandInfo<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.command_names.count(),
@@ -237,6 +243,7 @@ impl Command for CommandList<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + tagged(1, &self.filterby),

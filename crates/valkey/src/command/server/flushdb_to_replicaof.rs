@@ -43,6 +43,7 @@ impl Command for Flushdb {
         Flags::WRITE.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.flush_type.count(), b"*0\r\n$7\r\nFLUSHDB\r\n");
         request.part(&self.flush_type);
@@ -78,6 +79,7 @@ impl Command for Info<'_> {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.sections.count(), b"*0\r\n$4\r\nINFO\r\n");
         request.part(&self.sections);
@@ -101,6 +103,7 @@ impl Command for Lastsave {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$8\r\nLASTSAVE\r\n");
     }
@@ -134,6 +137,7 @@ impl Command for Lolwut {
         Flags::READONLY.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + tagged(1, &self.version), b"*0\r\n$6\r\nLOLWUT\r\n");
         request.tagged(b"$7\r\nVERSION\r\n", &self.version);
@@ -157,6 +161,7 @@ impl Command for ModuleHelp {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nMODULE\r\n$4\r\nHELP\r\n");
     }
@@ -179,6 +184,7 @@ impl Command for ModuleList {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nMODULE\r\n$4\r\nLIST\r\n");
     }
@@ -214,6 +220,7 @@ impl Command for ModuleLoad<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.args.count(),
@@ -263,6 +270,7 @@ impl Command for ModuleLoadex<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.configs.count() + tagged(1, &self.args),
@@ -292,6 +300,7 @@ impl Command for ModuleUnload<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nMODULE\r\n$6\r\nUNLOAD\r\n");
         request.part(&self.name);
@@ -315,6 +324,7 @@ impl Command for Monitor {
         Flags::ADMIN.with(Flags::KEYLESS).with(Flags::BREAKS_ORDER)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$7\r\nMONITOR\r\n");
     }
@@ -342,6 +352,7 @@ impl Command for Psync<'_> {
         Flags::ADMIN.with(Flags::KEYLESS).with(Flags::BREAKS_ORDER)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$5\r\nPSYNC\r\n");
         request.part(&self.replicationid);
@@ -376,6 +387,7 @@ impl Command for Replconf<'_> {
         Flags::ADMIN.with(Flags::KEYLESS).with(Flags::BREAKS_ORDER)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.args.count(), b"*0\r\n$8\r\nREPLCONF\r\n");
         request.part(&self.args);
@@ -404,6 +416,7 @@ impl Command for Replicaof<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$9\r\nREPLICAOF\r\n");
         request.part(&self.host);

@@ -25,6 +25,7 @@ impl Command for LatencyDoctor {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nLATENCY\r\n$6\r\nDOCTOR\r\n");
     }
@@ -50,6 +51,7 @@ impl Command for LatencyGraph<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nLATENCY\r\n$5\r\nGRAPH\r\n");
         request.part(&self.event);
@@ -73,6 +75,7 @@ impl Command for LatencyHelp {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nLATENCY\r\n$4\r\nHELP\r\n");
     }
@@ -107,6 +110,7 @@ impl Command for LatencyHistogram<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.commands.count(),
@@ -136,6 +140,7 @@ impl Command for LatencyHistory<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nLATENCY\r\n$7\r\nHISTORY\r\n");
         request.part(&self.event);
@@ -159,6 +164,7 @@ impl Command for LatencyLatest {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nLATENCY\r\n$6\r\nLATEST\r\n");
     }
@@ -193,6 +199,7 @@ impl Command for LatencyReset<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.events.count(),

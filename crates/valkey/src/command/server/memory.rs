@@ -24,6 +24,7 @@ impl Command for MemoryDoctor {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nMEMORY\r\n$6\r\nDOCTOR\r\n");
     }
@@ -46,6 +47,7 @@ impl Command for MemoryHelp {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nMEMORY\r\n$4\r\nHELP\r\n");
     }
@@ -68,6 +70,7 @@ impl Command for MemoryMallocStats {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nMEMORY\r\n$12\r\nMALLOC-STATS\r\n");
     }
@@ -90,6 +93,7 @@ impl Command for MemoryPurge {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nMEMORY\r\n$5\r\nPURGE\r\n");
     }
@@ -112,6 +116,7 @@ impl Command for MemoryStats {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nMEMORY\r\n$5\r\nSTATS\r\n");
     }
@@ -148,6 +153,7 @@ impl Command for MemoryUsage<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + tagged(1, &self.samples),

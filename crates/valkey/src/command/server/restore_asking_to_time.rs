@@ -74,6 +74,7 @@ impl Command for RestoreAsking<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + usize::from(self.replace)
@@ -113,6 +114,7 @@ impl Command for Role {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$4\r\nROLE\r\n");
     }
@@ -135,6 +137,7 @@ impl Command for Save {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$4\r\nSAVE\r\n");
     }
@@ -204,6 +207,7 @@ impl Command for Shutdown {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             1 + self.save_selector.count()
@@ -241,6 +245,7 @@ impl Command for Slaveof<'_> {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nSLAVEOF\r\n");
         request.part(&self.host);
@@ -276,6 +281,7 @@ impl Command for SlowlogGet {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.count.count(),
@@ -302,6 +308,7 @@ impl Command for SlowlogHelp {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nSLOWLOG\r\n$4\r\nHELP\r\n");
     }
@@ -324,6 +331,7 @@ impl Command for SlowlogLen {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nSLOWLOG\r\n$3\r\nLEN\r\n");
     }
@@ -346,6 +354,7 @@ impl Command for SlowlogReset {
         Flags::ADMIN.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$7\r\nSLOWLOG\r\n$5\r\nRESET\r\n");
     }
@@ -371,6 +380,7 @@ impl Command for Swapdb {
         Flags::WRITE.with(Flags::KEYLESS)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nSWAPDB\r\n");
         request.part(&self.index1);
@@ -395,6 +405,7 @@ impl Command for Sync {
         Flags::ADMIN.with(Flags::KEYLESS).with(Flags::BREAKS_ORDER)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$4\r\nSYNC\r\n");
     }
@@ -417,6 +428,7 @@ impl Command for Time {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*1\r\n$4\r\nTIME\r\n");
     }

@@ -46,6 +46,7 @@ impl Command for Bzmpop<'_> {
         Flags::WRITE.with(Flags::BLOCKING)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + self.keys.count() + tagged(1, &self.count),
@@ -89,6 +90,7 @@ impl Command for Bzpopmax<'_> {
         Flags::WRITE.with(Flags::BLOCKING)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.keys.count(), b"*0\r\n$8\r\nBZPOPMAX\r\n");
         request.part(&self.keys);
@@ -126,6 +128,7 @@ impl Command for Bzpopmin<'_> {
         Flags::WRITE.with(Flags::BLOCKING)
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.keys.count(), b"*0\r\n$8\r\nBZPOPMIN\r\n");
         request.part(&self.keys);
@@ -229,6 +232,7 @@ impl<S: Shape> Command for Zadd<'_, S> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.condition.count()
@@ -269,6 +273,7 @@ impl Command for Zcard<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$5\r\nZCARD\r\n");
         request.part(&self.key);
@@ -307,6 +312,7 @@ impl Command for Zcount<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$6\r\nZCOUNT\r\n");
         request.part(&self.key);
@@ -360,6 +366,7 @@ impl<S: Shape> Command for Zdiff<'_, S> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.keys.count() + usize::from(self.withscores),
@@ -400,6 +407,7 @@ impl Command for Zdiffstore<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(3 + self.keys.count(), b"*0\r\n$10\r\nZDIFFSTORE\r\n");
         request.part(&self.destination);
@@ -441,6 +449,7 @@ impl Command for Zincrby<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$7\r\nZINCRBY\r\n");
         request.part(&self.key);
@@ -514,6 +523,7 @@ impl<S: Shape> Command for Zinter<'_, S> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.keys.count()

@@ -41,6 +41,7 @@ impl Command for Zintercard<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.keys.count() + tagged(1, &self.limit),
@@ -101,6 +102,7 @@ impl Command for Zinterstore<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + tagged(1, &self.weights) + tagged(1, &self.aggregate),
@@ -147,6 +149,7 @@ impl Command for Zlexcount<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$9\r\nZLEXCOUNT\r\n");
         request.part(&self.key);
@@ -192,6 +195,7 @@ impl Command for Zmpop<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + tagged(1, &self.count),
@@ -230,6 +234,7 @@ impl Command for Zmscore<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.members.count(), b"*0\r\n$7\r\nZMSCORE\r\n");
         request.part(&self.key);
@@ -272,6 +277,7 @@ impl Command for Zpopmax<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.count.count(), b"*0\r\n$7\r\nZPOPMAX\r\n");
         request.part(&self.key);
@@ -314,6 +320,7 @@ impl Command for Zpopmin<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.count.count(), b"*0\r\n$7\r\nZPOPMIN\r\n");
         request.part(&self.key);
@@ -376,6 +383,7 @@ impl<S: Shape> Command for Zrandmember<'_, S> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.count.count() + usize::from(self.withscores),
@@ -483,6 +491,7 @@ impl<S: Shape> Command for Zrange<'_, S> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + self.sortby.count()

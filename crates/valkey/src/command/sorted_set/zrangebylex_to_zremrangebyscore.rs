@@ -51,6 +51,7 @@ impl Command for Zrangebylex<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + tagged(1, &self.offset) + self.count.count(),
@@ -133,6 +134,7 @@ impl<S: Shape> Command for Zrangebyscore<'_, S> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + usize::from(self.withscores) + tagged(1, &self.offset) + self.count.count(),
@@ -221,6 +223,7 @@ impl Command for Zrangestore<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             5 + self.sortby.count()
@@ -289,6 +292,7 @@ impl<S: Shape> Command for Zrank<'_, S> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(3 + usize::from(self.withscore), b"*0\r\n$5\r\nZRANK\r\n");
         request.part(&self.key);
@@ -323,6 +327,7 @@ impl Command for Zrem<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.members.count(), b"*0\r\n$4\r\nZREM\r\n");
         request.part(&self.key);
@@ -362,6 +367,7 @@ impl Command for Zremrangebylex<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$14\r\nZREMRANGEBYLEX\r\n");
         request.part(&self.key);
@@ -398,6 +404,7 @@ impl Command for Zremrangebyrank<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$15\r\nZREMRANGEBYRANK\r\n");
         request.part(&self.key);
@@ -438,6 +445,7 @@ impl Command for Zremrangebyscore<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$16\r\nZREMRANGEBYSCORE\r\n");
         request.part(&self.key);

@@ -57,6 +57,7 @@ impl<S: Shape> Command for Zrevrange<'_, S> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + usize::from(self.withscores),
@@ -115,6 +116,7 @@ impl Command for Zrevrangebylex<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + tagged(1, &self.offset) + self.count.count(),
@@ -198,6 +200,7 @@ impl<S: Shape> Command for Zrevrangebyscore<'_, S> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + usize::from(self.withscores) + tagged(1, &self.offset) + self.count.count(),
@@ -260,6 +263,7 @@ impl<S: Shape> Command for Zrevrank<'_, S> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(3 + usize::from(self.withscore), b"*0\r\n$8\r\nZREVRANK\r\n");
         request.part(&self.key);
@@ -322,6 +326,7 @@ impl Command for Zscan<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + tagged(1, &self.match_) + tagged(1, &self.count) + usize::from(self.noscores),
@@ -361,6 +366,7 @@ impl Command for Zscore<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nZSCORE\r\n");
         request.part(&self.key);
@@ -433,6 +439,7 @@ impl<S: Shape> Command for Zunion<'_, S> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.keys.count()
@@ -498,6 +505,7 @@ impl Command for Zunionstore<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + tagged(1, &self.weights) + tagged(1, &self.aggregate),

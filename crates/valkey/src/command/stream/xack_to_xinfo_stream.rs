@@ -41,6 +41,7 @@ impl Command for Xack<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(3 + self.ids.count(), b"*0\r\n$4\r\nXACK\r\n");
         request.part(&self.key);
@@ -129,6 +130,7 @@ impl Command for Xadd<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + usize::from(self.nomkstream)
@@ -223,6 +225,7 @@ impl<S: Shape> Command for Xautoclaim<'_, S> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             6 + tagged(1, &self.count) + usize::from(self.justid),
@@ -351,6 +354,7 @@ impl<S: Shape> Command for Xclaim<'_, S> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             5 + self.ids.count()
@@ -402,6 +406,7 @@ impl Command for Xdel<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.ids.count(), b"*0\r\n$4\r\nXDEL\r\n");
         request.part(&self.key);
@@ -438,6 +443,7 @@ impl Command for XinfoConsumers<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$5\r\nXINFO\r\n$9\r\nCONSUMERS\r\n");
         request.part(&self.key);
@@ -467,6 +473,7 @@ impl Command for XinfoGroups<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$5\r\nXINFO\r\n$6\r\nGROUPS\r\n");
         request.part(&self.key);
@@ -494,6 +501,7 @@ impl Command for XinfoHelp {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$5\r\nXINFO\r\n$4\r\nHELP\r\n");
     }
@@ -539,6 +547,7 @@ impl Command for XinfoStream<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + usize::from(self.full) + tagged(1, &self.count),

@@ -53,6 +53,7 @@ impl Command for XgroupCreate<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             5 + usize::from(self.mkstream) + tagged(1, &self.entriesread),
@@ -98,6 +99,7 @@ impl Command for XgroupCreateconsumer<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*5\r\n$6\r\nXGROUP\r\n$14\r\nCREATECONSUMER\r\n");
         request.part(&self.key);
@@ -138,6 +140,7 @@ impl Command for XgroupDelconsumer<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*5\r\n$6\r\nXGROUP\r\n$11\r\nDELCONSUMER\r\n");
         request.part(&self.key);
@@ -172,6 +175,7 @@ impl Command for XgroupDestroy<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$6\r\nXGROUP\r\n$7\r\nDESTROY\r\n");
         request.part(&self.key);
@@ -200,6 +204,7 @@ impl Command for XgroupHelp {
         Flags::KEYLESS
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nXGROUP\r\n$4\r\nHELP\r\n");
     }
@@ -244,6 +249,7 @@ impl Command for XgroupSetid<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             5 + tagged(1, &self.entriesread),

@@ -28,6 +28,7 @@ impl Command for Xlen<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$4\r\nXLEN\r\n");
         request.part(&self.key);
@@ -113,6 +114,7 @@ impl<S: Shape> Command for Xpending<'_, S> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + tagged(1, &self.idle)
@@ -175,6 +177,7 @@ impl Command for Xrange<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(4 + tagged(1, &self.count), b"*0\r\n$6\r\nXRANGE\r\n");
         request.part(&self.key);
@@ -234,6 +237,7 @@ impl Command for Xread<'_> {
         }
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + tagged(1, &self.count)
@@ -323,6 +327,7 @@ impl Command for Xreadgroup<'_> {
         }
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             5 + tagged(1, &self.count)
@@ -391,6 +396,7 @@ impl Command for Xrevrange<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(4 + tagged(1, &self.count), b"*0\r\n$9\r\nXREVRANGE\r\n");
         request.part(&self.key);
@@ -445,6 +451,7 @@ impl Command for Xsetid<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + tagged(1, &self.entriesadded) + tagged(1, &self.maxdeletedid),
@@ -516,6 +523,7 @@ impl Command for Xtrim<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + self.operator.count() + tagged(1, &self.limit),

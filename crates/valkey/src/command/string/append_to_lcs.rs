@@ -30,6 +30,7 @@ impl Command for Append<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nAPPEND\r\n");
         request.part(&self.key);
@@ -59,6 +60,7 @@ impl Command for Decr<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$4\r\nDECR\r\n");
         request.part(&self.key);
@@ -91,6 +93,7 @@ impl Command for Decrby<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nDECRBY\r\n");
         request.part(&self.key);
@@ -120,6 +123,7 @@ impl Command for Get<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$3\r\nGET\r\n");
         request.part(&self.key);
@@ -148,6 +152,7 @@ impl Command for Getdel<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nGETDEL\r\n");
         request.part(&self.key);
@@ -221,6 +226,7 @@ impl Command for Getex<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.expiration.count(), b"*0\r\n$5\r\nGETEX\r\n");
         request.part(&self.key);
@@ -256,6 +262,7 @@ impl Command for Getrange<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$8\r\nGETRANGE\r\n");
         request.part(&self.key);
@@ -290,6 +297,7 @@ impl Command for Getset<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nGETSET\r\n");
         request.part(&self.key);
@@ -319,6 +327,7 @@ impl Command for Incr<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$4\r\nINCR\r\n");
         request.part(&self.key);
@@ -351,6 +360,7 @@ impl Command for Incrby<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nINCRBY\r\n");
         request.part(&self.key);
@@ -384,6 +394,7 @@ impl Command for Incrbyfloat<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$11\r\nINCRBYFLOAT\r\n");
         request.part(&self.key);
@@ -469,6 +480,7 @@ impl<S: Shape> Command for Lcs<'_, S> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + usize::from(self.len)

@@ -25,6 +25,7 @@ impl Command for Mget<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.keys.count(), b"*0\r\n$4\r\nMGET\r\n");
         request.part(&self.keys);
@@ -55,6 +56,7 @@ impl Command for Mset<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.datas.count(), b"*0\r\n$4\r\nMSET\r\n");
         request.part(&self.datas);
@@ -85,6 +87,7 @@ impl Command for Msetnx<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(1 + self.datas.count(), b"*0\r\n$6\r\nMSETNX\r\n");
         request.part(&self.datas);
@@ -123,6 +126,7 @@ impl Command for Psetex<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$6\r\nPSETEX\r\n");
         request.part(&self.key);
@@ -225,6 +229,7 @@ impl Command for Set<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.condition.count() + usize::from(self.get) + self.expiration.count(),
@@ -266,6 +271,7 @@ impl Command for Setex<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$5\r\nSETEX\r\n");
         request.part(&self.key);
@@ -300,6 +306,7 @@ impl Command for Setnx<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$5\r\nSETNX\r\n");
         request.part(&self.key);
@@ -339,6 +346,7 @@ impl Command for Setrange<'_> {
         Flags::WRITE
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$8\r\nSETRANGE\r\n");
         request.part(&self.key);
@@ -369,6 +377,7 @@ impl Command for Strlen<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$6\r\nSTRLEN\r\n");
         request.part(&self.key);
@@ -403,6 +412,7 @@ impl Command for Substr<'_> {
         Flags::READONLY
     }
 
+    #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*4\r\n$6\r\nSUBSTR\r\n");
         request.part(&self.key);
