@@ -23,7 +23,7 @@ pub(super) enum Line {
 
 /// A length of at most 9 digits behind the type's byte at `at`, and where its body begins; if all of it has come.
 ///
-/// One of 2 to 6 digits is read at once, from a word: a digit at a time is a third of what a bulk costs.
+/// One of at most 6 digits is read at once, from a word: a digit at a time is a third of what a bulk costs.
 #[inline]
 pub(super) fn fast_length(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     let line = bytes.get(at + 1..)?;
