@@ -103,7 +103,11 @@ impl Replies<'_, '_> {
     #[inline]
     #[allow(clippy::should_implement_trait)] // what it gives is lent
     pub fn next<C: Command>(&mut self) -> Result<Option<C::Output<'_>>, Error> {
-        match self.receive()? {
+        let frame = match self.buffered() {
+            Some(frame) => Some(frame),
+            None => self.receive()?,
+        };
+        match frame {
             Some(frame) => self.conn.link.output::<C>(frame).map(Some),
             None => Ok(None),
         }
@@ -138,6 +142,17 @@ impl Replies<'_, '_> {
     /// Whether none is left.
     pub fn is_empty(&self) -> bool {
         self.left == 0
+    }
+
+    /// The next reply where it has come already: told by a register, where a result that may be an error lies in memory.
+    #[inline]
+    fn buffered(&mut self) -> Option<Frame> {
+        if self.left == 0 {
+            return None;
+        }
+        let frame = self.conn.link.buffered()?;
+        self.left -= 1;
+        Some(frame)
     }
 
     #[inline]
