@@ -105,7 +105,7 @@ impl Replies<'_, '_> {
     pub fn next<C: Command>(&mut self) -> Result<Option<C::Output<'_>>, Error> {
         let frame = match self.buffered() {
             Some(frame) => Some(frame),
-            None => self.receive()?,
+            None => self.wait()?,
         };
         match frame {
             Some(frame) => self.conn.link.output::<C>(frame).map(Some),
@@ -157,20 +157,20 @@ impl Replies<'_, '_> {
 
     #[inline]
     fn receive(&mut self) -> Result<Option<Frame>, Error> {
-        if self.left == 0 {
-            return Ok(None);
+        match self.buffered() {
+            Some(frame) => Ok(Some(frame)),
+            None => self.wait(),
         }
-        let frame = match self.conn.link.buffered() {
-            Some(frame) => frame,
-            None => self.wait()?,
-        };
-        self.left -= 1;
-        Ok(Some(frame))
     }
 
     /// Sends what has not left, and waits for the next reply. The time allowed begins here.
-    fn wait(&mut self) -> Result<Frame, Error> {
+    fn wait(&mut self) -> Result<Option<Frame>, Error> {
+        if self.left == 0 {
+            return Ok(None);
+        }
         self.conn.link.start_wait();
-        self.conn.receive(&self.parts)
+        let frame = self.conn.receive(&self.parts)?;
+        self.left -= 1;
+        Ok(Some(frame))
     }
 }
