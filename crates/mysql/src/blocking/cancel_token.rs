@@ -26,7 +26,8 @@ impl CancelToken {
     /// is preceded by `DO 0`, which forgets warnings and counts of found rows.
     ///
     /// A statement that is still being sent may be overtaken by its order; so the order is repeated for up to a third of a
-    /// second until the connection has seen the statement's end.
+    /// second until the connection has seen the statement's end. MariaDB may still lose it, seldom, between two results of a
+    /// procedure: where a `CALL` goes on, cancel again.
     ///
     /// Connecting has the deadline [`Config::connect_timeout`](crate::Config::connect_timeout), or 10 seconds where there
     /// is none, and the order has it once more. Without a statement under way it costs nothing. A token outlives its
