@@ -213,6 +213,18 @@ impl Client {
         self.to_skip == 0 && self.in_flight > 0 && !self.streams
     }
 
+    /// The reply to the oldest request where it has come whole and is what most replies are. `None` says nothing, and has
+    /// changed nothing: [`advance`](Core::advance) looks at all that may come.
+    #[inline(always)]
+    pub fn lent_at_once(&mut self, buffers: &mut Buffers) -> Option<Frame> {
+        if !self.lends() {
+            return None;
+        }
+        let frame = self.scanner.fast_frame(buffers)?;
+        self.in_flight -= 1;
+        Some(frame)
+    }
+
     /// The next message, or what is needed for it.
     #[inline(never)]
     fn next(&mut self, buffers: &mut Buffers) -> Result<Step<Message>, ProtocolError> {
@@ -271,13 +283,10 @@ impl Core for Client {
     // The reply that most are is taken here, so that it costs no call; all else by `next`.
     #[inline(always)]
     fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<Message>, ProtocolError> {
-        if self.lends()
-            && let Some(frame) = self.scanner.fast_frame(buffers)
-        {
-            self.in_flight -= 1;
-            return Ok(Step::Message(Message::Reply(frame)));
+        match self.lent_at_once(buffers) {
+            Some(frame) => Ok(Step::Message(Message::Reply(frame))),
+            None => self.next(buffers),
         }
-        self.next(buffers)
     }
 
     fn handle_eof(&mut self, buffers: &mut Buffers) -> ProtocolError {

@@ -10,6 +10,10 @@ from .replies import output
 from .words import camel, snake, usage
 
 
+# An option that was not chosen, by its field's type.
+PLAIN = {"bool": "!{}", "Option": "{}.is_none()", "Vec": "{}.is_empty()"}
+
+
 class Command:
     def __init__(self, name, definition):
         self.name = name
@@ -158,13 +162,21 @@ class Command:
         flags = flags_of(names)
         if dynamic:
             flags = f"let flags = {flags};\nmatch self.block {{\nSome(_) => flags.with(Flags::BLOCKING),\nNone => flags,\n}}"
-        parts = [f"type Output<'r> = {result};", f"fn flags(&self) -> Flags {{\n{flags}\n}}", self.render_encode()]
+        encode = self.render_encode()
+        plain = self.render_plain()
+        inherent = ""
+        if plain:
+            owner = f"{self.struct}{self.generics(lifetime=chr(39) + '_', shape='S')}"
+            body = encode.replace("#[inline]\nfn encode<", "#[inline(never)]\nfn encode_any<")
+            inherent = f"\n\nimpl{'<S>' if self.shape else ''} {owner} {{\n{body}\n}}"
+            encode = plain
+        parts = [f"type Output<'r> = {result};", f"fn flags(&self) -> Flags {{\n{flags}\n}}", encode]
         if self.name in BLOCKS_FOR:
             parts.append(self.render_blocking())
         keys = [item.keys for item in self.fields if item.keys]
         if keys:
             parts.append("fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {\n" + "\n".join(keys) + "\n}")
-        return f"impl{generics} Command for {target} {{\n" + "\n\n".join(parts) + "\n}"
+        return f"impl{generics} Command for {target} {{\n" + "\n\n".join(parts) + "\n}" + inherent
 
     def render_blocking(self):
         name, unit = BLOCKS_FOR[self.name]
@@ -175,8 +187,32 @@ class Command:
             body = f"Blocking::{unit}(self.{name})"
         return f"fn blocking(&self) -> Blocking {{\n{body}\n}}"
 
+    def render_plain(self):
+        """What most are, lent texts without options: all is looked at before anything is written, so that a compiler that sees
+        the command being built knows the answers, and need not build it."""
+        texts = [item for item in self.items if item.type == "Arg<'a>" and item.param]
+        required = [item for item in self.items if not item.field or item.param]
+        if not texts or any(item.count for item in required):
+            return ""
+        absent = [PLAIN.get(item.type.split("<")[0], "{}.count() == 0").format(f"self.{item.field}")
+                  for item in self.items if item.field and not item.param]
+        fixed = len(self.name.split(" ")) + sum(item.fixed for item in required)
+        writes = [f"request.lent({item.field});" if item in texts else item.write for item in required]
+        one = len(texts) == 1
+        looked = ", ".join(f"self.{item.field}.lent()" for item in texts)
+        found = ", ".join(f"Some({item.field})" for item in texts)
+        guard = f" if {' && '.join(absent)}" if absent else ""
+        body = "\n".join([f'request.fixed(b"*{fixed}\\r\\n{self.words_encoded()}");'] + writes)
+        return ("#[inline]\nfn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {\n"
+                f"match {looked if one else f'({looked})'} {{\n"
+                f"{found if one else f'({found})'}{guard} => {{\n{body}\n}}\n"
+                "_ => self.encode_any(request),\n}\n}")
+
+    def words_encoded(self):
+        return "".join(f"${len(word)}\\r\\n{word}\\r\\n" for word in self.name.split(" "))
+
     def render_encode(self):
-        name = "".join(f"${len(word)}\\r\\n{word}\\r\\n" for word in self.name.split(" "))
+        name = self.words_encoded()
         fixed = len(self.name.split(" ")) + sum(item.fixed for item in self.items)
         counts = [item.count for item in self.items if item.count]
         writes = [item.write for item in self.items if item.write]

@@ -55,6 +55,15 @@ impl Arg<'_> {
         }
     }
 
+    /// The bytes of a text that the caller holds.
+    #[inline]
+    pub(crate) fn lent(&self) -> Option<&[u8]> {
+        match self.0 {
+            Form::Lent(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
     /// The bytes of a text; a number has none.
     pub(crate) fn as_bytes(&self) -> Option<&[u8]> {
         match &self.0 {

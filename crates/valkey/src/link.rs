@@ -368,6 +368,18 @@ impl Link {
     /// `None` where there is more to do, a failure to be told of included.
     #[inline]
     pub(crate) fn buffered(&mut self) -> Option<Frame> {
+        match self.core.lent_at_once(&mut self.buffers) {
+            Some(frame) => {
+                self.rest();
+                Some(frame)
+            }
+            None => self.buffered_otherwise(),
+        }
+    }
+
+    /// The same for one that is not what most are, or comes behind others that nobody waits for.
+    #[inline(never)]
+    fn buffered_otherwise(&mut self) -> Option<Frame> {
         loop {
             match self.core.advance(&mut self.buffers) {
                 Ok(Step::Message(Message::Reply(frame))) => {

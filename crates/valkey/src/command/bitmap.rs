@@ -65,6 +65,23 @@ impl Command for Bitcount<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.key.lent() {
+            Some(key) if self.start.is_none() && self.end.is_none() && self.unit.is_none() => {
+                request.fixed(b"*2\r\n$8\r\nBITCOUNT\r\n");
+                request.lent(key);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+
+    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
+        self.key.each(visit);
+    }
+}
+
+impl Bitcount<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.start.count() + self.end.count() + self.unit.count(),
             b"*0\r\n$8\r\nBITCOUNT\r\n",
@@ -73,10 +90,6 @@ impl Command for Bitcount<'_> {
         request.part(&self.start);
         request.part(&self.end);
         request.part(&self.unit);
-    }
-
-    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
-        self.key.each(visit);
     }
 }
 
@@ -151,13 +164,26 @@ impl Command for Bitfield<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.operations.count(), b"*0\r\n$8\r\nBITFIELD\r\n");
-        request.part(&self.key);
-        request.part(&self.operations);
+        match self.key.lent() {
+            Some(key) if self.operations.is_empty() => {
+                request.fixed(b"*2\r\n$8\r\nBITFIELD\r\n");
+                request.lent(key);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl Bitfield<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.begin(2 + self.operations.count(), b"*0\r\n$8\r\nBITFIELD\r\n");
+        request.part(&self.key);
+        request.part(&self.operations);
     }
 }
 
@@ -194,13 +220,26 @@ impl Command for BitfieldRo<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.begin(2 + self.get_blocks.count(), b"*0\r\n$11\r\nBITFIELD_RO\r\n");
-        request.part(&self.key);
-        request.part(&self.get_blocks);
+        match self.key.lent() {
+            Some(key) if self.get_blocks.is_empty() => {
+                request.fixed(b"*2\r\n$11\r\nBITFIELD_RO\r\n");
+                request.lent(key);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl BitfieldRo<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.begin(2 + self.get_blocks.count(), b"*0\r\n$11\r\nBITFIELD_RO\r\n");
+        request.part(&self.key);
+        request.part(&self.get_blocks);
     }
 }
 
@@ -306,6 +345,24 @@ impl Command for Bitpos<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.key.lent() {
+            Some(key) if self.start.is_none() && self.end.is_none() && self.unit.is_none() => {
+                request.fixed(b"*3\r\n$6\r\nBITPOS\r\n");
+                request.lent(key);
+                request.part(&self.bit);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+
+    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
+        self.key.each(visit);
+    }
+}
+
+impl Bitpos<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.start.count() + self.end.count() + self.unit.count(),
             b"*0\r\n$6\r\nBITPOS\r\n",
@@ -315,10 +372,6 @@ impl Command for Bitpos<'_> {
         request.part(&self.start);
         request.part(&self.end);
         request.part(&self.unit);
-    }
-
-    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
-        self.key.each(visit);
     }
 }
 
@@ -346,13 +399,27 @@ impl Command for Getbit<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.fixed(b"*3\r\n$6\r\nGETBIT\r\n");
-        request.part(&self.key);
-        request.part(&self.offset);
+        match self.key.lent() {
+            Some(key) => {
+                request.fixed(b"*3\r\n$6\r\nGETBIT\r\n");
+                request.lent(key);
+                request.part(&self.offset);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl Getbit<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.fixed(b"*3\r\n$6\r\nGETBIT\r\n");
+        request.part(&self.key);
+        request.part(&self.offset);
     }
 }
 
@@ -382,13 +449,28 @@ impl Command for Setbit<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.fixed(b"*4\r\n$6\r\nSETBIT\r\n");
-        request.part(&self.key);
-        request.part(&self.offset);
-        request.part(&self.value);
+        match self.key.lent() {
+            Some(key) => {
+                request.fixed(b"*4\r\n$6\r\nSETBIT\r\n");
+                request.lent(key);
+                request.part(&self.offset);
+                request.part(&self.value);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl Setbit<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.fixed(b"*4\r\n$6\r\nSETBIT\r\n");
+        request.part(&self.key);
+        request.part(&self.offset);
+        request.part(&self.value);
     }
 }

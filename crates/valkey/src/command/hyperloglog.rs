@@ -95,13 +95,27 @@ impl Command for Pfdebug<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.fixed(b"*3\r\n$7\r\nPFDEBUG\r\n");
-        request.part(&self.subcommand);
-        request.part(&self.key);
+        match (self.subcommand.lent(), self.key.lent()) {
+            (Some(subcommand), Some(key)) => {
+                request.fixed(b"*3\r\n$7\r\nPFDEBUG\r\n");
+                request.lent(subcommand);
+                request.lent(key);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl Pfdebug<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.fixed(b"*3\r\n$7\r\nPFDEBUG\r\n");
+        request.part(&self.subcommand);
+        request.part(&self.key);
     }
 }
 

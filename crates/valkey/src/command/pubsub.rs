@@ -59,6 +59,20 @@ impl Command for Publish<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match (self.channel.lent(), self.message.lent()) {
+            (Some(channel), Some(message)) => {
+                request.fixed(b"*3\r\n$7\r\nPUBLISH\r\n");
+                request.lent(channel);
+                request.lent(message);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl Publish<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nPUBLISH\r\n");
         request.part(&self.channel);
         request.part(&self.message);
@@ -305,6 +319,20 @@ impl Command for Spublish<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match (self.shardchannel.lent(), self.message.lent()) {
+            (Some(shardchannel), Some(message)) => {
+                request.fixed(b"*3\r\n$8\r\nSPUBLISH\r\n");
+                request.lent(shardchannel);
+                request.lent(message);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl Spublish<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSPUBLISH\r\n");
         request.part(&self.shardchannel);
         request.part(&self.message);

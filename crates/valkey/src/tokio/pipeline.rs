@@ -107,7 +107,7 @@ impl Replies<'_, '_> {
     pub async fn next<C: Command>(&mut self) -> Result<Option<C::Output<'_>>, Error> {
         let frame = match self.buffered() {
             Some(frame) => Some(frame),
-            None => self.receive().await?,
+            None => self.wait().await?,
         };
         match frame {
             Some(frame) => self.conn.link.output::<C>(frame).map(Some),
@@ -165,20 +165,20 @@ impl Replies<'_, '_> {
 
     #[inline]
     async fn receive(&mut self) -> Result<Option<Frame>, Error> {
-        if self.left == 0 {
-            return Ok(None);
+        match self.buffered() {
+            Some(frame) => Ok(Some(frame)),
+            None => self.wait().await,
         }
-        let frame = match self.conn.link.buffered() {
-            Some(frame) => frame,
-            None => self.wait().await?,
-        };
-        self.left -= 1;
-        Ok(Some(frame))
     }
 
     /// Sends what has not left, and waits for the next reply. The time allowed begins here.
-    async fn wait(&mut self) -> Result<Frame, Error> {
+    async fn wait(&mut self) -> Result<Option<Frame>, Error> {
+        if self.left == 0 {
+            return Ok(None);
+        }
         self.conn.link.start_wait();
-        self.conn.receive(&self.parts).await
+        let frame = self.conn.receive(&self.parts).await?;
+        self.left -= 1;
+        Ok(Some(frame))
     }
 }

@@ -8,16 +8,25 @@ use onecopy_valkey::command::{
     sentinel, server, set, sorted_set, stream, string, transactions,
 };
 
-use crate::Check;
+use crate::{Check, owned};
 
 pub(crate) fn bitmap(check: &mut Check) {
     check.minimal("BITCOUNT", &bitmap::bitcount("x"));
+    check.same(&bitmap::bitcount("x"), &bitmap::bitcount(owned("x")));
     check.minimal("BITFIELD", &bitmap::bitfield("x"));
+    check.same(&bitmap::bitfield("x"), &bitmap::bitfield(owned("x")));
     check.minimal("BITFIELD_RO", &bitmap::bitfield_ro("x"));
+    check.same(&bitmap::bitfield_ro("x"), &bitmap::bitfield_ro(owned("x")));
     check.minimal("BITOP", &bitmap::bitop(BitOperation::And, "x", "x"));
     check.minimal("BITPOS", &bitmap::bitpos("x", 1));
+    check.same(&bitmap::bitpos("x", 1), &bitmap::bitpos(owned("x"), 1));
     check.minimal("GETBIT", &bitmap::getbit("x", 1));
+    check.same(&bitmap::getbit("x", 1), &bitmap::getbit(owned("x"), 1));
     check.minimal("SETBIT", &bitmap::setbit("x", 1, 1));
+    check.same(
+        &bitmap::setbit("x", 1, 1),
+        &bitmap::setbit(owned("x"), 1, 1),
+    );
 }
 
 pub(crate) fn cluster(check: &mut Check) {
@@ -32,6 +41,10 @@ pub(crate) fn cluster(check: &mut Check) {
         "CLUSTER COUNT-FAILURE-REPORTS",
         &cluster::cluster_count_failure_reports("x"),
     );
+    check.same(
+        &cluster::cluster_count_failure_reports("x"),
+        &cluster::cluster_count_failure_reports(owned("x")),
+    );
     check.minimal(
         "CLUSTER COUNTKEYSINSLOT",
         &cluster::cluster_countkeysinslot(1),
@@ -44,6 +57,10 @@ pub(crate) fn cluster(check: &mut Check) {
     check.minimal("CLUSTER FAILOVER", &cluster::cluster_failover());
     check.minimal("CLUSTER FLUSHSLOTS", &cluster::cluster_flushslots());
     check.minimal("CLUSTER FORGET", &cluster::cluster_forget("x"));
+    check.same(
+        &cluster::cluster_forget("x"),
+        &cluster::cluster_forget(owned("x")),
+    );
     check.minimal(
         "CLUSTER GETKEYSINSLOT",
         &cluster::cluster_getkeysinslot(1, 1),
@@ -51,13 +68,29 @@ pub(crate) fn cluster(check: &mut Check) {
     check.minimal("CLUSTER HELP", &cluster::cluster_help());
     check.minimal("CLUSTER INFO", &cluster::cluster_info());
     check.minimal("CLUSTER KEYSLOT", &cluster::cluster_keyslot("x"));
+    check.same(
+        &cluster::cluster_keyslot("x"),
+        &cluster::cluster_keyslot(owned("x")),
+    );
     check.minimal("CLUSTER LINKS", &cluster::cluster_links());
     check.minimal("CLUSTER MEET", &cluster::cluster_meet("x", 1));
+    check.same(
+        &cluster::cluster_meet("x", 1),
+        &cluster::cluster_meet(owned("x"), 1),
+    );
     check.minimal("CLUSTER MYID", &cluster::cluster_myid());
     check.minimal("CLUSTER MYSHARDID", &cluster::cluster_myshardid());
     check.minimal("CLUSTER NODES", &cluster::cluster_nodes());
     check.minimal("CLUSTER REPLICAS", &cluster::cluster_replicas("x"));
+    check.same(
+        &cluster::cluster_replicas("x"),
+        &cluster::cluster_replicas(owned("x")),
+    );
     check.minimal("CLUSTER REPLICATE", &cluster::cluster_replicate("x"));
+    check.same(
+        &cluster::cluster_replicate("x"),
+        &cluster::cluster_replicate(owned("x")),
+    );
     check.minimal("CLUSTER RESET", &cluster::cluster_reset());
     check.minimal("CLUSTER SAVECONFIG", &cluster::cluster_saveconfig());
     check.minimal(
@@ -70,6 +103,10 @@ pub(crate) fn cluster(check: &mut Check) {
     );
     check.minimal("CLUSTER SHARDS", &cluster::cluster_shards());
     check.minimal("CLUSTER SLAVES", &cluster::cluster_slaves("x"));
+    check.same(
+        &cluster::cluster_slaves("x"),
+        &cluster::cluster_slaves(owned("x")),
+    );
     check.minimal(
         "CLUSTER SLOT-STATS",
         &cluster::cluster_slot_stats().slotsrange(1, 1),
@@ -81,6 +118,7 @@ pub(crate) fn cluster(check: &mut Check) {
 
 pub(crate) fn connection(check: &mut Check) {
     check.minimal("AUTH", &connection::auth("x"));
+    check.same(&connection::auth("x"), &connection::auth(owned("x")));
     check.minimal("CLIENT CACHING", &connection::client_caching(Answer::Yes));
     check.minimal("CLIENT CAPA", &connection::client_capa("x"));
     check.minimal("CLIENT GETNAME", &connection::client_getname());
@@ -99,11 +137,16 @@ pub(crate) fn connection(check: &mut Check) {
         &connection::client_setinfo().lib_name("x"),
     );
     check.minimal("CLIENT SETNAME", &connection::client_setname("x"));
+    check.same(
+        &connection::client_setname("x"),
+        &connection::client_setname(owned("x")),
+    );
     check.minimal("CLIENT TRACKING", &connection::client_tracking(Switch::On));
     check.minimal("CLIENT TRACKINGINFO", &connection::client_trackinginfo());
     check.minimal("CLIENT UNBLOCK", &connection::client_unblock(1));
     check.minimal("CLIENT UNPAUSE", &connection::client_unpause());
     check.minimal("ECHO", &connection::echo("x"));
+    check.same(&connection::echo("x"), &connection::echo(owned("x")));
     check.minimal("HELLO", &connection::hello());
     check.minimal("PING", &connection::ping());
     check.minimal("QUIT", &connection::quit());
@@ -113,35 +156,95 @@ pub(crate) fn connection(check: &mut Check) {
 
 pub(crate) fn generic(check: &mut Check) {
     check.minimal("COPY", &generic::copy("x", "x"));
+    check.same(
+        &generic::copy("x", "x"),
+        &generic::copy(owned("x"), owned("x")),
+    );
     check.minimal("DEL", &generic::del("x"));
     check.minimal("DUMP", &generic::dump("x"));
+    check.same(&generic::dump("x"), &generic::dump(owned("x")));
     check.minimal("EXISTS", &generic::exists("x"));
     check.minimal("EXPIRE", &generic::expire("x", 1));
+    check.same(&generic::expire("x", 1), &generic::expire(owned("x"), 1));
     check.minimal("EXPIREAT", &generic::expireat("x", 1));
+    check.same(
+        &generic::expireat("x", 1),
+        &generic::expireat(owned("x"), 1),
+    );
     check.minimal("EXPIRETIME", &generic::expiretime("x"));
+    check.same(&generic::expiretime("x"), &generic::expiretime(owned("x")));
     check.minimal("KEYS", &generic::keys("x"));
+    check.same(&generic::keys("x"), &generic::keys(owned("x")));
     check.minimal("MIGRATE", &generic::migrate("x", 1, "x", 1, 1));
+    check.same(
+        &generic::migrate("x", 1, "x", 1, 1),
+        &generic::migrate(owned("x"), 1, owned("x"), 1, 1),
+    );
     check.minimal("MOVE", &generic::move_("x", 1));
+    check.same(&generic::move_("x", 1), &generic::move_(owned("x"), 1));
     check.minimal("OBJECT ENCODING", &generic::object_encoding("x"));
+    check.same(
+        &generic::object_encoding("x"),
+        &generic::object_encoding(owned("x")),
+    );
     check.minimal("OBJECT FREQ", &generic::object_freq("x"));
+    check.same(
+        &generic::object_freq("x"),
+        &generic::object_freq(owned("x")),
+    );
     check.minimal("OBJECT HELP", &generic::object_help());
     check.minimal("OBJECT IDLETIME", &generic::object_idletime("x"));
+    check.same(
+        &generic::object_idletime("x"),
+        &generic::object_idletime(owned("x")),
+    );
     check.minimal("OBJECT REFCOUNT", &generic::object_refcount("x"));
+    check.same(
+        &generic::object_refcount("x"),
+        &generic::object_refcount(owned("x")),
+    );
     check.minimal("PERSIST", &generic::persist("x"));
+    check.same(&generic::persist("x"), &generic::persist(owned("x")));
     check.minimal("PEXPIRE", &generic::pexpire("x", 1));
+    check.same(&generic::pexpire("x", 1), &generic::pexpire(owned("x"), 1));
     check.minimal("PEXPIREAT", &generic::pexpireat("x", 1));
+    check.same(
+        &generic::pexpireat("x", 1),
+        &generic::pexpireat(owned("x"), 1),
+    );
     check.minimal("PEXPIRETIME", &generic::pexpiretime("x"));
+    check.same(
+        &generic::pexpiretime("x"),
+        &generic::pexpiretime(owned("x")),
+    );
     check.minimal("PTTL", &generic::pttl("x"));
+    check.same(&generic::pttl("x"), &generic::pttl(owned("x")));
     check.minimal("RANDOMKEY", &generic::randomkey());
     check.minimal("RENAME", &generic::rename("x", "x"));
+    check.same(
+        &generic::rename("x", "x"),
+        &generic::rename(owned("x"), owned("x")),
+    );
     check.minimal("RENAMENX", &generic::renamenx("x", "x"));
+    check.same(
+        &generic::renamenx("x", "x"),
+        &generic::renamenx(owned("x"), owned("x")),
+    );
     check.minimal("RESTORE", &generic::restore("x", 1, "x"));
+    check.same(
+        &generic::restore("x", 1, "x"),
+        &generic::restore(owned("x"), 1, owned("x")),
+    );
     check.minimal("SCAN", &generic::scan(0));
     check.minimal("SORT", &generic::sort("x"));
+    check.same(&generic::sort("x"), &generic::sort(owned("x")));
     check.minimal("SORT_RO", &generic::sort_ro("x"));
+    check.same(&generic::sort_ro("x"), &generic::sort_ro(owned("x")));
     check.minimal("TOUCH", &generic::touch("x"));
     check.minimal("TTL", &generic::ttl("x"));
+    check.same(&generic::ttl("x"), &generic::ttl(owned("x")));
     check.minimal("TYPE", &generic::type_("x"));
+    check.same(&generic::type_("x"), &generic::type_(owned("x")));
     check.minimal("UNLINK", &generic::unlink("x"));
     check.minimal("WAIT", &generic::wait(1, 1));
     check.minimal("WAITAOF", &generic::waitaof(1, 1, 1));
@@ -150,24 +253,50 @@ pub(crate) fn generic(check: &mut Check) {
 pub(crate) fn geo(check: &mut Check) {
     check.minimal("GEOADD", &geo::geoadd("x", (1.5, 2.5, "x")));
     check.minimal("GEODIST", &geo::geodist("x", "x", "x"));
+    check.same(
+        &geo::geodist("x", "x", "x"),
+        &geo::geodist(owned("x"), owned("x"), owned("x")),
+    );
     check.minimal("GEOHASH", &geo::geohash("x", "x"));
     check.minimal("GEOPOS", &geo::geopos("x", "x"));
     check.minimal("GEORADIUS", &geo::georadius("x", 1.5, 1.5, 1.5, Unit::M));
+    check.same(
+        &geo::georadius("x", 1.5, 1.5, 1.5, Unit::M),
+        &geo::georadius(owned("x"), 1.5, 1.5, 1.5, Unit::M),
+    );
     check.minimal(
         "GEORADIUSBYMEMBER",
         &geo::georadiusbymember("x", "x", 1.5, Unit::M),
+    );
+    check.same(
+        &geo::georadiusbymember("x", "x", 1.5, Unit::M),
+        &geo::georadiusbymember(owned("x"), owned("x"), 1.5, Unit::M),
     );
     check.minimal(
         "GEORADIUSBYMEMBER_RO",
         &geo::georadiusbymember_ro("x", "x", 1.5, Unit::M),
     );
+    check.same(
+        &geo::georadiusbymember_ro("x", "x", 1.5, Unit::M),
+        &geo::georadiusbymember_ro(owned("x"), owned("x"), 1.5, Unit::M),
+    );
     check.minimal(
         "GEORADIUS_RO",
         &geo::georadius_ro("x", 1.5, 1.5, 1.5, Unit::M),
     );
+    check.same(
+        &geo::georadius_ro("x", 1.5, 1.5, 1.5, Unit::M),
+        &geo::georadius_ro(owned("x"), 1.5, 1.5, 1.5, Unit::M),
+    );
     check.minimal(
         "GEOSEARCH",
         &geo::geosearch("x").frommember("x").byradius(1.5, Unit::M),
+    );
+    check.same(
+        &geo::geosearch("x").frommember("x").byradius(1.5, Unit::M),
+        &geo::geosearch(owned("x"))
+            .frommember(owned("x"))
+            .byradius(1.5, Unit::M),
     );
     check.minimal(
         "GEOSEARCHSTORE",
@@ -175,31 +304,70 @@ pub(crate) fn geo(check: &mut Check) {
             .frommember("x")
             .byradius(1.5, Unit::M),
     );
+    check.same(
+        &geo::geosearchstore("x", "x")
+            .frommember("x")
+            .byradius(1.5, Unit::M),
+        &geo::geosearchstore(owned("x"), owned("x"))
+            .frommember(owned("x"))
+            .byradius(1.5, Unit::M),
+    );
 }
 
 pub(crate) fn hash(check: &mut Check) {
     check.minimal("HDEL", &hash::hdel("x", "x"));
     check.minimal("HEXISTS", &hash::hexists("x", "x"));
+    check.same(
+        &hash::hexists("x", "x"),
+        &hash::hexists(owned("x"), owned("x")),
+    );
     check.minimal("HGET", &hash::hget("x", "x"));
+    check.same(&hash::hget("x", "x"), &hash::hget(owned("x"), owned("x")));
     check.minimal("HGETALL", &hash::hgetall("x"));
+    check.same(&hash::hgetall("x"), &hash::hgetall(owned("x")));
     check.minimal("HINCRBY", &hash::hincrby("x", "x", 1));
+    check.same(
+        &hash::hincrby("x", "x", 1),
+        &hash::hincrby(owned("x"), owned("x"), 1),
+    );
     check.minimal("HINCRBYFLOAT", &hash::hincrbyfloat("x", "x", 1.5));
+    check.same(
+        &hash::hincrbyfloat("x", "x", 1.5),
+        &hash::hincrbyfloat(owned("x"), owned("x"), 1.5),
+    );
     check.minimal("HKEYS", &hash::hkeys("x"));
+    check.same(&hash::hkeys("x"), &hash::hkeys(owned("x")));
     check.minimal("HLEN", &hash::hlen("x"));
+    check.same(&hash::hlen("x"), &hash::hlen(owned("x")));
     check.minimal("HMGET", &hash::hmget("x", "x"));
     check.minimal("HMSET", &hash::hmset("x", ("x", "y")));
     check.minimal("HRANDFIELD", &hash::hrandfield("x"));
+    check.same(&hash::hrandfield("x"), &hash::hrandfield(owned("x")));
     check.minimal("HSCAN", &hash::hscan("x", 0));
+    check.same(&hash::hscan("x", 0), &hash::hscan(owned("x"), 0));
     check.minimal("HSET", &hash::hset("x", ("x", "y")));
     check.minimal("HSETNX", &hash::hsetnx("x", "x", "x"));
+    check.same(
+        &hash::hsetnx("x", "x", "x"),
+        &hash::hsetnx(owned("x"), owned("x"), owned("x")),
+    );
     check.minimal("HSTRLEN", &hash::hstrlen("x", "x"));
+    check.same(
+        &hash::hstrlen("x", "x"),
+        &hash::hstrlen(owned("x"), owned("x")),
+    );
     check.minimal("HVALS", &hash::hvals("x"));
+    check.same(&hash::hvals("x"), &hash::hvals(owned("x")));
 }
 
 pub(crate) fn hyperloglog(check: &mut Check) {
     check.minimal("PFADD", &hyperloglog::pfadd("x", "x"));
     check.minimal("PFCOUNT", &hyperloglog::pfcount("x"));
     check.minimal("PFDEBUG", &hyperloglog::pfdebug("x", "x"));
+    check.same(
+        &hyperloglog::pfdebug("x", "x"),
+        &hyperloglog::pfdebug(owned("x"), owned("x")),
+    );
     check.minimal("PFMERGE", &hyperloglog::pfmerge("x", "x"));
     check.minimal("PFSELFTEST", &hyperloglog::pfselftest());
 }
@@ -209,25 +377,60 @@ pub(crate) fn list(check: &mut Check) {
         "BLMOVE",
         &list::blmove("x", "x", Side::Left, Side::Left, 1.5),
     );
+    check.same(
+        &list::blmove("x", "x", Side::Left, Side::Left, 1.5),
+        &list::blmove(owned("x"), owned("x"), Side::Left, Side::Left, 1.5),
+    );
     check.minimal("BLMPOP", &list::blmpop(1.5, "x", Side::Left));
     check.minimal("BLPOP", &list::blpop("x", 1.5));
     check.minimal("BRPOP", &list::brpop("x", 1.5));
     check.minimal("BRPOPLPUSH", &list::brpoplpush("x", "x", 1.5));
+    check.same(
+        &list::brpoplpush("x", "x", 1.5),
+        &list::brpoplpush(owned("x"), owned("x"), 1.5),
+    );
     check.minimal("LINDEX", &list::lindex("x", 1));
+    check.same(&list::lindex("x", 1), &list::lindex(owned("x"), 1));
     check.minimal("LINSERT", &list::linsert("x", Place::Before, "x", "x"));
+    check.same(
+        &list::linsert("x", Place::Before, "x", "x"),
+        &list::linsert(owned("x"), Place::Before, owned("x"), owned("x")),
+    );
     check.minimal("LLEN", &list::llen("x"));
+    check.same(&list::llen("x"), &list::llen(owned("x")));
     check.minimal("LMOVE", &list::lmove("x", "x", Side::Left, Side::Left));
+    check.same(
+        &list::lmove("x", "x", Side::Left, Side::Left),
+        &list::lmove(owned("x"), owned("x"), Side::Left, Side::Left),
+    );
     check.minimal("LMPOP", &list::lmpop("x", Side::Left));
     check.minimal("LPOP", &list::lpop("x"));
+    check.same(&list::lpop("x"), &list::lpop(owned("x")));
     check.minimal("LPOS", &list::lpos("x", "x"));
+    check.same(&list::lpos("x", "x"), &list::lpos(owned("x"), owned("x")));
     check.minimal("LPUSH", &list::lpush("x", "x"));
     check.minimal("LPUSHX", &list::lpushx("x", "x"));
     check.minimal("LRANGE", &list::lrange("x", 1, 1));
+    check.same(&list::lrange("x", 1, 1), &list::lrange(owned("x"), 1, 1));
     check.minimal("LREM", &list::lrem("x", 1, "x"));
+    check.same(
+        &list::lrem("x", 1, "x"),
+        &list::lrem(owned("x"), 1, owned("x")),
+    );
     check.minimal("LSET", &list::lset("x", 1, "x"));
+    check.same(
+        &list::lset("x", 1, "x"),
+        &list::lset(owned("x"), 1, owned("x")),
+    );
     check.minimal("LTRIM", &list::ltrim("x", 1, 1));
+    check.same(&list::ltrim("x", 1, 1), &list::ltrim(owned("x"), 1, 1));
     check.minimal("RPOP", &list::rpop("x"));
+    check.same(&list::rpop("x"), &list::rpop(owned("x")));
     check.minimal("RPOPLPUSH", &list::rpoplpush("x", "x"));
+    check.same(
+        &list::rpoplpush("x", "x"),
+        &list::rpoplpush(owned("x"), owned("x")),
+    );
     check.minimal("RPUSH", &list::rpush("x", "x"));
     check.minimal("RPUSHX", &list::rpushx("x", "x"));
 }
@@ -235,6 +438,10 @@ pub(crate) fn list(check: &mut Check) {
 pub(crate) fn pubsub(check: &mut Check) {
     check.minimal("PSUBSCRIBE", &pubsub::psubscribe("x"));
     check.minimal("PUBLISH", &pubsub::publish("x", "x"));
+    check.same(
+        &pubsub::publish("x", "x"),
+        &pubsub::publish(owned("x"), owned("x")),
+    );
     check.minimal("PUBSUB CHANNELS", &pubsub::pubsub_channels());
     check.minimal("PUBSUB HELP", &pubsub::pubsub_help());
     check.minimal("PUBSUB NUMPAT", &pubsub::pubsub_numpat());
@@ -243,6 +450,10 @@ pub(crate) fn pubsub(check: &mut Check) {
     check.minimal("PUBSUB SHARDNUMSUB", &pubsub::pubsub_shardnumsub("x"));
     check.minimal("PUNSUBSCRIBE", &pubsub::punsubscribe());
     check.minimal("SPUBLISH", &pubsub::spublish("x", "x"));
+    check.same(
+        &pubsub::spublish("x", "x"),
+        &pubsub::spublish(owned("x"), owned("x")),
+    );
     check.minimal("SSUBSCRIBE", &pubsub::ssubscribe("x"));
     check.minimal("SUBSCRIBE", &pubsub::subscribe("x"));
     check.minimal("SUNSUBSCRIBE", &pubsub::sunsubscribe());
@@ -251,19 +462,40 @@ pub(crate) fn pubsub(check: &mut Check) {
 
 pub(crate) fn scripting(check: &mut Check) {
     check.minimal("EVAL", &scripting::eval("x"));
+    check.same(&scripting::eval("x"), &scripting::eval(owned("x")));
     check.minimal("EVALSHA", &scripting::evalsha("x"));
+    check.same(&scripting::evalsha("x"), &scripting::evalsha(owned("x")));
     check.minimal("EVALSHA_RO", &scripting::evalsha_ro("x"));
+    check.same(
+        &scripting::evalsha_ro("x"),
+        &scripting::evalsha_ro(owned("x")),
+    );
     check.minimal("EVAL_RO", &scripting::eval_ro("x"));
+    check.same(&scripting::eval_ro("x"), &scripting::eval_ro(owned("x")));
     check.minimal("FCALL", &scripting::fcall("x"));
+    check.same(&scripting::fcall("x"), &scripting::fcall(owned("x")));
     check.minimal("FCALL_RO", &scripting::fcall_ro("x"));
+    check.same(&scripting::fcall_ro("x"), &scripting::fcall_ro(owned("x")));
     check.minimal("FUNCTION DELETE", &scripting::function_delete("x"));
+    check.same(
+        &scripting::function_delete("x"),
+        &scripting::function_delete(owned("x")),
+    );
     check.minimal("FUNCTION DUMP", &scripting::function_dump());
     check.minimal("FUNCTION FLUSH", &scripting::function_flush());
     check.minimal("FUNCTION HELP", &scripting::function_help());
     check.minimal("FUNCTION KILL", &scripting::function_kill());
     check.minimal("FUNCTION LIST", &scripting::function_list());
     check.minimal("FUNCTION LOAD", &scripting::function_load("x"));
+    check.same(
+        &scripting::function_load("x"),
+        &scripting::function_load(owned("x")),
+    );
     check.minimal("FUNCTION RESTORE", &scripting::function_restore("x"));
+    check.same(
+        &scripting::function_restore("x"),
+        &scripting::function_restore(owned("x")),
+    );
     check.minimal("FUNCTION STATS", &scripting::function_stats());
     check.minimal("SCRIPT DEBUG", &scripting::script_debug(DebugMode::Yes));
     check.minimal("SCRIPT EXISTS", &scripting::script_exists("x"));
@@ -271,22 +503,46 @@ pub(crate) fn scripting(check: &mut Check) {
     check.minimal("SCRIPT HELP", &scripting::script_help());
     check.minimal("SCRIPT KILL", &scripting::script_kill());
     check.minimal("SCRIPT LOAD", &scripting::script_load("x"));
+    check.same(
+        &scripting::script_load("x"),
+        &scripting::script_load(owned("x")),
+    );
     check.minimal("SCRIPT SHOW", &scripting::script_show("x"));
+    check.same(
+        &scripting::script_show("x"),
+        &scripting::script_show(owned("x")),
+    );
 }
 
 pub(crate) fn sentinel(check: &mut Check) {
     check.minimal("SENTINEL CKQUORUM", &sentinel::sentinel_ckquorum("x"));
+    check.same(
+        &sentinel::sentinel_ckquorum("x"),
+        &sentinel::sentinel_ckquorum(owned("x")),
+    );
     check.minimal("SENTINEL CONFIG", &sentinel::sentinel_config("x", "x"));
     check.minimal("SENTINEL DEBUG", &sentinel::sentinel_debug());
     check.minimal("SENTINEL FAILOVER", &sentinel::sentinel_failover("x"));
+    check.same(
+        &sentinel::sentinel_failover("x"),
+        &sentinel::sentinel_failover(owned("x")),
+    );
     check.minimal("SENTINEL FLUSHCONFIG", &sentinel::sentinel_flushconfig());
     check.minimal(
         "SENTINEL GET-MASTER-ADDR-BY-NAME",
         &sentinel::sentinel_get_master_addr_by_name("x"),
     );
+    check.same(
+        &sentinel::sentinel_get_master_addr_by_name("x"),
+        &sentinel::sentinel_get_master_addr_by_name(owned("x")),
+    );
     check.minimal(
         "SENTINEL GET-PRIMARY-ADDR-BY-NAME",
         &sentinel::sentinel_get_primary_addr_by_name("x"),
+    );
+    check.same(
+        &sentinel::sentinel_get_primary_addr_by_name("x"),
+        &sentinel::sentinel_get_primary_addr_by_name(owned("x")),
     );
     check.minimal("SENTINEL HELP", &sentinel::sentinel_help());
     check.minimal("SENTINEL INFO-CACHE", &sentinel::sentinel_info_cache("x"));
@@ -294,15 +550,31 @@ pub(crate) fn sentinel(check: &mut Check) {
         "SENTINEL IS-MASTER-DOWN-BY-ADDR",
         &sentinel::sentinel_is_master_down_by_addr("x", 1, 1, "x"),
     );
+    check.same(
+        &sentinel::sentinel_is_master_down_by_addr("x", 1, 1, "x"),
+        &sentinel::sentinel_is_master_down_by_addr(owned("x"), 1, 1, owned("x")),
+    );
     check.minimal(
         "SENTINEL IS-PRIMARY-DOWN-BY-ADDR",
         &sentinel::sentinel_is_primary_down_by_addr("x", 1, 1, "x"),
     );
+    check.same(
+        &sentinel::sentinel_is_primary_down_by_addr("x", 1, 1, "x"),
+        &sentinel::sentinel_is_primary_down_by_addr(owned("x"), 1, 1, owned("x")),
+    );
     check.minimal("SENTINEL MASTER", &sentinel::sentinel_master("x"));
+    check.same(
+        &sentinel::sentinel_master("x"),
+        &sentinel::sentinel_master(owned("x")),
+    );
     check.minimal("SENTINEL MASTERS", &sentinel::sentinel_masters());
     check.minimal(
         "SENTINEL MONITOR",
         &sentinel::sentinel_monitor("x", "x", 1, 1),
+    );
+    check.same(
+        &sentinel::sentinel_monitor("x", "x", 1, 1),
+        &sentinel::sentinel_monitor(owned("x"), owned("x"), 1, 1),
     );
     check.minimal("SENTINEL MYID", &sentinel::sentinel_myid());
     check.minimal(
@@ -311,16 +583,40 @@ pub(crate) fn sentinel(check: &mut Check) {
     );
     check.minimal("SENTINEL PRIMARIES", &sentinel::sentinel_primaries());
     check.minimal("SENTINEL PRIMARY", &sentinel::sentinel_primary("x"));
+    check.same(
+        &sentinel::sentinel_primary("x"),
+        &sentinel::sentinel_primary(owned("x")),
+    );
     check.minimal("SENTINEL REMOVE", &sentinel::sentinel_remove("x"));
+    check.same(
+        &sentinel::sentinel_remove("x"),
+        &sentinel::sentinel_remove(owned("x")),
+    );
     check.minimal("SENTINEL REPLICAS", &sentinel::sentinel_replicas("x"));
+    check.same(
+        &sentinel::sentinel_replicas("x"),
+        &sentinel::sentinel_replicas(owned("x")),
+    );
     check.minimal("SENTINEL RESET", &sentinel::sentinel_reset("x"));
+    check.same(
+        &sentinel::sentinel_reset("x"),
+        &sentinel::sentinel_reset(owned("x")),
+    );
     check.minimal("SENTINEL SENTINELS", &sentinel::sentinel_sentinels("x"));
+    check.same(
+        &sentinel::sentinel_sentinels("x"),
+        &sentinel::sentinel_sentinels(owned("x")),
+    );
     check.minimal("SENTINEL SET", &sentinel::sentinel_set("x", ("x", "y")));
     check.minimal(
         "SENTINEL SIMULATE-FAILURE",
         &sentinel::sentinel_simulate_failure().crash_after_election(),
     );
     check.minimal("SENTINEL SLAVES", &sentinel::sentinel_slaves("x"));
+    check.same(
+        &sentinel::sentinel_slaves("x"),
+        &sentinel::sentinel_slaves(owned("x")),
+    );
 }
 
 pub(crate) fn server(check: &mut Check) {
@@ -329,6 +625,7 @@ pub(crate) fn server(check: &mut Check) {
     check.minimal("ACL DRYRUN", &server::acl_dryrun("x", "x", "x"));
     check.minimal("ACL GENPASS", &server::acl_genpass());
     check.minimal("ACL GETUSER", &server::acl_getuser("x"));
+    check.same(&server::acl_getuser("x"), &server::acl_getuser(owned("x")));
     check.minimal("ACL HELP", &server::acl_help());
     check.minimal("ACL LIST", &server::acl_list());
     check.minimal("ACL LOAD", &server::acl_load());
@@ -357,6 +654,7 @@ pub(crate) fn server(check: &mut Check) {
     check.minimal("CONFIG SET", &server::config_set(("x", "y")));
     check.minimal("DBSIZE", &server::dbsize());
     check.minimal("DEBUG", &server::debug("x"));
+    check.same(&server::debug("x"), &server::debug(owned("x")));
     check.minimal("FAILOVER", &server::failover());
     check.minimal("FLUSHALL", &server::flushall());
     check.minimal("FLUSHDB", &server::flushdb());
@@ -364,9 +662,17 @@ pub(crate) fn server(check: &mut Check) {
     check.minimal("LASTSAVE", &server::lastsave());
     check.minimal("LATENCY DOCTOR", &server::latency_doctor());
     check.minimal("LATENCY GRAPH", &server::latency_graph("x"));
+    check.same(
+        &server::latency_graph("x"),
+        &server::latency_graph(owned("x")),
+    );
     check.minimal("LATENCY HELP", &server::latency_help());
     check.minimal("LATENCY HISTOGRAM", &server::latency_histogram());
     check.minimal("LATENCY HISTORY", &server::latency_history("x"));
+    check.same(
+        &server::latency_history("x"),
+        &server::latency_history(owned("x")),
+    );
     check.minimal("LATENCY LATEST", &server::latency_latest());
     check.minimal("LATENCY RESET", &server::latency_reset());
     check.minimal("LOLWUT", &server::lolwut());
@@ -376,20 +682,46 @@ pub(crate) fn server(check: &mut Check) {
     check.minimal("MEMORY PURGE", &server::memory_purge());
     check.minimal("MEMORY STATS", &server::memory_stats());
     check.minimal("MEMORY USAGE", &server::memory_usage("x"));
+    check.same(
+        &server::memory_usage("x"),
+        &server::memory_usage(owned("x")),
+    );
     check.minimal("MODULE HELP", &server::module_help());
     check.minimal("MODULE LIST", &server::module_list());
     check.minimal("MODULE LOAD", &server::module_load("x"));
+    check.same(&server::module_load("x"), &server::module_load(owned("x")));
     check.minimal("MODULE LOADEX", &server::module_loadex("x"));
+    check.same(
+        &server::module_loadex("x"),
+        &server::module_loadex(owned("x")),
+    );
     check.minimal("MODULE UNLOAD", &server::module_unload("x"));
+    check.same(
+        &server::module_unload("x"),
+        &server::module_unload(owned("x")),
+    );
     check.minimal("MONITOR", &server::monitor());
     check.minimal("PSYNC", &server::psync("x", 1));
+    check.same(&server::psync("x", 1), &server::psync(owned("x"), 1));
     check.minimal("REPLCONF", &server::replconf());
     check.minimal("REPLICAOF", &server::replicaof("x", "x"));
+    check.same(
+        &server::replicaof("x", "x"),
+        &server::replicaof(owned("x"), owned("x")),
+    );
     check.minimal("RESTORE-ASKING", &server::restore_asking("x", 1, "x"));
+    check.same(
+        &server::restore_asking("x", 1, "x"),
+        &server::restore_asking(owned("x"), 1, owned("x")),
+    );
     check.minimal("ROLE", &server::role());
     check.minimal("SAVE", &server::save());
     check.minimal("SHUTDOWN", &server::shutdown());
     check.minimal("SLAVEOF", &server::slaveof("x", "x"));
+    check.same(
+        &server::slaveof("x", "x"),
+        &server::slaveof(owned("x"), owned("x")),
+    );
     check.minimal("SLOWLOG GET", &server::slowlog_get());
     check.minimal("SLOWLOG HELP", &server::slowlog_help());
     check.minimal("SLOWLOG LEN", &server::slowlog_len());
@@ -402,19 +734,32 @@ pub(crate) fn server(check: &mut Check) {
 pub(crate) fn set(check: &mut Check) {
     check.minimal("SADD", &set::sadd("x", "x"));
     check.minimal("SCARD", &set::scard("x"));
+    check.same(&set::scard("x"), &set::scard(owned("x")));
     check.minimal("SDIFF", &set::sdiff("x"));
     check.minimal("SDIFFSTORE", &set::sdiffstore("x", "x"));
     check.minimal("SINTER", &set::sinter("x"));
     check.minimal("SINTERCARD", &set::sintercard("x"));
     check.minimal("SINTERSTORE", &set::sinterstore("x", "x"));
     check.minimal("SISMEMBER", &set::sismember("x", "x"));
+    check.same(
+        &set::sismember("x", "x"),
+        &set::sismember(owned("x"), owned("x")),
+    );
     check.minimal("SMEMBERS", &set::smembers("x"));
+    check.same(&set::smembers("x"), &set::smembers(owned("x")));
     check.minimal("SMISMEMBER", &set::smismember("x", "x"));
     check.minimal("SMOVE", &set::smove("x", "x", "x"));
+    check.same(
+        &set::smove("x", "x", "x"),
+        &set::smove(owned("x"), owned("x"), owned("x")),
+    );
     check.minimal("SPOP", &set::spop("x"));
+    check.same(&set::spop("x"), &set::spop(owned("x")));
     check.minimal("SRANDMEMBER", &set::srandmember("x"));
+    check.same(&set::srandmember("x"), &set::srandmember(owned("x")));
     check.minimal("SREM", &set::srem("x", "x"));
     check.minimal("SSCAN", &set::sscan("x", 0));
+    check.same(&set::sscan("x", 0), &set::sscan(owned("x"), 0));
     check.minimal("SUNION", &set::sunion("x"));
     check.minimal("SUNIONSTORE", &set::sunionstore("x", "x"));
 }
@@ -425,40 +770,115 @@ pub(crate) fn sorted_set(check: &mut Check) {
     check.minimal("BZPOPMIN", &sorted_set::bzpopmin("x", 1.5));
     check.minimal("ZADD", &sorted_set::zadd("x", ("x", "y")));
     check.minimal("ZCARD", &sorted_set::zcard("x"));
+    check.same(&sorted_set::zcard("x"), &sorted_set::zcard(owned("x")));
     check.minimal("ZCOUNT", &sorted_set::zcount("x", "x", "x"));
+    check.same(
+        &sorted_set::zcount("x", "x", "x"),
+        &sorted_set::zcount(owned("x"), owned("x"), owned("x")),
+    );
     check.minimal("ZDIFF", &sorted_set::zdiff("x"));
     check.minimal("ZDIFFSTORE", &sorted_set::zdiffstore("x", "x"));
     check.minimal("ZINCRBY", &sorted_set::zincrby("x", 1.5, "x"));
+    check.same(
+        &sorted_set::zincrby("x", 1.5, "x"),
+        &sorted_set::zincrby(owned("x"), 1.5, owned("x")),
+    );
     check.minimal("ZINTER", &sorted_set::zinter("x"));
     check.minimal("ZINTERCARD", &sorted_set::zintercard("x"));
     check.minimal("ZINTERSTORE", &sorted_set::zinterstore("x", "x"));
     check.minimal("ZLEXCOUNT", &sorted_set::zlexcount("x", "x", "x"));
+    check.same(
+        &sorted_set::zlexcount("x", "x", "x"),
+        &sorted_set::zlexcount(owned("x"), owned("x"), owned("x")),
+    );
     check.minimal("ZMPOP", &sorted_set::zmpop("x", Extreme::Min));
     check.minimal("ZMSCORE", &sorted_set::zmscore("x", "x"));
     check.minimal("ZPOPMAX", &sorted_set::zpopmax("x"));
+    check.same(&sorted_set::zpopmax("x"), &sorted_set::zpopmax(owned("x")));
     check.minimal("ZPOPMIN", &sorted_set::zpopmin("x"));
+    check.same(&sorted_set::zpopmin("x"), &sorted_set::zpopmin(owned("x")));
     check.minimal("ZRANDMEMBER", &sorted_set::zrandmember("x"));
+    check.same(
+        &sorted_set::zrandmember("x"),
+        &sorted_set::zrandmember(owned("x")),
+    );
     check.minimal("ZRANGE", &sorted_set::zrange("x", "x", "x"));
+    check.same(
+        &sorted_set::zrange("x", "x", "x"),
+        &sorted_set::zrange(owned("x"), owned("x"), owned("x")),
+    );
     check.minimal("ZRANGEBYLEX", &sorted_set::zrangebylex("x", "x", "x"));
+    check.same(
+        &sorted_set::zrangebylex("x", "x", "x"),
+        &sorted_set::zrangebylex(owned("x"), owned("x"), owned("x")),
+    );
     check.minimal("ZRANGEBYSCORE", &sorted_set::zrangebyscore("x", "x", "x"));
+    check.same(
+        &sorted_set::zrangebyscore("x", "x", "x"),
+        &sorted_set::zrangebyscore(owned("x"), owned("x"), owned("x")),
+    );
     check.minimal("ZRANGESTORE", &sorted_set::zrangestore("x", "x", "x", "x"));
+    check.same(
+        &sorted_set::zrangestore("x", "x", "x", "x"),
+        &sorted_set::zrangestore(owned("x"), owned("x"), owned("x"), owned("x")),
+    );
     check.minimal("ZRANK", &sorted_set::zrank("x", "x"));
+    check.same(
+        &sorted_set::zrank("x", "x"),
+        &sorted_set::zrank(owned("x"), owned("x")),
+    );
     check.minimal("ZREM", &sorted_set::zrem("x", "x"));
     check.minimal("ZREMRANGEBYLEX", &sorted_set::zremrangebylex("x", "x", "x"));
+    check.same(
+        &sorted_set::zremrangebylex("x", "x", "x"),
+        &sorted_set::zremrangebylex(owned("x"), owned("x"), owned("x")),
+    );
     check.minimal("ZREMRANGEBYRANK", &sorted_set::zremrangebyrank("x", 1, 1));
+    check.same(
+        &sorted_set::zremrangebyrank("x", 1, 1),
+        &sorted_set::zremrangebyrank(owned("x"), 1, 1),
+    );
     check.minimal(
         "ZREMRANGEBYSCORE",
         &sorted_set::zremrangebyscore("x", "x", "x"),
     );
+    check.same(
+        &sorted_set::zremrangebyscore("x", "x", "x"),
+        &sorted_set::zremrangebyscore(owned("x"), owned("x"), owned("x")),
+    );
     check.minimal("ZREVRANGE", &sorted_set::zrevrange("x", 1, 1));
+    check.same(
+        &sorted_set::zrevrange("x", 1, 1),
+        &sorted_set::zrevrange(owned("x"), 1, 1),
+    );
     check.minimal("ZREVRANGEBYLEX", &sorted_set::zrevrangebylex("x", "x", "x"));
+    check.same(
+        &sorted_set::zrevrangebylex("x", "x", "x"),
+        &sorted_set::zrevrangebylex(owned("x"), owned("x"), owned("x")),
+    );
     check.minimal(
         "ZREVRANGEBYSCORE",
         &sorted_set::zrevrangebyscore("x", "x", "x"),
     );
+    check.same(
+        &sorted_set::zrevrangebyscore("x", "x", "x"),
+        &sorted_set::zrevrangebyscore(owned("x"), owned("x"), owned("x")),
+    );
     check.minimal("ZREVRANK", &sorted_set::zrevrank("x", "x"));
+    check.same(
+        &sorted_set::zrevrank("x", "x"),
+        &sorted_set::zrevrank(owned("x"), owned("x")),
+    );
     check.minimal("ZSCAN", &sorted_set::zscan("x", 0));
+    check.same(
+        &sorted_set::zscan("x", 0),
+        &sorted_set::zscan(owned("x"), 0),
+    );
     check.minimal("ZSCORE", &sorted_set::zscore("x", "x"));
+    check.same(
+        &sorted_set::zscore("x", "x"),
+        &sorted_set::zscore(owned("x"), owned("x")),
+    );
     check.minimal("ZUNION", &sorted_set::zunion("x"));
     check.minimal("ZUNIONSTORE", &sorted_set::zunionstore("x", "x"));
 }
@@ -467,57 +887,160 @@ pub(crate) fn stream(check: &mut Check) {
     check.minimal("XACK", &stream::xack("x", "x", "x"));
     check.minimal("XADD", &stream::xadd("x", "x", ("x", "y")));
     check.minimal("XAUTOCLAIM", &stream::xautoclaim("x", "x", "x", 1, "x"));
+    check.same(
+        &stream::xautoclaim("x", "x", "x", 1, "x"),
+        &stream::xautoclaim(owned("x"), owned("x"), owned("x"), 1, owned("x")),
+    );
     check.minimal("XCLAIM", &stream::xclaim("x", "x", "x", 1, "x"));
     check.minimal("XDEL", &stream::xdel("x", "x"));
     check.minimal("XGROUP CREATE", &stream::xgroup_create("x", "x", "x"));
+    check.same(
+        &stream::xgroup_create("x", "x", "x"),
+        &stream::xgroup_create(owned("x"), owned("x"), owned("x")),
+    );
     check.minimal(
         "XGROUP CREATECONSUMER",
         &stream::xgroup_createconsumer("x", "x", "x"),
+    );
+    check.same(
+        &stream::xgroup_createconsumer("x", "x", "x"),
+        &stream::xgroup_createconsumer(owned("x"), owned("x"), owned("x")),
     );
     check.minimal(
         "XGROUP DELCONSUMER",
         &stream::xgroup_delconsumer("x", "x", "x"),
     );
+    check.same(
+        &stream::xgroup_delconsumer("x", "x", "x"),
+        &stream::xgroup_delconsumer(owned("x"), owned("x"), owned("x")),
+    );
     check.minimal("XGROUP DESTROY", &stream::xgroup_destroy("x", "x"));
+    check.same(
+        &stream::xgroup_destroy("x", "x"),
+        &stream::xgroup_destroy(owned("x"), owned("x")),
+    );
     check.minimal("XGROUP HELP", &stream::xgroup_help());
     check.minimal("XGROUP SETID", &stream::xgroup_setid("x", "x", "x"));
+    check.same(
+        &stream::xgroup_setid("x", "x", "x"),
+        &stream::xgroup_setid(owned("x"), owned("x"), owned("x")),
+    );
     check.minimal("XINFO CONSUMERS", &stream::xinfo_consumers("x", "x"));
+    check.same(
+        &stream::xinfo_consumers("x", "x"),
+        &stream::xinfo_consumers(owned("x"), owned("x")),
+    );
     check.minimal("XINFO GROUPS", &stream::xinfo_groups("x"));
+    check.same(
+        &stream::xinfo_groups("x"),
+        &stream::xinfo_groups(owned("x")),
+    );
     check.minimal("XINFO HELP", &stream::xinfo_help());
     check.minimal("XINFO STREAM", &stream::xinfo_stream("x"));
+    check.same(
+        &stream::xinfo_stream("x"),
+        &stream::xinfo_stream(owned("x")),
+    );
     check.minimal("XLEN", &stream::xlen("x"));
+    check.same(&stream::xlen("x"), &stream::xlen(owned("x")));
     check.minimal("XPENDING", &stream::xpending("x", "x"));
+    check.same(
+        &stream::xpending("x", "x"),
+        &stream::xpending(owned("x"), owned("x")),
+    );
     check.minimal("XRANGE", &stream::xrange("x", "x", "x"));
+    check.same(
+        &stream::xrange("x", "x", "x"),
+        &stream::xrange(owned("x"), owned("x"), owned("x")),
+    );
     check.minimal("XREAD", &stream::xread("x", "x"));
     check.minimal("XREADGROUP", &stream::xreadgroup("x", "x", "x", "x"));
     check.minimal("XREVRANGE", &stream::xrevrange("x", "x", "x"));
+    check.same(
+        &stream::xrevrange("x", "x", "x"),
+        &stream::xrevrange(owned("x"), owned("x"), owned("x")),
+    );
     check.minimal("XSETID", &stream::xsetid("x", "x"));
+    check.same(
+        &stream::xsetid("x", "x"),
+        &stream::xsetid(owned("x"), owned("x")),
+    );
     check.minimal("XTRIM", &stream::xtrim("x", Trim::Maxlen, "x"));
+    check.same(
+        &stream::xtrim("x", Trim::Maxlen, "x"),
+        &stream::xtrim(owned("x"), Trim::Maxlen, owned("x")),
+    );
 }
 
 pub(crate) fn string(check: &mut Check) {
     check.minimal("APPEND", &string::append("x", "x"));
+    check.same(
+        &string::append("x", "x"),
+        &string::append(owned("x"), owned("x")),
+    );
     check.minimal("DECR", &string::decr("x"));
+    check.same(&string::decr("x"), &string::decr(owned("x")));
     check.minimal("DECRBY", &string::decrby("x", 1));
+    check.same(&string::decrby("x", 1), &string::decrby(owned("x"), 1));
     check.minimal("GET", &string::get("x"));
+    check.same(&string::get("x"), &string::get(owned("x")));
     check.minimal("GETDEL", &string::getdel("x"));
+    check.same(&string::getdel("x"), &string::getdel(owned("x")));
     check.minimal("GETEX", &string::getex("x"));
+    check.same(&string::getex("x"), &string::getex(owned("x")));
     check.minimal("GETRANGE", &string::getrange("x", 1, 1));
+    check.same(
+        &string::getrange("x", 1, 1),
+        &string::getrange(owned("x"), 1, 1),
+    );
     check.minimal("GETSET", &string::getset("x", "x"));
+    check.same(
+        &string::getset("x", "x"),
+        &string::getset(owned("x"), owned("x")),
+    );
     check.minimal("INCR", &string::incr("x"));
+    check.same(&string::incr("x"), &string::incr(owned("x")));
     check.minimal("INCRBY", &string::incrby("x", 1));
+    check.same(&string::incrby("x", 1), &string::incrby(owned("x"), 1));
     check.minimal("INCRBYFLOAT", &string::incrbyfloat("x", 1.5));
+    check.same(
+        &string::incrbyfloat("x", 1.5),
+        &string::incrbyfloat(owned("x"), 1.5),
+    );
     check.minimal("LCS", &string::lcs("x", "x"));
+    check.same(&string::lcs("x", "x"), &string::lcs(owned("x"), owned("x")));
     check.minimal("MGET", &string::mget("x"));
     check.minimal("MSET", &string::mset(("x", "y")));
     check.minimal("MSETNX", &string::msetnx(("x", "y")));
     check.minimal("PSETEX", &string::psetex("x", 1, "x"));
+    check.same(
+        &string::psetex("x", 1, "x"),
+        &string::psetex(owned("x"), 1, owned("x")),
+    );
     check.minimal("SET", &string::set("x", "x"));
+    check.same(&string::set("x", "x"), &string::set(owned("x"), owned("x")));
     check.minimal("SETEX", &string::setex("x", 1, "x"));
+    check.same(
+        &string::setex("x", 1, "x"),
+        &string::setex(owned("x"), 1, owned("x")),
+    );
     check.minimal("SETNX", &string::setnx("x", "x"));
+    check.same(
+        &string::setnx("x", "x"),
+        &string::setnx(owned("x"), owned("x")),
+    );
     check.minimal("SETRANGE", &string::setrange("x", 1, "x"));
+    check.same(
+        &string::setrange("x", 1, "x"),
+        &string::setrange(owned("x"), 1, owned("x")),
+    );
     check.minimal("STRLEN", &string::strlen("x"));
+    check.same(&string::strlen("x"), &string::strlen(owned("x")));
     check.minimal("SUBSTR", &string::substr("x", 1, 1));
+    check.same(
+        &string::substr("x", 1, 1),
+        &string::substr(owned("x"), 1, 1),
+    );
 }
 
 pub(crate) fn transactions(check: &mut Check) {

@@ -116,6 +116,19 @@ impl Command for ClusterCountFailureReports<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.node_id.lent() {
+            Some(node_id) => {
+                request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$21\r\nCOUNT-FAILURE-REPORTS\r\n");
+                request.lent(node_id);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl ClusterCountFailureReports<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$21\r\nCOUNT-FAILURE-REPORTS\r\n");
         request.part(&self.node_id);
     }
@@ -297,6 +310,19 @@ impl Command for ClusterForget<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.node_id.lent() {
+            Some(node_id) => {
+                request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$6\r\nFORGET\r\n");
+                request.lent(node_id);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl ClusterForget<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$6\r\nFORGET\r\n");
         request.part(&self.node_id);
     }
@@ -396,6 +422,19 @@ impl Command for ClusterKeyslot<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.key.lent() {
+            Some(key) => {
+                request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$7\r\nKEYSLOT\r\n");
+                request.lent(key);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl ClusterKeyslot<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$7\r\nKEYSLOT\r\n");
         request.part(&self.key);
     }
@@ -459,6 +498,20 @@ impl Command for ClusterMeet<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.ip.lent() {
+            Some(ip) if self.cluster_bus_port.is_none() => {
+                request.fixed(b"*4\r\n$7\r\nCLUSTER\r\n$4\r\nMEET\r\n");
+                request.lent(ip);
+                request.part(&self.port);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl ClusterMeet<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + self.cluster_bus_port.count(),
             b"*0\r\n$7\r\nCLUSTER\r\n$4\r\nMEET\r\n",

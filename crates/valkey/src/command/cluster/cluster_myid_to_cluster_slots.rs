@@ -98,6 +98,19 @@ impl Command for ClusterReplicas<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.node_id.lent() {
+            Some(node_id) => {
+                request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$8\r\nREPLICAS\r\n");
+                request.lent(node_id);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl ClusterReplicas<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$8\r\nREPLICAS\r\n");
         request.part(&self.node_id);
     }
@@ -125,6 +138,19 @@ impl Command for ClusterReplicate<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.node_id.lent() {
+            Some(node_id) => {
+                request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$9\r\nREPLICATE\r\n");
+                request.lent(node_id);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl ClusterReplicate<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$9\r\nREPLICATE\r\n");
         request.part(&self.node_id);
     }
@@ -341,6 +367,19 @@ impl Command for ClusterSlaves<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.node_id.lent() {
+            Some(node_id) => {
+                request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$6\r\nSLAVES\r\n");
+                request.lent(node_id);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl ClusterSlaves<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$6\r\nSLAVES\r\n");
         request.part(&self.node_id);
     }

@@ -39,6 +39,19 @@ impl Command for Auth<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.password.lent() {
+            Some(password) if self.username.is_none() => {
+                request.fixed(b"*2\r\n$4\r\nAUTH\r\n");
+                request.lent(password);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl Auth<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(2 + self.username.count(), b"*0\r\n$4\r\nAUTH\r\n");
         request.part(&self.username);
         request.part(&self.password);
@@ -67,6 +80,19 @@ impl Command for Echo<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.message.lent() {
+            Some(message) => {
+                request.fixed(b"*2\r\n$4\r\nECHO\r\n");
+                request.lent(message);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl Echo<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*2\r\n$4\r\nECHO\r\n");
         request.part(&self.message);
     }

@@ -150,6 +150,19 @@ impl Command for ClientSetname<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.connection_name.lent() {
+            Some(connection_name) => {
+                request.fixed(b"*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n");
+                request.lent(connection_name);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl ClientSetname<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n");
         request.part(&self.connection_name);
     }

@@ -64,13 +64,27 @@ impl Command for Hexists<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.fixed(b"*3\r\n$7\r\nHEXISTS\r\n");
-        request.part(&self.key);
-        request.part(&self.field);
+        match (self.key.lent(), self.field.lent()) {
+            (Some(key), Some(field)) => {
+                request.fixed(b"*3\r\n$7\r\nHEXISTS\r\n");
+                request.lent(key);
+                request.lent(field);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl Hexists<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.fixed(b"*3\r\n$7\r\nHEXISTS\r\n");
+        request.part(&self.key);
+        request.part(&self.field);
     }
 }
 
@@ -98,13 +112,27 @@ impl Command for Hget<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.fixed(b"*3\r\n$4\r\nHGET\r\n");
-        request.part(&self.key);
-        request.part(&self.field);
+        match (self.key.lent(), self.field.lent()) {
+            (Some(key), Some(field)) => {
+                request.fixed(b"*3\r\n$4\r\nHGET\r\n");
+                request.lent(key);
+                request.lent(field);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl Hget<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.fixed(b"*3\r\n$4\r\nHGET\r\n");
+        request.part(&self.key);
+        request.part(&self.field);
     }
 }
 
@@ -128,12 +156,25 @@ impl Command for Hgetall<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.fixed(b"*2\r\n$7\r\nHGETALL\r\n");
-        request.part(&self.key);
+        match self.key.lent() {
+            Some(key) => {
+                request.fixed(b"*2\r\n$7\r\nHGETALL\r\n");
+                request.lent(key);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl Hgetall<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.fixed(b"*2\r\n$7\r\nHGETALL\r\n");
+        request.part(&self.key);
     }
 }
 
@@ -167,14 +208,29 @@ impl Command for Hincrby<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.fixed(b"*4\r\n$7\r\nHINCRBY\r\n");
-        request.part(&self.key);
-        request.part(&self.field);
-        request.part(&self.increment);
+        match (self.key.lent(), self.field.lent()) {
+            (Some(key), Some(field)) => {
+                request.fixed(b"*4\r\n$7\r\nHINCRBY\r\n");
+                request.lent(key);
+                request.lent(field);
+                request.part(&self.increment);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl Hincrby<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.fixed(b"*4\r\n$7\r\nHINCRBY\r\n");
+        request.part(&self.key);
+        request.part(&self.field);
+        request.part(&self.increment);
     }
 }
 
@@ -208,14 +264,29 @@ impl Command for Hincrbyfloat<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.fixed(b"*4\r\n$12\r\nHINCRBYFLOAT\r\n");
-        request.part(&self.key);
-        request.part(&self.field);
-        request.part(&self.increment);
+        match (self.key.lent(), self.field.lent()) {
+            (Some(key), Some(field)) => {
+                request.fixed(b"*4\r\n$12\r\nHINCRBYFLOAT\r\n");
+                request.lent(key);
+                request.lent(field);
+                request.part(&self.increment);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl Hincrbyfloat<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.fixed(b"*4\r\n$12\r\nHINCRBYFLOAT\r\n");
+        request.part(&self.key);
+        request.part(&self.field);
+        request.part(&self.increment);
     }
 }
 
@@ -239,12 +310,25 @@ impl Command for Hkeys<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.fixed(b"*2\r\n$5\r\nHKEYS\r\n");
-        request.part(&self.key);
+        match self.key.lent() {
+            Some(key) => {
+                request.fixed(b"*2\r\n$5\r\nHKEYS\r\n");
+                request.lent(key);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl Hkeys<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.fixed(b"*2\r\n$5\r\nHKEYS\r\n");
+        request.part(&self.key);
     }
 }
 
@@ -268,12 +352,25 @@ impl Command for Hlen<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.fixed(b"*2\r\n$4\r\nHLEN\r\n");
-        request.part(&self.key);
+        match self.key.lent() {
+            Some(key) => {
+                request.fixed(b"*2\r\n$4\r\nHLEN\r\n");
+                request.lent(key);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl Hlen<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.fixed(b"*2\r\n$4\r\nHLEN\r\n");
+        request.part(&self.key);
     }
 }
 

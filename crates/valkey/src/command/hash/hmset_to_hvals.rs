@@ -96,6 +96,23 @@ impl<S: Shape> Command for Hrandfield<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.key.lent() {
+            Some(key) if self.count.is_none() && !self.withvalues => {
+                request.fixed(b"*2\r\n$10\r\nHRANDFIELD\r\n");
+                request.lent(key);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+
+    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
+        self.key.each(visit);
+    }
+}
+
+impl<S> Hrandfield<'_, S> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             2 + self.count.count() + usize::from(self.withvalues),
             b"*0\r\n$10\r\nHRANDFIELD\r\n",
@@ -103,10 +120,6 @@ impl<S: Shape> Command for Hrandfield<'_, S> {
         request.part(&self.key);
         request.part(&self.count);
         request.flag(self.withvalues, b"$10\r\nWITHVALUES\r\n");
-    }
-
-    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
-        self.key.each(visit);
     }
 }
 
@@ -162,6 +175,24 @@ impl Command for Hscan<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.key.lent() {
+            Some(key) if self.match_.is_none() && self.count.is_none() && !self.novalues => {
+                request.fixed(b"*3\r\n$5\r\nHSCAN\r\n");
+                request.lent(key);
+                request.part(&self.cursor);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+
+    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
+        self.key.each(visit);
+    }
+}
+
+impl Hscan<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + tagged(1, &self.match_) + tagged(1, &self.count) + usize::from(self.novalues),
             b"*0\r\n$5\r\nHSCAN\r\n",
@@ -171,10 +202,6 @@ impl Command for Hscan<'_> {
         request.tagged(b"$5\r\nMATCH\r\n", &self.match_);
         request.tagged(b"$5\r\nCOUNT\r\n", &self.count);
         request.flag(self.novalues, b"$8\r\nNOVALUES\r\n");
-    }
-
-    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
-        self.key.each(visit);
     }
 }
 
@@ -242,14 +269,29 @@ impl Command for Hsetnx<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.fixed(b"*4\r\n$6\r\nHSETNX\r\n");
-        request.part(&self.key);
-        request.part(&self.field);
-        request.part(&self.value);
+        match (self.key.lent(), self.field.lent(), self.value.lent()) {
+            (Some(key), Some(field), Some(value)) => {
+                request.fixed(b"*4\r\n$6\r\nHSETNX\r\n");
+                request.lent(key);
+                request.lent(field);
+                request.lent(value);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl Hsetnx<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.fixed(b"*4\r\n$6\r\nHSETNX\r\n");
+        request.part(&self.key);
+        request.part(&self.field);
+        request.part(&self.value);
     }
 }
 
@@ -277,13 +319,27 @@ impl Command for Hstrlen<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.fixed(b"*3\r\n$7\r\nHSTRLEN\r\n");
-        request.part(&self.key);
-        request.part(&self.field);
+        match (self.key.lent(), self.field.lent()) {
+            (Some(key), Some(field)) => {
+                request.fixed(b"*3\r\n$7\r\nHSTRLEN\r\n");
+                request.lent(key);
+                request.lent(field);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl Hstrlen<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.fixed(b"*3\r\n$7\r\nHSTRLEN\r\n");
+        request.part(&self.key);
+        request.part(&self.field);
     }
 }
 
@@ -307,11 +363,24 @@ impl Command for Hvals<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.fixed(b"*2\r\n$5\r\nHVALS\r\n");
-        request.part(&self.key);
+        match self.key.lent() {
+            Some(key) => {
+                request.fixed(b"*2\r\n$5\r\nHVALS\r\n");
+                request.lent(key);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl Hvals<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.fixed(b"*2\r\n$5\r\nHVALS\r\n");
+        request.part(&self.key);
     }
 }

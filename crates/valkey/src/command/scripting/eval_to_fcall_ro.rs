@@ -48,6 +48,24 @@ impl Command for Eval<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.script.lent() {
+            Some(script) if self.keys.count() == 0 && self.args.count() == 0 => {
+                request.fixed(b"*3\r\n$4\r\nEVAL\r\n");
+                request.lent(script);
+                request.number_of(&self.keys);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+
+    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
+        self.keys.each(visit);
+    }
+}
+
+impl Eval<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + self.args.count(),
             b"*0\r\n$4\r\nEVAL\r\n",
@@ -56,10 +74,6 @@ impl Command for Eval<'_> {
         request.number_of(&self.keys);
         request.part(&self.keys);
         request.part(&self.args);
-    }
-
-    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
-        self.keys.each(visit);
     }
 }
 
@@ -103,6 +117,24 @@ impl Command for Evalsha<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.sha1.lent() {
+            Some(sha1) if self.keys.count() == 0 && self.args.count() == 0 => {
+                request.fixed(b"*3\r\n$7\r\nEVALSHA\r\n");
+                request.lent(sha1);
+                request.number_of(&self.keys);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+
+    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
+        self.keys.each(visit);
+    }
+}
+
+impl Evalsha<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + self.args.count(),
             b"*0\r\n$7\r\nEVALSHA\r\n",
@@ -111,10 +143,6 @@ impl Command for Evalsha<'_> {
         request.number_of(&self.keys);
         request.part(&self.keys);
         request.part(&self.args);
-    }
-
-    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
-        self.keys.each(visit);
     }
 }
 
@@ -158,6 +186,24 @@ impl Command for EvalshaRo<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.sha1.lent() {
+            Some(sha1) if self.keys.count() == 0 && self.args.count() == 0 => {
+                request.fixed(b"*3\r\n$10\r\nEVALSHA_RO\r\n");
+                request.lent(sha1);
+                request.number_of(&self.keys);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+
+    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
+        self.keys.each(visit);
+    }
+}
+
+impl EvalshaRo<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + self.args.count(),
             b"*0\r\n$10\r\nEVALSHA_RO\r\n",
@@ -166,10 +212,6 @@ impl Command for EvalshaRo<'_> {
         request.number_of(&self.keys);
         request.part(&self.keys);
         request.part(&self.args);
-    }
-
-    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
-        self.keys.each(visit);
     }
 }
 
@@ -213,6 +255,24 @@ impl Command for EvalRo<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.script.lent() {
+            Some(script) if self.keys.count() == 0 && self.args.count() == 0 => {
+                request.fixed(b"*3\r\n$7\r\nEVAL_RO\r\n");
+                request.lent(script);
+                request.number_of(&self.keys);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+
+    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
+        self.keys.each(visit);
+    }
+}
+
+impl EvalRo<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + self.args.count(),
             b"*0\r\n$7\r\nEVAL_RO\r\n",
@@ -221,10 +281,6 @@ impl Command for EvalRo<'_> {
         request.number_of(&self.keys);
         request.part(&self.keys);
         request.part(&self.args);
-    }
-
-    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
-        self.keys.each(visit);
     }
 }
 
@@ -268,6 +324,24 @@ impl Command for Fcall<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.function.lent() {
+            Some(function) if self.keys.count() == 0 && self.args.count() == 0 => {
+                request.fixed(b"*3\r\n$5\r\nFCALL\r\n");
+                request.lent(function);
+                request.number_of(&self.keys);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+
+    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
+        self.keys.each(visit);
+    }
+}
+
+impl Fcall<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + self.args.count(),
             b"*0\r\n$5\r\nFCALL\r\n",
@@ -276,10 +350,6 @@ impl Command for Fcall<'_> {
         request.number_of(&self.keys);
         request.part(&self.keys);
         request.part(&self.args);
-    }
-
-    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
-        self.keys.each(visit);
     }
 }
 
@@ -323,6 +393,24 @@ impl Command for FcallRo<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.function.lent() {
+            Some(function) if self.keys.count() == 0 && self.args.count() == 0 => {
+                request.fixed(b"*3\r\n$8\r\nFCALL_RO\r\n");
+                request.lent(function);
+                request.number_of(&self.keys);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+
+    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
+        self.keys.each(visit);
+    }
+}
+
+impl FcallRo<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.keys.count() + self.args.count(),
             b"*0\r\n$8\r\nFCALL_RO\r\n",
@@ -331,9 +419,5 @@ impl Command for FcallRo<'_> {
         request.number_of(&self.keys);
         request.part(&self.keys);
         request.part(&self.args);
-    }
-
-    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
-        self.keys.each(visit);
     }
 }

@@ -29,6 +29,19 @@ impl Command for FunctionDelete<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.library_name.lent() {
+            Some(library_name) => {
+                request.fixed(b"*3\r\n$8\r\nFUNCTION\r\n$6\r\nDELETE\r\n");
+                request.lent(library_name);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl FunctionDelete<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nFUNCTION\r\n$6\r\nDELETE\r\n");
         request.part(&self.library_name);
     }
@@ -230,6 +243,19 @@ impl Command for FunctionLoad<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.function_code.lent() {
+            Some(function_code) if !self.replace => {
+                request.fixed(b"*3\r\n$8\r\nFUNCTION\r\n$4\r\nLOAD\r\n");
+                request.lent(function_code);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl FunctionLoad<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + usize::from(self.replace),
             b"*0\r\n$8\r\nFUNCTION\r\n$4\r\nLOAD\r\n",
@@ -286,6 +312,19 @@ impl Command for FunctionRestore<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.serialized_value.lent() {
+            Some(serialized_value) if self.policy.is_none() => {
+                request.fixed(b"*3\r\n$8\r\nFUNCTION\r\n$7\r\nRESTORE\r\n");
+                request.lent(serialized_value);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl FunctionRestore<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + self.policy.count(),
             b"*0\r\n$8\r\nFUNCTION\r\n$7\r\nRESTORE\r\n",

@@ -176,6 +176,19 @@ impl Command for ScriptLoad<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.script.lent() {
+            Some(script) => {
+                request.fixed(b"*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n");
+                request.lent(script);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl ScriptLoad<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n");
         request.part(&self.script);
     }
@@ -201,6 +214,19 @@ impl Command for ScriptShow<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.sha1.lent() {
+            Some(sha1) => {
+                request.fixed(b"*3\r\n$6\r\nSCRIPT\r\n$4\r\nSHOW\r\n");
+                request.lent(sha1);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl ScriptShow<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$6\r\nSCRIPT\r\n$4\r\nSHOW\r\n");
         request.part(&self.sha1);
     }

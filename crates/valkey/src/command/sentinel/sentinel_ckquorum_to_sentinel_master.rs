@@ -31,6 +31,19 @@ impl Command for SentinelCkquorum<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.primary_name.lent() {
+            Some(primary_name) => {
+                request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$8\r\nCKQUORUM\r\n");
+                request.lent(primary_name);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl SentinelCkquorum<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$8\r\nCKQUORUM\r\n");
         request.part(&self.primary_name);
     }
@@ -133,6 +146,19 @@ impl Command for SentinelFailover<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.primary_name.lent() {
+            Some(primary_name) => {
+                request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$8\r\nFAILOVER\r\n");
+                request.lent(primary_name);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl SentinelFailover<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$8\r\nFAILOVER\r\n");
         request.part(&self.primary_name);
     }
@@ -185,6 +211,19 @@ impl Command for SentinelGetMasterAddrByName<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.primary_name.lent() {
+            Some(primary_name) => {
+                request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$23\r\nGET-MASTER-ADDR-BY-NAME\r\n");
+                request.lent(primary_name);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl SentinelGetMasterAddrByName<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$23\r\nGET-MASTER-ADDR-BY-NAME\r\n");
         request.part(&self.primary_name);
     }
@@ -214,6 +253,19 @@ impl Command for SentinelGetPrimaryAddrByName<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.primary_name.lent() {
+            Some(primary_name) => {
+                request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$24\r\nGET-PRIMARY-ADDR-BY-NAME\r\n");
+                request.lent(primary_name);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl SentinelGetPrimaryAddrByName<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$24\r\nGET-PRIMARY-ADDR-BY-NAME\r\n");
         request.part(&self.primary_name);
     }
@@ -305,6 +357,22 @@ impl Command for SentinelIsMasterDownByAddr<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match (self.ip.lent(), self.runid.lent()) {
+            (Some(ip), Some(runid)) => {
+                request.fixed(b"*6\r\n$8\r\nSENTINEL\r\n$22\r\nIS-MASTER-DOWN-BY-ADDR\r\n");
+                request.lent(ip);
+                request.part(&self.port);
+                request.part(&self.current_epoch);
+                request.lent(runid);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl SentinelIsMasterDownByAddr<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*6\r\n$8\r\nSENTINEL\r\n$22\r\nIS-MASTER-DOWN-BY-ADDR\r\n");
         request.part(&self.ip);
         request.part(&self.port);
@@ -346,6 +414,22 @@ impl Command for SentinelIsPrimaryDownByAddr<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match (self.ip.lent(), self.runid.lent()) {
+            (Some(ip), Some(runid)) => {
+                request.fixed(b"*6\r\n$8\r\nSENTINEL\r\n$23\r\nIS-PRIMARY-DOWN-BY-ADDR\r\n");
+                request.lent(ip);
+                request.part(&self.port);
+                request.part(&self.current_epoch);
+                request.lent(runid);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl SentinelIsPrimaryDownByAddr<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*6\r\n$8\r\nSENTINEL\r\n$23\r\nIS-PRIMARY-DOWN-BY-ADDR\r\n");
         request.part(&self.ip);
         request.part(&self.port);
@@ -376,6 +460,19 @@ impl Command for SentinelMaster<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.primary_name.lent() {
+            Some(primary_name) => {
+                request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$6\r\nMASTER\r\n");
+                request.lent(primary_name);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl SentinelMaster<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$6\r\nMASTER\r\n");
         request.part(&self.primary_name);
     }

@@ -64,6 +64,22 @@ impl Command for SentinelMonitor<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match (self.name.lent(), self.ip.lent()) {
+            (Some(name), Some(ip)) => {
+                request.fixed(b"*6\r\n$8\r\nSENTINEL\r\n$7\r\nMONITOR\r\n");
+                request.lent(name);
+                request.lent(ip);
+                request.part(&self.port);
+                request.part(&self.quorum);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl SentinelMonitor<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*6\r\n$8\r\nSENTINEL\r\n$7\r\nMONITOR\r\n");
         request.part(&self.name);
         request.part(&self.ip);
@@ -163,6 +179,19 @@ impl Command for SentinelPrimary<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.primary_name.lent() {
+            Some(primary_name) => {
+                request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$7\r\nPRIMARY\r\n");
+                request.lent(primary_name);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl SentinelPrimary<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$7\r\nPRIMARY\r\n");
         request.part(&self.primary_name);
     }
@@ -190,6 +219,19 @@ impl Command for SentinelRemove<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.primary_name.lent() {
+            Some(primary_name) => {
+                request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$6\r\nREMOVE\r\n");
+                request.lent(primary_name);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl SentinelRemove<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$6\r\nREMOVE\r\n");
         request.part(&self.primary_name);
     }
@@ -217,6 +259,19 @@ impl Command for SentinelReplicas<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.primary_name.lent() {
+            Some(primary_name) => {
+                request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$8\r\nREPLICAS\r\n");
+                request.lent(primary_name);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl SentinelReplicas<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$8\r\nREPLICAS\r\n");
         request.part(&self.primary_name);
     }
@@ -244,6 +299,19 @@ impl Command for SentinelReset<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.pattern.lent() {
+            Some(pattern) => {
+                request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$5\r\nRESET\r\n");
+                request.lent(pattern);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl SentinelReset<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$5\r\nRESET\r\n");
         request.part(&self.pattern);
     }
@@ -271,6 +339,19 @@ impl Command for SentinelSentinels<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.primary_name.lent() {
+            Some(primary_name) => {
+                request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$9\r\nSENTINELS\r\n");
+                request.lent(primary_name);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl SentinelSentinels<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$9\r\nSENTINELS\r\n");
         request.part(&self.primary_name);
     }
@@ -388,6 +469,19 @@ impl Command for SentinelSlaves<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.primary_name.lent() {
+            Some(primary_name) => {
+                request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$6\r\nSLAVES\r\n");
+                request.lent(primary_name);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl SentinelSlaves<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$6\r\nSLAVES\r\n");
         request.part(&self.primary_name);
     }

@@ -175,6 +175,19 @@ impl Command for AclGetuser<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.username.lent() {
+            Some(username) => {
+                request.fixed(b"*3\r\n$3\r\nACL\r\n$7\r\nGETUSER\r\n");
+                request.lent(username);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl AclGetuser<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$3\r\nACL\r\n$7\r\nGETUSER\r\n");
         request.part(&self.username);
     }

@@ -53,6 +53,19 @@ impl Command for LatencyGraph<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.event.lent() {
+            Some(event) => {
+                request.fixed(b"*3\r\n$7\r\nLATENCY\r\n$5\r\nGRAPH\r\n");
+                request.lent(event);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl LatencyGraph<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nLATENCY\r\n$5\r\nGRAPH\r\n");
         request.part(&self.event);
     }
@@ -142,6 +155,19 @@ impl Command for LatencyHistory<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.event.lent() {
+            Some(event) => {
+                request.fixed(b"*3\r\n$7\r\nLATENCY\r\n$7\r\nHISTORY\r\n");
+                request.lent(event);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl LatencyHistory<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nLATENCY\r\n$7\r\nHISTORY\r\n");
         request.part(&self.event);
     }

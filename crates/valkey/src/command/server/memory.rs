@@ -155,15 +155,28 @@ impl Command for MemoryUsage<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match self.key.lent() {
+            Some(key) if self.samples.is_none() => {
+                request.fixed(b"*3\r\n$6\r\nMEMORY\r\n$5\r\nUSAGE\r\n");
+                request.lent(key);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+
+    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
+        self.key.each(visit);
+    }
+}
+
+impl MemoryUsage<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             3 + tagged(1, &self.samples),
             b"*0\r\n$6\r\nMEMORY\r\n$5\r\nUSAGE\r\n",
         );
         request.part(&self.key);
         request.tagged(b"$7\r\nSAMPLES\r\n", &self.samples);
-    }
-
-    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
-        self.key.each(visit);
     }
 }

@@ -76,6 +76,30 @@ impl Command for RestoreAsking<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match (self.key.lent(), self.serialized_value.lent()) {
+            (Some(key), Some(serialized_value))
+                if !self.replace
+                    && !self.absttl
+                    && self.idletime.is_none()
+                    && self.freq.is_none() =>
+            {
+                request.fixed(b"*4\r\n$14\r\nRESTORE-ASKING\r\n");
+                request.lent(key);
+                request.part(&self.ttl);
+                request.lent(serialized_value);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+
+    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
+        self.key.each(visit);
+    }
+}
+
+impl RestoreAsking<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             4 + usize::from(self.replace)
                 + usize::from(self.absttl)
@@ -90,10 +114,6 @@ impl Command for RestoreAsking<'_> {
         request.flag(self.absttl, b"$6\r\nABSTTL\r\n");
         request.tagged(b"$8\r\nIDLETIME\r\n", &self.idletime);
         request.tagged(b"$4\r\nFREQ\r\n", &self.freq);
-    }
-
-    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
-        self.key.each(visit);
     }
 }
 
@@ -247,6 +267,20 @@ impl Command for Slaveof<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match (self.host.lent(), self.port.lent()) {
+            (Some(host), Some(port)) => {
+                request.fixed(b"*3\r\n$7\r\nSLAVEOF\r\n");
+                request.lent(host);
+                request.lent(port);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+}
+
+impl Slaveof<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.fixed(b"*3\r\n$7\r\nSLAVEOF\r\n");
         request.part(&self.host);
         request.part(&self.port);

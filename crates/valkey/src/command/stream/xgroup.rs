@@ -55,6 +55,25 @@ impl Command for XgroupCreate<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match (self.key.lent(), self.group.lent(), self.id.lent()) {
+            (Some(key), Some(group), Some(id)) if !self.mkstream && self.entriesread.is_none() => {
+                request.fixed(b"*5\r\n$6\r\nXGROUP\r\n$6\r\nCREATE\r\n");
+                request.lent(key);
+                request.lent(group);
+                request.lent(id);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+
+    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
+        self.key.each(visit);
+    }
+}
+
+impl XgroupCreate<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             5 + usize::from(self.mkstream) + tagged(1, &self.entriesread),
             b"*0\r\n$6\r\nXGROUP\r\n$6\r\nCREATE\r\n",
@@ -64,10 +83,6 @@ impl Command for XgroupCreate<'_> {
         request.part(&self.id);
         request.flag(self.mkstream, b"$8\r\nMKSTREAM\r\n");
         request.tagged(b"$11\r\nENTRIESREAD\r\n", &self.entriesread);
-    }
-
-    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
-        self.key.each(visit);
     }
 }
 
@@ -101,14 +116,29 @@ impl Command for XgroupCreateconsumer<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.fixed(b"*5\r\n$6\r\nXGROUP\r\n$14\r\nCREATECONSUMER\r\n");
-        request.part(&self.key);
-        request.part(&self.group);
-        request.part(&self.consumer);
+        match (self.key.lent(), self.group.lent(), self.consumer.lent()) {
+            (Some(key), Some(group), Some(consumer)) => {
+                request.fixed(b"*5\r\n$6\r\nXGROUP\r\n$14\r\nCREATECONSUMER\r\n");
+                request.lent(key);
+                request.lent(group);
+                request.lent(consumer);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl XgroupCreateconsumer<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.fixed(b"*5\r\n$6\r\nXGROUP\r\n$14\r\nCREATECONSUMER\r\n");
+        request.part(&self.key);
+        request.part(&self.group);
+        request.part(&self.consumer);
     }
 }
 
@@ -142,14 +172,29 @@ impl Command for XgroupDelconsumer<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.fixed(b"*5\r\n$6\r\nXGROUP\r\n$11\r\nDELCONSUMER\r\n");
-        request.part(&self.key);
-        request.part(&self.group);
-        request.part(&self.consumer);
+        match (self.key.lent(), self.group.lent(), self.consumer.lent()) {
+            (Some(key), Some(group), Some(consumer)) => {
+                request.fixed(b"*5\r\n$6\r\nXGROUP\r\n$11\r\nDELCONSUMER\r\n");
+                request.lent(key);
+                request.lent(group);
+                request.lent(consumer);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl XgroupDelconsumer<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.fixed(b"*5\r\n$6\r\nXGROUP\r\n$11\r\nDELCONSUMER\r\n");
+        request.part(&self.key);
+        request.part(&self.group);
+        request.part(&self.consumer);
     }
 }
 
@@ -177,13 +222,27 @@ impl Command for XgroupDestroy<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.fixed(b"*4\r\n$6\r\nXGROUP\r\n$7\r\nDESTROY\r\n");
-        request.part(&self.key);
-        request.part(&self.group);
+        match (self.key.lent(), self.group.lent()) {
+            (Some(key), Some(group)) => {
+                request.fixed(b"*4\r\n$6\r\nXGROUP\r\n$7\r\nDESTROY\r\n");
+                request.lent(key);
+                request.lent(group);
+            }
+            _ => self.encode_any(request),
+        }
     }
 
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         self.key.each(visit);
+    }
+}
+
+impl XgroupDestroy<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        request.fixed(b"*4\r\n$6\r\nXGROUP\r\n$7\r\nDESTROY\r\n");
+        request.part(&self.key);
+        request.part(&self.group);
     }
 }
 
@@ -251,6 +310,25 @@ impl Command for XgroupSetid<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
+        match (self.key.lent(), self.group.lent(), self.id.lent()) {
+            (Some(key), Some(group), Some(id)) if self.entriesread.is_none() => {
+                request.fixed(b"*5\r\n$6\r\nXGROUP\r\n$5\r\nSETID\r\n");
+                request.lent(key);
+                request.lent(group);
+                request.lent(id);
+            }
+            _ => self.encode_any(request),
+        }
+    }
+
+    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
+        self.key.each(visit);
+    }
+}
+
+impl XgroupSetid<'_> {
+    #[inline(never)]
+    fn encode_any<'a>(&'a self, request: &mut Request<'_, 'a>) {
         request.begin(
             5 + tagged(1, &self.entriesread),
             b"*0\r\n$6\r\nXGROUP\r\n$5\r\nSETID\r\n",
@@ -259,9 +337,5 @@ impl Command for XgroupSetid<'_> {
         request.part(&self.group);
         request.part(&self.id);
         request.tagged(b"$11\r\nENTRIESREAD\r\n", &self.entriesread);
-    }
-
-    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
-        self.key.each(visit);
     }
 }
