@@ -86,7 +86,7 @@ impl Scanner {
     }
 
     /// A bulk that has come whole.
-    #[inline]
+    #[inline(always)]
     fn fast_bulk(&self, bytes: &[u8], at: usize) -> Option<(usize, usize)> {
         let (len, body) = fast_length(bytes, at)?;
         let end = body + len;
