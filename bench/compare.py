@@ -88,7 +88,7 @@ def callgrind(cmd, folder):
     out = f"{folder}/callgrind"
     sh(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *cmd]).check_returncode()
     total = mem = 0
-    for line in sh(["callgrind_annotate", "--threshold=100", out]).stdout.splitlines():
+    for line in sh(["callgrind_annotate", "--threshold=100", "--auto=no", out]).stdout.splitlines():
         m = re.match(r"\s*([\d,]+)(?:\s*\([\d. ]+%\))?\s+(.*)", line)
         if m:
             n = int(m[1].replace(",", ""))

@@ -74,7 +74,7 @@ def instructions(command, folder):
     out = f"{folder}/callgrind"
     sh(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *command]).check_returncode()
     total = mem = 0
-    for line in sh(["callgrind_annotate", "--threshold=100", out]).stdout.splitlines():
+    for line in sh(["callgrind_annotate", "--threshold=100", "--auto=no", out]).stdout.splitlines():
         if m := re.match(r"\s*([\d,]+)(?:\s*\([\d. ]+%\))?\s+(.*)", line):
             n = int(m[1].replace(",", ""))
             if "PROGRAM TOTALS" in m[2]:

@@ -2,14 +2,15 @@
 """Measures onecopy's Valkey client and its peers on one server in one run.
 
     bench/valkey.py --render FILE...
-    bench/valkey.py [--counts] [--time] [--workloads A,B] [--clients A,B] [--rounds 7] [--out FILE]
+    bench/valkey.py [--counts] [--time] [--workloads A,B] [--clients A,B] [--rounds 7] [--place HOW] [--out FILE]
 
 Builds the programs, starts a private Valkey or Redis, and runs every client on every workload over a Unix socket:
   set, get                              1,024 bytes, 32 commands on their way: by pipelines, or by 32 tasks
   get-64m, get-64m-reuse, get-64m-stream    a value of 64 MiB: owned, into a vector that is used again, in pieces
 What is counted and timed is what compare.py counts and times, each per request. Small requests are timed with the server on
-one processor and the client on another: whether the two share one is a matter of luck there, and moves a time by a third.
-Large values are timed where the system puts the two. The time of
+one processor and the client on another (--place apart): whether the two share one is a matter of luck else, and moves a time
+by a third. Large values are timed where the system puts the two (--place system). With --place together all are timed with
+both on one processor, whose caches then hold what was just written. The time of
 a value of 64 MiB is the median of single requests, as the programs tell them; hiredis' does not. hiredis' peer needs cc and its
 headers, libvalkey's, which few distributions have, its sources' folder in LIBVALKEY_SRC; redis-benchmark sends the same two
 commands. A client that can't be had is left out, and the tables show it.
@@ -71,13 +72,14 @@ def command(client, workload, url, n, target):
     return [f"{target}/release/onecopy-valkey-peers", client, workload, url, str(n)]
 
 
-def place(url, apart):
-    """Puts the server on the last processor, and gives what puts a client on the first; or leaves both to the system."""
+def place(url, how):
+    """Puts the server on the last processor, and gives what puts a client on the first, or the last too; or leaves both to the
+    system."""
     cpus = sorted(os.sched_getaffinity(0))
-    apart = apart and len(cpus) > 1
     process = int(re.search(r"process_id:(\d+)", about(url))[1])
-    os.sched_setaffinity(process, cpus[-1:] if apart else cpus)
-    return ["taskset", "-c", str(cpus[0])] if apart else []
+    os.sched_setaffinity(process, cpus if how == "system" else cpus[-1:])
+    client = {"system": cpus, "apart": cpus[:1], "together": cpus[-1:]}[how]
+    return ["taskset", "-c", ",".join(map(str, client))]
 
 
 def about(url):
@@ -145,6 +147,7 @@ def main():
     args.add_argument("--workloads", default=",".join(WORKLOADS))
     args.add_argument("--clients", default="")
     args.add_argument("--rounds", type=int, default=7)
+    args.add_argument("--place", choices=["apart", "together", "system"], help="the server and the clients on processors")
     args.add_argument("--out")
     args.add_argument("--render", nargs="+", metavar="FILE", help="only print the tables of these files")
     args.add_argument("--url", help="a server's Unix socket, redis+unix:///path; else a private one is started")
@@ -173,7 +176,7 @@ def main():
                 rows[c]["counts"] = counts(make, (short, long))
                 print(f"counted {workload} with {c}", file=sys.stderr)
         if a.time or not a.counts:
-            pinned = place(a.url, apart=not workload.startswith("get-64m"))
+            pinned = place(a.url, a.place or ("system" if workload.startswith("get-64m") else "apart"))
             on_one = {c: (lambda k, make=make: [*pinned, *make(k)]) for c, make in jobs.items()}
             telling = {c: make for c, make in on_one.items() if c not in C and workload.startswith("get-64m")}
             others = {c: make for c, make in on_one.items() if c not in telling}
