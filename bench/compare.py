@@ -142,13 +142,20 @@ def timed(cmd):
     return cpu, wall, out
 
 
-def times(jobs, n, rounds):
-    """Alternates the clients, so that all of them meet the machine in the same moods."""
-    seen = {client: [] for client in jobs}
+def alternate(jobs, rounds):
+    """The clients in turn, so that all of them meet the machine in the same moods. Each round begins with the next of them: who
+    comes first, behind a pause, is another one each time."""
+    order = list(jobs.items())
     for _ in range(rounds):
-        for client, make in jobs.items():
-            idle, full = timed(make(1)), timed(make(n + 1))
-            seen[client].append(((full[0] - idle[0]) / n, (full[1] - idle[1]) / n))
+        yield from order
+        order = order[1:] + order[:1]
+
+
+def times(jobs, n, rounds):
+    seen = {client: [] for client in jobs}
+    for client, make in alternate(jobs, rounds):
+        idle, full = timed(make(1)), timed(make(n + 1))
+        seen[client].append(((full[0] - idle[0]) / n, (full[1] - idle[1]) / n))
     per = lambda values: {"median": statistics.median(values), "min": min(values)}
     return {client: {"cpu": per([c for c, _ in runs]), "wall": per([w for _, w in runs])} for client, runs in seen.items()}
 

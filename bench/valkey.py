@@ -17,7 +17,7 @@ commands. A client that can't be had is left out, and the tables show it.
 """
 import argparse, json, os, pathlib, re, shutil, socket, statistics, subprocess, sys
 
-from compare import HERE, ROOT, cargo_target, counts, peak, sh, timed, times
+from compare import HERE, ROOT, alternate, cargo_target, counts, peak, sh, timed, times
 from provenance import HIREDIS, define, first, libvalkey, provenance
 
 WORKLOADS = {  # requests of the two counted lengths, and of one timed run
@@ -102,11 +102,10 @@ def server(url):
 def laps(jobs, n, rounds):
     """As compare.times, by what the programs tell of each request."""
     seen = {client: ([], []) for client in jobs}
-    for _ in range(rounds):
-        for client, make in jobs.items():
-            _, wall, out = timed(make(n + 1))
-            seen[client][0].extend(int(x) / 1e9 for x in out.split()[1:])
-            seen[client][1].append(wall / (n + 1))
+    for client, make in alternate(jobs, rounds):
+        _, wall, out = timed(make(n + 1))
+        seen[client][0].extend(int(x) / 1e9 for x in out.split()[1:])
+        seen[client][1].append(wall / (n + 1))
     per = lambda values: {"median": statistics.median(values), "min": min(values)}
     return {client: {"cpu": per(cpu), "wall": per(wall)} for client, (cpu, wall) in seen.items()}
 
