@@ -138,16 +138,30 @@ fn sessions_follow_the_server_that_takes_writes() {
         rows.finish()?;
         Ok::<_, onecopy_mysql::Error>((port, conn))
     };
-    let goes_to = |at: usize, server: &Server| {
-        until("a session's way to the right server", || {
-            port_behind(at).is_ok_and(|(port, _)| port == server.port())
-        });
+    // Until a listener's checks have asked both, sessions may go to either.
+    let knows = |at: usize, is_read_only: [bool; 2]| {
+        let metrics = Metrics::of(&proxy);
+        servers.iter().zip(is_read_only).all(|(server, is)| {
+            let labels = format!(
+                "{{listener=\"{}\",backend=\"127.0.0.1:{}\"}}",
+                ["mysql", "read"][at],
+                server.port()
+            );
+            let name = format!("onecopy_backend_read_only{labels}");
+            metrics
+                .all(&name)
+                .next()
+                .is_some_and(|(_, value)| value == f64::from(u8::from(is)))
+        })
+    };
+    let goes_to = |at: usize, server: &Server, is_read_only| {
+        until("what both servers are", || knows(at, is_read_only));
         for _ in 0..4 {
             assert_eq!(port_behind(at).unwrap().0, server.port());
         }
     };
-    goes_to(0, one);
-    goes_to(1, two);
+    goes_to(0, one, [false, true]);
+    goes_to(1, two, [false, true]);
     let (_, mut stays) = port_behind(0).unwrap();
     set_read_only(one, 1);
     until("the writers' last server", || port_behind(0).is_err());
@@ -157,8 +171,8 @@ fn sessions_follow_the_server_that_takes_writes() {
     assert_eq!(get(&proxy, "/health").0, 200);
     assert_eq!(get(&proxy, "/ready").0, 503);
     set_read_only(two, 0);
-    goes_to(0, two);
-    goes_to(1, one);
+    goes_to(0, two, [true, false]);
+    goes_to(1, one, [true, false]);
     stays.ping().unwrap();
     assert_eq!(get(&proxy, "/ready").0, 200);
 }
