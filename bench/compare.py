@@ -152,6 +152,7 @@ def alternate(jobs, rounds):
 
 
 def times(jobs, n, rounds):
+    """Seconds of CPU and of the clock an execution, by client, start-up subtracted."""
     seen = {client: [] for client in jobs}
     for client, make in alternate(jobs, rounds):
         idle, full = timed(make(1)), timed(make(n + 1))

@@ -11,6 +11,7 @@ LIBVALKEY_SRC. A parser that can't be built is left out, and the table shows it.
 """
 import argparse, json, os, pathlib, re, statistics, subprocess, sys, tempfile
 
+from compare import callgrind
 from provenance import HIREDIS, define, libvalkey, provenance
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -18,7 +19,6 @@ ROOT = HERE.parent
 TARGET = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
 PEERS = f"{TARGET}/peers"
 LIBVALKEY_SRC = os.environ.get("LIBVALKEY_SRC")
-MEM = re.compile(r"\b_*(mem(cpy|move|set|chr)|mempcpy)")
 STREAMS = {  # turns of a timed run, of the two counted ones, units a turn
     "a": (10_000_000, 10_000, 110_000, 1),
     "b": (2_000_000, 2_000, 12_000, 1),
@@ -70,20 +70,6 @@ def speed(command):
     return json.loads(run.stdout)["mb_per_s"] if run.stdout.startswith("{") else float(run.stdout)
 
 
-def instructions(command, folder):
-    out = f"{folder}/callgrind"
-    sh(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *command]).check_returncode()
-    total = mem = 0
-    for line in sh(["callgrind_annotate", "--threshold=100", "--auto=no", out]).stdout.splitlines():
-        if m := re.match(r"\s*([\d,]+)(?:\s*\([\d. ]+%\))?\s+(.*)", line):
-            n = int(m[1].replace(",", ""))
-            if "PROGRAM TOTALS" in m[2]:
-                total = n
-            elif MEM.search(m[2]):
-                mem += n
-    return total, total - mem
-
-
 def allocations(command, folder):
     run = sh(["valgrind", "--tool=dhat", f"--dhat-out-file={folder}/dhat", *command])
     run.check_returncode()
@@ -91,7 +77,7 @@ def allocations(command, folder):
 
 
 def counts(make, short, long, units, folder):
-    (a, a_star), (b, b_star) = (instructions(make(n), folder) for n in (short, long))
+    (a, a_star), (b, b_star) = (callgrind(make(n), folder).values() for n in (short, long))
     blocks = allocations(make(long), folder) - allocations(make(short), folder)
     per = lambda n: round(n / (long - short) / units, 2)
     return {"ir": per(b - a), "ir_star": per(b_star - a_star), "allocations": per(blocks)}
