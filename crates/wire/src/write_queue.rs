@@ -24,6 +24,9 @@ use cursor::{Cursor, Piece};
 /// Size of one chunk: 16 KiB. The whole of an ordinary command fits in the first, which is kept.
 pub const CHUNK: usize = 16 << 10;
 
+/// Largest chunk, of a queue whose commands need several again and again: 64 KiB.
+const LARGEST: usize = 4 * CHUNK;
+
 /// Parts of at least this many bytes are cheaper to reference than to copy: 16 KiB.
 pub const LENT_THRESHOLD: usize = 16 << 10;
 
@@ -114,6 +117,8 @@ pub struct WriteQueue {
     sent: u64,
     /// Size of the first chunk; 0 for [`CHUNK`].
     first: usize,
+    /// What left needed several chunks at least once since the others were given back.
+    was_long: bool,
     /// Bytes of all chunks.
     capacity: usize,
 }
@@ -352,6 +357,31 @@ impl WriteQueue {
         }
     }
 
+    fn first_size(&self) -> usize {
+        match self.first {
+            0 => CHUNK,
+            first => first,
+        }
+    }
+
+    /// Everything has left, out of several chunks. Where that was so before, and one would have held it, there is one in their
+    /// place from here on: a pipeline like the last one then finds its room in one place, and leaves in one piece.
+    #[cold]
+    fn gather(&mut self) {
+        let used = (0..=self.current).map(|number| self.chunk(number).len());
+        let size = used.sum::<usize>().next_multiple_of(CHUNK);
+        let mut chunk = Vec::new();
+        if std::mem::replace(&mut self.was_long, true)
+            && size <= LARGEST
+            && chunk.try_reserve_exact(size).is_ok()
+        {
+            self.chunks.truncate(1);
+            self.cut_back(0, 0);
+            self.tail = chunk;
+            self.capacity = size;
+        }
+    }
+
     /// The current chunk or the next one, with room for at least `bytes` more; `None` once the allocator has said no.
     #[cold]
     fn chunk_with(&mut self, bytes: usize) -> Option<&mut Vec<u8>> {
@@ -365,7 +395,7 @@ impl WriteQueue {
         let number = self.chunks.len().min(self.current + 1);
         if number == self.chunks.len() {
             let size = match number {
-                0 if self.first > 0 => self.first,
+                0 => self.first_size(),
                 _ => CHUNK,
             };
             let mut chunk = Vec::new();
@@ -505,6 +535,9 @@ impl WriteQueue {
             left -= piece.len();
         }
         assert_eq!(left, 0, "more left than was queued");
+        if self.current > 0 {
+            self.gather();
+        }
         self.clear();
     }
 
@@ -540,13 +573,13 @@ impl WriteQueue {
         self.failed = 0;
     }
 
-    /// Gives chunks back until at most `keep` bytes of them stay, or the first alone, and a list of lent parts that has become
-    /// long. Nothing while something waits.
+    /// Gives chunks back until at most `keep` bytes of them stay, or one of the first's size alone, and a list of lent parts
+    /// that has become long. Nothing while something waits.
     #[inline]
     pub fn shrink(&mut self, keep: usize) {
         let is_long = self.lent.capacity() > PARTS_KEPT;
-        if (is_long || (self.capacity > keep && self.chunks.len() > 1)) && self.is_empty() {
-            self.shrink_slow(keep);
+        if (is_long || self.capacity > keep.max(self.first_size())) && self.is_empty() {
+            self.shrink_slow(keep.max(self.first_size()));
         }
     }
 
@@ -557,6 +590,11 @@ impl WriteQueue {
             && let Some(chunk) = self.chunks.pop()
         {
             self.capacity -= chunk.capacity();
+        }
+        self.was_long &= self.chunks.len() > 1;
+        if self.capacity > keep {
+            // One that is as large as several.
+            self.release();
         }
         if self.lent.capacity() > PARTS_KEPT {
             self.lent = Vec::new();

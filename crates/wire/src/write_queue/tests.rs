@@ -361,6 +361,62 @@ fn shrinking_keeps_as_many_chunks_as_it_is_told() {
 }
 
 #[test]
+fn what_needs_several_chunks_again_and_again_gets_one() {
+    let mut queue = WriteQueue::new();
+    queue.set_first_chunk(256);
+    let pieces = |queue: &WriteQueue| queue.slices(&(), &mut [IoSlice::new(&[]); 8]);
+    for len in [2 * CHUNK + 100, LARGEST] {
+        let part = pattern(len);
+        let held = [1, 2, 3].map(|time| {
+            queue.push(&part);
+            assert_eq!(waiting(&queue, &()), part);
+            assert_eq!(pieces(&queue) == 1, time == 3, "{len}, time {time}");
+            // In two goes: what waits stays where it is.
+            queue.advance(300);
+            assert_eq!(waiting(&queue, &()), part[300..]);
+            queue.advance(len - 300);
+            assert!(queue.is_empty());
+            queue.capacity()
+        });
+        let together = len.next_multiple_of(CHUNK);
+        let apart = 256 + (len - 256).next_multiple_of(CHUNK);
+        assert_eq!(held, [apart, together, together]);
+        // A short command in between changes nothing.
+        queue.push(b"short");
+        queue.advance(5);
+        queue.shrink(LARGEST);
+        assert_eq!(queue.capacity(), together);
+        queue.shrink(together - 1);
+        assert_eq!(queue.capacity(), 0);
+    }
+    // Chunks that go back after each use are not gathered, which would cost one more allocation each time.
+    let part = pattern(2 * CHUNK);
+    for _ in 0..3 {
+        queue.push(&part);
+        assert!(pieces(&queue) > 1);
+        queue.advance(part.len());
+        queue.shrink(0);
+        assert_eq!(queue.capacity(), 256);
+    }
+    // Where some of them stay they are.
+    for time in [1, 2, 3] {
+        queue.push(&part);
+        assert_eq!(pieces(&queue) == 1, time == 3);
+        queue.advance(part.len());
+        queue.shrink(2 * CHUNK);
+    }
+    queue.shrink(0);
+    // What would not fit in the largest stays in several.
+    let part = pattern(LARGEST + 1);
+    for _ in 0..3 {
+        queue.push(&part);
+        assert!(pieces(&queue) > 1);
+        queue.advance(part.len());
+        assert_eq!(queue.capacity(), 256 + LARGEST);
+    }
+}
+
+#[test]
 #[should_panic(expected = "more left than was queued")]
 fn sending_more_than_was_queued_is_a_drivers_bug() {
     let mut queue = WriteQueue::new();
