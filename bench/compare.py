@@ -157,7 +157,7 @@ def times(jobs, n, rounds):
     for client, make in alternate(jobs, rounds):
         idle, full = timed(make(1)), timed(make(n + 1))
         seen[client].append(((full[0] - idle[0]) / n, (full[1] - idle[1]) / n))
-    per = lambda values: {"median": statistics.median(values), "min": min(values)}
+    per = lambda values: {"median": statistics.median(values), "min": min(values), "rounds": values}
     return {client: {"cpu": per([c for c, _ in runs]), "wall": per([w for _, w in runs])} for client, runs in seen.items()}
 
 

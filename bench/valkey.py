@@ -110,14 +110,22 @@ def laps(jobs, n, rounds):
     return {client: {"cpu": per(cpu), "wall": per(wall)} for client, (cpu, wall) in seen.items()}
 
 
+def of_floor(client, rows):
+    """The client's CPU by the floor's, each round's by the same round's: the median. Over tokio by the floor's there."""
+    floor = rows.get("floor-tokio" if client == "onecopy-tokio" else "floor", {})
+    ours, floors = (row.get("time", {}).get("cpu", {}).get("rounds") for row in (rows[client], floor))
+    return f"{statistics.median(a / b for a, b in zip(ours, floors)):.2f}" if ours and floors else ""
+
+
 def table(workload, rows):
-    keys = ["cpu µs median / min", "io / all calls", "Ir", "Ir*", "copied B", "allocations / B", "peak KiB"]
+    keys = ["cpu µs median / min", "of the floor's", "io / all calls", "Ir", "Ir*", "copied B", "allocations / B", "peak KiB"]
     print(f"\n| {workload} | " + " | ".join(keys) + " |\n| --- |" + " --- |" * len(keys))
     num = lambda x: f"{x:,.0f}" if abs(x) >= 100 else f"{x:,.2f}"
     for client, r in rows.items():
         t, c = r.get("time"), r.get("counts")
         print(f"| {client} | " + " | ".join([
             f"{t['cpu']['median'] * 1e6:,.2f} / {t['cpu']['min'] * 1e6:,.2f}" if t else "",
+            of_floor(client, rows),
             f"{num(c['io_calls'])} / {num(c['calls'])}" if c else "",
             num(c["ir"]) if c else "",
             num(c["ir_star"]) if c else "",
