@@ -365,7 +365,7 @@ fn what_needs_several_chunks_again_and_again_gets_one() {
     let mut queue = WriteQueue::new();
     queue.set_first_chunk(256);
     let pieces = |queue: &WriteQueue| queue.slices(&(), &mut [IoSlice::new(&[]); 8]);
-    for len in [2 * CHUNK + 100, LARGEST] {
+    for len in [2 * CHUNK + 100, memory::LARGEST] {
         let part = pattern(len);
         let held = [1, 2, 3].map(|time| {
             queue.push(&part);
@@ -384,7 +384,7 @@ fn what_needs_several_chunks_again_and_again_gets_one() {
         // A short command in between changes nothing.
         queue.push(b"short");
         queue.advance(5);
-        queue.shrink(LARGEST);
+        queue.shrink(memory::LARGEST);
         assert_eq!(queue.capacity(), together);
         queue.shrink(together - 1);
         assert_eq!(queue.capacity(), 0);
@@ -407,12 +407,12 @@ fn what_needs_several_chunks_again_and_again_gets_one() {
     }
     queue.shrink(0);
     // What would not fit in the largest stays in several.
-    let part = pattern(LARGEST + 1);
+    let part = pattern(memory::LARGEST + 1);
     for _ in 0..3 {
         queue.push(&part);
         assert!(pieces(&queue) > 1);
         queue.advance(part.len());
-        assert_eq!(queue.capacity(), 256 + LARGEST);
+        assert_eq!(queue.capacity(), 256 + memory::LARGEST);
     }
 }
 
