@@ -24,6 +24,7 @@ impl WriteQueue {
         self.capacity + self.lent.capacity() * size_of::<LentPart>()
     }
 
+    /// Bytes of the first chunk as it is made.
     pub(super) fn first_size(&self) -> usize {
         match self.first {
             0 => CHUNK,
@@ -82,6 +83,7 @@ impl WriteQueue {
         if self.is_empty() {
             (self.tail, self.chunks) = (Vec::new(), Vec::new());
             self.capacity = 0;
+            self.was_long = false;
             self.lent = Vec::new();
         }
     }

@@ -398,6 +398,13 @@ fn what_needs_several_chunks_again_and_again_gets_one() {
         queue.shrink(0);
         assert_eq!(queue.capacity(), 256);
     }
+    for _ in 0..3 {
+        queue.push(&part);
+        assert!(pieces(&queue) > 1);
+        queue.advance(part.len());
+        assert_eq!(queue.capacity(), 256 + 2 * CHUNK);
+        queue.release();
+    }
     // Where some of them stay they are.
     for time in [1, 2, 3] {
         queue.push(&part);
