@@ -18,6 +18,7 @@ mod chunk;
 mod fast;
 mod frame;
 mod line;
+mod repeat;
 mod request;
 mod value;
 
@@ -30,6 +31,7 @@ use crate::{Kind, Limits, Reply};
 use body::Body;
 pub use frame::{Frame, ReplyMode, Scanned};
 pub(crate) use line::{double, integer};
+use repeat::Last;
 
 /// Most elements of one reply, whatever the limit: what is left of them fits in 31 bits.
 const MAX_ELEMENTS: usize = i32::MAX as usize;
@@ -100,6 +102,8 @@ pub struct Scanner {
     claimed: usize,
     /// Where the frame that was handed over last lies.
     span: Span,
+    /// What the next may be compared with.
+    last: Last,
     #[cfg(debug_assertions)]
     frames: u64,
     /// Bytes of the stream in front of the frame.
@@ -137,6 +141,7 @@ impl Scanner {
             skips: false,
             claimed: 0,
             span: Span::EMPTY,
+            last: Last::NONE,
             #[cfg(debug_assertions)]
             frames: 0,
             offset: 0,
@@ -158,6 +163,7 @@ impl Scanner {
             max_elements: limits.max_elements.min(MAX_ELEMENTS),
             ..limits
         };
+        self.last = Last::NONE;
         self.measure();
     }
 
@@ -278,6 +284,7 @@ impl Scanner {
     pub fn release(&mut self) {
         if !self.is_inside() || self.skips {
             self.nodes.release();
+            self.last = Last::NONE;
         }
         if self.outer.is_empty() {
             self.outer = Vec::new();
@@ -288,6 +295,7 @@ impl Scanner {
     fn begin(&mut self, buffers: &mut Buffers) {
         self.count_frame();
         self.nodes.clear();
+        self.last = Last::NONE;
         self.is_fresh = false;
         buffers.recycle_homes();
     }
@@ -487,6 +495,7 @@ impl Scanner {
     #[cold]
     pub(crate) fn die(&mut self, error: ProtocolError) -> Broken {
         self.is_fresh = false;
+        self.last = Last::NONE;
         self.wrong.get_or_insert(error);
         Broken
     }

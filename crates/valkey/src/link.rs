@@ -368,16 +368,21 @@ impl Link {
     /// `None` where there is more to do, a failure to be told of included.
     #[inline]
     pub(crate) fn buffered(&mut self) -> Option<Frame> {
-        match self.core.lent_at_once(&mut self.buffers) {
-            Some(frame) => {
-                self.rest();
-                Some(frame)
-            }
+        match self.core.lent_again(&mut self.buffers) {
+            Some(frame) if self.core.in_flight() > 0 => Some(frame),
+            Some(frame) => self.buffered_last(frame),
             None => self.buffered_otherwise(),
         }
     }
 
-    /// The same for one that is not what most are, or comes behind others that nobody waits for.
+    /// The same behind which nothing is outstanding.
+    #[inline(never)]
+    fn buffered_last(&mut self, frame: Frame) -> Option<Frame> {
+        self.rest();
+        Some(frame)
+    }
+
+    /// The same for one that is not like the one before it, or comes behind others that nobody waits for.
     #[inline(never)]
     fn buffered_otherwise(&mut self) -> Option<Frame> {
         loop {

@@ -5,6 +5,7 @@
 use onecopy_wire::Buffers;
 
 use super::line::{ends_at, fast_integer, fast_length, fast_line};
+use super::repeat::Last;
 use super::{Broken, Frame, Scanner};
 use crate::Kind;
 
@@ -31,6 +32,7 @@ impl Scanner {
         if !self.nodes.set(leaf.kind, leaf.start, leaf.end - leaf.start) {
             return None;
         }
+        self.last = Last::of(bytes, leaf);
         buffers.recycle_homes();
         let len = leaf.end + 2;
         self.count_frame();

@@ -8,6 +8,7 @@ mod linear;
 mod owned;
 mod play;
 mod property;
+mod repeated;
 mod shape;
 mod skipped;
 mod streamed;
