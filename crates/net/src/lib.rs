@@ -12,6 +12,7 @@ mod error;
 #[cfg(feature = "evented")]
 pub mod evented;
 mod huge_pages;
+mod output;
 pub mod proxy_protocol;
 // Without `evented` no driver accepts, and the server's side of a session is called by none.
 #[cfg_attr(not(feature = "evented"), allow(dead_code))]

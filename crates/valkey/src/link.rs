@@ -385,7 +385,8 @@ impl Link {
     /// The same for one that is not like the one before it, or comes behind others that nobody waits for.
     #[inline(never)]
     fn buffered_otherwise(&mut self) -> Option<Frame> {
-        loop {
+        // `advance` would say no more.
+        while !self.buffers.pending().is_empty() {
             match self.core.advance(&mut self.buffers) {
                 Ok(Step::Message(Message::Reply(frame))) => {
                     self.rest();
@@ -395,6 +396,7 @@ impl Link {
                 _ => return None,
             }
         }
+        None
     }
 
     #[cold]

@@ -422,6 +422,12 @@ impl Buffers {
         !self.output.is_empty()
     }
 
+    /// All that is to be sent, where it lies in one piece.
+    #[inline]
+    pub fn whole_output(&self) -> Option<&[u8]> {
+        self.output.whole()
+    }
+
     /// Fills `slices` with what is to be sent next, `lent` being the parts that the caller holds; gives how many.
     pub fn output_slices<'a>(
         &'a self,
@@ -432,6 +438,7 @@ impl Buffers {
     }
 
     /// `n` bytes have left.
+    #[inline]
     pub fn commit_output(&mut self, n: usize) {
         self.output.advance(n);
         self.meter.writes += u64::from(n > 0);

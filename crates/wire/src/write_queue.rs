@@ -451,6 +451,22 @@ impl WriteQueue {
         }
     }
 
+    /// All that waits, where it lies in one piece: what most commands are, and what then costs no list of pieces.
+    #[inline]
+    pub fn whole(&self) -> Option<&[u8]> {
+        if self.is_one_chunk() {
+            let waits = self.tail.get(self.head.at..)?;
+            return (!waits.is_empty()).then_some(waits);
+        }
+        None
+    }
+
+    /// Whether nothing waits but bytes of the first chunk.
+    #[inline]
+    fn is_one_chunk(&self) -> bool {
+        self.current == 0 && self.lent.is_empty()
+    }
+
     /// Fills `slices` with what is to be sent next; gives how many.
     pub fn slices<'a>(
         &'a self,
@@ -476,8 +492,23 @@ impl WriteQueue {
     ///
     /// # Panics
     /// When that is more than there was: a driver's bug.
+    #[inline]
     pub fn advance(&mut self, n: usize) {
         self.sent += n as u64;
+        if self.is_one_chunk() {
+            self.head.at += n;
+            assert!(self.head.at <= self.tail.len(), "more left than was queued");
+            if self.head.at == self.tail.len() {
+                self.tail.clear();
+                self.head.at = 0;
+                self.failed = 0;
+            }
+            return;
+        }
+        self.advance_pieces(n);
+    }
+
+    fn advance_pieces(&mut self, n: usize) {
         let mut cursor = self.head;
         let mut left = n;
         while let Some(piece) = self.piece(&mut cursor) {

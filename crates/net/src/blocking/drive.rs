@@ -1,16 +1,14 @@
 //! Does what a core asks for, one blocking call at a time.
 
-use std::io::{self, ErrorKind, IoSlice};
+use std::io::{self, ErrorKind};
 use std::time::Instant;
 
 use onecopy_wire::{Buffers, Core, Lent, Step};
 
 use super::Stream;
 use super::stream::is_gone;
+use crate::output::write_once;
 use crate::{DriveError, TlsError};
-
-/// Slices of one vectored write: enough for a command with several large parts; more leave with the next call.
-pub(super) const WRITE_SLICES: usize = 32;
 
 /// Runs `core` until it hands over a message: flushes what it queued, reads what it needs.
 ///
@@ -123,9 +121,8 @@ pub fn flush<E>(
 ) -> Result<(), DriveError<E>> {
     while buffers.has_output() || stream.has_unsent() {
         stream.arm(deadline).map_err(write_error)?;
-        let mut slices = [IoSlice::new(&[]); WRITE_SLICES];
-        let count = buffers.output_slices(lent, &mut slices);
-        match stream.write(&slices[..count]) {
+        let (_, written) = write_once(buffers, lent, |pieces| stream.write(pieces));
+        match written {
             Ok(0) => return Err(DriveError::Write(ErrorKind::WriteZero.into())),
             Ok(n) => buffers.commit_output(n),
             Err(error) if stream.is_early(&error) => {}

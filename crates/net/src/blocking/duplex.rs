@@ -9,15 +9,16 @@
 //!              \---- to be written: once more from the start
 //! ```
 
-use std::io::{self, ErrorKind, IoSlice};
+use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
 
 use onecopy_wire::{Buffers, Core, Lent, Step};
 
 use super::Stream;
-use super::drive::{WRITE_SLICES, read, read_error, start_tls, write_error};
+use super::drive::{read, read_error, start_tls, write_error};
 use super::stream::is_gone;
 use crate::DriveError;
+use crate::output::write_once;
 
 /// What a look at the stream takes at most, where it can neither be read nor written.
 const SOON: Duration = Duration::from_millis(1);
@@ -155,10 +156,8 @@ fn push(
     while buffers.has_output() || stream.has_unsent() {
         // Only for transports of the caller's own, which may wait in a write; else nothing is done here.
         stream.arm_own(deadline)?;
-        let mut slices = [IoSlice::new(&[]); WRITE_SLICES];
-        let count = buffers.output_slices(lent, &mut slices);
-        let waiting: usize = slices[..count].iter().map(|slice| slice.len()).sum();
-        match stream.try_write(&slices[..count]) {
+        let (waiting, written) = write_once(buffers, lent, |pieces| stream.try_write(pieces));
+        match written {
             Ok(0) => return Err(ErrorKind::WriteZero.into()),
             Ok(n) => {
                 buffers.commit_output(n);

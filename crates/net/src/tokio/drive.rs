@@ -13,10 +13,8 @@ use onecopy_wire::{Buffers, Core, Lent, Step, WireError};
 
 use super::Stream;
 use super::stream::is_gone;
+use crate::output::write_once;
 use crate::{DriveError, TlsError};
-
-/// Slices of one vectored write: enough for a command with several large parts; more leave with the next call.
-const WRITE_SLICES: usize = 32;
 
 /// Runs `core` until it hands over a message: flushes what it queued, reads what it needs.
 ///
@@ -164,9 +162,8 @@ pub fn poll_flush<E>(
     lent: &(impl Lent + ?Sized),
 ) -> Poll<Result<(), DriveError<E>>> {
     while buffers.has_output() {
-        let mut slices = [IoSlice::new(&[]); WRITE_SLICES];
-        let count = buffers.output_slices(lent, &mut slices);
-        match ready!(stream.poll_write(context, &slices[..count])) {
+        let write = |pieces: &[IoSlice<'_>]| stream.poll_write(context, pieces);
+        match ready!(write_once(buffers, lent, write).1) {
             Ok(0) => return Poll::Ready(Err(DriveError::Write(ErrorKind::WriteZero.into()))),
             Ok(n) => buffers.commit_output(n),
             Err(error) => return Poll::Ready(Err(failed(error, DriveError::Write))),

@@ -46,8 +46,9 @@ impl Scanner {
     #[inline]
     pub(crate) fn fast_missing(&mut self, buffers: &mut Buffers) -> Option<usize> {
         let bytes = buffers.pending();
-        let missing = match bytes.first() {
+        let (missing, until_end) = match bytes.first() {
             _ if !self.is_fresh || self.wrong.is_some() => return None,
+            None => (1, 0),
             Some(b'$') => {
                 let (len, body) = fast_length(bytes, 0)?;
                 let end = body + len;
@@ -55,13 +56,15 @@ impl Scanner {
                 if !is_plain || bytes.len() >= end + 2 {
                     return None;
                 }
-                end + 2 - bytes.len()
+                let missing = end + 2 - bytes.len();
+                (missing, missing)
             }
             _ => return None,
         };
-        self.begin(buffers);
-        self.is_fresh = true;
-        buffers.need(missing, missing);
+        // The frame that was handed over is gone; its node stays, for what is to come may be like it.
+        self.count_frame();
+        buffers.recycle_homes();
+        buffers.need(missing, until_end);
         Some(missing)
     }
 

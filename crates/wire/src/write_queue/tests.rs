@@ -58,6 +58,10 @@ fn waiting(queue: &WriteQueue, lent: &(impl Lent + ?Sized)) -> Vec<u8> {
     let mut slices = [IoSlice::new(&[]); 64];
     let count = queue.slices(lent, &mut slices);
     let bytes = joined(&slices[..count]);
+    match queue.whole() {
+        Some(whole) => assert_eq!((count, whole), (1, &bytes[..])),
+        None => assert!(count != 1 || !queue.lent.is_empty() || queue.current > 0),
+    }
     assert!(slices[..count].iter().all(|slice| !slice.is_empty()));
     assert_eq!(bytes.len(), queue.len());
     bytes
@@ -522,6 +526,9 @@ proptest! {
             }
             prop_assert_eq!(queue.len(), model.len());
             prop_assert_eq!(queue.is_empty(), model.is_empty());
+            if let Some(whole) = queue.whole() {
+                prop_assert_eq!(whole, &model[..]);
+            }
         }
     }
 }
