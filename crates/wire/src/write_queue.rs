@@ -13,6 +13,7 @@
 //! Where memory for a chunk can't be had nothing is appended any more, and whoever ends the command hears of it: one look
 //! a command, not one a field.
 
+mod chunk;
 mod cursor;
 mod memory;
 
@@ -20,6 +21,7 @@ use std::fmt;
 use std::io::IoSlice;
 
 use crate::WireError;
+use chunk::Chunk;
 use cursor::{Cursor, Piece};
 
 /// Size of one chunk: 16 KiB. The whole of an ordinary command fits in the first, which is kept.
@@ -90,9 +92,9 @@ struct LentPart {
 pub struct WriteQueue {
     /// The chunk that is appended to. It is here, and not with the others, as each field would have to look for it there.
     /// After a failure one without room, so that no append has to ask.
-    tail: Vec<u8>,
+    tail: Chunk,
     /// All chunks by their numbers, but for the tail, in whose place there is an empty one.
-    chunks: Vec<Vec<u8>>,
+    chunks: Vec<Chunk>,
     /// The tail's number; chunks before it are full, those behind it are empty. After a failure one past the last.
     current: usize,
     /// Bytes that the allocator would not give since the last [`WriteQueue::end`]; 0 where nothing failed.
@@ -106,6 +108,8 @@ pub struct WriteQueue {
     /// At the start where nothing waits.
     head: Cursor,
     copied: u64,
+    /// Of chunks.
+    zeroed: u64,
     sent: u64,
     /// Size of the first chunk; 0 for [`CHUNK`].
     first: usize,
@@ -149,6 +153,12 @@ impl WriteQueue {
     #[inline]
     pub fn copied(&self) -> u64 {
         self.copied
+    }
+
+    /// Bytes of chunks that were set to zero since the queue was made, so that they could be written to.
+    #[inline]
+    pub fn zeroed(&self) -> u64 {
+        self.zeroed
     }
 
     /// Whether parts by reference have not left yet: the caller's slices are still needed.
@@ -225,12 +235,11 @@ impl WriteQueue {
 
     /// The chunk of that number; an empty one where there is none.
     #[inline]
-    fn chunk(&self, number: usize) -> &Vec<u8> {
-        static NONE: Vec<u8> = Vec::new();
+    fn chunk(&self, number: usize) -> &[u8] {
         if number == self.current {
-            return &self.tail;
+            return self.tail.as_slice();
         }
-        self.chunks.get(number).unwrap_or(&NONE)
+        self.chunks.get(number).map_or(&[], Chunk::as_slice)
     }
 
     /// Makes the chunk of that number the tail, or, where there is none, one without room.
@@ -270,59 +279,73 @@ impl WriteQueue {
     /// [`end`](Self::end) says so; so for everything that is appended.
     #[inline]
     pub fn push(&mut self, bytes: &[u8]) {
-        if bytes.len() <= room(&self.tail) {
-            self.tail.extend_from_slice(bytes);
-            self.copied += bytes.len() as u64;
-            return;
+        match self.tail.ready().get_mut(..bytes.len()) {
+            Some(place) => place.copy_from_slice(bytes),
+            None => return self.push_slow(bytes),
         }
-        self.push_slow(bytes);
+        self.tail.written(bytes.len());
+        self.copied += bytes.len() as u64;
     }
 
     /// Appends the first `head_len` bytes of `head`, a copy of `bytes`, and `tail`, with one look for room: what a protocol
     /// has around its shorter strings. Head and tail are written from registers.
     #[inline]
     pub fn push_framed(&mut self, head: [u8; 8], head_len: usize, bytes: &[u8], tail: [u8; 2]) {
-        let chunk = &mut self.tail;
-        if room(chunk) >= bytes.len() + head.len() + tail.len() {
-            let end = chunk.len() + head_len;
-            // All eight by one store, then back to those that count.
-            chunk.extend_from_slice(&head);
-            chunk.truncate(end);
-            chunk.extend_from_slice(bytes);
-            chunk.extend_from_slice(&tail);
+        if let Some(place) = self.tail.frame(head, head_len, bytes.len(), tail) {
             self.copied += bytes.len() as u64;
-            return;
+            // Last, so that nothing has to be kept over the call.
+            place.copy_from_slice(bytes);
+        } else {
+            self.push_framed_slow(head, head_len, bytes, tail);
         }
-        self.push_framed_slow(head.get(..head_len).unwrap_or(&head), bytes, tail);
     }
 
     #[cold]
-    fn push_framed_slow(&mut self, head: &[u8], bytes: &[u8], tail: [u8; 2]) {
-        let whole = head.len() + bytes.len() + tail.len();
-        if whole <= UNSPLIT {
-            if let Some(chunk) = self.chunk_with(whole) {
-                chunk.extend_from_slice(head);
-                chunk.extend_from_slice(bytes);
-                chunk.extend_from_slice(&tail);
-                self.copied += bytes.len() as u64;
-            }
-            return;
+    fn push_framed_slow(&mut self, head: [u8; 8], head_len: usize, bytes: &[u8], tail: [u8; 2]) {
+        let whole = bytes.len() + head.len() + tail.len();
+        let fits = self.tail.room() >= whole || (whole <= UNSPLIT && self.chunk_with(whole));
+        if fits {
+            self.make_ready(whole);
+            return self.push_framed(head, head_len, bytes, tail);
         }
-        self.push(head);
-        self.push(bytes);
-        self.push(&tail);
+        if whole > UNSPLIT {
+            self.push(head.get(..head_len).unwrap_or(&head));
+            self.push(bytes);
+            self.push(&tail);
+        }
     }
 
     #[cold]
-    fn push_slow(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            let Some(chunk) = self.chunk_with(1) else {
-                return;
-            };
-            let (now, later) = bytes.split_at(bytes.len().min(room(chunk)));
-            chunk.extend_from_slice(now);
+    fn push_slow(&mut self, bytes: &[u8]) {
+        let mut left = bytes;
+        while !left.is_empty() && self.chunk_with(1) {
+            let (now, later) = left.split_at(left.len().min(self.tail.room()));
+            self.write(now);
             self.copied += now.len() as u64;
-            bytes = later;
+            left = later;
+        }
+    }
+
+    /// Appends what was just made, whole.
+    #[cold]
+    fn push_field(&mut self, bytes: &[u8]) {
+        if self.chunk_with(bytes.len()) {
+            self.write(bytes);
+        }
+    }
+
+    /// Writes to the tail, which has room for it.
+    fn write(&mut self, bytes: &[u8]) {
+        self.make_ready(bytes.len());
+        if let Some(place) = self.tail.ready().get_mut(..bytes.len()) {
+            place.copy_from_slice(bytes);
+            self.tail.written(bytes.len());
+        }
+    }
+
+    fn make_ready(&mut self, n: usize) {
+        if self.tail.ready().len() < n {
+            self.zeroed += self.tail.make_ready(n) as u64;
         }
     }
 
@@ -330,40 +353,43 @@ impl WriteQueue {
     #[inline]
     pub fn push_array<const N: usize>(&mut self, bytes: [u8; N]) {
         const { assert!(N <= 64) };
-        if N <= room(&self.tail) {
-            self.tail.extend_from_slice(&bytes);
-        } else if let Some(chunk) = self.chunk_with(N) {
-            chunk.extend_from_slice(&bytes);
+        match self.tail.ready().first_chunk_mut() {
+            Some(place) => *place = bytes,
+            None => return self.push_field(&bytes),
         }
+        self.tail.written(N);
     }
 
-    /// The current chunk or the next one, with room for at least `bytes` more; `None` once the allocator has said no.
+    /// Sees that the tail has room for at least `bytes` more, or goes on to the next chunk, which has; `false` once the
+    /// allocator has said no.
     #[cold]
-    fn chunk_with(&mut self, bytes: usize) -> Option<&mut Vec<u8>> {
+    fn chunk_with(&mut self, bytes: usize) -> bool {
         if self.failed > 0 {
-            return None;
+            return false;
         }
-        if room(&self.tail) >= bytes {
-            return Some(&mut self.tail);
-        }
-        // Behind the tail, or the first of all.
-        let number = self.chunks.len().min(self.current + 1);
-        if number == self.chunks.len() {
-            let size = match number {
-                0 => self.first_size(),
-                _ => CHUNK,
-            };
-            let mut chunk = Vec::new();
-            let reserved = chunk.try_reserve_exact(size);
-            if reserved.and(self.chunks.try_reserve(1)).is_err() {
-                self.fail(size);
-                return None;
+        while self.tail.room() < bytes {
+            // Behind the tail, or the first of all, which may be too small.
+            let number = self.chunks.len().min(self.current + 1);
+            if number == self.chunks.len() && !self.add_chunk(number) {
+                return false;
             }
-            self.chunks.push(chunk);
-            self.capacity += size;
+            self.append_to(number);
         }
-        self.append_to(number);
-        Some(&mut self.tail)
+        true
+    }
+
+    fn add_chunk(&mut self, number: usize) -> bool {
+        let size = match number {
+            0 => self.first_size(),
+            _ => CHUNK,
+        };
+        let (Ok(chunk), Ok(())) = (Chunk::new(size), self.chunks.try_reserve(1)) else {
+            self.fail(size);
+            return false;
+        };
+        self.chunks.push(chunk);
+        self.capacity += size;
+        true
     }
 
     /// Appends a field, at most 64 bytes, so that it can be patched as long as it has not left.
@@ -395,7 +421,7 @@ impl WriteQueue {
             assert!(self.failed > 0, "a mark of another queue");
             return;
         };
-        chunk[mark.start..][..N].copy_from_slice(&bytes);
+        chunk.as_mut_slice()[mark.start..][..N].copy_from_slice(&bytes);
     }
 
     /// Appends the part that the caller lends under `index`, from `start`, `len` bytes; it is not copied.
@@ -455,7 +481,7 @@ impl WriteQueue {
     #[inline]
     pub fn whole(&self) -> Option<&[u8]> {
         if self.is_one_chunk() {
-            let waits = self.tail.get(self.head.at..)?;
+            let waits = self.tail.as_slice().get(self.head.at..)?;
             return (!waits.is_empty()).then_some(waits);
         }
         None
@@ -558,12 +584,6 @@ impl WriteQueue {
         self.cut_back(cursor.chunk, cursor.at);
         self.failed = 0;
     }
-}
-
-/// Bytes that fit in a chunk behind what it has.
-#[inline]
-fn room(chunk: &Vec<u8>) -> usize {
-    chunk.capacity() - chunk.len()
 }
 
 /// Sizes only: the bytes are statements and logins.

@@ -1,6 +1,6 @@
 //! What memory a queue holds between two commands, and when it goes back.
 
-use super::{CHUNK, LentPart, WriteQueue};
+use super::{CHUNK, Chunk, LentPart, WriteQueue};
 
 /// Largest chunk, of a queue whose commands need several again and again: 64 KiB.
 pub(super) const LARGEST: usize = 4 * CHUNK;
@@ -38,10 +38,9 @@ impl WriteQueue {
     pub(super) fn gather(&mut self) {
         let used = (0..=self.current).map(|number| self.chunk(number).len());
         let size = used.sum::<usize>().next_multiple_of(CHUNK);
-        let mut chunk = Vec::new();
         if std::mem::replace(&mut self.was_long, true)
             && size <= LARGEST
-            && chunk.try_reserve_exact(size).is_ok()
+            && let Ok(chunk) = Chunk::new(size)
         {
             self.chunks.truncate(1);
             self.cut_back(0, 0);
@@ -81,7 +80,7 @@ impl WriteQueue {
     /// Gives back all memory. Nothing while something waits.
     pub fn release(&mut self) {
         if self.is_empty() {
-            (self.tail, self.chunks) = (Vec::new(), Vec::new());
+            (self.tail, self.chunks) = (Chunk::default(), Vec::new());
             self.capacity = 0;
             self.was_long = false;
             self.lent = Vec::new();

@@ -27,7 +27,7 @@ fn a_small_first_chunk_is_what_is_kept() {
             queue.push_array([byte; 7]);
         }
         let chunks: usize = (0..queue.chunks.len())
-            .map(|number| queue.chunk(number).capacity())
+            .map(|number| capacity_of(&queue, number))
             .sum();
         assert_eq!((chunks, queue.capacity()), (100 + CHUNK, 100 + CHUNK));
         let mut slices = [IoSlice::new(&[]); 8];
@@ -51,6 +51,15 @@ fn nothing_appended_is_nothing_to_write() {
     queue.push_lent(0, 3, 0);
     assert!(queue.is_empty());
     assert_eq!(queue.slices(&(), &mut [IoSlice::new(&[]); 4]), 0);
+}
+
+/// Bytes of the chunk of that number.
+fn capacity_of(queue: &WriteQueue, number: usize) -> usize {
+    if number == queue.current {
+        queue.tail.capacity()
+    } else {
+        queue.chunks[number].capacity()
+    }
 }
 
 /// All that waits, as one vectored write of up to 64 slices would send it.
@@ -151,7 +160,7 @@ fn a_part_longer_than_a_chunk_is_spread_and_nothing_is_regrown() {
         queue.push(b"tail");
         assert_eq!(waiting(&queue, &()), [b"head", &part[..], b"tail"].concat());
         for number in 0..queue.chunks.len() {
-            assert_eq!(queue.chunk(number).capacity(), CHUNK);
+            assert_eq!(capacity_of(&queue, number), CHUNK);
         }
         assert_eq!(queue.copied(), len as u64 + 8);
     }
@@ -631,4 +640,39 @@ fn a_command_that_is_withdrawn_leaves_those_before_it() {
     queue.push(b"after");
     queue.end().unwrap();
     assert_eq!(waiting(&queue, b"abc".as_slice()), b"beforeabcafter");
+}
+
+#[test]
+fn a_chunk_is_touched_no_further_than_twice_as_far_as_it_is_written_to() {
+    let mut queue = WriteQueue::new();
+    for (len, zeroed) in [(1, 256), (256, 256), (257, 512), (3000, 3000), (3001, 6000)] {
+        for _ in 0..2 {
+            queue.push(&pattern(len));
+            assert_eq!(waiting(&queue, &()), pattern(len));
+            queue.advance(len);
+        }
+        assert_eq!(queue.zeroed(), zeroed, "{len} bytes");
+    }
+    queue.push(&pattern(CHUNK));
+    assert_eq!(queue.zeroed(), CHUNK as u64);
+    queue.advance(CHUNK);
+    // Memory that was given back is new again.
+    queue.release();
+    queue.push_array(*b"field");
+    assert_eq!(queue.zeroed(), CHUNK as u64 + 256);
+}
+
+#[test]
+fn what_is_larger_than_a_small_first_chunk_goes_to_the_next() {
+    let mut queue = WriteQueue::new();
+    queue.set_first_chunk(64);
+    queue.push_framed(*b"$100\r\n??", 6, &pattern(100), *b"\r\n");
+    let expected = [b"$100\r\n", &pattern(100)[..], b"\r\n"].concat();
+    assert_eq!(waiting(&queue, &()), expected);
+    assert_eq!(capacity_of(&queue, 0), 64);
+    queue.advance(expected.len());
+    assert!(queue.is_empty());
+    // Then for as long as it has room: the queue begins with its first chunk again.
+    queue.push_framed(*b"$1\r\n????", 4, b"a", *b"\r\n");
+    assert_eq!(queue.whole(), Some(&b"$1\r\na\r\n"[..]));
 }
