@@ -216,7 +216,7 @@ impl Client {
     /// The reply to the oldest request where it has come whole and is what most replies are. `None` says nothing, and has
     /// changed nothing: [`advance`](Core::advance) looks at all that may come.
     #[inline(always)]
-    pub fn lent_at_once(&mut self, buffers: &mut Buffers) -> Option<Frame> {
+    fn lent_at_once(&mut self, buffers: &mut Buffers) -> Option<Frame> {
         if !self.lends() {
             return None;
         }

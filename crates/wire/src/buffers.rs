@@ -463,7 +463,6 @@ impl Buffers {
         Meter {
             capacity_now: self.readable() as u64,
             bytes_copied_to_output: self.output.copied(),
-            bytes_zeroed: self.meter.bytes_zeroed + self.output.zeroed(),
             bytes_copied_to_owned: self.owned.load(Ordering::Relaxed),
             bytes_copied_to_metadata: self.metadata.load(Ordering::Relaxed),
             ..self.meter

@@ -16,13 +16,13 @@
 mod chunk;
 mod cursor;
 mod memory;
+mod sending;
 
 use std::fmt;
-use std::io::IoSlice;
 
 use crate::WireError;
 use chunk::Chunk;
-use cursor::{Cursor, Piece};
+use cursor::Cursor;
 
 /// Size of one chunk: 16 KiB. The whole of an ordinary command fits in the first, which is kept.
 pub const CHUNK: usize = 16 << 10;
@@ -95,7 +95,7 @@ pub struct WriteQueue {
     tail: Chunk,
     /// All chunks by their numbers, but for the tail, in whose place there is an empty one.
     chunks: Vec<Chunk>,
-    /// The tail's number; chunks before it are full, those behind it are empty. After a failure one past the last.
+    /// The tail's number; chunks before it are full, or had no room for what came next, those behind it are empty. After a failure one past the last.
     current: usize,
     /// Bytes that the allocator would not give since the last [`WriteQueue::end`]; 0 where nothing failed.
     failed: usize,
@@ -108,8 +108,6 @@ pub struct WriteQueue {
     /// At the start where nothing waits.
     head: Cursor,
     copied: u64,
-    /// Of chunks.
-    zeroed: u64,
     sent: u64,
     /// Size of the first chunk; 0 for [`CHUNK`].
     first: usize,
@@ -153,12 +151,6 @@ impl WriteQueue {
     #[inline]
     pub fn copied(&self) -> u64 {
         self.copied
-    }
-
-    /// Bytes of chunks that were set to zero since the queue was made, so that they could be written to.
-    #[inline]
-    pub fn zeroed(&self) -> u64 {
-        self.zeroed
     }
 
     /// Whether parts by reference have not left yet: the caller's slices are still needed.
@@ -302,14 +294,15 @@ impl WriteQueue {
 
     #[cold]
     fn push_framed_slow(&mut self, head: [u8; 8], head_len: usize, bytes: &[u8], tail: [u8; 2]) {
-        let whole = bytes.len() + head.len() + tail.len();
-        let fits = self.tail.room() >= whole || (whole <= UNSPLIT && self.chunk_with(whole));
-        if fits {
-            self.make_ready(whole);
-            return self.push_framed(head, head_len, bytes, tail);
-        }
-        if whole > UNSPLIT {
-            self.push(head.get(..head_len).unwrap_or(&head));
+        let head = &head[..head_len.min(head.len())];
+        let whole = head.len() + bytes.len() + tail.len();
+        if self.tail.room() >= whole || (whole <= UNSPLIT && self.chunk_with(whole)) {
+            for part in [head, bytes, &tail] {
+                self.tail.append(part);
+            }
+            self.copied += bytes.len() as u64;
+        } else if whole > UNSPLIT {
+            self.push(head);
             self.push(bytes);
             self.push(&tail);
         }
@@ -320,32 +313,16 @@ impl WriteQueue {
         let mut left = bytes;
         while !left.is_empty() && self.chunk_with(1) {
             let (now, later) = left.split_at(left.len().min(self.tail.room()));
-            self.write(now);
+            self.tail.append(now);
             self.copied += now.len() as u64;
             left = later;
         }
     }
 
-    /// Appends what was just made, whole.
     #[cold]
-    fn push_field(&mut self, bytes: &[u8]) {
+    fn push_array_slow(&mut self, bytes: &[u8]) {
         if self.chunk_with(bytes.len()) {
-            self.write(bytes);
-        }
-    }
-
-    /// Writes to the tail, which has room for it.
-    fn write(&mut self, bytes: &[u8]) {
-        self.make_ready(bytes.len());
-        if let Some(place) = self.tail.ready().get_mut(..bytes.len()) {
-            place.copy_from_slice(bytes);
-            self.tail.written(bytes.len());
-        }
-    }
-
-    fn make_ready(&mut self, n: usize) {
-        if self.tail.ready().len() < n {
-            self.zeroed += self.tail.make_ready(n) as u64;
+            self.tail.append(bytes);
         }
     }
 
@@ -355,7 +332,7 @@ impl WriteQueue {
         const { assert!(N <= 64) };
         match self.tail.ready().first_chunk_mut() {
             Some(place) => *place = bytes,
-            None => return self.push_field(&bytes),
+            None => return self.push_array_slow(&bytes),
         }
         self.tail.written(N);
     }
@@ -364,6 +341,7 @@ impl WriteQueue {
     /// allocator has said no.
     #[cold]
     fn chunk_with(&mut self, bytes: usize) -> bool {
+        debug_assert!(bytes <= CHUNK);
         if self.failed > 0 {
             return false;
         }
@@ -442,115 +420,6 @@ impl WriteQueue {
             start,
             end: start + len,
         });
-    }
-
-    /// The piece that begins at the cursor, which is moved on to the next chunk where that is due.
-    #[inline]
-    fn piece(&self, cursor: &mut Cursor) -> Option<Piece> {
-        let part = self.lent.get(cursor.part);
-        loop {
-            let until = match part {
-                Some(part) if part.chunk == cursor.chunk => Some(part.at),
-                _ => None,
-            };
-            if let (Some(part), Some(at)) = (part, until)
-                && at == cursor.at
-            {
-                return Some(Piece::Lent {
-                    index: part.index,
-                    start: part.start + cursor.offset,
-                    end: part.end,
-                });
-            }
-            let end = until.unwrap_or(self.chunk(cursor.chunk).len());
-            if cursor.at < end {
-                return Some(Piece::Chunk {
-                    chunk: cursor.chunk,
-                    start: cursor.at,
-                    end,
-                });
-            }
-            if cursor.chunk >= self.current {
-                return None;
-            }
-            (cursor.chunk, cursor.at) = (cursor.chunk + 1, 0);
-        }
-    }
-
-    /// All that waits, where it lies in one piece: what most commands are, and what then costs no list of pieces.
-    #[inline]
-    pub fn whole(&self) -> Option<&[u8]> {
-        if self.is_one_chunk() {
-            let waits = self.tail.as_slice().get(self.head.at..)?;
-            return (!waits.is_empty()).then_some(waits);
-        }
-        None
-    }
-
-    /// Whether nothing waits but bytes of the first chunk.
-    #[inline]
-    fn is_one_chunk(&self) -> bool {
-        self.current == 0 && self.lent.is_empty()
-    }
-
-    /// Fills `slices` with what is to be sent next; gives how many.
-    pub fn slices<'a>(
-        &'a self,
-        lent: &'a (impl Lent + ?Sized),
-        slices: &mut [IoSlice<'a>],
-    ) -> usize {
-        let mut cursor = self.head;
-        for (count, slot) in slices.iter_mut().enumerate() {
-            let Some(piece) = self.piece(&mut cursor) else {
-                return count;
-            };
-            *slot = IoSlice::new(match piece {
-                Piece::Chunk { chunk, start, end } => &self.chunk(chunk)[start..end],
-                // A part that has become shorter would desynchronise the stream: the panic is the caller's bug.
-                Piece::Lent { index, start, end } => &lent.part(index)[start..end],
-            });
-            cursor.pass(piece, slot.len());
-        }
-        slices.len()
-    }
-
-    /// `n` bytes have left.
-    ///
-    /// # Panics
-    /// When that is more than there was: a driver's bug.
-    #[inline]
-    pub fn advance(&mut self, n: usize) {
-        self.sent += n as u64;
-        if self.is_one_chunk() {
-            self.head.at += n;
-            assert!(self.head.at <= self.tail.len(), "more left than was queued");
-            if self.head.at == self.tail.len() {
-                self.tail.clear();
-                self.head.at = 0;
-                self.failed = 0;
-            }
-            return;
-        }
-        self.advance_pieces(n);
-    }
-
-    fn advance_pieces(&mut self, n: usize) {
-        let mut cursor = self.head;
-        let mut left = n;
-        while let Some(piece) = self.piece(&mut cursor) {
-            if left < piece.len() {
-                cursor.pass(piece, left);
-                self.head = cursor;
-                return;
-            }
-            cursor.pass(piece, piece.len());
-            left -= piece.len();
-        }
-        assert_eq!(left, 0, "more left than was queued");
-        if self.current > 0 {
-            self.gather();
-        }
-        self.clear();
     }
 
     /// Forgets everything that has not left. For a command of which no byte has, or a connection that is closed.

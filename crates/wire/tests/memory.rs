@@ -36,16 +36,18 @@ impl Lent for Held {
 /// One field of a command.
 enum Field {
     Copied(Vec<u8>),
+    Framed(Vec<u8>),
     Fixed([u8; 33]),
     Patched([u8; 4]),
     Lent { start: usize, len: usize },
 }
 
 fn command(random: &mut Random) -> Vec<Field> {
-    let field = |random: &mut Random| match random.below(8) {
+    let field = |random: &mut Random| match random.below(9) {
         0 => Field::Copied(vec![0x5A; random.below(20_000)]),
         1 => Field::Fixed([7; 33]),
         2 => Field::Patched(*b"late"),
+        3 => Field::Framed(vec![0x5B; random.below(4_000)]),
         _ => Field::Lent {
             start: random.below(50),
             len: random.below(50),
@@ -59,6 +61,7 @@ fn append(queue: &mut WriteQueue, command: &[Field]) -> Result<(), WireError> {
     for field in command {
         match field {
             Field::Copied(bytes) => queue.push(bytes),
+            Field::Framed(bytes) => queue.push_framed(*b"$some\r\n?", 7, bytes, *b"\r\n"),
             Field::Fixed(bytes) => queue.push_array(*bytes),
             Field::Patched(bytes) => {
                 let mark = queue.push_patchable([0; 4]);
@@ -76,6 +79,7 @@ fn bytes(command: &[Field], held: &Held) -> Vec<u8> {
     for field in command {
         match field {
             Field::Copied(copied) => bytes.extend(copied),
+            Field::Framed(framed) => bytes.extend([b"$some\r\n", &framed[..], b"\r\n"].concat()),
             Field::Fixed(fixed) => bytes.extend(fixed),
             Field::Patched(patched) => bytes.extend(patched),
             Field::Lent { start, len } => bytes.extend(&held.0[*start..start + len]),

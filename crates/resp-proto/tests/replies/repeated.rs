@@ -65,9 +65,22 @@ fn whole(stream: &[u8]) -> Vec<Event> {
     player.events()
 }
 
+/// Ways to cut a long stream: whole, and in two around where each reply of these lengths ends.
+fn near_headers(stream: &[u8], lens: [usize; 4]) -> Vec<Vec<&[u8]>> {
+    let mut cuts = vec![vec![stream]];
+    let mut end = 0;
+    for len in lens {
+        end += len;
+        let near = end.saturating_sub(3)..stream.len().min(end + 10);
+        cuts.extend(near.map(|at| vec![&stream[..at], &stream[at..]]));
+    }
+    cuts
+}
+
 #[test]
 fn each_is_what_it_would_be_by_itself() {
-    for first in &valid() {
+    // Of each kind one: as many again would take as long again.
+    for first in valid().iter().skip(2).step_by(3) {
         for second in &valid() {
             let stream = [first, first, second, first, first]
                 .map(Vec::as_slice)
@@ -77,16 +90,23 @@ fn each_is_what_it_would_be_by_itself() {
                 .map(|index: usize| alone[index].clone())
                 .concat();
             let cuts = match stream.len() {
-                ..100 => cuts(&stream),
-                _ => vec![vec![stream.as_slice()]],
+                ..60 => cuts(&stream),
+                _ => near_headers(&stream, [first, first, second, first].map(Vec::len)),
             };
             for parts in cuts {
-                let mut player = Player::new(Limits::default());
-                player.client.expect(1000);
-                for part in &parts {
-                    player.feed(part);
+                // With homes for bulks of five bytes and more, and without.
+                for large in [5, Limits::default().large] {
+                    let mut player = Player::new(Limits {
+                        large,
+                        ..Limits::default()
+                    });
+                    player.client.expect(1000);
+                    for part in &parts {
+                        player.feed(part);
+                    }
+                    let same = player.events() == expected;
+                    assert!(same, "{} bytes first, large {large}", parts[0].len());
                 }
-                assert_eq!(player.events(), expected, "{} bytes first", parts[0].len());
             }
         }
     }
@@ -117,6 +137,23 @@ fn memory_may_be_given_back_between_them() {
         player.buffers.release();
     }
     assert_eq!(player.events(), vec![reply("BulkString(abc)"); 6]);
+}
+
+#[test]
+fn one_that_is_to_be_streamed_is_no_repetition() {
+    let mut player = Player::new(Limits::default());
+    player.client.expect(4);
+    player.feed(b"$3\r\nabc\r\n$3\r\nabc\r\n");
+    player.client.stream_next();
+    player.feed(b"$3\r\nabc\r\n$3\r\nabc\r\n");
+    let lent = || reply("BulkString(abc)");
+    let streamed = [
+        Event::Bulk(3),
+        Event::Bytes(b"abc".to_vec()),
+        Event::BulkEnd,
+    ];
+    let [bulk, bytes, end] = streamed;
+    assert_eq!(player.events(), [lent(), lent(), bulk, bytes, end, lent()]);
 }
 
 #[test]

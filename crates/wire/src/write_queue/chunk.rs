@@ -6,14 +6,15 @@
 //!   |         |  of before   |                 |
 //! ```
 //!
-//! What is written goes into memory that was set to zero once, as a slice: its length is known once, and what is written behind
-//! it needs no look for room.
+//! Short fields go into memory that was set to zero or written to before, as into a slice: there is one look for room, and one
+//! new length. What is long is appended to memory that was never touched, without zeros.
 
 use std::collections::TryReserveError;
 
-/// Bytes that are set to zero at a time at the least.
+/// Bytes that are set to zero at a time, for the short fields to come.
 const STEP: usize = 256;
 
+/// Bytes that wait to be sent, in memory that does not grow.
 #[derive(Default)]
 pub(super) struct Chunk {
     /// Not shortened as long as the chunk lives.
@@ -62,7 +63,7 @@ impl Chunk {
         self.bytes.get_mut(..self.len).unwrap_or_default()
     }
 
-    /// Memory behind it that can be written to: less than the room until it is [made](Self::make_ready).
+    /// Memory behind it that can be written to as it is: a part of the room.
     #[inline]
     pub(super) fn ready(&mut self) -> &mut [u8] {
         self.bytes.get_mut(self.len..).unwrap_or_default()
@@ -84,6 +85,7 @@ impl Chunk {
         len: usize,
         tail: [u8; 2],
     ) -> Option<&mut [u8]> {
+        let head_len = head_len.min(head.len());
         let ready = self.bytes.get_mut(self.len..)?;
         if ready.len() < head.len() + len + tail.len() {
             return None;
@@ -96,16 +98,24 @@ impl Chunk {
         Some(place)
     }
 
-    /// Makes `n` bytes ready, of the room that there is; gives how many were set to zero for it. At least as many as there
-    /// are, so that all of a chunk is ready after few calls.
-    pub(super) fn make_ready(&mut self, n: usize) -> usize {
-        let before = self.bytes.len();
-        let until = (self.len + n).max(2 * before).max(STEP);
-        let until = until.min(self.bytes.capacity());
-        if until > before {
+    /// Writes bytes that there is room for, whether that is ready or not. Behind a short field some more is made ready.
+    pub(super) fn append(&mut self, bytes: &[u8]) {
+        debug_assert!(bytes.len() <= self.room());
+        let ready = self.ready();
+        let (now, behind) = bytes.split_at(bytes.len().min(ready.len()));
+        ready[..now.len()].copy_from_slice(now);
+        self.bytes.extend_from_slice(behind);
+        self.len += bytes.len();
+        if bytes.len() < STEP && self.len == self.bytes.len() {
+            let until = (self.len + STEP).min(self.bytes.capacity());
             self.bytes.resize(until, 0);
         }
-        self.bytes.len() - before
+    }
+
+    /// Bytes that were ever touched.
+    #[cfg(test)]
+    pub(super) fn touched(&self) -> usize {
+        self.bytes.len()
     }
 
     /// Forgets what is written behind the first `len` bytes.

@@ -5,7 +5,7 @@ use super::{CHUNK, Chunk, LentPart, WriteQueue};
 /// Largest chunk, of a queue whose commands need several again and again: 64 KiB.
 pub(super) const LARGEST: usize = 4 * CHUNK;
 
-/// Smallest first chunk: any field that is not split fits.
+/// Smallest first chunk: any field that can be patched fits.
 const SMALLEST: usize = 64;
 
 /// Lent parts whose list is kept: some kilobytes, and more than an ordinary command has.

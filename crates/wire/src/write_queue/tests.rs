@@ -1,3 +1,5 @@
+use std::io::IoSlice;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -473,6 +475,7 @@ fn a_list_of_parts_is_empty_where_there_is_none() {
 #[derive(Debug, Clone)]
 enum Act {
     Push(usize),
+    Framed(usize),
     Field,
     Lend(usize, usize),
     /// Send that many of a thousandth parts of what waits, by calls of so many slices.
@@ -485,6 +488,7 @@ fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
         8 => (0..2 * CHUNK).prop_map(Act::Push),
         8 => (0..100usize).prop_map(Act::Push),
+        8 => (0..4_000usize).prop_map(Act::Framed),
         8 => Just(Act::Field),
         6 => (0..500usize, 0..500usize).prop_map(|(start, len)| Act::Lend(start, len)),
         6 => (0..=1000usize, 1..6usize).prop_map(|(part, slices)| Act::Send(part, slices)),
@@ -496,10 +500,12 @@ fn act() -> impl Strategy<Value = Act> {
 proptest! {
     #[test]
     fn any_order_of_parts_and_short_writes_sends_what_was_queued(
+        first in 0..CHUNK,
         acts in prop::collection::vec(act(), 0..60),
     ) {
         let lent: Vec<u8> = (0..=255).cycle().take(1000).collect();
         let mut queue = WriteQueue::new();
+        queue.set_first_chunk(first);
         let mut model = Vec::new();
         for (number, act) in acts.into_iter().enumerate() {
             match act {
@@ -507,6 +513,11 @@ proptest! {
                     let part = vec![u8::try_from(number).expect("few acts"); len];
                     queue.push(&part);
                     model.extend(part);
+                }
+                Act::Framed(len) => {
+                    let part = vec![u8::try_from(number).expect("few acts"); len];
+                    queue.push_framed(*b"$some\r\n?", 7, &part, *b"\r\n");
+                    model.extend([b"$some\r\n", &part[..], b"\r\n"].concat());
                 }
                 Act::Field => {
                     let mark = queue.push_patchable(*b"????");
@@ -643,23 +654,45 @@ fn a_command_that_is_withdrawn_leaves_those_before_it() {
 }
 
 #[test]
-fn a_chunk_is_touched_no_further_than_twice_as_far_as_it_is_written_to() {
+fn a_chunk_is_touched_no_further_than_it_is_written_to_and_a_little_ahead() {
     let mut queue = WriteQueue::new();
-    for (len, zeroed) in [(1, 256), (256, 256), (257, 512), (3000, 3000), (3001, 6000)] {
+    for (len, touched) in [(1, 257), (257, 257), (300, 300), (301, 301), (9, 301)] {
         for _ in 0..2 {
             queue.push(&pattern(len));
             assert_eq!(waiting(&queue, &()), pattern(len));
             queue.advance(len);
+            assert_eq!(queue.tail.touched(), touched, "{len} bytes");
         }
-        assert_eq!(queue.zeroed(), zeroed, "{len} bytes");
     }
-    queue.push(&pattern(CHUNK));
-    assert_eq!(queue.zeroed(), CHUNK as u64);
+    // As the rest of the chunk comes by short fields.
+    for number in 0..CHUNK / 8 {
+        queue.push_array(number.to_le_bytes());
+    }
+    assert_eq!((queue.current, queue.tail.touched()), (0, CHUNK));
     queue.advance(CHUNK);
-    // Memory that was given back is new again.
     queue.release();
-    queue.push_array(*b"field");
-    assert_eq!(queue.zeroed(), CHUNK as u64 + 256);
+    assert_eq!(queue.tail.touched(), 0);
+}
+
+#[test]
+fn a_framed_string_that_just_fits_stays_in_the_chunk() {
+    for touched in [false, true] {
+        for len in 230..260 {
+            let mut queue = WriteQueue::new();
+            queue.set_first_chunk(256);
+            if touched {
+                queue.push(&pattern(256));
+                queue.advance(256);
+            }
+            queue.push_framed(*b"$???\r\n__", 6, &pattern(len), *b"\r\n");
+            let fits = len + 8 <= 256;
+            assert_eq!(
+                (queue.current, queue.whole().is_some()),
+                (usize::from(!fits), fits)
+            );
+            assert_eq!(waiting(&queue, &()).len(), len + 8);
+        }
+    }
 }
 
 #[test]
