@@ -7,7 +7,7 @@ Runs each workload in two lengths under `valgrind --tool=dhat --mode=copy`, on a
 Redis, and compares what the longer run copied more by valgrind's count with what it copied more by its own meter, of the
 same two processes. valgrind tells from where each copy was made: copies of slices of bytes are held against the meter;
 moves of values of other types, which are the state of futures, tasks and connections, carry no byte of a request or
-reply and have a column of their own. The two counts must agree within 1 % plus 4 KiB, GET's within HEAD besides, and
+reply and have a column of their own. The two counts must agree within 1 % plus 4 KiB, SET's and GET's within HEAD besides, and
 moves must stay under what `moves` allows, plus 4 KiB; exit 1 where they do not. Writes the rows to FILE as JSON. Needs valgrind.
 """
 import argparse, json, os, pathlib, re, subprocess, sys, tempfile
@@ -37,8 +37,8 @@ VALKEY = {  # test, -P, bytes of a value, requests
 }
 COMMAND_LINE = {"valkey-get-64m-owned", "valkey-get-64m-stream", "valkey-set-64m-reader"}
 KEY = "key:__rand_int__"
-# What the meter has and valgrind not, a request: the head of GET, counted and yet written from registers, for its length is
-# known when it is compiled.
+# What the meter has and valgrind not, a request: the head of SET or GET, counted and yet written from registers, for its length
+# is known when it is compiled.
 HEAD = len("*2\r\n$3\r\nGET\r\n")
 # Bytes of state that may be moved for each read and each call. tokio moves 152 each time that it polls a task, which is
 # once a read or twice; a shared handle's entry for a call is 176, and besides its pipeline has 944, its run on another
@@ -175,7 +175,7 @@ def row(workload, driver, a):
         runs = [run(workload, a.url, driver, n) for n in (short, long)]
     copied, moved, meter, reads = (later - sooner for sooner, later in zip(*runs))
     count, slack = long - short, 0.01 * max(abs(copied), meter) + 4096
-    head = HEAD * count if workload.startswith("valkey-get") else 0
+    head = HEAD * count if workload in VALKEY else 0
     may_move = 4096 + moves(workload, driver, count, runs[1][3])
     agree = -slack - head <= copied - meter <= slack and moved <= may_move
     print(f"| {workload} | {driver} | {count:,} | {copied:,} | {meter:,} | {moved:,} | {'yes' if agree else 'NO'} |", flush=True)

@@ -284,9 +284,9 @@ impl WriteQueue {
     #[inline]
     pub fn push_framed(&mut self, head: [u8; 8], head_len: usize, bytes: &[u8], tail: [u8; 2]) {
         if let Some(place) = self.tail.frame(head, head_len, bytes.len(), tail) {
-            self.copied += bytes.len() as u64;
-            // Last, so that nothing has to be kept over the call.
             place.copy_from_slice(bytes);
+            // Behind the copy, which is a jump else: who looks for the callers of copies would not find this one.
+            self.copied += bytes.len() as u64;
         } else {
             self.push_framed_slow(head, head_len, bytes, tail);
         }
