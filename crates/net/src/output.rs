@@ -20,7 +20,8 @@ pub(crate) fn write_once<T>(
     }
 }
 
-/// The same of several pieces. Apart: to make their list takes more code than all the rest of a command's way out.
+/// The same of several pieces, or of none where TLS alone has something to send. Apart: to make their list takes more code than
+/// all the rest of a command's way out.
 #[inline(never)]
 fn write_pieces<T>(
     buffers: &Buffers,

@@ -225,8 +225,9 @@ impl Client {
         Some(frame)
     }
 
-    /// The same where the reply is like the one before it as well, which costs the least: a bulk of the same length, a line of
-    /// the same text.
+    /// The reply to the oldest request where it has come whole and is like the one before it, a bulk of the same length or a line of
+    /// the same text, which costs the least. `None` says nothing, and has changed nothing: [`advance`](Core::advance) looks at all
+    /// that may come.
     #[inline(always)]
     pub fn lent_again(&mut self, buffers: &mut Buffers) -> Option<Frame> {
         if !self.lends() {

@@ -79,7 +79,7 @@ fn near_headers(stream: &[u8], lens: [usize; 4]) -> Vec<Vec<&[u8]>> {
 
 #[test]
 fn each_is_what_it_would_be_by_itself() {
-    // Of each kind one: as many again would take as long again.
+    // Every third: all of them would take three times as long.
     for first in valid().iter().skip(2).step_by(3) {
         for second in &valid() {
             let stream = [first, first, second, first, first]
