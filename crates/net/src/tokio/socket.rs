@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use rustix::buffer::spare_capacity;
+use rustix::net::{RecvFlags, SendFlags};
 use tokio::io::Interest;
 use tokio::net::{TcpStream, UnixStream};
 
@@ -234,19 +235,21 @@ fn attempt(
 
 fn read_now(socket: impl AsFd, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
     Ok(match slices {
-        [slice] => rustix::io::read(socket, &mut **slice)?,
+        [slice] => rustix::net::recv(socket, &mut **slice, RecvFlags::empty())?.0,
         slices => rustix::io::readv(socket, slices)?,
     })
 }
 
 fn read_spare(socket: impl AsFd, home: &mut Vec<u8>) -> io::Result<usize> {
-    Ok(rustix::io::read(socket, spare_capacity(home))?)
+    Ok(rustix::net::recv(socket, spare_capacity(home), RecvFlags::empty())?.0)
 }
 
 fn write_now(socket: impl AsFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     Ok(match slices {
-        [slice] => rustix::io::write(socket, slice)?,
-        slices => rustix::io::writev(socket, slices)?,
+        [slice] => rustix::net::send(socket, slice, SendFlags::NOSIGNAL)?,
+        slices => {
+            rustix::net::sendmsg(socket, slices, &mut Default::default(), SendFlags::NOSIGNAL)?
+        }
     })
 }
 
