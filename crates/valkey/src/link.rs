@@ -366,7 +366,7 @@ impl Link {
 
     /// The next reply where it has come already, as most of a pipeline's have: nothing is timed, written or read for it.
     /// `None` where there is more to do, a failure to be told of included.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn buffered(&mut self) -> Option<Frame> {
         match self.core.lent_again(&mut self.buffers) {
             Some(frame) if self.core.in_flight() > 0 => Some(frame),

@@ -126,7 +126,15 @@ impl Buffers {
         self.input.pending()
     }
 
-    /// The same, to be changed in place: for what decrypts them.
+    /// The memory that begins with the pending bytes, and how many they are: a core may compare a word where fewer bytes are
+    /// pending. Behind them is what was there before, which the core holds for nothing. There always is one, of no bytes
+    /// before the first read.
+    #[inline]
+    pub fn pending_in_place(&self) -> Option<(&[u8], usize)> {
+        self.input.pending_in_place()
+    }
+
+    /// The same as [`pending`](Self::pending), to be changed in place: for what decrypts them.
     pub fn pending_mut(&mut self) -> &mut [u8] {
         self.input.pending_mut()
     }

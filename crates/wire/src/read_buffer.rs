@@ -73,6 +73,12 @@ impl ReadBuffer {
         &self.bytes[self.start..self.end]
     }
 
+    /// The memory in which the pending bytes begin, and how many they are. What is behind them was there before.
+    #[inline]
+    pub(crate) fn pending_in_place(&self) -> Option<(&[u8], usize)> {
+        Some((self.bytes.get(self.start..)?, self.pending_len()))
+    }
+
     pub(crate) fn pending_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.start..self.end]
     }
@@ -86,7 +92,6 @@ impl ReadBuffer {
         self.capacity
     }
 
-    /// Turns the first `n` pending bytes into a message; they stay readable until the next reserve.
     /// Overwrites what was consumed.
     #[cold]
     pub(crate) fn wipe_spent(&mut self) {
@@ -95,6 +100,7 @@ impl ReadBuffer {
         std::hint::black_box(&self.bytes);
     }
 
+    /// Turns the first `n` pending bytes into a message; they stay readable until the next reserve.
     #[inline]
     pub(crate) fn consume(&mut self, n: usize) -> Span {
         self.largest = self.largest.max(n);

@@ -5,7 +5,8 @@
 //!   +OK\r\n                          compared with the last: all of it
 //! ```
 //!
-//! To read a length anew takes longer than to compare it, and where the next reply begins hangs on it.
+//! To read a length anew takes longer than to compare it, and where the next reply begins hangs on it. A word is compared in place
+//! where fewer bytes are pending too: the last `+OK` of a read is one like the others.
 
 use std::fmt;
 
@@ -35,15 +36,15 @@ impl Last {
         end: 0,
     };
 
-    /// The frame that is the leaf at the beginning of `bytes`.
+    /// The frame that is the leaf at the beginning of `memory`.
     #[inline]
-    pub(super) fn of(bytes: &[u8], leaf: Leaf) -> Self {
+    pub(super) fn of(memory: &[u8], leaf: Leaf) -> Self {
         let len = if leaf.kind == Kind::BulkString {
             leaf.start
         } else {
             leaf.end + 2
         };
-        match bytes.first_chunk() {
+        match memory.first_chunk() {
             Some(word) if len <= 8 => {
                 let mask = u64::MAX >> (64 - 8 * len);
                 Self {
@@ -71,10 +72,11 @@ impl Scanner {
     // is forgotten.
     #[inline(always)]
     pub(crate) fn repeated_frame(&mut self, buffers: &mut Buffers) -> Option<Frame> {
-        let bytes = buffers.pending();
         let Last { head, mask, end } = self.last;
-        let word = u64::from_le_bytes(*bytes.first_chunk()?);
-        if word & mask != head || !ends_at(bytes, end) {
+        let (memory, pending) = buffers.pending_in_place()?;
+        let word = u64::from_le_bytes(*memory.first_chunk()?);
+        // What is compared lies before the end, and so in what is pending where that does.
+        if word & mask != head || end + 2 > pending || !ends_at(memory, end) {
             return None;
         }
         debug_assert!(self.is_fresh && self.nodes.as_slice().len() == 1);

@@ -153,7 +153,7 @@ impl Replies<'_, '_> {
     }
 
     /// The next reply where it has come already: a future for each would cost as much as the reply.
-    #[inline]
+    #[inline(always)]
     fn buffered(&mut self) -> Option<Frame> {
         if self.left == 0 {
             return None;
