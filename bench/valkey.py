@@ -3,6 +3,7 @@
 
     bench/valkey.py --render FILE...
     bench/valkey.py [--counts] [--time] [--workloads A,B] [--clients A,B] [--rounds 7] [--place HOW] [--out FILE]
+    bench/valkey.py --turns 400 [--out FILE]
 
 Builds the programs, starts a private Valkey or Redis, and runs every client on every workload over a Unix socket:
   set, get                              1,024 bytes, 32 commands on their way: by pipelines, or by 32 tasks
@@ -11,7 +12,9 @@ What is counted and timed is what compare.py counts and times, each per request.
 one processor and the client on another (--place apart): whether the two share one is a matter of luck else, and moves a time
 by a third. Large values are timed where the system puts the two (--place system). With --place together all are timed with
 both on one processor, whose caches then hold what was just written. The time of
-a value of 64 MiB is the median of single requests, as the programs tell them; hiredis' does not. hiredis' peer needs cc and its
+a value of 64 MiB is the median of single requests, as the programs tell them; hiredis' does not.
+With --turns the floors and onecopy take turns of 3,200 small requests in one program, with the server on another processor and
+on the same: what a client takes more than the floor is told by neighbouring turns of 2 ms, not by runs of a second. hiredis' peer needs cc and its
 headers, libvalkey's, which few distributions have, its sources' folder in LIBVALKEY_SRC; redis-benchmark sends the same two
 commands. A client that can't be had is left out, and the tables show it.
 """
@@ -28,6 +31,7 @@ WORKLOADS = {  # requests of the two counted lengths, and of one timed run
     "get-64m-stream": (2, 8, 20),
 }
 ONECOPY = ["onecopy", "onecopy-tokio"]
+TURNING, TURN = ["floor", "floor-copy", "onecopy", "floor-tokio", "onecopy-tokio"], 3200
 C = ["libvalkey", "hiredis"]
 SMALL = ["floor", "floor-tokio", *ONECOPY, "onecopy-shared", "redis-benchmark", *C, "redis", "redis-async", "redis-mux", "fred"]
 CLIENTS = {
@@ -117,6 +121,32 @@ def of_floor(client, rows):
     return f"{statistics.median(a / b for a, b in zip(ours, floors)):.2f}" if ours and floors else ""
 
 
+def turns(url, n, target):
+    """What each turn of each client took, in ns of CPU a request; by workload and place."""
+    seen = {}
+    for workload in ["set", "get"]:
+        for how in ["apart", "together"]:
+            argv = [*place(url, how), *command(",".join(TURNING), workload, url, n * TURN, target)]
+            names, *rows = sh(argv, check=True).stdout.splitlines()
+            columns = zip(*(map(int, row.split()) for row in rows))
+            seen.setdefault(workload, {})[how] = dict(zip(names.split(), map(list, columns)))
+            print(f"took turns at {workload} {how}", file=sys.stderr)
+    return seen
+
+
+def turns_table(seen):
+    print("\n| ns of CPU a request, and by the floor's turn: median (quartiles) | apart | together |\n| --- | --- | --- |")
+    for workload, places in seen.items():
+        for client in TURNING:
+            cells = []
+            for rows in places.values():
+                floors = rows["floor-tokio" if client.endswith("tokio") else "floor"]
+                low, middle, high = statistics.quantiles([a / b for a, b in zip(rows[client], floors)], n=4)
+                by = f" · {middle:.2f} ({low:.2f} to {high:.2f})" if rows[client] is not floors else ""
+                cells.append(f"{statistics.median(rows[client]):.0f}{by}")
+            print(f"| {workload}, {client} | " + " | ".join(cells) + " |")
+
+
 def table(workload, rows):
     keys = ["cpu µs median / min", "of the floor's", "io / all calls", "Ir", "Ir*", "copied B", "allocations / B", "peak KiB"]
     print(f"\n| {workload} | " + " | ".join(keys) + " |\n| --- |" + " --- |" * len(keys))
@@ -139,7 +169,12 @@ def render(files):
     """Tables of earlier runs' data, put together."""
     together = {}
     for file in files:
-        for workload, rows in json.loads(pathlib.Path(file).read_text())["workloads"].items():
+        data = json.loads(pathlib.Path(file).read_text())
+        if "turns" in data:
+            turns_table({w: {how: {c: list(map(int, turns.split())) for c, turns in rows.items()} for how, rows in places.items()}
+                         for w, places in data["turns"].items()})
+            continue
+        for workload, rows in data["workloads"].items():
             for client, row in rows.items():
                 together.setdefault(workload, {}).setdefault(client, {}).update(row)
     for workload in WORKLOADS:
@@ -155,6 +190,7 @@ def main():
     args.add_argument("--clients", default="")
     args.add_argument("--rounds", type=int, default=7)
     args.add_argument("--place", choices=["apart", "together", "system"], help="the server and the clients on processors")
+    args.add_argument("--turns", type=int, metavar="N", help="each client's turns, in place of all else")
     args.add_argument("--out")
     args.add_argument("--render", nargs="+", metavar="FILE", help="only print the tables of these files")
     args.add_argument("--url", help="a server's Unix socket, redis+unix:///path; else a private one is started")
@@ -171,7 +207,17 @@ def main():
         HERE / "valkey/Cargo.lock", ("redis", "fred", "tokio"), server=server(a.url), hiredis=define(*HIREDIS),
         libvalkey=libvalkey(os.environ.get("LIBVALKEY_SRC")), **{"redis-benchmark": first("redis-benchmark", "--version")})
     command_line = "bench/valkey.py " + " ".join(x for x in sys.argv[1:] if x != a.url and x != "--url")
-    result = {"command": command_line, "made_of": made_of, "workloads": {}}
+    result = {"command": command_line, "made_of": made_of}
+    if a.turns:
+        seen = turns(a.url, a.turns, target)
+        turns_table(seen)
+        # A line for each client: a number a line would be thousands.
+        result["turns"] = {w: {how: {c: " ".join(map(str, values)) for c, values in rows.items()} for how, rows in places.items()}
+                           for w, places in seen.items()}
+        if a.out:
+            pathlib.Path(a.out).write_text(json.dumps(result, indent=1) + "\n")
+        return
+    result["workloads"] = {}
     for workload in a.workloads.split(","):
         short, long, n = WORKLOADS[workload]
         clients = [c for c in CLIENTS[workload] if c not in gone and (not a.clients or c in a.clients.split(","))]

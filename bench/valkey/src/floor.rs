@@ -28,68 +28,95 @@ pub(crate) fn prepare(path: &str, workload: Workload) {
 }
 
 pub(crate) fn run(path: &str, workload: Workload, requests: usize) {
-    let mut stream = UnixStream::connect(path).expect("the server");
-    let (batch, reply, depth) = batch(workload);
-    let mut buffer = vec![0; 256 << 10];
-    let mut laps = workload.is_large().then(Laps::start);
-    for _ in 0..requests / depth {
-        stream.write_all(&batch).expect("requests");
-        drain(&mut stream, reply * depth, &mut buffer);
-        if let Some(laps) = &mut laps {
+    if workload.is_large() {
+        let mut batches = batches(path, workload);
+        let mut laps = Laps::start();
+        for _ in 0..requests {
+            batches(1);
             laps.lap();
+        }
+    } else {
+        batches(path, workload)(requests / DEPTH);
+    }
+}
+
+/// What runs so many batches, on a connection of its own.
+pub(crate) fn batches(path: &str, workload: Workload) -> impl FnMut(usize) + use<> {
+    let mut stream = UnixStream::connect(path).expect("the server");
+    let (batch, replies) = batch(workload);
+    let mut buffer = vec![0; 256 << 10];
+    move |batches| {
+        for _ in 0..batches {
+            stream.write_all(&batch).expect("requests");
+            drain(&mut stream, replies, &mut buffer);
         }
     }
 }
 
 /// The same where the requests are copied into one buffer before each write: what whoever does so pays at the least.
-pub(crate) fn copying(path: &str, workload: Workload, requests: usize) {
+pub(crate) fn copying_batches(path: &str, workload: Workload) -> impl FnMut(usize) + use<> {
     let mut stream = UnixStream::connect(path).expect("the server");
-    let (batch, reply, depth) = batch(workload);
-    let one = &batch[..batch.len() / depth];
+    let (batch, replies) = batch(workload);
     let mut output = Vec::with_capacity(batch.len());
     let mut buffer = vec![0; 256 << 10];
-    for _ in 0..requests / depth {
-        output.clear();
-        for _ in 0..depth {
-            output.extend_from_slice(std::hint::black_box(one));
+    move |batches| {
+        let one = &batch[..batch.len() / DEPTH];
+        for _ in 0..batches {
+            output.clear();
+            for _ in 0..DEPTH {
+                output.extend_from_slice(std::hint::black_box(one));
+            }
+            stream.write_all(&output).expect("requests");
+            drain(&mut stream, replies, &mut buffer);
         }
-        stream.write_all(&output).expect("requests");
-        drain(&mut stream, reply * depth, &mut buffer);
+    }
+}
+
+pub(crate) fn tokio(path: &str, workload: Workload, requests: usize) {
+    if workload.is_large() {
+        let mut batches = tokio_batches(path, workload);
+        let mut laps = Laps::start();
+        for _ in 0..requests {
+            batches(1);
+            laps.lap();
+        }
+    } else {
+        tokio_batches(path, workload)(requests / DEPTH);
     }
 }
 
 /// The same over tokio: what its runtime and its waits cost anybody.
-pub(crate) fn tokio(path: &str, workload: Workload, requests: usize) {
-    runtime().block_on(async {
-        let stream = tokio::net::UnixStream::connect(path).await;
-        let mut stream = stream.expect("the server");
-        let (batch, reply, depth) = batch(workload);
-        let mut buffer = vec![0; 256 << 10];
-        let mut laps = workload.is_large().then(Laps::start);
-        for _ in 0..requests / depth {
-            stream.write_all(&batch).await.expect("requests");
-            let mut left = reply * depth;
-            while left > 0 {
-                let most = left.min(buffer.len());
-                let n = stream.read(&mut buffer[..most]).await.expect("replies");
-                assert!(n > 0, "the server closed the stream");
-                left -= n;
+pub(crate) fn tokio_batches(path: &str, workload: Workload) -> impl FnMut(usize) + use<> {
+    let runtime = runtime();
+    let mut stream = runtime
+        .block_on(tokio::net::UnixStream::connect(path))
+        .expect("the server");
+    let (batch, replies) = batch(workload);
+    let mut buffer = vec![0; 256 << 10];
+    move |batches| {
+        runtime.block_on(async {
+            for _ in 0..batches {
+                stream.write_all(&batch).await.expect("requests");
+                let mut left = replies;
+                while left > 0 {
+                    let most = left.min(buffer.len());
+                    let n = stream.read(&mut buffer[..most]).await.expect("replies");
+                    assert!(n > 0, "the server closed the stream");
+                    left -= n;
+                }
             }
-            if let Some(laps) = &mut laps {
-                laps.lap();
-            }
-        }
-    });
+        });
+    }
 }
 
-/// Requests that leave together, the bytes of the reply to each, and how many they are.
-fn batch(workload: Workload) -> (Vec<u8>, usize, usize) {
+/// Requests that leave together, and the bytes of their replies. A large value is asked for by itself.
+fn batch(workload: Workload) -> (Vec<u8>, usize) {
     let (one, reply, depth) = match workload {
         Workload::Set => (request(&[b"SET", KEY.as_bytes(), &value()]), 5, DEPTH),
         Workload::Get => (request(&[b"GET", KEY.as_bytes()]), SMALL + 9, DEPTH),
         _ => (request(&[b"GET", LARGE_KEY.as_bytes()]), LARGE + 13, 1),
     };
-    (one.repeat(depth), reply, depth)
+    (one.repeat(depth), reply * depth)
 }
 
 fn request(parts: &[&[u8]]) -> Vec<u8> {

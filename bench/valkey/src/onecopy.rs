@@ -10,9 +10,8 @@ use onecopy_valkey::{blocking, tokio};
 use crate::workload::{DEPTH, KEY, LARGE, LARGE_KEY, Laps, SMALL, Workload, runtime, value};
 
 pub(crate) fn blocking(url: &str, workload: Workload, requests: usize) {
-    let mut conn = blocking::Connection::connect(url).expect("a connection");
-    let value = value();
     if workload.is_large() {
+        let mut conn = blocking::Connection::connect(url).expect("a connection");
         let (mut reused, mut piece) = (Vec::new(), vec![0; 256 << 10]);
         let mut laps = Laps::start();
         for _ in 0..requests {
@@ -43,34 +42,44 @@ pub(crate) fn blocking(url: &str, workload: Workload, requests: usize) {
             }
             laps.lap();
         }
-        return;
+    } else {
+        blocking_batches(url, workload)(requests / DEPTH);
     }
-    for _ in 0..requests / DEPTH {
-        let mut pipeline = conn.pipeline().expect("a pipeline");
-        for _ in 0..DEPTH {
+}
+
+/// What runs so many batches of small requests, on a connection of its own.
+pub(crate) fn blocking_batches(url: &str, workload: Workload) -> impl FnMut(usize) + use<> {
+    let mut conn = blocking::Connection::connect(url).expect("a connection");
+    let value = value();
+    move |batches| {
+        for _ in 0..batches {
+            let mut pipeline = conn.pipeline().expect("a pipeline");
             if workload == Workload::Set {
-                pipeline.push(&set(KEY, &value)).expect("a command");
+                for _ in 0..DEPTH {
+                    pipeline.push(&set(KEY, &value)).expect("a command");
+                }
+                let mut replies = pipeline.replies();
+                for _ in 0..DEPTH {
+                    replies.next::<Set>().expect("a reply").expect("OK");
+                }
             } else {
-                pipeline.push(&get(KEY)).expect("a command");
-            }
-        }
-        let mut replies = pipeline.replies();
-        for _ in 0..DEPTH {
-            if workload == Workload::Set {
-                replies.next::<Set>().expect("a reply").expect("OK");
-            } else {
-                let got = replies.next::<Get>().expect("a reply").expect("a value");
-                assert_eq!(got.map(<[u8]>::len), Some(SMALL));
+                for _ in 0..DEPTH {
+                    pipeline.push(&get(KEY)).expect("a command");
+                }
+                let mut replies = pipeline.replies();
+                for _ in 0..DEPTH {
+                    let got = replies.next::<Get>().expect("a reply").expect("a value");
+                    assert_eq!(got.map(<[u8]>::len), Some(SMALL));
+                }
             }
         }
     }
 }
 
 pub(crate) fn tokio(url: &str, workload: Workload, requests: usize) {
-    runtime().block_on(async {
-        let mut conn = tokio::Connection::connect(url).await.expect("a connection");
-        let value = value();
-        if workload.is_large() {
+    if workload.is_large() {
+        runtime().block_on(async {
+            let mut conn = tokio::Connection::connect(url).await.expect("a connection");
             let (mut reused, mut piece) = (Vec::new(), vec![0; 256 << 10]);
             let mut laps = Laps::start();
             for _ in 0..requests {
@@ -97,32 +106,44 @@ pub(crate) fn tokio(url: &str, workload: Workload, requests: usize) {
                 }
                 laps.lap();
             }
-            return;
-        }
-        for _ in 0..requests / DEPTH {
-            let mut pipeline = conn.pipeline().expect("a pipeline");
-            for _ in 0..DEPTH {
+        });
+    } else {
+        tokio_batches(url, workload)(requests / DEPTH);
+    }
+}
+
+/// What runs so many batches of small requests, on a connection and a runtime of its own.
+pub(crate) fn tokio_batches(url: &str, workload: Workload) -> impl FnMut(usize) + use<> {
+    let runtime = runtime();
+    let mut conn = runtime
+        .block_on(tokio::Connection::connect(url))
+        .expect("a connection");
+    let value = value();
+    move |batches| {
+        runtime.block_on(async {
+            for _ in 0..batches {
+                let mut pipeline = conn.pipeline().expect("a pipeline");
                 if workload == Workload::Set {
-                    pipeline.push(&set(KEY, &value)).expect("a command");
+                    for _ in 0..DEPTH {
+                        pipeline.push(&set(KEY, &value)).expect("a command");
+                    }
+                    let mut replies = pipeline.replies();
+                    for _ in 0..DEPTH {
+                        replies.next::<Set>().await.expect("a reply").expect("OK");
+                    }
                 } else {
-                    pipeline.push(&get(KEY)).expect("a command");
+                    for _ in 0..DEPTH {
+                        pipeline.push(&get(KEY)).expect("a command");
+                    }
+                    let mut replies = pipeline.replies();
+                    for _ in 0..DEPTH {
+                        let got = replies.next::<Get>().await.expect("a reply");
+                        assert_eq!(got.expect("a value").map(<[u8]>::len), Some(SMALL));
+                    }
                 }
             }
-            let mut replies = pipeline.replies();
-            for _ in 0..DEPTH {
-                if workload == Workload::Set {
-                    replies.next::<Set>().await.expect("a reply").expect("OK");
-                } else {
-                    let got = replies
-                        .next::<Get>()
-                        .await
-                        .expect("a reply")
-                        .expect("a value");
-                    assert_eq!(got.map(<[u8]>::len), Some(SMALL));
-                }
-            }
-        }
-    });
+        });
+    }
 }
 
 pub(crate) fn shared(url: &str, workload: Workload, requests: usize) {

@@ -73,7 +73,8 @@ impl Drop for Laps {
     }
 }
 
-fn cpu_nanos() -> i128 {
+/// Processor time of this program.
+pub(crate) fn cpu_nanos() -> i128 {
     // By the C library: valgrind hides what the kernel maps for calls of its own.
     let clock = nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID;
     let now = nix::time::clock_gettime(clock).expect("a clock of the process");
