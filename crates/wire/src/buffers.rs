@@ -127,10 +127,9 @@ impl Buffers {
     }
 
     /// The memory that begins with the pending bytes, and how many they are: a core may compare a word where fewer bytes are
-    /// pending. Behind them is what was there before, which the core holds for nothing. There always is one, of no bytes
-    /// before the first read.
+    /// pending. Behind them is what was there before, which the core holds for nothing.
     #[inline]
-    pub fn pending_in_place(&self) -> Option<(&[u8], usize)> {
+    pub fn pending_in_place(&self) -> (&[u8], usize) {
         self.input.pending_in_place()
     }
 

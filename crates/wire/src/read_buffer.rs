@@ -75,8 +75,8 @@ impl ReadBuffer {
 
     /// The memory in which the pending bytes begin, and how many they are. What is behind them was there before.
     #[inline]
-    pub(crate) fn pending_in_place(&self) -> Option<(&[u8], usize)> {
-        Some((self.bytes.get(self.start..)?, self.pending_len()))
+    pub(crate) fn pending_in_place(&self) -> (&[u8], usize) {
+        (&self.bytes[self.start..], self.pending_len())
     }
 
     pub(crate) fn pending_mut(&mut self) -> &mut [u8] {

@@ -1,7 +1,7 @@
 //! What a blocking stream is over: a socket or the caller's own transport.
 
 use std::fmt;
-use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::io::{self, IoSlice, IoSliceMut, Read};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -10,6 +10,9 @@ use std::time::Duration;
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::SendFlags;
+
+/// What the kernel takes without a wait.
+const AT_ONCE: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 
 /// A stream of the caller's own: a tunnel, a test's script.
 ///
@@ -24,7 +27,7 @@ pub trait Transport: Send {
     /// Takes at least one byte of the slices.
     ///
     /// # Errors
-    /// As [`Write::write_vectored`].
+    /// As [`Write::write_vectored`](io::Write::write_vectored).
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
 
     /// As [`write_vectored`](Self::write_vectored), but `WouldBlock` where it would wait: what has come is read first then,
@@ -32,7 +35,7 @@ pub trait Transport: Send {
     /// waits to be read.
     ///
     /// # Errors
-    /// As [`Write::write_vectored`].
+    /// As [`Write::write_vectored`](io::Write::write_vectored).
     fn try_write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         self.write_vectored(slices)
     }
@@ -100,14 +103,13 @@ impl Socket {
         })
     }
 
+    /// One write. A closed peer is an error and no signal; so in all that sends here.
     #[inline]
     pub(super) fn write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        match (self, slices) {
-            (Self::Unix(stream), [slice]) => stream.write(slice),
-            (Self::Tcp(stream), [slice]) => stream.write(slice),
-            (Self::Unix(stream), slices) => stream.write_vectored(slices),
-            (Self::Tcp(stream), slices) => stream.write_vectored(slices),
-            (Self::Own(transport), slices) => transport.write_vectored(slices),
+        match self {
+            Self::Unix(stream) => send(stream, slices, SendFlags::NOSIGNAL),
+            Self::Tcp(stream) => send(stream, slices, SendFlags::NOSIGNAL),
+            Self::Own(transport) => transport.write_vectored(slices),
         }
     }
 
@@ -115,8 +117,8 @@ impl Socket {
     #[inline]
     pub(super) fn try_write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         match self {
-            Self::Unix(stream) => send_now(stream, slices),
-            Self::Tcp(stream) => send_now(stream, slices),
+            Self::Unix(stream) => send(stream, slices, AT_ONCE),
+            Self::Tcp(stream) => send(stream, slices, AT_ONCE),
             Self::Own(transport) => transport.try_write_vectored(slices),
         }
     }
@@ -147,8 +149,8 @@ impl Socket {
     pub(super) fn try_send(&self, bytes: &[u8]) {
         // A failure is of no interest: nobody waits for these bytes.
         let _ = match self {
-            Self::Tcp(stream) => last_words(stream, bytes),
-            Self::Unix(stream) => last_words(stream, bytes),
+            Self::Tcp(stream) => send(stream, &[IoSlice::new(bytes)], AT_ONCE),
+            Self::Unix(stream) => send(stream, &[IoSlice::new(bytes)], AT_ONCE),
             Self::Own(_) => Ok(0),
         };
     }
@@ -166,8 +168,8 @@ impl Socket {
     }
 }
 
-fn send_now(socket: impl AsFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+#[inline]
+fn send(socket: impl AsFd, slices: &[IoSlice<'_>], flags: SendFlags) -> io::Result<usize> {
     Ok(match slices {
         [slice] => rustix::net::send(socket, slice, flags)?,
         slices => rustix::net::sendmsg(socket, slices, &mut Default::default(), flags)?,
@@ -185,12 +187,6 @@ fn wait(socket: BorrowedFd<'_>, timeout: Option<Duration>) -> io::Result<bool> {
         0 => Err(io::ErrorKind::TimedOut.into()),
         _ => Ok(polled[0].revents() != PollFlags::OUT),
     }
-}
-
-fn last_words<'s>(socket: impl Into<socket2::SockRef<'s>>, bytes: &[u8]) -> io::Result<usize> {
-    let socket = socket.into();
-    socket.set_nonblocking(true)?;
-    socket.send(bytes)
 }
 
 impl fmt::Debug for Socket {

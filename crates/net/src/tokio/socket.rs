@@ -92,8 +92,8 @@ impl Socket {
     pub(super) fn try_send(&self, bytes: &[u8]) {
         // A failure is of no interest: nobody waits for these bytes.
         let _ = match self {
-            Self::Tcp(stream) => socket2::SockRef::from(stream).send(bytes),
-            Self::Unix(stream) => socket2::SockRef::from(stream).send(bytes),
+            Self::Tcp(stream) => write_now(stream, &[IoSlice::new(bytes)]),
+            Self::Unix(stream) => write_now(stream, &[IoSlice::new(bytes)]),
             Self::Own(_) => Ok(0),
         };
     }
@@ -244,6 +244,7 @@ fn read_spare(socket: impl AsFd, home: &mut Vec<u8>) -> io::Result<usize> {
     Ok(rustix::net::recv(socket, spare_capacity(home), RecvFlags::empty())?.0)
 }
 
+/// A closed peer is an error and no signal.
 fn write_now(socket: impl AsFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     Ok(match slices {
         [slice] => rustix::net::send(socket, slice, SendFlags::NOSIGNAL)?,

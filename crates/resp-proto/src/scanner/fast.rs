@@ -29,10 +29,10 @@ impl Scanner {
         }
         let bytes = buffers.pending();
         let leaf = self.fast_leaf(bytes, 0, *bytes.first()?)?;
-        let (memory, _) = buffers.pending_in_place()?;
         if !self.nodes.set(leaf.kind, leaf.start, leaf.end - leaf.start) {
             return None;
         }
+        let (memory, _) = buffers.pending_in_place();
         self.last = Last::of(memory, leaf);
         buffers.recycle_homes();
         let len = leaf.end + 2;

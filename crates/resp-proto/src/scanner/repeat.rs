@@ -6,7 +6,7 @@
 //! ```
 //!
 //! To read a length anew takes longer than to compare it, and where the next reply begins hangs on it. A word is compared in place
-//! where fewer bytes are pending too: the last `+OK` of a read is one like the others.
+//! where fewer bytes are pending too: the last `+OK` of a read is mostly one like the others.
 
 use std::fmt;
 
@@ -73,7 +73,7 @@ impl Scanner {
     #[inline(always)]
     pub(crate) fn repeated_frame(&mut self, buffers: &mut Buffers) -> Option<Frame> {
         let Last { head, mask, end } = self.last;
-        let (memory, pending) = buffers.pending_in_place()?;
+        let (memory, pending) = buffers.pending_in_place();
         let word = u64::from_le_bytes(*memory.first_chunk()?);
         // What is compared lies before the end, and so in what is pending where that does.
         if word & mask != head || end + 2 > pending || !ends_at(memory, end) {

@@ -171,6 +171,22 @@ fn a_buffer_with_nothing_pending_resets_for_free() {
 }
 
 #[test]
+fn what_is_pending_is_where_what_was_before_it_lay() {
+    let mut bench = Bench::new(SMALL);
+    assert_eq!(bench.buffer.pending_in_place(), (&[][..], 0));
+    bench.reserve(1, 0);
+    bench.receive(b"first");
+    bench.buffer.consume(5);
+    bench.reserve(1, 0);
+    bench.receive(b"2nd");
+    bench.buffer.consume(1);
+    let (memory, pending) = bench.buffer.pending_in_place();
+    assert_eq!((&memory[..4], pending), (&b"ndst"[..], 2));
+    // No more of it than was ever written to, or set to zero for a read.
+    assert_eq!(memory.len(), 15);
+}
+
+#[test]
 fn a_few_bytes_are_moved_rather_than_read_past() {
     let mut bench = Bench::new(BufferConfig {
         initial_read: 256,
