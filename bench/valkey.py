@@ -14,7 +14,8 @@ by a third. Large values are timed where the system puts the two (--place system
 both on one processor, whose caches then hold what was just written. The time of
 a value of 64 MiB is the median of single requests, as the programs tell them; hiredis' does not.
 With --turns the floors and onecopy take turns of 3,200 small requests in one program, with the server on another processor and
-on the same: what a client takes more than the floor is told by neighbouring turns of 2 ms, not by runs of a second. hiredis' peer needs cc and its
+on the same: what a client takes more than the floor is told by turns of 1 to 3 ms beside each other, and not by runs of a second.
+hiredis' peer needs cc and its
 headers, libvalkey's, which few distributions have, its sources' folder in LIBVALKEY_SRC; redis-benchmark sends the same two
 commands. A client that can't be had is left out, and the tables show it.
 """
@@ -31,7 +32,8 @@ WORKLOADS = {  # requests of the two counted lengths, and of one timed run
     "get-64m-stream": (2, 8, 20),
 }
 ONECOPY = ["onecopy", "onecopy-tokio"]
-TURNING, TURN = ["floor", "floor-copy", "onecopy", "floor-tokio", "onecopy-tokio"], 3200
+TURNING = ["floor", "floor-copy", "onecopy", "floor-tokio", "onecopy-tokio"]
+TURN = 3200  # requests, as the program has it
 C = ["libvalkey", "hiredis"]
 SMALL = ["floor", "floor-tokio", *ONECOPY, "onecopy-shared", "redis-benchmark", *C, "redis", "redis-async", "redis-mux", "fred"]
 CLIENTS = {
@@ -127,7 +129,10 @@ def turns(url, n, target):
     for workload in ["set", "get"]:
         for how in ["apart", "together"]:
             argv = [*place(url, how), *command(",".join(TURNING), workload, url, n * TURN, target)]
-            names, *rows = sh(argv, check=True).stdout.splitlines()
+            done = sh(argv)
+            if done.returncode:
+                sys.exit(f"{' '.join(argv)} failed:\n{done.stderr}")
+            names, *rows = done.stdout.splitlines()
             columns = zip(*(map(int, row.split()) for row in rows))
             seen.setdefault(workload, {})[how] = dict(zip(names.split(), map(list, columns)))
             print(f"took turns at {workload} {how}", file=sys.stderr)
@@ -195,6 +200,8 @@ def main():
     args.add_argument("--render", nargs="+", metavar="FILE", help="only print the tables of these files")
     args.add_argument("--url", help="a server's Unix socket, redis+unix:///path; else a private one is started")
     a = args.parse_args()
+    if a.turns is not None and (a.turns < 2 or a.counts or a.time or a.clients or a.place or a.workloads != ",".join(WORKLOADS)):
+        args.error("--turns takes at least 2, and has clients, workloads and places of its own")
     if a.render:
         return render(a.render)
     target = os.environ.get("ONECOPY_PEERS_TARGET", str(HERE / "valkey/target"))
@@ -208,15 +215,14 @@ def main():
         libvalkey=libvalkey(os.environ.get("LIBVALKEY_SRC")), **{"redis-benchmark": first("redis-benchmark", "--version")})
     command_line = "bench/valkey.py " + " ".join(x for x in sys.argv[1:] if x != a.url and x != "--url")
     result = {"command": command_line, "made_of": made_of}
-    if a.turns:
+    if a.turns is not None:
         seen = turns(a.url, a.turns, target)
-        turns_table(seen)
         # A line for each client: a number a line would be thousands.
         result["turns"] = {w: {how: {c: " ".join(map(str, values)) for c, values in rows.items()} for how, rows in places.items()}
                            for w, places in seen.items()}
         if a.out:
             pathlib.Path(a.out).write_text(json.dumps(result, indent=1) + "\n")
-        return
+        return turns_table(seen)
     result["workloads"] = {}
     for workload in a.workloads.split(","):
         short, long, n = WORKLOADS[workload]

@@ -11,9 +11,9 @@
 //!
 //! Each client checks what it gets by its length.
 //!
-//! `CLIENT,CLIENT,...` take turns of 3,200 small requests, and what processor time each turn took is printed, in nanoseconds a
-//! request, a line for each time that all have had theirs. The machine's pace, which wanders by a third within a minute, is then
-//! the same for all. For the floors, `onecopy` and `onecopy-tokio`.
+//! `CLIENT,CLIENT,...` take turns of 3,200 small requests, REQUESTS each in all, and what processor time each turn took is printed in
+//! the end, in nanoseconds a request, a line for each time that all have had theirs. The machine's pace, which wanders by a third
+//! within a minute, is then the same for all. For the floors, `onecopy` and `onecopy-tokio`.
 #![forbid(unsafe_code)]
 
 mod floor;

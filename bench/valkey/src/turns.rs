@@ -3,11 +3,11 @@
 use crate::workload::{DEPTH, Workload, cpu_nanos};
 use crate::{floor, onecopy};
 
-/// Batches of one turn: some 3 ms.
+/// Batches of one turn: 1 to 3 ms.
 const TURN: usize = 100;
 
-/// Lets each of the `clients` do `requests` in turns of [`TURN`] batches, and prints what each turn took. Who begins changes
-/// from one time to the next.
+/// Lets each of the `clients` do `requests` in turns of [`TURN`] batches, and prints what each turn took. Who begins, and whether it
+/// goes forwards or backwards from there, changes from one time to the next.
 pub(crate) fn run(clients: &str, url: &str, workload: Workload, requests: usize) {
     assert!(!workload.is_large(), "turns are of small requests");
     let names: Vec<&str> = clients.split(',').collect();
@@ -15,22 +15,24 @@ pub(crate) fn run(clients: &str, url: &str, workload: Workload, requests: usize)
     for batches in &mut batches {
         batches(TURN); // buffers grow once
     }
-    println!("{}", names.join(" "));
-    for round in 0..requests / DEPTH / TURN {
-        let mut took = vec![0; names.len()];
+    let mut rounds = vec![vec![0; names.len()]; requests / DEPTH / TURN];
+    for (round, took) in rounds.iter_mut().enumerate() {
         for turn in 0..names.len() {
-            let client = (round + turn) % names.len();
+            let turn = if round % 2 == 0 {
+                turn
+            } else {
+                names.len() - 1 - turn
+            };
+            let client = (round / 2 + turn) % names.len();
             let began = cpu_nanos();
             batches[client](TURN);
-            took[client] = cpu_nanos() - began;
+            took[client] = (cpu_nanos() - began) / (TURN * DEPTH) as i128;
         }
-        let took = took.iter().map(|nanos| nanos / (TURN * DEPTH) as i128);
-        println!(
-            "{}",
-            took.map(|nanos| nanos.to_string())
-                .collect::<Vec<_>>()
-                .join(" ")
-        );
+    }
+    println!("{}", names.join(" "));
+    for took in rounds {
+        let took = took.iter().map(i128::to_string).collect::<Vec<_>>();
+        println!("{}", took.join(" "));
     }
 }
 
