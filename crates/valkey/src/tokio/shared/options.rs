@@ -49,7 +49,8 @@ pub struct SharedOptions {
 }
 
 /// How callers may wait for a connection, when there is none. What waits is not copied; a caller who walks away, or has
-/// waited for too long, knows that his command was not executed.
+/// waited for too long, knows that his command was not executed. Whoever waited for room when a connection was lost, and whose
+/// command has not left, is held against the bounds as if he came then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OfflineQueue {

@@ -7,6 +7,7 @@ use onecopy_resp_proto::OwnedReply;
 use onecopy_wire::{WireError, WriteQueue};
 
 use super::super::failure::Failure;
+use super::super::limits::Offline;
 use super::super::slab::Index;
 use super::entry::{Encode, Entry, Outcome, Place, Told};
 use super::{Link, Queue};
@@ -133,19 +134,9 @@ impl Queue {
         command: &impl Encode,
         clock: impl Fn() -> Instant,
     ) -> Result<(), Failure> {
-        if let (Link::Down(_), Some(offline)) = (&self.link, &self.limits.offline) {
-            // What it would take in the queue, had it been written: offline is not the fast path.
-            let mut scratch = WriteQueue::new();
-            command.encode(&mut scratch, &mut Vec::new())?;
-            let bytes = scratch.command_len() as u64;
-            if self.waiting.len() as u64 >= offline.max_commands
-                || self.offline_bytes + bytes > offline.max_bytes
-            {
-                return Err(Failure::OfflineFull {
-                    commands: self.waiting.len() as u64,
-                    bytes: self.offline_bytes,
-                });
-            }
+        if let (Link::Down(_), Some(offline)) = (&self.link, self.limits.offline) {
+            let bytes = length(command)?;
+            self.fit(&offline, bytes, 1)?;
             let until = clock() + offline.max_wait;
             self.offline_bytes += bytes;
             if let Some(entry) = self.entries.get_mut(index) {
@@ -209,10 +200,60 @@ impl Queue {
             entry.large = Told::Yes;
             command.note_large();
         }
-        if entry.place == Place::Granted {
-            return self.use_grant(index, known, command, clock);
+        match entry.place {
+            Place::Granted => self.use_grant(index, known, command, clock),
+            Place::Waiting if entry.is_uncounted => self.count(index, known, command),
+            _ => Poll::Pending,
+        }
+    }
+
+    /// Counts a command that waited for room when the connection was lost.
+    #[cold]
+    fn count(
+        &mut self,
+        index: &mut Option<Index>,
+        known: Index,
+        command: &impl Encode,
+    ) -> Poll<Result<Outcome, Failure>> {
+        // Where there is a connection again it waits for room, as before.
+        if let (Link::Down(_), Some(offline)) = (&self.link, self.limits.offline) {
+            let counted =
+                length(command).and_then(|bytes| self.fit(&offline, bytes, 0).map(|()| bytes));
+            match counted {
+                Ok(bytes) => {
+                    self.offline_bytes += bytes;
+                    if let Some(entry) = self.entries.get_mut(known) {
+                        (entry.start, entry.end) = (0, bytes);
+                    }
+                }
+                // It comes back at once, and keeps its place.
+                Err(Failure::NeedsCopy) => return Poll::Ready(Err(Failure::NeedsCopy)),
+                Err(failure) => {
+                    self.stop_waiting(known);
+                    *index = None;
+                    self.leave_with(known);
+                    return Poll::Ready(Err(failure));
+                }
+            }
+        }
+        if let Some(entry) = self.entries.get_mut(known) {
+            entry.is_uncounted = false;
         }
         Poll::Pending
+    }
+
+    /// Whether so many commands and bytes more may wait for a connection.
+    fn fit(&self, offline: &Offline, bytes: u64, commands: u64) -> Result<(), Failure> {
+        let waiting = self.waiting.len() as u64;
+        if waiting + commands > offline.max_commands
+            || self.offline_bytes + bytes > offline.max_bytes
+        {
+            return Err(Failure::OfflineFull {
+                commands: waiting,
+                bytes: self.offline_bytes,
+            });
+        }
+        Ok(())
     }
 
     #[cold]
@@ -298,6 +339,7 @@ impl Queue {
         self.waiting.remove(&mut self.entries, index);
         if let Some(entry) = self.entries.get_mut(index) {
             entry.place = Place::Over;
+            entry.is_uncounted = false;
             if entry.offline_until.take().is_some() {
                 self.offline_bytes -= entry.end - entry.start;
             }
@@ -359,4 +401,11 @@ fn reserved(replies: u32) -> Result<Option<Vec<OwnedReply>>, WireError> {
     };
     group.try_reserve_exact(replies as usize).map_err(failed)?;
     Ok(Some(group))
+}
+
+/// What a command takes in the queue, were it written: offline is not the fast path.
+fn length(command: &impl Encode) -> Result<u64, Failure> {
+    let mut scratch = WriteQueue::new();
+    command.encode(&mut scratch, &mut Vec::new())?;
+    Ok(scratch.command_len() as u64)
 }

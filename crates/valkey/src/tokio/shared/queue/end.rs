@@ -5,6 +5,7 @@ use std::time::Instant;
 use onecopy_wire::{Meter, WriteQueue};
 
 use super::super::failure::Failure;
+use super::super::limits::Offline;
 use super::super::slab::Index;
 use super::entry::Place;
 use super::{Link, Queue};
@@ -114,25 +115,37 @@ impl Queue {
             }
             return;
         };
+        self.count_offline(&offline, now);
+    }
+
+    /// Holds those who wait against what may wait for a connection, in their order, as if they came now.
+    fn count_offline(&mut self, offline: &Offline, now: Instant) {
         let mut next = self.waiting.first();
+        let mut commands = 0;
         while let Some(index) = next {
             next = self.waiting.behind(&mut self.entries, index);
-            if let Some(entry) = self.entries.get_mut(index) {
-                if entry.offline_until.is_none() {
-                    self.offline_bytes += entry.end - entry.start;
+            let Some(entry) = self.entries.get_mut(index) else {
+                continue;
+            };
+            if entry.offline_until.is_none() {
+                let bytes = entry.end - entry.start;
+                self.offline_bytes += bytes;
+                entry.is_uncounted = bytes == 0;
+                if entry.is_uncounted {
+                    self.wakers.extend(entry.waker.take());
                 }
-                entry.offline_until = Some(now + offline.max_wait);
             }
-        }
-        while self.waiting.len() as u64 > offline.max_commands
-            && let Some(last) = self.waiting.last()
-        {
+            entry.offline_until = Some(now + offline.max_wait);
+            if commands < offline.max_commands && self.offline_bytes <= offline.max_bytes {
+                commands += 1;
+                continue;
+            }
+            self.stop_waiting(index);
             let failure = Failure::OfflineFull {
-                commands: self.waiting.len() as u64,
+                commands,
                 bytes: self.offline_bytes,
             };
-            self.stop_waiting(last);
-            self.settle(last, Err(failure));
+            self.settle(index, Err(failure));
         }
     }
 

@@ -89,6 +89,8 @@ pub(super) struct Entry {
     pub(super) deadline: Option<Instant>,
     /// How long it may wait for a connection, where there is none.
     pub(super) offline_until: Option<Instant>,
+    /// It waited for room when the connection was lost: how long its command is only its caller knows, who is asked.
+    pub(super) is_uncounted: bool,
 }
 
 impl Entry {
@@ -115,6 +117,7 @@ impl Entry {
             outcome: None,
             deadline,
             offline_until: None,
+            is_uncounted: false,
         }
     }
 

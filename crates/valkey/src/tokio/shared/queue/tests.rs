@@ -574,6 +574,90 @@ fn bytes_of_those_who_wait_are_counted_once_over_two_losses() {
 }
 
 #[test]
+fn who_waited_for_room_is_counted_when_the_connection_is_lost() {
+    let mut bench = Bench::new(|limits| limits.max_in_flight = 1);
+    let long = || Ping { len: 600, ..PING };
+    let sent = bench.asks(PING);
+    bench.send();
+    let mut fits = bench.asks(long());
+    let (too_many, mut small) = (bench.asks(long()), bench.asks(PING));
+    bench.loses();
+    assert!(matches!(bench.answer(sent), Err(Failure::Lost { .. })));
+    for caller in [&fits, &too_many, &small] {
+        assert_eq!(caller.woken(), 1, "only he knows how long his command is");
+    }
+    assert!(bench.poll(&mut fits).is_pending());
+    assert!(bench.poll(&mut fits).is_pending());
+    assert_eq!(bench.queue.offline_bytes, 600);
+    assert!(matches!(
+        bench.answer(too_many),
+        Err(Failure::OfflineFull {
+            commands: 3,
+            bytes: 600
+        })
+    ));
+    assert!(bench.poll(&mut small).is_pending());
+    assert_eq!(bench.queue.offline_bytes, 606);
+    bench.connects();
+    assert_eq!(bench.queue.offline_bytes, 6, "the first is let in");
+    assert!(bench.poll(&mut fits).is_pending());
+    // What was counted once is not counted by the next loss, nor asked for.
+    bench.loses();
+    assert_eq!(bench.queue.offline_bytes, 606);
+    assert!(bench.poll(&mut fits).is_pending());
+    assert_eq!(bench.queue.offline_bytes, 606);
+    bench.leaves(fits);
+    bench.leaves(small);
+    assert_eq!(
+        (bench.queue.entries.len(), bench.queue.offline_bytes),
+        (0, 0)
+    );
+}
+
+#[test]
+fn who_has_a_connection_again_before_he_is_counted_waits_for_room() {
+    let mut bench = Bench::new(|limits| limits.max_in_flight = 1);
+    let sent = bench.asks(PING);
+    bench.send();
+    let mut waits = bench.asks(Ping { len: 2_000, ..PING });
+    let mut behind = bench.asks(PING);
+    bench.loses();
+    bench.connects();
+    assert!(bench.poll(&mut behind).is_pending());
+    assert!(bench.poll(&mut waits).is_pending());
+    assert_eq!(bench.queue.offline_bytes, 0);
+    bench.send();
+    bench.reply([1]);
+    assert_eq!(bench.answer(waits).unwrap(), [1]);
+    bench.leaves(behind);
+    assert!(bench.answer(sent).is_err());
+    assert_eq!(bench.queue.entries.len(), 0);
+}
+
+#[test]
+fn what_comes_back_unsent_is_held_against_the_bounds_in_its_order() {
+    let mut bench = Bench::new(|_| {});
+    let first = bench.asks(Ping { len: 990, ..PING });
+    let second = bench.asks(Ping { len: 20, ..PING });
+    let third = bench.asks(PING);
+    bench.loses();
+    assert_eq!(bench.queue.offline_bytes, 996);
+    assert!(matches!(
+        bench.answer(second),
+        Err(Failure::OfflineFull {
+            commands: 1,
+            bytes: 990
+        })
+    ));
+    bench.leaves(first);
+    bench.leaves(third);
+    assert_eq!(
+        (bench.queue.entries.len(), bench.queue.offline_bytes),
+        (0, 0)
+    );
+}
+
+#[test]
 fn closing_refuses_newcomers_and_ends_when_all_is_finished() {
     let mut bench = Bench::new(|limits| limits.max_in_flight = 1);
     let first = bench.asks(PING);
