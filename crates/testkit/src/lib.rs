@@ -8,8 +8,11 @@
 #[cfg(feature = "alloc")]
 pub mod alloc;
 pub mod certificate;
+mod open_files;
 mod private;
 #[cfg(feature = "script")]
 pub mod script;
 pub mod server;
 pub mod valkey;
+
+pub use open_files::allow_open_files;

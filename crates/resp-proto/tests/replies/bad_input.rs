@@ -114,6 +114,7 @@ fn a_huge_claim_is_refused_at_its_header_and_nothing_is_allocated_for_it() {
     // Claims within the limits: nothing is allocated for them but what the first read takes.
     player.feed(b"*16000000\r\n*700000\r\n$100\r\n");
     assert_eq!(player.meter().peak_capacity, 16 << 10);
+    assert!(player.client.capacity() < 1 << 10);
 }
 
 #[test]

@@ -156,6 +156,9 @@ async fn run(operations: usize, cuts: bool) {
     );
     assert!(load(&tally.answered) > operations / 4);
     assert!(load(&tally.dropped) > operations / 100);
+    if cuts {
+        assert!(load(&tally.timed_out) > 0 && load(&tally.lost) > 0);
+    }
     // What was left behind is answered too, to nobody.
     until(|| async { shared.load() == (0, 0) }).await;
     single(&shared, "the end").await.unwrap();
