@@ -49,7 +49,11 @@ async fn an_owned_value_peaks_at_its_own_size() {
             "{case}: {} KiB beside the value",
             peak.saturating_sub(VALUE) >> 10
         );
-        assert!(peak >= VALUE, "{case}: the value was not there");
+        // The kernel adds a process's pages up from counts that each processor has to itself, some hundred KiB behind.
+        assert!(
+            peak >= VALUE - MIB,
+            "{case}: {peak} bytes, the value was not there"
+        );
     }
 }
 
