@@ -28,15 +28,22 @@ pub(crate) fn prepare(path: &str, workload: Workload) {
 }
 
 pub(crate) fn run(path: &str, workload: Workload, requests: usize) {
-    if workload.is_large() {
-        let mut batches = batches(path, workload);
-        let mut laps = Laps::start();
-        for _ in 0..requests {
-            batches(1);
-            laps.lap();
-        }
-    } else {
-        batches(path, workload)(requests / DEPTH);
+    each(workload, requests, batches(path, workload));
+}
+
+pub(crate) fn tokio(path: &str, workload: Workload, requests: usize) {
+    each(workload, requests, tokio_batches(path, workload));
+}
+
+/// Runs the requests, large ones one by one with the time of each.
+fn each(workload: Workload, requests: usize, mut batches: impl FnMut(usize)) {
+    if !workload.is_large() {
+        return batches(requests / DEPTH);
+    }
+    let mut laps = Laps::start();
+    for _ in 0..requests {
+        batches(1);
+        laps.lap();
     }
 }
 
@@ -70,19 +77,6 @@ pub(crate) fn copying_batches(path: &str, workload: Workload) -> impl FnMut(usiz
             stream.write_all(&output).expect("requests");
             drain(&mut stream, replies, &mut buffer);
         }
-    }
-}
-
-pub(crate) fn tokio(path: &str, workload: Workload, requests: usize) {
-    if workload.is_large() {
-        let mut batches = tokio_batches(path, workload);
-        let mut laps = Laps::start();
-        for _ in 0..requests {
-            batches(1);
-            laps.lap();
-        }
-    } else {
-        tokio_batches(path, workload)(requests / DEPTH);
     }
 }
 

@@ -49,11 +49,7 @@ async fn an_owned_value_peaks_at_its_own_size() {
             "{case}: {} KiB beside the value",
             peak.saturating_sub(VALUE) >> 10
         );
-        // The kernel adds a process's pages up from counts that each processor has to itself, some hundred KiB behind.
-        assert!(
-            peak >= VALUE - MIB,
-            "{case}: {peak} bytes, the value was not there"
-        );
+        assert!(peak >= VALUE, "{case}: the value was not there");
     }
 }
 
@@ -157,10 +153,10 @@ async fn one_case() {
     let mut conn = wait!(Connection::connect(&std::env::var(SERVER).unwrap())).unwrap();
     let start = resident("VmRSS");
     let mut buffer = Vec::new();
-    let mut after_first = 0;
+    let (mut after_first, mut held) = (0, 0);
     for round in 0..count(1, 50) {
         let before = resident("VmRSS");
-        run(&mut conn, kind, binary, &mut buffer).await;
+        held = held.max(run(&mut conn, kind, binary, &mut buffer).await);
         let meter = conn.meter();
         assert!(meter.capacity_now <= 256 << 10, "{meter:?}");
         let after = resident("VmRSS");
@@ -179,14 +175,19 @@ async fn one_case() {
             "round {round}: {after_first} bytes at first, {after} now"
         );
     }
-    println!("\npeak {}", resident("VmHWM").saturating_sub(start));
+    // The kernel's own mark may be some 200 KiB behind: it is set by counts that are not added up over the processors.
+    let peak = resident("VmHWM").max(held);
+    println!("\npeak {}", peak.saturating_sub(start));
 }
 
-async fn run(conn: &mut Connection, kind: &str, binary: bool, buffer: &mut Vec<u8>) {
+/// Runs the case; gives what was resident while the value was held, or 0 where it never is.
+async fn run(conn: &mut Connection, kind: &str, binary: bool, buffer: &mut Vec<u8>) -> u64 {
     let sql = format!("SELECT 1, REPEAT('x', {VALUE}), 'end'");
     if kind == "from-reader" {
-        return write(conn).await;
+        write(conn).await;
+        return 0;
     }
+    let mut held = 0;
     let mut statement = None;
     let mut rows = if binary {
         let statement = statement.insert(wait!(conn.prepare(&sql)).unwrap());
@@ -198,14 +199,18 @@ async fn run(conn: &mut Connection, kind: &str, binary: bool, buffer: &mut Vec<u
         "owned" => {
             let row = wait!(rows.next_owned()).unwrap().unwrap();
             assert_eq!(row.bytes(1).unwrap().unwrap().len() as u64, VALUE);
+            held = resident("VmRSS");
         }
         "taken" => {
             wait!(rows.next()).unwrap().unwrap();
-            assert_eq!(rows.take(1).unwrap().unwrap().len() as u64, VALUE);
+            let value = rows.take(1).unwrap().unwrap();
+            assert_eq!(value.len() as u64, VALUE);
+            held = resident("VmRSS");
         }
         "reused" => {
             wait!(rows.next_into(1, buffer)).unwrap().unwrap();
             assert_eq!(buffer.len() as u64, VALUE);
+            held = resident("VmRSS");
         }
         _ => stream(&mut rows, kind).await,
     }
@@ -213,6 +218,7 @@ async fn run(conn: &mut Connection, kind: &str, binary: bool, buffer: &mut Vec<u
     if let Some(statement) = statement {
         wait!(conn.close_statement(statement)).unwrap();
     }
+    held
 }
 
 async fn stream(rows: &mut face!(Rows<'_>), kind: &str) {
