@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test test-servers interop soak fuzz bench meter fmt lint doc clean
+.PHONY: help run test test-servers interop soak fuzz bench meter gates gates-record fmt lint doc clean
 BIN := $(or $(CARGO_TARGET_DIR),target)/release
 COMPONENTS := cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
 export URL VALKEY_URL
@@ -13,6 +13,7 @@ run:   ## a proxy in front of a private MariaDB, then the clients there and on V
 test: lint  ## check everything: format, lints, tests on private servers, documentation
 	cargo test --workspace --all-features
 	$(MAKE) doc
+	@if command -v valgrind >/dev/null; then $(MAKE) gates; else echo "NOT RUN: make gates; install the package valgrind" >&2; fi
 test-servers: ## run the tests that talk to a server on newer ones, fetched into target/servers; CONTRIBUTING.md says more
 	crates/testkit/servers.py test
 interop: ## run real programs through the proxy and beside it, on three servers; interop/README.md says which
@@ -21,11 +22,15 @@ soak: meter ## run the tests with the large counts, gigabytes, millions, minutes
 	ONECOPY_SOAK=1 cargo test --release --workspace --all-features
 fuzz:  ## run each fuzz target for five minutes, or so many seconds: make fuzz TIME=60; needs nightly and cargo-fuzz
 	fuzz/run.sh $(or $(TIME),300) $(TARGETS)
-bench: ## run the benchmarks
-	cargo bench --workspace --all-features
+bench: ## time the hot paths in memory
+	cargo run --release --quiet -p onecopy-gates -- time
 meter: ## hold the meter against the copies that valgrind counts; needs valgrind
 	@command -v valgrind >/dev/null || { echo "valgrind is missing; install the package valgrind" >&2; exit 1; }
 	bench/meter.py
+gates: ## count instructions, allocations and copies of the hot paths, and fail where they are worse than recorded; needs valgrind
+	cargo run --release --quiet -p onecopy-gates -- check
+gates-record: ## record these counts, in docs/benchmarks/gates.json and gates.md
+	cargo run --release --quiet -p onecopy-gates -- record
 fmt:   ## format the code
 	cargo fmt --all
 lint:  ## check the format, and clippy without a warning

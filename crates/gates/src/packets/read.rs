@@ -8,9 +8,9 @@ use onecopy_mysql_proto::client::{Reply, RowMode};
 use onecopy_mysql_proto::frame::{Frame, FrameReader};
 use onecopy_wire::{BufferConfig, Buffers, Span};
 
+use crate::packets::session::Client;
 use crate::peer::{Source, Values};
-use crate::session::Client;
-use crate::workload::{Body, Copies};
+use crate::workload::Body;
 
 /// The source's copy alone.
 pub(crate) struct Floor {
@@ -54,12 +54,16 @@ impl Body for Floor {
             black_box(&self.buffer);
         }
     }
+
+    fn metered(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Who gets the value.
 #[derive(Clone, Copy)]
 pub(crate) enum How {
-    Lent,
+    Borrowed,
     Owned,
     Reused,
     Streamed,
@@ -72,20 +76,17 @@ pub(crate) struct Value {
     how: How,
     kept: Vec<u8>,
     value_bytes: usize,
-    before: Copies,
 }
 
 impl Value {
     pub(crate) fn new(value_bytes: usize, chunk: usize, how: How) -> Self {
         let (client, sequence) = Client::in_text_rows(&[ColumnType::LONG_BLOB]);
-        let before = copies(&client.buffers);
         Self {
             client,
             source: Values::new(value_bytes, sequence, chunk),
             how,
             kept: Vec::new(),
             value_bytes,
-            before,
         }
     }
 
@@ -96,7 +97,7 @@ impl Value {
         }
     }
 
-    fn lent(&mut self) {
+    fn borrowed(&mut self) {
         let row = self.row();
         let bytes = self
             .client
@@ -141,7 +142,7 @@ impl Body for Value {
     fn run(&mut self, iterations: u64) {
         for _ in 0..iterations {
             match self.how {
-                How::Lent => self.lent(),
+                How::Borrowed => self.borrowed(),
                 How::Owned => drop(self.owned()),
                 How::Reused => self.reused(),
                 How::Streamed => self.streamed(),
@@ -149,21 +150,8 @@ impl Body for Value {
         }
     }
 
-    fn copies(&self) -> Copies {
-        let now = copies(&self.client.buffers);
-        Copies {
-            by_io: now.by_io - self.before.by_io,
-            metered: now.metered - self.before.metered,
-        }
-    }
-}
-
-/// What came in, and what was copied of it.
-pub(crate) fn copies(buffers: &Buffers) -> Copies {
-    let meter = buffers.meter();
-    Copies {
-        by_io: meter.bytes_read,
-        metered: meter.copied(),
+    fn metered(&self) -> Option<u64> {
+        Some(self.client.buffers.meter().copied())
     }
 }
 
@@ -204,7 +192,7 @@ impl Body for WholeFrame {
         }
     }
 
-    fn copies(&self) -> Copies {
-        copies(&self.buffers)
+    fn metered(&self) -> Option<u64> {
+        Some(self.buffers.meter().copied())
     }
 }

@@ -4,14 +4,14 @@ use onecopy_mysql_proto::codec::Put;
 use onecopy_mysql_proto::frame::PayloadWriter;
 use onecopy_wire::WriteQueue;
 
-use crate::session::flush;
-use crate::workload::{Body, Copies};
+use crate::packets::session::flush;
+use crate::workload::Body;
 
 /// One packet of one part.
 pub(crate) struct Packet {
     queue: WriteQueue,
     body: Vec<u8>,
-    lent: bool,
+    borrowed: bool,
     /// Packets between two flushes.
     together: u64,
 }
@@ -21,14 +21,14 @@ impl Packet {
         Self {
             queue: WriteQueue::new(),
             body: vec![b'x'; bytes],
-            lent: false,
+            borrowed: false,
             together,
         }
     }
 
-    pub(crate) fn lent(bytes: usize) -> Self {
+    pub(crate) fn borrowed(bytes: usize) -> Self {
         Self {
-            lent: true,
+            borrowed: true,
             ..Self::copied(bytes, 1)
         }
     }
@@ -39,7 +39,7 @@ impl Packet {
     fn write(&mut self) {
         let mut sequence = 0;
         let mut writer = PayloadWriter::new(&mut self.queue, &mut sequence);
-        if self.lent {
+        if self.borrowed {
             writer.put_lent(0, self.body.len());
         } else {
             writer.put(&self.body);
@@ -59,11 +59,8 @@ impl Body for Packet {
         }
     }
 
-    fn copies(&self) -> Copies {
-        Copies {
-            by_io: 0,
-            metered: self.queue.copied(),
-        }
+    fn metered(&self) -> Option<u64> {
+        Some(self.queue.copied())
     }
 }
 
@@ -114,11 +111,8 @@ impl Body for Append {
         }
     }
 
-    fn copies(&self) -> Copies {
-        Copies {
-            by_io: 0,
-            metered: self.copied + self.queue.copied(),
-        }
+    fn metered(&self) -> Option<u64> {
+        Some(self.copied + self.queue.copied())
     }
 }
 

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::workload::{Body, Workload};
+use crate::workload::{Body, WORKLOADS, Workload};
 
 pub(crate) const CHILD: &str = "--child-time";
 
@@ -35,7 +35,9 @@ pub(crate) fn measure(workload: &Workload) -> Result<Time, Box<dyn Error>> {
     })
 }
 
-pub(crate) fn child(workload: &Workload) -> Result<(), Box<dyn Error>> {
+pub(crate) fn child(name: &str) -> Result<(), Box<dyn Error>> {
+    let workload = WORKLOADS.iter().find(|workload| workload.name == name);
+    let workload = workload.ok_or("there is no workload of that name")?;
     let mut body = (workload.set_up)();
     let mut iterations = 1;
     while sample(&mut *body, iterations) < SAMPLE {

@@ -1,4 +1,9 @@
-//! The other side of the connection: bytes from memory, as a socket would give and take them.
+//! The other side of a connection: bytes from memory, as a socket would give and take them.
+//!
+//! What these modules do is left out of all counts: it stands for the kernel and the server.
+
+pub(crate) mod mysql;
+pub(crate) mod valkey;
 
 use std::io::{IoSlice, IoSliceMut};
 
@@ -7,6 +12,26 @@ use onecopy_wire::Buffers;
 
 /// Bytes that values are made of; small enough to stay in the cache, as a socket's buffers do.
 static PATTERN: [u8; 64 << 10] = [b'x'; 64 << 10];
+
+/// A server in memory.
+pub(crate) trait Peer: Send + 'static {
+    /// Takes all bytes of the slices, as one write that the kernel accepts whole.
+    fn take(&mut self, slices: &[IoSlice<'_>]) -> usize;
+
+    /// Fills the slices with what the server has to say; at least one byte.
+    fn give(&mut self, slices: &mut [IoSliceMut<'_>]) -> usize;
+}
+
+/// Copies the front of `from` to the slices, in order; returns how many bytes they took.
+fn scatter(from: &[u8], slices: &mut [IoSliceMut<'_>]) -> usize {
+    let mut given = 0;
+    for slice in slices {
+        let n = slice.len().min(from.len() - given);
+        slice[..n].copy_from_slice(&from[given..given + n]);
+        given += n;
+    }
+    given
+}
 
 /// What a peer sends, without an end.
 pub(crate) trait Source {
@@ -17,7 +42,7 @@ pub(crate) trait Source {
     fn next(&mut self, most: usize) -> &[u8];
 
     /// One vectored read. The copy stands for the kernel's.
-    #[inline]
+    #[inline(never)]
     fn read(&mut self, slices: &mut [IoSliceMut<'_>]) -> usize {
         let mut left = self.chunk();
         let mut read = 0;
@@ -90,8 +115,8 @@ impl Source for Repeat {
 
 /// Payloads of one large value each, in as many packets as it takes.
 pub(crate) struct Values {
-    /// The value's length, encoded.
-    prefix: [u8; 9],
+    /// The value's length, encoded: a short row that began with 0xFE would be the end of the rows.
+    prefix: Vec<u8>,
     payload: usize,
     chunk: usize,
     header: [u8; HEADER_BYTES],
@@ -106,11 +131,15 @@ pub(crate) struct Values {
 
 impl Values {
     pub(crate) fn new(value_bytes: usize, first_sequence: u8, chunk: usize) -> Self {
-        let mut prefix = [0xFE; 9];
-        prefix[1..].copy_from_slice(&(value_bytes as u64).to_le_bytes());
+        let length = (value_bytes as u64).to_le_bytes();
+        let prefix = if value_bytes < 1 << 24 {
+            [&[0xFD], &length[..3]].concat()
+        } else {
+            [&[0xFE], &length[..]].concat()
+        };
         Self {
-            prefix,
             payload: prefix.len() + value_bytes,
+            prefix,
             chunk,
             header: [0; HEADER_BYTES],
             header_left: 0,
@@ -183,19 +212,17 @@ pub(crate) fn push_packet(bytes: &mut Vec<u8>, sequence: &mut u8, body: &[u8]) {
 /// Takes what is written. `copy`: as the kernel would, into a buffer of its own.
 pub(crate) struct Sink {
     buffer: Vec<u8>,
-    taken: u64,
 }
 
 impl Sink {
     pub(crate) fn new() -> Self {
         Self {
             buffer: vec![0; 64 << 10],
-            taken: 0,
         }
     }
 
     /// One vectored write that copies, in the kernel's place.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn write(&mut self, slices: &[IoSlice<'_>]) -> usize {
         let mut written = 0;
         for slice in slices {
@@ -203,11 +230,6 @@ impl Sink {
             self.buffer[written..written + n].copy_from_slice(&slice[..n]);
             written += n;
         }
-        self.taken += written as u64;
         written
-    }
-
-    pub(crate) fn taken(&self) -> u64 {
-        self.taken
     }
 }

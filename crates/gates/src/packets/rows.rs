@@ -8,10 +8,9 @@ use onecopy_mysql_proto::codec::Put;
 use onecopy_mysql_proto::packet::{OkHeader, OkPacket};
 use onecopy_wire::Span;
 
+use crate::packets::session::{CAPABILITIES, Client, push_result_head};
 use crate::peer::{Repeat, push_packet};
-use crate::read::copies;
-use crate::session::{CAPABILITIES, Client, push_result_head};
-use crate::workload::{Body, Copies};
+use crate::workload::Body;
 
 /// The most that one read gives: what a Unix socket holds.
 const CHUNK: usize = 208 << 10;
@@ -127,8 +126,8 @@ impl Body for Rows {
         }
     }
 
-    fn copies(&self) -> Copies {
-        copies(&self.client.buffers)
+    fn metered(&self) -> Option<u64> {
+        Some(self.client.buffers.meter().copied())
     }
 }
 
@@ -208,7 +207,7 @@ impl Body for Query {
         }
     }
 
-    fn copies(&self) -> Copies {
-        copies(&self.client.buffers)
+    fn metered(&self) -> Option<u64> {
+        Some(self.client.buffers.meter().copied())
     }
 }

@@ -7,8 +7,7 @@ use onecopy_mysql_proto::frame::{Frame, FrameReader, PayloadWriter};
 use onecopy_wire::{BufferConfig, Buffers, Span};
 
 use crate::peer::{Repeat, Sink, Source};
-use crate::read::copies;
-use crate::workload::{Body, Copies};
+use crate::workload::Body;
 
 const PACKETS: usize = 100;
 const BODY: [u8; 128] = [b'x'; 128];
@@ -16,7 +15,7 @@ const BODY: [u8; 128] = [b'x'; 128];
 #[derive(Clone, Copy)]
 pub(crate) enum How {
     /// All whole packets of a read in one part by reference, headers and all.
-    Lent,
+    Borrowed,
     /// Each payload in a packet of its own.
     Copied,
 }
@@ -55,7 +54,7 @@ impl Forward {
         }
     }
 
-    fn lent(&mut self) -> usize {
+    fn borrowed(&mut self) -> usize {
         let start = self.from.consume(0);
         let (mut last, mut packets) = (start, 0);
         while let Some(payload) = self.next() {
@@ -97,7 +96,7 @@ impl Body for Forward {
             while packets < PACKETS {
                 self.source.fill(&mut self.from);
                 packets += match self.how {
-                    How::Lent => self.lent(),
+                    How::Borrowed => self.borrowed(),
                     How::Copied => self.copied(),
                 };
             }
@@ -105,11 +104,7 @@ impl Body for Forward {
         }
     }
 
-    fn copies(&self) -> Copies {
-        let from = copies(&self.from);
-        Copies {
-            by_io: from.by_io + self.sink.taken(),
-            metered: from.metered + self.to.meter().copied(),
-        }
+    fn metered(&self) -> Option<u64> {
+        Some(self.from.meter().copied() + self.to.meter().copied())
     }
 }

@@ -81,4 +81,7 @@ impl Body for Relayed {
             self.pass_reply();
         }
     }
+    fn metered(&self) -> Option<u64> {
+        None
+    }
 }

@@ -1,0 +1,90 @@
+//! The MySQL client, whole, through both of its APIs, against a recorded MariaDB.
+
+mod blocking;
+mod capture;
+mod parameters;
+mod tokio;
+
+use onecopy_mysql::{Config, Row, Value};
+
+pub(crate) use blocking::Blocking;
+pub(crate) use tokio::Tokio;
+
+use crate::memory::Memory;
+use crate::peer::mysql::{MySqlPeer, Replies};
+
+/// What is executed once an iteration, read to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Case {
+    /// Prepared: one row of 15 columns.
+    SmallRow,
+    /// Prepared: one row of 18 columns, 105 kB.
+    BigRow,
+    /// Prepared: 50 of these rows.
+    BigRows,
+    /// Prepared: 17 parameters of 71 kB, and no row.
+    Parameters,
+    /// As text: one value of 4 MiB.
+    Blob(Blob),
+    /// As text: a statement without rows.
+    Ok,
+}
+
+/// Who gets the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blob {
+    Owned,
+    Reused,
+    Streamed,
+}
+
+const BIG_ROWS: usize = 50;
+const BLOB_BYTES: usize = 4 << 20;
+const SQL: &str = "SELECT data FROM onecopy_bench_blob WHERE id = 1";
+
+impl Case {
+    fn is_prepared(self) -> bool {
+        !matches!(self, Self::Blob(_) | Self::Ok)
+    }
+
+    fn replies(self) -> Replies {
+        match self {
+            Self::SmallRow => capture::replies(capture::SMALL_ROW),
+            Self::BigRow => capture::replies(capture::BIG_ROW),
+            Self::BigRows => {
+                let replies = capture::replies(capture::BIG_ROW);
+                capture::with_row_repeated(replies, BIG_ROWS)
+            }
+            Self::Parameters => capture::replies(capture::PARAMETERS),
+            Self::Blob(_) => capture::with_value(BLOB_BYTES),
+            Self::Ok => capture::with_ok(),
+        }
+    }
+
+    fn peer(self) -> Memory<MySqlPeer> {
+        Memory(MySqlPeer::new(self.replies()))
+    }
+
+    /// Rows of its result.
+    fn rows(self) -> usize {
+        match self {
+            Self::SmallRow | Self::BigRow | Self::Blob(_) => 1,
+            Self::BigRows => BIG_ROWS,
+            Self::Parameters | Self::Ok => 0,
+        }
+    }
+}
+
+/// Of a user whom the recorded server lets in without a password.
+fn config() -> Config {
+    Config::from_url("mysql://root@localhost/test").expect("a URL")
+}
+
+/// Resolves every value of a row, as a program that reads all of them.
+#[inline]
+fn look_at(row: Row<'_>) {
+    for index in 0..row.len() {
+        let value: Value<'_> = row.value(index).expect("a value of its column's type");
+        std::hint::black_box(&value);
+    }
+}
