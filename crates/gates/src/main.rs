@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod baseline;
+mod beside;
 mod count;
 mod memory;
 mod mysql;
@@ -84,7 +85,7 @@ fn record(chosen: &[&Workload]) -> Result<(), Box<dyn Error>> {
     }
     let baseline = Baseline::new(workloads)?;
     baseline.write()?;
-    std::fs::write(path("gates.md"), report::page(&baseline))?;
+    std::fs::write(path("gates.md"), report::page(&baseline)?)?;
     println!("recorded {} workloads", baseline.workloads.len());
     Ok(())
 }
@@ -96,7 +97,7 @@ fn check(chosen: &[&Workload]) -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let page = std::fs::read_to_string(path("gates.md")).unwrap_or_default();
-    if page != report::page(&baseline) {
+    if page != report::page(&baseline)? {
         return Err(
             "docs/benchmarks/gates.md is not what gates.json says; run `make gates-record`".into(),
         );

@@ -1,15 +1,17 @@
 //! Results as tables.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::fmt::Write;
 
 use crate::baseline::{Baseline, Change, Verdict};
+use crate::beside;
 use crate::count::Counts;
 use crate::time::Time;
 use crate::workload::{WORKLOADS, Workload};
 
 /// The page `docs/benchmarks/gates.md`.
-pub(crate) fn page(baseline: &Baseline) -> String {
+pub(crate) fn page(baseline: &Baseline) -> Result<String, Box<dyn Error>> {
     let rows = WORKLOADS.iter().filter_map(|workload| {
         let counts = baseline.workloads.get(workload.name)?;
         Some([
@@ -33,12 +35,13 @@ pub(crate) fn page(baseline: &Baseline) -> String {
         "allocations / B",
         "copied B: counted / metered",
     ];
-    format!(
-        "{PAGE}\nBaselines of {} on {}.\n\n{}",
+    Ok(format!(
+        "{PAGE}\nBaselines of {} on {}.\n\n{}\n{BESIDE}\n{}",
         baseline.rustc,
         baseline.arch,
-        markdown(head, rows)
-    )
+        markdown(head, rows),
+        beside::tables(baseline)?.trim_end().to_owned() + "\n"
+    ))
 }
 
 const PAGE: &str = "\
@@ -54,6 +57,14 @@ instructions depends on the processor. Counts are per iteration in the steady st
 
 `mysql-*` is the whole client, blocking unless it says tokio, against recorded replies of MariaDB 10.11; `valkey-*` is the
 same for Valkey; `relay-*` is what the proxy does with each session's bytes.
+";
+
+const BESIDE: &str = "\
+## Beside other clients
+
+One iteration, or one row or command where there are several. The other clients were counted on a real server, without the
+memory functions of the C library and with all else of it ([mysql-counts.json](mysql-counts.json),
+[valkey-counts.json](valkey-counts.json)), so their system calls' wrappers and allocator are in their figures.
 ";
 
 /// What is not as recorded, a line each.
@@ -128,7 +139,10 @@ fn percent(recorded: f64, now: f64) -> String {
     format!("{:+.1} %", (now / recorded - 1.0) * 100.0)
 }
 
-fn markdown<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+pub(crate) fn markdown<const N: usize>(
+    head: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+) -> String {
     let mut lines = vec![head.map(str::to_owned)];
     lines.extend(rows);
     let width = |column: usize| {
@@ -161,7 +175,7 @@ fn duration(ns: f64) -> String {
 }
 
 /// Whole with thousands' commas; small parts of one with two digits.
-fn number(count: f64) -> String {
+pub(crate) fn number(count: f64) -> String {
     let rounded = count.round();
     if rounded < 10.0 && (count - rounded).abs() >= 0.01 {
         return format!("{count:.2}");
