@@ -236,7 +236,7 @@ impl Talk {
         assert_eq!(self.conn.connection_id(), 7);
         for statement in &self.statements {
             if let Ok(columns) = self.conn.statement_columns(statement) {
-                assert!(columns.len() <= LIMITS.max_columns as usize);
+                assert!(columns.len() * 96 + columns.raw_len() <= LIMITS.max_metadata_bytes);
             }
         }
         Ok(())

@@ -294,7 +294,7 @@ impl Reply {
     fn results(&mut self, shape: &Shape, is_binary: bool) {
         let mut row = 0;
         for result in 1..=shape.results {
-            let columns = u16::from(shape.columns);
+            let columns = u32::from(shape.columns);
             self.push(|out, capabilities| {
                 ResultHeader::encode_columns(columns, true, capabilities, out);
             });

@@ -285,7 +285,7 @@ impl Wired {
             .collect();
         let (server, buffers) = (&mut self.server, &mut self.server_buffers);
         let count = u16::try_from(columns.len()).expect("a few");
-        server.column_count(buffers, count, true);
+        server.column_count(buffers, count.into(), true);
         for column in &columns {
             server.column_definition(buffers, column);
         }

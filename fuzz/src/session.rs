@@ -7,7 +7,6 @@ use onecopy_wire::BufferConfig;
 /// Limits that a few hundred bytes come near.
 pub const LIMITS: Limits = Limits {
     max_row_bytes: 16 << 10,
-    max_columns: 32,
     max_message_bytes: 2 << 10,
     max_metadata_bytes: 4 << 10,
     contiguous_row_bytes: 128,

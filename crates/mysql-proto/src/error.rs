@@ -46,8 +46,8 @@ pub enum Error {
     TooManyColumns {
         /// The claim.
         columns: u64,
-        /// The limit.
-        max: u32,
+        /// The limit: `Limits::max_metadata_bytes` has room for no more.
+        max: u64,
     },
     /// The server left out column definitions that it never sent. The connection is dead.
     MetadataMissing,

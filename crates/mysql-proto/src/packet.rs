@@ -56,7 +56,7 @@ pub use prepare_ok::PrepareOk;
 pub use query::Query;
 pub use quit::Quit;
 pub use reset_connection::ResetConnection;
-pub use result_header::{MAX_COLUMNS, ResultHeader};
+pub use result_header::ResultHeader;
 pub use send_long_data::SendLongData;
 pub use session_track::{SessionChange, SessionTrack};
 pub use ssl_request::SslRequest;

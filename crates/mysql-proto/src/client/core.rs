@@ -350,7 +350,7 @@ impl ClientCore {
             State::Definitions { left } => {
                 self.accept(buffers, payload)?;
                 self.state = State::Definitions { left: left - 1 };
-                Ok((left == 1 && self.definitions_done()).then_some(Reply::Columns))
+                Ok((left == 1 && self.definitions_done()?).then_some(Reply::Columns))
             }
             State::DefinitionsEof => self.definitions_eof(buffers, payload),
             State::Prepare(preparing) => self.preparing(preparing, buffers, payload),

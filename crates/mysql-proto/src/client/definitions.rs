@@ -6,11 +6,20 @@
 
 use onecopy_wire::{Buffers, Span, WireError};
 
+use super::Cell;
 use crate::codec::DecodeError;
 use crate::owned;
 use crate::packet::ColumnDefinition;
 use crate::value::{Value, ValueError};
 use crate::{Capabilities, CollationId, ColumnFlags, ColumnType};
+
+/// Bytes that a column counts beside its definition: what is known of it, its width in binary rows, where its definition
+/// ends, and where its value in the row is.
+pub(super) const KEPT_A_COLUMN: usize = 96;
+
+const _: () = assert!(
+    size_of::<Column>() + size_of::<u8>() + size_of::<usize>() + size_of::<Cell>() <= KEPT_A_COLUMN
+);
 
 /// One column of a result. Names are bytes as the server sent them, in the connection's character set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -197,7 +206,7 @@ impl Definitions {
         self.truncate(self.seen);
         let definition =
             ColumnDefinition::decode(bytes, capabilities).map_err(AcceptError::Decode)?;
-        let needed = start + bytes.len();
+        let needed = start + bytes.len() + KEPT_A_COLUMN * (self.seen + 1);
         if needed > max_bytes {
             return Err(AcceptError::Wire(WireError::LimitExceeded {
                 needed: needed as u64,

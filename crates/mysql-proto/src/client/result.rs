@@ -45,14 +45,11 @@ impl ClientCore {
     pub(super) fn column_count(&self, bytes: &[u8]) -> Result<(u32, bool), Error> {
         let mut reader = Reader::new("result header", bytes);
         let count = reader.lenenc("column count")?;
-        let columns = u32::try_from(count)
-            .ok()
-            .filter(|&count| count > 0 && count <= self.limits.max_columns);
-        let Some(columns) = columns else {
-            return Err(Error::TooManyColumns {
-                columns: count,
-                max: self.limits.max_columns,
-            });
+        let max = self.limits.most_columns();
+        let columns = u32::try_from(count).ok();
+        let Some(columns) = columns.filter(|_| (1..=max).contains(&count)) else {
+            let columns = count;
+            return Err(Error::TooManyColumns { columns, max });
         };
         let tells = self
             .session
@@ -68,26 +65,17 @@ impl ClientCore {
         columns: u32,
         follows: bool,
     ) -> Result<Option<Reply>, Error> {
-        let count = columns as usize;
         self.shared = None;
-        if self.cells.len() != count {
-            self.cells.clear();
-            let bytes = (count * size_of::<Cell>()) as u64;
-            self.cells
-                .try_reserve_exact(count)
-                .map_err(|_| WireError::OutOfMemory { bytes })?;
-            self.cells.resize(count, Cell::NULL);
-        }
         if follows {
             self.definitions_mut().restart();
             self.state = State::Definitions { left: columns };
             return Ok(None);
         }
-        if self.definitions().len() != count {
+        if self.definitions().len() != columns as usize {
             return Err(Error::MetadataMissing);
         }
         self.state = State::Definitions { left: 0 };
-        Ok(self.definitions_done().then_some(Reply::Columns))
+        Ok(self.definitions_done()?.then_some(Reply::Columns))
     }
 
     pub(super) fn definitions_mut(&mut self) -> &mut Definitions {
@@ -114,16 +102,32 @@ impl ClientCore {
             })
     }
 
-    /// All definitions are known. Gives whether rows begin at once, without an EOF packet before them.
-    pub(super) fn definitions_done(&mut self) -> bool {
+    /// All definitions are known, so that their number is more than a claim. Gives whether rows begin at once, without an EOF
+    /// packet before them.
+    pub(super) fn definitions_done(&mut self) -> Result<bool, Error> {
         self.definitions_mut().finish();
+        let count = self.definitions().len();
+        if self.cells.len() != count {
+            self.make_cells(count)?;
+        }
         let eof = !self.deprecates_eof();
         self.state = if eof {
             State::DefinitionsEof
         } else {
             State::Rows
         };
-        !eof
+        Ok(!eof)
+    }
+
+    #[cold]
+    fn make_cells(&mut self, count: usize) -> Result<(), WireError> {
+        self.cells.clear();
+        let bytes = (count * size_of::<Cell>()) as u64;
+        self.cells
+            .try_reserve_exact(count)
+            .map_err(|_| WireError::OutOfMemory { bytes })?;
+        self.cells.resize(count, Cell::NULL);
+        Ok(())
     }
 
     pub(super) fn definitions_eof(

@@ -138,7 +138,7 @@ impl StreamedRow {
         Ok((!self.skip_value).then_some(Streamed::Piece(span)))
     }
 
-    /// The binary row's first byte and bitmap. The bitmap is kept: at most 513 bytes.
+    /// The binary row's first byte and bitmap. The bitmap is kept: a bit for each column.
     fn take_head(
         &mut self,
         buffers: &mut Buffers,

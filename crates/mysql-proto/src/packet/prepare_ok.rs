@@ -14,9 +14,8 @@
 //!
 //! MariaDB reports 0 columns for `INSERT ... RETURNING`: the execution's own header counts.
 
-use super::result_header::MAX_COLUMNS;
 use crate::capability::Capabilities;
-use crate::codec::{DecodeError, DecodeErrorKind, Put, Reader};
+use crate::codec::{DecodeError, Put, Reader};
 
 const NAME: &str = "COM_STMT_PREPARE_OK";
 /// The longest packet, with its last byte.
@@ -27,7 +26,7 @@ pub(crate) const LONGEST: usize = 13;
 pub struct PrepareOk {
     /// The statement's number on this connection.
     pub statement_id: u32,
-    /// How many columns its rows have, at most [`MAX_COLUMNS`].
+    /// How many columns its rows have. Servers give the count's lower 16 bits where there are more than 65,535.
     pub columns: u16,
     /// How many parameters it takes.
     pub parameters: u16,
@@ -41,16 +40,12 @@ impl PrepareOk {
     /// Reads the packet.
     ///
     /// # Errors
-    /// Another status, a field cut short, more than [`MAX_COLUMNS`] columns (`BadValue`), trailing bytes.
+    /// Another status, a field cut short, trailing bytes.
     pub fn decode(payload: &[u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
         reader.expect(0x00, "status")?;
         let statement_id = reader.u32("statement id")?;
-        let start = reader.clone();
         let columns = reader.u16("columns")?;
-        if columns > MAX_COLUMNS {
-            return Err(start.error("columns", DecodeErrorKind::BadValue));
-        }
         let parameters = reader.u16("parameters")?;
         reader.u8("filler")?;
         let warnings = reader.u16("warnings")?;

@@ -23,8 +23,6 @@ use crate::codec::{DecodeError, DecodeErrorKind, Put, Reader};
 const NAME: &str = "result header";
 /// The first byte of a request for a file.
 pub(crate) const LOCAL_INFILE: u8 = 0xFB;
-/// The most columns of a result: the most that a MySQL or MariaDB table can have, so nothing honest goes beyond.
-pub const MAX_COLUMNS: u16 = 4096;
 /// The most bytes that a header with a column count takes.
 pub(crate) const LONGEST_COUNT: usize = 9 + 1;
 /// With either, a byte behind the count says whether column definitions follow.
@@ -45,8 +43,9 @@ pub enum ResultHeader<'a> {
     },
     /// Rows follow.
     Columns {
-        /// How many columns each row has: 1 to [`MAX_COLUMNS`].
-        count: u16,
+        /// How many columns each row has: at least 1. Servers limit a table to 4,096 of them, but no result: MariaDB 10.11
+        /// and MySQL 9.7 send 70,000.
+        count: u32,
         /// Whether column definitions come first; always so without `MARIADB_CACHE_METADATA` and
         /// `OPTIONAL_RESULTSET_METADATA`.
         metadata_follows: bool,
@@ -57,7 +56,7 @@ impl<'a> ResultHeader<'a> {
     /// Reads the packet.
     ///
     /// # Errors
-    /// An empty payload, a malformed OK or progress report, a column count of 0 or over [`MAX_COLUMNS`] (`BadValue`),
+    /// An empty payload, a malformed OK or progress report, a column count of 0 or over `u32::MAX` (`BadValue`),
     /// trailing bytes.
     pub fn decode(payload: &'a [u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
         match payload {
@@ -71,9 +70,9 @@ impl<'a> ResultHeader<'a> {
     fn decode_count(payload: &[u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
         let start = reader.clone();
-        let count = u16::try_from(reader.lenenc("column count")?)
+        let count = u32::try_from(reader.lenenc("column count")?)
             .ok()
-            .filter(|count| (1..=MAX_COLUMNS).contains(count))
+            .filter(|&count| count > 0)
             .ok_or_else(|| start.error("column count", DecodeErrorKind::BadValue))?;
         let metadata_follows = if capabilities.intersects(TELLS_METADATA) {
             let start = reader.clone();
@@ -94,7 +93,7 @@ impl<'a> ResultHeader<'a> {
 
     /// Writes the header of a result with rows.
     pub fn encode_columns(
-        count: u16,
+        count: u32,
         metadata_follows: bool,
         capabilities: Capabilities,
         out: &mut impl Put,

@@ -27,7 +27,7 @@ pub(super) enum Awaited {
     /// OK or ERR, or the first packet of a result.
     Header,
     Definitions {
-        left: u16,
+        left: u32,
     },
     DefinitionsEof,
     /// Or what ends them.

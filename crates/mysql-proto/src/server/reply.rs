@@ -44,7 +44,7 @@ impl ServerCore {
 
     /// A result with rows begins. `metadata_follows` may be `false` where `MARIADB_CACHE_METADATA` was agreed on and the
     /// statement's last definitions still hold.
-    pub fn column_count(&mut self, buffers: &mut Buffers, count: u16, metadata_follows: bool) {
+    pub fn column_count(&mut self, buffers: &mut Buffers, count: u32, metadata_follows: bool) {
         let capabilities = self.capabilities();
         self.send(buffers, |out| {
             ResultHeader::encode_columns(count, metadata_follows, capabilities, out);

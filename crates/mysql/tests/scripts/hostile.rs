@@ -18,7 +18,7 @@
 //! | AuthMoreData empty, unknown, after native | `hostile_login::auth_more_data_empty_unknown_repeated_and_after_native` |
 //! | a public key on clear text | `hostile_login::a_public_key_that_nobody_asked_for`, `hostile_auth::a_public_key_offered_on_clear_text_by_default`, `what_is_no_key_to_encrypt_under`, `a_key_of_more_than_64_kib` |
 //! | 0xFB to any query | `a_request_for_a_file_is_refused_and_the_connection_closed` |
-//! | column count 2^63, 2^33, 0xFB, 0xFF, over 4096 | `column_counts_that_no_result_has` |
+//! | column count 2^63, 2^33, 0xFB, 0xFF, over the limit of definitions | `column_counts_that_no_result_has` |
 //! | column definition cut short, too long; unknown type or charset | `column_definitions_cut_short_or_longer_than_they_say`, `an_unknown_type_or_charset_is_bytes` |
 //! | row shorter or longer than its columns | `text_rows_that_do_not_fit_their_columns`, `binary_rows_that_do_not_fit_their_columns` |
 //! | binary row: null bitmap, dates, times | `binary_rows_that_do_not_fit_their_columns`, `binary_dates_and_times_of_lengths_that_they_do_not_have` |
@@ -156,14 +156,15 @@ fn column_counts_that_no_result_has() {
         ("fe 00 00 00 00 02 00 00 00", 1 << 33),
         ("fe ff ff ff ff ff ff ff ff", u64::MAX),
         ("fd ff ff ff", 0xFF_FFFF),
-        ("fc 01 10", 4097),
+        // 64 MiB hold 699,050 definitions of no bytes.
+        ("fd ab aa 0a", 699_051),
         ("fc 00 00", 0),
     ] {
         let bytes = count.split(' ').count();
         let script = reply_bytes(&format!("S {bytes:02x} 00 00 01 {count}"));
         assert_eq!(
             last(&script, run_query()),
-            format!("TooManyColumns {{ columns: {columns}, max: 4096 }}")
+            format!("TooManyColumns {{ columns: {columns}, max: 699050 }}")
         );
     }
     let cut = last(&reply_bytes("S 02 00 00 01 fc 01"), run_query());

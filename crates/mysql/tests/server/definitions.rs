@@ -129,42 +129,88 @@ async fn definitions_tell_where_a_column_is_from() {
 }
 
 #[tokio::test]
-async fn as_many_columns_as_a_server_has_are_addressed_by_name() {
+async fn any_number_of_columns_is_addressed_by_position_and_by_name() {
     let mut conn = wait!(Connection::connect(&url())).unwrap();
-    let columns: Vec<String> = (0..4096).map(|n| format!("{n} AS c{n}")).collect();
-    let sql = format!("SELECT {}", columns.join(","));
-    let statement = wait!(conn.prepare(&sql)).unwrap();
-    for binary in [false, true] {
-        let mut rows = if binary {
-            wait!(conn.execute(&statement, &[])).unwrap()
-        } else {
-            wait!(conn.query(&sql)).unwrap()
-        };
-        let row = wait!(rows.next()).unwrap().unwrap();
-        assert_eq!(row.len(), 4096);
-        assert!((0..4096).all(|n| row.get::<i64>(n).unwrap() == n as i64));
-        for n in [0_i64, 1, 2047, 4095] {
-            assert_eq!(row.get::<i64>(format!("C{n}").as_str()).unwrap(), n);
-        }
-        wait!(rows.finish()).unwrap();
-
-        let mut rows = if binary {
-            wait!(conn.execute(&statement, &[])).unwrap()
-        } else {
-            wait!(conn.query(&sql)).unwrap()
-        };
-        let mut row = wait!(rows.next_streaming()).unwrap().unwrap();
-        let mut n = 0;
-        while let Some(mut column) = wait!(row.next_column()).unwrap() {
-            assert_eq!(wait!(column.get::<i64>()).unwrap(), n);
-            n += 1;
-        }
-        assert_eq!(n, 4096);
-        drop(row);
-        wait!(rows.finish()).unwrap();
+    // What a table can have, one more, and the most that a prepared statement's reply counts.
+    for count in [4096, 4097, 65_535] {
+        let sql = wide(count);
+        read_wide(&mut conn, &sql, None, count).await;
+        let statement = wait!(conn.prepare(&sql)).unwrap();
+        assert_eq!(conn.statement_columns(&statement).unwrap().len(), count);
+        read_wide(&mut conn, &sql, Some(&statement), count).await;
+        wait!(conn.close_statement(statement)).unwrap();
     }
-    let ones = vec!["1"; 4096].join(",");
-    wait!(conn.run(&format!("SELECT {ones}"))).unwrap();
+    read_wide(&mut conn, &wide(70_000), None, 70_000).await;
+}
+
+/// Columns `c0`, `c1` and on, whose values are their positions.
+fn wide(count: usize) -> String {
+    let columns: Vec<String> = (0..count).map(|n| format!("{n} AS c{n}")).collect();
+    format!("SELECT {}", columns.join(","))
+}
+
+async fn read_wide(
+    conn: &mut Connection,
+    sql: &str,
+    statement: Option<&onecopy_mysql::Statement>,
+    count: usize,
+) {
+    let mut rows = match statement {
+        Some(statement) => wait!(conn.execute(statement, &[])).unwrap(),
+        None => wait!(conn.query(sql)).unwrap(),
+    };
+    let row = wait!(rows.next()).unwrap().unwrap();
+    assert_eq!(row.len(), count);
+    assert!((0..count).all(|n| row.get::<i64>(n).unwrap() == n as i64));
+    for n in [0, 1, 2047, count - 1] {
+        assert_eq!(row.get::<usize>(format!("C{n}").as_str()).unwrap(), n);
+    }
+    wait!(rows.finish()).unwrap();
+
+    let mut rows = match statement {
+        Some(statement) => wait!(conn.execute(statement, &[])).unwrap(),
+        None => wait!(conn.query(sql)).unwrap(),
+    };
+    let mut row = wait!(rows.next_streaming()).unwrap().unwrap();
+    let mut n = 0;
+    while let Some(mut column) = wait!(row.next_column()).unwrap() {
+        assert_eq!(wait!(column.get::<usize>()).unwrap(), n);
+        n += 1;
+    }
+    assert_eq!(n, count);
+    drop(row);
+    wait!(rows.finish()).unwrap();
+    wait!(conn.run(sql)).unwrap();
+}
+
+#[tokio::test]
+async fn a_prepared_statement_of_more_columns_than_its_reply_counts_gives_no_wrong_row() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    // The reply to the prepare says 4,464 columns and goes on with 70,000 definitions, whose end nothing tells.
+    let error = async {
+        let statement = wait!(conn.prepare(&wide(70_000)))?;
+        wait!(wait!(conn.execute(&statement, &[]))?.next())?;
+        Ok::<_, onecopy_mysql::Error>(())
+    };
+    let error = error.await.unwrap_err();
+    assert!(error.server().is_none(), "{error}");
+    assert!(conn.is_closed(), "{error}");
+}
+
+#[tokio::test]
+async fn a_statement_takes_65535_parameters() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let marks = vec!["?"; 65_535].join(",");
+    let statement = wait!(conn.prepare(&format!("SELECT 65534 IN ({marks})"))).unwrap();
+    let params: Vec<onecopy_mysql::Param<'_>> = (0..65_535_u32).map(Into::into).collect();
+    let mut rows = wait!(conn.execute(&statement, &params)).unwrap();
+    assert_eq!(
+        wait!(rows.next()).unwrap().unwrap().get::<i32>(0).unwrap(),
+        1
+    );
+    wait!(rows.finish()).unwrap();
+    let error = wait!(conn.prepare(&format!("SELECT ?, {marks}"))).unwrap_err();
+    assert_eq!(error.server().unwrap().code, 1390, "too many placeholders");
 }
 
 async fn names(conn: &mut Connection, statement: onecopy_mysql::Statement) -> Vec<String> {

@@ -18,13 +18,13 @@ const STATUS_MORE: u8 = 0x08;
 
 /// What the proxy has to know at the end.
 #[derive(Debug, PartialEq, Eq)]
-struct Known {
+pub(crate) struct Known {
     commands: u64,
     statements: usize,
     in_transaction: bool,
 }
 
-fn known(commands: u64, statements: usize, in_transaction: bool) -> Known {
+pub(crate) fn known(commands: u64, statements: usize, in_transaction: bool) -> Known {
     Known {
         commands,
         statements,
@@ -33,26 +33,26 @@ fn known(commands: u64, statements: usize, in_transaction: bool) -> Known {
 }
 
 /// A client that follows replies, so that it knows where they end.
-struct Client {
-    raw: Raw,
+pub(crate) struct Client {
+    pub(crate) raw: Raw,
     capabilities: Capabilities,
-    heard: Vec<Vec<u8>>,
+    pub(crate) heard: Vec<Vec<u8>>,
 }
 
 impl Client {
-    fn hear(&mut self) -> Vec<u8> {
+    pub(crate) fn hear(&mut self) -> Vec<u8> {
         let payload = self.raw.hear().unwrap();
         self.heard.push(payload.clone());
         payload
     }
 
     /// A command with results, up to the end of the last.
-    fn ask(&mut self, command: &[u8]) {
+    pub(crate) fn ask(&mut self, command: &[u8]) {
         self.raw.command(command);
         while self.result() {}
     }
 
-    fn query(&mut self, sql: &str) {
+    pub(crate) fn query(&mut self, sql: &str) {
         self.ask(&[b"\x03", sql.as_bytes()].concat());
     }
 
@@ -62,11 +62,11 @@ impl Client {
         match first[0] {
             0 => return first[3] & STATUS_MORE != 0,
             0xFF => return false,
-            count => (0..count).for_each(|_| drop(self.hear())),
+            _ => (0..length_encoded(&first)).for_each(|_| drop(self.hear())),
         }
         if !self.capabilities.contains(Capabilities::DEPRECATE_EOF) {
             let eof = self.hear();
-            if eof[3] & STATUS_CURSOR != 0 {
+            if eof[3] & (STATUS_CURSOR | STATUS_MORE) == STATUS_CURSOR {
                 return false;
             }
         }
@@ -86,22 +86,35 @@ impl Client {
     }
 
     /// Prepares a statement; gives its id.
-    fn prepare(&mut self, sql: &str) -> [u8; 4] {
+    pub(crate) fn prepare(&mut self, sql: &str) -> [u8; 4] {
         self.raw.command(&[b"\x16", sql.as_bytes()].concat());
         let ok = self.raw.hear().unwrap();
         assert_eq!(ok[0], 0, "{}", ok.escape_ascii());
         // MariaDB numbers the statements of all connections.
         self.heard.push(ok[5..].to_vec());
         let has_eof = !self.capabilities.contains(Capabilities::DEPRECATE_EOF);
-        for count in [ok[7], ok[5]] {
-            let more = if count > 0 {
-                count + u8::from(has_eof)
-            } else {
-                0
-            };
-            (0..more).for_each(|_| drop(self.hear()));
+        let columns = u16::from_le_bytes([ok[5], ok[6]]);
+        let parameters = u16::from_le_bytes([ok[7], ok[8]]);
+        for count in [parameters, columns] {
+            (0..count).for_each(|_| drop(self.hear()));
+            // The number is what is left of the count behind its lower 16 bits: the EOF packet tells.
+            while has_eof && count > 0 && self.hear()[0] != 0xFE {}
         }
         [ok[1], ok[2], ok[3], ok[4]]
+    }
+}
+
+/// The number that a packet begins with.
+fn length_encoded(packet: &[u8]) -> u64 {
+    let number = |len: usize| {
+        let bytes = packet[1..=len].iter().rev();
+        bytes.fold(0, |number, &byte| number << 8 | u64::from(byte))
+    };
+    match packet[0] {
+        0xFC => number(2),
+        0xFD => number(3),
+        0xFE => number(8),
+        byte => byte.into(),
     }
 }
 
@@ -117,7 +130,7 @@ fn script(port: u16, user: &str, capabilities: Capabilities, talk: &dyn Fn(&mut 
 }
 
 /// Talks with the server without and with the proxy; gives what was heard.
-fn both(
+pub(crate) fn both(
     server: &Server,
     user: &str,
     capabilities: Capabilities,
@@ -164,7 +177,7 @@ fn compressed(server: &Server, algorithm: Algorithm) -> (Front, Front) {
 }
 
 /// The same on the server of these tests, in both styles of the end of rows.
-fn in_both_styles(
+pub(crate) fn in_both_styles(
     user: &str,
     more: Capabilities,
     expected: &Known,

@@ -17,3 +17,4 @@ mod proxy_protocol;
 mod raw;
 mod sides;
 mod tls;
+mod wide;

@@ -24,7 +24,6 @@ const SMALL: Limits = Limits {
     contiguous_row_bytes: 64,
     large_value_bytes: 24,
     max_row_bytes: 1 << 20,
-    max_columns: 4096,
     max_message_bytes: 0xFF_FFFE,
     max_metadata_bytes: 1 << 20,
 };
@@ -100,7 +99,7 @@ impl Wired {
             server_buffers: buffers,
             ..
         } = self;
-        server.column_count(buffers, columns, true);
+        server.column_count(buffers, columns.into(), true);
         for _ in 0..columns {
             server.column_definition(buffers, &COLUMN);
         }
@@ -385,5 +384,63 @@ fn an_err_in_a_rows_place_is_under_the_limit_of_messages_in_every_mode() {
         let (needed, max) = (203, 100);
         let limit = WireError::LimitExceeded { needed, max };
         assert_eq!(seen, Err(Error::Wire(limit)), "{mode:?}");
+    }
+}
+
+#[test]
+fn a_claim_of_columns_costs_nothing_before_their_definitions_come() {
+    let mut wired = wired(capabilities(true), (0, 1));
+    wired.client.query(&mut wired.client_buffers, b"q").unwrap();
+    wired.command();
+    let buffers = &mut wired.server_buffers;
+    // 1 MiB holds 10,922 definitions of no bytes, and fewer of these.
+    wired.server.column_count(buffers, 10_922, true);
+    wired.down.take(buffers, &());
+    let client_buffers = &mut wired.client_buffers;
+    let none = pump(&mut wired.client, client_buffers, &mut wired.down);
+    assert!(none.expect("an allowed claim").is_none());
+    assert_eq!(wired.client.cells.capacity(), 0);
+    for sent in 1..=10_922 {
+        wired.server.column_definition(buffers, &COLUMN);
+        wired.down.take(buffers, &());
+        match pump(&mut wired.client, client_buffers, &mut wired.down) {
+            Ok(none) => assert!(none.is_none()),
+            Err(error) => {
+                let max = 1 << 20;
+                assert!(
+                    matches!(error, Error::Wire(WireError::LimitExceeded { needed, max: found })
+                        if needed > max && found == max),
+                    "{error:?}"
+                );
+                assert!(sent > 5000, "{sent}");
+                assert_eq!(wired.client.cells.capacity(), 0);
+                return;
+            }
+        }
+    }
+    panic!("all of them were accepted");
+}
+
+#[test]
+fn more_columns_than_the_limit_of_definitions_can_hold_are_refused_at_once() {
+    for (count, is_refused) in [(10_922, false), (10_923, true), (u32::MAX, true)] {
+        let mut wired = wired(capabilities(true), (0, 1));
+        wired.client.query(&mut wired.client_buffers, b"q").unwrap();
+        wired.command();
+        wired
+            .server
+            .column_count(&mut wired.server_buffers, count, true);
+        wired.down.take(&mut wired.server_buffers, &());
+        let seen = pump(
+            &mut wired.client,
+            &mut wired.client_buffers,
+            &mut wired.down,
+        );
+        let columns = u64::from(count);
+        let error = Error::TooManyColumns {
+            columns,
+            max: 10_922,
+        };
+        assert_eq!(seen.err(), is_refused.then_some(error));
     }
 }

@@ -7,8 +7,11 @@ use super::{Awaited, Ending};
 use crate::packet::{CommandByte, PrepareOk, eof, err, ok, prepare_ok};
 use crate::{Capabilities, StatusFlags};
 
+/// The first byte of a definition: the length of its catalog, which is always `def`.
+const CATALOG_LENGTH: u8 = 3;
+
 impl Relay {
-    pub(super) fn start_result(&mut self, columns: u16, metadata_follows: bool) {
+    pub(super) fn start_result(&mut self, columns: u32, metadata_follows: bool) {
         if metadata_follows {
             self.awaited = Awaited::Definitions { left: columns };
         } else {
@@ -20,7 +23,7 @@ impl Relay {
         &mut self,
         start: Start<'_>,
         first: u8,
-        left: u16,
+        left: u32,
     ) -> Result<(), Stop> {
         if !self.is_definition(start, first)? {
             return Ok(());
@@ -123,11 +126,19 @@ impl Relay {
         Ok(())
     }
 
+    /// Servers send more than 65,535 definitions where the statement has as many columns. The count has 16 bits and does not
+    /// say so; the EOF packet does. With `DEPRECATE_EOF` nothing does, and no client finds the end.
     pub(super) fn columns_eof(&mut self, start: Start<'_>, first: u8) -> Result<(), Stop> {
-        if self.eof(start, first)?.is_some() {
-            self.prepared(0, 0);
+        match first {
+            err::HEADER => self.err(start),
+            eof::HEADER => {
+                eof_status(start)?;
+                self.prepared(0, 0);
+                Ok(())
+            }
+            CATALOG_LENGTH => Ok(()),
+            _ => Err(self.unexpected(start)),
         }
-        Ok(())
     }
 
     /// The status of an EOF packet, which is due; `None` where an ERR packet came instead.

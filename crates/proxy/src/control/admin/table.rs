@@ -70,7 +70,7 @@ impl Table {
     /// Queues all of it.
     pub(super) fn send(&self, core: &mut ServerCore, buffers: &mut Buffers, end: &OkPacket<'_>) {
         let count = u16::try_from(self.columns.len()).unwrap_or(u16::MAX);
-        core.column_count(buffers, count, true);
+        core.column_count(buffers, count.into(), true);
         for (name, column) in &self.columns {
             core.column_definition(buffers, &definition(name, *column));
         }

@@ -218,7 +218,7 @@ impl Between {
                 rows,
                 status,
             } => {
-                server.column_count(buffers, *columns, true);
+                server.column_count(buffers, (*columns).into(), true);
                 for _ in 0..*columns {
                     server.column_definition(buffers, &TEXT);
                 }

@@ -63,8 +63,8 @@ fn a_packet_of_another_kind_is_named() {
 #[test]
 fn counts_that_no_server_can_mean_are_refused() {
     for (header, kind) in [
-        (&[0xFC, 0x01, 0x10][..], DecodeErrorKind::BadValue),
-        (&[0xFD, 0, 0, 1], DecodeErrorKind::BadValue),
+        (&[0xFC, 0x00, 0x00][..], DecodeErrorKind::BadValue),
+        (&[0xFE, 0, 0, 0, 0, 1, 0, 0, 0], DecodeErrorKind::BadValue),
         (
             &[0xFE, 0, 0, 0, 0, 0, 0, 0, 0x80],
             DecodeErrorKind::BadValue,

@@ -353,3 +353,66 @@ fn a_deadlock_ends_the_transaction_where_that_is_certain() {
         }
     }
 }
+
+/// The same of a reply that is too long to be cut everywhere: whole, and in small reads.
+fn one_long(capabilities: Capabilities, payload: &[u8], reply: &[&[u8]]) {
+    let byte = payload[0];
+    for most in [usize::MAX, 1000] {
+        let mut followed = Followed::new(capabilities);
+        let request = packet(0, payload);
+        followed.feed(Side::Client, &request, most).unwrap();
+        followed
+            .feed(Side::Server, &packets(1, reply), most)
+            .unwrap();
+        assert!(followed.all_passed() && followed.relay.is_idle());
+        let seen: Vec<Event> = followed.seen.iter().map(|&(_, event)| event).collect();
+        assert_eq!(seen, [command(byte), done(byte)]);
+    }
+}
+
+#[test]
+fn a_result_may_have_more_columns_than_a_table() {
+    // The counts are captured from MariaDB 10.11.19.
+    for (count, columns) in [
+        (&[0xFC, 0x01, 0x10][..], 4097),
+        (&[0xFC, 0xFF, 0xFF], 65_535),
+        (&[0xFD, 0x70, 0x11, 0x01], 70_000),
+    ] {
+        let definitions = vec![COLUMN; columns];
+        for (capabilities, ends) in [(PLAIN, &[EOF, EOF][..]), (DEPRECATE, &[OK_EOF])] {
+            let reply = [&[count], &definitions[..], ends].concat();
+            one_long(capabilities, b"\x03select", &reply);
+        }
+    }
+}
+
+#[test]
+fn a_prepared_statement_may_have_as_many_columns_and_parameters_as_16_bits_count() {
+    let most = vec![COLUMN; 65_535];
+    let ok = [0, 1, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0];
+    let plain = [&[&ok[..]], &most[..], &[EOF], &most, &[EOF]].concat();
+    one_long(PLAIN, b"\x16select", &plain);
+    let deprecate = [&[&ok[..]], &most[..], &most].concat();
+    one_long(DEPRECATE, b"\x16select", &deprecate);
+}
+
+#[test]
+fn more_columns_of_a_prepared_statement_than_its_reply_can_tell_pass_up_to_the_eof_packet() {
+    // Captured from MariaDB 10.11.19: 4,464 columns in place of 70,000.
+    let ok = [0, 1, 0, 0, 0, 0x70, 0x11, 0, 0, 0, 0, 0];
+    let reply = [&[&ok[..]], &vec![COLUMN; 70_000][..], &[EOF]].concat();
+    one_long(PLAIN, b"\x16select", &reply);
+    // What is no definition does not pass for one.
+    let mut followed = Followed::new(PLAIN);
+    let prepare = packet(0, b"\x16select");
+    followed
+        .feed(Side::Client, &prepare, prepare.len())
+        .unwrap();
+    let ok = [0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    let reply = packets(1, &[&ok, COLUMN, b"\x04four"]);
+    let error = followed.feed(Side::Server, &reply, 1).unwrap_err();
+    assert!(
+        matches!(error, RelayError::Unexpected { byte: 4, .. }),
+        "{error}"
+    );
+}
