@@ -1,5 +1,6 @@
 //! `onecopy proxy`: in front of one or several servers.
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,11 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecopy_net::Endpoint;
-use onecopy_proxy::Proxy;
 use onecopy_proxy::config::{
-    BackendConfig, Changes, Config, DEFAULTS, ListenerConfig, LogConfig, LogFormat, LogLevel,
-    endpoint,
+    BackendConfig, Changes, Config, DEFAULTS, ListenerConfig, LogFormat, LogLevel, endpoint,
 };
+use onecopy_proxy::{Log, Proxy};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -61,6 +61,9 @@ Signals:
   SIGHUP           reads the file again: all of it takes effect, or nothing does and standard error says why
   SIGTERM, SIGINT  let sessions end their transactions, then stop; the second one stops at once";
 
+/// How long the program waits at its end for its last lines to be written.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
 /// One listener and its servers.
 #[derive(Debug, Clone)]
 struct Way {
@@ -103,52 +106,53 @@ pub(crate) fn run(args: Args) -> ExitCode {
         ));
         return ExitCode::SUCCESS;
     }
-    let voice = Voice(config.log.clone());
-    match serve(config, args.config, &voice) {
-        Ok(()) => ExitCode::SUCCESS,
+    let log = match Log::start(&config.log, std::io::stderr()) {
+        Ok(log) => log,
         Err(error) => {
-            voice.say(LogLevel::Error, &format!("onecopy: {error}"));
-            ExitCode::FAILURE
+            say(&format!("onecopy: can't start the log's thread: {error}"));
+            return ExitCode::FAILURE;
         }
+    };
+    let served = serve(config, args.config, &log);
+    if let Err(error) = &served {
+        log.note(LogLevel::Error, &format!("onecopy: {error}"));
+    }
+    log.flush(LAST_LINES);
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
     }
 }
 
-/// What this program says by itself: for people, or as lines of the log where programs read it.
-struct Voice(LogConfig);
-
-impl Voice {
-    fn say(&self, level: LogLevel, text: &str) {
-        if self.0.format == LogFormat::Text {
-            return say(text);
+/// From here on nothing is written to standard error but by the log's thread: where nobody reads it, whoever writes waits for
+/// ever, and so does everybody else who wants to. The report of a panic is such a text as well.
+fn take_panics(log: &Log, format: LogFormat) {
+    let log = log.clone();
+    std::panic::set_hook(Box::new(move |panic| {
+        let thread = std::thread::current();
+        let name = thread.name().unwrap_or("unnamed");
+        let mut text = format!("thread '{name}' {panic}");
+        let backtrace = Backtrace::capture();
+        if format == LogFormat::Json {
+            text = text.replace('\n', " ");
+        } else if backtrace.status() == BacktraceStatus::Captured {
+            text = format!("{text}\n{backtrace}");
         }
-        for line in text.lines().filter_map(|line| self.0.line(level, line)) {
-            // In one piece, as the log does; where it goes may be gone.
-            let _ = std::io::stderr().write_all(line.as_bytes());
+        log.note(LogLevel::Error, &text);
+        if name == "main" {
+            // The process ends with it.
+            log.flush(LAST_LINES);
         }
-    }
-
-    fn info(&self, text: &str) {
-        self.say(LogLevel::Info, text);
-    }
-
-    /// What a thread says that dies is a line as well.
-    fn take_panics(&self) {
-        if self.0.format == LogFormat::Text {
-            return;
-        }
-        let voice = Self(self.0.clone());
-        std::panic::set_hook(Box::new(move |panic| {
-            voice.say(LogLevel::Error, &panic.to_string().replace('\n', " "));
-        }));
-    }
+    }));
 }
 
-fn serve(config: Config, file: Option<PathBuf>, voice: &Voice) -> Result<(), Box<dyn Error>> {
-    voice.take_panics();
+fn serve(config: Config, file: Option<PathBuf>, log: &Log) -> Result<(), Box<dyn Error>> {
+    take_panics(log, config.log.format);
+    let info = |text: &str| log.note(LogLevel::Info, text);
     // Before anybody can come in: a signal must never find its default.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let description = describe(&config);
-    let proxy = Arc::new(Proxy::start_logging(config, std::io::stderr())?);
+    let proxy = Arc::new(Proxy::start_with_log(config, log)?);
     let (itself, read_again) = (Arc::downgrade(&proxy), file.clone());
     proxy.on_reload(move || {
         let proxy = itself.upgrade().ok_or("the proxy is stopping")?;
@@ -159,22 +163,22 @@ fn serve(config: Config, file: Option<PathBuf>, voice: &Voice) -> Result<(), Box
     proxy.on_failure(|_| {
         let _ = signal_hook::low_level::raise(SIGTERM);
     });
-    voice.info(&description);
+    info(&description);
     for address in proxy.addresses() {
-        voice.info(&format!("listening on {address}"));
+        info(&format!("listening on {address}"));
     }
     while signals.forever().next() == Some(SIGHUP) {
         match reload(&proxy, file.as_deref()) {
-            Ok(changes) if changes.is_empty() => voice.info("reloaded: nothing has changed"),
-            Ok(changes) => voice.info(&format!("reloaded:\n{changes}")),
+            Ok(changes) if changes.is_empty() => info("reloaded: nothing has changed"),
+            Ok(changes) => info(&format!("reloaded:\n{changes}")),
             Err(error) => {
                 let text = format!("not reloaded, nothing has changed: {error}");
-                voice.say(LogLevel::Warn, &text);
+                log.note(LogLevel::Warn, &text);
             }
         }
     }
     let drain = proxy.config().drain;
-    voice.info(&format!(
+    info(&format!(
         "stopping; {} sessions may end their transactions, for {:?}; once more stops at once",
         proxy.sessions(),
         drain.timeout

@@ -45,6 +45,7 @@ mod worker;
 
 pub use control::Killed;
 pub use failure::{Failure, Reason, Side};
+pub use log::Log;
 pub use proxy::{Error, Proxy};
 pub use stats::{
     ClientInfo, CompressionCounts, Counters, Entrance, Kind, Latency, Route, Snapshot,

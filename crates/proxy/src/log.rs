@@ -1,26 +1,29 @@
 //! What is said while the proxy runs: one line an event, as text or JSON, written by a thread of its own.
 //!
-//! Whoever has something to say hands it over and never waits: where the list is full it is dropped and counted. Lines hold no
-//! secrets and no statements. A crate of logging is not used: its lines are made, and its output's lock is taken, by whoever
-//! has something to say, which may be a worker; and of its many targets, spans and levels there would be a use for a dozen
-//! events.
+//! Whoever has something to say hands it over and never waits, as whoever reads the lines may have stopped to: where the list is
+//! full an event is dropped and counted. The program that runs a proxy says what it has to say in the same way. Lines hold no
+//! secrets and no statements. A logging crate is not used: it formats lines, and takes the output's lock, on the caller's
+//! thread, which may be a worker; and of its many targets, spans and levels there would be a use for a dozen events.
 
 mod line;
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::SystemTime;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant, SystemTime};
 use std::{io, thread};
 
 use crate::config::{LogConfig, LogFormat, LogLevel};
 use crate::failure::Reason;
+use crate::running::lock;
 use line::{Line, Value};
 
 /// Events that may wait for the thread: some 300 KiB where all are ends of sessions.
 const WAITING: usize = 1024;
+
+/// How long the end of a proxy waits for its last lines to be written.
+pub(crate) const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// Something that is told of.
 #[derive(Debug)]
@@ -47,8 +50,10 @@ pub(crate) enum Event {
     Changed { level: LogLevel, what: String },
     /// A thread that others depend on has ended without being told to.
     ThreadDied { thread: String, why: String },
-    /// The last of them.
+    /// All sessions have ended, and the threads that served them.
     Stopped,
+    /// What the program that runs the proxy says by itself.
+    Note { level: LogLevel, text: String },
 }
 
 /// How a session ended.
@@ -68,71 +73,111 @@ pub(crate) struct Ended {
     pub(crate) was_in: bool,
 }
 
-impl LogConfig {
-    /// A line of the embedding program's own, as the log has its lines, with its end; `None` where none of this level are
-    /// written.
-    pub fn line(&self, level: LogLevel, message: &str) -> Option<String> {
-        let line = Line::new(SystemTime::now(), level, "note");
-        let line = line.with("message", Value::Text(message.to_owned()));
-        (level <= self.level).then(|| line.render(self.format))
-    }
-}
-
-/// The log, for all threads.
+/// The log of a proxy, for all its threads and for the program that runs it. Clones write to the same output.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Log(Option<Arc<Inner>>);
+pub struct Log(Option<Arc<Inner>>);
 
 #[derive(Debug)]
 struct Inner {
     events: SyncSender<(SystemTime, Event)>,
-    level: LogLevel,
+    config: LogConfig,
+    /// Events that were handed over, and those that found no place.
+    accepted: AtomicU64,
     dropped: Arc<AtomicU64>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    progress: Arc<Progress>,
+}
+
+/// How far the thread is.
+#[derive(Debug, Default)]
+struct Progress {
+    written: Mutex<Written>,
+    has_written: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Written {
+    events: u64,
+    /// How many they were when somebody last waited in vain.
+    given_up_at: Option<u64>,
 }
 
 impl Log {
-    /// Begins to write to `output`; without one nothing is ever said.
-    pub(crate) fn start(
-        config: &LogConfig,
-        output: Option<Box<dyn Write + Send>>,
-    ) -> io::Result<Self> {
-        let Some(output) = output else {
-            return Ok(Self(None));
-        };
+    /// Starts a thread that writes to `output`. It ends when the last clone is dropped.
+    ///
+    /// # Errors
+    /// Where there is no thread to be had.
+    pub fn start(config: &LogConfig, output: impl Write + Send + 'static) -> io::Result<Self> {
         let (events, waiting) = sync_channel(WAITING);
         let dropped = Arc::new(AtomicU64::new(0));
+        let progress = Arc::new(Progress::default());
         let mut writer = Writer {
-            output,
+            output: Box::new(output),
             format: config.format,
-            level: config.level,
             dropped: Arc::clone(&dropped),
             told: 0,
+            progress: Arc::clone(&progress),
         };
-        let thread = thread::Builder::new()
+        thread::Builder::new()
             .name("log".into())
             .spawn(move || writer.run(&waiting))?;
         Ok(Self(Some(Arc::new(Inner {
             events,
-            level: config.level,
+            config: config.clone(),
+            accepted: AtomicU64::new(0),
             dropped,
-            thread: Mutex::new(Some(thread)),
+            progress,
         }))))
+    }
+
+    /// Says something of the program's own, without waiting. As text it is written as it is, whatever its level; as JSON each
+    /// line is an event `note`.
+    pub fn note(&self, level: LogLevel, text: &str) {
+        let Some(inner) = &self.0 else { return };
+        let lines: &mut dyn Iterator<Item = &str> = match inner.config.format {
+            LogFormat::Text => &mut std::iter::once(text),
+            LogFormat::Json => &mut text.lines(),
+        };
+        for text in lines.map(str::to_owned) {
+            self.event(Event::Note { level, text });
+        }
+    }
+
+    /// Waits until everything that was handed over is written, at most for `patience`; whether it is. Where somebody has waited
+    /// in vain and nothing was written since, it does not wait again.
+    pub fn flush(&self, patience: Duration) -> bool {
+        let Some(inner) = &self.0 else { return true };
+        let accepted = inner.accepted.load(Relaxed);
+        let deadline = Instant::now() + patience;
+        let mut written = lock(&inner.progress.written);
+        while written.events < accepted {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || written.given_up_at == Some(written.events) {
+                written.given_up_at = Some(written.events);
+                return false;
+            }
+            let waited = inner.progress.has_written.wait_timeout(written, left);
+            // A thread that dies with the lock leaves two numbers behind.
+            written = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+        }
+        true
     }
 
     /// Whether events of this level are written: others need not be made.
     pub(crate) fn has(&self, level: LogLevel) -> bool {
-        self.0.as_ref().is_some_and(|inner| level <= inner.level)
+        let inner = self.0.as_ref();
+        inner.is_some_and(|inner| level <= inner.config.level)
     }
 
     /// Hands an event over, or drops it where too many wait.
     pub(crate) fn event(&self, event: Event) {
         let Some(inner) = &self.0 else { return };
-        if event.level() > inner.level {
+        if !event.is_written(&inner.config) {
             return;
         }
-        if let Err(TrySendError::Full(_)) = inner.events.try_send((SystemTime::now(), event)) {
-            inner.dropped.fetch_add(1, Relaxed);
-        }
+        match inner.events.try_send((SystemTime::now(), event)) {
+            Ok(()) => inner.accepted.fetch_add(1, Relaxed),
+            Err(_) => inner.dropped.fetch_add(1, Relaxed),
+        };
     }
 
     /// Events that were dropped.
@@ -141,64 +186,57 @@ impl Log {
             .as_ref()
             .map_or(0, |inner| inner.dropped.load(Relaxed))
     }
-
-    /// Waits until all that was handed over is written. What comes later is not.
-    pub(crate) fn finish(&self) {
-        let Some(inner) = &self.0 else { return };
-        let thread = inner
-            .thread
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(thread) = thread {
-            // Fails where the thread has ended: then there is nothing to wait for either.
-            let _ = inner.events.send((SystemTime::now(), Event::Stopped));
-            let _ = thread.join();
-        }
-    }
 }
 
 struct Writer {
     output: Box<dyn Write + Send>,
     format: LogFormat,
-    level: LogLevel,
     dropped: Arc<AtomicU64>,
     /// Of the dropped ones, how many were told of.
     told: u64,
+    progress: Arc<Progress>,
 }
 
 impl Writer {
     fn run(&mut self, waiting: &Receiver<(SystemTime, Event)>) {
         while let Ok((time, event)) = waiting.recv() {
-            let is_last = matches!(event, Event::Stopped);
-            if event.level() <= self.level {
-                self.write(&event.line(time));
+            match event {
+                Event::Note { text, .. } if self.format == LogFormat::Text => {
+                    self.write(&format!("{text}\n"));
+                }
+                event => self.write(&event.line(time).render(self.format)),
             }
             let dropped = self.dropped.load(Relaxed);
             if dropped > self.told {
                 let more = dropped - self.told;
                 self.told = dropped;
                 let line = Line::new(time, LogLevel::Warn, "events_dropped");
-                self.write(&line.with("count", Value::Number(more)));
+                let line = line.with("count", Value::Number(more));
+                self.write(&line.render(self.format));
             }
-            if is_last {
-                return;
-            }
+            lock(&self.progress.written).events += 1;
+            self.progress.has_written.notify_all();
         }
     }
 
-    fn write(&mut self, line: &Line) {
+    fn write(&mut self, line: &str) {
         // Where the log goes may be gone: the proxy is not.
-        let _ = self.output.write_all(line.render(self.format).as_bytes());
+        let _ = self.output.write_all(line.as_bytes());
         let _ = self.output.flush();
     }
 }
 
 impl Event {
+    /// What a program says by itself is no event where people read it.
+    fn is_written(&self, config: &LogConfig) -> bool {
+        let is_plain = matches!(self, Self::Note { .. }) && config.format == LogFormat::Text;
+        is_plain || self.level() <= config.level
+    }
+
     fn level(&self) -> LogLevel {
         match self {
             Self::SessionEnded(ended) => ended.level,
-            Self::Changed { level, .. } => *level,
+            Self::Changed { level, .. } | Self::Note { level, .. } => *level,
             Self::BackendDown { .. } | Self::BackendOdd { .. } => LogLevel::Warn,
             Self::ThreadDied { .. } => LogLevel::Error,
             _ => LogLevel::Info,
@@ -252,6 +290,7 @@ impl Event {
                 .with("thread", Value::Text(thread))
                 .with("message", Value::Text(why)),
             Self::Stopped => line("stopped"),
+            Self::Note { text, .. } => line("note").with("message", Value::Text(text)),
         }
     }
 }

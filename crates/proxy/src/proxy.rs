@@ -144,10 +144,10 @@ impl Proxy {
     /// # Errors
     /// Addresses that can't be had, names without an address.
     pub fn start(config: Config) -> Result<Self, Error> {
-        Self::start_with(config, None)
+        Self::start_with_log(config, &Log::default())
     }
 
-    /// The same with a log, which is written to `output`: by default a library says nothing.
+    /// The same with a log of its own, which is written to `output`: by default a library says nothing.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -155,14 +155,16 @@ impl Proxy {
         config: Config,
         output: impl io::Write + Send + 'static,
     ) -> Result<Self, Error> {
-        Self::start_with(config, Some(Box::new(output)))
+        let log = Log::start(&config.log, output).map_err(Error::Start)?;
+        Self::start_with_log(config, &log)
     }
 
-    fn start_with(
-        config: Config,
-        output: Option<Box<dyn io::Write + Send>>,
-    ) -> Result<Self, Error> {
-        let log = Log::start(&config.log, output).map_err(Error::Start)?;
+    /// The same with a log that the embedding program has started and writes to as well.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_with_log(config: Config, log: &Log) -> Result<Self, Error> {
+        let log = log.clone();
         let alarm = Alarm::new(&log);
         let credentials = Credentials::new(config.health.clone());
         let (metrics, admin) = (config.metrics.clone(), config.admin.clone());
@@ -324,7 +326,8 @@ impl Proxy {
         self.view.backends().into_iter().map(row).collect()
     }
 
-    /// Ends all sessions at once, and the threads that serve them when clients have heard of it: within a second or two.
+    /// Ends all sessions at once, and the threads that serve them when clients have heard of it: within a second or two. Then
+    /// waits for the log's last lines, but for no longer than a second: nobody may be there to read them.
     pub fn stop(&self) {
         self.control.stop();
         self.running.stop();

@@ -15,7 +15,7 @@ use crate::config::changes::keep_tls;
 use crate::config::{Changes, Config, ListenerConfig, LogLevel};
 use crate::errand::Credentials;
 use crate::key::Key;
-use crate::log::{Event, Log};
+use crate::log::{Event, LAST_LINES, Log};
 use crate::proxy::{Error, Listener, Workers};
 use crate::queue::Patience;
 use crate::session::first_options;
@@ -31,6 +31,7 @@ pub(crate) struct Running {
     change: Mutex<()>,
     is_draining: AtomicBool,
     is_closed: AtomicBool,
+    is_stopped: AtomicBool,
     notice: Mutex<Option<Notice>>,
     /// Where the watch is told when nobody is let in any more.
     pub(crate) closings: Mutex<Option<Sender<Instant>>>,
@@ -63,6 +64,7 @@ impl Running {
             change: Mutex::default(),
             is_draining: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
+            is_stopped: AtomicBool::new(false),
             notice: Mutex::default(),
             closings: Mutex::default(),
             credentials,
@@ -249,7 +251,7 @@ impl Running {
         self.is_closed.load(Relaxed)
     }
 
-    /// Ends all sessions and the threads that serve them, and writes what the log has.
+    /// Ends all sessions and the threads that serve them, and sees that the log is written, as far as somebody reads it.
     pub(crate) fn stop(&self) {
         self.is_draining.store(true, Relaxed);
         self.is_closed.store(true, Relaxed);
@@ -262,7 +264,10 @@ impl Running {
                 let _ = thread.join();
             }
         }
-        self.log.finish();
+        if !self.is_stopped.swap(true, Relaxed) {
+            self.log.event(Event::Stopped);
+            self.log.flush(LAST_LINES);
+        }
     }
 
     pub(crate) fn on_notice(&self, notice: Notice) {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 mod large;
+mod unread_stderr;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Lines};

@@ -20,6 +20,16 @@ impl Write for Gate {
     }
 }
 
+/// No write takes as long.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What was written once the log is dropped and its thread has ended.
+fn all_of(log: Log, lines: &Receiver<Vec<u8>>) -> Vec<String> {
+    drop(log);
+    let lines = lines.iter();
+    lines.map(|line| String::from_utf8(line).unwrap()).collect()
+}
+
 fn changed(what: usize) -> Event {
     Event::Changed {
         level: LogLevel::Info,
@@ -35,7 +45,7 @@ fn events_beyond_what_may_wait_are_dropped_and_counted() {
         format: LogFormat::Json,
         level: LogLevel::Info,
     };
-    let log = Log::start(&config, Some(Box::new(Gate { permits, written }))).unwrap();
+    let log = Log::start(&config, Gate { permits, written }).unwrap();
     // Nobody writes: all of these return all the same. One may be with the thread already.
     for number in 0..WAITING + 10 {
         log.event(changed(number));
@@ -43,11 +53,9 @@ fn events_beyond_what_may_wait_are_dropped_and_counted() {
     let dropped = log.dropped();
     assert!((9..=10).contains(&dropped), "{dropped}");
     drop(permit);
-    log.finish();
-    let lines: Vec<_> = lines
-        .iter()
-        .map(|line| String::from_utf8(line).unwrap())
-        .collect();
+    assert!(log.flush(PATIENCE));
+    log.event(Event::Stopped);
+    let lines = all_of(log, &lines);
     assert!(lines[0].contains("\"message\":\"0\""), "{}", lines[0]);
     assert!(lines[1].contains("events_dropped"), "{}", lines[1]);
     assert!(
@@ -68,7 +76,7 @@ fn what_matters_less_than_asked_for_is_not_said() {
         format: LogFormat::Text,
         level: LogLevel::Warn,
     };
-    let log = Log::start(&config, Some(Box::new(Gate { permits, written }))).unwrap();
+    let log = Log::start(&config, Gate { permits, written }).unwrap();
     drop(permit);
     assert!(!log.has(LogLevel::Info) && log.has(LogLevel::Warn) && log.has(LogLevel::Error));
     log.event(changed(1));
@@ -76,16 +84,65 @@ fn what_matters_less_than_asked_for_is_not_said() {
         backend: "db1".into(),
         why: "it is gone".into(),
     });
-    log.finish();
-    let lines: Vec<_> = lines
-        .iter()
-        .map(|line| String::from_utf8(line).unwrap())
-        .collect();
+    let lines = all_of(log, &lines);
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(lines[0].ends_with("warn  backend_down backend=db1 message=\"it is gone\"\n"));
     // A log that was started nowhere says nothing, and has nothing to wait for.
     let none = Log::default();
     assert!(!none.has(LogLevel::Error));
     none.event(changed(1));
-    none.finish();
+    none.note(LogLevel::Error, "nobody reads it");
+    assert!(none.flush(PATIENCE));
+}
+
+#[test]
+fn nobody_waits_for_an_output_that_takes_nothing_longer_than_asked() {
+    let (permit, permits) = channel();
+    let (written, lines) = channel();
+    let log = Log::start(&LogConfig::default(), Gate { permits, written }).unwrap();
+    for number in 0..2 * WAITING {
+        log.note(LogLevel::Info, &number.to_string());
+    }
+    assert!(!log.flush(Duration::from_millis(1)));
+    // Nothing was written since: nobody waits in vain twice.
+    let begin = Instant::now();
+    assert!(!log.flush(Duration::from_secs(3600)));
+    assert!(begin.elapsed() < PATIENCE);
+    drop(permit);
+    while !log.flush(PATIENCE) {
+        // It had been given up; whatever is written makes it worth waiting again.
+        thread::yield_now();
+    }
+    assert_eq!(all_of(log, &lines).first().unwrap(), "0\n");
+}
+
+#[test]
+fn a_programs_own_words_are_plain_text_or_an_event_of_each_line() {
+    for (format, level, expected) in [
+        (
+            LogFormat::Text,
+            LogLevel::Error,
+            vec!["stopping\nfor good\n"],
+        ),
+        (LogFormat::Json, LogLevel::Error, vec![]),
+        (
+            LogFormat::Json,
+            LogLevel::Info,
+            vec![
+                "\"level\":\"info\",\"event\":\"note\",\"message\":\"stopping\"}\n",
+                "\"level\":\"info\",\"event\":\"note\",\"message\":\"for good\"}\n",
+            ],
+        ),
+    ] {
+        let (permit, permits) = channel();
+        let (written, lines) = channel();
+        drop(permit);
+        let log = Log::start(&LogConfig { format, level }, Gate { permits, written }).unwrap();
+        log.note(LogLevel::Info, "stopping\nfor good");
+        let lines = all_of(log, &lines);
+        assert_eq!(lines.len(), expected.len(), "{lines:?}");
+        for (line, end) in lines.iter().zip(expected) {
+            assert!(line.ends_with(end), "{line}");
+        }
+    }
 }
