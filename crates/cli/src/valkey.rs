@@ -6,6 +6,7 @@ mod lines;
 mod login;
 mod pipe;
 mod session;
+mod transaction;
 mod value;
 mod words;
 
@@ -106,9 +107,9 @@ Formats:
 
 Values of any size:
   In the format raw a string that is the reply of GET, GETRANGE, HGET, DUMP and
-  their like passes through in constant memory. With -x a file on standard input
-  is sent as it is read; anything else is first read to its end, for its length
-  is sent before it.
+  their like passes through in constant memory, outside of MULTI. With -x a file
+  on standard input is sent as it is read; anything else is first read to its
+  end, for its length is sent before it.
 
 Lines:
   Words are split at spaces. \"Double quotes\" hold spaces and the escapes \\n \\r

@@ -42,7 +42,7 @@ pub enum ErrorKind {
     },
     /// More bytes than [`Limits::max_total`](crate::Limits::max_total) in one reply that holds others.
     TotalTooLarge {
-        /// Bytes up to the end of the string that passes the limit.
+        /// Bytes up to the end of the string that passes the limit, or up to an aggregate's header, and 16 for each value.
         claimed: u64,
         /// Bytes that are allowed.
         max: u64,
@@ -230,7 +230,7 @@ impl fmt::Display for ErrorKind {
             ),
             Self::TotalTooLarge { claimed, max } => write!(
                 f,
-                "a reply of {claimed} bytes in all where at most {max} are allowed"
+                "a reply of {claimed} bytes in all, 16 for each value included, where at most {max} are allowed"
             ),
             Self::TooDeep { max } => write!(f, "values are nested deeper than {max}"),
             Self::LineTooLong { max } => write!(f, "a line is longer than {max} bytes"),

@@ -10,9 +10,10 @@ pub struct Limits {
     pub max_depth: usize,
     /// Elements of one reply in all, keys and values counted each: 16,777,216. Each costs 16 bytes once it has come.
     pub max_elements: usize,
-    /// Bytes of one reply in all that holds others, headers and large strings included: 1 GiB. Held at the header of each
-    /// string in it, up to that string's end. A reply that is one string is held to `max_bulk` alone; of one that is passed
-    /// over or streamed nothing counts, as it takes no memory.
+    /// Bytes of one reply in all that holds others, headers and large strings included, and 16 for each value that has come or
+    /// is announced: 1 GiB. Held at the header of each aggregate, and at that of each string in it, up to the string's end. A
+    /// reply that is one string is held to `max_bulk` alone; of one that is passed over or streamed nothing counts, as it takes
+    /// no memory.
     pub max_total: u64,
     /// Longest line, without its end, in bytes: 64 KiB.
     pub max_line: usize,

@@ -35,6 +35,9 @@ impl Node {
     }
 }
 
+/// Nodes that are few enough for their list to be doubled: 16 KiB of them.
+const LONG: usize = (16 << 10) / size_of::<Node>();
+
 /// A frame's values in the order in which they come.
 #[derive(Default)]
 pub(crate) struct Nodes {
@@ -89,10 +92,14 @@ impl Nodes {
         true
     }
 
-    /// Makes room for more nodes, by doubling.
+    /// Makes room for more nodes: for `announced` in all, no more than as many again, and no more than `most`. A long list grows
+    /// by an eighth at least, so that it moves seldom however little is announced at a time.
     #[cold]
-    pub(crate) fn grow(&mut self) -> Result<(), WireError> {
-        let more = self.list.len().max(4);
+    pub(crate) fn grow(&mut self, announced: usize, most: usize) -> Result<(), WireError> {
+        let len = self.list.len();
+        let least = if len < LONG { len } else { len / 8 };
+        let more = announced.saturating_sub(len).clamp(least, len);
+        let more = more.max(4).min(most.saturating_sub(len)).max(1);
         self.list
             .try_reserve_exact(more)
             .map_err(|_| WireError::OutOfMemory {

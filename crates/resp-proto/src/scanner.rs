@@ -36,6 +36,18 @@ use repeat::Last;
 /// Most elements of one reply, whatever the limit: what is left of them fits in 31 bits.
 const MAX_ELEMENTS: usize = i32::MAX as usize;
 
+/// Elements that a frame may claim without a look at the limits, as long as none has claimed more.
+const PLAIN: usize = 1 << 12;
+
+/// Bytes of a node, as they are counted.
+const NODE: u64 = size_of::<Node>() as u64;
+
+/// Bytes of the nodes of a frame that has claimed so many elements: one is the frame's own value.
+#[inline]
+fn nodes_of(claimed: usize) -> u64 {
+    (claimed as u64 + 1) * NODE
+}
+
 /// Bytes of a bulk that is passed over or streamed: the protocol's own limit, 2^63 - 1.
 const MAX_STREAMED: u64 = i64::MAX as u64;
 
@@ -114,8 +126,13 @@ pub struct Scanner {
     attribute_end: u64,
     /// `Limits::max_bulk`, as far as a node can tell its length.
     max_bulk: u64,
-    /// Where in the pending bytes a bulk may end without a look at the limits: within `max_bulk`, and within `max_total` less
-    /// what is gone. At most what the limits allow.
+    /// Elements that a frame may claim without a look at the limits: within `max_elements`, and within `max_total` with what
+    /// their nodes take. As many as frames have claimed so far and some more: what is announced leaves less for bulks.
+    plain: usize,
+    /// The same without what is gone of the frame under way.
+    plain_at_first: usize,
+    /// Where in the pending bytes a bulk may end without a look at the limits, in a frame of `plain` elements: within
+    /// `max_bulk`, and within `max_total` less what is gone and what nodes take. At most what the limits allow.
     near: u64,
     limits: Limits,
     /// What was wrong. Nothing is scanned behind it.
@@ -148,6 +165,8 @@ impl Scanner {
             gone: 0,
             attribute_end: 0,
             max_bulk: 0,
+            plain: 0,
+            plain_at_first: PLAIN,
             near: 0,
             limits,
             wrong: None,
@@ -167,10 +186,24 @@ impl Scanner {
         self.measure();
     }
 
-    /// How far bulks may reach into the pending bytes, now that other bytes are gone.
+    /// How many elements may be claimed and how far bulks may reach into the pending bytes, now that other bytes are gone.
     fn measure(&mut self) {
         let left = self.limits.max_total.saturating_sub(self.gone);
+        let nodes = usize::try_from(left / NODE).unwrap_or(usize::MAX);
+        self.plain = (self.plain_at_first)
+            .min(self.limits.max_elements)
+            .min(nodes.saturating_sub(1));
+        let left = left.saturating_sub(nodes_of(self.plain));
         self.near = self.max_bulk.min(left);
+    }
+
+    /// A frame has claimed more elements than others before it. What is known to be plain grows with it, to half of what there
+    /// is at most: bulks have the rest.
+    #[cold]
+    fn measure_for(&mut self, claimed: usize) {
+        let half = usize::try_from(self.limits.max_total / NODE / 2).unwrap_or(usize::MAX);
+        self.plain_at_first = claimed.saturating_mul(2).min(half).max(claimed);
+        self.measure();
     }
 
     /// The nodes of the frame that was scanned last.
@@ -396,7 +429,12 @@ impl Scanner {
         // Nodes are made of what is passed over only so that there is one way of scanning.
         if self.skips && self.nodes.is_long() {
             self.nodes.clear();
-        } else if let Err(error) = self.nodes.grow() {
+            return Ok(self.nodes.push(kind, start, len).unwrap_or(0));
+        }
+        let before = self.gone + self.at as u64;
+        let left = self.limits.max_total.saturating_sub(before) / NODE;
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        if let Err(error) = self.nodes.grow(self.claimed + 1, left) {
             return Err(self.out_of_memory(error));
         }
         Ok(self.nodes.push(kind, start, len).unwrap_or(0))
@@ -456,14 +494,27 @@ impl Scanner {
         #[allow(clippy::cast_possible_truncation)] // at most `max_elements`
         let claimed = claimed as usize;
         self.claimed = claimed;
+        self.count(self.at as u64, bytes)?;
+        if claimed > self.plain_at_first && !self.skips {
+            self.measure_for(claimed);
+        }
         Ok(())
     }
 
-    /// Holds a frame that takes memory to its bytes in all, by a string that ends at `end` of the pending bytes.
+    /// The same of a string that ends at `end` of the pending bytes: one that is a reply by itself has a limit of its own.
+    fn count_string(&mut self, end: u64, bytes: &[u8]) -> Result<(), Broken> {
+        if self.outer.is_empty() {
+            return Ok(());
+        }
+        self.count(end, bytes)
+    }
+
+    /// Holds a frame that takes memory to its bytes in all, up to `end` of the pending ones, and to what its nodes take.
     fn count(&mut self, end: u64, bytes: &[u8]) -> Result<(), Broken> {
         let max = self.limits.max_total;
-        let claimed = end.saturating_add(self.gone);
-        if claimed > max && !self.skips && !self.outer.is_empty() {
+        let nodes = nodes_of(self.claimed);
+        let claimed = end.saturating_add(self.gone).saturating_add(nodes);
+        if claimed > max && !self.skips {
             return Err(self.fail(ErrorKind::TotalTooLarge { claimed, max }, bytes));
         }
         Ok(())

@@ -28,8 +28,8 @@ pub struct RequestLimits {
     /// Arguments of one request, its name included: 1,048,576, as long the servers' own limit. Each costs 16 bytes once it
     /// has come.
     pub max_arguments: usize,
-    /// Bytes of one request in all, headers and large arguments included: 1 GiB. Held at each argument's header, up to the
-    /// argument's end.
+    /// Bytes of one request in all, headers and large arguments included, and 16 for each argument that has come or is
+    /// announced: 1 GiB. Held at the request's header and at each argument's, up to the argument's end.
     pub max_total: u64,
     /// Longest request as a line, in bytes: 64 KiB, as the servers have it.
     pub max_inline: usize,

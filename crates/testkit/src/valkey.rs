@@ -141,6 +141,16 @@ impl Server {
         self.watchdog.kill();
     }
 
+    /// Stops the server where it is, as SIGSTOP does: connections stay open and are even accepted, and nothing is answered.
+    pub fn pause(&mut self) {
+        self.watchdog.pause();
+    }
+
+    /// Lets a paused server go on.
+    pub fn resume(&mut self) {
+        self.watchdog.resume();
+    }
+
     /// Starts the server again, empty, on the same ports and socket; kills it before where it runs.
     ///
     /// # Errors

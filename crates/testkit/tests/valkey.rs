@@ -1,7 +1,7 @@
 //! Needs a Valkey or Redis on the machine, or the right to install one.
 #![allow(clippy::unwrap_used)] // the helpers are part of the tests
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -153,6 +153,35 @@ fn a_server_that_was_killed_leaves_no_folder() {
     let mut server = Server::start().unwrap();
     let folder = folder_of(server.socket());
     server.kill();
+    drop(server);
+    assert!(!folder.exists());
+}
+
+#[test]
+fn a_paused_server_accepts_and_answers_once_it_goes_on() {
+    let mut server = Server::start().unwrap();
+    server.pause();
+    let mut stream = tcp(&server);
+    stream.write_all(b"PING\r\n").unwrap();
+    let short = Some(Duration::from_millis(100));
+    stream.set_read_timeout(short).unwrap();
+    let error = stream.read(&mut [0]).unwrap_err();
+    assert!(matches!(
+        error.kind(),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut
+    ));
+    server.resume();
+    stream.set_read_timeout(None).unwrap();
+    let mut pong = [0; 7];
+    stream.read_exact(&mut pong).unwrap();
+    assert_eq!(&pong, b"+PONG\r\n");
+}
+
+#[test]
+fn a_paused_server_leaves_no_folder() {
+    let mut server = Server::start().unwrap();
+    let folder = folder_of(server.socket());
+    server.pause();
     drop(server);
     assert!(!folder.exists());
 }

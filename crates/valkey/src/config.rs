@@ -11,6 +11,10 @@ use crate::{Error, Password};
 /// Size of the first read: most replies fit, and a connection that waits for its next command holds no more.
 const INITIAL_READ: usize = 512;
 
+/// How long sent bytes may stay unacknowledged: as long as keepalive takes to find that an idle peer is gone. With less, one lost
+/// probe would end a connection.
+const USER_TIMEOUT: Duration = Duration::from_secs(90);
+
 /// The port of servers that were given none.
 pub(crate) const DEFAULT_PORT: u16 = 6379;
 
@@ -49,7 +53,14 @@ pub struct Config {
     /// Deadline of each command until its reply has come whole, without what a blocking command asks the server to wait;
     /// of a value that is read or written in pieces, of each piece. None.
     pub command_timeout: Option<Duration>,
-    /// Options of the socket.
+    /// How long the server of a [`tokio::Shared`] handle may send nothing at all while it owes a reply; `None` for ever. 30
+    /// seconds. Half of it after the last byte a PING is sent behind what is outstanding. Servers answer in order, so one that is
+    /// busy with a command for longer looks just like one that is gone: raise it above the slowest command, or run that by
+    /// `run_dedicated`. Other connections are held to `command_timeout` alone.
+    ///
+    /// [`tokio::Shared`]: https://docs.rs/onecopy-valkey/latest/onecopy_valkey/tokio/struct.Shared.html
+    pub unresponsive_timeout: Option<Duration>,
+    /// Options of the socket. `user_timeout` is 90 seconds, which is when keepalive gives a vanished host up too.
     pub socket: SocketOptions,
     /// What the server may make the client allocate.
     pub limits: Limits,
@@ -84,7 +95,11 @@ impl Default for Config {
             tls_server_name: None,
             connect_timeout: Some(Duration::from_secs(10)),
             command_timeout: None,
-            socket: SocketOptions::default(),
+            unresponsive_timeout: Some(Duration::from_secs(30)),
+            socket: SocketOptions {
+                user_timeout: Some(USER_TIMEOUT),
+                ..SocketOptions::default()
+            },
             limits: Limits::default(),
             max_reply: 512 << 20,
             idle_keep: 256 << 10,
@@ -116,6 +131,7 @@ impl Config {
     /// | `password-file` | a file whose first line is the password |
     /// | `password-env` | an environment variable that holds the password |
     /// | `connect-timeout`, `command-timeout` | seconds, with a fraction; 0 for none |
+    /// | `unresponsive-timeout` | seconds that the server of a shared handle may send nothing while it owes a reply; 0 for any |
     /// | `tcp-keepalive`, `tcp-user-timeout` | seconds; 0 for none |
     /// | `tcp-nodelay` | `true` or `false` |
     /// | `max-bulk`, `max-line` | bytes of one string, of one line |

@@ -1,6 +1,7 @@
 //! One opaque error, with questions.
 
 use std::sync::Arc;
+use std::time::Duration;
 use std::{fmt, io};
 
 use onecopy_net::{ConnectError, DriveError, TlsError};
@@ -37,6 +38,8 @@ enum Cause {
         source: io::Error,
     },
     Timeout,
+    /// Nothing came for so long, while a reply was outstanding.
+    Unresponsive(Duration),
     Decode(DecodeError),
     /// A command that this kind of connection does not take, and what to do.
     Misuse(String),
@@ -143,6 +146,7 @@ impl Error {
         match self.cause() {
             Cause::Io { .. }
             | Cause::Closed(_)
+            | Cause::Unresponsive(_)
             | Cause::Connect(_)
             | Cause::Tls(_)
             | Cause::Refused(..)
@@ -167,6 +171,12 @@ impl Error {
             self.cause(),
             Cause::Timeout | Cause::Connect(ConnectError::Timeout { .. })
         )
+    }
+
+    /// Whether the server of a shared handle sent nothing for [`Config::unresponsive_timeout`](crate::Config::unresponsive_timeout)
+    /// while it owed a reply. Its connection is closed, and the handle makes a new one by itself.
+    pub fn is_unresponsive(&self) -> bool {
+        matches!(self.cause(), Cause::Unresponsive(_))
     }
 
     /// Whether the allocator said no. Where the connection [is closed](Self::is_closed), it was while a reply was read; else
@@ -212,6 +222,7 @@ impl Error {
             Cause::Connect(_)
             | Cause::Io { .. }
             | Cause::Closed(_)
+            | Cause::Unresponsive(_)
             | Cause::Protocol(_)
             | Cause::Offline(_)
             | Cause::OfflineQueueFull { .. }
@@ -286,6 +297,12 @@ impl Error {
     #[cold]
     pub(crate) fn source(error: io::Error) -> Self {
         Cause::Source(error).into()
+    }
+
+    #[cold]
+    #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
+    pub(crate) fn unresponsive(silence: Duration) -> Self {
+        Cause::Unresponsive(silence).into()
     }
 
     #[cold]
@@ -370,7 +387,7 @@ impl From<DriveError<ProtocolError>> for Error {
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error.cause() {
-            Cause::Timeout => io::ErrorKind::TimedOut,
+            Cause::Timeout | Cause::Unresponsive(_) => io::ErrorKind::TimedOut,
             Cause::Io { source, .. } => source.kind(),
             Cause::Protocol(_) if error.is_out_of_memory() => io::ErrorKind::OutOfMemory,
             Cause::Protocol(error) => match error.kind() {
@@ -408,6 +425,11 @@ impl fmt::Display for Error {
                 reading: false,
                 source,
             } => write!(f, "writing to the server failed: {source}"),
+            Cause::Unresponsive(silence) => write!(
+                f,
+                "the server sent nothing for {silence:?} while replies were outstanding; the connection is closed, and \
+                 unresponsive-timeout sets how long it may be silent"
+            ),
             Cause::Timeout => f.write_str("the deadline passed while waiting for the server"),
             Cause::Decode(error) => error.fmt(f),
             Cause::OutOfMemory(error) => error.fmt(f),

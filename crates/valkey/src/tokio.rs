@@ -6,6 +6,7 @@
 //! sent with parts of 16 KiB or more, which were lent and are gone, closes the connection; it says so.
 
 mod bulk_reader;
+mod clock;
 mod connection;
 mod pipe;
 mod pipeline;

@@ -163,6 +163,7 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
         }
         "connect-timeout" => config.connect_timeout = seconds(name, value)?,
         "command-timeout" => config.command_timeout = seconds(name, value)?,
+        "unresponsive-timeout" => config.unresponsive_timeout = seconds(name, value)?,
         "tcp-keepalive" => config.socket.keepalive = seconds(name, value)?,
         "tcp-user-timeout" => config.socket.user_timeout = seconds(name, value)?,
         "tcp-nodelay" => config.socket.nodelay = flag(name, value)?,
@@ -177,7 +178,7 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
             return Err(bad(format!(
                 "unknown option '{name}'; known are db, protocol, client-name, client-info, tls-ca, tls-cert, tls-key, \
                  tls-server-name, tls-verify, password-file, password-env, connect-timeout, command-timeout, \
-                 tcp-keepalive, tcp-user-timeout, tcp-nodelay, max-bulk, max-line, max-depth, max-elements, \
+                 unresponsive-timeout, tcp-keepalive, tcp-user-timeout, tcp-nodelay, max-bulk, max-line, max-depth, max-elements, \
                  max-total, max-reply and idle-keep"
             )));
         }

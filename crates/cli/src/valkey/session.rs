@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use onecopy_valkey::blocking::Connection;
@@ -10,6 +11,8 @@ use onecopy_valkey::{Config, Raw, Reply, raw};
 use super::format::{self, FormatName};
 use super::interactive::{Lines, Typed};
 use super::lines::Input;
+use super::transaction::Transaction;
+use super::value::Behind;
 use super::words::Words;
 use super::{Args, login, value};
 use crate::failure::{Failure, say};
@@ -38,6 +41,7 @@ pub(super) struct Session {
     pub(super) is_terminal: bool,
     /// What a connection is made by, with the database that was selected last.
     config: Config,
+    transaction: Transaction,
 }
 
 impl Session {
@@ -61,6 +65,7 @@ impl Session {
             out,
             is_terminal,
             config,
+            transaction: Transaction::default(),
         })
     }
 
@@ -86,10 +91,12 @@ impl Session {
     }
 
     fn run_or_stream(&mut self, words: &[std::ffi::OsString]) -> Result<(), Failure> {
-        if self.format == FormatName::Raw && value::is_streamed(words) {
-            return value::receive(self, words);
-        }
         let command = value::command(words);
+        if self.format == FormatName::Raw
+            && value::is_streamed(words.iter().map(|word| word.as_bytes()))
+        {
+            return value::receive(self, &command, Behind::Nothing);
+        }
         let reply = self.connection.run(&command)?;
         whole(self.format, self.is_terminal, reply, &mut self.out)
     }
@@ -124,8 +131,15 @@ impl Session {
         let Some(command) = command(words) else {
             return Ok(());
         };
-        let reply = self.connection.run(&command)?;
-        format::write(self.format, reply, &mut self.out)
+        if self.format == FormatName::Raw
+            && !self.transaction.is_open()
+            && value::is_streamed(words.iter())
+        {
+            return value::receive(self, &command, Behind::LineFeed);
+        }
+        let reply = self.connection.run(&command);
+        self.transaction.follow(words, &reply);
+        format::write(self.format, reply?, &mut self.out)
     }
 
     /// Lines from a terminal, until its end.
@@ -171,6 +185,7 @@ impl Session {
         if !self.connection.is_closed() {
             return Ok(true);
         }
+        self.transaction.forget();
         if !self.connection.has_transaction() {
             match self.connection.reconnect() {
                 Err(error) if error.is_misuse() => {}
@@ -185,11 +200,12 @@ impl Session {
         Ok(false)
     }
 
-    /// SELECT is ours, so that the prompt and a new connection know of it. RESET undoes it.
+    /// SELECT is ours, so that the prompt and a new connection know of it, unless MULTI queues it. RESET undoes it.
     fn selected_or_run(&mut self, words: &Words) -> Result<(), Failure> {
         let all: Vec<&[u8]> = words.iter().collect();
         if let [select, number] = all[..]
             && select.eq_ignore_ascii_case(b"SELECT")
+            && !self.transaction.is_open()
             && let Some(number) = std::str::from_utf8(number)
                 .ok()
                 .and_then(|text| text.parse().ok())

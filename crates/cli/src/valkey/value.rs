@@ -33,17 +33,32 @@ pub(super) fn command(words: &[OsString]) -> Raw<'_> {
     raw(words.next().unwrap_or_default()).args(words)
 }
 
-/// Whether the reply is one string, or null.
-pub(super) fn is_streamed(words: &[OsString]) -> bool {
+/// Whether the reply to these words is one string, or null.
+pub(super) fn is_streamed<'w>(words: impl IntoIterator<Item = &'w [u8]>) -> bool {
+    let mut words = words.into_iter();
+    let Some(command) = words.next() else {
+        return false;
+    };
+    let count = 1 + words.count();
     STRINGS
         .iter()
-        .any(|(name, count)| words.len() == *count && words[0].eq_ignore_ascii_case(name))
+        .any(|(name, words)| count == *words && command.eq_ignore_ascii_case(name.as_bytes()))
 }
 
-/// Writes the reply's bytes as they come, in constant memory.
-pub(super) fn receive(session: &mut Session, words: &[OsString]) -> Result<(), Failure> {
-    let command = command(words);
-    let Some(mut value) = session.connection.run_streaming(&command)? else {
+/// What comes behind a string that is passed through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Behind {
+    Nothing,
+    LineFeed,
+}
+
+/// Writes the reply's bytes as they come, in constant memory. A line feed stands for null.
+pub(super) fn receive(
+    session: &mut Session,
+    command: &Raw<'_>,
+    behind: Behind,
+) -> Result<(), Failure> {
+    let Some(mut value) = session.connection.run_streaming(command)? else {
         return Ok(session.out.write_all(b"\n")?);
     };
     if session.is_terminal {
@@ -52,6 +67,9 @@ pub(super) fn receive(session: &mut Session, words: &[OsString]) -> Result<(), F
     }
     // From the read buffer to the kernel, whatever the reads have brought.
     value.copy_to(session.out.direct()?)?;
+    if behind == Behind::LineFeed {
+        session.out.write_all(b"\n")?;
+    }
     Ok(())
 }
 

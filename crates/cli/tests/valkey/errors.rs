@@ -139,7 +139,8 @@ fn a_limit_of_ours_says_how_it_is_raised_and_what_needs_none() {
     let output = mget(&["errors:long"; 2]);
     let said = stderr(&output);
     assert!(
-        said.contains("bytes in all where at most 8192") && said.contains("\n hint: ?max-total="),
+        said.contains("16 for each value included, where at most 8192")
+            && said.contains("\n hint: ?max-total="),
         "{said}"
     );
 }

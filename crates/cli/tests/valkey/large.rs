@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use sha2::{Digest, Sha256};
 
@@ -55,6 +55,33 @@ fn resident(child: &Child) -> Option<u64> {
     Some(line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10)
 }
 
+/// Runs a command that writes the value: how many bytes came, their hash, and the most that was resident.
+fn read_value(command: &mut Command, input: &[u8]) -> (usize, [u8; 32], u64) {
+    let mut child = command.spawn().unwrap();
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(input).unwrap();
+    }
+    let mut value = child.stdout.take().unwrap();
+    let mut hash = Sha256::new();
+    let mut piece = vec![0; 1 << 20];
+    let (mut read, mut peak) = (0, 0);
+    loop {
+        // It waits for us to read on: what it took for nearly all of the value is known while it runs.
+        if read + piece.len() > value_bytes() - (1 << 20) {
+            peak = resident(&child).unwrap_or(peak);
+        }
+        let n = value.read(&mut piece).unwrap();
+        if n == 0 {
+            break;
+        }
+        hash.update(&piece[..n]);
+        read += n;
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
+    (read, hash.finalize().into(), peak)
+}
+
 #[test]
 fn a_large_value_goes_in_from_a_file_and_comes_out_in_constant_memory() {
     let (file, sum) = Scratch::new();
@@ -77,30 +104,15 @@ fn a_large_value_goes_in_from_a_file_and_comes_out_in_constant_memory() {
         format!("{}\n", value_bytes())
     );
 
-    let mut child = onecopy()
-        .args([url(), "GET", "large:value"])
-        .spawn()
-        .unwrap();
-    let mut value = child.stdout.take().unwrap();
-    let mut hash = Sha256::new();
-    let mut piece = vec![0; 1 << 20];
-    let mut read = 0;
-    loop {
-        // It waits for us to read on: what it took for nearly all of the value is known while it runs.
-        if read + piece.len() > value_bytes() - (1 << 20) {
-            peak = resident(&child).unwrap_or(peak);
-        }
-        let n = value.read(&mut piece).unwrap();
-        if n == 0 {
-            break;
-        }
-        hash.update(&piece[..n]);
-        read += n;
-    }
-    let output = child.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
-    assert_eq!(read, value_bytes());
-    assert_eq!(<[u8; 32]>::from(hash.finalize()), sum);
+    let (read, read_sum, peak) = read_value(onecopy().args([url(), "GET", "large:value"]), b"");
+    assert_eq!((read, read_sum), (value_bytes(), sum));
+    assert!(peak < max_resident(), "{peak} bytes");
+
+    // The line feed behind it ends the reply.
+    let mut command = onecopy();
+    command.arg(url()).stdin(Stdio::piped());
+    let (read, _, peak) = read_value(&mut command, b"GET large:value\n");
+    assert_eq!(read, value_bytes() + 1);
     assert!(peak < max_resident(), "{peak} bytes");
     stdout(&["DEL", "large:value"]);
 }

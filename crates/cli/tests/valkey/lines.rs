@@ -16,6 +16,26 @@ fn each_line_is_a_command_and_each_reply_ends_its_line() {
 }
 
 #[test]
+fn a_string_that_passes_through_is_as_any_other_reply() {
+    let output = valkey_input(
+        &[],
+        b"SET lines:d text\nGET lines:d\nGET lines:none\nMULTI\nGET lines:d\nGETRANGE lines:d 0 1\nEXEC\nget lines:d\n",
+    );
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
+    assert_eq!(
+        std::str::from_utf8(&output.stdout).unwrap(),
+        "OK\ntext\n\nOK\nQUEUED\nQUEUED\ntext\nte\ntext\n"
+    );
+    let wrong = valkey_input(&[], b"LPUSH lines:list x\nGET lines:list\n");
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(
+        stderr(&wrong).starts_with("error WRONGTYPE"),
+        "{}",
+        stderr(&wrong)
+    );
+}
+
+#[test]
 fn the_first_error_ends_the_run_and_says_where() {
     let output = valkey_input(
         &[],

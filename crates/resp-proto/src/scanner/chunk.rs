@@ -56,7 +56,7 @@ impl Scanner {
         if total > max {
             return Err(self.fail(ErrorKind::BulkTooLarge { len: total, max }, bytes));
         }
-        self.count(len.saturating_add(body as u64), bytes)?;
+        self.count_string(len.saturating_add(body as u64), bytes)?;
         if self.skips {
             self.pass_chunk(buffers, body, len);
             return Ok(None);

@@ -113,7 +113,8 @@ impl Scanner {
         };
         let count = if kind.is_pairs() { count * 2 } else { count };
         let is_plain = count > 0
-            && count <= self.limits.max_elements - self.claimed
+            && self.claimed + count <= self.plain
+            && at as u64 <= self.near
             && self.outer.len() < self.limits.max_depth.min(self.outer.capacity());
         if is_plain {
             self.claimed += count;

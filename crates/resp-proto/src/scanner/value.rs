@@ -122,7 +122,7 @@ impl Scanner {
         if len > max {
             return Err(self.fail(ErrorKind::BulkTooLarge { len, max }, bytes));
         }
-        self.count(len.saturating_add(body as u64), bytes)?;
+        self.count_string(len.saturating_add(body as u64), bytes)?;
         if kind == Kind::VerbatimString && len < 4 {
             return Err(self.fail(ErrorKind::InvalidVerbatim, bytes));
         }

@@ -17,7 +17,7 @@ fn an_error_says_what_was_wrong_where_and_what_to_do() {
     let limits = Limits {
         max_bulk: 10,
         max_elements: 4,
-        max_total: 20,
+        max_total: 80,
         max_depth: 2,
         max_line: 4,
         ..Limits::default()
@@ -40,8 +40,8 @@ fn an_error_says_what_was_wrong_where_and_what_to_do() {
             "a reply of 5 elements where at most 4 are allowed at byte 0: \"*5\\r\\n\"; raise the limit or ask for fewer",
         ),
         (
-            b"*2\r\n$6\r\nabcdef\r\n$9\r\n",
-            "a reply of 29 bytes in all where at most 20 are allowed at byte 16: \"$9\\r\\n\"; raise the limit max-total or ask for fewer",
+            b"*2\r\n$9\r\nabcdefghi\r\n$10\r\n",
+            "a reply of 82 bytes in all, 16 for each value included, where at most 80 are allowed at byte 19: \"$10\\r\\n\"; raise the limit max-total or ask for fewer",
         ),
         (
             b"*1\r\n*1\r\n*1\r\n",

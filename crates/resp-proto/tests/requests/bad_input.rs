@@ -41,7 +41,7 @@ fn each_limit_holds_at_the_header() {
     let limits = RequestLimits {
         max_bulk: 4,
         max_arguments: 2,
-        max_total: 20,
+        max_total: 20 + 3 * 16,
         max_inline: 8,
         ..RequestLimits::default()
     };
@@ -59,8 +59,8 @@ fn each_limit_holds_at_the_header() {
         (
             b"*2\r\n$4\r\nkeys\r\n$3\r\n",
             ErrorKind::TotalTooLarge {
-                claimed: 14 + 4 + 3,
-                max: 20,
+                claimed: 14 + 4 + 3 + 3 * 16,
+                max: 20 + 3 * 16,
             },
             14,
         ),

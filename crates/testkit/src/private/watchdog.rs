@@ -87,6 +87,29 @@ impl Watchdog {
         }
     }
 
+    /// Stops the command where it is, by SIGSTOP: its sockets stay open, and the kernel goes on to accept what it sends there.
+    pub(crate) fn pause(&mut self) {
+        self.signal("pause");
+    }
+
+    /// Lets a paused command go on.
+    pub(crate) fn resume(&mut self) {
+        self.signal("resume");
+    }
+
+    /// Has the script send a signal; returns when that is done.
+    fn signal(&mut self, word: &str) {
+        let done = self.folder.join("word");
+        let _ = fs::remove_file(&done);
+        if let Some(pipe) = &mut self.pipe {
+            let _ = pipe.write_all(format!("{word}\n").as_bytes());
+        }
+        let is_done = || fs::read_to_string(&done).is_ok_and(|text| text.trim() == word);
+        while !is_done() && matches!(self.script.try_wait(), Ok(None)) {
+            thread::sleep(POLL);
+        }
+    }
+
     /// Stops the command and leaves the folder; returns when both are done.
     pub(crate) fn leave_folder(&mut self) {
         if let Some(mut pipe) = self.pipe.take() {

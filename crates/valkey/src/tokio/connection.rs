@@ -10,9 +10,10 @@ use onecopy_net::{DriveError, TlsConnector, TlsSession, tokio as net};
 use onecopy_resp_proto::{Frame, Message, OwnedReply, Protocol, ProtocolError, Reply, Session};
 use onecopy_wire::{Lent, Meter};
 
+use super::clock::deadline_in;
 use super::{BulkReader, Pipe, Pipeline, Stream, Transaction};
 use crate::command::{Command, Raw, connection};
-use crate::link::{Link, deadline_in, handshake};
+use crate::link::{Link, handshake};
 use crate::parts::{Parts, WithPiece, piece};
 use crate::tls::connector;
 use crate::{Config, Error, Password};

@@ -17,14 +17,17 @@ mod pool;
 mod queue;
 mod response;
 mod responses;
+mod silence;
 mod single;
 mod slab;
 mod timer;
 mod transaction;
+mod watched;
 
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::time::Duration;
 
 use onecopy_wire::Meter;
 
@@ -36,7 +39,7 @@ pub use response::Response;
 pub use responses::Responses;
 pub use transaction::{SharedTransaction, TransactionResponses};
 
-use super::Connection;
+use super::{Connection, clock};
 use crate::command::{Blocking, Command, Flags};
 use crate::{Config, Error};
 use call::Call;
@@ -54,6 +57,8 @@ use single::{Single, admit};
 /// A task of the runtime drives the connection, and makes a new one when it is lost: [`SharedOptions`] says how, and what
 /// happens to commands meanwhile. It ends when the last handle is dropped.
 ///
+/// - A server that sends nothing for [`Config::unresponsive_timeout`] (30 seconds) while it owes a reply is given up: all whose
+///   commands had left fail, once, with [`Error::is_unresponsive`], the others are sent on the next connection.
 /// - Blocking commands go to a connection of their own by themselves. What changes the connection (SELECT, MULTI, WATCH) is
 ///   refused: [`acquire`](Self::acquire) lends a connection for that, [`transaction`](Self::transaction) needs none.
 /// - [`Config::command_timeout`] is the time from the call to its reply, waiting for room or for a connection included. For a
@@ -98,6 +103,7 @@ struct Handle {
     inner: Arc<Inner>,
     pool: Arc<Pool>,
     large: Large,
+    close_timeout: Option<Duration>,
 }
 
 impl Shared {
@@ -130,22 +136,17 @@ impl Shared {
         let inner = Arc::new(Inner::new(options.limits(config)));
         // Not only when its task runs first: a command before that has a connection already.
         inner.with(Queue::connected);
-        let pool = Arc::new(Pool::new(
-            config,
-            options.max_dedicated,
-            options.dedicated_idle_time,
-        ));
-        let driver = Driver::new(
-            Arc::clone(&inner),
-            config.clone(),
-            options.backoff,
-            options.listener,
-            options.large_reply,
-        );
+        let handle = Handle {
+            inner: Arc::clone(&inner),
+            pool: Arc::new(Pool::new(config, &options)),
+            large: Large::new(options.large_reply),
+            close_timeout: options.close_timeout,
+        };
+        let driver = Driver::new(inner, config.clone(), options);
         tokio::spawn(driver.run(connection));
-        let large = Large::new(options.large_reply);
-        let handle = Arc::new(Handle { inner, pool, large });
-        Ok(Self { handle })
+        Ok(Self {
+            handle: Arc::new(handle),
+        })
     }
 
     /// Runs a command. A blocking one runs on a connection of its own. Where the future outlives its statement, as in
@@ -174,7 +175,7 @@ impl Shared {
 
     async fn run_special<C: Command + Sync>(&self, command: &C) -> Result<Response<C>, Error> {
         if command.flags().contains(Flags::BLOCKING) && command.blocking() != Blocking::No {
-            return Box::pin(self.run_dedicated(command)).await;
+            return Box::pin(self.run_blocking(command)).await;
         }
         admit(command)?;
         let Handle { inner, large, .. } = &*self.handle;
@@ -182,17 +183,34 @@ impl Shared {
         large.response(command, answer)
     }
 
+    /// Runs a command that may wait in the server, on a connection of its own.
+    async fn run_blocking<C: Command + Sync>(&self, command: &C) -> Result<Response<C>, Error> {
+        let pool = &self.handle.pool;
+        // What the server was asked to wait for without an end has no end here.
+        let silence = match command.blocking() {
+            Blocking::Forever => None,
+            Blocking::AtMost(wait) => pool.silence(wait),
+            Blocking::No => pool.silence(Duration::ZERO),
+        };
+        let mut connection = self.acquire().await?;
+        Response::new(connection.run_watched(command, silence).await?)
+    }
+
     /// Runs a command that only reads, whose last reply was large: on a connection of its own if there is one for it, else on
     /// the shared one, and in the same time.
     async fn run_aside<C: Command + Sync>(&self, command: &C) -> Result<Response<C>, Error> {
-        let Handle { inner, pool, large } = &*self.handle;
+        let Handle {
+            inner, pool, large, ..
+        } = &*self.handle;
         let run = async {
             let is_up = inner.with(|queue| queue.is_up());
             if is_up && let Some(mut connection) = Pool::try_acquire(pool).await {
-                let reply = connection.run_owned(command).await;
+                let silence = pool.silence(Duration::ZERO);
+                let reply = connection.run_watched(command, silence).await;
                 large.learn(command, reply.as_ref());
-                // What only reads may be run again.
-                if !reply.as_ref().is_err_and(Error::is_closed) {
+                // What only reads may be run again, but not by a caller who has waited for long already.
+                let is_lost = |error: &Error| error.is_closed() && !error.is_unresponsive();
+                if !reply.as_ref().is_err_and(is_lost) {
                     return reply.and_then(Response::new);
                 }
             }
@@ -248,15 +266,23 @@ impl Shared {
         SharedTransaction::new(self)
     }
 
-    /// Takes no more commands, waits until those that were taken are finished, and closes the connection. All clones are
-    /// closed with it; connections that are lent are closed when they are given back.
+    /// Takes no more commands, waits until those that were taken are finished, for at most
+    /// [`SharedOptions::close_timeout`], and closes the connection. Commands that are not finished then fail;
+    /// [`Error::maybe_executed`] says which of them the server may have. All clones are closed with it; connections that are
+    /// lent are closed when they are given back.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, it is closing all the same.
+    /// Dropped before it is done, it is closing all the same, and in the same time.
     pub async fn close(&self) {
-        self.handle.pool.close();
-        let inner = &self.handle.inner;
-        inner.with(Queue::close);
+        let Handle {
+            inner,
+            pool,
+            close_timeout,
+            ..
+        } = &*self.handle;
+        pool.close();
+        let close_by = close_timeout.and_then(|timeout| clock::now().checked_add(timeout));
+        inner.with(|queue| queue.close(close_by));
         poll_fn(|context| inner.with(|queue| queue.poll_closed(context.waker()))).await;
     }
 

@@ -171,3 +171,21 @@ fn a_password_comes_from_a_file_or_a_variable() {
         b"onecopy-valkey"
     );
 }
+
+#[test]
+fn a_server_that_does_not_respond_is_given_up_unless_the_url_says_otherwise() {
+    let timeouts = |url: &str| {
+        let config = parse(url).unwrap();
+        (config.unresponsive_timeout, config.socket.user_timeout)
+    };
+    let seconds = |seconds| Some(Duration::from_secs(seconds));
+    assert_eq!(timeouts("redis://host"), (seconds(30), seconds(90)));
+    assert_eq!(
+        timeouts("redis://host?unresponsive-timeout=0&tcp-user-timeout=0"),
+        (None, None)
+    );
+    assert_eq!(
+        timeouts("redis://host?unresponsive-timeout=7&tcp-user-timeout=8"),
+        (seconds(7), seconds(8))
+    );
+}

@@ -18,3 +18,4 @@ mod late;
 mod loss;
 mod memory;
 mod peer;
+mod unresponsive;

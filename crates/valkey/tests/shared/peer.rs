@@ -17,15 +17,15 @@ use crate::common::{connect_with, echo, options, until, within};
 type Asked = tokio::task::JoinHandle<Result<String, onecopy_valkey::Error>>;
 
 /// Plays a server: shakes hands, then does what it is told on each connection.
-struct Peer {
+pub(crate) struct Peer {
     port: u16,
     connections: Arc<Mutex<Vec<TcpStream>>>,
     /// What clients send after the handshake.
-    came: Receiver<Vec<u8>>,
+    pub(crate) came: Receiver<Vec<u8>>,
 }
 
 impl Peer {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self::saying_more(b"")
     }
 
@@ -55,7 +55,7 @@ impl Peer {
         }
     }
 
-    fn config(&self) -> Config {
+    pub(crate) fn config(&self) -> Config {
         let mut config = Config::from_url(&format!("redis://127.0.0.1:{}", self.port)).unwrap();
         config.client_info = false;
         config.protocol = Some(Protocol::Resp3);
@@ -63,17 +63,23 @@ impl Peer {
     }
 
     /// Sends on the newest connection.
-    fn say(&self, bytes: &[u8]) {
+    pub(crate) fn say(&self, bytes: &[u8]) {
         let mut connections = self.connections.lock().unwrap();
         connections.last_mut().unwrap().write_all(bytes).unwrap();
     }
 
-    fn connections(&self) -> usize {
+    /// Sends on one of the connections, counted from 0.
+    pub(crate) fn say_on(&self, connection: usize, bytes: &[u8]) {
+        let mut connections = self.connections.lock().unwrap();
+        connections[connection].write_all(bytes).unwrap();
+    }
+
+    pub(crate) fn connections(&self) -> usize {
         self.connections.lock().unwrap().len()
     }
 
     /// Waits for so many requests in all.
-    fn await_requests(&self, requests: usize) {
+    pub(crate) fn await_requests(&self, requests: usize) {
         let mut stars = 0;
         while stars < requests {
             let bytes = self.came.recv_timeout(crate::common::LONG).unwrap();
@@ -82,7 +88,7 @@ impl Peer {
     }
 }
 
-fn shake_hands(stream: &mut TcpStream, more: &[u8]) {
+pub(crate) fn shake_hands(stream: &mut TcpStream, more: &[u8]) {
     let mut hello = [0; 22];
     stream.read_exact(&mut hello).unwrap();
     assert_eq!(&hello, b"*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n");

@@ -3,13 +3,13 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Instant;
 
 use super::failure::Failure;
 use super::group::Pieces;
 use super::inner::Inner;
 use super::queue::{Encode, Outcome};
 use super::slab::Index;
+use crate::tokio::clock;
 
 /// Waits until the command has its answer. The command is written during a poll, straight into the queue that all share.
 ///
@@ -48,7 +48,7 @@ impl<E: Encode + Unpin> Future for Call<'_, E> {
         let (index, command) = (&mut call.index, &call.command);
         let polled = call
             .inner
-            .with(|queue| queue.poll(index, command, context.waker(), Instant::now));
+            .with(|queue| queue.poll(index, command, context.waker(), clock::now));
         match polled {
             Poll::Ready(Err(Failure::NeedsCopy)) => call.poll_copy(context),
             polled => polled,
@@ -70,7 +70,7 @@ impl<E: Encode> Call<'_, E> {
         };
         let index = &mut self.index;
         self.inner
-            .with(|queue| queue.poll(index, &**command, context.waker(), Instant::now))
+            .with(|queue| queue.poll(index, &**command, context.waker(), clock::now))
     }
 }
 

@@ -1,26 +1,28 @@
 //! The task that owns the connection: it reads and writes at the same time, and makes a new connection when one is lost.
 
+mod live;
+
 use std::future::{Future, poll_fn};
-use std::io::ErrorKind;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use onecopy_net::{DriveError, tokio as net};
 use onecopy_resp_proto::{Message, ProtocolError};
 use onecopy_wire::{Core, Meter, Step, WireError};
 
 use super::Event;
-use super::backoff::{Backoff, Pauses};
+use super::backoff::Pauses;
 use super::failure::Failure;
 use super::inner::Inner;
-use super::options::Listener;
-use super::parts::Shares;
+use super::options::{Listener, SharedOptions};
 use super::queue::{Came, Queue};
+use super::silence::Verdict;
 use super::timer::Timer;
-use crate::tokio::Connection;
+use crate::tokio::{Connection, clock};
 use crate::{Config, Error};
+use live::Live;
 
 /// Responses that are handed out at once: so many wait at most while others are read.
 const BATCH: usize = 64;
@@ -32,26 +34,12 @@ pub(super) struct Driver {
     listener: Option<Listener>,
     /// Bytes from which on a reply is large.
     large_reply: usize,
+    /// How long a server may send nothing while it owes a reply.
+    unresponsive_timeout: Option<Duration>,
     pauses: Pauses,
     timer: Timer,
     replies: Vec<Came>,
     wakers: Vec<Waker>,
-}
-
-/// How long a connection has to be idle before it gives memory back: so one under load, which is idle between any two
-/// batches, does not allocate for each.
-const REST: Duration = Duration::from_secs(1);
-
-/// A connection that is up.
-struct Live {
-    connection: Connection,
-    shares: Shares,
-    /// What had been written when it came up: the handshake.
-    before: u64,
-    /// A failed write, kept back while the server's last words are read.
-    refused: Option<Error>,
-    /// When memory is given back, if it is idle then; `None` once it was.
-    rests_at: Option<Instant>,
 }
 
 /// How a connection ended.
@@ -69,19 +57,15 @@ enum Progress {
 }
 
 impl Driver {
-    pub(super) fn new(
-        inner: Arc<Inner>,
-        config: Config,
-        backoff: Backoff,
-        listener: Option<Listener>,
-        large_reply: usize,
-    ) -> Self {
+    pub(super) fn new(inner: Arc<Inner>, config: Config, options: SharedOptions) -> Self {
+        let unresponsive_timeout = options.unresponsive_timeout(&config);
         Self {
             inner,
             config,
-            listener,
-            large_reply,
-            pauses: Pauses::new(backoff),
+            listener: options.listener,
+            large_reply: options.large_reply,
+            unresponsive_timeout,
+            pauses: Pauses::new(options.backoff),
             timer: Timer::default(),
             replies: Vec::new(),
             wakers: Vec::new(),
@@ -90,7 +74,7 @@ impl Driver {
 
     /// Runs until no handle is left, or it is closed and all is finished.
     pub(super) async fn run(mut self, connection: Connection) {
-        let mut live = Live::new(connection);
+        let mut live = Live::new(connection, self.unresponsive_timeout);
         loop {
             let lost = match poll_fn(|context| self.poll_live(context, &mut live)).await {
                 End::Over => break,
@@ -105,12 +89,12 @@ impl Driver {
             self.inner.with(|queue| {
                 queue.deliver(replies);
                 queue.count_unexpected(unexpected);
-                queue.lost(lost, sent, Instant::now());
+                queue.lost(lost, sent, clock::now());
             });
             let Some(connection) = self.reconnect().await else {
                 break;
             };
-            live = Live::new(connection);
+            live = Live::new(connection, self.unresponsive_timeout);
             self.inner.with(Queue::connected);
             if let Some(listener) = &mut self.listener {
                 listener(Event::Gap);
@@ -132,13 +116,14 @@ impl Driver {
                 return Poll::Ready(End::Over);
             }
             let rang = self.timer.poll(context);
-            if rang {
-                self.rest(live);
-            }
-            match self.move_bytes(context, live) {
+            let moved = match self.move_bytes(context, live) {
                 Ok(Progress::None) if !rang => return Poll::Pending,
-                Ok(_) => {}
-                Err(error) => return Poll::Ready(End::Lost(live.refused.take().unwrap_or(error))),
+                // Behind the read: what has come must not be taken for silence.
+                Ok(_) if rang => self.look(live),
+                moved => moved.map(drop),
+            };
+            if let Err(error) = moved {
+                return Poll::Ready(End::Lost(live.refused.take().unwrap_or(error)));
             }
         }
     }
@@ -171,7 +156,7 @@ impl Driver {
                 ..meter
             });
             queue.attend(waker, link.buffers.has_output());
-            let next = queue.expire(Instant::now);
+            let next = queue.expire(clock::now);
             let is_forsaken = queue.is_first_forsaken();
             (queue.is_over(), queue.is_idle(), is_forsaken, next)
         });
@@ -179,31 +164,49 @@ impl Driver {
             // However large it is, it takes no memory.
             live.connection.link.core.abandon_first();
         }
-        if !is_idle && live.rests_at.is_none() {
-            live.rests_at = Some(Instant::now() + REST);
+        if !is_idle && live.looks_at.is_none() {
+            live.begin_looks();
         }
-        let next = [next, live.rests_at].into_iter().flatten().min();
+        let next = [next, live.looks_at].into_iter().flatten().min();
         self.timer.set(next);
         is_over
     }
 
-    /// Gives back what a burst or a large reply has needed, when its time has come: all of it where nothing is outstanding.
+    /// When its time has come, gives back what a burst or a large reply has needed, all of it where nothing is outstanding:
+    /// not at once, for a connection under load is idle between any two batches. Where something is, the server has to send.
     #[cold]
-    fn rest(&mut self, live: &mut Live) {
-        let now = Instant::now();
-        if live.rests_at.is_some_and(|rests_at| rests_at <= now) {
-            let is_idle = self.inner.with(|queue| {
-                let is_idle = queue.is_idle();
-                if is_idle {
-                    queue.shrink();
-                }
-                is_idle
-            });
-            live.rests_at = (!is_idle).then(|| now + REST);
+    fn look(&mut self, live: &mut Live) -> Result<(), Error> {
+        let now = clock::now();
+        if live.looks_at.is_none_or(|looks_at| looks_at > now) {
+            return Ok(());
+        }
+        let sent = live.sent();
+        let (is_idle, has_left) = self.inner.with(|queue| {
+            let is_idle = queue.is_idle();
             if is_idle {
-                self.replies = Vec::new();
+                queue.shrink();
             }
-            live.connection.link.trim(is_idle);
+            (is_idle, queue.has_first_left(sent))
+        });
+        live.looks_at = (!is_idle).then(|| now + live.silence.interval());
+        if is_idle {
+            self.replies = Vec::new();
+            live.silence.end();
+        }
+        live.connection.link.trim(is_idle);
+        if is_idle {
+            return Ok(());
+        }
+        match live.silence.look(now, live.seen(has_left)) {
+            Verdict::Responsive => Ok(()),
+            Verdict::Probe => {
+                self.inner.with(|queue| queue.probe(sent));
+                Ok(())
+            }
+            Verdict::Unresponsive => {
+                let silence = self.unresponsive_timeout.unwrap_or_default();
+                Err(Error::unresponsive(silence))
+            }
         }
     }
 
@@ -292,7 +295,7 @@ impl Driver {
         loop {
             // A handle that nobody uses does not knock for ever.
             let is_parked = self.pauses.is_longest();
-            let mut next = Instant::now() + self.pauses.next();
+            let mut next = clock::now() + self.pauses.next();
             if is_parked {
                 let inner = Arc::clone(&self.inner);
                 let wanted = poll_fn(|_| match inner.with(Queue::is_wanted) {
@@ -301,7 +304,7 @@ impl Driver {
                 });
                 self.while_offline(wanted).await?;
                 // Others may have begun to need it at the same moment.
-                next = next.max(Instant::now() + self.pauses.shortest());
+                next = next.max(clock::now() + self.pauses.shortest());
             }
             let pause = tokio::time::sleep_until(next.into());
             self.while_offline(pause).await?;
@@ -324,7 +327,7 @@ impl Driver {
                 let timer = &mut self.timer;
                 let is_over = self.inner.with(|queue| {
                     queue.attend(context.waker(), false);
-                    timer.set(queue.expire(Instant::now));
+                    timer.set(queue.expire(clock::now));
                     queue.is_over()
                 });
                 if is_over {
@@ -336,75 +339,6 @@ impl Driver {
             }
         })
         .await
-    }
-}
-
-impl Live {
-    fn new(connection: Connection) -> Self {
-        let before = connection.meter().bytes_written;
-        Self {
-            connection,
-            shares: Shares::default(),
-            before,
-            refused: None,
-            rests_at: None,
-        }
-    }
-
-    fn meter(&self) -> Meter {
-        self.connection.meter()
-    }
-
-    /// Whether something has come that nobody has asked for: a push, or a reply to nothing.
-    #[inline]
-    fn has_unasked(&self) -> bool {
-        let link = &self.connection.link;
-        link.core.in_flight() == 0 && !link.buffers.pending().is_empty()
-    }
-
-    /// Bytes of callers' commands that have left.
-    fn sent(&self) -> u64 {
-        self.meter().bytes_written - self.before
-    }
-
-    /// Writes until all is gone or the socket takes no more.
-    fn write(&mut self, context: &mut Context<'_>) -> Result<Progress, Error> {
-        let Connection { link, stream, .. } = &mut self.connection;
-        let before = link.buffers.output().sent();
-        let flushed =
-            net::poll_flush::<ProtocolError>(context, &mut link.buffers, stream, &self.shares);
-        let progress = if link.buffers.output().sent() > before {
-            Progress::Made
-        } else {
-            Progress::None
-        };
-        match flushed {
-            Poll::Pending => return Ok(progress),
-            Poll::Ready(Ok(())) => {}
-            Poll::Ready(Err(error)) => self.refuse(error)?,
-        }
-        self.shares.clear();
-        Ok(progress)
-    }
-
-    /// The server takes nothing any more: what it said before may still be on its way.
-    #[cold]
-    fn refuse(&mut self, error: DriveError<ProtocolError>) -> Result<(), Error> {
-        let is_gone = matches!(
-            &error,
-            DriveError::Write(error)
-                if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset)
-        );
-        if !is_gone {
-            return Err(error.into());
-        }
-        self.connection.link.buffers.output().clear();
-        self.refused = Some(error.into());
-        Ok(())
-    }
-
-    fn shutdown(&mut self) {
-        self.connection.shut_down();
     }
 }
 

@@ -45,6 +45,10 @@ pub struct SharedOptions {
     pub max_dedicated: usize,
     /// How long a connection of these is kept without use. 30 seconds.
     pub dedicated_idle_time: Duration,
+    /// In place of [`Config::unresponsive_timeout`]; zero turns it off. `None`: as the configuration or its URL says.
+    pub unresponsive_timeout: Option<Duration>,
+    /// How long [`close`](super::Shared::close) waits for commands that were taken; `None` for as long as they take. 30 seconds.
+    pub close_timeout: Option<Duration>,
     pub(super) listener: Option<Listener>,
 }
 
@@ -82,6 +86,8 @@ impl Default for SharedOptions {
             large_reply: 1 << 20,
             max_dedicated: 16,
             dedicated_idle_time: Duration::from_secs(30),
+            unresponsive_timeout: None,
+            close_timeout: Some(Duration::from_secs(30)),
             listener: None,
         }
     }
@@ -101,6 +107,13 @@ impl SharedOptions {
     pub fn on_push(mut self, listener: impl FnMut(Event<'_>) + Send + 'static) -> Self {
         self.listener = Some(Box::new(listener));
         self
+    }
+
+    /// How long a server may send nothing while it owes a reply; `None` for ever.
+    pub(super) fn unresponsive_timeout(&self, config: &Config) -> Option<Duration> {
+        self.unresponsive_timeout
+            .or(config.unresponsive_timeout)
+            .filter(|timeout| !timeout.is_zero())
     }
 
     pub(super) fn limits(&self, config: &Config) -> Limits {
@@ -128,6 +141,8 @@ impl fmt::Debug for SharedOptions {
             .field("large_reply", &self.large_reply)
             .field("max_dedicated", &self.max_dedicated)
             .field("dedicated_idle_time", &self.dedicated_idle_time)
+            .field("unresponsive_timeout", &self.unresponsive_timeout)
+            .field("close_timeout", &self.close_timeout)
             .field("has_listener", &self.listener.is_some())
             .finish()
     }

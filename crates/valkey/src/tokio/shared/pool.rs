@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use super::dedicated::Dedicated;
 use super::failure::Failure;
+use super::options::SharedOptions;
 use crate::tokio::Connection;
 use crate::{Config, Error, Meter};
 
@@ -18,6 +19,7 @@ use crate::{Config, Error, Meter};
 pub(super) struct Pool {
     config: Config,
     idle_time: Duration,
+    unresponsive_timeout: Option<Duration>,
     /// One for each connection that may be lent; waiters are served in order.
     permits: Arc<Semaphore>,
     resting: Mutex<Resting>,
@@ -44,11 +46,12 @@ const OPENING: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_secs(10);
 
 impl Pool {
-    pub(super) fn new(config: &Config, max: usize, idle_time: Duration) -> Self {
-        let max = max.clamp(1, Semaphore::MAX_PERMITS);
+    pub(super) fn new(config: &Config, options: &SharedOptions) -> Self {
+        let max = options.max_dedicated.clamp(1, Semaphore::MAX_PERMITS);
         Self {
             config: config.clone(),
-            idle_time,
+            idle_time: options.dedicated_idle_time,
+            unresponsive_timeout: options.unresponsive_timeout(config),
             permits: Arc::new(Semaphore::new(max)),
             resting: Mutex::default(),
             unexpected_replies: AtomicU64::new(0),
@@ -85,6 +88,11 @@ impl Pool {
         let connection = opening.ok().and_then(Result::ok).map(Box::new);
         self.lock().failed_at = connection.is_none().then(Instant::now);
         connection
+    }
+
+    /// How long a server may send nothing that was asked to wait for so long.
+    pub(super) fn silence(&self, wait: Duration) -> Option<Duration> {
+        self.unresponsive_timeout?.checked_add(wait)
     }
 
     pub(super) fn command_timeout(&self) -> Option<Duration> {

@@ -18,6 +18,7 @@ mod entry;
 mod supply;
 
 use std::task::{Poll, Waker};
+use std::time::Instant;
 
 use bytes::Bytes;
 use onecopy_wire::{Meter, WriteQueue};
@@ -73,7 +74,9 @@ pub(super) struct Queue {
     wakers: Vec<Waker>,
     /// No more commands are taken; those that are there are finished.
     is_closing: bool,
-    /// Nobody is there any more to ask anything.
+    /// When the handle is closed whatever is not finished then.
+    close_by: Option<Instant>,
+    /// Nobody is there any more to ask anything, or the time to close is over.
     is_forsaken: bool,
     closers: Vec<Waker>,
     /// Of the connection that there is.
@@ -110,6 +113,7 @@ impl Queue {
             is_driver_awake: true,
             wakers: Vec::new(),
             is_closing: false,
+            close_by: None,
             is_forsaken: false,
             closers: Vec::new(),
             meter: Meter::default(),
@@ -120,8 +124,12 @@ impl Queue {
         }
     }
 
-    /// No more commands are taken, and the driver ends when those that are there are finished.
-    pub(super) fn close(&mut self) {
+    /// No more commands are taken, and the driver ends when those that are there are finished, or at `close_by`. Where it was
+    /// closed before, the time that was set then stays.
+    pub(super) fn close(&mut self, close_by: Option<Instant>) {
+        if !self.is_closing {
+            self.close_by = close_by;
+        }
         self.is_closing = true;
         self.force_driver();
     }

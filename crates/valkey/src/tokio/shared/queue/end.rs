@@ -15,7 +15,7 @@ impl Queue {
     /// Ends what is out of time by `now`; gives when to look again.
     #[inline]
     pub(in super::super) fn expire(&mut self, now: impl Fn() -> Instant) -> Option<Instant> {
-        if self.timed.is_empty() && matches!(self.link, Link::Up) {
+        if self.timed.is_empty() && matches!(self.link, Link::Up) && !self.is_closing {
             return None;
         }
         self.expire_by(now())
@@ -23,11 +23,15 @@ impl Queue {
 
     #[inline(never)]
     pub(super) fn expire_by(&mut self, now: Instant) -> Option<Instant> {
-        let mut next = None;
+        let mut next = self.close_by;
+        if next.is_some_and(|close_by| close_by <= now) {
+            self.is_forsaken = true;
+            return None;
+        }
         while let Some(index) = self.timed.first() {
             let deadline = self.entries.get(index).and_then(|entry| entry.deadline);
-            if deadline.is_some_and(|deadline| deadline > now) {
-                next = deadline;
+            if let Some(deadline) = deadline.filter(|deadline| *deadline > now) {
+                next = Some(sooner(next, deadline));
                 break;
             }
             self.time_out(index);
@@ -42,7 +46,7 @@ impl Queue {
                 .and_then(|entry| entry.offline_until);
             match until {
                 Some(until) if until > now => {
-                    return Some(next.map_or(until, |next| next.min(until)));
+                    return Some(sooner(next, until));
                 }
                 Some(_) => self.fail_waiting(index),
                 None => break,
@@ -167,7 +171,7 @@ impl Queue {
         self.line_up(index);
     }
 
-    /// It is over for good: everybody hears of it.
+    /// It is over for good: everybody hears of it, and whether the server may have his command.
     pub(in super::super) fn end(&mut self, failure: &Failure) {
         if matches!(self.link, Link::Closed(_)) {
             return;
@@ -177,10 +181,18 @@ impl Queue {
         self.parts = Vec::new();
         while let Some(index) = self.flight.first() {
             self.flight.remove(&mut self.entries, index);
-            if let Some(entry) = self.entries.get_mut(index) {
-                entry.place = Place::Over;
-            }
-            self.settle(index, Err(failure.clone()));
+            let Some(entry) = self.entries.get_mut(index) else {
+                continue;
+            };
+            entry.place = Place::Over;
+            let failure = match entry.is_begun(self.sent) {
+                true => Failure::Lost {
+                    cause: failure.clone().into(),
+                    maybe_executed: true,
+                },
+                false => failure.clone(),
+            };
+            self.settle(index, Err(failure));
         }
         while let Some(index) = self.waiting.first() {
             self.stop_waiting(index);
@@ -190,4 +202,8 @@ impl Queue {
         self.link = Link::Closed(failure.clone());
         self.wakers.append(&mut self.closers);
     }
+}
+
+fn sooner(one: Option<Instant>, other: Instant) -> Instant {
+    one.map_or(other, |one| one.min(other))
 }

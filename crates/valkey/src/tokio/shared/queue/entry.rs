@@ -4,7 +4,7 @@ use std::task::Waker;
 use std::time::Instant;
 
 use bytes::Bytes;
-use onecopy_resp_proto::OwnedReply;
+use onecopy_resp_proto::{OwnedReply, RequestWriter};
 use onecopy_wire::WriteQueue;
 
 use super::super::failure::Failure;
@@ -30,6 +30,22 @@ pub(in super::super) trait Encode {
     /// Whether nothing of it is executed until the server has the whole.
     fn is_atomic(&self) -> bool {
         true
+    }
+}
+
+/// PING, to see whether the server answers.
+#[derive(Debug)]
+pub(super) struct Probe;
+
+impl Encode for Probe {
+    fn encode(&self, queue: &mut WriteQueue, _: &mut Vec<Bytes>) -> Result<(), Failure> {
+        let mut writer = RequestWriter::new(queue);
+        writer.encoded(b"*1\r\n$4\r\nPING\r\n");
+        Ok(writer.end()?)
+    }
+
+    fn copied(&self) -> Result<Pieces, Failure> {
+        Err(Failure::NeedsCopy) // never asked for: it has no large argument
     }
 }
 
@@ -118,6 +134,15 @@ impl Entry {
             deadline,
             offline_until: None,
             is_uncounted: false,
+        }
+    }
+
+    /// A request of the driver's own, whose reply nobody waits for.
+    pub(super) fn probe(ticket: u64) -> Self {
+        Self {
+            has_caller: false,
+            waker: None,
+            ..Self::new(ticket, Waker::noop().clone(), true, None)
         }
     }
 

@@ -9,7 +9,7 @@ use onecopy_wire::{Meter, WireError, WriteQueue};
 use super::super::failure::Failure;
 use super::super::slab::Index;
 use super::Queue;
-use super::entry::{Outcome, Place, Told};
+use super::entry::{Entry, Outcome, Place, Probe, Told};
 
 /// A reply that has come; `None` where it was passed over, an error where there was no memory for it.
 pub(in super::super) type Came = Option<Result<OwnedReply, WireError>>;
@@ -151,6 +151,31 @@ impl Queue {
         }
     }
 
+    /// Whether the oldest request has left whole, when so many bytes have left in all.
+    pub(in super::super) fn has_first_left(&self, sent: u64) -> bool {
+        let first = self
+            .flight
+            .first()
+            .and_then(|first| self.entries.get(first));
+        first.is_some_and(|entry| entry.end <= sent)
+    }
+
+    /// Sends a PING that nobody waits for, when `sent` bytes have left: not where others wait to be sent, which are as good.
+    #[cold]
+    pub(in super::super) fn probe(&mut self, sent: u64) {
+        if self.written > sent {
+            return;
+        }
+        let entry = Entry::probe(self.next_ticket);
+        self.next_ticket += 1;
+        let Ok(index) = self.entries.insert(entry) else {
+            return; // without memory for it there is no probe
+        };
+        if self.write(index, &Probe).is_err() {
+            self.entries.remove(index);
+        }
+    }
+
     /// So many bytes of the connection's output have left in all.
     #[inline]
     pub(in super::super) fn note_sent(&mut self, sent: u64) {
@@ -193,7 +218,7 @@ impl Queue {
         std::mem::take(&mut self.is_missed) || !self.waiting.is_empty() || self.granted > 0
     }
 
-    /// Whether the driver is to end: nobody is left, or it is closed and everything is finished.
+    /// Whether the driver is to end: nobody is left, or it is closed and everything is finished or had its time.
     #[inline]
     pub(in super::super) fn is_over(&self) -> bool {
         self.is_forsaken

@@ -662,7 +662,7 @@ fn closing_refuses_newcomers_and_ends_when_all_is_finished() {
     let mut bench = Bench::new(|limits| limits.max_in_flight = 1);
     let first = bench.asks(PING);
     let mut second = bench.asks(PING);
-    bench.queue.close();
+    bench.queue.close(None);
     let newcomer = Caller::new(PING);
     assert!(matches!(bench.answer(newcomer), Err(Failure::Closed)));
     bench.send();
@@ -694,6 +694,90 @@ fn the_end_reaches_everybody_wherever_his_command_is() {
         assert!(matches!(bench.answer(caller), Err(Failure::Closed)));
     }
     assert_eq!(bench.queue.entries.len(), 0);
+}
+
+#[test]
+fn the_end_tells_whose_command_the_server_may_have() {
+    let mut bench = Bench::new(|limits| limits.max_in_flight = 2);
+    let sent = bench.asks(PING);
+    bench.send();
+    let unsent = bench.asks(PING);
+    let waiting = bench.asks(PING);
+    bench.queue.end(&Failure::Closed);
+    bench.wake();
+    let mut tell = |caller| {
+        let failure = bench.answer(caller).unwrap_err();
+        Error::from(failure).maybe_executed()
+    };
+    assert_eq!(
+        [tell(sent), tell(unsent), tell(waiting)],
+        [true, false, false]
+    );
+}
+
+#[test]
+fn closing_gives_up_what_is_not_finished_in_time() {
+    let mut bench = Bench::new(|_| {});
+    let sent = bench.asks(PING);
+    bench.send();
+    let close_by = bench.now + Duration::from_secs(30);
+    bench.queue.close(Some(close_by));
+    assert_eq!(bench.expires_after(10), Some(close_by));
+    bench
+        .queue
+        .close(Some(close_by + Duration::from_secs(1_000)));
+    assert_eq!(
+        bench.expires_after(19),
+        Some(close_by),
+        "the first one counts"
+    );
+    assert!(!bench.queue.is_over());
+    bench.expires_after(1);
+    assert!(bench.queue.is_over());
+    bench.queue.end(&Failure::Closed);
+    assert!(Error::from(bench.answer(sent).unwrap_err()).maybe_executed());
+}
+
+#[test]
+fn closing_without_a_connection_ends_in_time_too() {
+    let mut bench = Bench::new(|_| {});
+    bench.loses();
+    let waiting = bench.asks(PING);
+    let close_by = bench.now + Duration::from_secs(3);
+    bench.queue.close(Some(close_by));
+    assert_eq!(bench.expires_after(1), Some(close_by));
+    bench.expires_after(2);
+    assert!(bench.queue.is_over());
+    bench.queue.end(&Failure::Closed);
+    let error = Error::from(bench.answer(waiting).unwrap_err());
+    assert!(!error.maybe_executed(), "{error}");
+}
+
+#[test]
+fn the_reply_to_a_probe_reaches_nobody() {
+    let mut bench = Bench::new(|_| {});
+    let first = bench.asks(PING);
+    bench.send();
+    bench.queue.probe(bench.sent);
+    let second = bench.asks(PING);
+    assert_eq!(bench.send().1, 3 - 1, "a probe and the second one");
+    bench.reply([1]);
+    assert!(bench.queue.is_first_forsaken());
+    bench.queue.deliver(&mut vec![None]);
+    bench.reply([2]);
+    assert_eq!(bench.answer(first).unwrap(), [1]);
+    assert_eq!(bench.answer(second).unwrap(), [2]);
+    assert_eq!(bench.queue.entries.len(), 0);
+}
+
+#[test]
+fn nothing_is_probed_where_commands_wait_to_be_sent() {
+    let mut bench = Bench::new(|_| {});
+    let _sent = bench.asks(PING);
+    bench.send();
+    let _unsent = bench.asks(PING);
+    bench.queue.probe(bench.sent);
+    assert_eq!(bench.send().1, 1);
 }
 
 #[test]

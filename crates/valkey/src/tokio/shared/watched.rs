@@ -1,0 +1,52 @@
+//! A command on a connection of its own, whose server may not be silent for ever.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::silence::{Seen, Silence, Verdict};
+use crate::command::Command;
+use crate::parts::Parts;
+use crate::tokio::{Connection, clock};
+use crate::{Error, OwnedReply};
+
+impl Connection {
+    /// As [`run_owned`](Self::run_owned), but closes the connection where the server sends nothing for `silence`.
+    pub(super) async fn run_watched<C: Command>(
+        &mut self,
+        command: &C,
+        silence: Option<Duration>,
+    ) -> Result<OwnedReply, Error> {
+        let Some(limit) = silence else {
+            return self.run_owned(command).await;
+        };
+        let mut silence = Silence::new(silence);
+        let mut parts = Parts::new();
+        self.begin()?;
+        self.link.queue(command, &mut parts)?;
+        silence.look(clock::now(), self.seen());
+        loop {
+            // Dropped after the interval, it has lost nothing: the next one goes on.
+            if let Ok(frame) = timeout(silence.interval(), self.receive(&parts)).await {
+                let frame = frame?;
+                self.link.replied(frame);
+                return self.link.owned(frame);
+            }
+            if silence.look(clock::now(), self.seen()) == Verdict::Unresponsive {
+                let error = Error::unresponsive(limit);
+                let maybe_executed = self.link.close(&error.to_string()).maybe_executed();
+                self.shut_down();
+                return Err(error.after_sending(maybe_executed));
+            }
+        }
+    }
+
+    fn seen(&self) -> Seen {
+        let meter = self.meter();
+        Seen {
+            bytes_read: meter.bytes_read,
+            bytes_written: meter.bytes_written,
+            has_left: !self.link.buffers.has_output(),
+        }
+    }
+}
