@@ -2,7 +2,7 @@
 
 use onecopy_mysql_proto::ColumnType;
 use onecopy_mysql_proto::value::{
-    Date, DateTime, Decimal, FromValue, OwnedDecimal, Param, Time, Value,
+    Date, DateTime, Decimal, FromValue, OwnedDecimal, Param, Time, Value, ValueKind,
 };
 
 use crate::packets::check_line;
@@ -91,7 +91,11 @@ fn check_param(value: Value<'_>) {
     let param = Param::from(value);
     if let Some(bytes) = param.as_bytes() {
         match value {
-            Value::Bytes(same) => assert_eq!(same, bytes),
+            Value::Bytes(same) | Value::Text(same) | Value::OtherText { bytes: same, .. } => {
+                assert_eq!(same, bytes);
+                let is_text = param.column_type() == ColumnType::VAR_STRING;
+                assert_eq!(is_text, value.kind() == ValueKind::Text);
+            }
             Value::Decimal(decimal) => assert_eq!(decimal.as_str().as_bytes(), bytes),
             _ => panic!("{value:?} became bytes"),
         }

@@ -99,13 +99,7 @@ fn check(chosen: &[&Workload]) -> Result<(), Box<dyn Error>> {
     let counts = count::measure(chosen)?;
     let differing = differing(&baseline, &counts)?;
     if differing.is_empty() {
-        let page = std::fs::read_to_string(path("gates.md")).unwrap_or_default();
-        if page != report::page(&baseline)? {
-            return Err(
-                "docs/benchmarks/gates.md is not what gates.json says; run `make gates-record`"
-                    .into(),
-            );
-        }
+        check_page(&baseline)?;
         println!(
             "{} workloads are within 2 % of their baselines",
             counts.len()
@@ -119,6 +113,15 @@ fn check(chosen: &[&Workload]) -> Result<(), Box<dyn Error>> {
     } else {
         "something is better than its baseline: record it with `make gates-record`, in the same commit".into()
     })
+}
+
+/// The page may be older than the baselines.
+fn check_page(baseline: &Baseline) -> Result<(), Box<dyn Error>> {
+    let page = std::fs::read_to_string(path("gates.md"))?;
+    if page == report::page(baseline)? {
+        return Ok(());
+    }
+    Err("docs/benchmarks/gates.md is not what gates.json says; run `make gates-record`".into())
 }
 
 fn differing<'n>(

@@ -57,6 +57,17 @@ impl CollationId {
         )
     }
 
+    /// Whether text in this collation is UTF-8 as far as is known: utf8mb4, utf8mb3, or a collation that is not known here,
+    /// for servers add collations to utf8mb4 alone.
+    pub(crate) const fn may_be_utf8(self) -> bool {
+        self.is_utf8() || self.charset_name().is_none()
+    }
+
+    /// Whether the character set has ASCII's characters as ASCII's bytes.
+    pub(crate) fn extends_ascii(self) -> bool {
+        self.charset_name().is_none_or(extends_ascii)
+    }
+
     /// The name of the character set, as MySQL 8 and MariaDB 10.11 call it, or `None` if the id is not known.
     pub const fn charset_name(self) -> Option<&'static str> {
         Some(match self.without_no_pad() {
@@ -114,6 +125,12 @@ impl CollationId {
             id => id,
         }
     }
+}
+
+/// Whether the character set of this name has ASCII's characters as ASCII's bytes.
+pub(crate) fn extends_ascii(charset: &str) -> bool {
+    // swe7 has letters where ASCII has brackets; the others have at least two bytes per character.
+    !matches!(charset, "ucs2" | "utf16" | "utf16le" | "utf32" | "swe7")
 }
 
 impl fmt::Display for CollationId {

@@ -3,6 +3,7 @@
 //! One conversation a file; [`ClientCore`] holds the state between them.
 
 mod change_user;
+mod character_set;
 mod command;
 mod core;
 mod definitions;

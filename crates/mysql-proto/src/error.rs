@@ -4,6 +4,7 @@ use core::fmt;
 
 use onecopy_wire::WireError;
 
+use crate::CollationId;
 use crate::auth::AuthError;
 use crate::codec::{DecodeError, EncodeError};
 use crate::frame::FrameError;
@@ -74,6 +75,15 @@ pub enum Error {
         /// What was given.
         given: usize,
     },
+    /// A parameter's text is in another character set than the one that the server assumes; nothing was sent.
+    CharacterSet {
+        /// The parameter, from 0.
+        parameter: usize,
+        /// Tells the text's character set.
+        collation: CollationId,
+        /// The session's `character_set_client`; empty for one that is not known here.
+        session: &'static str,
+    },
 }
 
 impl Error {
@@ -103,6 +113,7 @@ impl Error {
                 | Self::StatementClosed
                 | Self::RowUnderWay
                 | Self::ParameterCount { .. }
+                | Self::CharacterSet { .. }
         )
     }
 }
@@ -138,6 +149,14 @@ impl fmt::Display for Error {
             }
             Self::ParameterCount { expected, given } => {
                 write!(f, "the statement takes {expected} parameters and {given} were given")
+            }
+            Self::CharacterSet { parameter, collation, session } => {
+                let session = if session.is_empty() { "an unknown character set" } else { session };
+                write!(
+                    f,
+                    "parameter {parameter} is text in {collation}, and the server expects {session}: run SET NAMES utf8mb4 \
+                     before the query that reads the text, or send its bytes as Param::Bytes"
+                )
             }
         }
     }

@@ -13,6 +13,7 @@ mod date;
 mod date_time;
 mod decimal;
 mod error;
+mod form;
 mod from_value;
 mod kind;
 mod param;
@@ -23,6 +24,8 @@ mod value_ref;
 pub use date::Date;
 pub use date_time::DateTime;
 pub use decimal::{Decimal, OwnedDecimal};
+pub(crate) use form::Form;
+
 pub use error::{ValueError, ValueProblem};
 pub use from_value::{FromValue, FromValueError};
 pub use kind::ValueKind;

@@ -59,7 +59,7 @@ impl<'r> Row<'r> {
         let index = self.find(column)?;
         let value = self.value_at(index)?;
         if T::COPIES
-            && let Value::Bytes(bytes) = value
+            && let Some(bytes) = value.as_bytes()
         {
             self.buffers.count_owned(bytes.len());
         }

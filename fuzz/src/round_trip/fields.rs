@@ -85,6 +85,7 @@ pub(super) fn check_params(
         let found = Value::decode_binary(column_type, flags, CollationId(63), body);
         let is_same = match (found, *sent) {
             (Ok(Value::Bytes(found)), Param::Str(text)) => found == text.as_bytes(),
+            (Ok(Value::Bytes(found)), Param::Text(text)) => found == text,
             (Ok(Value::Float(found)), Param::Float(sent)) => found.to_bits() == sent.to_bits(),
             (Ok(Value::Double(found)), Param::Double(sent)) => found.to_bits() == sent.to_bits(),
             (Ok(found), sent) => Param::from(found) == sent,

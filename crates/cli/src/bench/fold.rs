@@ -47,7 +47,7 @@ impl Fold {
             Value::UInt(number) => self.add(number),
             Value::Float(number) => self.add(number.to_bits().into()),
             Value::Double(number) => self.add(number.to_bits()),
-            Value::Bytes(bytes) => self.bytes(bytes),
+            Value::Text(bytes) | Value::Bytes(bytes) => self.bytes(bytes),
             Value::Date(date) => self.add(packed_date(date)),
             Value::DateTime(value) => self.add(packed_date_time(value)),
             Value::Time(time) => self.add(packed_time(time)),

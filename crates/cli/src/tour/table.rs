@@ -66,7 +66,7 @@ fn shown(value: Value<'_>) -> String {
         Value::UInt(number) => number.to_string(),
         Value::Float(number) => number.to_string(),
         Value::Double(number) => format!("{number:.2}"),
-        Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::Text(bytes) | Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Value::Date(date) => date.to_string(),
         Value::DateTime(value) => value.to_string(),
         Value::Time(time) => time.to_string(),

@@ -10,6 +10,7 @@
 
 use onecopy_wire::{Buffers, Span, Step};
 
+use super::character_set::CharacterSet;
 use super::core::{ClientCore, Source, State, missing};
 use super::handshake::{COLLATION, MAX_LOGIN_PACKET};
 use super::{Definitions, Reply};
@@ -139,6 +140,7 @@ impl ClientCore {
             }
         }
         self.statements.forget_all();
+        self.character_set = CharacterSet::default();
         self.source = Source::Text;
         self.text = Definitions::default();
         self.shared = None;

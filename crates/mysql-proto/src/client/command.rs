@@ -5,14 +5,15 @@
 
 use onecopy_wire::{Buffers, LENT_THRESHOLD, WireError};
 
+use super::character_set::CharacterSet;
 use super::core::{ClientCore, Source, State};
 use super::statement::{Params, Preparing};
 use super::{RowMode, StatementId};
-use crate::Error;
 use crate::codec::{Put, length_of};
 use crate::frame::PayloadWriter;
 use crate::packet::CommandByte;
 use crate::value::Param;
+use crate::{CollationId, Error};
 
 impl ClientCore {
     /// COM_QUERY. `sql` is lent where it is large. Reply: a result, or several.
@@ -37,7 +38,7 @@ impl ClientCore {
     /// COM_STMT_EXECUTE. Large parameters are lent. Reply: a result, or several.
     ///
     /// # Errors
-    /// `Busy`, `StatementClosed`, `ParameterCount`.
+    /// `Busy`, `StatementClosed`, `ParameterCount`, `CharacterSet`.
     pub fn execute(
         &mut self,
         buffers: &mut Buffers,
@@ -59,11 +60,28 @@ impl ClientCore {
         let [a, b, c, d] = id.to_le_bytes();
         // No cursor; the iteration count is always 1.
         writer.put_array([CommandByte::STMT_EXECUTE.0, a, b, c, d, 0, 1, 0, 0, 0]);
-        if !params.0.is_empty() {
-            put_params(&mut writer, params.0);
+        if !params.0.is_empty()
+            && let Err(parameter) = put_params(&mut writer, params.0, self.character_set)
+        {
+            buffers.output().withdraw();
+            return Err(self.refuse_text(params, parameter));
         }
         let queued = writer.finish();
         self.queued(queued, sequence)
+    }
+
+    #[cold]
+    fn refuse_text(&mut self, params: Params<'_>, parameter: usize) -> Error {
+        self.withdraw();
+        let collation = match params.0.get(parameter) {
+            Some(Param::OtherText { collation, .. }) => *collation,
+            _ => CollationId::UTF8MB4_GENERAL_CI,
+        };
+        Error::CharacterSet {
+            parameter,
+            collation,
+            session: self.character_set.0,
+        }
     }
 
     /// COM_STMT_SEND_LONG_DATA: a further piece of a parameter, before the execution. `piece` is lent where it is large.
@@ -236,9 +254,16 @@ impl ClientCore {
 }
 
 /// Null bitmap, the flag that types follow, types, values.
-fn put_params(writer: &mut PayloadWriter<'_>, params: &[Param<'_>]) {
+///
+/// # Errors
+/// The number of a text that the server would misread.
+fn put_params(
+    writer: &mut PayloadWriter<'_>,
+    params: &[Param<'_>],
+    character_set: CharacterSet,
+) -> Result<(), usize> {
     const UNSIGNED: u8 = 0x80;
-    let mut block = Block::new();
+    let mut block = Block::new(character_set);
     for eight in params.chunks(8) {
         let nulls = eight.iter().enumerate();
         let byte = nulls.fold(0, |byte, (bit, param)| {
@@ -252,25 +277,39 @@ fn put_params(writer: &mut PayloadWriter<'_>, params: &[Param<'_>]) {
         block.put(writer, [param.column_type().0, flags]);
     }
     for (index, param) in params.iter().enumerate() {
-        match param {
-            Param::Int(number) => block.put(writer, number.to_le_bytes()),
-            Param::UInt(number) => block.put(writer, number.to_le_bytes()),
-            Param::Float(number) => block.put(writer, number.to_le_bytes()),
-            Param::Double(number) => block.put(writer, number.to_le_bytes()),
-            other => put_param(writer, &mut block, index, other),
-        }
-    }
-    block.flush(writer);
-}
-
-fn put_param(writer: &mut PayloadWriter<'_>, block: &mut Block, index: usize, param: &Param<'_>) {
-    if let Some(bytes) = param.as_bytes() {
+        let bytes = match *param {
+            Param::Int(number) => {
+                block.put(writer, number.to_le_bytes());
+                continue;
+            }
+            Param::UInt(number) => {
+                block.put(writer, number.to_le_bytes());
+                continue;
+            }
+            Param::Float(number) => {
+                block.put(writer, number.to_le_bytes());
+                continue;
+            }
+            Param::Double(number) => {
+                block.put(writer, number.to_le_bytes());
+                continue;
+            }
+            Param::Bytes(bytes) => bytes,
+            Param::Str(text) => text.as_bytes(),
+            Param::Decimal(decimal) => decimal.as_str().as_bytes(),
+            Param::Text(text) => block.check(index, CollationId::UTF8MB4_GENERAL_CI, text),
+            Param::OtherText { bytes, collation } => block.check(index, collation, bytes),
+            _ => {
+                block.put_prefix(writer, |out| param.encode_fixed(out));
+                continue;
+            }
+        };
         block.put_lenenc(writer, length_of(bytes));
         block.flush(writer);
         put_or_lend(writer, u32::try_from(index).unwrap_or(u32::MAX), bytes);
-    } else {
-        block.put_prefix(writer, |out| param.encode_fixed(out));
     }
+    block.flush(writer);
+    block.refused.map_or(Ok(()), Err)
 }
 
 fn put_or_lend(writer: &mut PayloadWriter<'_>, index: u32, bytes: &[u8]) {
@@ -285,15 +324,29 @@ fn put_or_lend(writer: &mut PayloadWriter<'_>, index: u32, bytes: &[u8]) {
 struct Block {
     bytes: [u8; 128],
     len: usize,
+    character_set: CharacterSet,
+    /// The last text that the server would misread.
+    refused: Option<usize>,
 }
 
 impl Block {
     #[inline]
-    fn new() -> Self {
+    fn new(character_set: CharacterSet) -> Self {
         Self {
             bytes: [0; 128],
             len: 0,
+            character_set,
+            refused: None,
         }
+    }
+
+    /// The text, which is remembered where the server would misread it.
+    #[inline(never)]
+    fn check<'a>(&mut self, index: usize, collation: CollationId, text: &'a [u8]) -> &'a [u8] {
+        if !self.character_set.takes(collation, text) {
+            self.refused = Some(index);
+        }
+        text
     }
 
     #[inline]

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use onecopy_wire::{Buffers, Core, Span, Step, WireError};
 
 use super::change_user::Login;
+use super::character_set::CharacterSet;
 use super::large_row::LargeRow;
 use super::statement::{Preparing, Statements};
 use super::streamed_row::StreamedRow;
@@ -67,6 +68,8 @@ pub struct ClientCore {
     /// Human-readable text and raw session changes of the last OK packet; reused.
     pub(super) info: String,
     pub(super) changes: Vec<u8>,
+    /// What the server takes the client's text for.
+    pub(super) character_set: CharacterSet,
     pub(super) large: Option<LargeRow>,
     pub(super) streamed: Option<StreamedRow>,
     pub(super) bitmap: Vec<u8>,
@@ -142,6 +145,7 @@ impl ClientCore {
             },
             info: String::new(),
             changes: Vec::new(),
+            character_set: CharacterSet::default(),
             large: None,
             streamed: None,
             bitmap: Vec::new(),

@@ -10,7 +10,7 @@ use super::Cell;
 use crate::codec::DecodeError;
 use crate::owned;
 use crate::packet::ColumnDefinition;
-use crate::value::{Value, ValueError};
+use crate::value::{Form, Value, ValueError};
 use crate::{Capabilities, CollationId, ColumnFlags, ColumnType};
 
 /// Bytes that a column counts beside its definition: what is known of it, its width in binary rows, where its definition
@@ -31,6 +31,8 @@ pub struct Column {
     org_table: (u32, u32),
     name: (u32, u32),
     org_name: (u32, u32),
+    /// What type, flags and collation say together.
+    form: Form,
     /// The type on the wire.
     pub column_type: ColumnType,
     /// Flags: unsigned, not null, part of a key.
@@ -51,9 +53,9 @@ impl Column {
     #[inline]
     pub fn decode<'v>(&self, binary: bool, bytes: &'v [u8]) -> Result<Value<'v>, ValueError> {
         if binary {
-            Value::decode_binary(self.column_type, self.flags, self.collation, bytes)
+            Value::read_binary(self.form, self.collation, bytes)
         } else {
-            Value::decode_text(self.column_type, self.flags, self.collation, bytes)
+            Value::read_text(self.form, self.collation, bytes)
         }
     }
 }
@@ -225,6 +227,9 @@ impl Definitions {
         self.raw.extend_from_slice(bytes);
         self.ends.push(self.raw.len());
         let range = |part: &[u8]| within(bytes, part);
+        let column_type = ColumnType(definition.column_type);
+        let flags = ColumnFlags(definition.flags);
+        let collation = CollationId(definition.collation);
         let column = Column {
             start,
             schema: range(definition.schema),
@@ -232,9 +237,10 @@ impl Definitions {
             org_table: range(definition.org_table),
             name: range(definition.name),
             org_name: range(definition.org_name),
-            column_type: ColumnType(definition.column_type),
-            flags: ColumnFlags(definition.flags),
-            collation: CollationId(definition.collation),
+            form: Form::new(column_type, flags, collation),
+            column_type,
+            flags,
+            collation,
             length: definition.column_length,
             decimals: definition.decimals,
         };

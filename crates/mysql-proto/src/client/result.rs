@@ -3,6 +3,7 @@
 
 use onecopy_wire::{Buffers, Span, WireError};
 
+use super::character_set::CharacterSet;
 use super::core::{ClientCore, Source, State, unexpected};
 use super::definitions::AcceptError;
 use super::{Cell, Definitions, OkState, Reply};
@@ -27,6 +28,7 @@ impl ClientCore {
                 if self.forgets_statements {
                     self.forgets_statements = false;
                     self.statements.forget_all();
+                    self.character_set = CharacterSet::default();
                 }
                 Ok(Some(Reply::Ok))
             }
@@ -171,7 +173,11 @@ impl ClientCore {
             buffers,
             &mut self.changes,
             packet.session_track.as_encoded(),
-        )
+        )?;
+        if !self.changes.is_empty() {
+            self.note_character_set();
+        }
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ use std::str;
 use onecopy_wire::WireError;
 
 use super::{Date, DateTime, Decimal, OwnedDecimal, Time, Value, ValueError, ValueKind};
+use crate::charset::CollationId;
 use crate::owned;
 
 /// A Rust type that a [`Value`] can become.
@@ -17,7 +18,7 @@ use crate::owned;
 /// use onecopy_mysql_proto::value::{FromValue, Value};
 ///
 /// assert_eq!(u8::from_value(Value::Int(200)), Ok(200));
-/// assert_eq!(<&str>::from_value(Value::Bytes(b"abc")), Ok("abc"));
+/// assert_eq!(<&str>::from_value(Value::from("abc")), Ok("abc"));
 /// assert_eq!(Option::<u8>::from_value(Value::Null), Ok(None));
 /// let error = u8::from_value(Value::Int(-1)).unwrap_err();
 /// assert_eq!(error.to_string(), "the int does not fit u8 without loss: ask for i64 or i128");
@@ -63,6 +64,13 @@ pub enum FromValueError {
         /// Bytes before the first that is wrong.
         offset: usize,
     },
+    /// The text is in a character set other than UTF-8, and has characters beyond ASCII.
+    CharacterSet {
+        /// The type asked for.
+        wanted: &'static str,
+        /// Tells the text's character set.
+        collation: CollationId,
+    },
     /// The bytes are no value of the column's type: the server's mistake.
     Malformed(ValueError),
     /// Memory for a copy of the value could not be had; the value is still there, to be lent.
@@ -88,6 +96,11 @@ impl FromValueError {
             ValueKind::Null => Self::Null { wanted },
             found => Self::WrongKind { wanted, found },
         }
+    }
+
+    #[cold]
+    fn character_set(wanted: &'static str, collation: CollationId) -> Self {
+        Self::CharacterSet { wanted, collation }
     }
 
     #[cold]
@@ -123,6 +136,13 @@ impl fmt::Display for FromValueError {
                 write!(
                     f,
                     "asked for {wanted}, found bytes that are not utf-8 at byte {offset}: ask for &[u8] or Vec<u8>"
+                )
+            }
+            Self::CharacterSet { wanted, collation } => {
+                write!(
+                    f,
+                    "asked for {wanted}, found text in {collation}: run SET NAMES utf8mb4 before the query, or ask for \
+                     &[u8] or Vec<u8>"
                 )
             }
         }
@@ -200,26 +220,37 @@ impl<'a> FromValue<'a> for f64 {
 
 #[inline]
 fn text<'a>(wanted: &'static str, value: Value<'a>) -> Result<&'a str, FromValueError> {
-    match value {
-        Value::Bytes(bytes) => str::from_utf8(bytes).map_err(|error| {
-            let offset = error.valid_up_to();
-            FromValueError::NotUtf8 { wanted, offset }
-        }),
-        Value::Decimal(decimal) => Ok(decimal.as_str()),
-        other => Err(FromValueError::wrong_kind(wanted, other)),
-    }
+    let bytes = match value {
+        Value::Text(bytes) | Value::Bytes(bytes) => bytes,
+        Value::OtherText { bytes, collation } if is_ascii(collation, bytes) => bytes,
+        Value::OtherText { collation, .. } => {
+            return Err(FromValueError::character_set(wanted, collation));
+        }
+        Value::Decimal(decimal) => return Ok(decimal.as_str()),
+        other => return Err(FromValueError::wrong_kind(wanted, other)),
+    };
+    str::from_utf8(bytes).map_err(|error| {
+        let offset = error.valid_up_to();
+        FromValueError::NotUtf8 { wanted, offset }
+    })
+}
+
+/// Text in another character set may look like UTF-8, as `Ã©` in latin1 does: only what is ASCII is sure.
+#[cold]
+fn is_ascii(collation: CollationId, text: &[u8]) -> bool {
+    collation.extends_ascii() && text.is_ascii()
 }
 
 #[inline]
 fn bytes<'a>(wanted: &'static str, value: Value<'a>) -> Result<&'a [u8], FromValueError> {
     match value {
-        Value::Bytes(bytes) => Ok(bytes),
+        Value::Bytes(bytes) | Value::Text(bytes) | Value::OtherText { bytes, .. } => Ok(bytes),
         other => Err(FromValueError::wrong_kind(wanted, other)),
     }
 }
 
 impl<'a> FromValue<'a> for &'a str {
-    /// Lent text, checked to be UTF-8, or a decimal's digits.
+    /// Borrowed text, checked to be UTF-8, or a decimal's digits.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         text("&str", value)
@@ -237,7 +268,7 @@ impl<'a> FromValue<'a> for String {
 }
 
 impl<'a> FromValue<'a> for &'a [u8] {
-    /// Lent bytes, as they came.
+    /// Borrowed bytes or text, as it came.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         bytes("&[u8]", value)
@@ -247,7 +278,7 @@ impl<'a> FromValue<'a> for &'a [u8] {
 impl<'a> FromValue<'a> for Vec<u8> {
     const COPIES: bool = true;
 
-    /// A copy of the bytes.
+    /// A copy of the bytes or the text, as it came.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         owned::bytes(bytes("Vec<u8>", value)?).map_err(FromValueError::of_copy)

@@ -16,8 +16,10 @@ pub enum ValueKind {
     Float,
     /// A DOUBLE, 8 bytes.
     Double,
-    /// Bytes or text.
+    /// Bytes that are not text.
     Bytes,
+    /// Text.
+    Text,
     /// A DATE.
     Date,
     /// A DATETIME or TIMESTAMP.
@@ -41,7 +43,8 @@ impl ValueKind {
             Self::UInt | Self::Bit | Self::Year => "u64 or i128",
             Self::Float => "f32 or f64",
             Self::Double => "f64",
-            Self::Bytes => "&str, String, &[u8] or Vec<u8>",
+            Self::Bytes => "&[u8] or Vec<u8>",
+            Self::Text => "&str, String, &[u8] or Vec<u8>",
             Self::Date => "Date or DateTime",
             Self::DateTime => "DateTime",
             Self::Time => "Time",
@@ -72,6 +75,7 @@ impl fmt::Display for ValueKind {
             Self::Float => "float",
             Self::Double => "double",
             Self::Bytes => "bytes",
+            Self::Text => "text",
             Self::Date => "date",
             Self::DateTime => "datetime",
             Self::Time => "time",

@@ -3,9 +3,10 @@
 //! Specification: <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_stmt_execute.html>.
 
 use super::{Date, DateTime, Decimal, OwnedDecimal, Time, Value};
+use crate::charset::CollationId;
 use crate::column_type::ColumnType;
 
-/// One parameter of a prepared statement, 24 bytes and `Copy`; bytes, text and decimals are lent.
+/// One parameter of a prepared statement, 24 bytes and `Copy`; bytes, text and decimals are borrowed.
 ///
 /// It is made by `From` from the Rust types of the same range.
 ///
@@ -28,10 +29,22 @@ pub enum Param<'a> {
     Float(f32),
     /// A DOUBLE.
     Double(f64),
-    /// Bytes, sent as a BLOB: the server does not take them for text.
+    /// Bytes, sent as a BLOB: the server stores them as they are, in a column of text too. For text see `Str` and `Text`.
     Bytes(&'a [u8]),
-    /// Text, in the connection's character set.
+    /// Text, which the server converts to the column's character set. It is sent as UTF-8, so the session's
+    /// `character_set_client` has to be utf8mb4, as it is unless a statement changed it.
     Str(&'a str),
+    /// Text in UTF-8 that is not checked yet, as it comes in rows. The execution is refused where it is not UTF-8, or where
+    /// the session's `character_set_client` is another character set.
+    Text(&'a [u8]),
+    /// Text in another character set, as it comes in rows. The execution is refused where the session's
+    /// `character_set_client` is another one.
+    OtherText {
+        /// The text.
+        bytes: &'a [u8],
+        /// Tells the character set of `bytes`.
+        collation: CollationId,
+    },
     /// A DATE.
     Date(Date),
     /// A DATETIME or TIMESTAMP.
@@ -40,8 +53,11 @@ pub enum Param<'a> {
     Time(Time),
     /// A DECIMAL, sent as one: as mere text it would be compared with a DECIMAL as a DOUBLE, which loses digits.
     Decimal(Decimal<'a>),
-    /// A BLOB that was sent earlier, by COM_STMT_SEND_LONG_DATA; it has no bytes in the packet.
+    /// A BLOB that was sent earlier, by COM_STMT_SEND_LONG_DATA; it has no bytes in the packet. As [`Bytes`](Self::Bytes),
+    /// it is not converted.
     LongData,
+    /// Text that was sent earlier, by COM_STMT_SEND_LONG_DATA. As [`Str`](Self::Str), it is converted.
+    LongText,
 }
 
 const MAX_FIXED_BYTES: usize = 16;
@@ -59,7 +75,9 @@ impl<'a> Param<'a> {
             Self::Float(_) => ColumnType::FLOAT,
             Self::Double(_) => ColumnType::DOUBLE,
             Self::Bytes(_) | Self::LongData => ColumnType::LONG_BLOB,
-            Self::Str(_) => ColumnType::VAR_STRING,
+            Self::Str(_) | Self::Text(_) | Self::OtherText { .. } | Self::LongText => {
+                ColumnType::VAR_STRING
+            }
             Self::Date(_) => ColumnType::DATE,
             Self::DateTime(_) => ColumnType::DATETIME,
             Self::Time(_) => ColumnType::TIME,
@@ -83,7 +101,7 @@ impl<'a> Param<'a> {
     #[inline]
     pub const fn as_bytes(&self) -> Option<&'a [u8]> {
         match self {
-            Self::Bytes(bytes) => Some(bytes),
+            Self::Bytes(bytes) | Self::Text(bytes) | Self::OtherText { bytes, .. } => Some(bytes),
             Self::Str(text) => Some(text.as_bytes()),
             Self::Decimal(decimal) => Some(decimal.as_str().as_bytes()),
             _ => None,
@@ -110,7 +128,14 @@ impl<'a> Param<'a> {
             Self::Time(time) => out
                 .first_chunk_mut()
                 .map_or(0, |out| time.encode_binary(out)),
-            Self::Null | Self::Bytes(_) | Self::Str(_) | Self::Decimal(_) | Self::LongData => 0,
+            Self::Null
+            | Self::Bytes(_)
+            | Self::Str(_)
+            | Self::Text(_)
+            | Self::OtherText { .. }
+            | Self::Decimal(_)
+            | Self::LongData
+            | Self::LongText => 0,
         }
     }
 }
@@ -197,7 +222,7 @@ impl<'a, T: Into<Param<'a>>> From<Option<T>> for Param<'a> {
 }
 
 impl<'a> From<Value<'a>> for Param<'a> {
-    /// A value that came in a row, as it was. Text goes as bytes, which it is.
+    /// A value that came in a row, as it was: text as text, bytes as bytes.
     #[inline]
     fn from(value: Value<'a>) -> Self {
         match value {
@@ -207,6 +232,8 @@ impl<'a> From<Value<'a>> for Param<'a> {
             Value::Float(number) => Self::Float(number),
             Value::Double(number) => Self::Double(number),
             Value::Bytes(bytes) => Self::Bytes(bytes),
+            Value::Text(bytes) => Self::Text(bytes),
+            Value::OtherText { bytes, collation } => Self::OtherText { bytes, collation },
             Value::Date(date) => Self::Date(date),
             Value::DateTime(value) => Self::DateTime(value),
             Value::Time(time) => Self::Time(time),

@@ -1,12 +1,13 @@
 //! One value of a row, lent from the row's bytes.
 
+use super::form::Form;
 use super::integer::{parse_i64, parse_u64};
 use super::{Date, DateTime, Decimal, Time, ValueError, ValueKind, bit, float};
 use crate::charset::CollationId;
 use crate::column_flags::ColumnFlags;
 use crate::column_type::ColumnType;
 
-/// One value of a row, 24 bytes and `Copy`; bytes and decimals are lent.
+/// One value of a row, 24 bytes and `Copy`; text, bytes and decimals are borrowed.
 ///
 /// The same SQL value is an equal `Value` from both protocols. FLOAT is the one exception, and it is the servers': they
 /// round its text form, see [`float`].
@@ -19,7 +20,8 @@ use crate::column_type::ColumnType;
 /// | DECIMAL | `Decimal` |
 /// | DATE, TIME | `Date`, `Time` |
 /// | DATETIME, TIMESTAMP | `DateTime` |
-/// | everything else, and every type that is not known | `Bytes` |
+/// | BINARY, BLOB, GEOMETRY, VECTOR and all else of collation `binary` | `Bytes` |
+/// | CHAR, TEXT, ENUM, SET, JSON, UUID, INET6 and every other or unknown type | `Text` or `OtherText` |
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
@@ -33,8 +35,17 @@ pub enum Value<'a> {
     Float(f32),
     /// A DOUBLE.
     Double(f64),
-    /// Bytes as they came. Text is not checked: that is done when it is asked for as a `str`.
+    /// Bytes that are not text: the column's collation is `binary`.
     Bytes(&'a [u8]),
+    /// Text in UTF-8. It is checked when it is asked for as a `str`, not before.
+    Text(&'a [u8]),
+    /// Text in another character set, as results have it after `SET NAMES latin1` or `SET character_set_results`.
+    OtherText {
+        /// The text.
+        bytes: &'a [u8],
+        /// The collation of the result's column, which tells the character set of `bytes`.
+        collation: CollationId,
+    },
     /// A DATE.
     Date(Date),
     /// A DATETIME or TIMESTAMP.
@@ -48,48 +59,19 @@ pub enum Value<'a> {
 impl<'a> Value<'a> {
     /// Reads a value that is not NULL from a text row; `bytes` is the whole of it without its length.
     ///
-    /// The collation changes nothing as yet: text is bytes whatever its character set.
-    ///
     /// # Errors
     /// Bytes that are no number, date or time where the type says so. Never for a type that is not known.
     #[inline]
     pub fn decode_text(
         ty: ColumnType,
         flags: ColumnFlags,
-        _collation: CollationId,
+        collation: CollationId,
         bytes: &'a [u8],
     ) -> Result<Self, ValueError> {
-        Ok(match ty {
-            ColumnType::TINY
-            | ColumnType::SHORT
-            | ColumnType::INT24
-            | ColumnType::LONG
-            | ColumnType::LONGLONG => {
-                if flags.is_unsigned() {
-                    Self::UInt(parse_u64(bytes)?)
-                } else {
-                    Self::Int(parse_i64(bytes)?)
-                }
-            }
-            ColumnType::DECIMAL | ColumnType::NEWDECIMAL => {
-                Self::Decimal(Decimal::parse_text(bytes)?)
-            }
-            ColumnType::FLOAT => Self::Float(float::parse_f32(bytes)?),
-            ColumnType::DOUBLE => Self::Double(float::parse_f64(bytes)?),
-            ColumnType::YEAR => Self::UInt(parse_u64(bytes)?),
-            ColumnType::BIT => Self::UInt(bit::decode(bytes)?),
-            ColumnType::DATE | ColumnType::NEWDATE => Self::Date(Date::parse_text(bytes)?),
-            ColumnType::DATETIME | ColumnType::TIMESTAMP => {
-                Self::DateTime(DateTime::parse_text(bytes)?)
-            }
-            ColumnType::TIME => Self::Time(Time::parse_text(bytes)?),
-            _ => Self::Bytes(bytes),
-        })
+        Self::read_text(Form::new(ty, flags, collation), collation, bytes)
     }
 
     /// Reads a value that is not NULL from a binary row; `body` is the whole of it without its length, if it has one.
-    ///
-    /// The collation changes nothing as yet: text is bytes whatever its character set.
     ///
     /// # Errors
     /// A length the type does not have, a date or time out of range, text that is no decimal. Never for a type that is
@@ -98,43 +80,78 @@ impl<'a> Value<'a> {
     pub fn decode_binary(
         ty: ColumnType,
         flags: ColumnFlags,
-        _collation: CollationId,
+        collation: CollationId,
         body: &'a [u8],
     ) -> Result<Self, ValueError> {
-        let is_unsigned = flags.is_unsigned();
-        Ok(match ty {
-            ColumnType::TINY => match fixed(ValueKind::Int, body)? {
-                bytes if is_unsigned => Self::UInt(u8::from_le_bytes(bytes).into()),
-                bytes => Self::Int(i8::from_le_bytes(bytes).into()),
-            },
-            ColumnType::SHORT => match fixed(ValueKind::Int, body)? {
-                bytes if is_unsigned => Self::UInt(u16::from_le_bytes(bytes).into()),
-                bytes => Self::Int(i16::from_le_bytes(bytes).into()),
-            },
-            ColumnType::LONG | ColumnType::INT24 => match fixed(ValueKind::Int, body)? {
-                bytes if is_unsigned => Self::UInt(u32::from_le_bytes(bytes).into()),
-                bytes => Self::Int(i32::from_le_bytes(bytes).into()),
-            },
-            ColumnType::LONGLONG => match fixed(ValueKind::Int, body)? {
-                bytes if is_unsigned => Self::UInt(u64::from_le_bytes(bytes)),
-                bytes => Self::Int(i64::from_le_bytes(bytes)),
-            },
-            ColumnType::YEAR => {
-                Self::UInt(u16::from_le_bytes(fixed(ValueKind::Year, body)?).into())
-            }
-            ColumnType::FLOAT => Self::Float(f32::from_le_bytes(fixed(ValueKind::Float, body)?)),
-            ColumnType::DOUBLE => Self::Double(f64::from_le_bytes(fixed(ValueKind::Double, body)?)),
-            ColumnType::DECIMAL | ColumnType::NEWDECIMAL => {
-                Self::Decimal(Decimal::decode_binary(body)?)
-            }
-            ColumnType::BIT => Self::UInt(bit::decode(body)?),
-            ColumnType::DATE | ColumnType::NEWDATE => Self::Date(Date::decode_binary(body)?),
-            ColumnType::DATETIME | ColumnType::TIMESTAMP => {
-                Self::DateTime(DateTime::decode_binary(body)?)
-            }
-            ColumnType::TIME => Self::Time(Time::decode_binary(body)?),
-            _ => Self::Bytes(body),
+        Self::read_binary(Form::new(ty, flags, collation), collation, body)
+    }
+
+    #[inline]
+    pub(crate) fn read_text(
+        form: Form,
+        collation: CollationId,
+        bytes: &'a [u8],
+    ) -> Result<Self, ValueError> {
+        Ok(match form {
+            Form::Tiny | Form::Short | Form::Long | Form::LongLong => Self::Int(parse_i64(bytes)?),
+            Form::UnsignedTiny
+            | Form::UnsignedShort
+            | Form::UnsignedLong
+            | Form::UnsignedLongLong
+            | Form::Year => Self::UInt(parse_u64(bytes)?),
+            Form::Float => Self::Float(float::parse_f32(bytes)?),
+            Form::Double => Self::Double(float::parse_f64(bytes)?),
+            Form::Decimal => Self::Decimal(Decimal::parse_text(bytes)?),
+            Form::Bit => Self::UInt(bit::decode(bytes)?),
+            Form::Date => Self::Date(Date::parse_text(bytes)?),
+            Form::DateTime => Self::DateTime(DateTime::parse_text(bytes)?),
+            Form::Time => Self::Time(Time::parse_text(bytes)?),
+            Form::Bytes => Self::Bytes(bytes),
+            Form::Text => Self::Text(bytes),
+            Form::OtherText => Self::OtherText { bytes, collation },
         })
+    }
+
+    #[inline]
+    pub(crate) fn read_binary(
+        form: Form,
+        collation: CollationId,
+        body: &'a [u8],
+    ) -> Result<Self, ValueError> {
+        const INT: ValueKind = ValueKind::Int;
+        Ok(match form {
+            Form::Tiny => Self::Int(i8::from_le_bytes(fixed(INT, body)?).into()),
+            Form::UnsignedTiny => Self::UInt(u8::from_le_bytes(fixed(INT, body)?).into()),
+            Form::Short => Self::Int(i16::from_le_bytes(fixed(INT, body)?).into()),
+            Form::UnsignedShort => Self::UInt(u16::from_le_bytes(fixed(INT, body)?).into()),
+            Form::Long => Self::Int(i32::from_le_bytes(fixed(INT, body)?).into()),
+            Form::UnsignedLong => Self::UInt(u32::from_le_bytes(fixed(INT, body)?).into()),
+            Form::LongLong => Self::Int(i64::from_le_bytes(fixed(INT, body)?)),
+            Form::UnsignedLongLong => Self::UInt(u64::from_le_bytes(fixed(INT, body)?)),
+            Form::Year => Self::UInt(u16::from_le_bytes(fixed(ValueKind::Year, body)?).into()),
+            Form::Float => Self::Float(f32::from_le_bytes(fixed(ValueKind::Float, body)?)),
+            Form::Double => Self::Double(f64::from_le_bytes(fixed(ValueKind::Double, body)?)),
+            Form::Decimal => Self::Decimal(Decimal::decode_binary(body)?),
+            Form::Bit => Self::UInt(bit::decode(body)?),
+            Form::Date => Self::Date(Date::decode_binary(body)?),
+            Form::DateTime => Self::DateTime(DateTime::decode_binary(body)?),
+            Form::Time => Self::Time(Time::decode_binary(body)?),
+            Form::Bytes => Self::Bytes(body),
+            Form::Text => Self::Text(body),
+            Form::OtherText => Self::OtherText {
+                bytes: body,
+                collation,
+            },
+        })
+    }
+
+    /// The bytes of text and of bytes.
+    #[inline]
+    pub const fn as_bytes(&self) -> Option<&'a [u8]> {
+        match self {
+            Self::Bytes(bytes) | Self::Text(bytes) | Self::OtherText { bytes, .. } => Some(bytes),
+            _ => None,
+        }
     }
 
     /// What kind of value this is.
@@ -146,6 +163,7 @@ impl<'a> Value<'a> {
             Self::Float(_) => ValueKind::Float,
             Self::Double(_) => ValueKind::Double,
             Self::Bytes(_) => ValueKind::Bytes,
+            Self::Text(_) | Self::OtherText { .. } => ValueKind::Text,
             Self::Date(_) => ValueKind::Date,
             Self::DateTime(_) => ValueKind::DateTime,
             Self::Time(_) => ValueKind::Time,
@@ -156,6 +174,12 @@ impl<'a> Value<'a> {
     /// Whether this is NULL.
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Null)
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Text(text.as_bytes())
     }
 }
 

@@ -214,9 +214,13 @@ fn show(value: Value<'_>) -> String {
     const SHORT: usize = 40;
     match value {
         Value::Null => "NULL".into(),
-        Value::Bytes(bytes) if bytes.len() <= SHORT => bytes.escape_ascii().to_string(),
-        Value::Bytes(bytes) if bytes == noise(bytes.len()) => format!("noise({})", bytes.len()),
-        Value::Bytes(bytes) => format!("{} other bytes", bytes.len()),
+        Value::Bytes(bytes) | Value::Text(bytes) if bytes.len() <= SHORT => {
+            bytes.escape_ascii().to_string()
+        }
+        Value::Bytes(bytes) | Value::Text(bytes) if bytes == noise(bytes.len()) => {
+            format!("noise({})", bytes.len())
+        }
+        Value::Bytes(bytes) | Value::Text(bytes) => format!("{} other bytes", bytes.len()),
         Value::Int(number) => number.to_string(),
         Value::UInt(number) => number.to_string(),
         Value::Double(number) => number.to_string(),

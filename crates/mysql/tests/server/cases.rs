@@ -3,6 +3,7 @@
 mod abandoned;
 mod auth;
 mod cancels;
+mod copied_values;
 mod definitions;
 mod dropped;
 mod failures;

@@ -11,7 +11,7 @@ use crate::common::{lacks, offered, urls};
 /// A type and its values: as SQL, and as they are to come. NULL is added to each.
 struct Type {
     sql: &'static str,
-    /// Parameters go as text, in the connection's character set, and not as bytes.
+    /// Values are quoted in SQL.
     is_text: bool,
     values: Vec<(&'static str, Value<'static>)>,
 }
@@ -597,7 +597,7 @@ fn bytes(
 
 /// Values without quotes, which are added here.
 fn text(sql: &'static str, values: &[&'static str]) -> Type {
-    let value = |text: &&'static str| (*text, Value::Bytes(text.as_bytes()));
+    let value = |text: &&'static str| (*text, Value::from(*text));
     Type {
         sql,
         is_text: true,
@@ -654,11 +654,8 @@ async fn check_type(conn: &mut Connection, ty: &Type, number: usize) {
 }
 
 async fn send(conn: &mut Connection, insert: &Statement, ty: &Type, value: Value<'_>) {
-    let param = match value {
-        Value::Bytes(text) if ty.is_text => Param::Str(std::str::from_utf8(text).unwrap()),
-        value => Param::from(value),
-    };
-    let done = wait!(wait!(conn.execute(insert, &[param])).unwrap().finish()).unwrap();
+    let params = [Param::from(value)];
+    let done = wait!(wait!(conn.execute(insert, &params)).unwrap().finish()).unwrap();
     assert_eq!(done.warnings, 0, "{} {value:?}", ty.sql);
 }
 

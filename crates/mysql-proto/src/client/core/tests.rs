@@ -5,9 +5,12 @@ use proptest::prelude::*;
 use super::*;
 use crate::auth::Plugin;
 use crate::client::Params;
-use crate::packet::{ColumnDefinition, EofPacket, ErrPacket, OkPacket as ServerOk};
+use crate::packet::{
+    ColumnDefinition, EofPacket, ErrPacket, OkPacket as ServerOk, SessionChange, SessionTrack,
+};
 use crate::server::testing::{Link, PASSWORD, Pair, account, pump};
 use crate::server::{Field, ServerCore, ServerLimits, ServerMessage};
+use crate::value::Param;
 
 /// Both ends behind the login.
 struct Wired {
@@ -443,4 +446,58 @@ fn more_columns_than_the_limit_of_definitions_can_hold_are_refused_at_once() {
         };
         assert_eq!(seen.err(), is_refused.then_some(error));
     }
+}
+
+#[test]
+fn text_that_the_server_would_misread_is_refused_and_nothing_is_queued() {
+    let mut wired = wired(capabilities(true), (0, 1));
+    let (client, buffers) = (&mut wired.client, &mut wired.client_buffers);
+    client.prepare(buffers, b"SELECT ?, ?").unwrap();
+    wired.command();
+    let (server, buffers) = (&mut wired.server, &mut wired.server_buffers);
+    server.prepared(buffers, 2, 0, 0);
+    server.column_definition(buffers, &COLUMN);
+    server.column_definition(buffers, &COLUMN);
+    let Reply::Prepared(statement) = wired.reply() else {
+        panic!("no statement");
+    };
+    let texts = [Param::Int(7), Param::Text("é".as_bytes())];
+    let execute = |wired: &mut Wired| {
+        let (client, buffers) = (&mut wired.client, &mut wired.client_buffers);
+        client.execute(buffers, statement, Params(&texts))
+    };
+    for (character_set, expected) in [
+        (&b"latin1"[..], "latin1"),
+        (b"unheard of", ""),
+        (b"utf8mb4", "utf8mb4"),
+    ] {
+        let mut changes = Vec::new();
+        for (name, value) in [
+            (&b"autocommit"[..], &b"ON"[..]),
+            (b"character_set_client", character_set),
+        ] {
+            SessionChange::SystemVariable { name, value }.encode(&mut changes);
+        }
+        wired.client.ping(&mut wired.client_buffers).unwrap();
+        wired.command();
+        let ok = ServerOk {
+            session_track: SessionTrack::from_encoded(&changes),
+            ..ServerOk::default()
+        };
+        wired.server.ok(&mut wired.server_buffers, &ok);
+        assert_eq!(wired.reply(), Reply::Ok);
+        if expected == "utf8mb4" {
+            continue;
+        }
+        let refused = Error::CharacterSet {
+            parameter: 1,
+            collation: crate::CollationId::UTF8MB4_GENERAL_CI,
+            session: expected,
+        };
+        assert_eq!(execute(&mut wired), Err(refused));
+        assert!(!wired.client_buffers.has_output());
+        assert!(wired.client.is_idle());
+    }
+    assert_eq!(execute(&mut wired), Ok(()));
+    assert!(wired.command().ends_with("\x02é".as_bytes()));
 }

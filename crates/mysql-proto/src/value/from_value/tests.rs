@@ -1,4 +1,5 @@
 use super::{FromValue, FromValueError};
+use crate::charset::CollationId;
 use crate::value::{Date, DateTime, Decimal, OwnedDecimal, Time, Value, ValueKind};
 
 fn decimal(text: &str) -> Value<'_> {
@@ -41,7 +42,7 @@ fn integers_take_what_fits_and_nothing_else() {
             assert_eq!(take::<$ty>(decimal("1.5")), Err(FromValueError::DoesNotFit { wanted, found }));
             assert_eq!(take::<$ty>(decimal("1.00")), Ok(1));
             assert_eq!(take::<$ty>(Value::Null), Err(FromValueError::Null { wanted }));
-            for other in [Value::Bytes(b"1"), Value::Float(1.0), Value::Double(1.0), Value::Date(DAY)] {
+            for other in [Value::from("1"), Value::Bytes(b"1"), Value::Float(1.0), Value::Double(1.0), Value::Date(DAY)] {
                 let found = other.kind();
                 assert_eq!(take::<$ty>(other), Err(FromValueError::WrongKind { wanted, found }));
             }
@@ -98,10 +99,11 @@ fn floats_never_round() {
 
 #[test]
 fn text_is_checked_only_when_asked_for_as_text() {
+    assert_eq!(take(Value::from("grün")), Ok("grün"));
     assert_eq!(take(Value::Bytes("grün".as_bytes())), Ok("grün"));
-    assert_eq!(take(Value::Bytes(b"")), Ok(String::new()));
+    assert_eq!(take(Value::from("")), Ok(String::new()));
     // Latin 1.
-    let latin1 = Value::Bytes(b"gr\xFCn");
+    let latin1 = Value::Text(b"gr\xFCn");
     assert_eq!(
         take::<&str>(latin1),
         Err(FromValueError::NotUtf8 {
@@ -152,6 +154,30 @@ fn null_is_for_options_and_values_only() {
     assert!(take::<Option<u8>>(Value::Int(-1)).is_err());
 }
 
+fn latin1(bytes: &[u8]) -> Value<'_> {
+    let collation = CollationId::LATIN1_SWEDISH_CI;
+    Value::OtherText { bytes, collation }
+}
+
+#[test]
+fn text_in_another_character_set_is_never_taken_for_utf_8() {
+    // `Ã©` in latin1 is `é` in UTF-8.
+    assert!(matches!(
+        take::<&str>(latin1(b"\xC3\xA9")),
+        Err(FromValueError::CharacterSet { wanted: "&str", .. })
+    ));
+    assert_eq!(take(latin1(b"plain")), Ok("plain"));
+    assert_eq!(take(latin1(b"\xC3\xA9")), Ok(&b"\xC3\xA9"[..]));
+    assert_eq!(take(latin1(b"\xC3\xA9")), Ok(b"\xC3\xA9".to_vec()));
+    // ASCII's bytes, but not its characters.
+    let ucs2 = Value::OtherText {
+        bytes: b"\0a",
+        collation: CollationId(35),
+    };
+    assert!(take::<String>(ucs2).is_err());
+    assert_eq!(ucs2.kind(), ValueKind::Text);
+}
+
 #[test]
 fn each_error_says_what_to_do() {
     for (error, line) in [
@@ -160,8 +186,16 @@ fn each_error_says_what_to_do() {
             "asked for u8, found null: ask for Option<u8>",
         ),
         (
+            take::<u8>(Value::from("1")).unwrap_err(),
+            "asked for u8, found text: ask for &str, String, &[u8] or Vec<u8>",
+        ),
+        (
             take::<u8>(Value::Bytes(b"1")).unwrap_err(),
-            "asked for u8, found bytes: ask for &str, String, &[u8] or Vec<u8>",
+            "asked for u8, found bytes: ask for &[u8] or Vec<u8>",
+        ),
+        (
+            take::<&str>(latin1(b"gr\xFCn")).unwrap_err(),
+            "asked for &str, found text in latin1 (8): run SET NAMES utf8mb4 before the query, or ask for &[u8] or Vec<u8>",
         ),
         (
             take::<u8>(Value::UInt(256)).unwrap_err(),

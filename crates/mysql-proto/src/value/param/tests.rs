@@ -1,4 +1,5 @@
 use super::Param;
+use crate::charset::CollationId;
 use crate::column_type::ColumnType;
 use crate::value::{Date, DateTime, Decimal, OwnedDecimal, Time, Value};
 
@@ -117,6 +118,17 @@ fn a_value_read_in_a_row_can_be_sent_back() {
         (Value::Float(0.5), Param::Float(0.5)),
         (Value::Double(0.5), Param::Double(0.5)),
         (Value::Bytes(b"ab"), Param::Bytes(b"ab")),
+        (Value::Text(b"ab"), Param::Text(b"ab")),
+        (
+            Value::OtherText {
+                bytes: b"ab",
+                collation: CollationId::LATIN1_SWEDISH_CI,
+            },
+            Param::OtherText {
+                bytes: b"ab",
+                collation: CollationId::LATIN1_SWEDISH_CI,
+            },
+        ),
         (Value::Date(DAY), Param::Date(DAY)),
         (
             Value::DateTime(DateTime::ZERO),

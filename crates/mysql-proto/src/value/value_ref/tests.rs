@@ -211,6 +211,7 @@ fn everything_else_is_bytes_and_never_an_error() {
         ColumnType::DATETIME,
         ColumnType::TIMESTAMP,
         ColumnType::TIME,
+        ColumnType::JSON,
     ];
     let not_utf8: &[u8] = b"\x00abc\xFF";
     for ty in (0..=0xFF).map(ColumnType).filter(|ty| !known.contains(ty)) {
@@ -218,6 +219,48 @@ fn everything_else_is_bytes_and_never_an_error() {
             assert_equal(ty, SIGNED, bytes, bytes, Value::Bytes(bytes));
         }
     }
+}
+
+#[test]
+fn the_collation_tells_text_from_bytes_and_its_character_set() {
+    // Of no server that is known here.
+    const UNKNOWN: CollationId = CollationId(9999);
+    const UTF8: CollationId = CollationId::UTF8MB4_GENERAL_CI;
+    const LATIN1: CollationId = CollationId::LATIN1_SWEDISH_CI;
+    const BINARY: CollationId = CollationId::BINARY;
+    let text = &b"gr\xFCn"[..];
+    let other = Value::OtherText {
+        bytes: text,
+        collation: LATIN1,
+    };
+    for (ty, collation, value) in [
+        (ColumnType::VAR_STRING, UTF8, Value::Text(text)),
+        (ColumnType::BLOB, UTF8, Value::Text(text)),
+        (ColumnType::STRING, CollationId(33), Value::Text(text)),
+        (ColumnType::STRING, UNKNOWN, Value::Text(text)),
+        (ColumnType(0xC0), UTF8, Value::Text(text)),
+        (ColumnType::VAR_STRING, LATIN1, other),
+        (ColumnType::BLOB, BINARY, Value::Bytes(text)),
+        (ColumnType::GEOMETRY, BINARY, Value::Bytes(text)),
+        (ColumnType::VECTOR, BINARY, Value::Bytes(text)),
+        // MySQL says binary, and means text.
+        (ColumnType::JSON, BINARY, Value::Text(text)),
+        (ColumnType::JSON, UTF8, Value::Text(text)),
+        (ColumnType::JSON, LATIN1, other),
+    ] {
+        assert_eq!(
+            Value::decode_text(ty, SIGNED, collation, text),
+            Ok(value),
+            "{ty} {collation}"
+        );
+        assert_eq!(
+            Value::decode_binary(ty, SIGNED, collation, text),
+            Ok(value),
+            "{ty} {collation}"
+        );
+        assert_eq!(value.as_bytes(), Some(text));
+    }
+    assert_eq!(Value::Int(1).as_bytes(), None);
 }
 
 #[test]
@@ -296,6 +339,7 @@ fn every_value_tells_its_kind() {
     assert_eq!(Value::Null.kind(), ValueKind::Null);
     assert!(Value::Null.is_null() && !Value::Int(0).is_null());
     assert_eq!(Value::Bytes(b"").kind(), ValueKind::Bytes);
+    assert_eq!(Value::from("").kind(), ValueKind::Text);
     assert_eq!(Value::Time(Time::ZERO).kind(), ValueKind::Time);
 }
 
