@@ -6,7 +6,7 @@ use super::pending::Pending;
 use super::server::Awaited;
 use super::{Event, Passage, RelayError, Side, Verdict};
 use crate::frame::HEADER_BYTES;
-use crate::packet::{ChangeUser, Close, CommandByte};
+use crate::packet::{ChangeUser, Close, CommandByte, CursorType};
 
 /// The first byte of a replica's acknowledgement, which no command has: semi-synchronous replication.
 const ACKNOWLEDGEMENT: u8 = 0xEF;
@@ -16,6 +16,9 @@ const CHANGE_USER_BYTES: usize = 68 << 10;
 
 /// Bytes of COM_STMT_CLOSE.
 const CLOSE_BYTES: usize = 5;
+
+/// Bytes of COM_STMT_EXECUTE up to its flags.
+const EXECUTE_BYTES: usize = 6;
 
 impl Relay {
     pub(super) fn look_at_client(&mut self, bytes: &[u8]) -> Result<Passage, RelayError> {
@@ -100,15 +103,23 @@ impl Relay {
         if command == CommandByte::CHANGE_USER && self.guard.is_some() {
             self.guard_change_user(start)?;
         }
-        let closes = match command {
+        let (mut closes, mut asks_for_cursor) = (None, false);
+        match command {
             // One cut short closes nothing.
-            CommandByte::STMT_CLOSE => Close::decode(start.prefix(CLOSE_BYTES)?).ok(),
-            _ => None,
-        };
+            CommandByte::STMT_CLOSE => closes = Close::decode(start.prefix(CLOSE_BYTES)?).ok(),
+            CommandByte::STMT_EXECUTE => {
+                // A shorter one is no execution: the server answers with an error.
+                if let [_, _, _, _, _, flags] = *start.prefix(EXECUTE_BYTES)? {
+                    asks_for_cursor = CursorType(flags).contains(CursorType::READ_ONLY);
+                }
+            }
+            _ => {}
+        }
         self.begin(Pending {
             command,
             sequence: sequence.wrapping_add(1),
             closes: closes.map(|close| close.statement_id),
+            asks_for_cursor,
         })?;
         self.commands += 1;
         Ok(Some(command))

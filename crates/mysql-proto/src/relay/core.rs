@@ -100,6 +100,7 @@ impl Relay {
                 command: CommandByte::PING,
                 sequence: 0,
                 closes: None,
+                asks_for_cursor: false,
             },
             queue: Queue::default(),
             statements: Statements::default(),

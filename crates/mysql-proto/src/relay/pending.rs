@@ -20,6 +20,8 @@ pub(super) struct Pending {
     pub(super) sequence: u8,
     /// The statement that it closes.
     pub(super) closes: Option<u32>,
+    /// It is an execution that asks for a cursor to fetch rows from.
+    pub(super) asks_for_cursor: bool,
 }
 
 impl Pending {

@@ -165,6 +165,35 @@ async fn an_error_among_the_rows_ends_them_and_not_the_connection() {
 }
 
 #[tokio::test]
+async fn a_procedure_with_a_cursor_gives_its_results_in_both_protocols() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let name = format!("cursors_{}", conn.connection_id());
+    // Servers say of the results behind OPEN that a cursor exists, and send their rows all the same.
+    let body = "BEGIN DECLARE a INT; DECLARE c CURSOR FOR SELECT 1 UNION SELECT 2; SELECT 'before'; OPEN c; \
+                FETCH c INTO a; SELECT a + 10; CLOSE c; SELECT 'behind'; END";
+    wait!(conn.run(&format!("CREATE PROCEDURE {name} () {body}"))).unwrap();
+    let call = wait!(conn.prepare(&format!("CALL {name}()"))).unwrap();
+    for binary in [false, true] {
+        let mut rows = if binary {
+            wait!(conn.execute(&call, &[])).unwrap()
+        } else {
+            wait!(conn.query(&format!("CALL {name}()"))).unwrap()
+        };
+        for expected in ["before", "11", "behind"] {
+            let row = wait!(rows.next()).unwrap().unwrap();
+            let value = match expected {
+                "11" => row.get::<i64>(0).unwrap().to_string(),
+                _ => row.get::<&str>(0).unwrap().to_owned(),
+            };
+            assert_eq!(value, expected);
+            assert!(wait!(rows.next_result()).unwrap());
+        }
+        assert!(!wait!(rows.next_result()).unwrap());
+    }
+    wait!(conn.run(&format!("DROP PROCEDURE {name}"))).unwrap();
+}
+
+#[tokio::test]
 async fn a_procedure_gives_its_results_in_both_protocols() {
     let mut conn = wait!(Connection::connect(&url())).unwrap();
     let name = format!("several_{}", conn.connection_id());

@@ -36,6 +36,8 @@ pub(crate) fn known(commands: u64, statements: usize, in_transaction: bool) -> K
 pub(crate) struct Client {
     pub(crate) raw: Raw,
     capabilities: Capabilities,
+    /// The command under way asks for a cursor.
+    asks_for_cursor: bool,
     pub(crate) heard: Vec<Vec<u8>>,
 }
 
@@ -48,6 +50,7 @@ impl Client {
 
     /// A command with results, up to the end of the last.
     pub(crate) fn ask(&mut self, command: &[u8]) {
+        self.asks_for_cursor = matches!(command, [0x17, _, _, _, _, 1, ..]);
         self.raw.command(command);
         while self.result() {}
     }
@@ -66,7 +69,8 @@ impl Client {
         }
         if !self.capabilities.contains(Capabilities::DEPRECATE_EOF) {
             let eof = self.hear();
-            if eof[3] & (STATUS_CURSOR | STATUS_MORE) == STATUS_CURSOR {
+            let has_cursor = eof[3] & (STATUS_CURSOR | STATUS_MORE) == STATUS_CURSOR;
+            if self.asks_for_cursor && has_cursor {
                 return false;
             }
         }
@@ -123,6 +127,7 @@ fn script(port: u16, user: &str, capabilities: Capabilities, talk: &dyn Fn(&mut 
     let mut client = Client {
         raw,
         capabilities,
+        asks_for_cursor: false,
         heard: Vec::new(),
     };
     talk(&mut client);
@@ -231,6 +236,62 @@ fn cursors_are_fetched_from() {
         client.hear();
         client.raw.command(&[b"\x19", &statement[..]].concat());
     });
+}
+
+#[test]
+fn cursors_inside_a_prepared_statement_send_their_rows() {
+    let server = &sides().server;
+    let mut admin = Connection::connect(&server.url()).unwrap();
+    let body = "BEGIN DECLARE a INT; DECLARE c CURSOR FOR SELECT 1 UNION SELECT 2; SELECT 'before'; OPEN c; FETCH c INTO a; \
+                SELECT a UNION ALL SELECT 7; CLOSE c; SELECT 'behind'; END";
+    let quiet = body
+        .replace("SELECT 'before';", "")
+        .replace("SELECT a UNION ALL SELECT 7;", "");
+    let quiet = quiet.replace("SELECT 'behind';", "");
+    for (name, body) in [("with_a_cursor", body), ("quiet_cursor", &quiet)] {
+        admin
+            .run(&format!("DROP PROCEDURE IF EXISTS test.{name}"))
+            .unwrap();
+        admin
+            .run(&format!("CREATE PROCEDURE test.{name}() {body}"))
+            .unwrap();
+    }
+    admin
+        .run("DROP FUNCTION IF EXISTS test.of_a_cursor")
+        .unwrap();
+    let function = "CREATE FUNCTION test.of_a_cursor() RETURNS INT DETERMINISTIC READS SQL DATA BEGIN DECLARE a INT; DECLARE c \
+                    CURSOR FOR SELECT 1 UNION SELECT 2; OPEN c; FETCH c INTO a; CLOSE c; RETURN a; END";
+    admin.run(function).unwrap();
+    let mut statements = vec![
+        "CALL with_a_cursor()".to_owned(),
+        "CALL quiet_cursor()".to_owned(),
+        "SELECT of_a_cursor() UNION ALL SELECT 5".to_owned(),
+        "SELECT 1 FROM (SELECT 1) AS t WHERE of_a_cursor() = 1".to_owned(),
+    ];
+    if server.kind() == ServerKind::MariaDb {
+        statements.push(body.replacen("BEGIN", "BEGIN NOT ATOMIC", 1));
+    } else {
+        lacks("BEGIN NOT ATOMIC", "it is MariaDB's");
+    }
+    let count = statements.len() as u64;
+    let more = Capabilities::PS_MULTI_RESULTS;
+    let expected = known(4 * count, statements.len(), false);
+    let heard = in_both_styles("feature_i", more, &expected, &|client| {
+        for sql in &statements {
+            let statement = client.prepare(sql);
+            // Without a cursor to fetch from, and with one, which no server opens for these.
+            for flags in [0, 1] {
+                let begin = [b"\x17", &statement[..], &[flags], b"\x01\0\0\0"];
+                client.ask(&begin.concat());
+            }
+            client.query("SELECT 'next'");
+        }
+    });
+    let rows = |text: &[u8]| heard.iter().filter(|row| row.ends_with(text)).count() as u64;
+    // All but the quiet one and the two functions.
+    assert_eq!(rows(b"\x06before"), 2 * (count - 3));
+    assert_eq!(rows(b"\x06behind"), 2 * (count - 3));
+    assert_eq!(rows(b"\x04next"), count);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::super::packets::{Start, Stop};
 use super::super::{Relay, RelayError};
 use super::reply::eof_status;
 use super::{Awaited, Ending};
-use crate::packet::{CommandByte, PrepareOk, eof, err, ok, prepare_ok};
+use crate::packet::{PrepareOk, eof, err, ok, prepare_ok};
 use crate::{Capabilities, StatusFlags};
 
 /// The first byte of a definition: the length of its catalog, which is always `def`.
@@ -42,13 +42,17 @@ impl Relay {
         };
     }
 
-    /// An execution that opens a cursor is over here: its rows are fetched.
+    /// An execution that opens a cursor for the client is over here: its rows are fetched. The flag alone does not say so:
+    /// where a procedure or a function has opened a cursor of its own, servers leave it set for what comes behind. Of a
+    /// procedure, results have `MORE_RESULTS_EXISTS` too, as its own OK packet is still to come.
     pub(super) fn definitions_eof(&mut self, start: Start<'_>, first: u8) -> Result<(), Stop> {
         let Some(status) = self.eof(start, first)? else {
             return Ok(());
         };
-        let executes = self.current.command == CommandByte::STMT_EXECUTE;
-        if executes && status.contains(StatusFlags::CURSOR_EXISTS) {
+        let opens_cursor = self.current.asks_for_cursor
+            && status.contains(StatusFlags::CURSOR_EXISTS)
+            && !status.contains(StatusFlags::MORE_RESULTS_EXISTS);
+        if opens_cursor {
             self.end_of_result(status);
         } else {
             self.awaited = Awaited::Rows;

@@ -354,6 +354,51 @@ fn a_deadlock_ends_the_transaction_where_that_is_certain() {
     }
 }
 
+#[test]
+fn a_procedure_with_a_cursor_of_its_own_sends_rows() {
+    // Captured from MariaDB 10.11.19: `BEGIN NOT ATOMIC ... OPEN cur; FETCH cur INTO a; SELECT a; CLOSE cur; END`, executed as a
+    // prepared statement. The status is AUTOCOMMIT, MORE_RESULTS_EXISTS, NO_INDEX_USED and CURSOR_EXISTS.
+    let definition = b"\x03def\0\0\0\x01a\x01a\x0c?\0\x0b\0\0\0\x03\0\0\0\0\0";
+    let (row, ok): (&[u8], &[u8]) = (&[0, 0, 1, 0, 0, 0], &[0, 0, 0, 0x22, 0, 0, 0]);
+    let eof: &[u8] = &[0xFE, 0, 0, 0x6A, 0];
+    let end: &[u8] = &[0xFE, 0, 0, 0x6A, 0, 0, 0];
+    let done = Event::Done {
+        command: CommandByte::STMT_EXECUTE,
+        failed: false,
+        status: StatusFlags(0x22),
+    };
+    for flags in [0, 1] {
+        let execute = [0x17, 1, 0, 0, 0, flags, 1, 0, 0, 0];
+        let plain: [&[u8]; 6] = [&[1], definition, eof, row, eof, ok];
+        assert_eq!(one(PLAIN, &execute, &plain), [command(0x17), done]);
+        // Two results, and no row in the second.
+        let two = [&plain[..5], &[&[1], definition, eof, eof, ok]].concat();
+        assert_eq!(one(PLAIN, &execute, &two), [command(0x17), done]);
+        let deprecate: [&[u8]; 5] = [&[1], definition, row, end, ok];
+        assert_eq!(one(DEPRECATE, &execute, &deprecate), [command(0x17), done]);
+    }
+}
+
+#[test]
+fn a_function_with_a_cursor_of_its_own_does_not_keep_rows_back() {
+    // Captured from MySQL 9.7.4: `SELECT 1 FROM (SELECT 1) AS t WHERE f() = 1`, executed without a cursor, where `f` has one.
+    let definition = b"\x03def\0\0\0\x011\0\x0c?\0\x02\0\0\0\x08\x81\0\0\0\0";
+    let row: &[u8] = &[0, 0, 1, 0, 0, 0, 0, 0, 0, 0];
+    let eof: &[u8] = &[0xFE, 0, 0, 0x62, 0];
+    let done = Event::Done {
+        command: CommandByte::STMT_EXECUTE,
+        failed: false,
+        status: StatusFlags(0x62),
+    };
+    let execute = [0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0];
+    let seen = one(PLAIN, &execute, &[&[1], definition, eof, row, eof]);
+    assert_eq!(seen, [command(0x17), done]);
+    // With a cursor for the client the same EOF packet ends the reply.
+    let execute = [0x17, 1, 0, 0, 0, 1, 1, 0, 0, 0];
+    let seen = one(PLAIN, &execute, &[&[1], definition, eof]);
+    assert_eq!(seen, [command(0x17), done]);
+}
+
 /// The same of a reply that is too long to be cut everywhere: whole, and in small reads.
 fn one_long(capabilities: Capabilities, payload: &[u8], reply: &[&[u8]]) {
     let byte = payload[0];
