@@ -9,6 +9,7 @@
 pub mod alloc;
 pub mod certificate;
 mod open_files;
+pub mod own_network;
 mod private;
 #[cfg(feature = "script")]
 pub mod script;
