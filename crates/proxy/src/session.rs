@@ -46,6 +46,7 @@ use farewell::Farewell;
 use flow::Flow;
 use kill::KillState;
 use login::Login;
+pub(crate) use login::{NOBODY, UnfinishedLogin};
 pub(crate) use memory::Progress;
 use peer::Peer;
 
@@ -57,6 +58,8 @@ pub(crate) struct Context<'w> {
     pub(crate) counters: &'w mut Counters,
     pub(crate) log: &'w Log,
     pub(crate) kills: &'w Kills,
+    /// Where logins go that are brought to an end without their clients.
+    pub(crate) unfinished: &'w mut Vec<UnfinishedLogin>,
     /// This worker, where an answer is to come back to it.
     pub(crate) worker: usize,
     /// This worker's, and the session's place in it: where it is called when something it waits for is there.
@@ -218,9 +221,7 @@ impl Session {
             (false, Some(server)) => server,
             (false, None) => return,
         };
-        peer.stream.observe(event);
-        peer.is_readable |= event.is_readable() || event.is_read_closed() || event.is_error();
-        peer.is_writable |= event.is_writable() || event.is_error();
+        peer.note(event);
     }
 
     /// Does what can be done now.

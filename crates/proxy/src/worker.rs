@@ -8,6 +8,7 @@ pub(crate) mod codec;
 mod line;
 mod order;
 pub(crate) mod pool;
+mod unfinished;
 
 use std::collections::VecDeque;
 use std::io;
@@ -31,6 +32,7 @@ use codec::Codec;
 use line::Line;
 pub(crate) use order::{Handle, Mailbox, Order};
 use pool::Pool;
+use unfinished::Unfinished;
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
@@ -70,6 +72,7 @@ pub(crate) fn start(
         free: Vec::new(),
         freed: Vec::new(),
         busy: VecDeque::new(),
+        unfinished: Unfinished::default(),
         line: Line::default(),
         pool: Pool::new(memory),
         codec: Codec::default(),
@@ -118,6 +121,7 @@ struct Worker {
     /// Places that were freed in this turn: events of the sessions before may still be on the list.
     freed: Vec<usize>,
     busy: VecDeque<usize>,
+    unfinished: Unfinished,
     line: Line,
     pool: Pool,
     codec: Codec,
@@ -165,6 +169,8 @@ impl Worker {
                 if let Some(Some(session)) = self.sessions.get_mut(token / 2) {
                     session.note(token % 2 == 0, event);
                     self.go_on(token / 2, now, Session::go_on);
+                } else {
+                    self.note_unfinished(token, event, now);
                 }
             }
             for _ in 0..self.busy.len() {
@@ -181,6 +187,7 @@ impl Worker {
                 for index in 0..self.sessions.len() {
                     self.go_on(index, now, Session::tick);
                 }
+                self.tick_unfinished(now);
                 self.relieve(now);
                 self.go_on_accepting();
                 if ticks % TRIM == 0 {
@@ -189,12 +196,15 @@ impl Worker {
                 }
             }
             self.free.append(&mut self.freed);
+            if !self.unfinished.left.is_empty() {
+                self.take_unfinished(now);
+            }
         }
         Ok(())
     }
 
     fn is_over(&self, now: Instant) -> bool {
-        let is_empty = || self.sessions.iter().all(Option::is_none);
+        let is_empty = || self.sessions.iter().all(Option::is_none) && self.unfinished.is_empty();
         self.ends_by.is_some_and(|by| now >= by || is_empty())
     }
 
@@ -216,6 +226,7 @@ impl Worker {
             counters: &mut self.counters,
             log: &self.log,
             kills: &self.kills,
+            unfinished: &mut self.unfinished.left,
             worker: self.number,
             mailbox: &self.mailbox,
             index,

@@ -12,6 +12,8 @@ pub mod certificate;
 #[cfg(feature = "servers")]
 mod open_files;
 #[cfg(feature = "servers")]
+pub mod own_network;
+#[cfg(feature = "servers")]
 mod private;
 #[cfg(feature = "script")]
 pub mod script;

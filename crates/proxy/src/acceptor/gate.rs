@@ -66,6 +66,11 @@ impl Gate {
         self.waiting.load(SeqCst) + self.passed_on.load(SeqCst) == 0 && self.enter()
     }
 
+    /// Takes a place also where there is none: for what a session has left behind in its own.
+    pub(crate) fn enter_anyway(&self) {
+        self.sessions.fetch_add(1, SeqCst);
+    }
+
     /// So many sessions have ended.
     #[inline]
     pub(crate) fn leave(&self, sessions: usize) {

@@ -34,12 +34,10 @@ use crate::config::{HealthConfig, HealthLogin};
 use crate::errand::Errand;
 use crate::log::{Event, Log};
 use crate::running::lock;
+use crate::session::NOBODY;
 
 pub(crate) use turns::Health;
 use turns::{SOON, Whom, jittered};
-
-/// Who asks where no user is configured. An account of this name without password and rights keeps the log quiet.
-const NOBODY: &str = "onecopy";
 
 /// How often it is looked whose turn it is.
 const LOOK: Duration = Duration::from_millis(100);

@@ -57,6 +57,9 @@ impl Session {
         };
         self.note_end(&end, !words.is_empty(), context);
         let says_goodbye = self.may_say_goodbye(&end);
+        if !is_of_backend(&end) {
+            self.leave_unfinished(true, context);
+        }
         if let Some(mut server) = self.server.take() {
             if says_goodbye {
                 server.say_last(&QUIT, context);
@@ -209,6 +212,15 @@ impl Session {
         }
         // A client that goes on sending has its time too, and no more.
         Ok(Said::More)
+    }
+}
+
+/// Whether it is the backend that has ended the session.
+fn is_of_backend(end: &End) -> bool {
+    match end {
+        End::Clean => false,
+        End::Refused => true,
+        End::Failed(failure) => failure.side == Side::Backend,
     }
 }
 

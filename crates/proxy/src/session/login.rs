@@ -15,6 +15,7 @@ mod authentication;
 mod compression;
 mod half;
 mod reach;
+mod unfinished;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -38,6 +39,7 @@ use crate::queue::Ticket;
 use authentication::Authentication;
 use compression::Methods;
 use half::Half;
+pub(crate) use unfinished::{NOBODY, UnfinishedLogin};
 
 const OK: u8 = 0x00;
 const MORE_DATA: u8 = 0x01;
@@ -97,6 +99,8 @@ pub(super) struct Login {
     methods: Methods,
     authentication: Authentication,
     greeted: bool,
+    /// The backend has greeted.
+    has_greeted: bool,
     /// Whom the client speaks for, and where that one connected to.
     told: Option<(SocketAddr, SocketAddr)>,
 }
@@ -138,6 +142,7 @@ impl Login {
                 Protection::None,
             )),
             greeted: false,
+            has_greeted: false,
             told: None,
         }
     }
@@ -263,7 +268,10 @@ impl Session {
         match login.server.read(server) {
             Ok(Some(has_come)) => Ok(has_come),
             Ok(None) => Err("it closed the connection".to_owned()),
-            Err(error) => Err(error.to_string()),
+            Err(error) => {
+                server.is_closed = true;
+                Err(error.to_string())
+            }
         }
     }
 

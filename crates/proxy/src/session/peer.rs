@@ -2,6 +2,7 @@
 
 use std::io::{self, IoSlice};
 
+use mio::event::Event;
 use onecopy_net::evented::Stream;
 
 use super::Context;
@@ -32,6 +33,14 @@ impl Peer {
             is_shut: false,
             is_closed: false,
         }
+    }
+
+    /// What an event said of it.
+    #[inline]
+    pub(super) fn note(&mut self, event: &Event) {
+        self.stream.observe(event);
+        self.is_readable |= event.is_readable() || event.is_read_closed() || event.is_error();
+        self.is_writable |= event.is_writable() || event.is_error();
     }
 
     /// How its bytes are compressed.

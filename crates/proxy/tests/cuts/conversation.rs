@@ -99,6 +99,10 @@ pub(crate) fn play(side: Side, mut stream: TcpStream, steps: &[Step], cut: Cut) 
         } else {
             hear(&mut stream, bytes, &mut received, &mut tail)
         };
+        if !goes_on && side == Side::Server && !tail.is_empty() {
+            // The proxy has ended the login by itself, and is refused.
+            let _ = stream.write_all(&packets(2, &[b"\xFF\x15\x04#28000no"]));
+        }
         if !goes_on || own_cut(index).is_some() {
             break;
         }

@@ -2,8 +2,10 @@
 
 use std::io::Write;
 use std::net::TcpStream;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use onecopy_mysql_proto::packet::HandshakeResponse;
 use onecopy_proxy::Proxy;
 use onecopy_proxy::config::BackendConfig;
 
@@ -14,6 +16,9 @@ use crate::raw::{OK, Raw, USUAL, backend, greeting, packet};
 const NO_BACKEND: u16 = 1429;
 const LOST: u16 = 2013;
 const BROKEN: u16 = 2027;
+
+/// `Access denied`.
+const DENIED: &[u8] = b"\xFF\x15\x04#28000no";
 
 fn proxy(mut backend: BackendConfig) -> Proxy {
     backend.connect_timeout = Duration::from_secs(2);
@@ -80,16 +85,26 @@ fn a_greeting_that_is_none_is_no_backend() {
 }
 
 #[test]
-fn a_greeting_that_does_not_come_ends_at_the_deadline() {
-    for begins in [&b""[..], b"\x4A\0\0\0\x0A"] {
+fn a_greeting_that_comes_after_the_deadline_is_answered_without_the_client() {
+    for begins in [0, 5] {
+        let (told, tells) = channel();
         let (config, thread) = backend(move |mut server| {
-            server.stream.write_all(begins).unwrap();
+            let whole = packet(0, &greeting());
+            server.stream.write_all(&whole[..begins]).unwrap();
+            tells.recv().unwrap();
+            server.stream.write_all(&whole[begins..]).unwrap();
+            server.sequence = 1;
+            let login = server.hear().unwrap();
+            let user = HandshakeResponse::decode(&login).unwrap().user;
+            assert_eq!(user, b"onecopy");
+            server.say(DENIED).unwrap();
             server.rest()
         });
         let proxy = proxy(config);
         assert_eq!(code(&refusal(&proxy)), NO_BACKEND);
-        thread.join().unwrap();
         is_clean(&proxy);
+        told.send(()).unwrap();
+        assert_eq!(thread.join().unwrap(), b"");
     }
 }
 

@@ -13,6 +13,7 @@ use crate::private::{
 };
 
 use super::find::ServerBinary;
+use super::options::NO_NAMES;
 use super::{ServerKind, greeting, options, sql, warm_up};
 
 /// A server that answers.
@@ -38,6 +39,10 @@ pub(super) fn launch(
     loop {
         let port = free_port()?;
         let mut command = options::serving(binary, folder, port);
+        if arguments.iter().any(|one| one.starts_with(NO_NAMES)) {
+            // MySQL goes by the first, even where a later one says otherwise.
+            command.retain(|one| one != NO_NAMES);
+        }
         command.extend(arguments.iter().map(OsString::from));
         let mut watchdog = Watchdog::start(folder.path(), Path::new("/dev/null"), &command)?;
         match wait_for_greeting(&watchdog, &socket, deadline) {

@@ -11,6 +11,9 @@ use crate::private::TempFolder;
 use super::ServerKind;
 use super::find::ServerBinary;
 
+/// Addresses are not looked up.
+pub(super) const NO_NAMES: &str = "--skip-name-resolve";
+
 /// Fills the empty data folder from `script`: MariaDB reads it from its standard input, MySQL is told its name.
 pub(super) fn filling(binary: &ServerBinary, folder: &TempFolder, script: &Path) -> Vec<OsString> {
     let mut command = common(binary, folder);
@@ -68,7 +71,7 @@ fn common(binary: &ServerBinary, folder: &TempFolder) -> Vec<OsString> {
     command.extend(
         [
             "--skip-log-bin",
-            "--skip-name-resolve",
+            NO_NAMES,
             "--character-set-server=utf8mb4",
             "--innodb-flush-log-at-trx-commit=0",
             "--innodb-buffer-pool-size=256M",

@@ -10,6 +10,7 @@ use onecopy_mysql_proto::relay::login::{self as relay_login, Change};
 use onecopy_mysql_proto::relay::{PasswordGuard, Protection, Verdict};
 
 use super::compression::{self, Methods, not_offered};
+use super::unfinished::fits;
 use super::{ERR, Stage, after, protection};
 use crate::failure::Failure;
 use crate::registry::Whose;
@@ -41,21 +42,24 @@ impl Session {
                     Err(why) => self.try_another(&why, context),
                 };
             }
-            Err(why) => return self.try_another(&why, context),
+            Err(why) => return self.greeted_badly(&why, context),
         };
         let bytes = login.server.buffers.bytes(payload);
         if bytes.first() == Some(&ERR) {
             login.refusal = Some(bytes.to_vec());
-            return self.try_another("it refused the connection", context);
+            return self.greeted_badly("it refused the connection", context);
         }
         let greeting = match Greeting::decode(bytes) {
             Ok(greeting) => greeting,
             Err(error) => {
                 let why = error.to_string();
-                return self.try_another(&why, context);
+                return self.greeted_badly(&why, context);
             }
         };
         let backend = Arc::clone(place.backend());
+        login.has_greeted = true;
+        login.backend_can = greeting.capabilities;
+        login.authentication.plugin = greeting.auth_plugin.unwrap_or_default().to_vec();
         if backend.config.tls.is_some() && !greeting.capabilities.contains(Capabilities::SSL) {
             return self.try_another("it does not offer TLS, which is asked for", context);
         }
@@ -73,9 +77,7 @@ impl Session {
         let config = &self.listener.config;
         let offered = config.compression.capabilities(greeting.capabilities);
         let change = own_of(config.tls.is_some(), offered);
-        login.backend_can = greeting.capabilities;
         login.offered = change.apply(greeting.capabilities);
-        login.authentication.plugin = greeting.auth_plugin.unwrap_or_default().to_vec();
         let nonce = [&greeting.nonce_head, greeting.nonce_tail].concat();
         login.authentication.nonce = nonce.try_into().ok();
         let mut payload = bytes.to_vec();
@@ -89,6 +91,15 @@ impl Session {
         login.deadline = after(context.now, self.listener.config.handshake_timeout);
         login.stage = Stage::Response;
         Ok(true)
+    }
+
+    /// What it has said is no greeting: it waits for nothing.
+    #[cold]
+    fn greeted_badly(&mut self, why: &str, context: &mut Context<'_>) -> Result<bool, End> {
+        if let Some(server) = &mut self.server {
+            server.is_closed = true;
+        }
+        self.try_another(why, context)
     }
 
     pub(super) fn response(&mut self) -> Result<bool, End> {
@@ -148,7 +159,7 @@ impl Session {
         let mut guard = PasswordGuard::new(protection(&self.client), server_side);
         let verdict = guard.client(response.auth_plugin, response.auth_response);
         let payload = match verdict {
-            Verdict::Pass => Ok(bytes.to_vec()),
+            Verdict::Pass if has_fitting_guess(&response) => Ok(bytes.to_vec()),
             // What the client has guessed at does not pass. It is asked again for what the account really has.
             _ => without_password(&response),
         };
@@ -188,6 +199,12 @@ impl Session {
         login.stage = Stage::ServerTls;
         Ok(true)
     }
+}
+
+/// Whether the client's plugin could have made its guess.
+fn has_fitting_guess(response: &HandshakeResponse<'_>) -> bool {
+    let plugin = response.auth_plugin;
+    plugin.is_none_or(|plugin| fits(plugin, response.auth_response))
 }
 
 /// A response without what the client has made of its password.

@@ -22,6 +22,7 @@ use onecopy_mysql_proto::relay::{PasswordGuard, Relay, Verdict};
 use onecopy_mysql_proto::{Capabilities, StatusFlags};
 use onecopy_wire::Span;
 
+use super::unfinished::fits;
 use super::{ERR, MORE_DATA, NEXT_FACTOR, NONCE_BYTES, OK, SWITCH, Stage};
 use crate::failure::Failure;
 use crate::key::Key;
@@ -66,6 +67,11 @@ impl Authentication {
             is_clients_turn: false,
             steps: 0,
         }
+    }
+
+    /// Whether the backend waits for an answer of the client's.
+    pub(super) fn is_clients_turn(&self) -> bool {
+        self.is_clients_turn
     }
 
     /// What asks for a key; no password begins with it, as its NUL is missing.
@@ -205,9 +211,13 @@ impl Session {
         let Phase::Login(login) = &mut self.phase else {
             return Ok(false);
         };
+        let bytes = login.client.buffers.bytes(payload);
+        if !fits(&login.authentication.plugin, bytes) {
+            let why = "an answer to the plugin of the wrong length";
+            return Err(Failure::client_broken(&why).into());
+        }
         let exchange = login.authentication.exchange.take();
         login.authentication.is_clients_turn = false;
-        let bytes = login.client.buffers.bytes(payload);
         let done = match exchange {
             // No password: there is nothing to hide.
             _ if bytes == [0] => login.server.send_secret(bytes).map_err(End::from),

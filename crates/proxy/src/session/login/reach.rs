@@ -179,6 +179,7 @@ impl Session {
             login.server.buffers.output().push(&addresses.to_v2());
         }
         login.stage = Stage::Greeting;
+        login.has_greeted = false;
         Ok(true)
     }
 
@@ -197,10 +198,6 @@ impl Session {
         if login.id_attempts < ID_ATTEMPTS {
             login.tried.retain(|tried| !Arc::ptr_eq(tried, backend));
             self.drop_server(context);
-            let Phase::Login(login) = &mut self.phase else {
-                return Ok(false);
-            };
-            login.stage = Stage::Choose;
             return Ok(true);
         }
         // No fault of its own: others may well connect to it.
@@ -226,7 +223,6 @@ impl Session {
             login.addresses.push(address);
             if backend.addresses_left(&login.addresses) > 0 {
                 login.reason = format!("backend '{}': {why}", backend.name());
-                login.stage = Stage::Choose;
                 self.drop_server(context);
                 return Ok(true);
             }
@@ -245,12 +241,16 @@ impl Session {
             login.reason = format!("backend '{}': {why}", backend.name());
             login.tried.push(Arc::clone(backend));
         }
-        login.stage = Stage::Choose;
         self.drop_server(context);
         Ok(true)
     }
 
+    /// Another one is to be chosen.
     fn drop_server(&mut self, context: &mut Context<'_>) {
+        self.leave_unfinished(false, context);
+        if let Phase::Login(login) = &mut self.phase {
+            login.stage = Stage::Choose;
+        }
         if let Some(mut server) = self.server.take() {
             server.leave(context);
         }

@@ -1,0 +1,82 @@
+//! A test in a network of its own, whose loopback interface has one more address, with a name that resolves.
+//!
+//! Servers treat 127.0.0.1 as a special case: they look its name up in no cache and count nothing for it. Connections to
+//! [`ADDRESS`] come from [`ADDRESS`], which a server knows no better than any other host's.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use crate::private::TempFolder;
+
+/// The address, and the only one beside 127.0.0.1 and ::1 in that network.
+pub const ADDRESS: &str = "10.77.0.1";
+
+/// Its name in that network's `/etc/hosts`.
+pub const HOST: &str = "client.test";
+
+/// Set in the process that runs the test.
+const VARIABLE: &str = "ONECOPY_TEST_OWN_NETWORK";
+
+const SCRIPT: &str = r#"
+hosts=$1 address=$2
+shift 2
+ip link set lo up && ip address add "$address/32" dev lo && mount --bind "$hosts" /etc/hosts && exec "$@"
+"#;
+
+/// Whether this process runs in a network of its own. Where it does not, runs the test of this name in a process that does,
+/// so that the caller has nothing left to do:
+///
+/// ```no_run
+/// # fn a_test() {
+/// if !onecopy_testkit::own_network::is_here("module::a_test") {
+///     return;
+/// }
+/// # }
+/// ```
+///
+/// # Panics
+/// Where the test fails there, and where the system gives nobody a network of his own; the text says what to change.
+pub fn is_here(test: &str) -> bool {
+    if std::env::var_os(VARIABLE).is_some() {
+        return true;
+    }
+    let folder = TempFolder::new().expect("a temporary folder");
+    let hosts = folder.path().join("hosts");
+    let text = format!("127.0.0.1 localhost\n{ADDRESS} {HOST}\n");
+    fs::write(&hosts, text).expect("a file in the temporary folder");
+    let kinds = namespaces();
+    let output = Command::new("unshare")
+        .args(kinds)
+        .args(["sh", "-c", SCRIPT, "sh"])
+        .arg(&hosts)
+        .arg(ADDRESS)
+        .arg(std::env::current_exe().expect("this test's own program"))
+        .args(["--exact", test, "--nocapture"])
+        .env(VARIABLE, "1")
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("`unshare` of util-linux");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "in a network of its own:\n{said}");
+    // A name that is no test's would have run nothing.
+    assert!(said.contains("1 passed"), "no test is called {test}");
+    false
+}
+
+/// What `unshare` is to make: as any user a user namespace as well, which some containers grant to nobody.
+fn namespaces() -> &'static [&'static str] {
+    const ANY_USER: &[&str] = &["--user", "--map-root-user", "--net", "--mount"];
+    const ROOT: &[&str] = &["--net", "--mount"];
+    let works = |kinds: &&&[&str]| {
+        let tried = Command::new("unshare").args(**kinds).arg("true").output();
+        tried.is_ok_and(|output| output.status.success())
+    };
+    [ANY_USER, ROOT].iter().find(works).unwrap_or_else(|| {
+        panic!(
+            "this test needs a network namespace, and `unshare --user --map-root-user --net --mount` fails: allow user \
+             namespaces (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0), or run \
+             as root with CAP_SYS_ADMIN"
+        )
+    })
+}
