@@ -274,12 +274,12 @@ impl Talk {
 
     fn run_sql(&mut self, how: u8) -> Done {
         let shape = self.shape(0, how);
-        self.conn.run(&shape.sql(0)).map(drop)
+        self.conn.run(shape.sql(0)).map(drop)
     }
 
     fn prepare(&mut self, how: u8) -> Done {
         let shape = self.shape(how, how & 0x7F);
-        let statement = self.conn.prepare(&shape.sql(0))?;
+        let statement = self.conn.prepare(shape.sql(0))?;
         if self.is_honest {
             let parameters = 1 + u16::from(shape.columns & 1);
             assert_eq!(statement.parameters(), parameters);

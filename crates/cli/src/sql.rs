@@ -16,17 +16,17 @@ use crate::output::FormatName;
 
 /// Run SQL and show its rows as they stream in
 ///
-/// Results of any size pass through in constant memory. Each STATEMENT is sent as it is; without one, statements come
-/// from standard input, where ';' ends each. The first error ends the run.
+/// Results of any size pass through in constant memory. Each STATEMENT is sent as it is, byte for byte; without one,
+/// statements come from standard input, where ';' ends each. The first error ends the run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = SHORT_HELP, after_long_help = LONG_HELP)]
 pub(crate) struct Args {
     /// mysql://user@host:port/database?option=value; may be left out where ONECOPY_URL is set
-    url: Option<String>,
+    url: Option<OsString>,
 
     /// SQL; each argument is one statement
     #[arg(value_name = "STATEMENT")]
-    statements: Vec<String>,
+    statements: Vec<OsString>,
 
     /// How rows are written: by default a table on a terminal, tsv elsewhere
     #[arg(short, long, value_enum)]
@@ -80,6 +80,8 @@ Examples:
   Several statements:
     onecopy sql mysql://user@localhost/shop -p 'USE test' 'SHOW TABLES'
     onecopy sql mysql://user@localhost/shop -p < schema.sql
+  A dump of mariadb-dump or mysqldump, without triggers and procedures:
+    onecopy sql mysql://user@localhost/shop --password-file=FILE -q < dump.sql
   One large value to a file:
     onecopy sql mysql://user@localhost/shop -p --out photo.jpg \\
       'SELECT photo FROM product WHERE id = 7'

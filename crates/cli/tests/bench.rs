@@ -69,7 +69,7 @@ fn tables(database: &str) -> String {
 fn empty(database: &str) -> String {
     let server = shared();
     let mut conn = Connection::connect(&server.socket_url()).unwrap();
-    conn.run(&format!("CREATE DATABASE {database}")).unwrap();
+    conn.run(format!("CREATE DATABASE {database}")).unwrap();
     server
         .socket_url()
         .replace("/test?", &format!("/{database}?"))

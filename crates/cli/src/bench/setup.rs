@@ -38,7 +38,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     };
     say(ROWS_TABLE, rows(&mut conn, args.rows, args.force)?);
     if args.force {
-        conn.run(&format!("DROP TABLE IF EXISTS {BLOB_TABLE}"))?;
+        conn.run(format!("DROP TABLE IF EXISTS {BLOB_TABLE}"))?;
     }
     say(
         &format!("{BLOB_TABLE}, {} bytes", blob.bytes),
@@ -81,12 +81,12 @@ pub(crate) fn rows(conn: &mut Connection, count: u32, force: bool) -> Result<Mad
     match comment {
         Some(comment) if comment == whole && !force => return Ok(Made::Before),
         Some(comment) if !comment.starts_with(OURS) && !force => return Err(not_ours(ROWS_TABLE)),
-        Some(_) => conn.run(&format!("DROP TABLE {ROWS_TABLE}"))?,
+        Some(_) => conn.run(format!("DROP TABLE {ROWS_TABLE}"))?,
         None => Default::default(),
     };
     // Only a table that is filled to the end gets the comment by which it is known again.
-    conn.run(&shape::create_rows(&format!("{OURS} 1: being filled")))?;
-    let insert = conn.prepare(&shape::insert_row())?;
+    conn.run(shape::create_rows(&format!("{OURS} 1: being filled")))?;
+    let insert = conn.prepare(shape::insert_row())?;
     let mut rows = Rows::new();
     let mut progress = Progress::of_steps("rows", count.into());
     for first in (1..=count).step_by(ROWS_A_TRANSACTION as usize) {
@@ -98,7 +98,7 @@ pub(crate) fn rows(conn: &mut Connection, count: u32, force: bool) -> Result<Mad
         conn.run("COMMIT")?;
     }
     conn.close_statement(insert)?;
-    conn.run(&format!("ALTER TABLE {ROWS_TABLE} COMMENT = '{whole}'"))?;
+    conn.run(format!("ALTER TABLE {ROWS_TABLE} COMMENT = '{whole}'"))?;
     Ok(Made::Now)
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn value(conn: &mut Connection, blob: Blob) -> Result<Made, Failure> 
         Some(comment) if !comment.starts_with(OURS) => return Err(not_ours(BLOB_TABLE)),
         Some(_) => {}
         None => {
-            conn.run(&shape::create_blobs(OURS))?;
+            conn.run(shape::create_blobs(OURS))?;
         }
     }
     let length = number(
@@ -122,7 +122,7 @@ pub(crate) fn value(conn: &mut Connection, blob: Blob) -> Result<Made, Failure> 
         return Ok(Made::Before);
     }
     check_packet_limit(conn, blob.bytes)?;
-    let insert = conn.prepare(&format!("REPLACE INTO {BLOB_TABLE} VALUES (?, ?)"))?;
+    let insert = conn.prepare(format!("REPLACE INTO {BLOB_TABLE} VALUES (?, ?)"))?;
     let mut progress = Progress::of_bytes("value", blob.bytes);
     conn.send_long_data(&insert, 1, progress.reading(blob.reader()))?;
     conn.execute(&insert, &[blob.id.into(), Param::LongData])?

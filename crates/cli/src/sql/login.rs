@@ -1,5 +1,7 @@
 //! Where to connect, and with which password.
 
+use std::ffi::OsString;
+
 use onecopy_mysql::Config;
 
 use super::Args;
@@ -9,26 +11,31 @@ use crate::login::{first_line, prompted, variable};
 const URL_VARIABLE: &str = "ONECOPY_URL";
 const PASSWORD_VARIABLE: &str = "ONECOPY_PASSWORD";
 
+/// The argument, where it is a URL and not a statement.
+fn url(argument: &OsString) -> Option<&str> {
+    argument
+        .to_str()
+        .filter(|text| text.contains("://") && !text.contains(char::is_whitespace))
+}
+
 /// Takes the URL out of the arguments. No statement starts as a URL does, so that the first argument is one or the
 /// other.
 pub(super) fn config(args: &mut Args) -> Result<Config, Failure> {
-    let given = args.url.take();
-    let url = match given {
-        Some(first) if first.contains("://") && !first.contains(char::is_whitespace) => first,
-        other => match variable(URL_VARIABLE)? {
-            Some(url) => {
-                args.statements.splice(0..0, other);
-                url
-            }
-            None => match other {
-                Some(first) => first,
-                None => {
-                    return Err(Failure::other(
-                        "no url; give mysql://user@host/database as the first argument, or set ONECOPY_URL",
-                    ));
-                }
-            },
-        },
+    let first = args.url.take();
+    let url = match (
+        first.as_ref().and_then(|first| url(first)),
+        variable(URL_VARIABLE)?,
+    ) {
+        (Some(url), _) => url.to_owned(),
+        (None, Some(url)) => {
+            args.statements.splice(0..0, first);
+            url
+        }
+        (None, None) => {
+            return Err(Failure::other(
+                "no url; give mysql://user@host/database as the first argument, or set ONECOPY_URL",
+            ));
+        }
     };
     let mut config = Config::from_url(&url)?;
     if args.password_prompt {

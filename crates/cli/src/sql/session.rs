@@ -123,7 +123,7 @@ impl Session {
     fn show_results(
         &mut self,
         connection: &mut Connection,
-        sql: &str,
+        sql: &[u8],
         args: &Args,
     ) -> Result<(), Failure> {
         let start = Instant::now();

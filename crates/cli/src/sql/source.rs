@@ -1,5 +1,6 @@
 //! Where statements come from.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, IsTerminal, StdinLock};
 
@@ -9,7 +10,7 @@ use crate::failure::{Failure, say};
 /// Statements one after the other.
 pub(super) enum Source {
     Arguments {
-        left: std::vec::IntoIter<String>,
+        left: std::vec::IntoIter<OsString>,
         total: usize,
         taken: usize,
     },
@@ -22,7 +23,8 @@ pub(super) enum Source {
 /// A statement and where it was found.
 #[derive(Debug)]
 pub(super) struct Statement {
-    pub(super) sql: String,
+    /// As it was found: a dump has the bytes of its BLOBs in it.
+    pub(super) sql: Vec<u8>,
     place: Place,
 }
 
@@ -35,7 +37,7 @@ enum Place {
 
 impl Source {
     /// The arguments, or standard input where there is none.
-    pub(super) fn new(arguments: Vec<String>) -> Self {
+    pub(super) fn new(arguments: Vec<OsString>) -> Self {
         if !arguments.is_empty() {
             return Self::Arguments {
                 total: arguments.len(),
@@ -63,21 +65,19 @@ impl Source {
                 } else {
                     Place::Argument { number: *taken }
                 };
-                Ok(left.next().map(|sql| Statement { sql, place }))
+                Ok(left.next().map(|argument| Statement {
+                    sql: argument.into_encoded_bytes(),
+                    place,
+                }))
             }
             Self::Input { splitter, taken } => {
                 let found = splitter.next(backslash_escapes).map_err(|error| {
                     Failure::other(format!("can't read standard input: {error}"))
                 })?;
-                let Some((bytes, line)) = found else {
+                let Some((sql, line)) = found else {
                     return Ok(None);
                 };
                 *taken += 1;
-                let sql = String::from_utf8(bytes).map_err(|_| {
-                    Failure::other(format!(
-                        "the statement at line {line} of standard input is not UTF-8"
-                    ))
-                })?;
                 Ok(Some(Statement {
                     sql,
                     place: Place::Input {
@@ -112,10 +112,10 @@ impl fmt::Display for Statement {
                 write!(f, "statement {number}, line {line} of the input: ")?
             }
         }
-        let mut characters = self
-            .sql
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c });
+        const LONGEST_CHARACTER: usize = 4;
+        let most = self.sql.len().min((SHOWN + 1) * LONGEST_CHARACTER);
+        let text = String::from_utf8_lossy(&self.sql[..most]);
+        let mut characters = text.chars().map(|c| if c.is_control() { ' ' } else { c });
         let start: String = characters.by_ref().take(SHOWN).collect();
         write!(
             f,

@@ -126,7 +126,7 @@ fn values_around_16_mib_pass_over_all_kinds_of_sides_in_little_memory() {
 
 /// A value there and back, by text and as a parameter.
 fn pass(conn: &mut Connection, value: &str) {
-    conn.run(&format!("SET @v = '{value}'")).unwrap();
+    conn.run(format!("SET @v = '{value}'")).unwrap();
     let mut rows = conn.query("SELECT @v, LENGTH(@v)").unwrap();
     let row = rows.next().unwrap().unwrap();
     assert!(row.get::<&[u8]>(0).unwrap() == value.as_bytes());

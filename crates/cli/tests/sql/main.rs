@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 mod cancel;
+mod dump;
 mod errors;
 mod formats;
 mod large;

@@ -90,17 +90,16 @@ impl Connection {
         }
     }
 
-    /// Runs SQL as text. Large texts are sent without a copy.
+    /// Runs SQL as text: a `&str`, or bytes where a literal in it is not UTF-8. Large texts are sent without a copy.
     ///
     /// # Errors
     /// The server's error, or a failure of the connection.
     #[inline]
-    pub fn query(&mut self, sql: &str) -> Result<Rows<'_>, Error> {
+    pub fn query(&mut self, sql: impl AsRef<[u8]>) -> Result<Rows<'_>, Error> {
+        let sql = sql.as_ref();
         self.settle()?;
-        self.link
-            .core
-            .query(&mut self.link.buffers, sql.as_bytes())?;
-        let reply = self.drive(sql.as_bytes())?;
+        self.link.core.query(&mut self.link.buffers, sql)?;
+        let reply = self.drive(sql)?;
         Ok(Rows::new(self, reply))
     }
 
@@ -108,20 +107,19 @@ impl Connection {
     ///
     /// # Errors
     /// As [`query`](Self::query); the first result's error.
-    pub fn run(&mut self, sql: &str) -> Result<Done, Error> {
+    pub fn run(&mut self, sql: impl AsRef<[u8]>) -> Result<Done, Error> {
         self.query(sql)?.finish_within()
     }
 
-    /// Prepares a statement.
+    /// Prepares a statement; its text may be bytes as that of [`query`](Self::query).
     ///
     /// # Errors
     /// The server's error, or a failure of the connection.
-    pub fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
+    pub fn prepare(&mut self, sql: impl AsRef<[u8]>) -> Result<Statement, Error> {
+        let sql = sql.as_ref();
         self.settle()?;
-        self.link
-            .core
-            .prepare(&mut self.link.buffers, sql.as_bytes())?;
-        match self.drive(sql.as_bytes())? {
+        self.link.core.prepare(&mut self.link.buffers, sql)?;
+        match self.drive(sql)? {
             Reply::Prepared(id) => self.link.statement(id),
             _ => Err(self.link.close("a prepare got another reply")),
         }

@@ -101,7 +101,7 @@ impl Connection {
         }
     }
 
-    /// Runs SQL as text. Large texts are sent without a copy.
+    /// Runs SQL as text: a `&str`, or bytes where a literal in it is not UTF-8. Large texts are sent without a copy.
     ///
     /// # Errors
     /// The server's error, or a failure of the connection.
@@ -109,12 +109,11 @@ impl Connection {
     /// # Cancel safety
     /// Safe: see [the module](crate::tokio).
     #[inline]
-    pub async fn query(&mut self, sql: &str) -> Result<Rows<'_>, Error> {
+    pub async fn query(&mut self, sql: impl AsRef<[u8]>) -> Result<Rows<'_>, Error> {
+        let sql = sql.as_ref();
         self.settle().await?;
-        self.link
-            .core
-            .query(&mut self.link.buffers, sql.as_bytes())?;
-        let reply = self.drive(sql.as_bytes()).await?;
+        self.link.core.query(&mut self.link.buffers, sql)?;
+        let reply = self.drive(sql).await?;
         Ok(Rows::new(self, reply))
     }
 
@@ -125,23 +124,22 @@ impl Connection {
     ///
     /// # Cancel safety
     /// Safe: see [the module](crate::tokio).
-    pub async fn run(&mut self, sql: &str) -> Result<Done, Error> {
+    pub async fn run(&mut self, sql: impl AsRef<[u8]>) -> Result<Done, Error> {
         self.query(sql).await?.finish_within().await
     }
 
-    /// Prepares a statement.
+    /// Prepares a statement; its text may be bytes as that of [`query`](Self::query).
     ///
     /// # Errors
     /// The server's error, or a failure of the connection.
     ///
     /// # Cancel safety
     /// Safe: see [the module](crate::tokio).
-    pub async fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
+    pub async fn prepare(&mut self, sql: impl AsRef<[u8]>) -> Result<Statement, Error> {
+        let sql = sql.as_ref();
         self.settle().await?;
-        self.link
-            .core
-            .prepare(&mut self.link.buffers, sql.as_bytes())?;
-        match self.drive(sql.as_bytes()).await? {
+        self.link.core.prepare(&mut self.link.buffers, sql)?;
+        match self.drive(sql).await? {
             Reply::Prepared(id) => self.link.statement(id),
             _ => Err(self.link.close("a prepare got another reply")),
         }

@@ -109,7 +109,7 @@ fn each_large_allocation_of_the_blocking_face() {
             Ok(mut conn) => {
                 let done = watch.run(|| work(&mut conn, &many));
                 assert_state(&done, conn.is_closed(), &watch);
-                let word = conn.query(&ask(*nth)).and_then(|mut rows| {
+                let word = conn.query(ask(*nth)).and_then(|mut rows| {
                     let row = rows.next()?.expect("a row");
                     row.get::<String>(0)
                 });

@@ -73,15 +73,15 @@ async fn rows_without_an_end_are_cancelled_by_the_next_command() {
 async fn results_without_an_end_are_cancelled_by_the_next_command() {
     let name = face_name!("results_for_ever");
     let mut conn = wait!(Connection::connect(&url())).unwrap();
-    wait!(conn.run(&format!("DROP PROCEDURE IF EXISTS {name}"))).unwrap();
+    wait!(conn.run(format!("DROP PROCEDURE IF EXISTS {name}"))).unwrap();
     let create = format!("CREATE PROCEDURE {name}() BEGIN WHILE 1 DO SELECT 1; END WHILE; END");
     wait!(conn.run(&create)).unwrap();
-    let mut rows = wait!(conn.query(&format!("CALL {name}()"))).unwrap();
+    let mut rows = wait!(conn.query(format!("CALL {name}()"))).unwrap();
     wait!(rows.next()).unwrap().unwrap();
     assert!(wait!(rows.next_result()).unwrap());
     drop(rows);
     let start = Instant::now();
-    wait!(conn.run(&format!("DROP PROCEDURE {name}"))).unwrap();
+    wait!(conn.run(format!("DROP PROCEDURE {name}"))).unwrap();
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }
 

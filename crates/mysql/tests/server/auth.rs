@@ -170,7 +170,7 @@ impl Accounts {
             let is_private = matches!(test_server(), TestServer::Private(_));
             if self.text(&active).await != "1" && !library.is_empty() && is_private {
                 // Another test may install it at the same time.
-                if let Err(error) = wait!(self.admin.run(&format!("INSTALL SONAME '{library}'"))) {
+                if let Err(error) = wait!(self.admin.run(format!("INSTALL SONAME '{library}'"))) {
                     reason = error.to_string();
                 }
             }

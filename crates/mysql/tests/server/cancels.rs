@@ -127,11 +127,11 @@ async fn results_without_an_end_are_cancelled_between_two_of_them() {
     let name = face_name!("cancelled_results_for_ever");
     for url in urls() {
         let mut conn = wait!(Connection::connect(&url)).unwrap();
-        wait!(conn.run(&format!("DROP PROCEDURE IF EXISTS {name}"))).unwrap();
+        wait!(conn.run(format!("DROP PROCEDURE IF EXISTS {name}"))).unwrap();
         let create = format!("CREATE PROCEDURE {name}() BEGIN WHILE 1 DO SELECT 1; END WHILE; END");
         wait!(conn.run(&create)).unwrap();
         let token = conn.cancel_token();
-        let mut rows = wait!(conn.query(&format!("CALL {name}()"))).unwrap();
+        let mut rows = wait!(conn.query(format!("CALL {name}()"))).unwrap();
         for _ in 0..3 {
             while wait!(rows.next()).unwrap().is_some() {}
             assert!(wait!(rows.next_result()).unwrap());
@@ -153,7 +153,7 @@ async fn results_without_an_end_are_cancelled_between_two_of_them() {
         assert_eq!(error.server().unwrap().code, 1317);
         drop(rows);
         assert_eq!(own_result(&mut conn, 1).await, Ok(()));
-        wait!(conn.run(&format!("DROP PROCEDURE {name}"))).unwrap();
+        wait!(conn.run(format!("DROP PROCEDURE {name}"))).unwrap();
     }
 }
 

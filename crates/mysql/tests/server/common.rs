@@ -93,7 +93,7 @@ impl Users {
     pub(crate) fn make(&mut self, identified: &str) -> Result<String, Error> {
         let user = format!("onecopy_{}_{}", std::process::id(), number());
         self.admin
-            .run(&format!("CREATE USER {user}@'%' {identified}"))?;
+            .run(format!("CREATE USER {user}@'%' {identified}"))?;
         self.made.push(user.clone());
         Ok(user)
     }
@@ -102,7 +102,7 @@ impl Users {
 impl Drop for Users {
     fn drop(&mut self) {
         for user in &self.made {
-            if let Err(error) = self.admin.run(&format!("DROP USER {user}@'%'")) {
+            if let Err(error) = self.admin.run(format!("DROP USER {user}@'%'")) {
                 assert!(std::thread::panicking(), "{user} is left: {error}");
             }
         }

@@ -68,7 +68,7 @@ async fn a_value_of_any_type_can_be_copied_to_another_table() {
             }
         }
         if make_tables(&mut conn, "VECTOR(3)").await {
-            let mysqls = wait!(conn.run(&format!("DO {}", VECTORS[0]))).is_ok();
+            let mysqls = wait!(conn.run(format!("DO {}", VECTORS[0]))).is_ok();
             let vector = VECTORS[usize::from(!mysqls)];
             copy(&mut conn, "VECTOR(3)", &[vector]).await;
         }
@@ -190,11 +190,11 @@ async fn text_from_a_reader_is_converted_and_bytes_are_not() {
 async fn make_tables(conn: &mut Connection, ty: &str) -> bool {
     wait!(conn.run("DROP TEMPORARY TABLE IF EXISTS source, copied")).unwrap();
     let columns = format!("(id INT AUTO_INCREMENT PRIMARY KEY, v {ty})");
-    let made = wait!(conn.run(&format!("CREATE TEMPORARY TABLE source {columns}")));
+    let made = wait!(conn.run(format!("CREATE TEMPORARY TABLE source {columns}")));
     if !offered(ty, made) {
         return false;
     }
-    wait!(conn.run(&format!("CREATE TEMPORARY TABLE copied {columns}"))).unwrap();
+    wait!(conn.run(format!("CREATE TEMPORARY TABLE copied {columns}"))).unwrap();
     true
 }
 

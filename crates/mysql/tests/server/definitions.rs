@@ -72,13 +72,13 @@ async fn the_servers_cached_metadata_is_used() {
 async fn an_altered_table_gives_its_new_columns() {
     let mut conn = wait!(Connection::connect(&url())).unwrap();
     let table = format!("altered_{}", conn.connection_id());
-    wait!(conn.run(&format!("CREATE TABLE {table} (a INT, b INT)"))).unwrap();
-    wait!(conn.run(&format!("INSERT INTO {table} VALUES (1, 2)"))).unwrap();
-    let statement = wait!(conn.prepare(&format!("SELECT * FROM {table}"))).unwrap();
+    wait!(conn.run(format!("CREATE TABLE {table} (a INT, b INT)"))).unwrap();
+    wait!(conn.run(format!("INSERT INTO {table} VALUES (1, 2)"))).unwrap();
+    let statement = wait!(conn.prepare(format!("SELECT * FROM {table}"))).unwrap();
     assert_eq!(names(&mut conn, statement).await, ["a", "b"]);
     assert_eq!(names(&mut conn, statement).await, ["a", "b"]);
 
-    wait!(conn.run(&format!(
+    wait!(conn.run(format!(
         "ALTER TABLE {table} ADD c VARCHAR(5) DEFAULT 'new', MODIFY a BIGINT"
     )))
     .unwrap();
@@ -86,17 +86,17 @@ async fn an_altered_table_gives_its_new_columns() {
     let columns = conn.statement_columns(&statement).unwrap();
     assert_eq!(columns.columns()[0].column_type, ColumnType::LONGLONG);
 
-    wait!(conn.run(&format!("ALTER TABLE {table} DROP a, DROP b"))).unwrap();
+    wait!(conn.run(format!("ALTER TABLE {table} DROP a, DROP b"))).unwrap();
     assert_eq!(names(&mut conn, statement).await, ["c"]);
-    wait!(conn.run(&format!("ALTER TABLE {table} CHANGE c d INT DEFAULT 0"))).unwrap_err();
-    wait!(conn.run(&format!("ALTER TABLE {table} RENAME COLUMN c TO d"))).unwrap();
+    wait!(conn.run(format!("ALTER TABLE {table} CHANGE c d INT DEFAULT 0"))).unwrap_err();
+    wait!(conn.run(format!("ALTER TABLE {table} RENAME COLUMN c TO d"))).unwrap();
     // `*` was replaced by its columns when the statement was prepared again: the server's choice, its error.
     let again = names_or_code(&mut conn, statement).await;
     assert!(
         again == Ok(vec!["d".into()]) || again == Err(1054),
         "{again:?}"
     );
-    wait!(conn.run(&format!("DROP TABLE {table}"))).unwrap();
+    wait!(conn.run(format!("DROP TABLE {table}"))).unwrap();
     assert_eq!(names_or_code(&mut conn, statement).await, Err(1146));
 }
 

@@ -538,16 +538,16 @@ fn time_out(url: &str, worker: usize, rounds: usize, mut random: Random) {
         conn.set_call_timeout(Some(Duration::from_micros(50 + random.below(2_000))));
         let result = match random.below(4) {
             0 => conn
-                .run(&format!("SELECT SLEEP(0.004), '{token}'"))
+                .run(format!("SELECT SLEEP(0.004), '{token}'"))
                 .map(drop),
             1 => {
                 let text = std::str::from_utf8(letters().first(LARGE)).unwrap();
-                conn.run(&format!("SELECT LENGTH('{text}'), '{token}'"))
+                conn.run(format!("SELECT LENGTH('{text}'), '{token}'"))
                     .map(drop)
             }
             2 => some_rows(&mut conn, &token, random.below(900)),
             _ => conn
-                .prepare(&format!("SELECT '{token}'"))
+                .prepare(format!("SELECT '{token}'"))
                 .and_then(|statement| conn.close_statement(statement)),
         };
         match result {

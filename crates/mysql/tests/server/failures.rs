@@ -44,7 +44,7 @@ async fn a_connection_that_is_killed_says_that_it_is_closed() {
     for url in urls() {
         let mut killer = wait!(Connection::connect(&url)).unwrap();
         let mut conn = wait!(Connection::connect(&url)).unwrap();
-        wait!(killer.run(&format!("KILL {}", conn.connection_id()))).unwrap();
+        wait!(killer.run(format!("KILL {}", conn.connection_id()))).unwrap();
         let error = wait!(conn.ping()).unwrap_err();
         assert!(error.is_closed() && conn.is_closed(), "{error}");
         for _ in 0..2 {
@@ -89,7 +89,7 @@ async fn a_connection_that_is_killed_in_a_query_says_that_it_is_closed() {
     let killer = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(200));
         let mut killer = onecopy_mysql::blocking::Connection::connect(&url).unwrap();
-        killer.run(&format!("KILL {id}")).unwrap();
+        killer.run(format!("KILL {id}")).unwrap();
     });
     let error = wait!(conn.run("SELECT SLEEP(20)")).unwrap_err();
     assert!(error.is_closed() && conn.is_closed(), "{error}");
@@ -105,7 +105,7 @@ async fn a_query_that_is_killed_leaves_the_connection_usable() {
         wait!(conn.query("SELECT a.seq FROM seq_1_to_100000 AS a, seq_1_to_100000 AS b")).unwrap();
     wait!(rows.next()).unwrap().unwrap();
     drop(rows);
-    wait!(killer.run(&format!("KILL QUERY {}", conn.connection_id()))).unwrap();
+    wait!(killer.run(format!("KILL QUERY {}", conn.connection_id()))).unwrap();
     assert_eq!(one(&mut conn, "SELECT 6").await, 6);
 }
 

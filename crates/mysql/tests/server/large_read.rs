@@ -202,7 +202,7 @@ async fn a_reused_vector_is_not_allocated_again() {
     let mut conn = connect(&urls()[0]).await;
     let mut value = Vec::new();
     for len in [5_000_000, 4_999_999, 100_000, 20, 5_000_000] {
-        let mut rows = wait!(conn.query(&format!("SELECT 1, LEFT(@m, {len})"))).unwrap();
+        let mut rows = wait!(conn.query(format!("SELECT 1, LEFT(@m, {len})"))).unwrap();
         let before = (value.as_ptr(), value.capacity());
         wait!(rows.next_into(1, &mut value)).unwrap().unwrap();
         assert!(value == binary().first(len));
@@ -276,10 +276,10 @@ async fn read(conn: &mut Connection, case: Case) {
     let mut reused = vec![0xEE; 10];
     let mut statement = None;
     let mut rows = if case.place.binary {
-        let statement = statement.insert(wait!(conn.prepare(&case.sql("?"))).unwrap());
+        let statement = statement.insert(wait!(conn.prepare(case.sql("?"))).unwrap());
         wait!(conn.execute(statement, &[Param::from(case.len as u64)])).unwrap()
     } else {
-        wait!(conn.query(&case.sql(&case.len.to_string()))).unwrap()
+        wait!(conn.query(case.sql(&case.len.to_string()))).unwrap()
     };
     match case.way {
         Way::Lent | Way::Taken => {

@@ -247,7 +247,7 @@ async fn from_reader(conn: &mut Connection, len: usize, step: usize) {
 
 /// Length and CRC-32 as the server computes them.
 async fn received(conn: &mut Connection, value: &str) -> (u64, u32) {
-    let mut rows = wait!(conn.query(&format!("SELECT LENGTH({value}), CRC32({value})"))).unwrap();
+    let mut rows = wait!(conn.query(format!("SELECT LENGTH({value}), CRC32({value})"))).unwrap();
     let row = wait!(rows.next()).unwrap().unwrap();
     let both = (row.get(0).unwrap(), row.get(1).unwrap());
     wait!(rows.finish()).unwrap();

@@ -81,7 +81,7 @@ async fn what_a_connection_keeps_is_under_its_cap() {
         let mut conn = wait!(Connection::connect(&url())).unwrap();
         let huge = if number == 0 { 64 * MIB } else { MIB + number };
         wait!(
-            wait!(conn.query(&format!("SELECT REPEAT('x', {huge})")))
+            wait!(conn.query(format!("SELECT REPEAT('x', {huge})")))
                 .unwrap()
                 .next()
         )
@@ -128,7 +128,7 @@ async fn an_own_cap_is_kept_after_each_kind_of_command() {
         wait!(row.next_column()).unwrap().unwrap();
     }
     kept(&conn, "streamed rows");
-    let error = wait!(conn.query(&format!("SELECT {long}")))
+    let error = wait!(conn.query(format!("SELECT {long}")))
         .map(drop)
         .unwrap_err();
     assert_eq!(error.server().unwrap().code, 1054);

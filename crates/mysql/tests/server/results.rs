@@ -199,14 +199,14 @@ async fn a_procedure_gives_its_results_in_both_protocols() {
     let name = format!("several_{}", conn.connection_id());
     let body = "BEGIN SELECT n AS first; SELECT n + 1 AS second, 'x' AS x UNION ALL SELECT n + 2, 'y'; \
                 IF n < 0 THEN SELECT * FROM no_such_table; END IF; SELECT 'end' AS third; END";
-    wait!(conn.run(&format!("CREATE PROCEDURE {name} (n INT) {body}"))).unwrap();
-    let call = wait!(conn.prepare(&format!("CALL {name}(?)"))).unwrap();
+    wait!(conn.run(format!("CREATE PROCEDURE {name} (n INT) {body}"))).unwrap();
+    let call = wait!(conn.prepare(format!("CALL {name}(?)"))).unwrap();
     for round in 0..3 {
         for binary in [false, true] {
             let mut rows = if binary {
                 wait!(conn.execute(&call, &params![round])).unwrap()
             } else {
-                wait!(conn.query(&format!("CALL {name}({round})"))).unwrap()
+                wait!(conn.query(format!("CALL {name}({round})"))).unwrap()
             };
             assert_eq!(
                 wait!(rows.next())
@@ -246,7 +246,7 @@ async fn a_procedure_gives_its_results_in_both_protocols() {
         1146
     );
     assert!(!wait!(rows.next_result()).unwrap());
-    wait!(conn.run(&format!("DROP PROCEDURE {name}"))).unwrap();
+    wait!(conn.run(format!("DROP PROCEDURE {name}"))).unwrap();
 }
 
 #[tokio::test]

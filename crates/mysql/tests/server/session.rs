@@ -147,7 +147,7 @@ async fn the_sessions_changes_are_told_where_they_are_tracked() {
     .unwrap();
     wait!(conn.use_database("information_schema")).unwrap();
     assert_eq!(schemas(&conn), ["information_schema"]);
-    wait!(conn.run(&format!("USE {}", database()))).unwrap();
+    wait!(conn.run(format!("USE {}", database()))).unwrap();
     assert_eq!(schemas(&conn), [database()]);
     wait!(conn.run("DO 1")).unwrap();
     assert!(conn.session_changes().is_empty());

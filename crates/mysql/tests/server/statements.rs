@@ -9,7 +9,7 @@ use crate::common::url;
 async fn as_many_parameters_as_the_protocol_counts() {
     let mut conn = wait!(Connection::connect(&url())).unwrap();
     let sql = |count: usize| format!("SELECT 7 IN ({})", vec!["?"; count].join(","));
-    let statement = wait!(conn.prepare(&sql(65_535))).unwrap();
+    let statement = wait!(conn.prepare(sql(65_535))).unwrap();
     assert_eq!(statement.parameters(), 65_535);
     let mut values = vec![Param::Int(0); 65_535];
     for (last, found) in [
@@ -23,7 +23,7 @@ async fn as_many_parameters_as_the_protocol_counts() {
         assert_eq!(row.get::<Option<i32>>(0).unwrap(), found);
         wait!(rows.finish()).unwrap();
     }
-    let error = wait!(conn.prepare(&sql(65_536))).unwrap_err();
+    let error = wait!(conn.prepare(sql(65_536))).unwrap_err();
     assert_eq!(error.server().unwrap().code, 1390);
     wait!(conn.ping()).unwrap();
 }
@@ -112,9 +112,28 @@ fn assert_refused<T>(result: Result<T, onecopy_mysql::Error>) {
 }
 
 async fn status(conn: &mut Connection, name: &str) -> u64 {
-    let mut rows = wait!(conn.query(&format!("SHOW SESSION STATUS LIKE '{name}'"))).unwrap();
+    let mut rows = wait!(conn.query(format!("SHOW SESSION STATUS LIKE '{name}'"))).unwrap();
     let row = wait!(rows.next()).unwrap().unwrap();
     let number = row.get::<&str>(1).unwrap().parse().unwrap();
     wait!(rows.finish()).unwrap();
     number
+}
+
+#[tokio::test]
+async fn a_statement_may_be_bytes_that_are_not_utf_8() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let latin1 = b"SELECT HEX(_latin1'\xE9')";
+    let mut rows = wait!(conn.query(latin1)).unwrap();
+    let row = wait!(rows.next()).unwrap().unwrap();
+    assert_eq!(row.get::<&str>(0).unwrap(), "E9");
+    wait!(rows.finish()).unwrap();
+
+    let statement = wait!(conn.prepare(latin1)).unwrap();
+    let mut rows = wait!(conn.execute(&statement, &[])).unwrap();
+    let row = wait!(rows.next()).unwrap().unwrap();
+    assert_eq!(row.get::<&str>(0).unwrap(), "E9");
+    wait!(rows.finish()).unwrap();
+
+    wait!(conn.run(b"DO _binary'\xFF\xFE'".as_slice())).unwrap();
+    wait!(conn.run(String::from("DO 1"))).unwrap();
 }

@@ -442,8 +442,8 @@ async fn vectors_come_the_same_in_both_protocols() {
         "STRING_TO_VECTOR('[1,2.5,-3]')",
         "VEC_FromText('[1,2.5,-3]')",
     );
-    let is_mysqls = wait!(conn.run(&format!("DO {mysql}"))).is_ok();
-    if !is_mysqls && !offered("VECTOR", wait!(conn.run(&format!("DO {mariadb}")))) {
+    let is_mysqls = wait!(conn.run(format!("DO {mysql}"))).is_ok();
+    if !is_mysqls && !offered("VECTOR", wait!(conn.run(format!("DO {mariadb}")))) {
         return;
     }
     let small = if is_mysqls { mysql } else { mariadb };
@@ -460,7 +460,7 @@ async fn vectors_come_the_same_in_both_protocols() {
     .await;
 
     // What else there is to know of it: MySQL has a type for it, MariaDB sends a string.
-    let mut rows = wait!(conn.query(&format!("SELECT {small} AS v"))).unwrap();
+    let mut rows = wait!(conn.query(format!("SELECT {small} AS v"))).unwrap();
     let column_type = rows.columns().unwrap().columns()[0].column_type;
     assert_eq!(
         column_type == ColumnType::VECTOR,
@@ -630,15 +630,15 @@ async fn check_type(conn: &mut Connection, ty: &Type, number: usize) {
         } else {
             (*value).to_owned()
         };
-        let done = wait!(conn.run(&format!("INSERT INTO {from} (v) VALUES ({value})"))).unwrap();
+        let done = wait!(conn.run(format!("INSERT INTO {from} (v) VALUES ({value})"))).unwrap();
         assert_eq!(done.warnings, 0, "{} {value}", ty.sql);
     }
-    wait!(conn.run(&format!("INSERT INTO {from} (v) VALUES (NULL)"))).unwrap();
+    wait!(conn.run(format!("INSERT INTO {from} (v) VALUES (NULL)"))).unwrap();
     let mut expected: Vec<Value<'_>> = ty.values.iter().map(|(_, value)| *value).collect();
     expected.push(Value::Null);
 
     check_column(conn, ty.sql, &from, &expected).await;
-    let insert = wait!(conn.prepare(&format!("INSERT INTO {to} (v) VALUES (?)"))).unwrap();
+    let insert = wait!(conn.prepare(format!("INSERT INTO {to} (v) VALUES (?)"))).unwrap();
     for value in &expected {
         send(conn, &insert, ty, *value).await;
     }

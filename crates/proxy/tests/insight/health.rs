@@ -106,7 +106,7 @@ fn sessions_follow_the_server_that_takes_writes() {
     let [one, two] = &servers;
     let set_read_only = |server: &Server, is: u8| {
         let mut conn = Connection::connect(&server.url()).unwrap();
-        conn.run(&format!("SET GLOBAL read_only = {is}")).unwrap();
+        conn.run(format!("SET GLOBAL read_only = {is}")).unwrap();
     };
     set_read_only(two, 1);
     let of = |role| {
@@ -214,7 +214,7 @@ fn a_wrong_password_does_not_take_the_backend_down() {
 /// A status variable of the server's.
 fn status(conn: &mut Connection, name: &str) -> u64 {
     let mut rows = conn
-        .query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))
+        .query(format!("SHOW GLOBAL STATUS LIKE '{name}'"))
         .unwrap();
     let value = rows
         .next()

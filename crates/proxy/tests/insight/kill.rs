@@ -152,7 +152,7 @@ fn a_kill_hits_the_session_on_the_other_server_and_nobody_on_the_own() {
     let mut bystander = two.bystander(&mut killer, target.connection_id());
     for (before, after) in [("KILL ", ""), ("/* x */ kill\nconnection ", " ;")] {
         let id = target.connection_id();
-        killer.run(&format!("{before}{id}{after}")).unwrap();
+        killer.run(format!("{before}{id}{after}")).unwrap();
         until("the target's end", || target.ping().is_err());
         bystander.ping().unwrap();
         killer.run("DO 1").unwrap();
@@ -168,7 +168,7 @@ fn a_kill_hits_the_session_on_the_other_server_and_nobody_on_the_own() {
         (target, outcome)
     });
     until("the query's end", || {
-        killer.run(&format!("KILL QUERY {id}")).unwrap();
+        killer.run(format!("KILL QUERY {id}")).unwrap();
         std::thread::sleep(Duration::from_millis(50));
         sleeper.is_finished()
     });
@@ -182,7 +182,7 @@ fn a_kill_without_credentials_is_refused_and_hits_nobody() {
     let two = Two::new(false);
     let [mut killer, mut target] = two.pair(["app:a", "app:a"]);
     let error = killer
-        .run(&format!("KILL {}", target.connection_id()))
+        .run(format!("KILL {}", target.connection_id()))
         .unwrap_err();
     let server = error.server().unwrap();
     assert_eq!(server.code, 1094);
@@ -195,7 +195,7 @@ fn a_kill_without_credentials_is_refused_and_hits_nobody() {
         error.server().unwrap().message,
         "Unknown thread id: 4000000000"
     );
-    let error = killer.run(&format!("KILL QUERY {id}")).unwrap_err();
+    let error = killer.run(format!("KILL QUERY {id}")).unwrap_err();
     assert_eq!(error.server().unwrap().code, 1317, "{error}");
 }
 
@@ -270,7 +270,7 @@ fn nobody_kills_anothers_session() {
     let two = Two::new(true);
     let [mut killer, mut target] = two.pair(["other:o", "app:a"]);
     let error = killer
-        .run(&format!("KILL {}", target.connection_id()))
+        .run(format!("KILL {}", target.connection_id()))
         .unwrap_err();
     assert_eq!(error.server().unwrap().code, 1095);
     target.ping().unwrap();
@@ -279,7 +279,7 @@ fn nobody_kills_anothers_session() {
     let [mut killer, mut target] = two.pair(["app:a", "app:a"]);
     target.change_user("other", "o", None).unwrap();
     let error = killer
-        .run(&format!("KILL {}", target.connection_id()))
+        .run(format!("KILL {}", target.connection_id()))
         .unwrap_err();
     assert_eq!(error.server().unwrap().code, 1095);
     target.ping().unwrap();
@@ -374,7 +374,7 @@ fn a_kill_of_an_id_that_two_listeners_have_ends_neither() {
     assert_eq!(two.proxy.kill(None, id), several);
     let admin = url(two.proxy.admin_address().unwrap().clone());
     let mut admin = Connection::connect(&admin.replace("LOGIN", "admin:let%20me%20in")).unwrap();
-    let error = admin.run(&format!("KILL {id}")).unwrap_err();
+    let error = admin.run(format!("KILL {id}")).unwrap_err();
     let said = &error.server().unwrap().message;
     assert!(
         said.ends_with(&format!("say KILL back : 2:{id} or KILL front:{id}")),
@@ -382,9 +382,9 @@ fn a_kill_of_an_id_that_two_listeners_have_ends_neither() {
     );
     a.ping().unwrap();
     b.ping().unwrap();
-    let error = admin.run(&format!("KILL nowhere:{id}")).unwrap_err();
+    let error = admin.run(format!("KILL nowhere:{id}")).unwrap_err();
     assert_eq!(error.server().unwrap().code, 1094);
-    admin.run(&format!("KILL back : 2:{id}")).unwrap();
+    admin.run(format!("KILL back : 2:{id}")).unwrap();
     until("its end", || b.ping().is_err());
     a.ping().unwrap();
     assert_eq!(two.proxy.kill(Some("back : 2"), id), Killed::No);
@@ -414,7 +414,7 @@ fn sessions_from_before_a_reload_watch_for_kills_of_sessions_on_servers_that_are
     assert_eq!(own_port(&mut target), two.servers[1].port());
     // A thread of that number on the own server would be hit.
     let error = killer
-        .run(&format!("KILL {}", target.connection_id()))
+        .run(format!("KILL {}", target.connection_id()))
         .unwrap_err();
     assert!(
         error.server().unwrap().message.contains("health.user"),

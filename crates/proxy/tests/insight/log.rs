@@ -52,7 +52,7 @@ fn an_end_by_failure_is_told_with_all_that_belongs_to_it() {
     let (mut watcher, mut conn) = (connect(&proxy), connect(&proxy));
     let id = conn.connection_id();
     conn.run("DO 'a secret of the client'").unwrap();
-    watcher.run(&format!("KILL {id}")).unwrap();
+    watcher.run(format!("KILL {id}")).unwrap();
     until("the line", || !page.lines("session_failed").is_empty());
     let line = page.lines("session_failed").remove(0);
     for field in [

@@ -101,7 +101,7 @@ fn large_values_pass_in_both_directions() {
 fn a_kill_hits_the_session_it_names() {
     let proxy = start(|_| {});
     let (mut a, mut b) = (connect(&proxy), connect(&proxy));
-    b.run(&format!("KILL {}", a.connection_id())).unwrap();
+    b.run(format!("KILL {}", a.connection_id())).unwrap();
     // In the server's words, or in the proxy's where it closed without a word.
     assert!(a.run("SELECT 1").is_err());
     b.ping().unwrap();

@@ -33,7 +33,7 @@ struct Clerks {
 impl Clerks {
     fn start(proxy: &Proxy, table: &'static str, count: usize) -> Self {
         let mut admin = Connection::connect(&shared().url()).unwrap();
-        admin.run(&format!("DROP TABLE IF EXISTS {table}")).unwrap();
+        admin.run(format!("DROP TABLE IF EXISTS {table}")).unwrap();
         let sql = format!("CREATE TABLE {table} (clerk INT) ENGINE = InnoDB");
         admin.run(&sql).unwrap();
         let is_over = Arc::new(AtomicBool::new(false));

@@ -234,9 +234,7 @@ fn a_backend_that_closes_at_any_byte_is_told_of() {
 fn an_idle_client_is_told_of_its_backends_end() {
     let proxy = start(|_| {});
     let (mut conn, mut other) = (connect(&proxy), connect(&proxy));
-    other
-        .run(&format!("KILL {}", conn.connection_id()))
-        .unwrap();
+    other.run(format!("KILL {}", conn.connection_id())).unwrap();
     until("the end of the session", || proxy.sessions() == 1);
     let error = conn.ping().unwrap_err();
     assert!(error.is_closed() || error.server().is_some(), "{error}");

@@ -300,7 +300,7 @@ fn results_follow_one_another() {
     admin.run("DROP PROCEDURE IF EXISTS test.of_two").unwrap();
     let body = "BEGIN SELECT 1; DO 2; SELECT 3 UNION SELECT 4; END";
     admin
-        .run(&format!("CREATE PROCEDURE test.of_two() {body}"))
+        .run(format!("CREATE PROCEDURE test.of_two() {body}"))
         .unwrap();
     let heard = in_both_styles(
         "feature_c",

@@ -188,10 +188,9 @@ pub(crate) fn identity(certificate: &Certificate) -> Identity {
 /// An account with all rights on the database `test`, made anew.
 pub(crate) fn account(name: &str, identified: &str) {
     let mut conn = Connection::connect(&sides().server.url()).unwrap();
-    conn.run(&format!("DROP USER IF EXISTS {name}@'%'"))
+    conn.run(format!("DROP USER IF EXISTS {name}@'%'")).unwrap();
+    conn.run(format!("CREATE USER {name}@'%' {identified}"))
         .unwrap();
-    conn.run(&format!("CREATE USER {name}@'%' {identified}"))
-        .unwrap();
-    conn.run(&format!("GRANT ALL ON test.* TO {name}@'%'"))
+    conn.run(format!("GRANT ALL ON test.* TO {name}@'%'"))
         .unwrap();
 }

@@ -33,7 +33,7 @@ impl Ground {
     /// A database of the tour's own; where the user may not make one, the URL's.
     pub(super) fn find(conn: &mut Connection, config: &Config) -> Result<Self, Failure> {
         let made = conn
-            .run(&format!("CREATE DATABASE {DATABASE}"))
+            .run(format!("CREATE DATABASE {DATABASE}"))
             .map_err(Failure::from);
         let (database, made_database) = match (made, &config.database) {
             (Ok(_), _) => (DATABASE, true),
@@ -85,15 +85,15 @@ impl Ground {
     pub(super) fn leave(self, conn: &mut Connection) -> Result<(), Failure> {
         gap();
         if self.made_database {
-            conn.run(&format!("DROP DATABASE {}", self.database))?;
+            conn.run(format!("DROP DATABASE {}", self.database))?;
             plain(&format!("The database {} is dropped again.", self.database));
             return Ok(());
         }
         for table in &self.made_tables {
-            conn.run(&format!("DROP TABLE IF EXISTS {table}"))?;
+            conn.run(format!("DROP TABLE IF EXISTS {table}"))?;
         }
         if !self.made_tables.contains(&BLOB_TABLE) {
-            conn.run(&format!("DELETE FROM {BLOB_TABLE} WHERE id = {COPY_ID}"))?;
+            conn.run(format!("DELETE FROM {BLOB_TABLE} WHERE id = {COPY_ID}"))?;
         }
         plain(&format!(
             "The database {} was there before and is left; what the tour made in it is dropped.",

@@ -122,7 +122,7 @@ fn pipe(config: &Config, blob: Blob) -> Result<Cost, Failure> {
         Connection::connect_with(config)?,
         Connection::connect_with(config)?,
     );
-    let statement = to.prepare(&insert())?;
+    let statement = to.prepare(insert())?;
     fastest(|| {
         let (from_before, to_before, measure) = (from.meter(), to.meter(), Measure::start());
         let mut rows = from.query(&sql)?;
@@ -164,7 +164,7 @@ fn select_floor(config: &Config) -> Result<Floor, Failure> {
 /// The pieces as they are sent, all of them alike, and the statement's execution.
 fn insert_floor(config: &Config, blob: Blob) -> Result<Floor, Failure> {
     let mut floor = Floor::connect(config)?;
-    let statement = floor.conn().prepare(&insert())?;
+    let statement = floor.conn().prepare(insert())?;
     let mut send = |times: u64, bytes: u64| {
         floor.record(times, |conn| {
             conn.send_long_data(&statement, 1, Blob { bytes, ..blob }.reader())
