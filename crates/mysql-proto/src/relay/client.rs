@@ -138,7 +138,7 @@ impl Relay {
             return Err(RelayError::BadLength { side }.into());
         }
         let payload = start.prefix(CHANGE_USER_BYTES)?;
-        let change = ChangeUser::decode(payload, self.capabilities)
+        let change = ChangeUser::decode_authentication(payload, self.capabilities)
             .map_err(|error| RelayError::Decode { side, error })?;
         let Some(guard) = &mut self.guard else {
             return Ok(());
