@@ -47,23 +47,10 @@ impl<'a> ChangeUser<'a> {
     /// Another command, a field cut short, trailing bytes.
     pub fn decode(payload: &'a [u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
-        reader.expect(CommandByte::CHANGE_USER.0, "command")?;
-        let user = reader.nul_bytes("user")?;
-        let length = reader.u8("auth response")?;
-        let auth_response = reader.take(usize::from(length), "auth response")?;
-        let database = reader.nul_bytes("database")?;
-        let mut change = Self {
-            user,
-            auth_response,
-            database,
-            collation: None,
-            auth_plugin: None,
-            attributes: ConnectAttributes::default(),
-        };
-        if reader.remaining() == 0 {
+        let mut change = Self::read_up_to_collation(&mut reader)?;
+        if change.collation.is_none() {
             return Ok(change);
         }
-        change.collation = Some(reader.u16("collation")?);
         if capabilities.contains(Capabilities::PLUGIN_AUTH) {
             change.auth_plugin = Some(reader.nul_bytes("plugin name")?);
         }
@@ -72,6 +59,43 @@ impl<'a> ChangeUser<'a> {
         }
         reader.finish()?;
         Ok(change)
+    }
+
+    /// Reads the packet up to the plugin name, as servers do: the name ends at a NUL or with the packet, and what follows
+    /// it is ignored. mysql_common, for one, sends attributes without `CONNECT_ATTRS`.
+    ///
+    /// # Errors
+    /// Another command, a field before the plugin name cut short.
+    pub fn decode_authentication(
+        payload: &'a [u8],
+        capabilities: Capabilities,
+    ) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(NAME, payload);
+        let mut change = Self::read_up_to_collation(&mut reader)?;
+        if change.collation.is_some() && capabilities.contains(Capabilities::PLUGIN_AUTH) {
+            change.auth_plugin = reader.rest().split(|&byte| byte == 0).next();
+        }
+        Ok(change)
+    }
+
+    fn read_up_to_collation(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        reader.expect(CommandByte::CHANGE_USER.0, "command")?;
+        let user = reader.nul_bytes("user")?;
+        let length = reader.u8("auth response")?;
+        let auth_response = reader.take(usize::from(length), "auth response")?;
+        let database = reader.nul_bytes("database")?;
+        let collation = match reader.remaining() {
+            0 => None,
+            _ => Some(reader.u16("collation")?),
+        };
+        Ok(Self {
+            user,
+            auth_response,
+            database,
+            collation,
+            auth_plugin: None,
+            attributes: ConnectAttributes::default(),
+        })
     }
 
     /// Writes the packet; without a collation it ends at the database.

@@ -35,7 +35,7 @@ impl Relay {
             } else {
                 match self.client_payload(start, sequence) {
                     Ok(command) => command,
-                    Err(stop) => return self.stopped(bytes, at, stop),
+                    Err(stop) => return self.client_stopped(bytes, at, stop, sequence),
                 }
             };
             self.note_client_sequence(sequence.wrapping_add(1));
@@ -51,6 +51,22 @@ impl Relay {
                 return Ok(self.client_passage(at, 0, Some(event)));
             }
         }
+    }
+
+    /// A payload that has not come far enough, or one that is refused: then the error is the reply to it, unless a reply to
+    /// an earlier command is due.
+    #[cold]
+    fn client_stopped(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        stop: Stop,
+        sequence: u8,
+    ) -> Result<Passage, RelayError> {
+        if matches!(stop, Stop::Failed(_)) && self.awaited == Awaited::Nothing {
+            self.sequence = sequence.wrapping_add(1);
+        }
+        self.stopped(bytes, at, stop)
     }
 
     fn client_passage(&self, pass: usize, need: usize, event: Option<Event>) -> Passage {
@@ -133,7 +149,7 @@ impl Relay {
             return Err(RelayError::BadLength { side }.into());
         }
         let payload = start.prefix(CHANGE_USER_BYTES)?;
-        let change = ChangeUser::decode(payload, self.capabilities)
+        let change = ChangeUser::decode_authentication(payload, self.capabilities)
             .map_err(|error| RelayError::Decode { side, error })?;
         let Some(guard) = &mut self.guard else {
             return Ok(());

@@ -170,3 +170,48 @@ fn a_client_that_has_nothing_more_to_say_gets_its_replies() {
         assert_eq!(front.proxy.snapshot(false).buffers_lent, 0);
     }
 }
+
+/// The first byte of the answer to a change of user.
+fn change(port: u16, payload: &[u8]) -> u8 {
+    let mut client = Raw::log_in(port, "lenient_change", USUAL);
+    client.command(payload);
+    let mut answer = client.hear().unwrap();
+    if answer[0] == 0xFE {
+        let is_sha2 = answer[1..].starts_with(b"caching_sha2_password");
+        client.say(if is_sha2 { b"\0" } else { b"" }).unwrap();
+        answer = client.hear().unwrap();
+    }
+    answer[0]
+}
+
+#[test]
+fn a_change_of_user_is_as_right_as_the_server_finds_it() {
+    account("lenient_change", "");
+    // The proxy looks at the packet where one side is TLS and the other is not.
+    let front = sides().proxy(sides().backend(Way::Tls), |_| {});
+    let database = b"\x11lenient_change\0\0test\0";
+    let whole = [&database[..], b"\x2D\0mysql_native_password\0"].concat();
+    let cases: &[(&str, Vec<u8>)] = &[
+        ("as it should be", whole.clone()),
+        (
+            "attributes that were not agreed on",
+            [&whole[..], b"\x04\x01a\x01b"].concat(),
+        ),
+        ("text behind it", [&whole[..], b"and more"].concat()),
+        (
+            "no NUL behind the plugin",
+            whole[..whole.len() - 1].to_vec(),
+        ),
+        ("a plugin cut short", whole[..whole.len() - 9].to_vec()),
+        ("nothing behind the database", database.to_vec()),
+        (
+            "no NUL behind the database",
+            database[..database.len() - 1].to_vec(),
+        ),
+    ];
+    for (what, payload) in cases {
+        // A refusal is an error packet with the id that the client waits for.
+        let direct = change(sides().server.port(), payload);
+        assert_eq!(change(front.port(), payload), direct, "{what}");
+    }
+}

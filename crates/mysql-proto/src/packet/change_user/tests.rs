@@ -46,6 +46,35 @@ fn a_change_may_end_with_the_database_and_nowhere_else() {
 }
 
 #[test]
+fn the_authentication_is_read_as_servers_read_it() {
+    let payload = hex(CHANGE);
+    let whole = ChangeUser::decode(&payload, CAPABILITIES).unwrap();
+    let attributes = ConnectAttributes::default();
+    let expected = ChangeUser {
+        attributes,
+        ..whole
+    };
+    // No NUL behind the plugin name, nothing behind that, attributes cut short, attributes, more than there are fields for.
+    let longer = [&payload[..], b"more"].concat();
+    for bytes in [
+        &payload[..21],
+        &payload[..22],
+        &payload[..26],
+        &payload,
+        &longer,
+    ] {
+        for capabilities in [CAPABILITIES, Capabilities::PLUGIN_AUTH] {
+            let change = ChangeUser::decode_authentication(bytes, capabilities);
+            assert_eq!(change, Ok(expected));
+        }
+    }
+    // In front of the name it is refused.
+    assert_refused_when_cut(&payload[..15], &[13], |bytes| {
+        ChangeUser::decode_authentication(bytes, CAPABILITIES)
+    });
+}
+
+#[test]
 fn what_the_packet_has_no_place_for_is_not_written() {
     let payload = hex(CHANGE);
     let change = ChangeUser::decode(&payload, CAPABILITIES).unwrap();

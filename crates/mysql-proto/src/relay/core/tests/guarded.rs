@@ -79,6 +79,32 @@ fn a_change_of_user_that_is_no_packet_of_one_does_not_pass() {
 }
 
 #[test]
+fn what_follows_the_plugins_name_is_for_the_server_to_judge() {
+    // mysql_common, on which Rust's `mysql` and `mysql_async` are, writes attributes whether or not CONNECT_ATTRS was agreed on.
+    let mut first = change_user("mysql_native_password", &[7; 20]);
+    first.push(0);
+    first[0] += 1;
+    for most in [usize::MAX, 1, 7] {
+        let (followed, end) = change(most, &first, OK);
+        end.unwrap();
+        assert!(followed.all_passed());
+    }
+}
+
+#[test]
+fn the_error_for_a_refused_command_has_the_id_that_its_client_waits_for() {
+    let exposed = change_user("mysql_clear_password", b"secret\0");
+    let empty = packet(0, b"");
+    for first in [&exposed, &empty] {
+        for most in [usize::MAX, 1] {
+            let (followed, end) = change(most, first, OK);
+            end.unwrap_err();
+            assert_eq!(followed.relay.error_sequence(), Some(1));
+        }
+    }
+}
+
+#[test]
 fn between_sides_that_are_alike_nothing_is_looked_at() {
     let mut followed = Followed::new(PLUGINS);
     let guard = PasswordGuard::new(Protection::Tls, Protection::Tls);
