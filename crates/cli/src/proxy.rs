@@ -12,7 +12,7 @@ use onecopy_net::Endpoint;
 use onecopy_proxy::config::{
     BackendConfig, Changes, Config, DEFAULTS, ListenerConfig, LogFormat, LogLevel, endpoint,
 };
-use onecopy_proxy::{Log, Proxy};
+use onecopy_proxy::{Log, Proxy, raise_open_files};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -152,6 +152,10 @@ fn serve(config: Config, file: Option<PathBuf>, log: &Log) -> Result<(), Box<dyn
     // Before anybody can come in: a signal must never find its default.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let description = describe(&config);
+    if let Err(error) = raise_open_files() {
+        let text = format!("the limit of open files can't be raised: {error}");
+        log.note(LogLevel::Warn, &text);
+    }
     let proxy = Arc::new(Proxy::start_with_log(config, log)?);
     let (itself, read_again) = (Arc::downgrade(&proxy), file.clone());
     proxy.on_reload(move || {

@@ -21,6 +21,8 @@ use onecopy_net::evented::{self, AcceptError};
 
 use crate::alarm::Alarm;
 use crate::failure::Failure;
+use crate::log::Log;
+use crate::open_files::Room;
 use crate::proxy::{Listener, Workers};
 use crate::queue::Patience;
 use crate::session::first_options;
@@ -36,6 +38,9 @@ const SOCKET: Token = Token(0);
 /// How long workers are waited for that are told where to accept: they do it within a turn.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// What is told where there is no descriptor for a client.
+pub(crate) const NOT_ACCEPTED: &str = "clients are not accepted until descriptors are free";
+
 /// How long nothing is accepted where the process has no descriptor left.
 const BREATH: Duration = Duration::from_millis(50);
 
@@ -44,6 +49,8 @@ const BREATH: Duration = Duration::from_millis(50);
 pub(crate) struct Ways {
     pub(crate) sockets: Vec<Way>,
     pub(crate) max_connections: usize,
+    /// For how many there are descriptors.
+    pub(crate) room: Room,
     pub(crate) patience: Patience,
 }
 
@@ -96,7 +103,7 @@ impl Idle {
     }
 
     /// Starts it, with no way in yet.
-    pub(crate) fn start(self, workers: Arc<Workers>, alarm: Alarm) -> io::Result<Handle> {
+    pub(crate) fn start(self, workers: Arc<Workers>, alarm: Alarm, log: Log) -> io::Result<Handle> {
         let Self { poll, inbox, gate } = self;
         let registry = poll.registry().try_clone()?;
         let mut acceptor = Acceptor {
@@ -113,6 +120,8 @@ impl Idle {
             },
             queue: VecDeque::new(),
             refused: Refused::default(),
+            lacks_files: false,
+            log,
             is_over: false,
         };
         let gate_of_thread = Arc::clone(&gate);
@@ -181,6 +190,9 @@ struct Acceptor {
     /// Each waits until then.
     queue: VecDeque<(Client, Instant)>,
     refused: Refused,
+    /// There may be fewer sessions than configured, for lack of descriptors.
+    lacks_files: bool,
+    log: Log,
     is_over: bool,
 }
 
@@ -250,7 +262,9 @@ impl Acceptor {
 
     /// These ways from now on. Who has come to a socket that goes is let in before.
     fn serve(&mut self, ways: Ways) {
-        self.gate.set_max_sessions(ways.max_connections);
+        self.gate.set_max_sessions(ways.room.sessions);
+        self.lacks_files = ways.room.sessions < ways.max_connections;
+        self.refused.set_most(ways.room.refused);
         self.patience = ways.patience;
         let mut before = std::mem::take(&mut self.sockets);
         for way in ways.sockets {
@@ -322,7 +336,12 @@ impl Acceptor {
                 Ok(None) => return true,
                 // That client's own trouble.
                 Err(AcceptError::Connection(_)) => {}
-                Err(_) => return false,
+                Err(error) => {
+                    if let AcceptError::Exhausted(_) = error {
+                        self.log.out_of_files(NOT_ACCEPTED);
+                    }
+                    return false;
+                }
             }
         }
     }
@@ -365,8 +384,18 @@ impl Acceptor {
 
     /// There are as many as there may be.
     fn refuse_full(&mut self, client: Client) {
-        client.listener.refused.fetch_add(1, Relaxed);
-        let failure = Failure::too_many_connections();
+        let refusals = &client.listener.refused;
+        let failure = match self.lacks_files {
+            false => {
+                refusals.max_connections.fetch_add(1, Relaxed);
+                Failure::too_many_connections()
+            }
+            true => {
+                refusals.open_files.fetch_add(1, Relaxed);
+                self.log.out_of_files("clients are refused (error 1040)");
+                Failure::open_files()
+            }
+        };
         self.refused.add(client.stream, &failure);
     }
 

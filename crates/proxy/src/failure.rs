@@ -69,11 +69,13 @@ pub enum Reason {
     OutOfMemory,
     /// An administrator's order.
     Killed,
+    /// No descriptor could be had, or none that is not kept back.
+    OpenFiles,
 }
 
 impl Reason {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::MaxConnections,
         Self::MaxUserConnections,
         Self::NoBackend,
@@ -92,6 +94,7 @@ impl Reason {
         Self::Shutdown,
         Self::OutOfMemory,
         Self::Killed,
+        Self::OpenFiles,
     ];
 
     /// Who it is that fails so.
@@ -130,6 +133,7 @@ impl Reason {
             Self::Shutdown => "shutdown",
             Self::OutOfMemory => "out_of_memory",
             Self::Killed => "killed",
+            Self::OpenFiles => "open_files",
         }
     }
 }
@@ -163,6 +167,12 @@ impl Failure {
     pub(crate) fn too_many_connections() -> Self {
         let message = "Too many connections (the proxy's max-connections)";
         Self::new(Side::Proxy, Reason::MaxConnections, 1040, REFUSED, message)
+    }
+
+    /// The same where descriptors do not do for more.
+    pub(crate) fn open_files() -> Self {
+        let message = "Too many connections (the proxy's limit of open files)";
+        Self::new(Side::Proxy, Reason::OpenFiles, 1040, REFUSED, message)
     }
 
     /// The same of the backends.

@@ -20,6 +20,7 @@
 //! | `control` | metrics, health checks and administration, on threads of their own |
 //! | `errand` | the proxy's own connections to backends |
 //! | `kill` | `KILL` statements for another backend than the client's |
+//! | `open_files` | descriptors, and for how many sessions they do |
 //! | `log` | what is said while it runs |
 //! | `stats` | what was counted |
 #![forbid(unsafe_code)]
@@ -34,6 +35,7 @@ mod failure;
 mod key;
 mod kill;
 mod log;
+mod open_files;
 mod proxy;
 mod queue;
 mod registry;
@@ -46,6 +48,7 @@ mod worker;
 pub use control::Killed;
 pub use failure::{Failure, Reason, Side};
 pub use log::Log;
+pub use open_files::raise_open_files;
 pub use proxy::{Error, Proxy};
 pub use stats::{
     ClientInfo, CompressionCounts, Counters, Entrance, Kind, Latency, Route, Snapshot,

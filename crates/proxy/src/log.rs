@@ -22,6 +22,9 @@ use line::{Line, Value};
 /// Events that may wait for the thread: some 300 KiB where all are ends of sessions.
 const WAITING: usize = 1024;
 
+/// How often the same lack is told of.
+const SELDOM: Duration = Duration::from_secs(10);
+
 /// How long the end of a proxy waits for its last lines to be written.
 pub(crate) const LAST_LINES: Duration = Duration::from_secs(1);
 
@@ -46,6 +49,10 @@ pub(crate) enum Event {
         id: Option<u32>,
         client: String,
     },
+    /// Descriptors do not do for what is configured.
+    FewFiles { what: String },
+    /// They have run out since this was said last: clients or connects.
+    OutOfFiles { count: u64, what: &'static str },
     /// Something that was configured has changed, or could not be changed.
     Changed { level: LogLevel, what: String },
     /// A thread that others depend on has ended without being told to.
@@ -85,6 +92,10 @@ struct Inner {
     accepted: AtomicU64,
     dropped: Arc<AtomicU64>,
     progress: Arc<Progress>,
+    began: Instant,
+    /// How often descriptors have run out since that was said last, and in which second that was; 0 for never.
+    out_of_files: AtomicU64,
+    said_at: AtomicU64,
 }
 
 /// How far the thread is.
@@ -126,6 +137,9 @@ impl Log {
             accepted: AtomicU64::new(0),
             dropped,
             progress,
+            began: Instant::now(),
+            out_of_files: AtomicU64::new(0),
+            said_at: AtomicU64::new(0),
         }))))
     }
 
@@ -178,6 +192,25 @@ impl Log {
             Ok(()) => inner.accepted.fetch_add(1, Relaxed),
             Err(_) => inner.dropped.fetch_add(1, Relaxed),
         };
+    }
+
+    /// Tells that descriptors have run out for something, but not each time.
+    #[cold]
+    pub(crate) fn out_of_files(&self, what: &'static str) {
+        let Some(inner) = &self.0 else { return };
+        inner.out_of_files.fetch_add(1, Relaxed);
+        let now = 1 + inner.began.elapsed().as_secs();
+        let said_at = inner.said_at.load(Relaxed);
+        if said_at != 0 && now < said_at + SELDOM.as_secs() {
+            return;
+        }
+        let says = inner
+            .said_at
+            .compare_exchange(said_at, now, Relaxed, Relaxed);
+        if says.is_ok() {
+            let count = inner.out_of_files.swap(0, Relaxed);
+            self.event(Event::OutOfFiles { count, what });
+        }
     }
 
     /// Events that were dropped.
@@ -238,6 +271,7 @@ impl Event {
             Self::SessionEnded(ended) => ended.level,
             Self::Changed { level, .. } | Self::Note { level, .. } => *level,
             Self::BackendDown { .. } | Self::BackendOdd { .. } => LogLevel::Warn,
+            Self::FewFiles { .. } | Self::OutOfFiles { .. } => LogLevel::Warn,
             Self::ThreadDied { .. } => LogLevel::Error,
             _ => LogLevel::Info,
         }
@@ -286,6 +320,10 @@ impl Event {
                 line.with("client", Value::Text(client))
             }
             Self::Changed { what, .. } => line("changed").with("message", Value::Text(what)),
+            Self::FewFiles { what } => line("open_files").with("message", Value::Text(what)),
+            Self::OutOfFiles { count, what } => line("open_files")
+                .with("count", Value::Number(count))
+                .with("message", Value::Text(what.to_owned())),
             Self::ThreadDied { thread, why } => line("thread_died")
                 .with("thread", Value::Text(thread))
                 .with("message", Value::Text(why)),

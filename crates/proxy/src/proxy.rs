@@ -18,6 +18,7 @@ use crate::errand::Credentials;
 use crate::key::Key;
 use crate::kill::{self, Kills};
 use crate::log::{Event, Log};
+use crate::open_files;
 use crate::queue::{Patience, Queue};
 use crate::registry::Registry;
 use crate::running::Running;
@@ -31,8 +32,7 @@ pub(crate) struct Listener {
     pub(crate) config: ListenerConfig,
     pub(crate) backends: Backends,
     pub(crate) registry: Arc<Registry>,
-    /// Clients that were refused before they had a session.
-    pub(crate) refused: Arc<AtomicU64>,
+    pub(crate) refused: Arc<Refusals>,
     /// Where passwords may be put under another key.
     pub(crate) key: Option<Arc<Key>>,
     /// Sessions that wait for a place on a backend.
@@ -40,6 +40,13 @@ pub(crate) struct Listener {
     pub(crate) patience: Patience,
     /// What is in force in its place since a reload. Sessions keep theirs once they have a backend.
     pub(crate) successor: OnceLock<Arc<Listener>>,
+}
+
+/// Clients that were refused before they had a session.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals {
+    pub(crate) max_connections: AtomicU64,
+    pub(crate) open_files: AtomicU64,
 }
 
 /// All workers.
@@ -178,7 +185,7 @@ impl Proxy {
             .map(|number| {
                 worker::start(
                     number,
-                    config.memory / count,
+                    (config.memory / count, open_files::ungreeted(count)),
                     acceptor.gate(),
                     (&log, &kills, &alarm),
                 )
@@ -187,7 +194,7 @@ impl Proxy {
         let workers = Arc::new(Workers(workers.map_err(Error::Start)?));
         kill::start(jobs, &workers, &credentials).map_err(Error::Start)?;
         let acceptor = acceptor
-            .start(Arc::clone(&workers), alarm.clone())
+            .start(Arc::clone(&workers), alarm.clone(), log.clone())
             .map_err(Error::Start)?;
         let running = Arc::new(Running::new(workers, acceptor, credentials, (log, alarm)));
         let installed = running.install(config);

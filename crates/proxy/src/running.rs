@@ -16,6 +16,7 @@ use crate::config::{Changes, Config, ListenerConfig, LogLevel};
 use crate::errand::Credentials;
 use crate::key::Key;
 use crate::log::{Event, LAST_LINES, Log};
+use crate::open_files::OpenFiles;
 use crate::proxy::{Error, Listener, Workers};
 use crate::queue::Patience;
 use crate::session::first_options;
@@ -38,6 +39,9 @@ pub(crate) struct Running {
     pub(crate) credentials: Credentials,
     pub(crate) log: Log,
     pub(crate) alarm: Alarm,
+    open_files: OpenFiles,
+    /// What was said last of too few of them.
+    complaint: Mutex<Option<String>>,
     /// Made when the first listener needs one, and the same from then on.
     key: Mutex<Option<Arc<Key>>>,
 }
@@ -70,6 +74,8 @@ impl Running {
             credentials,
             log,
             alarm,
+            open_files: OpenFiles::measure(),
+            complaint: Mutex::default(),
             key: Mutex::default(),
         }
     }
@@ -114,10 +120,16 @@ impl Running {
                 stall_timeout: config.stall_timeout,
             });
         }
+        let room = self.open_files.room(&config);
+        self.complain(&config);
         self.acceptor.serve(Ways {
             sockets: ways,
+            room,
             max_connections: config.max_connections,
-            patience: patience(&config),
+            patience: Patience {
+                length: room.queue,
+                ..patience(&config)
+            },
         });
         for (predecessor, listener) in predecessors.into_iter().zip(&after.listeners) {
             if let Some(predecessor) = predecessor {
@@ -134,6 +146,18 @@ impl Running {
         after.config = config;
         *lock(&self.now) = Arc::new(after);
         Ok(changes)
+    }
+
+    /// Says that descriptors do not do for a configuration, once.
+    fn complain(&self, config: &Config) {
+        let complaint = self.open_files.complaint(config);
+        let mut said = lock(&self.complaint);
+        if *said != complaint
+            && let Some(what) = complaint.clone()
+        {
+            self.log.event(Event::FewFiles { what });
+        }
+        *said = complaint;
     }
 
     /// The key that passwords may be put under, where a listener does that.

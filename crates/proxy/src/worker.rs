@@ -52,7 +52,7 @@ const WAKE: Token = Token(usize::MAX);
 /// Starts a worker.
 pub(crate) fn start(
     number: usize,
-    memory: usize,
+    (memory, most_ungreeted): (usize, usize),
     gate: &Arc<Gate>,
     (log, kills, alarm): (&Log, &Kills, &Alarm),
 ) -> io::Result<Handle> {
@@ -72,7 +72,7 @@ pub(crate) fn start(
         free: Vec::new(),
         freed: Vec::new(),
         busy: VecDeque::new(),
-        unfinished: Unfinished::default(),
+        unfinished: Unfinished::new(most_ungreeted),
         line: Line::default(),
         pool: Pool::new(memory),
         codec: Codec::default(),

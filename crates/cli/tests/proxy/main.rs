@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 mod large;
+mod open_files;
 mod unread_stderr;
 
 use std::fs;

@@ -18,33 +18,38 @@ const TIME: Duration = Duration::from_secs(1);
 /// How often they are looked at: whoever goes on sending is no reason to wake up.
 pub(super) const LOOK: Duration = Duration::from_millis(20);
 
-/// The most that are waited for; the oldest go when there are more, with a descriptor each.
-const MOST: usize = 256;
-
 /// The largest header of the PROXY protocol and a login: more is not read.
 const READ: usize = 4 << 10;
 
 #[derive(Debug, Default)]
-pub(super) struct Refused(VecDeque<(Stream, Instant)>);
+pub(super) struct Refused {
+    waiting: VecDeque<(Stream, Instant)>,
+    /// So many are waited for; the oldest go when there are more, with a descriptor each.
+    most: usize,
+}
 
 impl Refused {
+    pub(super) fn set_most(&mut self, most: usize) {
+        self.most = most;
+    }
+
     /// Tells a client why it can't come in.
     pub(super) fn add(&mut self, mut stream: Stream, failure: &Failure) {
         refuse(&mut stream, failure);
-        if self.0.len() == MOST {
-            self.0.pop_front();
+        while self.waiting.len() >= self.most.max(1) {
+            self.waiting.pop_front();
         }
-        self.0.push_back((stream, Instant::now() + TIME));
+        self.waiting.push_back((stream, Instant::now() + TIME));
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.waiting.is_empty()
     }
 
     /// Reads away what they have sent; those that have closed or had their time go.
     pub(super) fn look(&mut self) {
         let now = Instant::now();
-        self.0
+        self.waiting
             .retain_mut(|(stream, until)| now < *until && !has_closed(stream));
     }
 

@@ -33,6 +33,7 @@ use crate::backend::Backend;
 use crate::config::{HealthConfig, HealthLogin};
 use crate::errand::Errand;
 use crate::log::{Event, Log};
+use crate::open_files;
 use crate::running::lock;
 use crate::session::NOBODY;
 
@@ -113,8 +114,9 @@ fn ask(
     }
 }
 
-/// What a question came to: fine, fine but for the login, or why not.
+/// What a question came to: fine, fine but for the login, or why not; or it could not be asked.
 enum Answer {
+    Unasked,
     Fine { read_only: Option<bool> },
     Odd(String),
     None(String),
@@ -132,12 +134,13 @@ fn question(backend: &Backend, whom: Whom, config: &HealthConfig) -> Answer {
         .map(|address| (address, false))
         .chain(doubted.iter().map(|address| (address, true)))
     {
-        let is_answered = !matches!(best, Answer::None(_));
+        let is_answered = matches!(best, Answer::Fine { .. } | Answer::Odd(_));
         if is_answered && !is_doubted {
             continue;
         }
         let answer = question_at(backend, address, config);
         match answer {
+            Answer::Unasked => {}
             Answer::None(_) => backend.does_not_answer(address),
             _ => backend.answers(address),
         }
@@ -172,6 +175,7 @@ fn question_at(backend: &Backend, address: &Address, config: &HealthConfig) -> A
     });
     match asked {
         Ok(read_only) => Answer::Fine { read_only },
+        Err(error) if are_used_up(&error) => Answer::Unasked,
         Err(error) => match error.server().map(|server| server.code) {
             Some(code) if !is_refused(code) => Answer::None(error.to_string()),
             Some(_) if config.login.is_some() => Answer::Odd(error.to_string()),
@@ -187,6 +191,18 @@ fn question_at(backend: &Backend, address: &Address, config: &HealthConfig) -> A
     }
 }
 
+/// Whether nobody was asked, for lack of a descriptor.
+fn are_used_up(error: &onecopy_mysql::Error) -> bool {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = cause {
+        if error.downcast_ref().is_some_and(open_files::are_used_up) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
 /// Whether a server that says so serves others: it does not like this login.
 fn is_refused(code: u16) -> bool {
     const ACCESS_DENIED: [u16; 5] = [1044, 1045, 1698, 1862, 3118];
@@ -199,6 +215,10 @@ fn learn(backend: &Backend, answer: Answer, config: &HealthConfig, interval: Dur
     let health = backend.health();
     let name = || backend.name().to_owned();
     let (is_answer, why) = match answer {
+        Answer::Unasked => {
+            log.out_of_files("health checks are put off");
+            return health.turns().end(interval);
+        }
         Answer::Fine { read_only } => {
             health.set_read_only(read_only);
             health.turns().complaint = None;

@@ -101,7 +101,9 @@ impl View {
             // Also what nothing has come by yet is there.
             let entrance = sum.counters.entrance(name);
             let refused = &mut sum.counters.entrances[entrance].refused;
-            refused[Reason::MaxConnections as usize] += listener.refused.load(Relaxed);
+            let by_acceptor = &listener.refused;
+            refused[Reason::MaxConnections as usize] += by_acceptor.max_connections.load(Relaxed);
+            refused[Reason::OpenFiles as usize] += by_acceptor.open_files.load(Relaxed);
             for backend in listener.backends.all() {
                 sum.counters.route(name, backend.name());
             }

@@ -109,6 +109,13 @@ impl Session {
         counts[reason as usize] += 1;
         let level = match reason {
             Reason::ClientLost | Reason::Refused | Reason::Shutdown | Reason::Idle => Level::Info,
+            Reason::OpenFiles => {
+                // Of thousands one line is enough.
+                context
+                    .log
+                    .out_of_files("connections to backends fail (error 1040)");
+                Level::Debug
+            }
             _ => Level::Warn,
         };
         if !context.log.has(level) {

@@ -11,7 +11,7 @@ use mio::Token;
 use onecopy_net::evented::{self, AcceptError};
 
 use super::Worker;
-use crate::acceptor::Client;
+use crate::acceptor::{Client, NOT_ACCEPTED};
 use crate::proxy::{Listener, Workers};
 
 /// The first socket's; the others' are below.
@@ -110,7 +110,12 @@ impl Worker {
                 Ok(None) => return,
                 // It was that client's own trouble.
                 Err(AcceptError::Connection(_)) => {}
-                Err(_) => return self.stop_accepting(),
+                Err(error) => {
+                    if let AcceptError::Exhausted(_) = error {
+                        self.log.out_of_files(NOT_ACCEPTED);
+                    }
+                    return self.stop_accepting();
+                }
             }
         }
     }

@@ -12,11 +12,9 @@ use crate::session::UnfinishedLogin;
 /// The first one's token; sessions' are below, those of sockets that listen above.
 const FIRST: usize = usize::MAX / 4;
 
-/// Servers that have not greeted are waited for at so many connections: a backend that hangs gets one for each attempt.
-const MOST_UNGREETED: usize = 1_000;
-
-#[derive(Default)]
 pub(super) struct Unfinished {
+    /// Servers that have not greeted are waited for at so many connections: a backend that hangs gets one for each attempt.
+    most_ungreeted: usize,
     /// Those that sessions have left behind in this turn.
     pub(super) left: Vec<UnfinishedLogin>,
     logins: Vec<Option<Box<UnfinishedLogin>>>,
@@ -26,6 +24,16 @@ pub(super) struct Unfinished {
 }
 
 impl Unfinished {
+    pub(super) fn new(most_ungreeted: usize) -> Self {
+        Self {
+            most_ungreeted,
+            left: Vec::new(),
+            logins: Vec::new(),
+            free: Vec::new(),
+            freed: Vec::new(),
+        }
+    }
+
     /// Whether none is there that stands for a session.
     pub(super) fn is_empty(&self) -> bool {
         let mut all = self.left.iter().chain(self.all());
@@ -47,7 +55,7 @@ impl Worker {
     pub(super) fn take_unfinished(&mut self, now: Instant) {
         for mut login in std::mem::take(&mut self.unfinished.left) {
             let unfinished = &mut self.unfinished;
-            if !login.has_greeted() && unfinished.ungreeted() >= MOST_UNGREETED {
+            if !login.has_greeted() && unfinished.ungreeted() >= unfinished.most_ungreeted {
                 login.leave(&mut self.pool);
                 continue;
             }

@@ -9,6 +9,7 @@ use super::half::Half;
 use super::{Stage, after};
 use crate::backend::{Backend, Nobody};
 use crate::failure::Failure;
+use crate::open_files;
 use crate::session::peer::Peer;
 use crate::session::{Context, End, Phase, Session, first_options};
 
@@ -98,6 +99,8 @@ impl Session {
                     false => Ok(true),
                 }
             }
+            // It is not the backend that is at an end.
+            Err(error) if open_files::are_used_up(&error) => Err(Failure::open_files().into()),
             Err(error) => self.try_another(&error.to_string(), context),
         }
     }
