@@ -5,7 +5,7 @@ mod capture;
 mod parameters;
 mod tokio;
 
-use onecopy_mysql::{Config, Row, Value};
+use onecopy_mysql::{Config, Date, DateTime, FromValue, Row, Time, Value};
 
 pub(crate) use blocking::Blocking;
 pub(crate) use tokio::Tokio;
@@ -18,6 +18,8 @@ use crate::peer::mysql::{MySqlPeer, Replies};
 pub(crate) enum Case {
     /// Prepared: one row of 15 columns.
     SmallRow,
+    /// The same, each value asked for as a type of the caller's.
+    TypedRow,
     /// Prepared: one row of 18 columns, 105 kB.
     BigRow,
     /// Prepared: 50 of these rows.
@@ -49,7 +51,7 @@ impl Case {
 
     fn replies(self) -> Replies {
         match self {
-            Self::SmallRow => capture::replies(capture::SMALL_ROW),
+            Self::SmallRow | Self::TypedRow => capture::replies(capture::SMALL_ROW),
             Self::BigRow => capture::replies(capture::BIG_ROW),
             Self::BigRows => {
                 let replies = capture::replies(capture::BIG_ROW);
@@ -68,7 +70,7 @@ impl Case {
     /// Rows of its result.
     fn rows(self) -> usize {
         match self {
-            Self::SmallRow | Self::BigRow | Self::Blob(_) => 1,
+            Self::SmallRow | Self::TypedRow | Self::BigRow | Self::Blob(_) => 1,
             Self::BigRows => BIG_ROWS,
             Self::Parameters | Self::Ok => 0,
         }
@@ -87,4 +89,30 @@ fn look_at(row: Row<'_>) {
         let value: Value<'_> = row.value(index).expect("a value of its column's type");
         std::hint::black_box(&value);
     }
+}
+
+/// Asks for the values of the small row as a program with a struct for them does.
+#[inline]
+fn convert(row: Row<'_>) {
+    get::<i8>(row, 0);
+    get::<u8>(row, 1);
+    get::<i16>(row, 2);
+    get::<u16>(row, 3);
+    get::<i32>(row, 4);
+    get::<u32>(row, 5);
+    get::<i64>(row, 6);
+    get::<u64>(row, 7);
+    get::<&str>(row, 8);
+    get::<&[u8]>(row, 9);
+    get::<f32>(row, 10);
+    get::<f64>(row, 11);
+    get::<Date>(row, 12);
+    get::<DateTime>(row, 13);
+    get::<Time>(row, 14);
+}
+
+#[inline]
+fn get<'r, T: FromValue<'r>>(row: Row<'r>, index: usize) {
+    let value: T = row.get(index).expect("a value of this type");
+    std::hint::black_box(&value);
 }

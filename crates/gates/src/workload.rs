@@ -136,6 +136,8 @@ workloads! {
         Replies::doubles();
     "mysql-small-row" counted_mysql_small_row, "execute, one row of 15 columns, all values read", "3,000 instructions", SMALL,
         mysql::Blocking::new(MySql::SmallRow);
+    "mysql-typed-row" counted_mysql_typed_row, "the same row, each value converted to a type of Rust", "", SMALL,
+        mysql::Blocking::new(MySql::TypedRow);
     "mysql-big-row" counted_mysql_big_row, "execute, one row of 18 columns and 105 kB", "3,000 instructions", SMALL,
         mysql::Blocking::new(MySql::BigRow);
     "mysql-big-rows" counted_mysql_big_rows, "execute, 50 such rows", "0 allocations", MEGABYTES,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use onecopy_mysql_proto::client::{Cell, ClientCore, Column, Definitions};
+use onecopy_mysql_proto::client::{Cell, ClientCore, Definitions};
 use onecopy_mysql_proto::value::{FromValue, FromValueError, Value};
 use onecopy_wire::{Buffers, Span};
 
@@ -70,22 +70,19 @@ impl<'r> Row<'r> {
     ///
     /// # Errors
     /// No such column, or a value that is not of its column's type: a server's mistake.
-    #[inline]
+    #[inline(always)]
     pub fn value(&self, column: impl ColumnIndex) -> Result<Value<'r>, Error> {
         self.value_at(self.find(column)?)
     }
 
-    /// All values in order, each in its column's own type: cheaper than asking for one after the other by position.
+    /// All values in order, each in its column's own type.
     ///
     /// # Errors
     /// Each item as [`value`](Self::value).
-    #[inline]
+    #[inline(always)]
     pub fn values(&self) -> impl Iterator<Item = Result<Value<'r>, Error>> + use<'r> {
         let row = *self;
-        let columns = self.cells.iter().zip(self.definitions.columns());
-        columns
-            .enumerate()
-            .map(move |(index, (cell, column))| row.decode(index, *cell, column))
+        (0..row.len()).map(move |index| row.value_at(index))
     }
 
     /// A column's bytes as they came, `None` for NULL: text in the text protocol, the type's own form in the binary one.
@@ -125,23 +122,32 @@ impl<'r> Row<'r> {
         }
     }
 
-    #[inline]
+    /// Values of binary rows are found here, in the caller's code, and read by one call.
+    #[inline(always)]
     fn value_at(&self, index: usize) -> Result<Value<'r>, Error> {
-        match (self.cells.get(index), self.definitions.columns().get(index)) {
-            (Some(cell), Some(column)) => self.decode(index, *cell, column),
-            _ => Err(Error::no_column(index.to_string())),
+        if self.binary
+            && let (Some(cell), Some(column)) =
+                (self.cells.get(index), self.definitions.columns().get(index))
+            && let Some(bytes) = cell.within(self.bytes)
+        {
+            let value = column.decode_plain(bytes);
+            if !value.is_null() {
+                return Ok(value);
+            }
         }
+        self.other_value_at(index)
     }
 
-    #[inline]
-    fn decode(&self, index: usize, cell: Cell, column: &Column) -> Result<Value<'r>, Error> {
-        let bytes = match cell.within(self.bytes) {
-            Some(bytes) => bytes,
-            None if cell.is_null() => return Ok(Value::Null),
-            None => self.bytes_elsewhere(index, cell)?.unwrap_or_default(),
+    /// NULL, text rows, DECIMAL and BIT, large values, and whatever is wrong.
+    #[inline(never)]
+    fn other_value_at(&self, index: usize) -> Result<Value<'r>, Error> {
+        let Some(bytes) = self.bytes_at(index)? else {
+            return Ok(Value::Null);
         };
-        let value = column.decode(self.binary, bytes);
-        match value {
+        let Some(column) = self.definitions.columns().get(index) else {
+            return Err(Error::no_column(index.to_string()));
+        };
+        match column.decode(self.binary, bytes) {
             Ok(value) => Ok(value),
             Err(error) => Err(self.bad_value(index, FromValueError::Malformed(error))),
         }

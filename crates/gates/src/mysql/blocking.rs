@@ -7,7 +7,7 @@ use onecopy_mysql::Statement;
 use onecopy_mysql::blocking::{Connection, Stream};
 
 use super::parameters::Values;
-use super::{BLOB_BYTES, Blob, Case, SQL, config, look_at};
+use super::{BLOB_BYTES, Blob, Case, SQL, config, convert, look_at};
 use crate::workload::Body;
 
 pub(crate) struct Blocking {
@@ -35,9 +35,10 @@ impl Blocking {
 
     #[inline]
     fn execute(&mut self) {
-        let params = self.values.params();
+        let all;
         let params = if self.case == Case::Parameters {
-            &params[..]
+            all = self.values.params();
+            &all[..]
         } else {
             &[]
         };
@@ -45,7 +46,11 @@ impl Blocking {
         let mut rows = self.conn.execute(statement, params).expect("a result");
         let mut seen = 0;
         while let Some(row) = rows.next().expect("a row") {
-            look_at(row);
+            if self.case == Case::TypedRow {
+                convert(row);
+            } else {
+                look_at(row);
+            }
             seen += 1;
         }
         assert_eq!(seen, self.case.rows());

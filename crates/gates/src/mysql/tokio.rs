@@ -49,9 +49,10 @@ impl Body for Tokio {
         } = self;
         runtime.block_on(async {
             for _ in 0..iterations {
-                let params = values.params();
+                let all;
                 let params = if *case == Case::Parameters {
-                    &params[..]
+                    all = values.params();
+                    &all[..]
                 } else {
                     &[]
                 };

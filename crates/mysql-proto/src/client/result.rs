@@ -44,6 +44,7 @@ impl ClientCore {
         }
     }
 
+    #[inline]
     pub(super) fn column_count(&self, bytes: &[u8]) -> Result<(u32, bool), Error> {
         let mut reader = Reader::new("result header", bytes);
         let count = reader.lenenc("column count")?;
@@ -76,8 +77,7 @@ impl ClientCore {
         if self.definitions().len() != columns as usize {
             return Err(Error::MetadataMissing);
         }
-        self.state = State::Definitions { left: 0 };
-        Ok(self.definitions_done()?.then_some(Reply::Columns))
+        Ok(self.begin_rows(columns as usize)?.then_some(Reply::Columns))
     }
 
     pub(super) fn definitions_mut(&mut self) -> &mut Definitions {
@@ -107,8 +107,15 @@ impl ClientCore {
     /// All definitions are known, so that their number is more than a claim. Gives whether rows begin at once, without an EOF
     /// packet before them.
     pub(super) fn definitions_done(&mut self) -> Result<bool, Error> {
-        self.definitions_mut().finish();
-        let count = self.definitions().len();
+        let definitions = self.definitions_mut();
+        definitions.finish();
+        let count = definitions.len();
+        self.begin_rows(count)
+    }
+
+    /// The result has `count` columns, which are known.
+    #[inline]
+    fn begin_rows(&mut self, count: usize) -> Result<bool, Error> {
         if self.cells.len() != count {
             self.make_cells(count)?;
         }

@@ -154,41 +154,57 @@ pub(super) fn scan_binary(
         return Err(bad_head(row));
     };
     let mut at = head;
+    let places = cells.iter_mut().zip(widths);
+    // Most rows have no NULL, and then there is no bit to look at.
+    if bitmap.iter().all(|&eight| eight == 0) {
+        for (cell, &width) in places {
+            at = find_binary(row, at, width, cell)?;
+        }
+        return end(BINARY, row, at);
+    }
     // The first two bits of the bitmap are of no column.
     let (mut nulls, mut bit) = (bitmap.iter(), 2u8);
     let mut eight = nulls.next().copied().unwrap_or(0) >> 2;
-    for (cell, &width) in cells.iter_mut().zip(widths) {
+    for (cell, &width) in places {
         if bit == 8 {
             eight = nulls.next().copied().unwrap_or(0);
             bit = 0;
         }
-        let is_null = eight & 1 == 1;
+        if eight & 1 == 1 {
+            *cell = Cell::NULL;
+        } else {
+            at = find_binary(row, at, width, cell)?;
+        }
         eight >>= 1;
         bit += 1;
-        if is_null {
-            *cell = Cell::NULL;
-        } else if width != 0 {
-            *cell = Cell {
-                home: 0,
-                start: position(at),
-                len: u32::from(width),
-            };
-            at += usize::from(width);
-        } else if let Some(&short @ 0..=0xFA) = row.get(at) {
-            *cell = Cell {
-                home: 0,
-                start: position(at + 1),
-                len: u32::from(short),
-            };
-            at += 1 + usize::from(short);
-        } else {
-            at = scan_long(BINARY, row, at, cell)?;
-            if cell.is_null() {
-                return Err(error(BINARY, row, at - 1, DecodeErrorKind::BadValue));
-            }
-        }
     }
     end(BINARY, row, at)
+}
+
+/// Finds a binary value that is not NULL; gives where the next one begins.
+#[inline(always)]
+fn find_binary(row: &[u8], at: usize, width: u8, cell: &mut Cell) -> Result<usize, DecodeError> {
+    if width != 0 {
+        *cell = Cell {
+            home: 0,
+            start: position(at),
+            len: u32::from(width),
+        };
+        return Ok(at + usize::from(width));
+    }
+    if let Some(&short @ 0..=0xFA) = row.get(at) {
+        *cell = Cell {
+            home: 0,
+            start: position(at + 1),
+            len: u32::from(short),
+        };
+        return Ok(at + 1 + usize::from(short));
+    }
+    let next = scan_long(BINARY, row, at, cell)?;
+    if cell.is_null() {
+        return Err(error(BINARY, row, next - 1, DecodeErrorKind::BadValue));
+    }
+    Ok(next)
 }
 
 /// A length of more than one byte, and what is none.

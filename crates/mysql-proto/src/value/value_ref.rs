@@ -86,7 +86,7 @@ impl<'a> Value<'a> {
         Self::read_binary(Form::new(ty, flags, collation), collation, body)
     }
 
-    #[inline]
+    #[inline(never)]
     pub(crate) fn read_text(
         form: Form,
         collation: CollationId,
@@ -142,6 +142,35 @@ impl<'a> Value<'a> {
                 bytes: body,
                 collation,
             },
+        })
+    }
+
+    /// What [`read_binary`](Self::read_binary) reads without a call.
+    #[inline(always)]
+    pub(crate) fn read_plain(form: Form, collation: CollationId, body: &'a [u8]) -> Option<Self> {
+        Some(match form {
+            Form::Tiny => Self::Int(i8::from_le_bytes(body.try_into().ok()?).into()),
+            Form::UnsignedTiny => Self::UInt(u8::from_le_bytes(body.try_into().ok()?).into()),
+            Form::Short => Self::Int(i16::from_le_bytes(body.try_into().ok()?).into()),
+            Form::UnsignedShort | Form::Year => {
+                Self::UInt(u16::from_le_bytes(body.try_into().ok()?).into())
+            }
+            Form::Long => Self::Int(i32::from_le_bytes(body.try_into().ok()?).into()),
+            Form::UnsignedLong => Self::UInt(u32::from_le_bytes(body.try_into().ok()?).into()),
+            Form::LongLong => Self::Int(i64::from_le_bytes(body.try_into().ok()?)),
+            Form::UnsignedLongLong => Self::UInt(u64::from_le_bytes(body.try_into().ok()?)),
+            Form::Float => Self::Float(f32::from_le_bytes(body.try_into().ok()?)),
+            Form::Double => Self::Double(f64::from_le_bytes(body.try_into().ok()?)),
+            Form::Date => Self::Date(Date::decode_binary(body).ok()?),
+            Form::DateTime => Self::DateTime(DateTime::decode_binary(body).ok()?),
+            Form::Time => Self::Time(Time::decode_binary(body).ok()?),
+            Form::Bytes => Self::Bytes(body),
+            Form::Text => Self::Text(body),
+            Form::OtherText => Self::OtherText {
+                bytes: body,
+                collation,
+            },
+            Form::Decimal | Form::Bit => return None,
         })
     }
 

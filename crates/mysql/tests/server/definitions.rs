@@ -188,7 +188,7 @@ async fn a_prepared_statement_of_more_columns_than_its_reply_counts_gives_no_wro
     let mut conn = wait!(Connection::connect(&url())).unwrap();
     // The reply to the prepare says 4,464 columns and goes on with 70,000 definitions, whose end nothing tells.
     let error = async {
-        let statement = wait!(conn.prepare(&wide(70_000)))?;
+        let statement = wait!(conn.prepare(wide(70_000)))?;
         wait!(wait!(conn.execute(&statement, &[]))?.next())?;
         Ok::<_, onecopy_mysql::Error>(())
     };
@@ -201,7 +201,7 @@ async fn a_prepared_statement_of_more_columns_than_its_reply_counts_gives_no_wro
 async fn a_statement_takes_65535_parameters() {
     let mut conn = wait!(Connection::connect(&url())).unwrap();
     let marks = vec!["?"; 65_535].join(",");
-    let statement = wait!(conn.prepare(&format!("SELECT 65534 IN ({marks})"))).unwrap();
+    let statement = wait!(conn.prepare(format!("SELECT 65534 IN ({marks})"))).unwrap();
     let params: Vec<onecopy_mysql::Param<'_>> = (0..65_535_u32).map(Into::into).collect();
     let mut rows = wait!(conn.execute(&statement, &params)).unwrap();
     assert_eq!(
@@ -209,7 +209,7 @@ async fn a_statement_takes_65535_parameters() {
         1
     );
     wait!(rows.finish()).unwrap();
-    let error = wait!(conn.prepare(&format!("SELECT ?, {marks}"))).unwrap_err();
+    let error = wait!(conn.prepare(format!("SELECT ?, {marks}"))).unwrap_err();
     assert_eq!(error.server().unwrap().code, 1390, "too many placeholders");
 }
 

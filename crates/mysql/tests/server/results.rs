@@ -171,13 +171,13 @@ async fn a_procedure_with_a_cursor_gives_its_results_in_both_protocols() {
     // Servers say of the results behind OPEN that a cursor exists, and send their rows all the same.
     let body = "BEGIN DECLARE a INT; DECLARE c CURSOR FOR SELECT 1 UNION SELECT 2; SELECT 'before'; OPEN c; \
                 FETCH c INTO a; SELECT a + 10; CLOSE c; SELECT 'behind'; END";
-    wait!(conn.run(&format!("CREATE PROCEDURE {name} () {body}"))).unwrap();
-    let call = wait!(conn.prepare(&format!("CALL {name}()"))).unwrap();
+    wait!(conn.run(format!("CREATE PROCEDURE {name} () {body}"))).unwrap();
+    let call = wait!(conn.prepare(format!("CALL {name}()"))).unwrap();
     for binary in [false, true] {
         let mut rows = if binary {
             wait!(conn.execute(&call, &[])).unwrap()
         } else {
-            wait!(conn.query(&format!("CALL {name}()"))).unwrap()
+            wait!(conn.query(format!("CALL {name}()"))).unwrap()
         };
         for expected in ["before", "11", "behind"] {
             let row = wait!(rows.next()).unwrap().unwrap();
@@ -190,7 +190,7 @@ async fn a_procedure_with_a_cursor_gives_its_results_in_both_protocols() {
         }
         assert!(!wait!(rows.next_result()).unwrap());
     }
-    wait!(conn.run(&format!("DROP PROCEDURE {name}"))).unwrap();
+    wait!(conn.run(format!("DROP PROCEDURE {name}"))).unwrap();
 }
 
 #[tokio::test]

@@ -250,10 +250,10 @@ fn cursors_inside_a_prepared_statement_send_their_rows() {
     let quiet = quiet.replace("SELECT 'behind';", "");
     for (name, body) in [("with_a_cursor", body), ("quiet_cursor", &quiet)] {
         admin
-            .run(&format!("DROP PROCEDURE IF EXISTS test.{name}"))
+            .run(format!("DROP PROCEDURE IF EXISTS test.{name}"))
             .unwrap();
         admin
-            .run(&format!("CREATE PROCEDURE test.{name}() {body}"))
+            .run(format!("CREATE PROCEDURE test.{name}() {body}"))
             .unwrap();
     }
     admin

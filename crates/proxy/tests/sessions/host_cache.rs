@@ -280,7 +280,7 @@ fn the_proxys_own_login_is_not_counted_whatever_account_its_name_has() {
         } else {
             "IDENTIFIED"
         };
-        if let Err(error) = root.run(&format!("CREATE USER onecopy@'%' {by} {identified}")) {
+        if let Err(error) = root.run(format!("CREATE USER onecopy@'%' {by} {identified}")) {
             let plugin = identified.split(' ').nth(1).unwrap();
             lacks(&format!("an account of {plugin}"), &error.to_string());
             continue;

@@ -44,7 +44,7 @@ fn any_number_of_columns_passes_over_tls_and_compressed() {
     let front = sides().proxy(backend, |_| {});
     let mut conn = Connection::connect_with(&front.config(Way::Tls)).unwrap();
     for columns in COLUMNS {
-        let mut rows = conn.query(&select(columns)).unwrap();
+        let mut rows = conn.query(select(columns)).unwrap();
         let row = rows.next().unwrap().unwrap();
         assert_eq!(row.len(), columns);
         assert_eq!(row.get::<u8>(columns - 1).unwrap(), 1);
