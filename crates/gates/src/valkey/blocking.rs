@@ -1,5 +1,7 @@
 //! `onecopy_valkey::blocking`.
 
+use std::hint::black_box;
+
 use onecopy_valkey::blocking::{Connection, Stream};
 use onecopy_valkey::command::connection::ping;
 use onecopy_valkey::command::string::{Get, Set, get, set};
@@ -27,7 +29,9 @@ impl Blocking {
     fn set(&mut self) {
         let mut pipeline = self.conn.pipeline().expect("a pipeline");
         for _ in 0..DEPTH {
-            pipeline.push(&set(KEY, &self.value)).expect("a command");
+            pipeline
+                .push(&set(black_box(KEY), &self.value))
+                .expect("a command");
         }
         let mut replies = pipeline.replies();
         for _ in 0..DEPTH {
@@ -39,7 +43,7 @@ impl Blocking {
     fn get(&mut self) {
         let mut pipeline = self.conn.pipeline().expect("a pipeline");
         for _ in 0..DEPTH {
-            pipeline.push(&get(KEY)).expect("a command");
+            pipeline.push(&get(black_box(KEY))).expect("a command");
         }
         let mut replies = pipeline.replies();
         for _ in 0..DEPTH {
@@ -59,7 +63,7 @@ impl Body for Blocking {
                 Case::Set => self.set(),
                 Case::Get => self.get(),
                 Case::GetLarge => {
-                    let got = self.conn.run_into(&get(KEY), &mut self.value);
+                    let got = self.conn.run_into(&get(black_box(KEY)), &mut self.value);
                     got.expect("a value");
                     assert_eq!(self.value.len(), LARGE);
                 }

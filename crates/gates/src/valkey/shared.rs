@@ -1,5 +1,7 @@
 //! 32 tasks on a shared handle. It makes its own connection, so the server is a task beside them, on a Unix socket.
 
+use std::hint::black_box;
+
 use ::tokio::io::{AsyncReadExt, AsyncWriteExt};
 use ::tokio::net::{UnixListener, UnixStream};
 use ::tokio::runtime::Runtime;
@@ -63,7 +65,7 @@ impl Body for Shared {
                 let handle = handle.clone();
                 tasks.spawn(async move {
                     for _ in 0..iterations {
-                        let got = handle.run(&get(KEY)).await.expect("a reply");
+                        let got = handle.run(&get(black_box(KEY))).await.expect("a reply");
                         let value = got.get().expect("a value");
                         assert_eq!(value.map(<[u8]>::len), Some(SMALL));
                     }

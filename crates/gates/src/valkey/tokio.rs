@@ -1,5 +1,7 @@
 //! The same over tokio: pipelines.
 
+use std::hint::black_box;
+
 use ::tokio::runtime::Runtime;
 use onecopy_valkey::command::string::{Get, Set, get, set};
 use onecopy_valkey::tokio::{Connection, Stream};
@@ -35,7 +37,9 @@ impl Tokio {
 async fn sets(conn: &mut Connection, value: &[u8]) {
     let mut pipeline = conn.pipeline().expect("a pipeline");
     for _ in 0..DEPTH {
-        pipeline.push(&set(KEY, value)).expect("a command");
+        pipeline
+            .push(&set(black_box(KEY), value))
+            .expect("a command");
     }
     let mut replies = pipeline.replies();
     for _ in 0..DEPTH {
@@ -46,7 +50,7 @@ async fn sets(conn: &mut Connection, value: &[u8]) {
 async fn gets(conn: &mut Connection) {
     let mut pipeline = conn.pipeline().expect("a pipeline");
     for _ in 0..DEPTH {
-        pipeline.push(&get(KEY)).expect("a command");
+        pipeline.push(&get(black_box(KEY))).expect("a command");
     }
     let mut replies = pipeline.replies();
     for _ in 0..DEPTH {
