@@ -314,14 +314,14 @@ impl Talk {
     /// One of the statements.
     fn pick(&self, how: u8) -> Option<Statement> {
         let index = usize::from(how) % self.statements.len().max(1);
-        self.statements.get(index).copied()
+        self.statements.get(index).cloned()
     }
 
     fn close_statement(&mut self, how: u8) -> Done {
         let Some(statement) = self.pick(how) else {
             return Ok(());
         };
-        self.conn.close_statement(statement)?;
+        self.conn.close_statement(statement.clone())?;
         self.statements.retain(|other| *other != statement);
         let again = self.conn.close_statement(statement);
         assert!(again.is_err(), "closed twice");

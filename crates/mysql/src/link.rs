@@ -1,6 +1,7 @@
 //! What both faces share: the core, its buffers, and what is true between two calls.
 
 mod change_user;
+pub(crate) mod prepared;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -15,6 +16,7 @@ use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_mysql_proto::value::{FromValue, FromValueError};
 use onecopy_net::DriveError;
 use onecopy_wire::{BufferConfig, Buffers, Meter, Span, WireError};
+use prepared::Prepared;
 
 use crate::cancel::{Begin, Target, Way};
 use crate::shown::shown;
@@ -41,8 +43,8 @@ pub(crate) struct Link {
     sent_before: u64,
     /// Bytes that waited then: statements to be closed.
     queued_before: usize,
-    /// A statement of which long data was sent in part: what arrived must not be taken for its value's beginning.
-    pub(crate) long_data: Option<StatementId>,
+    /// None until a statement is prepared.
+    prepared: Option<Box<Prepared>>,
     /// Why the connection is closed.
     closed: Option<String>,
     /// How an order to cancel reaches the server; none over a stream of the caller's own.
@@ -167,7 +169,7 @@ impl Link {
             deadline: None,
             sent_before: 0,
             queued_before: 0,
-            long_data: None,
+            prepared: None,
             closed: None,
             way: None,
             abandoned: config.abandoned,
@@ -221,7 +223,11 @@ impl Link {
         if let Some(cause) = &self.closed {
             return Err(Error::closed(cause.clone()));
         }
-        let quiet = self.long_data.is_none() && self.buffers.pending().is_empty();
+        let quiet = match &self.prepared {
+            None => true,
+            Some(prepared) => prepared.is_quiet(),
+        };
+        let quiet = quiet && self.buffers.pending().is_empty();
         if quiet && self.core.is_idle() && !self.buffers.has_output() {
             self.sent_before = self.buffers.output().sent();
             self.queued_before = 0;
@@ -270,12 +276,49 @@ impl Link {
             self.core.kill(ProtocolError::Unsolicited);
             return Err(self.close(&ProtocolError::Unsolicited.to_string()));
         }
+        self.close_dropped()?;
         let begin = self.begin_slow()?;
-        if let (Before::Ready, Some(statement)) = (begin, self.long_data) {
+        if let (Before::Ready, Some(statement)) = (begin, self.long_data()) {
             return Ok(Before::Forget(statement));
         }
         self.mark();
         Ok(begin)
+    }
+
+    /// Closes the statements that were dropped: this leaves with the command that follows.
+    fn close_dropped(&mut self) -> Result<(), Error> {
+        let Some(prepared) = &mut self.prepared else {
+            return Ok(());
+        };
+        while let Some(statement) = prepared.next_dropped() {
+            match self.core.close_statement(&mut self.buffers, statement) {
+                // A reset or a change of user has closed it too.
+                Ok(()) | Err(ProtocolError::StatementClosed) => prepared.close_next(),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes a statement: this leaves with the next command.
+    pub(crate) fn close_statement(&mut self, statement: &Statement) -> Result<(), Error> {
+        self.core.close_statement(&mut self.buffers, statement.id)?;
+        if let Some(prepared) = &mut self.prepared {
+            prepared.closed(&statement.handle);
+        }
+        Ok(())
+    }
+
+    /// The statement of which long data was sent in part.
+    fn long_data(&self) -> Option<StatementId> {
+        self.prepared.as_ref()?.long_data
+    }
+
+    /// Long data of the statement begins to be sent, or all of it has left.
+    pub(crate) fn set_long_data(&mut self, statement: Option<StatementId>) {
+        if let Some(prepared) = &mut self.prepared {
+            prepared.long_data = statement;
+        }
     }
 
     /// What is under way as tokens see it.
@@ -491,12 +534,18 @@ impl Link {
         }
     }
 
-    pub(crate) fn statement(&self, id: StatementId) -> Result<Statement, Error> {
+    /// The statement that was prepared.
+    pub(crate) fn statement(&mut self, id: StatementId) -> Result<Statement, Error> {
         self.ended();
+        let handle = self.prepared.get_or_insert_default().handle(id);
+        if handle.is_err() {
+            self.core.close_statement(&mut self.buffers, id)?;
+        }
         Ok(Statement {
             id,
             connection: self.number,
             parameters: self.core.parameters(id)?,
+            handle: handle?,
         })
     }
 

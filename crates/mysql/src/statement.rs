@@ -1,20 +1,54 @@
-//! A prepared statement.
+//! A prepared statement, and how its connection learns that it was dropped.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use onecopy_mysql_proto::client::StatementId;
 
-/// A prepared statement of one connection: a handle, `Copy`. It lives until it is
-/// [closed](crate::blocking::Connection::close_statement) or its connection is closed or reset; used after that, or on
-/// another connection, it is an error and nothing is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+use crate::link::prepared::Handle;
+
+/// A prepared statement of one connection. Clones are the same statement.
+///
+/// When the last clone is dropped, on whichever thread, the connection closes the statement on the server: together with its
+/// next command, in the same write. [`close_statement`](crate::blocking::Connection::close_statement) does not wait for the
+/// other clones. A statement is also gone once its connection is closed or reset; using it after that, or on another
+/// connection, is an error, and nothing is sent.
+#[derive(Clone)]
 pub struct Statement {
     pub(crate) id: StatementId,
     pub(crate) connection: u64,
     pub(crate) parameters: u16,
+    pub(crate) handle: Arc<Handle>,
 }
 
 impl Statement {
     /// How many parameters it takes.
     pub fn parameters(&self) -> u16 {
         self.parameters
+    }
+}
+
+impl PartialEq for Statement {
+    fn eq(&self, other: &Self) -> bool {
+        (self.connection, self.id) == (other.connection, other.id)
+    }
+}
+
+impl Eq for Statement {}
+
+impl Hash for Statement {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.connection, self.id).hash(state);
+    }
+}
+
+impl fmt::Debug for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Statement")
+            .field("id", &self.id)
+            .field("connection", &self.connection)
+            .field("parameters", &self.parameters)
+            .finish_non_exhaustive()
     }
 }

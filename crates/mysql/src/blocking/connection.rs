@@ -163,7 +163,7 @@ impl Connection {
         self.link.core.parameters(statement.id)?;
         let mut piece = long_data_piece()?;
         // Until all of it has left: what an error or a dropped call leaves behind is forgotten before the next command.
-        self.link.long_data = Some(statement.id);
+        self.link.set_long_data(Some(statement.id));
         let mut total = 0;
         loop {
             let n = match reader.read(&mut piece) {
@@ -184,14 +184,15 @@ impl Connection {
                 self.flush(&piece[..n])?;
             }
             if n == 0 {
-                self.link.long_data = None;
+                self.link.set_long_data(None);
                 return Ok(total);
             }
             total += n as u64;
         }
     }
 
-    /// Closes a statement; this leaves with the next command.
+    /// Closes a statement; this leaves with the next command. Dropping the statement does the same, once its last clone is
+    /// dropped.
     ///
     /// # Errors
     /// A statement that is closed already, or of another connection.
@@ -199,10 +200,7 @@ impl Connection {
         self.link.own(&statement)?;
         self.settle()?;
         self.link.ended();
-        Ok(self
-            .link
-            .core
-            .close_statement(&mut self.link.buffers, statement.id)?)
+        self.link.close_statement(&statement)
     }
 
     /// The columns that a statement's rows have; none where it gives no rows.

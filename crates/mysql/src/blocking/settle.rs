@@ -37,7 +37,7 @@ impl Connection {
         match self.link.core.reset_statement(buffers, statement) {
             Ok(()) => {}
             Err(ProtocolError::StatementClosed) => {
-                self.link.long_data = None;
+                self.link.set_long_data(None);
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
@@ -48,7 +48,7 @@ impl Connection {
             // Cancelled: once more.
             Err(error) if error.is_interrupted() => Ok(()),
             _ => {
-                self.link.long_data = None;
+                self.link.set_long_data(None);
                 Ok(())
             }
         }

@@ -46,7 +46,7 @@ impl Connection {
         match self.link.core.reset_statement(buffers, statement) {
             Ok(()) => {}
             Err(ProtocolError::StatementClosed) => {
-                self.link.long_data = None;
+                self.link.set_long_data(None);
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
@@ -57,7 +57,7 @@ impl Connection {
             // Cancelled: once more.
             Err(error) if error.is_interrupted() => Ok(()),
             _ => {
-                self.link.long_data = None;
+                self.link.set_long_data(None);
                 Ok(())
             }
         }

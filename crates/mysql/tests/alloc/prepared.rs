@@ -102,7 +102,7 @@ fn many_and_large_parameters() {
             wait!(rows.finish())
         });
         // Closing leaves with the ping.
-        step!(|conn| { wait!(conn.close_statement(statement)) });
+        step!(|conn| { wait!(conn.close_statement(statement.clone())) });
         step!(|conn| { wait!(conn.ping()) });
     });
     talk.run(&script, &[Fate::NotSent, Fate::Closed]);
@@ -121,8 +121,9 @@ fn many_statements() {
             .server_packets(2, &[]);
     }
     let talk = conversation!(config(), |conn, step, wait| {
+        let mut statements = Vec::new();
         for _ in 0..STATEMENTS {
-            step!(|conn| { wait!(conn.prepare("SELECT")) });
+            statements.extend(step!(|conn| { wait!(conn.prepare("SELECT")) }));
         }
         step!(|conn| { wait!(conn.ping()) });
     });

@@ -51,9 +51,9 @@ fn long_data_then_the_statement_is_closed_and_refused() {
         log.row(&wait!(rows.next())?.unwrap())?;
         assert!(wait!(rows.next())?.is_none());
         log.refused(wait!(conn.execute(&statement, &params![1])))?;
-        wait!(conn.close_statement(statement))?;
+        wait!(conn.close_statement(statement.clone()))?;
         log.refused(wait!(conn.execute(&statement, &params![1, 2])))?;
-        log.refused(wait!(conn.close_statement(statement)))?;
+        log.refused(wait!(conn.close_statement(statement.clone())))?;
         wait!(conn.ping())?;
         log.line("pong");
         Ok(())

@@ -6,6 +6,7 @@ mod cancels;
 mod copied_values;
 mod definitions;
 mod dropped;
+mod dropped_statements;
 mod failures;
 mod large_read;
 mod large_write;

@@ -75,29 +75,29 @@ async fn an_altered_table_gives_its_new_columns() {
     wait!(conn.run(format!("CREATE TABLE {table} (a INT, b INT)"))).unwrap();
     wait!(conn.run(format!("INSERT INTO {table} VALUES (1, 2)"))).unwrap();
     let statement = wait!(conn.prepare(format!("SELECT * FROM {table}"))).unwrap();
-    assert_eq!(names(&mut conn, statement).await, ["a", "b"]);
-    assert_eq!(names(&mut conn, statement).await, ["a", "b"]);
+    assert_eq!(names(&mut conn, &statement).await, ["a", "b"]);
+    assert_eq!(names(&mut conn, &statement).await, ["a", "b"]);
 
     wait!(conn.run(format!(
         "ALTER TABLE {table} ADD c VARCHAR(5) DEFAULT 'new', MODIFY a BIGINT"
     )))
     .unwrap();
-    assert_eq!(names(&mut conn, statement).await, ["a", "b", "c"]);
+    assert_eq!(names(&mut conn, &statement).await, ["a", "b", "c"]);
     let columns = conn.statement_columns(&statement).unwrap();
     assert_eq!(columns.columns()[0].column_type, ColumnType::LONGLONG);
 
     wait!(conn.run(format!("ALTER TABLE {table} DROP a, DROP b"))).unwrap();
-    assert_eq!(names(&mut conn, statement).await, ["c"]);
+    assert_eq!(names(&mut conn, &statement).await, ["c"]);
     wait!(conn.run(format!("ALTER TABLE {table} CHANGE c d INT DEFAULT 0"))).unwrap_err();
     wait!(conn.run(format!("ALTER TABLE {table} RENAME COLUMN c TO d"))).unwrap();
     // `*` was replaced by its columns when the statement was prepared again: the server's choice, its error.
-    let again = names_or_code(&mut conn, statement).await;
+    let again = names_or_code(&mut conn, &statement).await;
     assert!(
         again == Ok(vec!["d".into()]) || again == Err(1054),
         "{again:?}"
     );
     wait!(conn.run(format!("DROP TABLE {table}"))).unwrap();
-    assert_eq!(names_or_code(&mut conn, statement).await, Err(1146));
+    assert_eq!(names_or_code(&mut conn, &statement).await, Err(1146));
 }
 
 #[tokio::test]
@@ -213,15 +213,15 @@ async fn a_statement_takes_65535_parameters() {
     assert_eq!(error.server().unwrap().code, 1390, "too many placeholders");
 }
 
-async fn names(conn: &mut Connection, statement: onecopy_mysql::Statement) -> Vec<String> {
+async fn names(conn: &mut Connection, statement: &onecopy_mysql::Statement) -> Vec<String> {
     names_or_code(conn, statement).await.unwrap()
 }
 
 async fn names_or_code(
     conn: &mut Connection,
-    statement: onecopy_mysql::Statement,
+    statement: &onecopy_mysql::Statement,
 ) -> Result<Vec<String>, u16> {
-    let mut rows = match wait!(conn.execute(&statement, &[])) {
+    let mut rows = match wait!(conn.execute(statement, &[])) {
         Ok(rows) => rows,
         Err(error) => return Err(error.server().unwrap().code),
     };

@@ -53,10 +53,10 @@ async fn a_wrong_number_of_parameters_is_refused_unsent() {
 async fn a_closed_statement_is_refused_also_when_its_place_is_used_again() {
     let mut conn = wait!(Connection::connect(&url())).unwrap();
     let first = wait!(conn.prepare("SELECT 1")).unwrap();
-    wait!(conn.close_statement(first)).unwrap();
+    wait!(conn.close_statement(first.clone())).unwrap();
     let second = wait!(conn.prepare("SELECT 2")).unwrap();
     assert_refused(wait!(conn.execute(&first, &[])).map(drop));
-    assert_refused(wait!(conn.close_statement(first)));
+    assert_refused(wait!(conn.close_statement(first.clone())));
     assert_refused(conn.statement_columns(&first).map(drop));
     assert_refused(wait!(conn.send_long_data(&first, 0, &b"x"[..])).map(drop));
     let mut rows = wait!(conn.execute(&second, &[])).unwrap();
@@ -73,7 +73,7 @@ async fn a_statement_of_another_connection_is_refused() {
     let statement = wait!(conn.prepare("SELECT 1")).unwrap();
     wait!(other.prepare("SELECT 2")).unwrap();
     assert_refused(wait!(other.execute(&statement, &[])).map(drop));
-    assert_refused(wait!(other.close_statement(statement)));
+    assert_refused(wait!(other.close_statement(statement.clone())));
     wait!(other.ping()).unwrap();
     wait!(wait!(conn.execute(&statement, &[])).unwrap().finish()).unwrap();
 }

@@ -49,7 +49,12 @@ impl<'j> Runner<'j> {
 
     #[inline]
     fn once(&mut self) -> Result<u64, Failure> {
-        once(&mut self.conn, self.job, self.statement, &mut self.value)
+        once(
+            &mut self.conn,
+            self.job,
+            self.statement.as_ref(),
+            &mut self.value,
+        )
     }
 }
 
@@ -66,12 +71,12 @@ pub(crate) fn prepare(conn: &mut Connection, job: &Job<'_>) -> Result<Option<Sta
 pub(crate) fn once(
     conn: &mut Connection,
     job: &Job<'_>,
-    statement: Option<Statement>,
+    statement: Option<&Statement>,
     value: &mut Vec<u8>,
 ) -> Result<u64, Failure> {
     let mut fold = Fold::default();
     match (statement, job.workload) {
-        (Some(statement), _) => lent_rows(conn, &statement, job, &mut fold)?,
+        (Some(statement), _) => lent_rows(conn, statement, job, &mut fold)?,
         (None, Workload::BlobReuse) => reused_value(conn, &job.sql, value, &mut fold)?,
         (None, Workload::BlobStream) => streamed_value(conn, &job.sql, &mut fold)?,
         (None, _) => fresh_value(conn, &job.sql, &mut fold)?,

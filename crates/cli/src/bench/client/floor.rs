@@ -11,10 +11,10 @@ pub(super) fn run(config: &Config, job: &Job<'_>) -> Result<Outcome, Failure> {
     let statement = blocking::prepare(floor.conn(), job)?;
     let mut value = Vec::new();
     for _ in 0..WARM_UP {
-        blocking::once(floor.conn(), job, statement, &mut value)?;
+        blocking::once(floor.conn(), job, statement.as_ref(), &mut value)?;
     }
     floor.record(1, |conn| {
-        blocking::once(conn, job, statement, &mut value).map(|_| ())
+        blocking::once(conn, job, statement.as_ref(), &mut value).map(|_| ())
     })?;
     drop(value);
 

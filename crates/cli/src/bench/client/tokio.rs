@@ -25,12 +25,15 @@ async fn iterate(config: &Config, job: &Job<'_>) -> Result<Outcome, Failure> {
     let mut value = Vec::new();
     let mut expected = 0;
     for _ in 0..WARM_UP {
-        expected = once(&mut conn, job, statement, &mut value).await?;
+        expected = once(&mut conn, job, statement.as_ref(), &mut value).await?;
     }
     let mut progress = job.progress();
     let stretch = Stretch::start(conn.server_version(), conn.meter());
     for _ in 0..job.iterations {
-        same(once(&mut conn, job, statement, &mut value).await?, expected)?;
+        same(
+            once(&mut conn, job, statement.as_ref(), &mut value).await?,
+            expected,
+        )?;
         progress.add(1);
     }
     let outcome = stretch.end(job.iterations, conn.meter(), Some(expected));
@@ -42,12 +45,12 @@ async fn iterate(config: &Config, job: &Job<'_>) -> Result<Outcome, Failure> {
 async fn once(
     conn: &mut Connection,
     job: &Job<'_>,
-    statement: Option<Statement>,
+    statement: Option<&Statement>,
     value: &mut Vec<u8>,
 ) -> Result<u64, Failure> {
     let mut fold = Fold::default();
     match (statement, job.workload) {
-        (Some(statement), _) => lent_rows(conn, &statement, job, &mut fold).await?,
+        (Some(statement), _) => lent_rows(conn, statement, job, &mut fold).await?,
         (None, Workload::BlobReuse) => reused_value(conn, &job.sql, value, &mut fold).await?,
         (None, Workload::BlobStream) => streamed_value(conn, &job.sql, &mut fold).await?,
         (None, _) => fresh_value(conn, &job.sql, &mut fold).await?,

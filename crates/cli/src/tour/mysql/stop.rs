@@ -105,7 +105,7 @@ fn workload(config: &Config, workload: Workload) -> Result<(Cost, Cost), Failure
     };
     let prepare = |conn: &mut Connection| Ok(blocking::prepare(conn, &job)?);
     let run = |conn: &mut Connection, statement: &mut Option<Statement>| {
-        blocking::once(conn, &job, *statement, &mut Vec::new()).map(|_| ())
+        blocking::once(conn, &job, statement.as_ref(), &mut Vec::new()).map(|_| ())
     };
     let floor = floors(&mut [floor_of(config, prepare, run)?])?;
     Ok((ours(config, prepare, run)?, floor))
