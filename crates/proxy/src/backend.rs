@@ -18,6 +18,9 @@ use crate::queue::Queue;
 use addresses::Addresses;
 pub(crate) use addresses::Doubt;
 
+/// `ER_CON_COUNT_ERROR`, which a server says in place of a greeting where its own `max_connections` are there.
+pub(crate) const TOO_MANY_CONNECTIONS: u16 = 1040;
+
 /// One server, as all workers see it.
 #[derive(Debug)]
 pub(crate) struct Backend {
@@ -257,8 +260,12 @@ impl Backends {
 
     /// The server with the fewest sessions for its weight, of those that are up, play their part and are not among `tried`. One
     /// that failed lately only where there is no other, not even a backup; one whose part is not known only where none is
-    /// known to be right.
-    pub(crate) fn choose(&self, tried: &[Arc<Backend>]) -> Result<Place, Nobody> {
+    /// known to be right. Those that are `full` by their own account are passed over as others without room.
+    pub(crate) fn choose(
+        &self,
+        tried: &[Arc<Backend>],
+        full: &[Arc<Backend>],
+    ) -> Result<Place, Nobody> {
         let is_candidate = |backend: &&Arc<Backend>| {
             backend.config.weight > 0
                 && backend.serves() != Some(false)
@@ -285,7 +292,11 @@ impl Backends {
             let first = fine.map(rank).min();
             let is_in_reach =
                 |backend: &&Arc<Backend>| first.is_none_or(|first| rank(backend) <= first);
-            let with_room = candidates.clone().filter(|backend| backend.has_room());
+            let is_full =
+                |backend: &&Arc<Backend>| full.iter().any(|one| Arc::ptr_eq(one, backend));
+            let with_room = candidates
+                .clone()
+                .filter(|backend| backend.has_room() && !is_full(backend));
             match with_room.filter(is_in_reach).min_by_key(load) {
                 // Another worker may have taken the last place meanwhile.
                 Some(backend) if backend.enter() => return Ok(Place(Arc::clone(backend))),
@@ -345,7 +356,9 @@ mod tests {
     }
 
     fn choose(backends: &Backends, count: usize) -> Vec<Place> {
-        (0..count).map(|_| backends.choose(&[]).unwrap()).collect()
+        (0..count)
+            .map(|_| backends.choose(&[], &[]).unwrap())
+            .collect()
     }
 
     fn counts(backends: &Backends) -> Vec<usize> {
@@ -359,7 +372,7 @@ mod tests {
     #[test]
     fn sessions_are_shared_by_weight() {
         let backends = backends(&[1, 3, 0]);
-        let places: Vec<_> = (0..8).map(|_| backends.choose(&[]).unwrap()).collect();
+        let places: Vec<_> = (0..8).map(|_| backends.choose(&[], &[]).unwrap()).collect();
         assert_eq!(counts(&backends), [2, 6, 0]);
         drop(places);
         assert_eq!(counts(&backends), [0, 0, 0]);
@@ -370,27 +383,29 @@ mod tests {
         let backends = backends(&[1, 1]);
         let address = backends.all()[0].addresses().remove(0);
         backends.all()[0].connect_failed(&address);
-        let places: Vec<_> = (0..3).map(|_| backends.choose(&[]).unwrap()).collect();
+        let places: Vec<_> = (0..3).map(|_| backends.choose(&[], &[]).unwrap()).collect();
         assert_eq!(counts(&backends), [0, 3]);
         let tried = [Arc::clone(&backends.all()[1])];
-        let other = backends.choose(&tried).unwrap();
+        let other = backends.choose(&tried, &[]).unwrap();
         assert_eq!(other.backend().name(), "127.0.0.1:1");
         let tried = backends.all().to_vec();
-        assert_eq!(backends.choose(&tried).unwrap_err(), Nobody::Up);
+        assert_eq!(backends.choose(&tried, &[]).unwrap_err(), Nobody::Up);
         drop(places);
     }
 
     #[test]
     fn nobody_is_sent_to_one_that_is_full_or_removed() {
         let backends = backends(&[1, 1]);
-        let places: Vec<_> = (0..200).map(|_| backends.choose(&[]).unwrap()).collect();
-        assert_eq!(backends.choose(&[]).unwrap_err(), Nobody::Full);
+        let places: Vec<_> = (0..200)
+            .map(|_| backends.choose(&[], &[]).unwrap())
+            .collect();
+        assert_eq!(backends.choose(&[], &[]).unwrap_err(), Nobody::Full);
         drop(places);
         backends.all()[0].remove();
-        let _places: Vec<_> = (0..3).map(|_| backends.choose(&[]).unwrap()).collect();
+        let _places: Vec<_> = (0..3).map(|_| backends.choose(&[], &[]).unwrap()).collect();
         assert_eq!(counts(&backends), [0, 3]);
         backends.all()[1].remove();
-        assert_eq!(backends.choose(&[]).unwrap_err(), Nobody::Up);
+        assert_eq!(backends.choose(&[], &[]).unwrap_err(), Nobody::Up);
     }
 
     #[test]
@@ -403,7 +418,7 @@ mod tests {
         let places = choose(&backends, 2);
         assert_eq!(counts(&backends), [2, 0]);
         is_read_only(0, Some(true));
-        assert_eq!(backends.choose(&[]).unwrap_err(), Nobody::Up);
+        assert_eq!(backends.choose(&[], &[]).unwrap_err(), Nobody::Up);
         assert!(!backends.serve());
         is_read_only(1, Some(false));
         let more = choose(&backends, 1);
@@ -412,7 +427,7 @@ mod tests {
         is_read_only(0, None);
         let _places = choose(&backends, 3);
         assert_eq!(counts(&backends), [0, 3], "one that is not known waits");
-        assert_eq!(backends.choose(&[]).unwrap_err(), Nobody::Full);
+        assert_eq!(backends.choose(&[], &[]).unwrap_err(), Nobody::Full);
         is_read_only(1, Some(true));
         assert!(backends.serve());
         let _more = choose(&backends, 1);
@@ -433,7 +448,7 @@ mod tests {
         two.health().set_read_only(Some(true));
         let places = choose(&backends, 6);
         assert_eq!(counts(&backends), [3, 3, 0]);
-        let full = backends.choose(&[]).unwrap_err();
+        let full = backends.choose(&[], &[]).unwrap_err();
         assert_eq!(full, Nobody::Full, "a backup is not for those who wait");
         drop(places);
         one.set_up(false);
@@ -446,7 +461,7 @@ mod tests {
         let _places = choose(&backends, 1);
         assert_eq!(counts(&backends), [0, 0, 1], "one down, one that fails");
         let tried = [Arc::clone(&backends.all()[2])];
-        let place = backends.choose(&tried).unwrap();
+        let place = backends.choose(&tried, &[]).unwrap();
         assert!(Arc::ptr_eq(place.backend(), two), "better than nobody");
     }
 

@@ -175,7 +175,7 @@ impl Failure {
         Self::new(Side::Proxy, Reason::OpenFiles, 1040, REFUSED, message)
     }
 
-    /// The same of the backends.
+    /// The same of the backends: of what the proxy lets there be, or of the servers' own.
     pub(crate) fn backends_full() -> Self {
         let message = "Too many connections (max-connections of the proxy's backends)";
         Self::new(Side::Proxy, Reason::MaxConnections, 1040, REFUSED, message)

@@ -1,9 +1,10 @@
 //! Sessions that wait for a place on a backend, first come, first served.
 //!
-//! Whoever gives a place back calls the first; who is called and gets a place leaves the queue, which calls the next.
+//! Whoever gives a place back calls the first; who is called and gets a place leaves the queue, which calls the next. Whose
+//! server then turns out to be full by its own account comes again to where he was.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,12 +24,14 @@ pub(crate) struct Queue {
     waiting: Mutex<VecDeque<Waiting>>,
     /// How many there are, for those who only want to know whether to call.
     count: AtomicUsize,
+    next: AtomicU64,
 }
 
 /// A session of a worker.
 #[derive(Debug)]
 struct Waiting {
-    number: Arc<()>,
+    /// As they came first.
+    number: u64,
     worker: Arc<Mailbox>,
     index: usize,
 }
@@ -37,27 +40,29 @@ struct Waiting {
 #[derive(Debug)]
 pub(crate) struct Ticket {
     queue: Arc<Queue>,
-    number: Arc<()>,
+    pub(crate) number: u64,
 }
 
 impl Queue {
-    /// The last place; `None` where `most` wait already.
+    /// The last place; `None` where `most` wait already. `again`: the place of a ticket with this number.
     pub(crate) fn enter(
         self: &Arc<Self>,
         most: usize,
-        worker: &Arc<Mailbox>,
-        index: usize,
+        (worker, index): (&Arc<Mailbox>, usize),
+        again: Option<u64>,
     ) -> Option<Ticket> {
         let mut waiting = self.lock();
-        if waiting.len() >= most {
+        if waiting.len() >= most && again.is_none() {
             return None;
         }
-        let number = Arc::new(());
-        waiting.push_back(Waiting {
-            number: Arc::clone(&number),
+        let number = again.unwrap_or_else(|| self.next.fetch_add(1, SeqCst));
+        let at = waiting.partition_point(|one| one.number < number);
+        let session = Waiting {
+            number,
             worker: Arc::clone(worker),
             index,
-        });
+        };
+        waiting.insert(at, session);
         self.count.store(waiting.len(), SeqCst);
         Some(Ticket {
             queue: Arc::clone(self),
@@ -93,7 +98,7 @@ impl Ticket {
     pub(crate) fn is_first(&self) -> bool {
         let waiting = self.queue.lock();
         let first = waiting.front();
-        first.is_some_and(|first| Arc::ptr_eq(&first.number, &self.number))
+        first.is_some_and(|first| first.number == self.number)
     }
 }
 
@@ -101,7 +106,7 @@ impl Drop for Ticket {
     fn drop(&mut self) {
         {
             let mut waiting = self.queue.lock();
-            waiting.retain(|one| !Arc::ptr_eq(&one.number, &self.number));
+            waiting.retain(|one| one.number != self.number);
             self.queue.count.store(waiting.len(), SeqCst);
         }
         self.queue.call();

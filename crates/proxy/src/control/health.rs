@@ -29,7 +29,7 @@ use onecopy_mysql::ProtocolError;
 use onecopy_net::evented::Address;
 
 use super::{View, spawn};
-use crate::backend::Backend;
+use crate::backend::{Backend, TOO_MANY_CONNECTIONS};
 use crate::config::{HealthConfig, HealthLogin};
 use crate::errand::Errand;
 use crate::log::{Event, Log};
@@ -114,7 +114,7 @@ fn ask(
     }
 }
 
-/// What a question came to: fine, fine but for the login, or why not; or it could not be asked.
+/// What a question came to: fine, up but not as the checks need it, or why not; or it could not be asked.
 enum Answer {
     Unasked,
     Fine { read_only: Option<bool> },
@@ -177,6 +177,8 @@ fn question_at(backend: &Backend, address: &Address, config: &HealthConfig) -> A
         Ok(read_only) => Answer::Fine { read_only },
         Err(error) if are_used_up(&error) => Answer::Unasked,
         Err(error) => match error.server().map(|server| server.code) {
+            // It serves those that it has.
+            Some(TOO_MANY_CONNECTIONS) => Answer::Odd(error.to_string()),
             Some(code) if !is_refused(code) => Answer::None(error.to_string()),
             Some(_) if config.login.is_some() => Answer::Odd(error.to_string()),
             Some(_) => Answer::Fine { read_only: None },

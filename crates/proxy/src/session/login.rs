@@ -78,13 +78,19 @@ pub(super) struct Login {
     /// Backends that do not do, and addresses that were tried of these and others.
     tried: Vec<Arc<Backend>>,
     addresses: Vec<Address>,
+    /// Backends whose servers have said that they have as many connections as they may, since it last waited.
+    full: Vec<Arc<Backend>>,
+    /// It waits for room on one of these, and keeps its place in the queue until one has greeted it.
+    waits_for_server: bool,
+    /// Its ticket's number and until when it waits, also while it has given the ticket up.
+    waited: Option<(u64, Instant)>,
     /// Why the last one tried did not do: its own ERR, word for word, or what happened.
     refusal: Option<Vec<u8>>,
     reason: String,
     id_attempts: u32,
     deadline: Instant,
-    /// Its place among those that wait for a backend, and until when it waits.
-    queued: Option<(Ticket, Instant)>,
+    /// Its place among those that wait for a backend.
+    queued: Option<Ticket>,
     connect_deadline: Instant,
     /// The backend whose addresses are being tried, and until when all of them together.
     backend_deadline: Option<(Arc<Backend>, Instant)>,
@@ -125,6 +131,9 @@ impl Login {
             server: Half::new(),
             tried: Vec::new(),
             addresses: Vec::new(),
+            full: Vec::new(),
+            waits_for_server: false,
+            waited: None,
             refusal: None,
             reason: String::new(),
             id_attempts: 0,
@@ -171,8 +180,8 @@ impl Login {
 
     pub(super) fn overdue(&self, now: Instant) -> Option<Overdue> {
         // It is not the client whom the login waits for.
-        if let (Stage::Queued, Some((_, until))) = (self.stage, &self.queued) {
-            return (now >= *until).then_some(Overdue::Queue);
+        if let (Stage::Queued, Some((_, until))) = (self.stage, self.waited) {
+            return (now >= until).then_some(Overdue::Queue);
         }
         // While backends are tried each has its time, and the client none to lose.
         if matches!(self.stage, Stage::Connecting | Stage::Greeting) {
@@ -398,7 +407,10 @@ impl Session {
     #[cold]
     pub(super) fn login_overdue(&mut self, overdue: Overdue, context: &mut Context<'_>) -> Status {
         let end = match overdue {
-            Overdue::Queue => Failure::backends_full().into(),
+            Overdue::Queue => match self.refuse_as_full() {
+                Ok(_) => return self.go_on(context),
+                Err(end) => end,
+            },
             Overdue::Handshake => {
                 Failure::timed_out("the login took too long (handshake-timeout)").into()
             }

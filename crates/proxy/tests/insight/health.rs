@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use onecopy_mysql::blocking::Connection;
 use onecopy_mysql_proto::auth::Secret;
+use onecopy_net::evented::Address;
+use onecopy_proxy::Proxy;
 use onecopy_proxy::config::{BackendConfig, HealthLogin, ListenerConfig, Role};
 use onecopy_testkit::server::{Server, shared};
 
@@ -21,6 +23,19 @@ fn root(server: &Server) -> HealthLogin {
         user: "root".into(),
         password: Secret::new(server.root_password()),
     }
+}
+
+/// What the first server has said to the checks, as an administrator reads it.
+fn complaint(proxy: &Proxy) -> String {
+    let Some(Address::Tcp(admin)) = proxy.admin_address() else {
+        panic!("over TCP");
+    };
+    let mut admin = Connection::connect(&format!("mysql://admin:a@{admin}/")).unwrap();
+    let mut rows = admin.query("SHOW SERVERS").unwrap();
+    let row = rows.next().unwrap().unwrap();
+    let note = row.get::<Option<String>>("Note").unwrap();
+    rows.finish().unwrap();
+    note.unwrap_or_default()
 }
 
 #[test]
@@ -69,6 +84,43 @@ fn a_backend_that_does_not_answer_is_down_until_it_does() {
     until("its return", is_up);
     let _two = (connect(&proxy), connect(&proxy));
     assert_eq!(proxy.servers()[0].1, 1, "sessions go there again");
+}
+
+#[test]
+fn a_server_with_all_its_connections_taken_is_healthy() {
+    let server = Server::builder()
+        .argument("--max-connections=10")
+        .start()
+        .unwrap();
+    let proxy = start(|config| {
+        config.metrics.listen = Some(loopback(0));
+        config.admin.listen = Some(loopback(0));
+        config.admin.password = Secret::new("a");
+        config.health.interval = Some(OFTEN);
+        config.health.fall = 1;
+        config.health.login = Some(root(&server));
+        config.listeners = vec![listener(vec![BackendConfig::new(loopback(server.port()))])];
+    });
+    let mut held = Vec::new();
+    while let Ok(conn) = Connection::connect(&server.socket_url()) {
+        held.push(conn);
+    }
+    until("a check of the full server", || {
+        complaint(&proxy).contains("1040")
+    });
+    assert!(proxy.servers()[0].2);
+    assert_eq!(get(&proxy, "/health").0, 200);
+    let of = |name: &str| {
+        let port = server.port();
+        format!("{name}{{listener=\"mysql\",backend=\"127.0.0.1:{port}\"}}")
+    };
+    let metrics = Metrics::of(&proxy);
+    assert_eq!(
+        metrics.value(&of("onecopy_backend_failed_checks_total")),
+        0.0
+    );
+    drop(held);
+    until("the end of the complaint", || complaint(&proxy).is_empty());
 }
 
 #[test]
@@ -190,17 +242,7 @@ fn a_wrong_password_does_not_take_the_backend_down() {
         config.admin.listen = Some(loopback(0));
         config.admin.password = Secret::new("a");
     });
-    let Some(onecopy_net::evented::Address::Tcp(admin)) = proxy.admin_address() else {
-        panic!("over TCP");
-    };
-    let mut admin = Connection::connect(&format!("mysql://admin:a@{admin}/")).unwrap();
-    until("the complaint", || {
-        let mut rows = admin.query("SHOW SERVERS").unwrap();
-        let row = rows.next().unwrap().unwrap();
-        let note = row.get::<Option<String>>("Note").unwrap();
-        rows.finish().unwrap();
-        note.is_some_and(|note| note.contains("1045"))
-    });
+    until("the complaint", || complaint(&proxy).contains("1045"));
     // Several questions later it is up, and none of them counts as unanswered.
     std::thread::sleep(10 * OFTEN);
     assert!(proxy.servers()[0].2);

@@ -8,6 +8,7 @@ mod compressed;
 mod drains;
 mod endings;
 mod features;
+mod full_servers;
 mod host_cache;
 mod hostile_clients;
 mod hostile_servers;

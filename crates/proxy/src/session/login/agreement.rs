@@ -5,13 +5,14 @@ use std::sync::Arc;
 use onecopy_mysql_proto::Capabilities;
 use onecopy_mysql_proto::auth::Secret;
 use onecopy_mysql_proto::codec::EncodeError;
-use onecopy_mysql_proto::packet::{Greeting, HandshakeResponse, SslRequest};
+use onecopy_mysql_proto::packet::{ErrPacket, Greeting, HandshakeResponse, SslRequest};
 use onecopy_mysql_proto::relay::login::{self as relay_login, Change};
 use onecopy_mysql_proto::relay::{PasswordGuard, Protection, Verdict};
 
 use super::compression::{self, Methods, not_offered};
 use super::unfinished::fits;
 use super::{ERR, Stage, after, protection};
+use crate::backend::TOO_MANY_CONNECTIONS;
 use crate::failure::Failure;
 use crate::registry::Whose;
 use crate::session::{Context, End, Phase, Session};
@@ -47,6 +48,9 @@ impl Session {
         let bytes = login.server.buffers.bytes(payload);
         if bytes.first() == Some(&ERR) {
             login.refusal = Some(bytes.to_vec());
+            if refusal_code(bytes) == Some(TOO_MANY_CONNECTIONS) {
+                return self.is_full(context);
+            }
             return self.greeted_badly("it refused the connection", context);
         }
         let greeting = match Greeting::decode(bytes) {
@@ -58,6 +62,8 @@ impl Session {
         };
         let backend = Arc::clone(place.backend());
         login.has_greeted = true;
+        // Whoever waits behind it may try as well.
+        login.queued = None;
         login.backend_can = greeting.capabilities;
         login.authentication.plugin = greeting.auth_plugin.unwrap_or_default().to_vec();
         if backend.config.tls.is_some() && !greeting.capabilities.contains(Capabilities::SSL) {
@@ -199,6 +205,11 @@ impl Session {
         login.stage = Stage::ServerTls;
         Ok(true)
     }
+}
+
+/// The code of an error, which has no SQLSTATE before the greeting.
+fn refusal_code(bytes: &[u8]) -> Option<u16> {
+    ErrPacket::decode(bytes).ok().map(|error| error.code)
 }
 
 /// Whether the client's plugin could have made its guess.

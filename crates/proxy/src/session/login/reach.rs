@@ -27,11 +27,11 @@ impl Session {
         }
         // Nobody overtakes those that wait.
         let is_next = match &login.queued {
-            Some((ticket, _)) => ticket.is_first(),
+            Some(ticket) => ticket.is_first(),
             None => self.listener.queue.is_empty(),
         };
         let chosen = match is_next {
-            true => self.listener.backends.choose(&login.tried),
+            true => self.listener.backends.choose(&login.tried, &login.full),
             false => Err(Nobody::Full),
         };
         let place = match chosen {
@@ -56,7 +56,7 @@ impl Session {
                 return Err(Failure::no_backend(why).into());
             }
         };
-        if login.queued.take().is_some() {
+        if login.waits_for_server || login.queued.take().is_some() {
             login.deadline = after(context.now, self.listener.config.handshake_timeout);
         }
         let backend = Arc::clone(place.backend());
@@ -117,17 +117,40 @@ impl Session {
                 true => 0,
                 false => listener.patience.length,
             };
-            let ticket = listener.queue.enter(length, context.mailbox, context.index);
-            let Some(ticket) = ticket else {
-                return Err(Failure::backends_full().into());
+            let session = (context.mailbox, context.index);
+            let again = login.waited.map(|(number, _)| number);
+            let Some(ticket) = listener.queue.enter(length, session, again) else {
+                return self.refuse_as_full();
             };
-            login.queued = Some((ticket, context.now + listener.patience.timeout));
+            let until = context.now + listener.patience.timeout;
+            login.waited.get_or_insert((ticket.number, until));
+            login.queued = Some(ticket);
             login.stage = Stage::Queued;
-            // A place may have been given back just before somebody was there to be called.
-            return Ok(true);
+            login.waits_for_server = !login.full.is_empty();
+            // A place may have been given back just before somebody was there to be called. A server is not asked that soon.
+            return Ok(!login.waits_for_server);
         }
         login.stage = Stage::Queued;
+        login.waits_for_server |= !login.full.is_empty();
         Ok(false)
+    }
+
+    /// There is no place, and none is waited for any more.
+    #[cold]
+    pub(super) fn refuse_as_full(&mut self) -> Result<bool, End> {
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        let is_server = login.waits_for_server || !login.full.is_empty();
+        match login.refusal.take_if(|_| is_server) {
+            // The server's own words.
+            Some(refusal) => {
+                login.client.send(&refusal)?;
+                login.stage = Stage::Refused;
+                Ok(true)
+            }
+            None => Err(Failure::backends_full().into()),
+        }
     }
 
     /// Whether it is its turn; and whether the client is still there.
@@ -139,6 +162,10 @@ impl Session {
             return Ok(false);
         };
         login.stage = Stage::Choose;
+        for backend in login.full.drain(..) {
+            let all = backend.addresses();
+            login.addresses.retain(|address| !all.contains(address));
+        }
         self.choose(context)
     }
 
@@ -208,6 +235,27 @@ impl Session {
             "its connection ids are those of another backend's sessions",
             context,
         )
+    }
+
+    /// The server at this address has as many connections as it may: it is up. Another address may be another server's.
+    #[cold]
+    pub(super) fn is_full(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        let Phase::Login(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        if let (Some(place), Some(address)) = (&self.place, self.server_address.take()) {
+            let backend = place.backend();
+            backend.connected(&address);
+            login.addresses.push(address);
+            if backend.addresses_left(&login.addresses) == 0 {
+                login.full.push(Arc::clone(backend));
+            }
+        }
+        if let Some(server) = &mut self.server {
+            server.is_closed = true;
+        }
+        self.drop_server(context);
+        Ok(true)
     }
 
     /// This address does not do: the next one is tried, as nothing of the client's has gone to it.
