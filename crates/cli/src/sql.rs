@@ -48,6 +48,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", requires = "out")]
     column: Option<String>,
 
+    /// Cancel a statement that takes longer, its rows included; 0 for no limit
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<f64>,
+
     /// Ask for the password
     #[arg(short, long)]
     password_prompt: bool,
@@ -125,8 +129,15 @@ TLS:
 
 Ctrl-C:
   Cancels the query on the server, by KILL QUERY over a second connection.
-  Once more, and onecopy leaves at once. A query over the url's call-timeout is
-  cancelled in the same way.
+  Once more, and onecopy leaves at once.
+
+Timeouts:
+  --timeout SECONDS, or ?statement-timeout=SECONDS in the url, limits the time of
+  each statement from sending it to its last row. ?call-timeout=SECONDS limits the
+  wait for a statement's first reply and for each row after it, and not the whole:
+  a result whose rows keep coming goes on. A statement over either limit is
+  cancelled on the server as by Ctrl-C, and is an error. ?connect-timeout=SECONDS
+  limits the time to connect and log in, 10 by default.
 
 Exit status:
   0    all went well, or who read our output had seen enough, as head does

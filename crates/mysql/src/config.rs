@@ -59,8 +59,13 @@ pub struct Config {
     pub password_over_unverified_tls: bool,
     /// One deadline over look-up, connect and login. 10 seconds.
     pub connect_timeout: Option<Duration>,
-    /// Deadline of each later call: a command until its first reply, the next row. None.
+    /// Deadline of each later call: a command until its first reply, the next row. It does not bound a statement: rows may
+    /// come one by one for ever. None.
     pub call_timeout: Option<Duration>,
+    /// Deadline of each statement as a whole, from the call that runs it to the end of its last result: each call for its
+    /// rows after that is a timeout. Of other commands too. As after any timeout, the next command of the connection cancels
+    /// the statement on the server where it goes on for long, see [`Config::abandoned`]. None.
+    pub statement_timeout: Option<Duration>,
     /// What happens to a statement that nobody waits for any more. [`Abandoned::Cancel`].
     pub abandoned: Abandoned,
     /// Several statements in one query. Off: it is what turns many an injection into a disaster.
@@ -104,6 +109,7 @@ impl Default for Config {
             password_over_unverified_tls: false,
             connect_timeout: Some(Duration::from_secs(10)),
             call_timeout: None,
+            statement_timeout: None,
             abandoned: Abandoned::Cancel,
             multi_statements: false,
             found_rows: false,
@@ -131,7 +137,7 @@ impl Config {
     /// | `get-server-public-key`, `password-over-unverified-tls` | `true` or `false` |
     /// | `password-file` | a file whose first line is the password |
     /// | `password-env` | an environment variable that holds the password |
-    /// | `connect-timeout`, `call-timeout` | seconds, with a fraction; 0 for none |
+    /// | `connect-timeout`, `call-timeout`, `statement-timeout` | seconds, with a fraction; 0 for none |
     /// | `abandoned` | `cancel` or `drain`: what becomes of a statement that nobody waits for any more |
     /// | `multi-statements`, `found-rows`, `cached-metadata`, `tcp-nodelay` | `true` or `false` |
     /// | `tcp-keepalive`, `tcp-user-timeout` | seconds; 0 for none |

@@ -26,6 +26,7 @@ enum Kind {
         source: io::Error,
     },
     Timeout,
+    StatementTimeout,
     Value {
         column: String,
         source: FromValueError,
@@ -143,6 +144,7 @@ impl Error {
             Kind::Server(error) => is_farewell(error.code),
             Kind::Config(_)
             | Kind::Timeout
+            | Kind::StatementTimeout
             | Kind::Value { .. }
             | Kind::NoColumn(_)
             | Kind::Taken(_)
@@ -166,7 +168,9 @@ impl Error {
     /// user, and a command of which half was sent with parts of 16 KiB and more, have closed it.
     pub fn is_timeout(&self) -> bool {
         match &*self.0 {
-            Kind::Timeout | Kind::Connect(ConnectError::Timeout { .. }) => true,
+            Kind::Timeout
+            | Kind::StatementTimeout
+            | Kind::Connect(ConnectError::Timeout { .. }) => true,
             Kind::Cancel(error) => error.is_timeout(),
             _ => false,
         }
@@ -182,6 +186,11 @@ impl Error {
             Kind::Server(error) => matches!(error.code, DEADLOCK | TOO_MANY_CONNECTIONS),
             _ => false,
         }
+    }
+
+    #[cold]
+    pub(crate) fn statement_timeout() -> Self {
+        Kind::StatementTimeout.into()
     }
 
     pub(crate) fn config(problem: String) -> Self {
@@ -296,7 +305,7 @@ impl From<DriveError<ProtocolError>> for Error {
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &*error.0 {
-            Kind::Timeout => io::ErrorKind::TimedOut,
+            Kind::Timeout | Kind::StatementTimeout => io::ErrorKind::TimedOut,
             Kind::Io { source, .. } => source.kind(),
             Kind::Protocol(ProtocolError::Closed { .. }) => io::ErrorKind::UnexpectedEof,
             Kind::Protocol(error) if error.is_out_of_memory() => io::ErrorKind::OutOfMemory,
@@ -329,6 +338,9 @@ impl fmt::Display for Error {
                 source,
             } => write!(f, "writing to the server failed: {source}"),
             Kind::Timeout => f.write_str("the deadline passed while waiting for the server"),
+            Kind::StatementTimeout => {
+                f.write_str("the statement took longer than statement-timeout allows")
+            }
             Kind::Value { column, source } => {
                 write!(f, "column {}: {source}", OneLine(column))
             }

@@ -1,12 +1,14 @@
 //! What both faces share: the core, its buffers, and what is true between two calls.
 
 mod change_user;
+mod deadlines;
 pub(crate) mod prepared;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use deadlines::{Deadlines, earlier};
 use onecopy_mysql_proto::Error as ProtocolError;
 use onecopy_mysql_proto::client::{
     Cell, ClientCore, Handshake, HandshakeConfig, Reply, RowMode, StatementId,
@@ -28,6 +30,8 @@ pub(crate) const LONG_DATA_PIECE: usize = 128 << 10;
 /// A reader's slice of this size or more is worth a read of its own: 16 KiB.
 pub(crate) const DIRECT_READ: usize = 16 << 10;
 
+pub(crate) use deadlines::deadline_in;
+
 static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
 
 /// One connection without its stream.
@@ -37,8 +41,7 @@ pub(crate) struct Link {
     pub(crate) buffers: Buffers,
     /// Tells statements of different connections apart.
     number: u64,
-    call_timeout: Option<Duration>,
-    deadline: Option<Instant>,
+    deadlines: Deadlines,
     /// Bytes that had left when the command under way was queued.
     sent_before: u64,
     /// Bytes that waited then: statements to be closed.
@@ -68,11 +71,6 @@ const MIN_ORDER: Duration = Duration::from_secs(1);
 
 /// And this many times what the connection's own took.
 const ORDER_LOGINS: u32 = 8;
-
-/// The deadline of what begins now; none where the time has no end that a clock could show.
-pub(crate) fn deadline_in(timeout: Option<Duration>) -> Option<Instant> {
-    timeout.and_then(|timeout| Instant::now().checked_add(timeout))
-}
 
 /// The buffers and the login of a new connection.
 pub(crate) fn login(config: &Config, is_unix: bool) -> Result<(Buffers, Handshake), Error> {
@@ -165,8 +163,7 @@ impl Link {
             core,
             buffers,
             number: CONNECTIONS.fetch_add(1, Ordering::Relaxed),
-            call_timeout: config.call_timeout,
-            deadline: None,
+            deadlines: Deadlines::new(config),
             sent_before: 0,
             queued_before: 0,
             prepared: None,
@@ -190,30 +187,35 @@ impl Link {
     /// The deadline of the call under way.
     #[inline]
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.deadline
+        self.deadlines.call
     }
 
-    /// A call of the caller's begins: everything in it, what an earlier one left included, has one deadline.
+    /// A statement or another command of the caller's begins: what an earlier one left is done within its deadline.
     #[inline]
-    pub(crate) fn start_call(&mut self) {
-        if self.call_timeout.is_some() {
-            self.deadline = deadline_in(self.call_timeout);
-        }
+    pub(crate) fn start_statement(&mut self) {
+        self.deadlines.start_statement();
+    }
+
+    /// A further call for the statement under way begins.
+    ///
+    /// # Errors
+    /// The statement's deadline has passed.
+    #[inline]
+    pub(crate) fn start_call(&mut self) -> Result<(), Error> {
+        self.deadlines.start_call()
     }
 
     /// The deadline of an order, which is no call.
     pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) {
-        self.deadline = deadline;
-    }
-
-    #[cfg(feature = "tokio")]
-    pub(crate) fn call_timeout(&self) -> Option<Duration> {
-        self.call_timeout
+        self.deadlines.call = deadline;
     }
 
     pub(crate) fn set_call_timeout(&mut self, timeout: Option<Duration>) {
-        self.call_timeout = timeout;
-        self.deadline = None;
+        self.deadlines.set_call_timeout(timeout);
+    }
+
+    pub(crate) fn set_statement_timeout(&mut self, timeout: Option<Duration>) {
+        self.deadlines.set_statement_timeout(timeout);
     }
 
     /// Looks at what an earlier call left: one dropped before a byte of it left is withdrawn; one dropped half written
@@ -358,7 +360,7 @@ impl Link {
         }
         let patience = way.took.clamp(MIN_PATIENCE, MAX_PATIENCE);
         let left = self
-            .deadline
+            .deadline()
             .map(|deadline| deadline.saturating_duration_since(Instant::now()) / 4);
         self.be_patient(left.map_or(patience, |left| patience.min(left)));
     }
@@ -370,10 +372,7 @@ impl Link {
     /// Until when to drain: for as long as it is cheaper than an order, or to the deadline.
     pub(crate) fn drain_until(&self) -> Option<Instant> {
         let patience = self.patience.map(|(until, _)| until);
-        match (patience, self.deadline) {
-            (Some(patience), Some(deadline)) => Some(patience.min(deadline)),
-            (patience, deadline) => patience.or(deadline),
-        }
+        earlier(patience, self.deadline())
     }
 
     /// Whether draining has taken longer than an order would.
@@ -390,7 +389,7 @@ impl Link {
         let took = self.way.as_ref().map_or(Duration::ZERO, |way| way.took);
         let connect = took.saturating_mul(ORDER_LOGINS).max(MIN_ORDER);
         let left = self
-            .deadline
+            .deadline()
             .map(|deadline| deadline.saturating_duration_since(Instant::now()) / 2);
         let connect = left.map_or(connect, |left| connect.min(left));
         (target, generation, deadline_in(Some(connect)))
@@ -486,7 +485,10 @@ impl Link {
 
     #[cold]
     pub(crate) fn failed(&mut self, error: DriveError<ProtocolError>) -> Error {
-        let error = Error::from(error);
+        let error = match error {
+            DriveError::Timeout if self.deadlines.is_statement_over() => Error::statement_timeout(),
+            error => Error::from(error),
+        };
         if error.is_closed() {
             self.closed.get_or_insert_with(|| shown(&error));
             self.buffers.output().clear();

@@ -114,6 +114,7 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
         }
         "connect-timeout" => config.connect_timeout = seconds(name, value)?,
         "call-timeout" => config.call_timeout = seconds(name, value)?,
+        "statement-timeout" => config.statement_timeout = seconds(name, value)?,
         "abandoned" => config.abandoned = abandoned(value)?,
         "tcp-keepalive" => config.socket.keepalive = seconds(name, value)?,
         "tcp-user-timeout" => config.socket.user_timeout = seconds(name, value)?,
@@ -127,8 +128,8 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
             return Err(bad(format!(
                 "unknown option '{name}'; known are socket, ssl-mode, ssl-ca, ssl-cert, ssl-key, ssl-server-name, \
                  auth-plugins, server-public-key, get-server-public-key, password-over-unverified-tls, \
-                 password-file, password-env, connect-timeout, call-timeout, abandoned, tcp-keepalive, \
-                 tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
+                 password-file, password-env, connect-timeout, call-timeout, statement-timeout, abandoned, \
+                 tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
                  cached-metadata, max-row-bytes and idle-keep"
             )));
         }

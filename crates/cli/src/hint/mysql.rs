@@ -12,7 +12,8 @@ pub(crate) fn find(error: &Error) -> Option<&'static str> {
     }
     if error.is_timeout() {
         return Some(
-            "?connect-timeout=SECONDS and ?call-timeout=SECONDS in the url set the deadlines; 0 is none",
+            "--timeout and, in the url, ?connect-timeout=, ?call-timeout= and ?statement-timeout= set the limits in seconds; \
+             0 is none",
         );
     }
     if let Some(ProtocolError::Auth(AuthError::InsecureChannel { .. })) = error.protocol() {

@@ -1,6 +1,7 @@
 //! Where to connect, and with which password.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use onecopy_mysql::Config;
 
@@ -10,6 +11,14 @@ use crate::login::{first_line, prompted, variable};
 
 const URL_VARIABLE: &str = "ONECOPY_URL";
 const PASSWORD_VARIABLE: &str = "ONECOPY_PASSWORD";
+
+/// The limit of `--timeout`; 0 is none.
+fn timeout(seconds: f64) -> Result<Option<Duration>, Failure> {
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(timeout) => Ok(Some(timeout).filter(|timeout| !timeout.is_zero())),
+        Err(error) => Err(Failure::other(format!("--timeout {seconds}: {error}"))),
+    }
+}
 
 /// The argument, where it is a URL and not a statement.
 fn url(argument: &OsString) -> Option<&str> {
@@ -38,6 +47,9 @@ pub(super) fn config(args: &mut Args) -> Result<Config, Failure> {
         }
     };
     let mut config = Config::from_url(&url)?;
+    if let Some(seconds) = args.timeout {
+        config.statement_timeout = timeout(seconds)?;
+    }
     if args.password_prompt {
         let password = prompted(&config.user, &config.endpoint)?;
         config.password = password.into();

@@ -111,8 +111,81 @@ fn a_query_over_its_deadline_is_cancelled_on_the_server() {
         let said = stderr(&output);
         assert!(
             said.starts_with("cancelled the query on the server\nerror: the deadline passed")
-                && said.contains(" hint: ?connect-timeout"),
+                && said.contains(" hint: --timeout"),
             "{said}"
         );
     }
+}
+
+#[test]
+fn a_statement_over_its_time_ends_whatever_it_still_sends() {
+    let url = url_with("statement-timeout=0.5");
+    for (statement, text) in [
+        ("SELECT SLEEP(60), 'no row at all'", "no row at all"),
+        // Each row comes in time, all of them do not.
+        (
+            "SELECT seq, SLEEP(0.01), 'row by row' FROM seq_1_to_1000000000",
+            "row by row",
+        ),
+        (
+            "SELECT seq, 'without an end' FROM seq_1_to_1000000000",
+            "without an end",
+        ),
+    ] {
+        for arguments in [
+            vec![url.as_str(), statement],
+            vec![crate::url(), statement, "--timeout", "0.5"],
+            vec![crate::url(), statement, "--timeout=0.5", "-f", "json"],
+        ] {
+            let mut command = onecopy();
+            // Nobody reads it, and it never blocks.
+            command.stdout(std::process::Stdio::null());
+            let output = command.args(&arguments).output().unwrap();
+            let said = stderr(&output);
+            assert_eq!(output.status.code(), Some(1), "{arguments:?} {said}");
+            assert!(
+                said.contains("error: the statement took longer than statement-timeout allows\n")
+                    && said.contains(" hint: --timeout"),
+                "{said}"
+            );
+            wait_until_running_within(text, false, PATIENCE);
+        }
+    }
+}
+
+#[test]
+fn a_value_file_over_its_time_is_an_error() {
+    let path = std::env::temp_dir().join(format!("onecopy-over-time-{}", std::process::id()));
+    let output = onecopy()
+        .args([url(), "SELECT SLEEP(60)", "--timeout", "0.3", "--out"])
+        .arg(&path)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("error: the statement took longer"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_timeout_of_nothing_is_none_and_a_bad_one_is_told() {
+    let output = onecopy()
+        .args([&url_with("statement-timeout=0.2"), "DO SLEEP(0.4)"])
+        .args(["--timeout", "0"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let output = onecopy()
+        .args([url(), "DO 1", "--timeout=-1"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).starts_with("error: --timeout -1: "),
+        "{}",
+        stderr(&output)
+    );
 }

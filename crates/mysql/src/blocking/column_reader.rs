@@ -90,7 +90,7 @@ impl<'r> ColumnReader<'r> {
     /// Makes the next bytes ready to be lent.
     fn fill(&mut self) -> Result<(), Error> {
         if self.piece.is_empty() && self.conn.link.core.value_left() > 0 {
-            self.conn.link.start_call();
+            self.conn.link.start_call()?;
             match self.conn.drive(&())? {
                 Reply::Piece(piece) => self.piece = piece,
                 _ => return Err(self.conn.link.close("a value ended early")),

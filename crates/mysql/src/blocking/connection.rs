@@ -173,7 +173,7 @@ impl Connection {
             };
             // An empty value is sent too: without any piece the server would take it for one that was not given.
             if n > 0 || total == 0 {
-                self.link.start_call();
+                self.link.start_statement();
                 self.link.mark();
                 self.link.core.send_long_data(
                     &mut self.link.buffers,
@@ -301,6 +301,12 @@ impl Connection {
         self.link.set_call_timeout(timeout);
     }
 
+    /// Deadline of each further statement, see [`Config::statement_timeout`]. One whose rows are being read has none from here
+    /// on.
+    pub fn set_statement_timeout(&mut self, timeout: Option<Duration>) {
+        self.link.set_statement_timeout(timeout);
+    }
+
     /// The server's number for this connection, which `KILL` takes.
     pub fn connection_id(&self) -> u32 {
         self.link.core.session().connection_id
@@ -382,7 +388,7 @@ impl Connection {
 
     /// Reads of the value under way straight into the caller's slice. Gives how many bytes are there.
     pub(super) fn read_direct(&mut self, into: &mut [u8]) -> Result<usize, Error> {
-        self.link.start_call();
+        self.link.start_call()?;
         let left = self.link.core.value_left();
         let len = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         let later = usize::try_from(left).unwrap_or(usize::MAX) - len;

@@ -131,7 +131,7 @@ impl<'c> Rows<'c> {
         if self.conn.link.core.is_in_large_row() {
             return Err(ProtocolError::RowUnderWay.into());
         }
-        self.conn.link.start_call();
+        self.conn.link.start_call()?;
         self.conn.link.core.set_row_mode(RowMode::Stream);
         match self.receive()? {
             Some(Reply::RowStart) => Ok(Some(StreamingRow::new(self.conn))),
@@ -148,8 +148,16 @@ impl<'c> Rows<'c> {
     /// # Errors
     /// The next result's error; a failure of the connection.
     pub fn next_result(&mut self) -> Result<bool, Error> {
-        self.conn.link.start_call();
+        if self.is_over() {
+            return Ok(false);
+        }
+        self.conn.link.start_call()?;
         self.advance_result()
+    }
+
+    /// Whether nothing is left: then no deadline can pass any more.
+    fn is_over(&self) -> bool {
+        !self.open && self.conn.link.core.is_idle()
     }
 
     fn advance_result(&mut self) -> Result<bool, Error> {
@@ -167,7 +175,9 @@ impl<'c> Rows<'c> {
     /// # Errors
     /// As [`next_result`](Self::next_result).
     pub fn finish(self) -> Result<Done, Error> {
-        self.conn.link.start_call();
+        if !self.is_over() {
+            self.conn.link.start_call()?;
+        }
         self.finish_within()
     }
 
@@ -217,7 +227,7 @@ impl<'c> Rows<'c> {
             return Ok(None);
         }
         self.current = None;
-        self.conn.link.start_call();
+        self.conn.link.start_call()?;
         self.conn.link.core.set_row_mode(RowMode::Lend);
         match self.receive()? {
             Some(Reply::Row(span)) => {

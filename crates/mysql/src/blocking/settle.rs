@@ -16,7 +16,7 @@ impl Connection {
     /// Sees that no reply is outstanding, and no order on its way.
     #[inline]
     pub(super) fn settle(&mut self) -> Result<(), Error> {
-        self.link.start_call();
+        self.link.start_statement();
         loop {
             let before = self.link.before().inspect_err(|_| self.stream.shutdown());
             match before? {

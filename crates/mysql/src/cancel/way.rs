@@ -24,6 +24,7 @@ impl Way {
         let config = Config {
             database: None,
             call_timeout: None,
+            statement_timeout: None,
             ..config.clone()
         };
         let endpoint = peer.map_or_else(|| config.endpoint.clone(), tcp);

@@ -111,6 +111,7 @@ impl<'r> ColumnReader<'r> {
 
     fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         if self.piece.is_empty() && self.conn.link.core.value_left() > 0 {
+            self.conn.link.start_call()?;
             let driven = self.conn.poll_drive(context);
             match ready!(self.within(context, driven))? {
                 Reply::Piece(piece) => self.piece = piece,
@@ -120,7 +121,7 @@ impl<'r> ColumnReader<'r> {
         Poll::Ready(Ok(()))
     }
 
-    /// Bounds a wait by the call's timeout. It begins with the first poll that is pending.
+    /// Bounds a wait by the call's deadline, which is that of the first poll that is pending.
     fn within<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -130,12 +131,12 @@ impl<'r> ColumnReader<'r> {
             self.sleep = None;
             return polled;
         }
-        let Some(timeout) = self.conn.link.call_timeout() else {
+        let Some(deadline) = self.conn.link.deadline() else {
             return polled;
         };
         let sleep = self
             .sleep
-            .get_or_insert_with(|| Box::pin(::tokio::time::sleep(timeout)));
+            .get_or_insert_with(|| Box::pin(::tokio::time::sleep_until(deadline.into())));
         ready!(sleep.as_mut().poll(context));
         self.sleep = None;
         Poll::Ready(Err(self.conn.link.failed(DriveError::Timeout)))
@@ -172,6 +173,7 @@ impl AsyncRead for ColumnReader<'_> {
             && into.remaining() >= DIRECT_READ
             && this.conn.link.can_read_direct()?
         {
+            this.conn.link.start_call()?;
             // A read may bring nothing but the header between two packets.
             let read = this
                 .conn

@@ -199,7 +199,7 @@ impl Connection {
             };
             // An empty value is sent too: without any piece the server would take it for one that was not given.
             if n > 0 || total == 0 {
-                self.link.start_call();
+                self.link.start_statement();
                 self.link.mark();
                 self.link.core.send_long_data(
                     &mut self.link.buffers,
@@ -344,6 +344,12 @@ impl Connection {
     /// Deadline of each further call, see [`Config::call_timeout`].
     pub fn set_call_timeout(&mut self, timeout: Option<Duration>) {
         self.link.set_call_timeout(timeout);
+    }
+
+    /// Deadline of each further statement, see [`Config::statement_timeout`]. One whose rows are being read has none from here
+    /// on.
+    pub fn set_statement_timeout(&mut self, timeout: Option<Duration>) {
+        self.link.set_statement_timeout(timeout);
     }
 
     /// The server's number for this connection, which `KILL` takes.

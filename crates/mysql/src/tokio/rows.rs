@@ -143,7 +143,7 @@ impl<'c> Rows<'c> {
         if self.conn.link.core.is_in_large_row() {
             return Err(ProtocolError::RowUnderWay.into());
         }
-        self.conn.link.start_call();
+        self.conn.link.start_call()?;
         self.conn.link.core.set_row_mode(RowMode::Stream);
         match self.receive().await? {
             Some(Reply::RowStart) => Ok(Some(StreamingRow::new(self.conn))),
@@ -163,8 +163,16 @@ impl<'c> Rows<'c> {
     /// # Cancel safety
     /// Safe: see [the module](crate::tokio).
     pub async fn next_result(&mut self) -> Result<bool, Error> {
-        self.conn.link.start_call();
+        if self.is_over() {
+            return Ok(false);
+        }
+        self.conn.link.start_call()?;
         self.advance_result().await
+    }
+
+    /// Whether nothing is left: then no deadline can pass any more.
+    fn is_over(&self) -> bool {
+        !self.open && self.conn.link.core.is_idle()
     }
 
     async fn advance_result(&mut self) -> Result<bool, Error> {
@@ -185,7 +193,9 @@ impl<'c> Rows<'c> {
     /// # Cancel safety
     /// Safe: see [the module](crate::tokio).
     pub async fn finish(self) -> Result<Done, Error> {
-        self.conn.link.start_call();
+        if !self.is_over() {
+            self.conn.link.start_call()?;
+        }
         self.finish_within().await
     }
 
@@ -238,7 +248,7 @@ impl<'c> Rows<'c> {
             return Ok(None);
         }
         self.current = None;
-        self.conn.link.start_call();
+        self.conn.link.start_call()?;
         self.conn.link.core.set_row_mode(RowMode::Lend);
         match self.receive().await? {
             Some(Reply::Row(span)) => {

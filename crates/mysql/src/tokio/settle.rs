@@ -17,7 +17,7 @@ impl Connection {
     /// Sees that no reply is outstanding, and no order on its way.
     #[inline]
     pub(super) async fn settle(&mut self) -> Result<(), Error> {
-        self.link.start_call();
+        self.link.start_statement();
         match self.link.before() {
             Ok(Before::Ready) => Ok(()),
             // Apart, so that it takes no room in every command's future.

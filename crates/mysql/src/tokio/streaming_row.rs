@@ -28,7 +28,7 @@ impl<'r> StreamingRow<'r> {
         if self.ended {
             return Ok(None);
         }
-        self.conn.link.start_call();
+        self.conn.link.start_call()?;
         self.conn.link.core.skip_value();
         match self.conn.drive(&()).await? {
             Reply::Value(len) => Ok(Some(ColumnReader::new(self.conn, len))),

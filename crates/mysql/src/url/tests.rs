@@ -146,6 +146,7 @@ fn a_deadline_is_at_most_a_year() {
     for name in [
         "connect-timeout",
         "call-timeout",
+        "statement-timeout",
         "tcp-keepalive",
         "tcp-user-timeout",
     ] {
@@ -159,12 +160,14 @@ fn a_deadline_is_at_most_a_year() {
             );
         }
     }
-    let config = parse("mysql://h?connect-timeout=31536000&call-timeout=0").unwrap();
+    let config =
+        parse("mysql://h?connect-timeout=31536000&call-timeout=0&statement-timeout=2.5").unwrap();
     assert_eq!(
         config.connect_timeout,
         Some(Duration::from_secs(31_536_000))
     );
     assert_eq!(config.call_timeout, None);
+    assert_eq!(config.statement_timeout, Some(Duration::from_millis(2500)));
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod memory;
 mod results;
 mod round_trips;
 mod session;
+mod statement_timeouts;
 mod statements;
 mod tls;
 mod value_types;
