@@ -3,7 +3,7 @@
 //! | bytes | field                                                                 |
 //! |-------|-----------------------------------------------------------------------|
 //! | 1     | capabilities, see [`reply_capabilities`]                              |
-//! | 1     | how both streams are cut                                              |
+//! | 1     | how both streams are cut; odd where ends of results are told          |
 //! | rest  | what they say in turns, the client first: groups of packets as chunks |
 //!
 //! Held: what was seen, and where, is the same however the bytes are cut; a look passes no more than it is given, waits
@@ -21,9 +21,13 @@ use crate::stream::groups;
 pub fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let relay = || {
-        Relay::new(reply_capabilities(
+        let mut relay = Relay::new(reply_capabilities(
             data.first().copied().unwrap_or_default(),
-        ))
+        ));
+        if data.get(1).is_some_and(|how| how % 2 == 1) {
+            relay.tell_results();
+        }
+        relay
     };
     input.byte();
     let pieces = Pieces::new(input.byte());

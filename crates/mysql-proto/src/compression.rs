@@ -10,7 +10,8 @@
 //! [`Decoder`] takes frames as they come, however they are cut, and puts what was in them where the caller wants it;
 //! [`Encoder`] makes frames. What an algorithm works with is large, tens to hundreds of kilobytes, and no frame depends on
 //! the one before: so it is shared. [`Inflaters`] lends it to a decoder for as long as a frame is under way, and an
-//! encoder is any number of connections'. [`FrameIds`] counts frames where a relay forwards bytes as they come.
+//! encoder is any number of connections'. [`FrameIds`] counts frames where a relay forwards bytes as they come,
+//! and [`PacketIds`] the packets in those to a client.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_compression_packet.html>
 #![deny(clippy::indexing_slicing)]
@@ -20,12 +21,14 @@ mod encoder;
 mod error;
 mod frame_ids;
 mod inflater;
+mod packet_ids;
 
 pub use decoder::{Decoded, Decoder, FrameEvent};
 pub use encoder::{Encoder, Method};
 pub use error::CompressionError;
 pub use frame_ids::{Due, FrameIds};
 pub use inflater::Inflaters;
+pub use packet_ids::PacketIds;
 
 use core::fmt;
 

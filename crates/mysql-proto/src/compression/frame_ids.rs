@@ -1,8 +1,9 @@
 //! Sequence ids of the frames on one side of a relay.
 //!
 //! Frames count as packets do: from 0 where a command begins, on in the reply, and on in what belongs to the same exchange,
-//! whoever speaks. MySQL and MariaDB check them as servers, libmysqlclient and go-sql-driver as clients; those of the
-//! packets inside are checked by none of these. Commands that are sent ahead have counts of their own:
+//! whoever speaks. MySQL and MariaDB check them as servers, libmysqlclient, go-sql-driver and `mysql_common` as clients; those
+//! of the packets inside are checked by the last one only, see [`PacketIds`](super::PacketIds). Commands that are sent ahead
+//! have counts of their own:
 //!
 //! ```text
 //!   client:  A 0   B 0 1                     B waits in `ahead` with 2, which its reply begins with
@@ -30,6 +31,8 @@ pub struct FrameIds {
     heard: u8,
     /// Whether that frame is the command's that was begun last.
     is_announced: bool,
+    /// Whether a server would have flushed behind what it sent last.
+    is_flushed: bool,
 }
 
 /// Which command the client's frames belong to.
@@ -95,6 +98,7 @@ impl FrameIds {
         self.begin(has_reply);
         *self.of_client() = self.heard;
         self.is_announced = true;
+        self.is_flushed |= self.asking == Asking::Current;
     }
 
     /// The id of the next frame to the server.
@@ -129,6 +133,7 @@ impl FrameIds {
         self.heard = sequence.wrapping_add(1);
         if self.is_announced {
             *self.of_client() = self.heard;
+            self.is_flushed |= self.asking == Asking::Current;
         }
         Ok(())
     }
@@ -146,8 +151,20 @@ impl FrameIds {
         Ok(())
     }
 
+    /// A server flushes here: a result is over, and another one of the same reply follows.
+    pub fn flush(&mut self) {
+        self.is_flushed = true;
+    }
+
+    /// Whether the next frame to the client is the first one behind a flush, or behind something that the client has said. To be
+    /// asked once for each such frame, before its id.
+    pub fn begins_count(&mut self) -> bool {
+        core::mem::take(&mut self.is_flushed)
+    }
+
     /// The reply under way is over: the next command's turn.
     pub fn done(&mut self) {
+        self.is_flushed = true;
         self.current = self.ahead.pop_front().unwrap_or_default();
         if self.ahead.is_empty() && self.ahead.capacity() > KEPT {
             self.ahead = VecDeque::new();
@@ -162,6 +179,7 @@ impl FrameIds {
     /// The command that was heard last is answered by the relay itself: nobody else hears of it. No other one waits.
     pub fn answer(&mut self) {
         self.current = self.heard;
+        self.is_flushed = true;
     }
 
     fn of_client(&mut self) -> &mut u8 {

@@ -4,6 +4,7 @@ mod captured;
 mod decoding;
 mod frame_ids;
 mod hostile;
+mod packet_ids;
 mod round_trip;
 
 /// Every algorithm that is built in.

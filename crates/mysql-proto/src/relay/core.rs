@@ -69,6 +69,8 @@ pub struct Relay {
     pub(super) carries: Carries,
     /// Watches changes of user where the two sides are not alike.
     pub(super) guard: Option<PasswordGuard>,
+    /// The end of a result is told where another follows.
+    pub(super) tells_results: bool,
     pub(super) commands: u64,
     pub(super) dead: Option<RelayError>,
 }
@@ -112,6 +114,7 @@ impl Relay {
             alone: 0,
             carries: Carries::Nothing,
             guard: None,
+            tells_results: false,
             commands: 0,
             dead: None,
         }
@@ -130,6 +133,11 @@ impl Relay {
     pub fn with_guard(mut self, guard: PasswordGuard) -> Self {
         self.guard = (!guard.is_idle()).then_some(guard);
         self
+    }
+
+    /// Has [`Event::Result`](super::Event::Result) told from now on. A proxy needs it that compresses what goes to the client.
+    pub fn tell_results(&mut self) {
+        self.tells_results = true;
     }
 
     /// Looks at `bytes`: what the client has sent behind what was told to pass already.

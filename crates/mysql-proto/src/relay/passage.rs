@@ -29,6 +29,9 @@ pub enum Event {
         /// The command.
         command: CommandByte,
     },
+    /// A result is over, and another one of the same reply follows: its last packet ends at `pass`. Told only where it is
+    /// [asked](super::Relay::tell_results) for.
+    Result,
     /// A reply is over: its last packet ends at `pass`.
     Done {
         /// The command that it was the reply to.

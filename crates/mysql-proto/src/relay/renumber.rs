@@ -1,13 +1,15 @@
 //! Packets of a side that is compressed.
 //!
-//! Behind compression the ids of packets are nobody's business: a server goes on from the number of *frames* that the
-//! command came in, and jumps to the number of its own frames wherever it flushes (`pkt_nr = compress_pkt_nr` in MySQL's and
-//! MariaDB's `net_flush`), as clients do. A peer that is not compressed checks them. So what comes from a compressed side
-//! gets the ids here that it would have without.
+//! Behind compression ids of packets follow those of frames: a server goes on from the number of *frames* that the command
+//! came in, and jumps to the number of its own frames wherever it flushes (`pkt_nr = compress_pkt_nr` in MySQL's and MariaDB's
+//! `net_flush`), as clients do. A peer that is not compressed checks them otherwise. So what comes from a compressed side gets
+//! the ids here that it would have without. On the way to a compressed client [`PacketIds`] numbers packets again.
+//!
+//! [`PacketIds`]: crate::compression::PacketIds
 
 use super::core::{Carries, Relay};
 use super::server::Awaited;
-use super::{Passage, RelayError};
+use super::{Event, Passage, RelayError};
 use crate::frame::{HEADER_BYTES, MAX_BODY, split_header};
 
 impl Relay {
@@ -68,7 +70,7 @@ impl Relay {
             next = next.wrapping_add(1);
         }
         // Behind the end of a reply it is the next command's.
-        if passage.event.is_none() {
+        if matches!(passage.event, None | Some(Event::Result)) {
             self.sequence = next;
         }
         Ok(passage)

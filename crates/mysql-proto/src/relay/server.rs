@@ -74,8 +74,14 @@ impl Awaited {
 /// What happens at the end of a payload.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ending {
-    Done { failed: bool },
-    Farewell { code: u16 },
+    /// Another result follows.
+    Result,
+    Done {
+        failed: bool,
+    },
+    Farewell {
+        code: u16,
+    },
 }
 
 /// Passes whole rows as long as each has the length of the last one and the next sequence id. Where the next header is, is
@@ -183,6 +189,7 @@ impl Relay {
     fn end(&mut self, ending: Ending) -> Event {
         let command = self.current.command;
         match ending {
+            Ending::Result => Event::Result,
             Ending::Farewell { code } => {
                 self.begun = false;
                 self.sequence = 0;

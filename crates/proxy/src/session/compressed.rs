@@ -14,7 +14,7 @@ mod count;
 use std::io::{self, ErrorKind, IoSlice};
 
 use onecopy_mysql_proto::compression::{
-    CompressionError, Decoder, Due, FrameEvent, FrameIds, Method,
+    CompressionError, Decoder, Due, FrameEvent, FrameIds, Method, PacketIds,
 };
 use onecopy_mysql_proto::relay::{Relay, Side};
 use onecopy_net::evented::{ReadOutcome, Stream};
@@ -29,6 +29,8 @@ pub(crate) struct Compressed {
     method: Method,
     decoder: Decoder,
     ids: FrameIds,
+    /// Of packets to the client.
+    packets: PacketIds,
     /// Compressed bytes that have come and were not looked at.
     raw: Option<Box<Buffers>>,
     /// A frame, and how much of it has left.
@@ -45,6 +47,8 @@ pub(crate) struct Compressed {
 enum Mark {
     /// A command begins.
     Command { has_reply: bool },
+    /// A result is over, and another one of the same reply follows.
+    Result,
     /// A reply is over.
     Done,
 }
@@ -84,6 +88,7 @@ impl Compressed {
             method,
             decoder: Decoder::new(method.algorithm()),
             ids: FrameIds::new(),
+            packets: PacketIds::new(),
             raw: has_some.then(|| Box::new(read_ahead)),
             unsent: Vec::new(),
             sent: 0,
@@ -133,29 +138,29 @@ impl Compressed {
         }
         match *mark {
             Mark::Command { has_reply } => self.ids.begin(has_reply),
+            Mark::Result => self.ids.flush(),
             Mark::Done => self.ids.done(),
         }
         self.mark = None;
     }
 
     /// Sends a frame of what the bytes begin with; gives how many of them are in it, `None` where the one before has not left.
+    /// Packets to a client are numbered before.
     #[cold]
     #[inline(never)]
     pub(super) fn write(
         &mut self,
         stream: &mut Stream,
-        bytes: &[u8],
+        bytes: &mut [u8],
         context: &mut Context<'_>,
     ) -> io::Result<Option<usize>> {
         if !self.flush(stream)? {
             return Ok(None);
         }
-        let most = self.mark.map_or(usize::MAX, |(left, _)| left);
-        let bytes = bytes.get(..most).unwrap_or(bytes);
-        let sequence = match self.side {
-            Side::Client => self.ids.to_client(),
-            Side::Server => self.ids.to_server(),
-        };
+        let most = self.mark.map_or(bytes.len(), |(left, _)| left);
+        let most = most.min(bytes.len());
+        let bytes = bytes.get_mut(..most).unwrap_or_default();
+        let sequence = self.next_frame(bytes);
         let frame = context.codec.encoder().frame(self.method, sequence, bytes);
         let (frame, taken) = frame.map_err(broken)?;
         let mut sent = 0;
@@ -174,8 +179,26 @@ impl Compressed {
         context.codec.counts.packed += taken as u64;
         context.codec.counts.packed_written += packed as u64;
         self.charge(context.pool);
+        self.packets.sent(taken);
         self.pass(taken);
         Ok(Some(taken))
+    }
+
+    /// The id of the next frame, which begins with these bytes.
+    fn next_frame(&mut self, bytes: &mut [u8]) -> u8 {
+        match self.side {
+            Side::Client => {
+                let begins_count = self.ids.begins_count();
+                let sequence = self.ids.to_client();
+                if begins_count {
+                    self.packets.restart(sequence);
+                }
+                self.packets.number(bytes);
+                sequence
+            }
+            // Servers do not look at the ids of packets.
+            Side::Server => self.ids.to_server(),
+        }
     }
 
     /// Whether a frame that was made has not left.

@@ -62,7 +62,7 @@ impl Session {
         }
         if let Some(mut server) = self.server.take() {
             if says_goodbye {
-                server.say_last(&QUIT, context);
+                server.say_last(&mut { QUIT }, context);
             }
             server.leave(context);
         }
@@ -179,7 +179,7 @@ impl Session {
         };
         let client = &mut self.client;
         while let Some(loan) = self.down.loan.as_mut().filter(|_| self.down.cleared > 0) {
-            let bytes = &loan.buffers.pending()[..self.down.cleared];
+            let bytes = &mut loan.buffers.pending_mut()[..self.down.cleared];
             let Some(n) = client.write(bytes, context)? else {
                 return Ok(Said::Waiting);
             };
@@ -187,7 +187,7 @@ impl Session {
             self.down.cleared -= n;
         }
         while farewell.sent < farewell.words.len() {
-            let Some(n) = client.write(&farewell.words[farewell.sent..], context)? else {
+            let Some(n) = client.write(&mut farewell.words[farewell.sent..], context)? else {
                 return Ok(Said::Waiting);
             };
             farewell.sent += n;

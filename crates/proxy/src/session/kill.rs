@@ -301,7 +301,7 @@ impl Session {
             return Ok(());
         };
         while answered.sent < answered.reply.len() && self.client.is_writable {
-            let rest = &answered.reply[answered.sent..];
+            let rest = &mut answered.reply[answered.sent..];
             match self.client.write(rest, context) {
                 Ok(Some(n)) => answered.sent += n,
                 Ok(None) => self.client.is_writable = false,

@@ -50,11 +50,11 @@ impl Peer {
     }
 
     /// Writes what the bytes begin with; gives how many were taken, `None` where none were. What was taken may still have to
-    /// leave.
+    /// leave. Where the peer is a compressed client, packets get other ids.
     #[inline]
     pub(super) fn write(
         &mut self,
-        bytes: &[u8],
+        bytes: &mut [u8],
         context: &mut Context<'_>,
     ) -> io::Result<Option<usize>> {
         match &mut self.compressed {
@@ -102,7 +102,7 @@ impl Peer {
     }
 
     /// Says a command that has no answer, as far as it can be said at once. Nothing else may be under way.
-    pub(super) fn say_last(&mut self, command: &[u8], context: &mut Context<'_>) {
+    pub(super) fn say_last(&mut self, command: &mut [u8], context: &mut Context<'_>) {
         if let Some(compressed) = &mut self.compressed {
             compressed.begin_last();
         }

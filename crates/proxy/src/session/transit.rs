@@ -94,11 +94,8 @@ impl Session {
                     return Ok(carried);
                 }
                 let Some(loan) = &mut flow.loan else { break };
-                let bytes = loan
-                    .buffers
-                    .pending()
-                    .get(..flow.cleared)
-                    .unwrap_or_default();
+                let pending = loan.buffers.pending_mut();
+                let bytes = pending.get_mut(..flow.cleared).unwrap_or_default();
                 match to.write(bytes, context) {
                     Ok(Some(n)) => {
                         loan.buffers.forward(n);

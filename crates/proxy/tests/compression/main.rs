@@ -3,6 +3,7 @@
 
 mod common;
 mod hostile;
+mod ids;
 mod large;
 mod packed;
 mod sessions;

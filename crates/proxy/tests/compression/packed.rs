@@ -1,4 +1,5 @@
-//! A client that compresses, frame by frame, and is as strict as libmysqlclient and go-sql-driver are.
+//! A client that compresses, frame by frame. Of the ids of frames it is as strict as libmysqlclient and go-sql-driver are, of the
+//! ids of packets as Rust's `mysql_common` is.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -19,6 +20,7 @@ const USUAL: Capabilities = Capabilities::PROTOCOL_41
     .union(Capabilities::PLUGIN_AUTH)
     .union(Capabilities::CONNECT_WITH_DB)
     .union(Capabilities::LOCAL_FILES)
+    .union(Capabilities::MULTI_STATEMENTS)
     .union(Capabilities::MULTI_RESULTS);
 
 pub(crate) fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
@@ -42,10 +44,14 @@ pub(crate) struct Packed {
     content: Vec<u8>,
     /// The next frame's id, whoever sends it.
     pub(crate) next: u8,
-    /// Frames may have any ids.
+    /// The next packet's.
+    next_packet: u8,
+    /// Frames and packets may have any ids.
     pub(crate) takes_any_id: bool,
     /// Frames that came.
     pub(crate) frames: usize,
+    /// Of each packet that came, the id of the frame that it ends in and its own.
+    pub(crate) ids: Vec<(u8, u8)>,
 }
 
 impl Packed {
@@ -64,8 +70,10 @@ impl Packed {
             raw: Vec::new(),
             content: Vec::new(),
             next: 0,
+            next_packet: 0,
             takes_any_id: false,
             frames: 0,
+            ids: Vec::new(),
         };
         let (_, greeting) = client.clear();
         let offered = Greeting::decode(&greeting).unwrap().capabilities;
@@ -120,6 +128,12 @@ impl Packed {
             self.next = self.next.wrapping_add(1);
             bytes = &bytes[taken..];
         }
+        self.next_packet = self.next;
+    }
+
+    /// The answer to frames that were sent by hand has this id.
+    pub(crate) fn expect(&mut self, next: u8) {
+        (self.next, self.next_packet) = (next, next);
     }
 
     /// A command of one packet.
@@ -143,10 +157,44 @@ impl Packed {
     /// The next packet's payload.
     pub(crate) fn hear_packet(&mut self) -> io::Result<Vec<u8>> {
         self.fill(4)?;
-        let [a, b, c, _] = *self.content.first_chunk().unwrap();
+        let [a, b, c, id] = *self.content.first_chunk().unwrap();
         let length = u32::from_le_bytes([a, b, c, 0]) as usize;
         self.fill(4 + length)?;
+        // As `mysql_common` 0.37 has it: the next one, or the last frame's.
+        let frame = self.next.wrapping_sub(1);
+        assert!(
+            [self.next_packet, frame].contains(&id) || self.takes_any_id,
+            "the packet's id is {id} and not {}, in frame {frame}",
+            self.next_packet
+        );
+        self.next_packet = id.wrapping_add(1);
+        self.ids.push((frame, id));
         Ok(self.content.drain(..4 + length).skip(4).collect())
+    }
+
+    /// One result of a reply whose rows end by EOF packets; whether another follows. `mysql_common` counts packets from the
+    /// next frame on then, unless some of this one are left.
+    pub(crate) fn result(&mut self) -> bool {
+        const MORE: u8 = 0x08;
+        let head = self.hear().unwrap();
+        let has_more = match head[0] {
+            0 => head[3] & MORE != 0,
+            0xFF => false,
+            columns => {
+                (0..=columns).for_each(|_| drop(self.hear().unwrap()));
+                loop {
+                    match self.hear().unwrap()[..] {
+                        [0xFE, _, _, status, _] => break status & MORE != 0,
+                        [0xFF, ..] => break false,
+                        _ => {}
+                    }
+                }
+            }
+        };
+        if self.content.is_empty() {
+            self.next_packet = self.next;
+        }
+        has_more
     }
 
     fn fill(&mut self, bytes: usize) -> io::Result<()> {

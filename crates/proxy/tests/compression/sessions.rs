@@ -46,7 +46,7 @@ fn a_documented_frame_is_answered() {
         let mut client = Packed::log_in(port(&proxy), "packed_a", Algorithm::Zlib);
         for _ in 0..2 {
             client.send(QUERY_FRAME);
-            client.next = 1;
+            client.expect(1);
             let answer = client.answer().unwrap();
             assert_eq!(answer, b"012345678901234567890123456789012345");
         }
@@ -61,7 +61,7 @@ fn frames_that_come_byte_by_byte_are_read() {
         for byte in QUERY_FRAME {
             client.send(&[*byte]);
         }
-        client.next = 1;
+        client.expect(1);
         assert_eq!(client.answer().unwrap().len(), 36);
     }
 }
@@ -75,7 +75,7 @@ fn a_command_may_be_cut_over_frames_anywhere() {
         for cut in 1..command.len() {
             client.send(&stored(0, &command[..cut]));
             client.send(&stored(1, &command[cut..]));
-            client.next = 2;
+            client.expect(2);
             assert_eq!(client.answer().unwrap(), b"cut");
         }
         // A frame for each byte, and one of none.
@@ -83,7 +83,7 @@ fn a_command_may_be_cut_over_frames_anywhere() {
         for (id, byte) in (1..).zip(&command) {
             client.send(&stored(id, &[*byte]));
         }
-        client.next = u8::try_from(command.len()).unwrap() + 1;
+        client.expect(u8::try_from(command.len()).unwrap() + 1);
         assert_eq!(client.answer().unwrap(), b"cut");
     }
 }
@@ -101,17 +101,17 @@ fn commands_that_are_sent_ahead_are_answered_each_from_its_own_frames() {
         all.extend(stored(0, &packet(0, PING)));
         client.send(&all);
         for (first, length) in [(1, 300), (2, 200_000)] {
-            client.next = first;
+            client.expect(first);
             assert_eq!(client.answer().unwrap().len(), length);
         }
-        client.next = 1;
+        client.expect(1);
         assert_eq!(client.answer().unwrap(), b"");
         // And those that share a frame.
         let both = [&one[..], &packet(0, PING)].concat();
         client.send(&stored(0, &both));
-        client.next = 1;
+        client.expect(1);
         assert_eq!(client.answer().unwrap().len(), 300);
-        client.next = 1;
+        client.expect(1);
         assert_eq!(client.answer().unwrap(), b"");
     }
 }
@@ -150,7 +150,7 @@ fn the_proxys_own_errors_are_compressed() {
         let id = proxy.snapshot(true).clients[0].id;
         assert_eq!(proxy.kill(None, id), onecopy_proxy::Killed::Yes);
         // Nothing was asked: it begins anew, as does one without compression.
-        client.next = 0;
+        client.expect(0);
         assert_eq!(client.last_error(), 1927);
         until("the end of the session", || proxy.sessions() == 0);
     }

@@ -160,6 +160,9 @@ impl Relay {
         if status.contains(StatusFlags::MORE_RESULTS_EXISTS) && self.current.may_have_more_results()
         {
             self.awaited = Awaited::Header;
+            if self.tells_results {
+                self.ending = Some(Ending::Result);
+            }
         } else {
             self.ending = Some(Ending::Done { failed: false });
         }

@@ -36,12 +36,16 @@ impl Session {
                 }
                 self.up.is_held = is_held;
             }
-            Event::Done { .. } => {
-                if let Some(server) = server {
+            Event::Done { .. } | Event::Result => {
+                let mark = match event {
+                    Event::Result => Mark::Result,
+                    _ => Mark::Done,
+                };
+                if let (Some(server), Mark::Done) = (server, mark) {
                     server.ids.done();
                 }
                 if let Some(client) = client {
-                    client.mark(self.down.cleared, Mark::Done);
+                    client.mark(self.down.cleared, mark);
                     is_held = client.has_mark();
                 }
                 self.down.is_held = is_held;

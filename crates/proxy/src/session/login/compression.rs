@@ -98,6 +98,9 @@ impl Session {
             peer.is_readable |= compressed.has_read_ahead();
             peer.compressed = Some(Box::new(compressed));
             self.is_compressed = true;
+            if side == Side::Client {
+                self.relay.tell_results();
+            }
         }
         rest
     }

@@ -153,6 +153,44 @@ fn the_parts_of_a_large_payload_are_numbered_on_both_sides() {
 }
 
 #[test]
+fn ends_of_results_are_told_where_they_are_asked_for() {
+    // Two results and an OK packet, captured from MariaDB 10.11.19.
+    let (more, row): (&[u8], &[u8]) = (&[0xFE, 0, 0, 0x0A, 0], b"\x011");
+    let reply = [
+        packets(1, &[&[1], COLUMN, more, row, more]),
+        packets(2, &[&[0, 0, 0, 0x0A, 0, 0, 0]]),
+        packets(3, &[&[1], COLUMN, more, row, EOF]),
+    ];
+    let ends = [reply[0].len(), reply[0].len() + reply[1].len()];
+    let reply = reply.concat();
+    for most in PIECES.into_iter().chain([ends[0], ends[1]]) {
+        let mut relay = Relay::new(PLAIN);
+        relay.tell_results();
+        relay.client(&packet(0, b"\x03select")).unwrap();
+        let (mut pending, mut passed, mut seen) = (Vec::new(), Vec::new(), Vec::new());
+        for piece in reply.chunks(most) {
+            pending.extend_from_slice(piece);
+            loop {
+                let passage = relay.server_renumbered(&mut pending).unwrap();
+                passed.extend(pending.drain(..passage.pass));
+                match passage.event {
+                    Some(event) => seen.push((passed.len(), event)),
+                    None => break,
+                }
+            }
+        }
+        let expected = [
+            (ends[0], Event::Result),
+            (ends[1], Event::Result),
+            (reply.len(), done(3)),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!(ids(&passed), (1..=11).collect::<Vec<_>>());
+        assert!(relay.is_idle());
+    }
+}
+
+#[test]
 fn a_replicas_acknowledgement_keeps_its_number() {
     let mut sides = Sides::new();
     sides.client(&packet(0, b"\x12dump"), 3);
