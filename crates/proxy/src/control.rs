@@ -3,8 +3,9 @@
 //! | thread | what it does |
 //! |--------|--------------|
 //! | `health` | says whose turn it is to be checked; each check has a thread for as long as it takes |
-//! | `metrics` | takes HTTP requests in; each is answered by a thread of its own, [`door`] bounds them |
-//! | `admin` | takes administrators in, likewise |
+//! | `metrics` | answers HTTP requests, all of them |
+//! | `metrics-page` | asks the workers for a page of metrics, where one is asked for |
+//! | `admin` | takes administrators in; each has a thread of its own |
 //!
 //! They see the proxy through a [`View`], which asks the workers for what they counted as it is needed.
 
@@ -18,7 +19,6 @@ mod view;
 use std::io;
 use std::sync::Arc;
 
-use onecopy_net::Endpoint;
 use onecopy_net::evented::Address;
 
 use crate::config::{AdminConfig, MetricsConfig};
@@ -43,20 +43,16 @@ impl Control {
         metrics: &MetricsConfig,
         admin: &AdminConfig,
     ) -> Result<Self, Error> {
-        let failed = |endpoint: &Endpoint| {
-            let endpoint = endpoint.clone();
-            move |error| Error::Listen(endpoint, error)
-        };
         let metrics = match &metrics.listen {
             None => None,
-            Some(endpoint) => Some(http::open(endpoint, view).map_err(failed(endpoint))?),
+            Some(endpoint) => Some(http::open(endpoint, view)?),
         };
         let admin = match &admin.listen {
             None => None,
             Some(_) if admin.password.is_empty() => {
                 return Err(Error::Nothing("the admin listener has no password"));
             }
-            Some(endpoint) => Some(admin::open(endpoint, admin, view).map_err(failed(endpoint))?),
+            Some(endpoint) => Some(admin::open(endpoint, admin, view)?),
         };
         let health = health::start(view).map_err(Error::Start)?;
         Ok(Self {

@@ -17,9 +17,9 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::config::Config;
 
-/// For the control listeners' clients, 16 each and one more that replaces another; for connections of the proxy's own, files and
-/// look-ups.
-const CONTROL: usize = 2 * 17 + 16;
+/// For the control listeners' clients, 32 over HTTP and 16 administrators with two each, and one more that replaces another; for
+/// connections of the proxy's own, files and look-ups.
+const CONTROL: usize = 33 + 2 * 17 + 16;
 
 /// Open at the start, where the system does not say how many are: its threads' and listeners' own.
 const UNKNOWN: usize = 64;
@@ -167,9 +167,9 @@ mod tests {
     #[test]
     fn sessions_get_what_is_not_kept_back() {
         let small = room(300, |_| {});
-        assert_eq!((small.sessions, small.queue, small.refused), (88, 0, 12));
+        assert_eq!((small.sessions, small.queue, small.refused), (73, 0, 10));
         let waiting = room(300, |config| config.queue_timeout = Duration::from_secs(1));
-        assert_eq!((waiting.sessions, waiting.queue), (63, 50));
+        assert_eq!((waiting.sessions, waiting.queue), (53, 41));
         let large = room(1 << 20, |_| {});
         assert_eq!((large.sessions, large.refused), (100_000, 256));
         let few = room(1 << 20, |config| config.max_connections = 10);

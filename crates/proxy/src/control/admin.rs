@@ -6,7 +6,6 @@ mod show;
 mod statement;
 mod table;
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -22,10 +21,11 @@ use onecopy_net::blocking::{drive, flush};
 use onecopy_net::{DriveError, Endpoint};
 use onecopy_wire::Buffers;
 
-use super::door::{Door, Guest};
+use super::door::{Door, Guest, Guests};
 use super::{Killed, View};
 use crate::config::AdminConfig;
 use crate::log::Event;
+use crate::proxy::Error;
 use statement::Statement;
 use table::Table;
 
@@ -85,7 +85,7 @@ pub(super) fn open(
     endpoint: &Endpoint,
     config: &AdminConfig,
     view: &Arc<View>,
-) -> io::Result<Door> {
+) -> Result<Door, Error> {
     let accounts = Accounts {
         user: config.user.clone().into_bytes(),
         native: native_password::Verifier::from_password(&config.password),
@@ -93,10 +93,18 @@ pub(super) fn open(
     };
     let view = Arc::clone(view);
     let last_id = AtomicU32::new(0);
-    Door::open(endpoint, ("admin", MAX_CLIENTS, 0o600), move |mut guest| {
-        let id = last_id.fetch_add(1, Relaxed).wrapping_add(1);
-        let _ = serve(&mut guest, id, &accounts, &view);
-        guest.stream.shutdown();
+    let guests = Guests {
+        name: "admin",
+        most: MAX_CLIENTS,
+        log: view.log().clone(),
+        serve: move |mut guest: Guest| {
+            let id = last_id.fetch_add(1, Relaxed).wrapping_add(1);
+            let _ = serve(&mut guest, id, &accounts, &view);
+            guest.stream.shutdown();
+        },
+    };
+    Door::open(endpoint, ("admin", 0o600), |hall| {
+        Ok(move || guests.run(hall))
     })
 }
 
@@ -107,6 +115,7 @@ fn serve(guest: &mut Guest, id: u32, accounts: &Accounts, view: &View) -> Result
     };
     let mut buffers = Buffers::new(limits.buffer_config());
     let mut core = log_in(guest, id, accounts, &mut buffers, limits)?;
+    guest.may_stay();
     let mut session = Admin { view, id, guest };
     loop {
         session.guest.stream.release(0);

@@ -1,111 +1,91 @@
-//! A listener whose clients are few: each has a thread, and only so many are let in at a time.
+//! A listener of the control side, and the thread that takes its clients in.
+
+mod guests;
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use mio::{Events, Poll, Token, Waker};
+use mio::{Poll, Token, Waker};
 use onecopy_net::Endpoint;
-use onecopy_net::blocking::Stream;
-use onecopy_net::evented::{AcceptError, Address, Listener, ListenerOptions};
+use onecopy_net::evented::{Address, Listener, ListenerOptions};
 
-use super::spawn;
 use crate::backend::resolve;
+use crate::proxy::Error;
 use crate::running::lock;
+pub(super) use guests::{Guest, Guests};
 
-const LISTENER: Token = Token(0);
-const WAKE: Token = Token(1);
+/// Events of the listener.
+pub(super) const LISTENER: Token = Token(0);
 
-/// How long nobody is let in where the process has no descriptor or thread left.
-const BREATH: Duration = Duration::from_millis(100);
+/// Events of [`Hall::waker`].
+pub(super) const WAKE: Token = Token(1);
 
 /// A listener and its thread.
 #[derive(Debug)]
 pub(super) struct Door {
     address: Address,
     is_closed: Arc<AtomicBool>,
-    waker: Waker,
+    waker: Arc<Waker>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// One client.
-#[derive(Debug)]
-pub(super) struct Guest {
-    pub(super) stream: Stream,
-    /// Where it is.
-    pub(super) address: String,
+/// What the thread has.
+pub(super) struct Hall {
+    pub(super) listener: Listener,
+    /// The listener is registered here.
+    pub(super) poll: Poll,
+    /// Wakes the thread.
+    pub(super) waker: Arc<Waker>,
     is_closed: Arc<AtomicBool>,
-    _place: Place,
 }
 
-impl Guest {
-    /// Whether it has to go.
-    pub(super) fn must_leave(&self) -> bool {
+impl Hall {
+    /// Whether the thread has to end.
+    pub(super) fn is_closed(&self) -> bool {
         self.is_closed.load(Relaxed)
     }
 }
 
-/// One of so many; free again when it is dropped.
-#[derive(Debug)]
-struct Place(Arc<AtomicUsize>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
-    }
-}
-
 impl Door {
-    /// Listens, and has `serve` run for each client, for at most `max` at a time; others are closed at once. Unix sockets have
-    /// this mode.
-    pub(super) fn open(
+    /// Listens, and has what `begin` gives take clients in until the door is closed. Unix sockets have this mode.
+    pub(super) fn open<R: FnOnce() + Send + 'static>(
         endpoint: &Endpoint,
-        (name, max, unix_mode): (&'static str, usize, u32),
-        serve: impl Fn(Guest) + Send + Sync + 'static,
-    ) -> io::Result<Self> {
+        (name, unix_mode): (&str, u32),
+        begin: impl FnOnce(Hall) -> io::Result<R>,
+    ) -> Result<Self, Error> {
+        let failed = |error| Error::Listen(endpoint.clone(), error);
         let options = ListenerOptions {
             unix_mode,
             ..ListenerOptions::default()
         };
-        let listener = Listener::bind(&resolve(endpoint)?.swap_remove(0), &options)?;
-        let address = listener.address()?;
-        let mut poll = Poll::new()?;
-        let waker = Waker::new(poll.registry(), WAKE)?;
+        let address = resolve(endpoint).map_err(failed)?.swap_remove(0);
+        let listener = Listener::bind(&address, &options).map_err(failed)?;
+        let address = listener.address().map_err(failed)?;
+        Self::start(listener, address, name, begin).map_err(Error::Start)
+    }
+
+    fn start<R: FnOnce() + Send + 'static>(
+        listener: Listener,
+        address: Address,
+        name: &str,
+        begin: impl FnOnce(Hall) -> io::Result<R>,
+    ) -> io::Result<Self> {
+        let poll = Poll::new()?;
+        let waker = Arc::new(Waker::new(poll.registry(), WAKE)?);
         listener.register(poll.registry(), LISTENER)?;
         let is_closed = Arc::new(AtomicBool::new(false));
-        let closed = Arc::clone(&is_closed);
-        let serve = Arc::new(serve);
+        let hall = Hall {
+            listener,
+            poll,
+            waker: Arc::clone(&waker),
+            is_closed: Arc::clone(&is_closed),
+        };
+        let run = begin(hall)?;
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
-            .spawn(move || {
-                let mut events = Events::with_capacity(8);
-                let mut timeout = None;
-                let inside = Arc::new(AtomicUsize::new(0));
-                while !closed.load(Relaxed) {
-                    match poll.poll(&mut events, timeout) {
-                        Err(error) if error.kind() != io::ErrorKind::Interrupted => return,
-                        _ => {}
-                    }
-                    let admit = |stream: Stream, address: String| {
-                        let place = Place(Arc::clone(&inside));
-                        if inside.fetch_add(1, Relaxed) >= max {
-                            return;
-                        }
-                        let serve = Arc::clone(&serve);
-                        let guest = Guest {
-                            stream,
-                            address,
-                            is_closed: Arc::clone(&closed),
-                            _place: place,
-                        };
-                        // Without a thread the client is closed, which is all that can be said.
-                        let _ = spawn(name, move || serve(guest));
-                    };
-                    timeout = (!accept_all(&listener, admit)).then_some(BREATH);
-                }
-            })?;
+            .spawn(run)?;
         Ok(Self {
             address,
             is_closed,
@@ -130,22 +110,5 @@ impl Door {
 impl Drop for Door {
     fn drop(&mut self) {
         self.close();
-    }
-}
-
-/// `false` where some were left for lack of descriptors.
-fn accept_all(listener: &Listener, admit: impl Fn(Stream, String)) -> bool {
-    loop {
-        match listener.accept() {
-            Ok(None) => return true,
-            Ok(Some((stream, address))) => {
-                let address = address.map_or_else(|| "unix".to_owned(), |it| it.to_string());
-                if let Ok(stream) = stream.into_blocking() {
-                    admit(stream, address);
-                }
-            }
-            Err(AcceptError::Connection(_)) => {}
-            Err(_) => return false,
-        }
     }
 }

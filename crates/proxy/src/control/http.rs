@@ -1,30 +1,20 @@
 //! `/metrics`, `/health` and `/ready` over HTTP/1.1.
 //!
 //! One request a connection, GET or HEAD, no body: what monitoring asks. That takes less than the code that would set a
-//! library up for it, and has bounds of its own: 8 KiB of request within 5 seconds, 16 clients at a time.
+//! library up for it, and has bounds of its own: 8 KiB of request within 5 seconds, 32 clients at a time.
 
 mod request;
+mod server;
 
-use std::io;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use onecopy_net::Endpoint;
-use onecopy_net::blocking::{drive, flush};
-use onecopy_wire::{BufferConfig, Buffers};
 
-use super::door::{Door, Guest};
-use super::{View, metrics};
-use request::{Path, Request, RequestCore, RequestError};
-
-/// Clients at a time.
-const MAX_CLIENTS: usize = 16;
-
-/// From the first byte of a request to the last of its answer.
-const TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Bytes of a request.
-const MAX_REQUEST: usize = 8 << 10;
+use super::View;
+use super::door::Door;
+use crate::proxy::Error;
+use request::{Path, Request, RequestError};
+use server::Server;
 
 /// What is said of the proxy's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,58 +25,30 @@ enum State {
 }
 
 /// Listens.
-pub(super) fn open(endpoint: &Endpoint, view: &Arc<View>) -> io::Result<Door> {
+pub(super) fn open(endpoint: &Endpoint, view: &Arc<View>) -> Result<Door, Error> {
     let view = Arc::clone(view);
-    Door::open(endpoint, ("metrics", MAX_CLIENTS, 0o777), move |guest| {
-        // A client that is gone or late has no use for an error.
-        let _ = serve(guest, &view);
+    Door::open(endpoint, ("metrics", 0o777), move |hall| {
+        let mut server = Server::new(hall, view)?;
+        Ok(move || server.run())
     })
 }
 
-fn serve(mut guest: Guest, view: &View) -> Option<()> {
-    let deadline = Some(Instant::now() + TIMEOUT);
-    let mut buffers = Buffers::new(BufferConfig {
-        initial_read: 1 << 10,
-        max_read: MAX_REQUEST,
-        max_buffer: MAX_REQUEST,
-        idle_keep: 0,
-    });
-    let stream = &mut guest.stream;
-    let request = drive(&mut RequestCore, &mut buffers, stream, &(), deadline);
-    let answer = match request {
-        Ok(request) => answer(request, view),
-        Err(onecopy_net::DriveError::Core(RequestError::Bad)) => {
-            response("400 Bad Request", "", "not a request of HTTP/1\n", true)
+/// The answer to a request for anything but metrics.
+fn answer(request: Result<Request, RequestError>, view: &View) -> String {
+    let Request { path, has_body } = match request {
+        Ok(request) => request,
+        Err(RequestError::Bad) => {
+            return response("400 Bad Request", "", "not a request of HTTP/1\n", true);
         }
-        Err(onecopy_net::DriveError::Core(RequestError::TooLarge)) => response(
-            "431 Request Header Fields Too Large",
-            "",
-            "the request has more than 8 KiB\n",
-            true,
-        ),
-        Err(_) => return None,
+        Err(RequestError::TooLarge) => {
+            let status = "431 Request Header Fields Too Large";
+            return response(status, "", "the request has more than 8 KiB\n", true);
+        }
     };
-    let mut answers = Buffers::new(BufferConfig::default());
-    let output = answers.output();
-    let (first, rest) = answer.as_bytes().split_first()?;
-    output.begin([*first]);
-    output.push(rest);
-    output.end().ok()?;
-    flush::<RequestError>(&mut answers, stream, &(), deadline).ok()?;
-    stream.shutdown();
-    Some(())
-}
-
-fn answer(request: Request, view: &View) -> String {
-    let Request { path, has_body } = request;
     match path {
-        Path::Metrics => {
-            let kind = "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n";
-            response("200 OK", kind, &metrics::text(view), has_body)
-        }
         Path::Health => state(health(view), has_body),
         Path::Ready => state(ready(view), has_body),
-        Path::Other => {
+        Path::Metrics | Path::Other => {
             let paths = "there are /metrics, /health and /ready\n";
             response("404 Not Found", "", paths, has_body)
         }
@@ -97,6 +59,11 @@ fn answer(request: Request, view: &View) -> String {
             has_body,
         ),
     }
+}
+
+fn metrics_answer(page: &str, has_body: bool) -> String {
+    let kind = "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n";
+    response("200 OK", kind, page, has_body)
 }
 
 /// Whether new sessions can be served at all.

@@ -10,3 +10,4 @@ mod kill;
 mod log;
 mod metrics;
 mod page;
+mod silent;

@@ -1,7 +1,5 @@
 //! A request's first line, and where the request ends.
 
-use onecopy_wire::{Buffers, Core, Step, WireError};
-
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Request {
@@ -24,34 +22,14 @@ pub(super) enum Path {
 pub(super) enum RequestError {
     Bad,
     TooLarge,
-    Closed,
 }
 
-impl From<WireError> for RequestError {
-    fn from(_: WireError) -> Self {
-        Self::TooLarge
-    }
-}
-
-/// Waits for one request.
-pub(super) struct RequestCore;
-
-impl Core for RequestCore {
-    type Message = Request;
-    type Error = RequestError;
-
-    fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<Request>, RequestError> {
-        let bytes = buffers.pending();
-        let ends = |end: &[u8]| bytes.windows(end.len()).any(|window| window == end);
-        if ends(b"\r\n\r\n") || ends(b"\n\n") {
-            return read(bytes).map(Step::Message);
-        }
-        buffers.need(1, 0);
-        Ok(Step::NeedInput(1))
-    }
-
-    fn handle_eof(&mut self, _: &mut Buffers) -> RequestError {
-        RequestError::Closed
+/// The request, once all of it has come.
+pub(super) fn take(bytes: &[u8]) -> Result<Option<Request>, RequestError> {
+    let ends = |end: &[u8]| bytes.windows(end.len()).any(|window| window == end);
+    match ends(b"\r\n\r\n") || ends(b"\n\n") {
+        true => read(bytes).map(Some),
+        false => Ok(None),
     }
 }
 
