@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test test-servers interop soak fuzz bench meter gates gates-record fmt lint doc clean
+.PHONY: help run test test-servers interop soak fuzz bench meter mutants gates gates-record fmt lint doc clean
 BIN := $(or $(CARGO_TARGET_DIR),target)/release
 COMPONENTS := cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
 export URL VALKEY_URL
@@ -31,6 +31,8 @@ gates: ## count instructions, allocations and copies of the hot paths, and fail 
 	cargo run --release --quiet -p onecopy-gates -- check
 gates-record: ## record these counts, in docs/benchmarks/gates.json and gates.md
 	cargo run --release --quiet -p onecopy-gates -- record
+mutants: ## change the code of a crate in 100 places and see that a test fails each time; needs cargo-mutants
+	crates/testkit/mutants.sh $(CRATES)
 fmt:   ## format the code
 	cargo fmt --all
 lint:  ## check the format, and clippy without a warning

@@ -720,3 +720,70 @@ fn what_was_consumed_is_wiped_and_what_is_pending_stays() {
     assert_eq!(buffers.bytes(secret), [0; 7]);
     assert_eq!(buffers.pending(), b"and more");
 }
+
+#[test]
+fn what_is_forwarded_is_consumed_and_counts_as_written() {
+    let mut buffers = buffers_with(b"abcdef");
+    buffers.forward(4);
+    assert_eq!(buffers.pending(), b"ef");
+    let meter = buffers.meter();
+    assert_eq!((meter.writes, meter.bytes_written), (1, 4));
+    buffers.forward(0);
+    buffers.forward(2);
+    assert_eq!(buffers.pending(), b"");
+    let meter = buffers.meter();
+    assert_eq!((meter.writes, meter.bytes_written), (2, 6));
+    assert_eq!(meter.copied(), 0);
+}
+
+#[test]
+fn output_in_one_piece_is_given_as_it_lies() {
+    let mut buffers = Buffers::new(SMALL);
+    assert_eq!(buffers.whole_output(), None);
+    buffers.output().push(b"abcdef");
+    assert_eq!(buffers.whole_output(), Some(&b"abcdef"[..]));
+    buffers.commit_output(2);
+    assert_eq!(buffers.whole_output(), Some(&b"cdef"[..]));
+    buffers.output().push_lent(0, 0, 3);
+    assert_eq!(buffers.whole_output(), None, "a part is the caller's");
+    buffers.commit_output(7);
+    assert_eq!(buffers.whole_output(), None);
+}
+
+#[test]
+fn bytes_read_counts_what_came_to_every_target() {
+    let mut buffers = Buffers::new(SMALL);
+    assert_eq!(buffers.bytes_read(), 0);
+    buffers.begin_home(300, 0).expect("memory");
+    buffers.need(302, 302);
+    assert_eq!(read(&mut buffers, &[b'v'; 302]), 302);
+    assert_eq!(buffers.bytes_read(), 302);
+    buffers.finish_home();
+    let mut into = [0; 4];
+    buffers.prepare_into(4, 0).expect("memory");
+    let n = deliver(buffers.targets_into(&mut into), b"more");
+    buffers.commit(n);
+    assert_eq!(buffers.bytes_read(), 306);
+}
+
+#[test]
+fn capacity_is_the_memory_of_read_buffer_homes_and_write_queue() {
+    let mut buffers = Buffers::new(SMALL);
+    assert_eq!(buffers.capacity(), 0);
+    buffers.need(10, 10);
+    read(&mut buffers, b"0123456789");
+    buffers.consume(10);
+    let input = buffers.capacity();
+    assert!(input >= 16, "{input}");
+    assert_eq!(buffers.meter().capacity_now, input as u64);
+    buffers.begin_home(300, 0).expect("memory");
+    buffers.need(300, 300);
+    read(&mut buffers, &[b'v'; 300]);
+    buffers.finish_home();
+    let with_home = usize::try_from(buffers.meter().capacity_now).expect("a few bytes");
+    assert!(with_home >= input + 300, "{with_home}");
+    buffers.output().push(b"output");
+    let output = buffers.output().capacity();
+    assert_ne!(output, 0);
+    assert_eq!(buffers.capacity(), with_home + output);
+}
