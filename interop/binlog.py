@@ -94,7 +94,7 @@ def followed(server, proxy, folder, file, who):
             server.sql(server.port, f"KILL {dump[0]}")
         out, error = process.communicate(timeout=60)
         # For the same error 2013 the proxy's words say who has gone, where a client's library takes them from a server.
-        error = re.sub("Lost connection to backend '.*' during query: it closed the connection",
+        error = re.sub("Lost connection to backend '.*' .*: it closed the connection",
                        "Lost connection to MySQL server during query", error)
         ended.append((process.returncode, out, error))
         # The server, and the proxy with it, notices that its client is gone when there is something to say.

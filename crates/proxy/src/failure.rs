@@ -145,7 +145,7 @@ pub struct Failure {
     pub side: Side,
     /// What kind of end it is.
     pub reason: Reason,
-    /// The error's number for the client, MySQL's own where it has one for it.
+    /// The error's number for the client, MySQL's own where it has one for it; 0 where it is told nothing.
     pub code: u16,
     /// The error's SQLSTATE.
     pub sql_state: [u8; 5],
@@ -209,10 +209,22 @@ impl Failure {
         )
     }
 
-    /// `CR_SERVER_LOST`.
-    pub(crate) fn backend_lost(name: &str, why: &str) -> Self {
-        let message = format!("Lost connection to backend '{name}' during query: {why}");
-        Self::new(Side::Backend, Reason::BackendLost, 2013, GENERAL, message)
+    /// `CR_SERVER_LOST`; `when` is what the session was at.
+    pub(crate) fn backend_lost(name: &str, when: &str, why: &str) -> Self {
+        let message = format!("Lost connection to backend '{name}' {when}: {why}");
+        Self::new(
+            Side::Backend,
+            Reason::BackendLost,
+            2013,
+            CONNECTION,
+            message,
+        )
+    }
+
+    /// The same between commands; the client is told nothing, as by a server that closes.
+    pub(crate) fn backend_gone(name: &str, why: &str) -> Self {
+        let message = format!("Lost connection to backend '{name}' between commands: {why}");
+        Self::new(Side::Backend, Reason::BackendLost, 0, CONNECTION, message)
     }
 
     /// The backend's bytes make no sense.

@@ -37,6 +37,8 @@ pub(super) struct Farewell {
     sent: usize,
     deadline: Instant,
     is_shut: bool,
+    /// The client may be sending something, so that a close could take the last words back.
+    waits: bool,
 }
 
 impl Farewell {
@@ -50,13 +52,12 @@ impl Session {
     #[cold]
     pub(super) fn end(&mut self, end: End, context: &mut Context<'_>) -> Status {
         let words = match &end {
-            End::Failed(failure) if failure.side != Side::Client || failure.code != 0 => {
-                self.last_words(failure)
-            }
+            End::Failed(failure) if failure.code != 0 => self.last_words(failure),
             _ => Vec::new(),
         };
         self.note_end(&end, !words.is_empty(), context);
         let says_goodbye = self.may_say_goodbye(&end);
+        let waits = self.client_may_be_sending();
         if !is_of_backend(&end) {
             self.leave_unfinished(true, context);
         }
@@ -68,7 +69,8 @@ impl Session {
         }
         (self.place, self.id, self.user_place) = (None, None, None);
         self.up.discard(context.pool);
-        if self.client.is_closed || matches!(&end, End::Failed(failure) if failure.code == 0) {
+        let is_lost = matches!(&end, End::Failed(failure) if failure.side == Side::Client && failure.code == 0);
+        if self.client.is_closed || is_lost {
             self.down.discard(context.pool);
             return Status::Over;
         }
@@ -77,6 +79,7 @@ impl Session {
             sent: 0,
             deadline: context.now + FAREWELL,
             is_shut: false,
+            waits,
         });
         self.say_farewell(context)
     }
@@ -86,6 +89,16 @@ impl Session {
     fn may_say_goodbye(&self, end: &End) -> bool {
         let ends = matches!(end, End::Failed(failure) if failure.side == Side::Proxy);
         ends && matches!(self.phase, Phase::Transit) && self.relay.is_idle() && self.up.is_empty()
+    }
+
+    /// Whether the client may have something under way to the proxy: a login, the rest of a command, or commands sent ahead. One
+    /// that waits for a reply, or for nothing, finds its connection closed in both directions at once, as by a server: a pool
+    /// that writes to see whether a connection is still there has to be told so.
+    fn client_may_be_sending(&self) -> bool {
+        !matches!(self.phase, Phase::Transit)
+            || !self.relay.client_is_between_payloads()
+            || self.relay.outstanding() > 1
+            || !self.up.is_empty()
     }
 
     /// Counts and logs it, with the code that the client is told; 0 where it is told none.
@@ -172,7 +185,7 @@ impl Session {
         }
     }
 
-    /// Sends what is left, then reads away what the client still sends.
+    /// Sends what is left, then reads away what the client has sent, and still sends where it may.
     fn try_farewell(&mut self, context: &mut Context<'_>) -> std::io::Result<Said> {
         let Phase::Farewell(farewell) = &mut self.phase else {
             return Ok(Said::All);
@@ -213,7 +226,8 @@ impl Session {
             passed_over.forward(n);
             match outcome {
                 ReadOutcome::Bytes { .. } => {}
-                ReadOutcome::WouldBlock => return Ok(Said::Waiting),
+                ReadOutcome::WouldBlock if farewell.waits => return Ok(Said::Waiting),
+                ReadOutcome::WouldBlock => return Ok(Said::All),
                 ReadOutcome::Closed => return Ok(Said::All),
             }
         }

@@ -426,7 +426,7 @@ impl Session {
 
     #[cold]
     fn lost(&self, why: &str) -> End {
-        Failure::backend_lost(self.backend_name(), why).into()
+        Failure::backend_lost(self.backend_name(), "during the login", why).into()
     }
 }
 

@@ -408,6 +408,14 @@ impl Session {
         if self.is_quitting {
             return End::Clean;
         }
-        Failure::backend_lost(self.backend_name(), why).into()
+        let name = self.backend_name();
+        if self.relay.is_idle() {
+            return Failure::backend_gone(name, why).into();
+        }
+        let when = match self.relay.reply_begun() {
+            false => "before its reply to a command, which it may have run",
+            true => "in the middle of its reply",
+        };
+        Failure::backend_lost(name, when, why).into()
     }
 }

@@ -329,17 +329,27 @@ fn a_lost_backend_is_told_of_as_the_clients_library_understands_it() {
     });
     let mut config = Config::from_url(&server.url()).unwrap();
     config.endpoint = loopback(proxy.tcp_address().unwrap().port());
-    let mut own = Connection::connect_with(&config).unwrap();
+    let own = Connection::connect_with(&config).unwrap();
     config.attributes = vec![("_client_name".into(), "libmariadb".into())];
-    let mut libmariadb = Connection::connect_with(&config).unwrap();
+    let libmariadb = Connection::connect_with(&config).unwrap();
+    let asleep = [own, libmariadb]
+        .map(|mut conn| std::thread::spawn(move || conn.run("SELECT SLEEP(300)").unwrap_err()));
+    until("both commands", || {
+        let clients = proxy.snapshot(true).clients;
+        clients.iter().all(|client| client.state == "command")
+    });
     drop(server);
-    until("the end of the sessions", || proxy.sessions() == 0);
-    let (error, silence) = (own.ping().unwrap_err(), libmariadb.ping().unwrap_err());
-    assert_eq!(error.server().map(|error| error.code), Some(2013));
+    let [error, silence] = asleep.map(|thread| thread.join().unwrap());
+    let told = error.server().unwrap();
+    assert_eq!(
+        (told.code, told.sql_state.as_deref()),
+        (2013, Some("08S01"))
+    );
     assert!(
         silence.server().is_none() && silence.is_closed(),
         "{silence}"
     );
+    until("the end of the sessions", || proxy.sessions() == 0);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod basics;
 mod changes;
+mod closes;
 mod common;
 mod compressed;
 mod drains;
