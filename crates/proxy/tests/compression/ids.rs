@@ -97,7 +97,7 @@ fn results_of_many_frames_are_counted_as_strict_clients_do() {
     let large = "SELECT REPEAT('a', 300000) UNION ALL SELECT REPEAT('b', 70000)";
     let body = format!("BEGIN {large}; DO 1; {large}; SELECT 1 UNION SELECT 2; {large}; END");
     admin
-        .run(&format!("CREATE PROCEDURE test.counted_b() {body}"))
+        .run(format!("CREATE PROCEDURE test.counted_b() {body}"))
         .unwrap();
     for algorithm in [Algorithm::Zlib, Algorithm::Zstd] {
         for proxy in proxies() {
