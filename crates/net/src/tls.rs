@@ -5,13 +5,15 @@
 mod acceptor;
 mod connector;
 mod error;
+mod identity;
 mod pem;
 mod session;
 mod verifier;
 
 pub use acceptor::{ClientCertificates, TlsAcceptor, TlsServerOptions};
-pub use connector::{Identity, TlsCache, TlsConnector, TlsOptions, Verify};
+pub use connector::{TlsCache, TlsConnector, TlsOptions, Verify};
 pub use error::TlsError;
+pub use identity::Identity;
 pub use pem::Pem;
 pub use session::TlsSession;
 

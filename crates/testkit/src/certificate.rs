@@ -1,5 +1,7 @@
 //! Certificates for tests: made anew in each run, so none is ever found in the tree or expires there.
 
+mod version_1;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -84,6 +86,20 @@ impl Authority {
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(2020, 12, 31);
         self.sign(&params)
+    }
+
+    /// A server's certificate of X.509 version 1. It names no hosts: those are an extension.
+    ///
+    /// # Panics
+    /// Where no key can be made.
+    pub fn version_1_server(&self) -> Certificate {
+        let key = key();
+        let params = params("server", &[]);
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
+        Certificate {
+            certificate: version_1::version_1(certificate.der(), self.issuer.key()),
+            key: key.serialize_pem(),
+        }
     }
 
     /// A client's certificate.

@@ -7,6 +7,7 @@ use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs;
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
+use rustls::sign::SingleCertAndKey;
 
 use super::connector::roots;
 use super::pem::Stamp;
@@ -50,7 +51,7 @@ impl TlsAcceptor {
     ///
     /// # Errors
     /// Files that can't be read or are not PEM, a key that is not the certificate's, no authorities; each names the option
-    /// and the file.
+    /// and the file. Certificates of X.509 version 1 are accepted, but clients built on rustls refuse to verify them.
     pub fn new(options: &TlsServerOptions) -> Result<Self, TlsError> {
         // Before the files are read: one that changes meanwhile is then seen to have changed.
         let stamps = options.stamps();
@@ -95,24 +96,12 @@ impl TlsServerOptions {
     }
 
     fn make(&self) -> Result<ServerConfig, TlsError> {
-        let Identity { certificate, key } = &self.identity;
-        let chain = certificate.certificates("ssl-cert")?;
-        let private_key = key.private_key("ssl-key")?;
-        let mut config =
-            ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-                .with_safe_default_protocol_versions()?
-                .with_client_cert_verifier(self.verifier()?)
-                .with_single_cert(chain, private_key)
-                .map_err(|error| match error {
-                    rustls::Error::InconsistentKeys(_) => key.bad(
-                        "ssl-key",
-                        &format!(
-                            "it is not the private key of the first certificate in {}",
-                            certificate.place()
-                        ),
-                    ),
-                    error => certificate.bad("ssl-cert", &error.to_string()),
-                })?;
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let shown = self.identity.certified(&provider)?;
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_client_cert_verifier(self.verifier()?)
+            .with_cert_resolver(Arc::new(SingleCertAndKey::from(shown)));
         // Kept by the clients, so that what a client did not come back for costs nothing here.
         config.ticketer = aws_lc_rs::Ticketer::new()?;
         Ok(config)

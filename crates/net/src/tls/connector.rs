@@ -8,12 +8,13 @@ use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::ServerName;
+use rustls::sign::SingleCertAndKey;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier as PlatformVerifier;
 
 use super::pem::Stamp;
 use super::verifier::AnyHost;
-use super::{Pem, Session, TlsError};
+use super::{Identity, Pem, Session, TlsError};
 
 /// What of the peer's certificate is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,15 +26,6 @@ pub enum Verify {
     /// The same, and that it is for this host.
     #[default]
     AuthorityAndHost,
-}
-
-/// Who this side says it is: a server to every client, a client to servers that ask for a certificate.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
-    /// The certificate, and those between it and the authority.
-    pub certificate: Pem,
-    /// Its private key, not encrypted: PKCS#8, PKCS#1 or SEC1.
-    pub key: Pem,
 }
 
 /// How TLS is spoken.
@@ -148,16 +140,17 @@ impl TlsOptions {
     fn make(&self) -> Result<ClientConfig, TlsError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let verifier = self.verifier(&provider)?;
+        let identity = match &self.identity {
+            Some(identity) => Some(SingleCertAndKey::from(identity.certified(&provider)?)),
+            None => None,
+        };
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .dangerous()
             .with_custom_certificate_verifier(verifier);
-        Ok(match &self.identity {
+        Ok(match identity {
             None => builder.with_no_client_auth(),
-            Some(identity) => builder.with_client_auth_cert(
-                identity.certificate.certificates("ssl-cert")?,
-                identity.key.private_key("ssl-key")?,
-            )?,
+            Some(identity) => builder.with_client_cert_resolver(Arc::new(identity)),
         })
     }
 

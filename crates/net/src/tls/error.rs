@@ -201,9 +201,6 @@ fn of_server(error: &rustls::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             rustls::Error::AlertReceived(alert) => {
                 write!(f, "the server broke off tls: {}", alert_name(*alert))
             }
-            rustls::Error::InconsistentKeys(_) => {
-                f.write_str("ssl-key is not the private key of ssl-cert's first certificate")
-            }
             rustls::Error::InvalidMessage(_) => {
                 f.write_str("what the server sent is not tls; if it refused in clear text, its log says why")
             }
@@ -217,6 +214,9 @@ fn of_server(error: &rustls::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 fn of_client(error: &rustls::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match error {
+        rustls::Error::InvalidCertificate(error) if is_version_1(error) => f.write_str(
+            "the client's certificate is refused: it is of x.509 version 1, which can't be verified here; give the client one of version 3",
+        ),
         rustls::Error::InvalidCertificate(error) => {
             write!(f, "the client's certificate is refused: {error}")
         }
@@ -287,8 +287,16 @@ fn refused(error: &CertificateError, f: &mut fmt::Formatter<'_>) -> fmt::Result 
             )
         }
         CertificateError::Revoked => f.write_str("it was revoked"),
+        error if is_version_1(error) => f.write_str(
+            "it is of x.509 version 1, which can't be verified here; make one of version 3, with a subjectAltName",
+        ),
         error => write!(f, "{error}"),
     }
+}
+
+/// Whether it is a certificate of X.509 version 1. The library has no name for that among its own errors.
+fn is_version_1(error: &CertificateError) -> bool {
+    matches!(error, CertificateError::Other(error) if error.to_string() == "UnsupportedCertVersion")
 }
 
 /// The names that a server's certificate has: text of the server's, so it is cut and only printable characters are shown.

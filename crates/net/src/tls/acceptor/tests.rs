@@ -239,6 +239,50 @@ fn a_change_of_a_file_is_seen_and_what_was_made_goes_on() {
     assert!(acceptor.is_stale());
 }
 
+/// As `openssl x509 -req` makes them, and `mysql_ssl_rsa_setup` of MySQL 5.7 did: servers take them, and so do clients of OpenSSL.
+#[test]
+fn a_certificate_of_x509_version_1_is_shown_to_clients() {
+    let authority = Authority::new("tests");
+    let certificate = authority.version_1_server();
+    let options = |key: &Certificate| TlsServerOptions {
+        identity: Identity {
+            certificate: text(&certificate.certificate),
+            key: text(&key.key),
+        },
+        clients: ClientCertificates::Off,
+    };
+    let acceptor = TlsAcceptor::new(&options(&certificate)).unwrap();
+    established(&connector(), &acceptor, usize::MAX);
+    // The one client that does not take it is one that verifies it by this library, and says so.
+    let verifying = TlsOptions {
+        verify: Verify::Authority,
+        authorities: Some(text(&authority.certificate())),
+        identity: None,
+    };
+    let verifying = TlsConnector::new(&verifying, "localhost", &TlsCache::default()).unwrap();
+    let (mut client, mut server) = (verifying.session().unwrap(), acceptor.session().unwrap());
+    client.shake_hands().unwrap();
+    server.feed(client.unsent()).unwrap();
+    server.shake_hands().unwrap();
+    client.feed(server.unsent()).unwrap();
+    let error = client.shake_hands().unwrap_err().to_string();
+    assert!(error.contains("x.509 version 1"), "{error}");
+    // Its key is compared all the same.
+    for other in [
+        authority.version_1_server(),
+        authority.server(&["localhost"]),
+    ] {
+        let error = TlsAcceptor::new(&options(&other)).unwrap_err().to_string();
+        assert!(error.contains("it is not the private key"), "{error}");
+    }
+    // What is no certificate is refused, whatever is in it.
+    let broken = "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n";
+    let mut broken_options = options(&certificate);
+    broken_options.identity.certificate = text(broken);
+    let error = TlsAcceptor::new(&broken_options).unwrap_err().to_string();
+    assert!(error.starts_with("ssl-cert"), "{error}");
+}
+
 #[test]
 fn debug_shows_no_key() {
     let certificate = server();
