@@ -2,8 +2,8 @@
  *
  *   peer-parse TURN STREAM TURNS [objects]
  *
- * TURN is a file with one turn of STREAM, of `onecopy bench parse STREAM --turn`; of stream d, whose body is made here,
- * its header. Chunks are at most 16 KiB. Without `objects` the reader makes none; with it each reply is made and freed.
+ * TURN is a file with one turn of STREAM, of `onecopy bench parse STREAM --turn`; of large bulks, whose body is made here,
+ * the header. Chunks are at most 16 KiB. Without `objects` the reader makes none; with it each reply is made and freed.
  *
  *   cc -O2 -o peer-parse peer.c -lhiredis
  *   cc -O2 -DLIBVALKEY -I$SRC/include -I$SRC/src -o peer-parse peer.c $SRC/src/read.c $SRC/src/sds.c $SRC/src/alloc.c ...
@@ -95,6 +95,18 @@ static unsigned long parse(READER *reader, unsigned long replies, int objects) {
     return sum;
 }
 
+/* Replies and pushes in a turn of a stream. */
+static unsigned long messages(const char *stream) {
+    static const struct {
+        const char *stream;
+        unsigned long messages;
+    } many[] = {{"mixed", 10}, {"varied", 4}, {"integers", 8}, {"doubles", 8}, {"pushes", 4}};
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++)
+        if (strcmp(stream, many[i].stream) == 0)
+            return many[i].messages;
+    return 1;
+}
+
 static double cpu(void) {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
@@ -110,17 +122,16 @@ int main(int argc, char **argv) {
     char turn[64 << 10];
     if (file == NULL || (turn_size = fread(turn, 1, sizeof turn, file)) == 0)
         return 1;
-    char stream = argv[2][0];
     unsigned long turns = strtoul(argv[3], NULL, 10);
     int objects = argc > 4;
-    large = stream == 'd' ? LARGE : 0;
+    large = strcmp(argv[2], "large") == 0 ? LARGE : 0;
     round_size = large ? turn_size : turn_size * ((ROUND + turn_size - 1) / turn_size);
     bytes = malloc(round_size + CHUNK);
     for (size_t i = 0; i < round_size + CHUNK; i++)
         bytes[i] = turn[i % turn_size];
     memset(body, 'x', sizeof body);
     READER *reader = objects ? WITH_OBJECTS() : WITHOUT_OBJECTS();
-    unsigned long each = stream == 'e' ? 10 : 1;
+    unsigned long each = messages(argv[2]);
     parse(reader, (large ? 1 : 100) * each, objects);
     double before = cpu();
     parse(reader, turns * each, objects);

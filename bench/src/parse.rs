@@ -15,10 +15,15 @@ const ROUND: usize = 128 << 10;
 /// A large bulk's body and its line end.
 const LARGE: usize = (64 << 20) + 2;
 
-/// Gives MB a second of CPU. `turn` is one turn of the stream, of stream d its header.
+/// Gives MB a second of CPU. `turn` is one turn of the stream, of a large bulk its header.
 pub fn run(parser: &str, stream: &str, turn: &[u8], turns: u64) -> f64 {
-    let is_large = stream == "d";
-    let replies = if stream == "e" { 10 } else { 1 };
+    let is_large = stream == "large";
+    let replies = match stream {
+        "mixed" => 10,
+        "integers" | "doubles" => 8,
+        "varied" | "pushes" => 4,
+        _ => 1,
+    };
     let mut source = Source::new(turn, is_large);
     let mut parse: Box<dyn FnMut(&mut Source, u64)> = match parser {
         "redis" => {
@@ -27,7 +32,7 @@ pub fn run(parser: &str, stream: &str, turn: &[u8], turns: u64) -> f64 {
         }
         "redis-protocol" => {
             let mut buffer = BytesMut::new();
-            let is_resp3 = stream == "e";
+            let is_resp3 = matches!(stream, "mixed" | "varied" | "doubles" | "pushes");
             Box::new(move |source, replies| by_redis_protocol(&mut buffer, is_resp3, source, replies))
         }
         other => panic!("{other} is neither redis nor redis-protocol"),

@@ -7,13 +7,17 @@ use onecopy_resp_proto::{Client, Limits, Message};
 use onecopy_wire::{BufferConfig, Buffers, Core, Step};
 use serde_json::Value;
 
-/// A stream, the units of a turn and its replies.
-const STREAMS: [(&str, u64, u64); 5] = [
-    ("a", 1, 1),
-    ("b", 1, 1),
-    ("c", 100, 1),
-    ("d", 1, 1),
-    ("e", 1, 10),
+/// A stream, the units of a turn and its messages.
+const STREAMS: [(&str, u64, u64); 9] = [
+    ("status", 1, 1),
+    ("bulks", 1, 1),
+    ("arrays", 100, 1),
+    ("large", 1, 1),
+    ("mixed", 1, 10),
+    ("varied", 4, 4),
+    ("integers", 8, 8),
+    ("doubles", 8, 8),
+    ("pushes", 4, 4),
 ];
 
 fn parse(arguments: &[&str]) -> Output {
@@ -67,8 +71,8 @@ fn replies(bytes: &[u8]) -> u64 {
 fn what_it_parsed_is_what_the_stream_has() {
     for (stream, units, whole) in STREAMS {
         let turn = succeeds(&[stream, "--turn"]);
-        // Of d it is the header alone.
-        let bytes = if stream == "d" {
+        // Of a large bulk it is the header alone.
+        let bytes = if stream == "large" {
             assert_eq!(turn, b"$67108864\r\n");
             turn.len() + (64 << 20) + 2
         } else {
@@ -91,7 +95,7 @@ fn what_it_parsed_is_what_the_stream_has() {
 
 #[test]
 fn looking_at_every_element_sees_more() {
-    for stream in ["c", "e"] {
+    for stream in ["arrays", "mixed", "pushes"] {
         let own = json(&[stream, "--iterations", "5"]);
         let all = json(&[stream, "--iterations", "5", "--elements"]);
         assert_eq!(own["units"], all["units"]);
@@ -100,16 +104,37 @@ fn looking_at_every_element_sees_more() {
 }
 
 #[test]
+fn owned_replies_are_the_same() {
+    for (stream, ..) in STREAMS {
+        if stream == "large" {
+            let output = parse(&[stream, "--owned"]);
+            assert_eq!(output.status.code(), Some(1));
+            continue;
+        }
+        let lent = json(&[stream, "--iterations", "5"]);
+        let owned = json(&[stream, "--iterations", "5", "--owned"]);
+        assert_eq!(lent["checksum"], owned["checksum"], "{stream}");
+    }
+}
+
+#[test]
 fn the_table_says_the_same_and_a_wrong_stream_is_told_of() {
-    let table = String::from_utf8(succeeds(&["c", "--iterations", "3"])).unwrap();
-    for part in ["stream c:", "chunks of 16 KiB", "300", "MB a second of CPU"] {
+    let table = String::from_utf8(succeeds(&["arrays", "--iterations", "3"])).unwrap();
+    for part in [
+        "stream arrays:",
+        "chunks of 16 KiB",
+        "300",
+        "MB a second of CPU",
+    ] {
         assert!(table.contains(part), "{part} is not in {table}");
     }
-    let wrong = parse(&["f"]);
+    let wrong = parse(&["a"]);
     let errors = String::from_utf8(wrong.stderr).unwrap();
     assert_eq!(wrong.status.code(), Some(2));
     assert!(
-        errors.contains("[possible values: a, b, c, d, e]"),
+        errors.contains(
+            "[possible values: status, bulks, arrays, large, mixed, varied, integers, doubles, pushes]"
+        ),
         "{errors}"
     );
 }

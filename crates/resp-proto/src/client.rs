@@ -11,7 +11,7 @@ pub use session::{Protocol, Session};
 use onecopy_wire::{Buffers, Core, Span, Step, WireError};
 
 use crate::error::{ErrorKind, ProtocolError};
-use crate::scanner::{Broken, ReplyMode, Scanned, Scanner};
+use crate::scanner::{Broken, Lent, ReplyMode, Scanned, Scanner};
 use crate::{Frame, Limits, OwnedReply, Reply};
 
 /// What a client's core hands over.
@@ -170,6 +170,7 @@ impl Client {
     ///
     /// # Errors
     /// Memory that could not be had; the message can still be looked at then.
+    #[inline(always)]
     pub fn detach(&self, frame: Frame, buffers: &mut Buffers) -> Result<OwnedReply, WireError> {
         OwnedReply::detach(&self.scanner, frame, buffers)
     }
@@ -241,10 +242,23 @@ impl Client {
     /// The next message, or what is needed for it.
     #[inline(never)]
     fn next(&mut self, buffers: &mut Buffers) -> Result<Step<Message>, ProtocolError> {
-        if self.lends()
-            && let Some(missing) = self.scanner.fast_missing(buffers)
-        {
-            return Ok(Step::NeedInput(missing));
+        if self.lends() {
+            if let Some(missing) = self.scanner.fast_missing(buffers) {
+                return Ok(Step::NeedInput(missing));
+            }
+            match self.scanner.lend(buffers) {
+                Lent::Reply => {
+                    self.in_flight -= 1;
+                    let frame = self.scanner.frame(false);
+                    return Ok(Step::Message(Message::Reply(frame)));
+                }
+                Lent::Push => {
+                    let frame = self.scanner.frame(true);
+                    return Ok(Step::Message(Message::Push(frame)));
+                }
+                Lent::Need => return Ok(Step::NeedInput(buffers.needed())),
+                Lent::Odd => {}
+            }
         }
         loop {
             let mode = if self.to_skip > 0 {

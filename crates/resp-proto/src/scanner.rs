@@ -29,6 +29,8 @@ use crate::node::{Node, Nodes};
 use crate::reply::Homes;
 use crate::{Kind, Limits, Reply};
 use body::Body;
+use fast::Leaf;
+pub(crate) use frame::Lent;
 pub use frame::{Frame, ReplyMode, Scanned};
 pub(crate) use line::{double, integer};
 use repeat::Last;
@@ -73,6 +75,17 @@ impl Open {
     fn is_streamed(&self) -> bool {
         self.left > i32::MAX as u32
     }
+}
+
+/// Why values are not scanned on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// The frame is complete.
+    Complete,
+    /// [`Scanner::pause`] says what is to be done.
+    Paused,
+    /// [`Scanner::wrong`] says what is wrong.
+    Broken,
 }
 
 /// Where the pending bytes ended.
@@ -135,6 +148,8 @@ pub struct Scanner {
     /// `max_bulk`, and within `max_total` less what is gone and what nodes take. At most what the limits allow.
     near: u64,
     limits: Limits,
+    /// What [`Stop::Paused`] is about: a place that is handed from call to call would be copied by each.
+    pause: Pause,
     /// What was wrong. Nothing is scanned behind it.
     wrong: Option<ProtocolError>,
 }
@@ -169,6 +184,7 @@ impl Scanner {
             plain_at_first: PLAIN,
             near: 0,
             limits,
+            pause: Pause::Complete,
             wrong: None,
         };
         scanner.set_limits(limits);
@@ -264,27 +280,46 @@ impl Scanner {
 
     /// As [`scan`](Self::scan) for a reply that is lent.
     fn scan_lent(&mut self, buffers: &mut Buffers) -> Result<Scanned, Broken> {
+        if self.is_fresh && buffers.pending().is_empty() {
+            self.begin(buffers);
+            self.is_fresh = true;
+            buffers.need(1, 0);
+            return Ok(Scanned::NeedInput(1));
+        }
+        match self.lend(buffers) {
+            Lent::Reply => Ok(Scanned::Frame(self.frame(false))),
+            Lent::Push => Ok(Scanned::Frame(self.frame(true))),
+            Lent::Need => Ok(Scanned::NeedInput(buffers.needed())),
+            Lent::Odd => self.scan_odd(buffers, ReplyMode::Lend),
+        }
+    }
+
+    /// The next value that is to be lent, as far as its bytes lie in the frame as they came; some are pending.
+    #[inline]
+    pub(crate) fn lend(&mut self, buffers: &mut Buffers) -> Lent {
         if self.is_fresh {
             self.begin(buffers);
-            if buffers.pending().is_empty() {
-                self.is_fresh = true;
-                buffers.need(1, 0);
-                return Ok(Scanned::NeedInput(1));
-            }
-        } else if !matches!(self.body, Body::None) || self.skips {
-            return self.scan_odd(buffers, ReplyMode::Lend);
+        } else if self.wrong.is_some() || self.skips || !matches!(self.body, Body::None) {
+            return Lent::Odd;
         }
-        match self.values(buffers.pending())? {
-            Pause::Complete => Ok(Scanned::Frame(self.complete(buffers))),
-            Pause::Need { min, until_end } => {
-                buffers.need(min, until_end);
-                Ok(Scanned::NeedInput(min))
-            }
-            pause => {
-                self.leave_frame(buffers, pause)?;
-                self.scan_odd(buffers, ReplyMode::Lend)
-            }
+        match self.values(buffers.pending()) {
+            Stop::Complete if self.complete(buffers) => Lent::Push,
+            Stop::Complete => Lent::Reply,
+            Stop::Paused => self.lend_on(buffers),
+            Stop::Broken => Lent::Odd,
         }
+    }
+
+    /// The bytes that lie there did not do.
+    #[cold]
+    fn lend_on(&mut self, buffers: &mut Buffers) -> Lent {
+        if let Pause::Need { min, until_end } = self.pause {
+            buffers.need(min, until_end);
+            return Lent::Need;
+        }
+        // Where that fails it is told of there.
+        let _: Result<(), Broken> = self.leave_frame(buffers, self.pause);
+        Lent::Odd
     }
 
     /// A view of the frame that was scanned last.
@@ -297,13 +332,25 @@ impl Scanner {
     /// The bytes of the frame that was scanned last, without its large bulks.
     #[inline]
     pub(crate) fn bytes<'b>(&self, frame: Frame, buffers: &'b Buffers) -> &'b [u8] {
+        self.assert_last(frame);
+        buffers.bytes(self.span)
+    }
+
+    #[inline]
+    fn assert_last(&self, frame: Frame) {
         #[cfg(debug_assertions)]
         assert_eq!(
             frame.number, self.frames,
             "a reply was looked at after the next one was scanned"
         );
         let _ = frame;
-        buffers.bytes(self.span)
+    }
+
+    /// The memory in which the frame that was scanned last begins.
+    #[inline]
+    pub(crate) fn bytes_in_place<'b>(&self, frame: Frame, buffers: &'b Buffers) -> &'b [u8] {
+        self.assert_last(frame);
+        buffers.bytes_in_place(self.span)
     }
 
     /// Bytes of memory that it holds: the list of nodes, and that of aggregates around each other.
@@ -341,15 +388,18 @@ impl Scanner {
         }
     }
 
-    fn complete(&mut self, buffers: &mut Buffers) -> Frame {
+    /// Hands the frame over; whether it is a push.
+    #[inline]
+    fn complete(&mut self, buffers: &mut Buffers) -> bool {
         self.span = buffers.consume(self.at);
-        let frame = self.frame(self.is_push);
+        let is_push = self.is_push;
         self.end_frame();
-        frame
+        is_push
     }
 
+    /// The frame that was handed over last.
     #[inline]
-    fn frame(&self, is_push: bool) -> Frame {
+    pub(crate) fn frame(&self, is_push: bool) -> Frame {
         Frame {
             is_push,
             #[cfg(debug_assertions)]
@@ -358,6 +408,7 @@ impl Scanner {
     }
 
     /// The frame is over, and all of it was consumed.
+    #[inline]
     fn end_frame(&mut self) {
         self.offset = self.position();
         self.inner = Open::FRAME;
@@ -374,46 +425,74 @@ impl Scanner {
     }
 
     /// Scans from `at` to the end of `bytes`, which begin where the frame does.
-    fn values(&mut self, bytes: &[u8]) -> Result<Pause, Broken> {
+    #[inline(never)]
+    fn values(&mut self, bytes: &[u8]) -> Stop {
         loop {
             let at = self.at;
             let Some(&first) = bytes.get(at) else {
-                return Ok(Pause::Need {
+                return self.paused(Pause::Need {
                     min: 1,
                     until_end: 0,
                 });
             };
-            if let Some(leaf) = self.fast_leaf(bytes, at, first) {
-                self.searched = 0;
-                self.push(leaf.kind, leaf.start, leaf.end - leaf.start)?;
-                self.at = leaf.end + 2;
-                if let Some(pause) = self.close()? {
-                    return Ok(pause);
-                }
-                continue;
-            }
-            let is_open = match first {
-                b'*' => self.fast_aggregate(bytes, at, Kind::Array)?,
-                b'%' => self.fast_aggregate(bytes, at, Kind::Map)?,
-                b'~' => self.fast_aggregate(bytes, at, Kind::Set)?,
-                _ => false,
+            let stop = if let Some(leaf) = self.fast_element(bytes, at, first) {
+                self.take(leaf)
+            } else if self.fast_aggregate(bytes, at, first) {
+                None
+            } else {
+                self.other(bytes, first)
             };
-            if !is_open && let Some(pause) = self.value(bytes, first)? {
-                return Ok(pause);
+            if let Some(stop) = stop {
+                return stop;
             }
         }
     }
 
-    /// Opens an aggregate of `count` elements, the first of which begins at `next`. There must be room around it.
+    /// What is neither of what most values are.
+    #[cold]
+    #[inline(never)]
+    fn other(&mut self, bytes: &[u8], first: u8) -> Option<Stop> {
+        if let (Some(kind), end) = self.odd_leaf(bytes, self.at, first) {
+            let start = self.at + 1;
+            return self.take(Leaf { kind, start, end });
+        }
+        match self.value(bytes, first) {
+            Ok(None) => None,
+            Ok(Some(Pause::Complete)) => Some(Stop::Complete),
+            Ok(Some(pause)) => Some(self.paused(pause)),
+            Err(Broken) => Some(Stop::Broken),
+        }
+    }
+
+    #[inline]
+    fn paused(&mut self, pause: Pause) -> Stop {
+        self.pause = pause;
+        Stop::Paused
+    }
+
+    /// A leaf is complete.
+    #[inline(always)]
+    fn take(&mut self, leaf: Leaf) -> Option<Stop> {
+        self.searched = 0;
+        let Leaf { kind, start, end } = leaf;
+        if self.nodes.push(kind, start, end - start).is_none()
+            && let Err(Broken) = self.push_grown(kind, start, end - start)
+        {
+            return Some(Stop::Broken);
+        }
+        self.at = end + 2;
+        self.element_over()
+    }
+
+    /// Opens an aggregate of `count` elements, the first of which begins at `next`. There must be room around it, and `node` is
+    /// its own.
     #[inline]
     #[allow(clippy::cast_possible_truncation)] // at most `MAX_ELEMENTS`
-    fn open(&mut self, kind: Kind, count: usize, next: usize) -> Result<(), Broken> {
-        let node = self.push(kind, self.at, count)?;
+    fn open(&mut self, node: u32, kind: Kind, count: usize, next: usize) {
         let left = count as u32;
         let inner = Open { node, left, kind };
         self.outer.push(std::mem::replace(&mut self.inner, inner));
         self.at = next;
-        Ok(())
     }
 
     #[inline]
@@ -442,31 +521,40 @@ impl Scanner {
 
     /// An element of the innermost aggregate is complete.
     #[inline]
-    fn close(&mut self) -> Result<Option<Pause>, Broken> {
+    fn element_over(&mut self) -> Option<Stop> {
         self.inner.left = self.inner.left.wrapping_sub(1);
         #[allow(clippy::cast_possible_wrap)] // what is streamed is below 0
         let is_open = self.inner.left as i32 > 0;
         if is_open {
-            Ok(None)
+            None
         } else if self.inner.left == 0 && self.outer.is_empty() {
-            Ok(Some(Pause::Complete))
+            Some(Stop::Complete)
         } else {
             self.ascend()
         }
     }
 
+    /// The same by the slow path.
+    fn close(&mut self) -> Result<Option<Pause>, Broken> {
+        match self.element_over() {
+            None => Ok(None),
+            Some(Stop::Complete) => Ok(Some(Pause::Complete)),
+            Some(Stop::Paused) => Ok(Some(self.pause)),
+            Some(Stop::Broken) => Err(Broken),
+        }
+    }
+
     /// The innermost aggregate is complete, or counts what comes; so may be those around it.
-    fn ascend(&mut self) -> Result<Option<Pause>, Broken> {
+    fn ascend(&mut self) -> Option<Stop> {
         loop {
             if self.inner.is_streamed() {
-                self.claim(1, &[])?;
-                return Ok(None);
+                return self.claim(1, &[]).is_err().then_some(Stop::Broken);
             }
             if self.inner.left > 0 {
-                return Ok(None);
+                return None;
             }
             let Some(outer) = self.outer.pop() else {
-                return Ok(Some(Pause::Complete));
+                return Some(Stop::Complete);
             };
             let inner = std::mem::replace(&mut self.inner, outer);
             #[allow(clippy::cast_possible_truncation)] // as in `push`
@@ -478,7 +566,7 @@ impl Scanner {
             // It belongs to the value behind it, and counts as none.
             if inner.kind == Kind::Attribute {
                 self.attribute_end = self.position();
-                return Ok(None);
+                return None;
             }
             self.inner.left = self.inner.left.wrapping_sub(1);
         }

@@ -172,6 +172,17 @@ impl Buffers {
         }
     }
 
+    /// The memory that begins with a span's bytes, of whichever message what is behind them is: a copy of a few of them may be
+    /// one of a word. None where the span lies in a large home.
+    #[inline]
+    pub fn bytes_in_place(&self, span: Span) -> &[u8] {
+        if span.home == 0 {
+            self.input.bytes_in_place(span)
+        } else {
+            &[]
+        }
+    }
+
     #[inline(never)]
     fn bytes_of_home(&self, span: Span) -> &[u8] {
         if span.is_empty() {

@@ -147,6 +147,17 @@ impl ReadBuffer {
         }
     }
 
+    /// The memory in which a span begins.
+    #[inline]
+    pub(crate) fn bytes_in_place(&self, span: Span) -> &[u8] {
+        #[cfg(debug_assertions)]
+        assert!(
+            span.epoch == self.epoch || span.is_empty(),
+            "a span was used after the next read was prepared"
+        );
+        self.bytes.get(span.start as usize..).unwrap_or_default()
+    }
+
     /// Bounds the capacity anew, but not below what it is. Reads that were as large as the bound allowed go on growing.
     pub(crate) fn set_max(&mut self, max: usize) {
         let was_bound = self.read_size >= self.max;

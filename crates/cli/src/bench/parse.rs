@@ -5,7 +5,7 @@ mod stream;
 use std::fmt::Write;
 use std::io::{Read, Write as _};
 
-use onecopy_resp_proto::{Client, Limits, Message, ProtocolError, Reply};
+use onecopy_resp_proto::{Client, Frame, Limits, Message, ProtocolError, Reply};
 use onecopy_wire::{BufferConfig, Buffers, Core, Meter, Step, WireError};
 
 use super::failure::Failure;
@@ -22,16 +22,19 @@ const PIPELINE: u64 = 1 << 10;
 pub(super) struct Args {
     /// What is parsed.
     stream: Stream,
-    /// How many turns of the stream: a reply, an array, ten mixed replies; by default as many as take about a second.
+    /// How many turns of the stream: a reply, an array, some replies of different kinds; by default as many as take about a second.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     iterations: Option<u64>,
     /// Look at every element of every reply, its kind and its length; otherwise only at the reply's own.
     #[arg(long)]
     elements: bool,
+    /// Make each reply the caller's own, and drop it.
+    #[arg(long, conflicts_with = "elements")]
+    owned: bool,
     /// One JSON object in place of a table.
     #[arg(long)]
     json: bool,
-    /// Parse nothing: write one turn of the stream to standard output, of d its header, for other parsers.
+    /// Parse nothing: write one turn of the stream to standard output, of a large bulk its header, for other parsers.
     #[arg(long)]
     turn: bool,
 }
@@ -55,7 +58,17 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let turns = args
         .iterations
         .unwrap_or_else(|| args.stream.default_turns());
-    let mut parser = Parser::new(args.stream, args.elements);
+    if args.owned && args.stream == Stream::Large {
+        return Err(Failure::said(
+            "the stream 'large' is read in pieces, which --owned has no use for",
+        ));
+    }
+    let depth = match (args.elements, args.owned) {
+        (true, _) => Depth::Elements,
+        (_, true) => Depth::Owned,
+        _ => Depth::Reply,
+    };
+    let mut parser = Parser::new(args.stream, depth);
     parser.run(warm_up(args.stream))?;
     let (before, moment) = (parser.buffers.meter(), Moment::now());
     parser.run(turns)?;
@@ -77,15 +90,61 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 /// Turns until buffers and lists have their size.
 fn warm_up(stream: Stream) -> u64 {
     match stream {
-        Stream::D => 1,
+        Stream::Large => 1,
         _ => 100,
+    }
+}
+
+/// What is done with each reply.
+#[derive(Debug, Clone, Copy)]
+enum Depth {
+    /// Its kind and length are asked for.
+    Reply,
+    /// Those of all that it holds are, too.
+    Elements,
+    /// It is detached from the buffers.
+    Owned,
+}
+
+/// One of them: code of its own, so that what is not done costs nothing.
+trait Look {
+    fn look(client: &Client, frame: Frame, buffers: &mut Buffers) -> Result<u64, WireError>;
+}
+
+struct AtReply;
+struct AtElements;
+struct Owning;
+
+impl Look for AtReply {
+    #[inline(always)]
+    fn look(client: &Client, frame: Frame, buffers: &mut Buffers) -> Result<u64, WireError> {
+        Ok(shallow(client.reply(frame, buffers)))
+    }
+}
+
+impl Look for AtElements {
+    #[inline(always)]
+    fn look(client: &Client, frame: Frame, buffers: &mut Buffers) -> Result<u64, WireError> {
+        let reply = client.reply(frame, buffers);
+        Ok(fold(shallow(reply), reply))
+    }
+}
+
+impl Look for Owning {
+    #[inline(always)]
+    fn look(client: &Client, frame: Frame, buffers: &mut Buffers) -> Result<u64, WireError> {
+        // Where it was made: to move it would be a part of what is measured.
+        match &client.detach(frame, buffers) {
+            Ok(owned) => Ok(shallow(owned.reply())),
+            Err(error) => Err(*error),
+        }
     }
 }
 
 /// A client's core and its buffers, fed from memory.
 struct Parser {
     stream: Stream,
-    elements: bool,
+    depth: Depth,
     source: Source,
     client: Client,
     buffers: Buffers,
@@ -93,10 +152,10 @@ struct Parser {
 }
 
 impl Parser {
-    fn new(stream: Stream, elements: bool) -> Self {
+    fn new(stream: Stream, depth: Depth) -> Self {
         Self {
             stream,
-            elements,
+            depth,
             source: Source::new(stream),
             client: Client::new(Limits::default()),
             buffers: Buffers::new(CONFIG),
@@ -105,16 +164,18 @@ impl Parser {
     }
 
     fn run(&mut self, turns: u64) -> Result<(), Failure> {
-        let done = if self.stream == Stream::D {
-            self.stream_bulks(turns)
-        } else {
-            self.lend(turns * self.stream.turn().0)
+        let replies = turns * self.stream.turn().replies;
+        let done = match (self.stream, self.depth) {
+            (Stream::Large, _) => self.stream_bulks(turns),
+            (_, Depth::Reply) => self.lend::<AtReply>(replies),
+            (_, Depth::Elements) => self.lend::<AtElements>(replies),
+            (_, Depth::Owned) => self.lend::<Owning>(replies),
         };
         done.map_err(|error| Failure::said(error.to_string()))
     }
 
-    /// Takes replies as they are lent.
-    fn lend(&mut self, replies: u64) -> Result<(), ProtocolError> {
+    /// Takes replies and pushes as they are lent.
+    fn lend<L: Look>(&mut self, replies: u64) -> Result<(), ProtocolError> {
         let mut left = replies;
         while left > 0 {
             let batch = left.min(PIPELINE);
@@ -125,11 +186,12 @@ impl Parser {
                 match self.client.advance(&mut self.buffers)? {
                     Step::Message(Message::Reply(frame)) => {
                         awaited -= 1;
-                        let reply = self.client.reply(frame, &self.buffers);
-                        self.checksum += reply.kind() as u64 + reply.bytes().len() as u64;
-                        if self.elements {
-                            self.checksum = fold(self.checksum, reply);
-                        }
+                        let seen = L::look(&self.client, frame, &mut self.buffers)?;
+                        self.checksum = self.checksum.wrapping_add(seen);
+                    }
+                    Step::Message(Message::Push(frame)) => {
+                        let seen = L::look(&self.client, frame, &mut self.buffers)?;
+                        self.checksum = self.checksum.wrapping_add(seen);
                     }
                     Step::NeedInput(_) => self.read()?,
                     _ => {}
@@ -186,6 +248,12 @@ impl Parser {
     }
 }
 
+/// A reply's own kind and length.
+#[inline(always)]
+fn shallow(reply: Reply<'_>) -> u64 {
+    reply.kind() as u64 + reply.bytes().len() as u64
+}
+
 /// Looks at all that a reply holds. Nesting is bounded by the streams'.
 fn fold(mut sum: u64, reply: Reply<'_>) -> u64 {
     for child in reply.children() {
@@ -212,7 +280,7 @@ impl Outcome {
     }
 
     fn units(&self) -> u64 {
-        self.turns * self.stream.turn().1
+        self.turns * self.stream.turn().units
     }
 
     fn mb_per_second(&self) -> f64 {
@@ -224,7 +292,7 @@ impl Outcome {
     }
 
     fn table(&self) -> String {
-        let unit = self.stream.unit();
+        let unit = self.stream.turn().unit;
         format!(
             "stream {}: {} bytes in chunks of 16 KiB, checksum {:016x}\n\n  \
              {:<26}{:>14}\n  {:<26}{:>14.0}\n  {:<26}{:>14.1}\n  {:<26}{:>14}\n  {:<26}{:>14}\n  {:<26}{:>14}\n",
@@ -251,7 +319,7 @@ impl Outcome {
             "{{\"stream\":\"{}\",\"unit\":\"{}\",\"units\":{},\"bytes\":{},\"checksum\":\"{:016x}\",\
              \"cpu_ns\":{},\"mb_per_s\":{:.1},\"ns_per_unit\":{:.2},\"meter\":{{",
             self.stream,
-            self.stream.unit(),
+            self.stream.turn().unit,
             self.units(),
             self.bytes(),
             self.checksum,

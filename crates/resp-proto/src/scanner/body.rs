@@ -4,7 +4,7 @@ use onecopy_wire::Buffers;
 
 use super::chunk::Chunks;
 use super::line::{Line, length};
-use super::{Broken, MAX_STREAMED, Pause, ReplyMode, Scanned, Scanner};
+use super::{Broken, MAX_STREAMED, Pause, ReplyMode, Scanned, Scanner, Stop};
 use crate::Kind;
 use crate::error::ErrorKind;
 
@@ -130,7 +130,11 @@ impl Scanner {
                     {
                         return Ok(scanned);
                     }
-                    Some(self.values(buffers.pending())?)
+                    match self.values(buffers.pending()) {
+                        Stop::Complete => Some(Pause::Complete),
+                        Stop::Paused => Some(self.pause),
+                        Stop::Broken => return Err(Broken),
+                    }
                 }
                 Body::Home(home) => self.home(buffers, home)?,
                 Body::Chunks(chunks) => self.chunk(buffers, chunks)?,
@@ -396,7 +400,8 @@ impl Scanner {
             let (wrong, bytes) = (ErrorKind::Unexpected, buffers.pending());
             return Err(self.fail_at(wrong, self.offset, bytes));
         }
-        Ok(Scanned::Frame(self.complete(buffers)))
+        let is_push = self.complete(buffers);
+        Ok(Scanned::Frame(self.frame(is_push)))
     }
 }
 

@@ -4,9 +4,11 @@
 
 use onecopy_wire::Buffers;
 
-use super::line::{ends_at, fast_integer, fast_length, fast_line};
+use super::line::{
+    ends_at, fast_count, fast_double, fast_integer, fast_length, fast_line, fast_small_integer,
+};
 use super::repeat::Last;
-use super::{Broken, Frame, Scanner};
+use super::{Frame, Scanner};
 use crate::Kind;
 
 /// A value that holds no others: where its bytes begin and end. Its line end is behind them.
@@ -17,7 +19,7 @@ pub(super) struct Leaf {
     pub(super) end: usize,
 }
 
-const OK: &[u8] = b"+OK\r\n";
+const OK: &[u8; 5] = b"+OK\r\n";
 
 impl Scanner {
     /// The next reply, if it is to be lent, nothing of it was scanned, and it is a leaf that has come whole. `None` says
@@ -27,12 +29,21 @@ impl Scanner {
         if !self.is_fresh {
             return None;
         }
-        let bytes = buffers.pending();
-        let leaf = self.fast_leaf(bytes, 0, *bytes.first()?)?;
+        let (memory, pending) = buffers.pending_in_place();
+        let bytes = memory.get(..pending)?;
+        let first = *bytes.first()?;
+        let leaf = match self.fast_leaf(bytes, 0, first) {
+            Some(leaf) => leaf,
+            None if matches!(first, b'$' | b'*' | b'%' | b'~' | b'>') => return None,
+            None => {
+                let (kind, end) = self.odd_leaf(bytes, 0, first);
+                let (kind, start) = (kind?, 1);
+                Leaf { kind, start, end }
+            }
+        };
         if !self.nodes.set(leaf.kind, leaf.start, leaf.end - leaf.start) {
             return None;
         }
-        let (memory, _) = buffers.pending_in_place();
         self.last = Last::of(memory, leaf);
         buffers.recycle_homes();
         let len = leaf.end + 2;
@@ -70,30 +81,70 @@ impl Scanner {
     }
 
     /// What most values are: a leaf at `at` that has come whole. `None` says nothing.
+    // No jump by a table: where the next value begins would wait for it. So the first byte is asked for two types alone.
     #[inline(always)]
     pub(super) fn fast_leaf(&self, bytes: &[u8], at: usize, first: u8) -> Option<Leaf> {
-        let (kind, (start, end)) = match first {
-            b'$' => (Kind::BulkString, self.fast_bulk(bytes, at)?),
-            b':' => (Kind::Integer, fast_integer(bytes, at)?),
+        let (kind, (start, end)) = if first == b'$' {
+            match self.fast_bulk(bytes, at) {
+                Some(body) => (Kind::BulkString, body),
+                None if starts_with(bytes, at, b"$-1\r\n") => (Kind::Null, (at + 3, at + 3)),
+                None => return None,
+            }
+        } else if first == b':' {
+            (Kind::Integer, fast_small_integer(bytes, at)?)
+        } else if starts_with(bytes, at, OK) && self.limits.max_line >= 2 {
             // What nearly every command that writes is answered with.
-            b'+' if bytes.get(at..at + OK.len()) == Some(OK) && self.limits.max_line >= 2 => {
+            (Kind::SimpleString, (at + 1, at + OK.len() - 2))
+        } else if starts_with(bytes, at, b"_\r\n") {
+            (Kind::Null, (at + 1, at + 1))
+        } else {
+            return None;
+        };
+        Some(Leaf { kind, start, end })
+    }
+
+    /// The same of an element among others.
+    // Here a jump by a table is the faster one: elements of a reply are of several types, and mostly in the same order.
+    #[inline(always)]
+    pub(super) fn fast_element(&self, bytes: &[u8], at: usize, first: u8) -> Option<Leaf> {
+        let (kind, (start, end)) = match first {
+            b'$' => match self.fast_bulk(bytes, at) {
+                Some(body) => (Kind::BulkString, body),
+                None if starts_with(bytes, at, b"$-1\r\n") => (Kind::Null, (at + 3, at + 3)),
+                None => return None,
+            },
+            b':' => (Kind::Integer, fast_integer(bytes, at)?),
+            b'+' if starts_with(bytes, at, OK) && self.limits.max_line >= 2 => {
                 (Kind::SimpleString, (at + 1, at + OK.len() - 2))
             }
-            b'+' => (Kind::SimpleString, self.simple_line(bytes, at)?),
+            b'_' if ends_at(bytes, at + 1) => (Kind::Null, (at + 1, at + 1)),
             _ => return None,
         };
         Some(Leaf { kind, start, end })
     }
 
-    /// A simple string that has come whole. Apart, as looking for its end takes registers that the others then have.
+    /// The other leaves, where they have come whole, but for those that are rare: what they are and where they end. `None` says
+    /// nothing. Apart, as looking for their ends takes registers that the others then have.
     #[inline(never)]
-    fn simple_line(&self, bytes: &[u8], at: usize) -> Option<(usize, usize)> {
-        fast_line(bytes, at, self.searched, self.limits.max_line)
+    pub(super) fn odd_leaf(&self, bytes: &[u8], at: usize, first: u8) -> (Option<Kind>, usize) {
+        let max = self.limits.max_line;
+        let start = at + 1;
+        let (kind, end) = match first {
+            b',' => (Kind::Double, fast_double(bytes, at, max)),
+            b'#' => (Kind::Boolean, fast_boolean(bytes, start)),
+            b'+' => (Kind::SimpleString, fast_line(bytes, at, self.searched, max)),
+            b'-' => (Kind::SimpleError, fast_line(bytes, at, self.searched, max)),
+            _ => return (None, 0),
+        };
+        match end {
+            Some(end) => (Some(kind), end),
+            None => (None, 0),
+        }
     }
 
     /// A bulk that has come whole.
     #[inline(always)]
-    fn fast_bulk(&self, bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+    pub(super) fn fast_bulk(&self, bytes: &[u8], at: usize) -> Option<(usize, usize)> {
         let (len, body) = fast_length(bytes, at)?;
         let end = body + len;
         let is_whole = ends_at(bytes, end) && end as u64 <= self.near;
@@ -101,25 +152,46 @@ impl Scanner {
     }
 
     /// Opens an aggregate whose header has come whole and is within the limits. `false` says nothing.
-    #[inline]
-    pub(super) fn fast_aggregate(
-        &mut self,
-        bytes: &[u8],
-        at: usize,
-        kind: Kind,
-    ) -> Result<bool, Broken> {
-        let Some((count, next)) = fast_length(bytes, at) else {
-            return Ok(false);
+    #[inline(always)]
+    pub(super) fn fast_aggregate(&mut self, bytes: &[u8], at: usize, first: u8) -> bool {
+        let kind = match first {
+            b'*' => Kind::Array,
+            b'%' => Kind::Map,
+            b'~' => Kind::Set,
+            // Nothing may hold it, and it is not passed over.
+            b'>' if at == 0 && !self.skips => Kind::Push,
+            _ => return false,
+        };
+        let Some((count, next)) = fast_count(bytes, at) else {
+            return false;
         };
         let count = if kind.is_pairs() { count * 2 } else { count };
+        let claimed = self.claimed + count;
         let is_plain = count > 0
-            && self.claimed + count <= self.plain
+            && claimed <= self.plain
             && at as u64 <= self.near
             && self.outer.len() < self.limits.max_depth.min(self.outer.capacity());
-        if is_plain {
-            self.claimed += count;
-            self.open(kind, count, next)?;
+        if !is_plain {
+            return false;
         }
-        Ok(is_plain)
+        let Some(node) = self.nodes.push(kind, at, count) else {
+            return false;
+        };
+        self.claimed = claimed;
+        self.is_push |= kind == Kind::Push;
+        self.open(node, kind, count, next);
+        true
     }
+}
+
+/// Whether `line` is at `at`.
+#[inline(always)]
+fn starts_with<const N: usize>(bytes: &[u8], at: usize, line: &[u8; N]) -> bool {
+    bytes.get(at..).is_some_and(|rest| rest.starts_with(line))
+}
+
+/// Where a boolean that begins at `start` ends.
+fn fast_boolean(bytes: &[u8], start: usize) -> Option<usize> {
+    let is_plain = matches!(bytes.get(start)?, b't' | b'f') && ends_at(bytes, start + 1);
+    is_plain.then_some(start + 1)
 }

@@ -52,3 +52,16 @@ pub enum Scanned {
     /// The string is over.
     BulkEnd,
 }
+
+/// What became of a value that is to be lent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lent {
+    /// It is the frame that was handed over last.
+    Reply,
+    /// The same, and came out of band.
+    Push,
+    /// Input is missing; the buffers know.
+    Need,
+    /// It takes another way, or something is wrong.
+    Odd,
+}

@@ -6,6 +6,12 @@ use crate::error::ErrorKind;
 /// Digits of the largest number that a header may have; 19 never overflow.
 const MAX_DIGITS: usize = 19;
 
+/// A word of bytes that are 1 each.
+const ONES: u64 = 0x0101_0101_0101_0101;
+
+/// A word of the digit 0.
+const ZEROS: u64 = ONES * 0x30;
+
 /// A length's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Line {
@@ -23,74 +29,111 @@ pub(super) enum Line {
 
 /// A length of at most 9 digits behind the type's byte at `at`, and where its body begins; if all of it has come.
 ///
-/// One of at most 6 digits is read at once, from a word: a digit at a time is a third of what a bulk costs. One of a single
-/// digit, as of most elements, is guessed: nothing waits for the word then.
-#[inline]
+/// One of a single digit, as of most elements, is guessed: nothing waits for it then.
+#[inline(always)]
 pub(super) fn fast_length(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     let line = bytes.get(at + 1..)?;
     if let [digit @ b'0'..=b'9', b'\r', b'\n', ..] = line {
         return Some((usize::from(digit - b'0'), at + 4));
     }
-    if let Some(word) = line.first_chunk()
-        && let Some((number, digits)) = word_length(u64::from_le_bytes(*word))
-    {
-        return Some((number, at + digits + 3));
-    }
-    length_by_digits(bytes, at)
+    length_by_word(bytes, at)
 }
 
-/// The number that a word begins with, if it has 1 to 6 digits and CR LF behind them; and how many they are.
-#[inline]
-#[allow(clippy::cast_possible_truncation)] // of at most 6 digits
-fn word_length(word: u64) -> Option<(usize, usize)> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    let digits = word ^ (ONES * 0x30);
-    // The highest bit of the first byte that is no digit, and maybe of some behind it.
-    let others = (digits.wrapping_add(ONES * 0x76) | digits) & (ONES << 7);
-    let bits = others.trailing_zeros() & !7;
+/// The same of an aggregate, whose length is seldom looked at.
+#[inline(always)]
+pub(super) fn fast_count(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+    #[inline(never)]
+    fn longer(bytes: &[u8], at: usize) -> (usize, usize) {
+        length_by_word(bytes, at).unwrap_or_default()
+    }
+    let line = bytes.get(at + 1..)?;
+    if let [digit @ b'0'..=b'9', b'\r', b'\n', ..] = line {
+        return Some((usize::from(digit - b'0'), at + 4));
+    }
+    some(longer(bytes, at))
+}
+
+/// A length and its end, of which 0 is none. An option of both would go by way of memory.
+#[inline(always)]
+fn some((length, end): (usize, usize)) -> Option<(usize, usize)> {
+    (end > 0).then_some((length, end))
+}
+
+/// The same where there are at most 6 digits, which are read at once: a digit at a time is a third of what a bulk costs.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation)] // two bytes of a word
+fn length_by_word(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+    let Some(word) = bytes.get(at + 1..)?.first_chunk() else {
+        return some(length_by_digits(bytes, at));
+    };
+    let word = u64::from_le_bytes(*word);
+    // Where the first byte is that is no digit.
+    let bits = other_than_digits(word).trailing_zeros() & !7;
     let is_plain = bits.wrapping_sub(8) <= 40 && (word >> bits) as u16 == 0x0a0d;
-    if !is_plain {
+    if is_plain {
+        return Some((number_of(word, bits), at + bits as usize / 8 + 3));
+    }
+    if bits == 0 {
         return None;
     }
+    some(length_by_digits(bytes, at))
+}
+
+/// The number in the first `bits` of a word, which are 1 to 7 digits.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation)] // of at most 7 digits
+fn number_of(word: u64, bits: u32) -> usize {
+    let digits = word ^ ZEROS;
     // To the upper end, so that zeros are in front of it; then each two, four and eight digits become one number.
     let pairs = (digits << (64 - bits)).wrapping_mul(1 + (10 << 8)) >> 8 & 0x00ff_00ff_00ff_00ff;
     let fours = pairs.wrapping_mul(1 + (100 << 16)) >> 16 & 0x0000_ffff_0000_ffff;
     let number = fours.wrapping_mul(1 + (10_000 << 32)) >> 32;
-    Some((number as usize, bits as usize / 8))
+    number as usize
 }
 
-fn length_by_digits(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+/// Sets the highest bit of the first byte that is no digit, and maybe of some behind it.
+#[inline]
+fn other_than_digits(word: u64) -> u64 {
+    let digits = word ^ ZEROS;
+    (digits.wrapping_add(ONES * 0x76) | digits) & (ONES << 7)
+}
+
+/// The same a digit at a time.
+#[cold]
+#[inline(never)]
+fn length_by_digits(bytes: &[u8], at: usize) -> (usize, usize) {
     const NEAR: usize = 9;
-    let mut number: usize = 0;
-    let mut end = at + 1;
-    loop {
-        let digit = bytes.get(end)?.wrapping_sub(b'0');
-        if digit > 9 {
-            break;
-        }
-        number = number.wrapping_mul(10).wrapping_add(usize::from(digit));
+    let (mut number, mut end) = (0_usize, at + 1);
+    while let Some(digit @ b'0'..=b'9') = bytes.get(end) {
+        number = number
+            .wrapping_mul(10)
+            .wrapping_add(usize::from(digit - b'0'));
         end += 1;
     }
     let digits = end - at - 1;
     let is_plain = digits.wrapping_sub(1) < NEAR && ends_at(bytes, end);
-    is_plain.then_some((number, end + 2))
+    if is_plain { (number, end + 2) } else { (0, 0) }
 }
 
-/// Where the text of the type's byte at `at` begins and ends, if CR LF is behind it and it is no longer than `max`.
+/// Where the text of the type's byte at `at` ends, if CR LF is behind it and it is no longer than `max`.
 #[inline]
-pub(super) fn fast_line(
-    bytes: &[u8],
-    at: usize,
-    searched: usize,
-    max: usize,
-) -> Option<(usize, usize)> {
+pub(super) fn fast_line(bytes: &[u8], at: usize, searched: usize, max: usize) -> Option<usize> {
     let start = at + 1;
     let end = find_end(bytes, start + searched)?;
     let is_plain = end - start <= max && ends_at(bytes, end);
-    is_plain.then_some((start, end))
+    is_plain.then_some(end)
 }
 
-/// The same of an integer of at most 18 digits.
+/// Where an integer of at most 18 digits begins and ends, which is guessed to have a single one.
+#[inline(always)]
+pub(super) fn fast_small_integer(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+    match bytes.get(at + 1..)? {
+        [b'0'..=b'9', b'\r', b'\n', ..] => Some((at + 1, at + 2)),
+        _ => fast_integer(bytes, at),
+    }
+}
+
+/// Where an integer of at most 18 digits begins and ends. A digit at a time: where it ends is guessed then, and nothing waits for it.
 #[inline]
 pub(super) fn fast_integer(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     const NEAR: usize = 18;
@@ -104,6 +147,54 @@ pub(super) fn fast_integer(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     }
     let is_plain = (end - digits).wrapping_sub(1) < NEAR && ends_at(bytes, end);
     is_plain.then_some((at + 1, end))
+}
+
+/// Where a double of at most `max` bytes ends, with or without a fraction, an exponent, or infinite.
+#[inline]
+pub(super) fn fast_double(bytes: &[u8], at: usize, max: usize) -> Option<usize> {
+    let start = at + 1;
+    let whole = start + usize::from(*bytes.get(start)? == b'-');
+    let mut end = digits_end(bytes, whole)?;
+    let mut digits = end - whole;
+    if *bytes.get(end)? == b'.' {
+        let fraction = end + 1;
+        end = digits_end(bytes, fraction)?;
+        digits += end - fraction;
+    }
+    if !ends_at(bytes, end) {
+        end = odd_double_end(bytes, end, digits)?;
+    } else if digits == 0 {
+        return None;
+    }
+    (end - start <= max).then_some(end)
+}
+
+/// Where a double ends that has other than CR LF behind so many digits.
+fn odd_double_end(bytes: &[u8], at: usize, digits: usize) -> Option<usize> {
+    let end = match bytes.get(at..)? {
+        [b'i', b'n', b'f', ..] if digits == 0 && !bytes[..at].ends_with(b".") => at + 3,
+        [b'e' | b'E', b'-' | b'+', b'0'..=b'9', ..] if digits > 0 => digits_end(bytes, at + 2)?,
+        [b'e' | b'E', b'0'..=b'9', ..] if digits > 0 => digits_end(bytes, at + 1)?,
+        _ => return None,
+    };
+    ends_at(bytes, end).then_some(end)
+}
+
+/// Where digits end that begin at `from`, which may be none; if what is behind them has come.
+#[inline]
+fn digits_end(bytes: &[u8], mut from: usize) -> Option<usize> {
+    loop {
+        let rest = bytes.get(from..)?;
+        let Some(word) = rest.first_chunk() else {
+            let end = rest.iter().position(|byte| !byte.is_ascii_digit())?;
+            return Some(from + end);
+        };
+        let others = other_than_digits(u64::from_le_bytes(*word));
+        if others != 0 {
+            return Some(from + others.trailing_zeros() as usize / 8);
+        }
+        from += 8;
+    }
 }
 
 /// Whether CR LF is at `at`.
@@ -210,7 +301,6 @@ pub(super) fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
 /// Sets the highest bit of the first byte that is CR or LF. Bits above it may be wrong.
 #[inline]
 fn line_ends(word: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = ONES << 7;
     let (cr, lf) = (word ^ (ONES * 0x0d), word ^ (ONES * 0x0a));
     let zero = |x: u64| x.wrapping_sub(ONES) & !x;

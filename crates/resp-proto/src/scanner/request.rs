@@ -25,7 +25,10 @@ impl Scanner {
             };
             match pause {
                 None => {}
-                Some(Pause::Complete) => return Ok(Scanned::Frame(self.complete(buffers))),
+                Some(Pause::Complete) => {
+                    let is_push = self.complete(buffers);
+                    return Ok(Scanned::Frame(self.frame(is_push)));
+                }
                 Some(Pause::Need { min, until_end }) => {
                     buffers.need(min, until_end);
                     return Ok(Scanned::NeedInput(min));
@@ -50,10 +53,10 @@ impl Scanner {
             };
             let pause = match first {
                 b'*' if self.outer.is_empty() => self.value(bytes, first)?,
-                b'$' if !self.outer.is_empty() => match self.fast_leaf(bytes, at, first) {
-                    Some(leaf) => {
-                        self.push(leaf.kind, leaf.start, leaf.end - leaf.start)?;
-                        self.at = leaf.end + 2;
+                b'$' if !self.outer.is_empty() => match self.fast_bulk(bytes, at) {
+                    Some((start, end)) => {
+                        self.push(Kind::BulkString, start, end - start)?;
+                        self.at = end + 2;
                         self.close()?
                     }
                     None if bytes.get(at + 1) == Some(&b'?')
@@ -84,7 +87,8 @@ impl Scanner {
         let split = self.split(&mut buffers.pending_mut()[..end]);
         split.map_err(|Broken| self.error())?;
         self.at = end + 1;
-        Ok(self.complete(buffers))
+        let is_push = self.complete(buffers);
+        Ok(self.frame(is_push))
     }
 
     fn split(&mut self, line: &mut [u8]) -> Result<(), Broken> {

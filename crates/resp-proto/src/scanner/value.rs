@@ -7,7 +7,7 @@ use onecopy_wire::WireError;
 
 use super::body::Body;
 use super::line::{IntegerLine, Line, find_end, integer_line, length, text};
-use super::{Broken, Open, Pause, Scanner};
+use super::{Broken, Open, Pause, Scanner, Stop};
 use crate::Kind;
 use crate::error::ErrorKind;
 
@@ -208,7 +208,9 @@ impl Scanner {
             self.deepen()?;
         }
         #[allow(clippy::cast_possible_truncation)] // at most `MAX_ELEMENTS`
-        self.open(kind, elements.unwrap_or(0) as usize, next)?;
+        let count = elements.unwrap_or(0) as usize;
+        let node = self.push(kind, self.at, count)?;
+        self.open(node, kind, count, next);
         if elements.is_none() {
             self.inner.left = u32::MAX;
         }
@@ -245,7 +247,11 @@ impl Scanner {
         if let Some(node) = self.nodes.get_mut(node) {
             node.len = elements;
         }
-        self.ascend()
+        match self.ascend() {
+            None => Ok(None),
+            Some(Stop::Complete) => Ok(Some(Pause::Complete)),
+            Some(Stop::Paused | Stop::Broken) => Err(Broken),
+        }
     }
 
     /// The value under way is one whose bytes do not lie in the frame as they came, and is complete.

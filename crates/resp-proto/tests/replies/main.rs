@@ -10,6 +10,7 @@ mod play;
 mod property;
 mod repeated;
 mod shape;
+mod shortcuts;
 mod skipped;
 mod streamed;
 mod texts;

@@ -148,3 +148,25 @@ fn bytes_of_a_small_string_are_copied_out() {
     let (owned, _) = detached(b"*1\r\n:1\r\n", 100, Limits::default());
     assert_eq!(owned.into_bytes(), b"");
 }
+
+/// Short ones are held in place, and are read from memory in which nothing is behind them too.
+#[test]
+fn bytes_of_any_length_are_owned_whatever_is_behind_them() {
+    for len in 0..40_usize {
+        let body: Vec<u8> = (b'a'..=b'z').cycle().take(len).collect();
+        let header = format!("${len}\r\n").into_bytes();
+        for behind in [&b""[..], b"+and what is behind it is not a part of it\r\n"] {
+            let stream = [&header, &body[..], b"\r\n", behind].concat();
+            let (owned, buffers) = detached(&stream, stream.len(), Limits::default());
+            assert_eq!(owned.reply().bytes(), body);
+            assert_eq!(owned, owned.clone());
+            assert_eq!(owned.reply().detach().unwrap(), owned);
+            assert_eq!(owned.size(), len);
+            assert_eq!(owned.capacity(), if len > 15 { len } else { 0 });
+            assert_eq!(buffers.meter().bytes_copied_to_owned, len as u64);
+            assert_eq!(owned.into_bytes(), body);
+        }
+    }
+    let (empty, _) = detached(b"*0\r\n", 4, Limits::default());
+    assert!(empty.reply().is_empty() && empty.into_bytes().is_empty());
+}

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io::{self, IoSliceMut, Read};
 
+use clap::ValueEnum;
+
 /// Bytes that one read brings at most.
 const CHUNK: usize = 16 << 10;
 
@@ -15,75 +17,98 @@ pub(super) const LARGE: usize = 64 << 20;
 /// What is parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Stream {
-    /// `+OK`, a unit each.
-    A,
-    /// Bulks of 1,024 bytes, a unit each.
-    B,
+    /// `+OK`.
+    Status,
+    /// Bulks of 1,024 bytes.
+    Bulks,
     /// Arrays of 100 small elements, bulks and integers in turn; an element is a unit.
-    C,
-    /// Bulks of 64 MiB, a unit each, by the streaming reader: read into a slice, and nothing of them looked at but that.
-    D,
+    Arrays,
+    /// Bulks of 64 MiB, by the streaming reader: read into a slice, and nothing of them looked at but that.
+    Large,
     /// Ten replies of RESP3's types, a unit together.
-    E,
+    Mixed,
+    /// `+OK`, an integer and both nulls in turn, so that no reply is like the one before it.
+    Varied,
+    /// Small integers of one to five digits.
+    Integers,
+    /// Doubles of different lengths.
+    Doubles,
+    /// Pushes, of client-side caching and of a channel, and short replies in turn.
+    Pushes,
+}
+
+/// What one turn of a stream has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    /// Replies; pushes come between them.
+    pub(super) replies: u64,
+    pub(super) units: u64,
+    /// What a unit is called.
+    pub(super) unit: &'static str,
 }
 
 impl Stream {
-    /// Replies, and units, of one turn of the stream.
-    pub(super) fn turn(self) -> (u64, u64) {
-        match self {
-            Self::A | Self::B | Self::D => (1, 1),
-            Self::C => (1, 100),
-            Self::E => (10, 1),
-        }
-    }
-
-    pub(super) fn unit(self) -> &'static str {
-        match self {
-            Self::A => "reply",
-            Self::B | Self::D => "bulk",
-            Self::C => "element",
-            Self::E => "ten replies",
+    pub(super) fn turn(self) -> Turn {
+        let (replies, units, unit) = match self {
+            Self::Status => (1, 1, "reply"),
+            Self::Bulks | Self::Large => (1, 1, "bulk"),
+            Self::Arrays => (1, 100, "element"),
+            Self::Mixed => (10, 1, "ten replies"),
+            Self::Varied => (4, 4, "reply"),
+            Self::Integers | Self::Doubles => (8, 8, "reply"),
+            Self::Pushes => (2, 4, "message"),
+        };
+        Turn {
+            replies,
+            units,
+            unit,
         }
     }
 
     /// As many turns as take about a second.
     pub(super) fn default_turns(self) -> u64 {
         match self {
-            Self::A => 20_000_000,
-            Self::B => 4_000_000,
-            Self::C => 500_000,
-            Self::D => 100,
-            Self::E => 500_000,
+            Self::Status => 20_000_000,
+            Self::Bulks => 4_000_000,
+            Self::Arrays | Self::Mixed => 500_000,
+            Self::Large => 100,
+            Self::Varied => 5_000_000,
+            Self::Integers | Self::Doubles | Self::Pushes => 2_000_000,
         }
     }
 
     /// One turn; of the large bulk without its body.
     pub(super) fn bytes(self) -> Vec<u8> {
         match self {
-            Self::A => b"+OK\r\n".to_vec(),
-            Self::B => [b"$1024\r\n".as_slice(), &[b'x'; 1024], b"\r\n"].concat(),
-            Self::C => [
+            Self::Status => b"+OK\r\n".to_vec(),
+            Self::Bulks => [b"$1024\r\n".as_slice(), &[b'x'; 1024], b"\r\n"].concat(),
+            Self::Arrays => [
                 b"*100\r\n".as_slice(),
                 &b"$5\r\nhello\r\n:12345\r\n".repeat(50),
             ]
             .concat(),
-            Self::D => format!("${LARGE}\r\n").into_bytes(),
-            Self::E => MIXED.to_vec(),
+            Self::Large => format!("${LARGE}\r\n").into_bytes(),
+            Self::Mixed => MIXED.to_vec(),
+            Self::Varied => b"+OK\r\n:1\r\n$-1\r\n_\r\n".to_vec(),
+            Self::Integers => b":1\r\n:0\r\n:42\r\n:7\r\n:-1\r\n:365\r\n:10\r\n:86400\r\n".to_vec(),
+            Self::Doubles => DOUBLES.to_vec(),
+            Self::Pushes => PUSHES.to_vec(),
         }
     }
 }
 
 impl fmt::Display for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::A => "a",
-            Self::B => "b",
-            Self::C => "c",
-            Self::D => "d",
-            Self::E => "e",
-        })
+        let name = self.to_possible_value();
+        f.write_str(name.as_ref().map_or("", |name| name.get_name()))
     }
 }
+
+const DOUBLES: &[u8] =
+    b",1.5\r\n,0.1\r\n,-273.15\r\n,3.141592653589793\r\n,42\r\n,1e21\r\n,99.95\r\n,inf\r\n";
+
+const PUSHES: &[u8] = b">2\r\n$10\r\ninvalidate\r\n*1\r\n$6\r\nuser:7\r\n$5\r\nhello\r\n\
+>3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$13\r\nit is raining\r\n+OK\r\n";
 
 /// What a server of RESP3 answers HGETALL, ZRANGE WITHSCORES, SMEMBERS, EXISTS, XRANGE and others.
 const MIXED: &[u8] = b"%8\r\n$4\r\nname\r\n$12\r\nAda Lovelace\
@@ -117,7 +142,7 @@ pub(super) struct Source {
 impl Source {
     pub(super) fn new(stream: Stream) -> Self {
         let turn = stream.bytes();
-        let is_large = stream == Stream::D;
+        let is_large = stream == Stream::Large;
         let round = if is_large {
             turn.len()
         } else {
@@ -135,7 +160,11 @@ impl Source {
 
     /// Bytes of one turn.
     pub(super) fn turn_bytes(stream: Stream) -> u64 {
-        let body = if stream == Stream::D { LARGE + 2 } else { 0 };
+        let body = if stream == Stream::Large {
+            LARGE + 2
+        } else {
+            0
+        };
         (stream.bytes().len() + body) as u64
     }
 
