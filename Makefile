@@ -16,8 +16,8 @@ test: lint  ## check everything: format, lints, tests on private servers, docume
 	@if command -v valgrind >/dev/null; then $(MAKE) gates; else echo "NOT RUN: make gates; install the package valgrind" >&2; fi
 test-servers: ## run the tests that talk to a server on newer ones, fetched into target/servers; CONTRIBUTING.md says more
 	crates/testkit/servers.py test
-interop: ## run real programs through the proxy and beside it, on three servers; interop/README.md says which
-	interop/run.py
+interop: ## run real programs and other projects' test suites through the proxy and beside it; interop/README.md says which
+	@status=0; interop/run.py || status=1; interop/suites.py || status=1; exit $$status
 soak: meter ## run the tests with the large counts, gigabytes, millions, minutes, and hold the meter; needs valgrind
 	ONECOPY_SOAK=1 cargo test --release --workspace --all-features
 fuzz:  ## run each fuzz target for five minutes, or so many seconds: make fuzz TIME=60; needs nightly and cargo-fuzz

@@ -244,6 +244,7 @@ CASES = {
     "load-data-local": load_data,
     "PyMySQL": battery(lambda: [tools.python(), HERE / "python/battery.py", "pymysql"]),
     "mysql-connector-python": battery(lambda: [tools.python(), HERE / "python/battery.py", "connector"]),
+    "mysql2": battery(lambda: ["env", f"NODE_PATH={tools.own() / 'node/node_modules'}", tools.program("node"), HERE / "node/battery.js"]),
     "go-sql-driver": battery(lambda: [tools.own() / "go-driver"]),
     "killed-client": killed_client,
     "killed-session": killed_session,

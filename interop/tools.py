@@ -3,7 +3,10 @@ import os, pathlib, shutil, subprocess, sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
+sys.path.append(str(ROOT / "crates/testkit"))
+import servers
 PYTHON = ["PyMySQL[rsa]==1.2.4", "mysql-connector-python==26.10.0"]
+NODE = "mysql2@3.24.6"
 
 
 class Failure(Exception):
@@ -73,7 +76,8 @@ def of_server(server, name):
 
 
 PACKAGES = {"mariadb": "mariadb-client-core", "mariadb-dump": "mariadb-client", "mariadb-binlog": "mariadb-client",
-            "sysbench": "sysbench", "go": "golang", "openssl": "openssl"}
+            "sysbench": "sysbench", "go": "golang", "openssl": "openssl", "node": "nodejs", "npm": "npm", "unshare": "util-linux",
+            "ip": "iproute2", "perl": "perl"}
 # Which cases need what; none named is all of them.
 NEEDS = {"mariadb": [], "mariadb-dump": ["mariadb-dump"], "mariadb-binlog": ["binlog"], "openssl": ["certificates", "large", "compressed"],
          "sysbench": ["sysbench", "reload", "certificates", "drain"]}
@@ -97,12 +101,26 @@ def fetch(wanted):
         step([sys.executable, "-m", "venv", own() / "venv"], "python3-venv is needed")
         step([python(), "-m", "pip", "install", "--quiet", *PYTHON], "the Python package index can't be reached")
         (own() / "python").touch()
+    if needs("mysql2"):
+        program("node")
+    if needs("mysql2") and not (own() / "node/node_modules/mysql2").exists():
+        say(f"fetching {NODE}")
+        npm(own() / "node", NODE)
     if any(map(needs, ["go-sql-driver", "large", "compressed"])):
         program("go")
         say("building the programs that use Go's go-sql-driver")
         for name, source in [("go-driver", "."), ("go-large", "./large")]:
             step(["go", "build", "-o", own() / name, source], "the Go module proxy can't be reached, or Go is too old",
                  cwd=HERE / "go")
+
+
+def npm(folder, *packages):
+    """Packages of npm's, installed in a folder of ours; their scripts don't run."""
+    program("npm")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "package.json").write_text("{}\n")
+    step(["npm", "install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", *packages], "the npm registry can't be reached", cwd=folder)
 
 
 def package(name):
@@ -115,10 +133,34 @@ def package(name):
         step(["dpkg-deb", "--extract", file, own() / "root"], "it can't be unpacked")
 
 
-def step(command, hint, **more):
+def source_package(suite, name, version, folder):
+    """The upstream source of a package of one of the distribution's suites, unpacked."""
+    say(f"fetching the source of {name} {version}")
+    apt = own() / f"apt-{suite}"
+    shutil.rmtree(apt, ignore_errors=True)
+    environment = servers.private_apt(suite, apt)
+    sources = apt / "sources.list"
+    sources.write_text(sources.read_text().replace("deb ", "deb-src ", 1))
+    hint = f"Debian's archive can't be reached, or {suite} has no {name} {version} any more"
+    step(["apt-get", "update", "-q"], hint, env=environment)
+    step(["apt-get", "source", "-q", "--download-only", "--tar-only", name], hint, cwd=apt, env=environment)
+    archives = sorted(apt.glob(f"{name}_{version}.orig.tar.*"))
+    if not archives:
+        raise Failure(hint)
+    part = folder.with_suffix(".part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    step(["tar", "-xf", archives[0], "-C", part, "--strip-components=1"], "it can't be unpacked")
+    part.rename(folder)
+    shutil.rmtree(apt)
+
+
+def step(command, hint, capture=False, **more):
+    """Runs one step of fetching; what it says goes to standard error, or is given back where it is to be captured."""
     try:
-        done = subprocess.run([str(word) for word in command], stdout=sys.stderr, **more)
+        done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE if capture else sys.stderr, text=True, **more)
     except FileNotFoundError as error:
         raise Failure(f"{error}; {hint}")
     if done.returncode:
         raise Failure(f"{' '.join(str(word) for word in command[:4])}... ended with {done.returncode}: {hint}")
+    return done.stdout
