@@ -10,6 +10,8 @@ pub mod alloc;
 #[cfg(feature = "servers")]
 pub mod certificate;
 #[cfg(feature = "servers")]
+mod dump;
+#[cfg(feature = "servers")]
 mod open_files;
 #[cfg(feature = "servers")]
 pub mod own_network;
@@ -22,5 +24,7 @@ pub mod server;
 #[cfg(feature = "servers")]
 pub mod valkey;
 
+#[cfg(feature = "servers")]
+pub use dump::mariadb_dump;
 #[cfg(feature = "servers")]
 pub use open_files::allow_open_files;

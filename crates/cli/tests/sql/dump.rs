@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use onecopy_mysql::blocking::Connection;
 use onecopy_mysql::params;
+use onecopy_testkit::mariadb_dump;
 use onecopy_testkit::server::{Server, ServerKind, lacks};
 
 use crate::{onecopy, sql_input, stderr, url};
@@ -73,13 +74,13 @@ fn checksum(conn: &mut Connection) -> u64 {
 
 /// What `mariadb-dump` writes. It is MariaDB's, and may fail on a server that is not, which is said.
 fn dump(server: &Server) -> Option<Vec<u8>> {
-    let output = Command::new("mariadb-dump")
+    let output = Command::new(mariadb_dump().unwrap())
         .args(["--no-defaults", "--user=root", "--socket"])
         .arg(server.socket())
         .args(["test", TABLE])
         .env("MYSQL_PWD", server.root_password())
         .output()
-        .expect("mariadb-dump, of the package mariadb-client");
+        .unwrap();
     if output.status.success() {
         return Some(output.stdout);
     }
