@@ -10,13 +10,13 @@ pub mod alloc;
 #[cfg(feature = "servers")]
 pub mod certificate;
 #[cfg(feature = "servers")]
-mod dump;
-#[cfg(feature = "servers")]
 mod open_files;
 #[cfg(feature = "servers")]
 pub mod own_network;
 #[cfg(feature = "servers")]
 mod private;
+#[cfg(feature = "servers")]
+mod programs;
 #[cfg(feature = "script")]
 pub mod script;
 #[cfg(feature = "servers")]
@@ -25,6 +25,6 @@ pub mod server;
 pub mod valkey;
 
 #[cfg(feature = "servers")]
-pub use dump::mariadb_dump;
-#[cfg(feature = "servers")]
 pub use open_files::allow_open_files;
+#[cfg(feature = "servers")]
+pub use programs::{mariadb_client, mariadb_dump};

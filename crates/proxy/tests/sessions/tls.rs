@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use onecopy_mysql::blocking::Connection;
 use onecopy_mysql::{SslMode, tokio as face};
 use onecopy_net::ClientCertificates;
+use onecopy_testkit::mariadb_client;
 use onecopy_testkit::server::{ServerKind, lacks};
 
 use crate::basics::text;
@@ -113,7 +114,7 @@ async fn the_tokio_face_has_tls_on_each_side_by_itself() {
 /// MariaDB's own client: what it prints.
 fn mariadb(front: &Front, arguments: &[&str], sql: &str) -> Result<String, String> {
     let server = &sides().server;
-    let output = Command::new("mariadb")
+    let output = Command::new(mariadb_client().unwrap())
         .args([
             "--no-defaults",
             "--protocol=tcp",
@@ -127,7 +128,7 @@ fn mariadb(front: &Front, arguments: &[&str], sql: &str) -> Result<String, Strin
         .env("MYSQL_PWD", server.root_password())
         .stdin(Stdio::null())
         .output()
-        .expect("the package mariadb-client");
+        .unwrap();
     if output.status.success() {
         return Ok(String::from_utf8(output.stdout).unwrap());
     }
