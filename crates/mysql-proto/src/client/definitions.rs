@@ -65,7 +65,7 @@ impl Column {
     /// into a caller, where all kinds of values come together in one.
     #[inline(never)]
     pub fn decode_plain<'v>(&self, bytes: &'v [u8]) -> Value<'v> {
-        Value::read_plain(self.form, self.collation, bytes).unwrap_or(Value::Null)
+        Value::read_plain(self.form, self.collation, bytes)
     }
 }
 

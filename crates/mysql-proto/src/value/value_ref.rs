@@ -145,33 +145,34 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// What [`read_binary`](Self::read_binary) reads without a call.
+    /// What [`read_binary`](Self::read_binary) reads of the types that need no check beyond their length, `Null` for what it does
+    /// not read. Dates and times are read by functions of their own, so that the others need no register to be saved.
     #[inline(always)]
-    pub(crate) fn read_plain(form: Form, collation: CollationId, body: &'a [u8]) -> Option<Self> {
-        Some(match form {
-            Form::Tiny => Self::Int(i8::from_le_bytes(body.try_into().ok()?).into()),
-            Form::UnsignedTiny => Self::UInt(u8::from_le_bytes(body.try_into().ok()?).into()),
-            Form::Short => Self::Int(i16::from_le_bytes(body.try_into().ok()?).into()),
+    pub(crate) fn read_plain(form: Form, collation: CollationId, body: &'a [u8]) -> Self {
+        match form {
+            Form::Tiny => plain(body, |bytes| Self::Int(i8::from_le_bytes(bytes).into())),
+            Form::UnsignedTiny => plain(body, |bytes| Self::UInt(u8::from_le_bytes(bytes).into())),
+            Form::Short => plain(body, |bytes| Self::Int(i16::from_le_bytes(bytes).into())),
             Form::UnsignedShort | Form::Year => {
-                Self::UInt(u16::from_le_bytes(body.try_into().ok()?).into())
+                plain(body, |bytes| Self::UInt(u16::from_le_bytes(bytes).into()))
             }
-            Form::Long => Self::Int(i32::from_le_bytes(body.try_into().ok()?).into()),
-            Form::UnsignedLong => Self::UInt(u32::from_le_bytes(body.try_into().ok()?).into()),
-            Form::LongLong => Self::Int(i64::from_le_bytes(body.try_into().ok()?)),
-            Form::UnsignedLongLong => Self::UInt(u64::from_le_bytes(body.try_into().ok()?)),
-            Form::Float => Self::Float(f32::from_le_bytes(body.try_into().ok()?)),
-            Form::Double => Self::Double(f64::from_le_bytes(body.try_into().ok()?)),
-            Form::Date => Self::Date(Date::decode_binary(body).ok()?),
-            Form::DateTime => Self::DateTime(DateTime::decode_binary(body).ok()?),
-            Form::Time => Self::Time(Time::decode_binary(body).ok()?),
+            Form::Long => plain(body, |bytes| Self::Int(i32::from_le_bytes(bytes).into())),
+            Form::UnsignedLong => plain(body, |bytes| Self::UInt(u32::from_le_bytes(bytes).into())),
+            Form::LongLong => plain(body, |bytes| Self::Int(i64::from_le_bytes(bytes))),
+            Form::UnsignedLongLong => plain(body, |bytes| Self::UInt(u64::from_le_bytes(bytes))),
+            Form::Float => plain(body, |bytes| Self::Float(f32::from_le_bytes(bytes))),
+            Form::Double => plain(body, |bytes| Self::Double(f64::from_le_bytes(bytes))),
+            Form::Date => plain_date(body),
+            Form::DateTime => plain_date_time(body),
+            Form::Time => plain_time(body),
             Form::Bytes => Self::Bytes(body),
             Form::Text => Self::Text(body),
             Form::OtherText => Self::OtherText {
                 bytes: body,
                 collation,
             },
-            Form::Decimal | Form::Bit => return None,
-        })
+            Form::Decimal | Form::Bit => Self::Null,
+        }
     }
 
     /// The bytes of text and of bytes.
@@ -210,6 +211,27 @@ impl<'a> From<&'a str> for Value<'a> {
     fn from(text: &'a str) -> Self {
         Self::Text(text.as_bytes())
     }
+}
+
+/// A type of fixed width, `Null` where the width is another.
+#[inline(always)]
+fn plain<'a, const N: usize>(body: &[u8], read: impl Fn([u8; N]) -> Value<'a>) -> Value<'a> {
+    body.try_into().map_or(Value::Null, read)
+}
+
+#[inline(never)]
+fn plain_date(body: &[u8]) -> Value<'_> {
+    Date::decode_binary(body).map_or(Value::Null, Value::Date)
+}
+
+#[inline(never)]
+fn plain_date_time(body: &[u8]) -> Value<'_> {
+    DateTime::decode_binary(body).map_or(Value::Null, Value::DateTime)
+}
+
+#[inline(never)]
+fn plain_time(body: &[u8]) -> Value<'_> {
+    Time::decode_binary(body).map_or(Value::Null, Value::Time)
 }
 
 /// The bytes of a type of fixed width.
