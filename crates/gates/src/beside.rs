@@ -93,8 +93,24 @@ const PAIRS: [Pair; 6] = [
 
 /// What the benchmarks write, as far as it is needed.
 #[derive(Deserialize)]
-struct Recorded {
+pub(crate) struct Recorded {
     workloads: BTreeMap<String, BTreeMap<String, Client>>,
+}
+
+impl Recorded {
+    /// Instructions of an iteration, without those of the C library's memory functions.
+    pub(crate) fn instructions(&self, workload: &str, client: &str) -> Option<f64> {
+        let client = self.workloads.get(workload)?.get(client)?;
+        Some(client.counts.as_ref()?.ir_star)
+    }
+}
+
+/// A file of `docs/benchmarks`.
+pub(crate) fn recorded(file: &str) -> Result<Recorded, Box<dyn Error>> {
+    let file = path(file);
+    let text =
+        std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(serde_json::from_str(&text)?)
 }
 
 #[derive(Deserialize)]
@@ -135,12 +151,9 @@ fn ours(baseline: &Baseline, pair: &Pair) -> Vec<[String; 4]> {
 }
 
 fn theirs(pair: &Pair) -> Result<Vec<[String; 4]>, Box<dyn Error>> {
-    let file = path(pair.file);
-    let text =
-        std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-    let recorded: Recorded = serde_json::from_str(&text)?;
+    let recorded = recorded(pair.file)?;
     let workload = recorded.workloads.get(pair.theirs);
-    let clients = workload.ok_or_else(|| format!("{} has no {}", file.display(), pair.theirs))?;
+    let clients = workload.ok_or_else(|| format!("{} has no {}", pair.file, pair.theirs))?;
     let is_peer = |name: &str| !name.starts_with("onecopy") && !name.starts_with("floor");
     let row = |(name, client): (&String, &Client)| {
         let counts = client.counts.as_ref().filter(|_| is_peer(name))?;

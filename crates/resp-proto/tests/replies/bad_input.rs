@@ -415,4 +415,8 @@ fn an_end_in_a_reply_is_no_clean_end() {
     let mut player = Player::new(Limits::default());
     player.end();
     assert!(player.client.error().unwrap().is_clean_end());
+    let mut player = Player::new(Limits::default());
+    player.client.expect(1);
+    player.end();
+    assert!(!player.client.error().unwrap().is_clean_end());
 }

@@ -145,6 +145,8 @@ fn bytes_of_a_small_string_are_copied_out() {
         },
     );
     assert_eq!(owned.into_bytes(), b"fedcba");
+    let (owned, _) = detached(b"=8\r\ntxt:text\r\n", 100, Limits::default());
+    assert_eq!(owned.into_bytes(), b"text");
     let (owned, _) = detached(b"*1\r\n:1\r\n", 100, Limits::default());
     assert_eq!(owned.into_bytes(), b"");
 }

@@ -1,0 +1,106 @@
+//! A chart for the README, as SVG: instructions of onecopy and of other clients, all counted in one run on a real server.
+
+use std::error::Error;
+use std::fmt::Write;
+
+use crate::beside::{Recorded, recorded};
+use crate::report::number;
+
+/// One group of bars.
+struct Panel {
+    title: &'static str,
+    file: &'static str,
+    workload: &'static str,
+    /// The client in the file, and its name in the chart.
+    clients: &'static [(&'static str, &'static str)],
+}
+
+const PANELS: [Panel; 2] = [
+    Panel {
+        title: "MySQL: execute a statement, read a row of 15 columns",
+        file: "mysql-counts.json",
+        workload: "one-small-row",
+        clients: &[
+            ("onecopy", "onecopy"),
+            ("mysql", "mysql"),
+            ("libmariadb", "libmariadb (C)"),
+            ("mysql-async", "mysql_async"),
+            ("sqlx", "sqlx"),
+        ],
+    },
+    Panel {
+        title: "Valkey: GET of 1 KiB, 32 pipelined",
+        file: "valkey-counts.json",
+        workload: "get",
+        clients: &[
+            ("onecopy", "onecopy"),
+            ("libvalkey", "libvalkey (C)"),
+            ("redis", "redis-rs"),
+            ("redis-async", "redis-rs, async"),
+            ("fred", "fred"),
+        ],
+    },
+];
+
+const WIDTH: usize = 720;
+/// Where bars begin, and the longest one's length; the number is written behind it.
+const LEFT: usize = 150;
+const LONGEST: f64 = 470.0;
+const ROW: usize = 24;
+const HEAD: usize = 34;
+
+/// The chart, a file of its own.
+pub(crate) fn svg() -> Result<String, Box<dyn Error>> {
+    let rows: usize = PANELS.iter().map(|panel| panel.clients.len()).sum();
+    let height = 30 + PANELS.len() * (HEAD + 10) + rows * ROW + 10;
+    let mut text = String::new();
+    writeln!(
+        text,
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, sans-serif" font-size="13">
+<title>CPU instructions of onecopy and other clients</title>
+<rect width="{WIDTH}" height="{height}" rx="8" fill="#ffffff"/>
+<text x="16" y="26" font-size="15" font-weight="bold" fill="#1f2328">CPU instructions per operation (less is better)</text>"##
+    )?;
+    let mut y = 30;
+    for panel in &PANELS {
+        let bars = bars(panel)?;
+        let most = bars.iter().map(|(_, count)| *count).fold(1.0, f64::max);
+        y += HEAD;
+        writeln!(
+            text,
+            r##"<text x="16" y="{}" font-weight="bold" fill="#1f2328">{}</text>"##,
+            y - 10,
+            panel.title
+        )?;
+        for (name, count) in bars {
+            let (width, middle) = (count / most * LONGEST, y + 16);
+            let fill = if name == "onecopy" {
+                "#d1242f"
+            } else {
+                "#8c959f"
+            };
+            writeln!(
+                text,
+                r##"<text x="{}" y="{middle}" text-anchor="end" fill="#1f2328">{name}</text><rect x="{LEFT}" y="{}" width="{width:.1}" height="16" rx="2" fill="{fill}"/><text x="{:.1}" y="{middle}" fill="#1f2328">{}</text>"##,
+                LEFT - 8,
+                y + 3,
+                LEFT as f64 + width + 6.0,
+                number(count),
+            )?;
+            y += ROW;
+        }
+        y += 10;
+    }
+    text.push_str("</svg>\n");
+    Ok(text)
+}
+
+fn bars(panel: &Panel) -> Result<Vec<(&'static str, f64)>, Box<dyn Error>> {
+    let recorded: Recorded = recorded(panel.file)?;
+    let bar = |(client, name): &(&str, &'static str)| {
+        let count = recorded.instructions(panel.workload, client);
+        let count = count.ok_or_else(|| format!("{}: no count of {client}", panel.file))?;
+        Ok((*name, count))
+    };
+    panel.clients.iter().map(bar).collect()
+}
