@@ -16,6 +16,8 @@ if ! cargo +nightly fuzz --version >/dev/null 2>&1; then
   exit 1
 fi
 cargo +nightly fuzz build --sanitizer none
+cargo build --quiet -p onecopy-fuzz --example corpus
+corpus=${CARGO_TARGET_DIR:-$(pwd)/../target}/debug/examples/corpus
 
 # The value of one of libFuzzer's last figures.
 figure() { sed -n "s/^stat::$2: *//p" "$1"; }
@@ -24,8 +26,9 @@ last() { grep -o "$2: [^ ]*" "$1" | tail -1 | cut -d' ' -f2; }
 rows=() failed=0
 for target in "${targets[@]}"; do
   mkdir -p "$work/$target" "artifacts/$target"
+  "$corpus" unpack "$target" "$work/corpus/$target" >/dev/null
   log=$work/$target.log
-  cargo +nightly fuzz run --sanitizer none "$target" "$work/$target" "corpus/$target" -- \
+  cargo +nightly fuzz run --sanitizer none "$target" "$work/$target" "$work/corpus/$target" -- \
     -max_total_time="$seconds" -timeout=20 -rss_limit_mb=1024 -print_final_stats=1 >"$log" 2>&1 &
   fuzzer=$!
   trap 'kill "$fuzzer" 2>/dev/null || true' EXIT

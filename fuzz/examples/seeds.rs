@@ -1,10 +1,12 @@
-//! Writes the inputs that fuzzing starts from: `cargo run -p onecopy-fuzz --example seeds -- FOLDER`.
+//! Adds the inputs that fuzzing starts from to the corpora: `cargo run -p onecopy-fuzz --example seeds`.
 //!
 //! They are the conversations captured from servers that the client's tests play, and what our own encoders write.
 
-use std::path::{Path, PathBuf};
-use std::{env, fs, io};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::{fs, io};
 
+use onecopy_fuzz::corpus;
 use onecopy_fuzz::stream::{ANSWERED, RAW, REPEAT, RESTART};
 use onecopy_mysql_proto::Capabilities;
 use onecopy_mysql_proto::codec::Put;
@@ -24,11 +26,7 @@ const CACHE_METADATA: u8 = 4;
 const PIECES: [u8; 3] = [0, 1, 77];
 
 fn main() -> io::Result<()> {
-    let folder = env::args_os().nth(1).map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus"),
-        PathBuf::from,
-    );
-    let mut seeds = Seeds { folder, count: 0 };
+    let mut seeds = Seeds::default();
     seeds.scripts()?;
     seeds.logins()?;
     seeds.exchanges()?;
@@ -36,13 +34,18 @@ fn main() -> io::Result<()> {
     seeds.resp()?;
     seeds.proxy_protocol()?;
     seeds.compression()?;
-    println!("{} inputs", seeds.count);
+    for (target, mut inputs) in seeds.inputs {
+        if corpus::file(&target).exists() {
+            inputs.extend(corpus::read(&target)?);
+        }
+        println!("{target}: {} inputs", corpus::write(&target, inputs)?);
+    }
     Ok(())
 }
 
+#[derive(Default)]
 struct Seeds {
-    folder: PathBuf,
-    count: usize,
+    inputs: BTreeMap<String, Vec<Vec<u8>>>,
 }
 
 /// One packet of a capture.
@@ -54,10 +57,9 @@ struct Packet {
 
 impl Seeds {
     fn write(&mut self, target: &str, bytes: &[u8]) -> io::Result<()> {
-        let folder = self.folder.join(target);
-        fs::create_dir_all(&folder)?;
-        self.count += 1;
-        fs::write(folder.join(format!("seed-{:04}", self.count)), bytes)
+        let inputs = self.inputs.entry(target.to_owned()).or_default();
+        inputs.push(bytes.to_vec());
+        Ok(())
     }
 
     /// Headers of the PROXY protocol, both versions of each.

@@ -8,6 +8,7 @@ pub mod auth;
 pub mod binary_rows;
 pub mod compression;
 pub mod conversation;
+pub mod corpus;
 pub mod crypto;
 pub mod delivery;
 pub mod greeting;

@@ -4,32 +4,16 @@
 //! `make fuzz` is run.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 
-use onecopy_fuzz::{TARGETS, Target};
+use onecopy_fuzz::{TARGETS, Target, corpus};
 
 /// Inputs made from each target's corpus.
 const MUTATIONS: usize = 1000;
 
 /// Longest input that is made: what libFuzzer makes of an empty corpus too.
 const LONGEST: usize = 4 << 10;
-
-fn folder(target: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("corpus")
-        .join(target)
-}
-
-/// The corpus in the order of its files' names.
-fn corpus(target: &str) -> Vec<Vec<u8>> {
-    let files = fs::read_dir(folder(target)).expect("the target's corpus");
-    let mut paths: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
-    paths.sort();
-    assert!(!paths.is_empty(), "{target} has no corpus");
-    let read = |path: &PathBuf| fs::read(path).expect("a file");
-    paths.iter().map(read).collect()
-}
 
 /// Says what input it was where a target panics.
 struct Shown<'i>(&'i [u8]);
@@ -52,7 +36,8 @@ fn run(target: Target, input: &[u8]) {
 fn holds(name: &str) {
     let found = TARGETS.iter().find(|(target, _)| *target == name);
     let (_, target) = *found.expect("a target of that name");
-    let inputs = corpus(name);
+    let inputs = corpus::read(name).expect("the target's corpus");
+    assert!(!inputs.is_empty(), "{name} has no corpus");
     for input in &inputs {
         run(target, input);
     }
