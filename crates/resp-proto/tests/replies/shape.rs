@@ -171,3 +171,21 @@ fn an_error_is_a_value() {
     });
     with_reply(b"+OK\r\n", |reply| assert_eq!(reply.as_error(), None));
 }
+
+#[test]
+fn replies_are_equal_by_kind_elements_and_bytes() {
+    let owned = |stream: &[u8]| with_reply(stream, |reply| reply.detach().unwrap());
+    let array = owned(b"*2\r\n:1\r\n$2\r\nab\r\n");
+    assert_eq!(array, owned(b"*2\r\n:1\r\n$2\r\nab\r\n"));
+    for other in [
+        &b"*2\r\n:2\r\n$2\r\nab\r\n"[..],
+        b"*2\r\n:1\r\n$2\r\nac\r\n",
+        b"*2\r\n:1\r\n+ab\r\n",
+        b"*3\r\n:1\r\n$2\r\nab\r\n_\r\n",
+        b"~2\r\n:1\r\n$2\r\nab\r\n",
+        b"*1\r\n*1\r\n:1\r\n",
+    ] {
+        assert_ne!(array, owned(other), "{}", other.escape_ascii());
+    }
+    assert_ne!(owned(b"$1\r\na\r\n"), owned(b"$1\r\nb\r\n"));
+}

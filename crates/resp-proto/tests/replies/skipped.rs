@@ -263,9 +263,11 @@ fn the_rest_of_a_streamed_string_is_passed_over() {
     let mut player = Player::new(Limits::default());
     player.client.expect(1);
     player.client.stream_next();
+    assert!(!player.client.is_in_bulk());
     player.feed(b"$10\r\nabc");
     assert!(player.client.is_in_bulk());
     player.client.skip_bulk();
+    assert!(!player.client.is_in_bulk());
     player.client.expect(1);
     player.feed(b"defghij\r\n:5\r\n");
     let events = player.events();
