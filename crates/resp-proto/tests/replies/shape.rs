@@ -189,3 +189,14 @@ fn replies_are_equal_by_kind_elements_and_bytes() {
     }
     assert_ne!(owned(b"$1\r\na\r\n"), owned(b"$1\r\nb\r\n"));
 }
+
+#[test]
+fn a_null_has_no_bytes() {
+    for stream in [&b"$-1\r\n"[..], b"*-1\r\n", b"_\r\n"] {
+        let bytes = with_reply(stream, |reply| reply.bytes().to_vec());
+        assert_eq!(bytes, b"", "{}", stream.escape_ascii());
+    }
+    with_reply(b"*2\r\n$-1\r\n_\r\n", |array| {
+        assert!(array.children().all(|element| element.bytes().is_empty()));
+    });
+}
