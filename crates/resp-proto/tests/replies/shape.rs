@@ -188,6 +188,9 @@ fn replies_are_equal_by_kind_elements_and_bytes() {
         assert_ne!(array, owned(other), "{}", other.escape_ascii());
     }
     assert_ne!(owned(b"$1\r\na\r\n"), owned(b"$1\r\nb\r\n"));
+    // A null is a null, however it is written.
+    assert_eq!(owned(b"$-1\r\n"), owned(b"_\r\n"));
+    assert_eq!(owned(b"*-1\r\n"), owned(b"_\r\n"));
 }
 
 #[test]
