@@ -3,6 +3,7 @@
 //! Plain structs, made by hand or [from a file](Config::from_file).
 
 pub(crate) mod changes;
+mod check;
 mod compression;
 mod file;
 mod role;
@@ -16,6 +17,7 @@ use onecopy_net::{Endpoint, SocketOptions, TlsAcceptor, TlsConnector};
 pub use onecopy_mysql_proto::auth::Secret;
 
 pub use changes::Changes;
+pub use check::ConfigError;
 pub use compression::Offered;
 pub use file::{DEFAULTS, FileError, endpoint};
 pub use role::Role;
