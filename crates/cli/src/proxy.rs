@@ -92,6 +92,12 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Some(path) => Config::from_file(path),
         None => Ok(of_flags(&args)),
     };
+    let config = config.map_err(|error| error.to_string());
+    let config = config.and_then(|config| match (config.check(), &args.config) {
+        (Ok(()), _) => Ok(config),
+        (Err(error), Some(path)) => Err(format!("{}: {error}", path.display())),
+        (Err(error), None) => Err(error.to_string()),
+    });
     let config = match config {
         Ok(config) => config,
         Err(error) => {

@@ -3,6 +3,7 @@
 //! Plain structs, made by hand or [from a file](Config::from_file).
 
 pub(crate) mod changes;
+mod check;
 mod compression;
 mod file;
 mod role;
@@ -16,6 +17,7 @@ use onecopy_net::{Endpoint, SocketOptions, TlsAcceptor, TlsConnector};
 pub use onecopy_mysql_proto::auth::Secret;
 
 pub use changes::Changes;
+pub use check::ConfigError;
 pub use compression::Offered;
 pub use file::{DEFAULTS, FileError, endpoint};
 pub use role::Role;
@@ -231,7 +233,7 @@ pub struct ListenerConfig {
     pub reencrypt_passwords: bool,
     /// Clients of one user; more get error 1203. `None` for any number.
     pub max_user_connections: Option<usize>,
-    /// From the first byte to the end of the login.
+    /// From the greeting to the end of the login. Shorter than the servers' `connect_timeout`, 10 s by default, or these close first.
     pub handshake_timeout: Duration,
     /// Time without a byte in either direction after which a client is told to go; `None` for ever.
     pub idle_timeout: Option<Duration>,
@@ -252,7 +254,7 @@ impl Default for ListenerConfig {
             expects_proxy_header: false,
             reencrypt_passwords: false,
             max_user_connections: None,
-            handshake_timeout: Duration::from_secs(10),
+            handshake_timeout: Duration::from_secs(8),
             idle_timeout: None,
             socket: SocketOptions::default(),
             backends: Vec::new(),

@@ -49,12 +49,9 @@ impl Control {
         };
         let admin = match &admin.listen {
             None => None,
-            Some(_) if admin.password.is_empty() => {
-                return Err(Error::Nothing("the admin listener has no password"));
-            }
             Some(endpoint) => Some(admin::open(endpoint, admin, view)?),
         };
-        let health = health::start(view).map_err(Error::Start)?;
+        let health = health::start(view).map_err(Error::start("health"))?;
         Ok(Self {
             metrics,
             admin,

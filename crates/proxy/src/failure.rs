@@ -57,9 +57,9 @@ pub enum Reason {
     TlsRequired,
     /// The password could not pass: one side is encrypted and the other is not.
     PasswordExposed,
-    /// A time is over.
+    /// The client took too long to log in, or to send a packet.
     Timeout,
-    /// Nothing was said for too long.
+    /// The client said nothing for too long.
     Idle,
     /// It kept memory for too long that others waited for.
     Stalled,
@@ -71,11 +71,13 @@ pub enum Reason {
     Killed,
     /// No descriptor could be had, or none that is not kept back.
     OpenFiles,
+    /// The backend took too long over a login.
+    BackendTimeout,
 }
 
 impl Reason {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::MaxConnections,
         Self::MaxUserConnections,
         Self::NoBackend,
@@ -95,6 +97,7 @@ impl Reason {
         Self::OutOfMemory,
         Self::Killed,
         Self::OpenFiles,
+        Self::BackendTimeout,
     ];
 
     /// Who it is that fails so.
@@ -104,10 +107,14 @@ impl Reason {
             | Self::Refused
             | Self::BackendLost
             | Self::BackendProtocol
-            | Self::BackendTls => Side::Backend,
-            Self::ClientLost | Self::ClientProtocol | Self::ClientTls | Self::TlsRequired => {
-                Side::Client
-            }
+            | Self::BackendTls
+            | Self::BackendTimeout => Side::Backend,
+            Self::ClientLost
+            | Self::ClientProtocol
+            | Self::ClientTls
+            | Self::TlsRequired
+            | Self::Timeout
+            | Self::Idle => Side::Client,
             _ => Side::Proxy,
         }
     }
@@ -134,6 +141,19 @@ impl Reason {
             Self::OutOfMemory => "out_of_memory",
             Self::Killed => "killed",
             Self::OpenFiles => "open_files",
+            Self::BackendTimeout => "backend_timeout",
+        }
+    }
+
+    /// Why a server closes behind an error with this number, where that is not its own affair.
+    pub(crate) const fn behind_error(code: u16) -> Option<Self> {
+        match code {
+            PACKET_TOO_LARGE | PACKETS_OUT_OF_ORDER | UNCOMPRESS_ERROR | READ_ERROR
+            | MALFORMED_PACKET => Some(Self::ClientProtocol),
+            READ_INTERRUPTED => Some(Self::Timeout),
+            INTERACTION_TIMEOUT => Some(Self::Idle),
+            QUERY_INTERRUPTED | CONNECTION_KILLED => Some(Self::Killed),
+            _ => None,
         }
     }
 }
@@ -158,6 +178,29 @@ const SECURE_TRANSPORT: u16 = 3159;
 
 /// `ER_CONNECT_TO_FOREIGN_DATA_SOURCE`.
 const NOT_CONNECTED: u16 = 1429;
+
+/// `ER_NET_PACKET_TOO_LARGE`: more than `max_allowed_packet`.
+const PACKET_TOO_LARGE: u16 = 1153;
+
+/// `ER_NET_PACKETS_OUT_OF_ORDER`: a wrong sequence id.
+const PACKETS_OUT_OF_ORDER: u16 = 1156;
+
+/// `ER_NET_UNCOMPRESS_ERROR`, `ER_NET_READ_ERROR`.
+const UNCOMPRESS_ERROR: u16 = 1157;
+const READ_ERROR: u16 = 1158;
+
+/// `ER_NET_READ_INTERRUPTED`: a packet did not come in time.
+const READ_INTERRUPTED: u16 = 1159;
+
+/// `ER_QUERY_INTERRUPTED`, MySQL's for a `KILL` of a session in a statement; MariaDB's `ER_CONNECTION_KILLED`.
+const QUERY_INTERRUPTED: u16 = 1317;
+const CONNECTION_KILLED: u16 = 1927;
+
+/// `ER_MALFORMED_PACKET`.
+const MALFORMED_PACKET: u16 = 1835;
+
+/// `ER_CLIENT_INTERACTION_TIMEOUT`.
+const INTERACTION_TIMEOUT: u16 = 4031;
 const GENERAL: [u8; 5] = *b"HY000";
 const CONNECTION: [u8; 5] = *b"08S01";
 const REFUSED: [u8; 5] = *b"08004";
@@ -245,7 +288,7 @@ impl Failure {
         Self::new(
             Side::Client,
             Reason::ClientProtocol,
-            1835,
+            MALFORMED_PACKET,
             CONNECTION,
             message,
         )
@@ -298,14 +341,27 @@ impl Failure {
         )
     }
 
-    /// `ER_NET_READ_INTERRUPTED` and its like: a time is over.
-    pub(crate) fn timed_out(what: &str) -> Self {
+    /// `ER_NET_READ_INTERRUPTED`: the client takes too long to log in.
+    pub(crate) fn slow_login(why: &str) -> Self {
         Self::new(
-            Side::Proxy,
+            Side::Client,
             Reason::Timeout,
-            1159,
+            READ_INTERRUPTED,
             CONNECTION,
-            format!("Timeout: {what}"),
+            format!("Timeout: the login took too long ({why})"),
+        )
+    }
+
+    /// The same where it is the backend's turn.
+    pub(crate) fn slow_backend(name: &str) -> Self {
+        Self::new(
+            Side::Backend,
+            Reason::BackendTimeout,
+            READ_INTERRUPTED,
+            CONNECTION,
+            format!(
+                "Timeout: backend '{name}' took too long to let the client log in (handshake-timeout)"
+            ),
         )
     }
 
@@ -313,7 +369,13 @@ impl Failure {
     pub(crate) fn idle() -> Self {
         let message =
             "The client was disconnected by the proxy because of inactivity (idle-timeout)";
-        Self::new(Side::Proxy, Reason::Idle, 4031, GENERAL, message)
+        Self::new(
+            Side::Client,
+            Reason::Idle,
+            INTERACTION_TIMEOUT,
+            GENERAL,
+            message,
+        )
     }
 
     /// `ER_NET_WRITE_INTERRUPTED`, as servers have it for a client that takes nothing.
@@ -391,7 +453,7 @@ impl Failure {
         Self::new(
             Side::Proxy,
             Reason::Killed,
-            1927,
+            CONNECTION_KILLED,
             *b"70100",
             "Connection was killed (by an administrator of the proxy)",
         )

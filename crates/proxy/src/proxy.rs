@@ -8,11 +8,12 @@ use std::sync::{Arc, OnceLock};
 
 use onecopy_net::Endpoint;
 use onecopy_net::evented::Address;
+use rustix::io::Errno;
 
 use crate::acceptor::{self, Client};
 use crate::alarm::Alarm;
 use crate::backend::{Backend, Backends};
-use crate::config::{Changes, Config, ListenerConfig};
+use crate::config::{Changes, Config, ConfigError, ListenerConfig};
 use crate::control::{Control, Killed, View};
 use crate::errand::Credentials;
 use crate::key::Key;
@@ -102,16 +103,16 @@ pub enum Error {
     Listen(Endpoint, io::Error),
     /// A backend's name that has no address.
     Resolve(String, io::Error),
-    /// A thread or an event queue that could not be had.
-    Start(io::Error),
+    /// A thread that can't be started, with its event loop: its name, and the system's error.
+    Start(String, io::Error),
     /// An RSA key that could not be made.
     Key,
     /// Something that can't be changed while the proxy runs.
     Restart(&'static str),
     /// A change while it is being drained.
     Draining,
-    /// Nothing to listen on, or a listener without a backend.
-    Nothing(&'static str),
+    /// A configuration that can't be served.
+    Config(ConfigError),
 }
 
 impl fmt::Display for Error {
@@ -119,18 +120,36 @@ impl fmt::Display for Error {
         match self {
             Self::Listen(endpoint, error) => write!(f, "can't listen on {endpoint}: {error}"),
             Self::Resolve(name, error) => write!(f, "backend '{name}' has no address: {error}"),
-            Self::Start(error) => write!(f, "can't start: {error}"),
+            Self::Start(thread, error) => {
+                write!(f, "can't start the thread '{thread}': {error}")?;
+                match Errno::from_io_error(error) {
+                    Some(Errno::AGAIN) => f.write_str(
+                        "; raise the limit of processes and threads (ulimit -u, TasksMax=)",
+                    ),
+                    Some(Errno::MFILE) => {
+                        f.write_str("; raise the limit of open files (ulimit -n, LimitNOFILE=)")
+                    }
+                    _ => Ok(()),
+                }
+            }
             Self::Key => f.write_str("can't make an rsa key for reencrypt-passwords"),
             Self::Restart(what) => write!(f, "a change of `{what}` needs a restart"),
             Self::Draining => {
                 f.write_str("nothing can be changed any more while the proxy is drained")
             }
-            Self::Nothing(what) => f.write_str(what),
+            Self::Config(error) => error.fmt(f),
         }
     }
 }
 
 impl std::error::Error for Error {}
+
+impl Error {
+    /// The thread with this name can't be had.
+    pub(crate) fn start(thread: &str) -> impl FnOnce(io::Error) -> Self {
+        move |error| Self::Start(thread.to_owned(), error)
+    }
+}
 
 /// A proxy that runs until it is [stopped](Self::stop) or dropped. All of it can be asked for from any thread.
 #[derive(Debug)]
@@ -162,7 +181,7 @@ impl Proxy {
         config: Config,
         output: impl io::Write + Send + 'static,
     ) -> Result<Self, Error> {
-        let log = Log::start(&config.log, output).map_err(Error::Start)?;
+        let log = Log::start(&config.log, output).map_err(Error::start("log"))?;
         Self::start_with_log(config, &log)
     }
 
@@ -171,16 +190,15 @@ impl Proxy {
     /// # Errors
     /// As [`start`](Self::start).
     pub fn start_with_log(config: Config, log: &Log) -> Result<Self, Error> {
+        // Before anything is started for it.
+        config.check().map_err(Error::Config)?;
         let log = log.clone();
         let alarm = Alarm::new(&log);
         let credentials = Credentials::new(config.health.clone());
         let (metrics, admin) = (config.metrics.clone(), config.admin.clone());
         let (kills, jobs) = Kills::channel();
-        let count = match config.workers {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            count => count,
-        };
-        let acceptor = acceptor::Idle::new().map_err(Error::Start)?;
+        let count = config.worker_count();
+        let acceptor = acceptor::Idle::new().map_err(Error::start("acceptor"))?;
         let workers = (0..count)
             .map(|number| {
                 worker::start(
@@ -189,19 +207,20 @@ impl Proxy {
                     acceptor.gate(),
                     (&log, &kills, &alarm),
                 )
+                .map_err(|error| Error::Start(format!("worker-{number}"), error))
             })
-            .collect::<io::Result<_>>();
-        let workers = Arc::new(Workers(workers.map_err(Error::Start)?));
-        kill::start(jobs, &workers, &credentials).map_err(Error::Start)?;
+            .collect::<Result<_, _>>()?;
+        let workers = Arc::new(Workers(workers));
+        kill::start(jobs, &workers, &credentials).map_err(Error::start("kill"))?;
         let acceptor = acceptor
             .start(Arc::clone(&workers), alarm.clone(), log.clone())
-            .map_err(Error::Start)?;
+            .map_err(Error::start("acceptor"))?;
         let running = Arc::new(Running::new(workers, acceptor, credentials, (log, alarm)));
         let installed = running.install(config);
         let view = Arc::new(View::new(&running));
         let started = installed.and_then(|_| {
             let control = Control::start(&view, &metrics, &admin)?;
-            let watch = Watch::start(&running).map_err(Error::Start)?;
+            let watch = Watch::start(&running).map_err(Error::start("watch"))?;
             Ok((control, watch))
         });
         let (control, watch) = match started {

@@ -308,16 +308,9 @@ impl Running {
     }
 }
 
-/// What can be said of a configuration without doing anything.
+/// Refuses a configuration that can't be served, and changes that need a restart.
 fn check(before: &InForce, config: &Config) -> Result<(), Error> {
-    let listens = |listener: &ListenerConfig| !listener.listen.is_empty();
-    if !config.listeners.iter().any(listens) {
-        return Err(Error::Nothing("there is nothing to listen on"));
-    }
-    let has_no_backend = |listener: &ListenerConfig| listener.backends.is_empty();
-    if config.listeners.iter().any(has_no_backend) {
-        return Err(Error::Nothing("a listener has no backend"));
-    }
+    config.check().map_err(Error::Config)?;
     if before.listeners.is_empty() {
         return Ok(());
     }

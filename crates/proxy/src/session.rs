@@ -31,7 +31,7 @@ use onecopy_wire::Meter;
 
 use crate::acceptor::Client;
 use crate::backend::Place;
-use crate::failure::Failure;
+use crate::failure::{Failure, Reason};
 use crate::kill::Kills;
 use crate::log::Log;
 use crate::proxy::Listener;
@@ -95,7 +95,7 @@ enum End {
     Clean,
     Failed(Failure),
     /// The backend's own error, word for word, was queued or sent already.
-    Refused,
+    Told(Reason),
 }
 
 impl From<Failure> for End {

@@ -66,6 +66,66 @@ fn the_printed_file_is_right_and_a_wrong_one_is_told_of() {
 }
 
 #[test]
+fn a_configuration_that_can_serve_nobody_is_refused_by_check_and_start() {
+    let (listen, server) = ("127.0.0.1:3307", "127.0.0.1:3306");
+    for (way, flags, said) in [
+        (
+            format!("{listen}={listen}"),
+            &[][..],
+            "where the listener itself listens",
+        ),
+        (
+            "0.0.0.0:3307=localhost:3307".to_owned(),
+            &[],
+            "where the listener itself listens",
+        ),
+        (
+            format!("{listen}={server}"),
+            &["--max-connections", "0"],
+            "`max-connections` can't be 0",
+        ),
+        (
+            "3307=3306".to_owned(),
+            &[],
+            "`3307` has no host; write HOST:PORT, e.g. 127.0.0.1:3307",
+        ),
+    ] {
+        for check in [&["--check"][..], &[]] {
+            let arguments = [&["--mysql", &way][..], flags, check].concat();
+            let output = run(&arguments);
+            assert!(!output.status.success(), "{arguments:?}");
+            let said_now = stderr(&output);
+            assert!(said_now.contains(said), "{arguments:?}: {said_now}");
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_cannot_be_had_is_named() {
+    let mut command = Command::new("sh");
+    let limited = command
+        .args([
+            "-c",
+            "ulimit -n 10; exec \"$0\" \"$@\"",
+            env!("CARGO_BIN_EXE_onecopy"),
+        ])
+        .args([
+            "proxy",
+            "--workers",
+            "8",
+            "--mysql",
+            "127.0.0.1:0=127.0.0.1:1",
+        ]);
+    let output = limited.output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(
+        said.contains("can't start the thread '") && said.contains("raise the limit of open files"),
+        "{said}"
+    );
+}
+
+#[test]
 fn signals_reload_and_stop() {
     let path = std::env::temp_dir().join(format!("onecopy-reload-{}.toml", std::process::id()));
     let put = |weight: &str| {

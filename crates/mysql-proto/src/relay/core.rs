@@ -72,6 +72,9 @@ pub struct Relay {
     /// The end of a result is told where another follows.
     pub(super) tells_results: bool,
     pub(super) commands: u64,
+    /// The number of the server's last error, and of how many commands the client had sent by then the lower half.
+    pub(super) last_error: u16,
+    pub(super) last_error_at: u32,
     pub(super) dead: Option<RelayError>,
 }
 
@@ -116,6 +119,8 @@ impl Relay {
             guard: None,
             tells_results: false,
             commands: 0,
+            last_error: 0,
+            last_error_at: 0,
             dead: None,
         }
     }
@@ -237,6 +242,17 @@ impl Relay {
         self.commands
     }
 
+    /// The number of the server's last error, where the client has sent no command since: why it closes, if it does now.
+    pub fn last_error(&self) -> Option<u16> {
+        let is_last = self.last_error_at == lower(self.commands);
+        (self.last_error != 0 && is_last).then_some(self.last_error)
+    }
+
+    #[cold]
+    pub(super) fn note_error(&mut self, code: u16) {
+        (self.last_error, self.last_error_at) = (code, lower(self.commands));
+    }
+
     /// Bytes of memory that it holds beside itself: lists of prepared statements and of commands that were sent ahead.
     pub fn memory(&self) -> usize {
         self.statements.memory() + self.queue.memory()
@@ -273,6 +289,12 @@ impl Relay {
     pub fn reply_begun(&self) -> bool {
         self.begun
     }
+}
+
+/// The lower half of a count.
+fn lower(count: u64) -> u32 {
+    let [a, b, c, d, ..] = count.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
 }
 
 /// Where a look ends: a packet that has not come far enough, or all of the bytes.

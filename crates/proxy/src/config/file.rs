@@ -44,11 +44,10 @@ impl Config {
     /// As [`from_file`](Self::from_file).
     pub fn from_toml(text: &str, path: &Path) -> Result<Self, FileError> {
         let folder = path.parent().unwrap_or(Path::new(""));
+        let failed = |problem| FileError::new(path, text, problem);
         let sections: section::File =
-            toml::from_str(text).map_err(|error| FileError::new(path, text, error.into()))?;
-        sections
-            .config(folder)
-            .map_err(|problem| FileError::new(path, text, problem))
+            toml::from_str(text).map_err(|error| failed(Problem::parsing(&error, text)))?;
+        sections.config(folder).map_err(failed)
     }
 }
 

@@ -63,7 +63,7 @@ impl Door {
         let address = resolve(endpoint).map_err(failed)?.swap_remove(0);
         let listener = Listener::bind(&address, &options).map_err(failed)?;
         let address = listener.address().map_err(failed)?;
-        Self::start(listener, address, name, begin).map_err(Error::Start)
+        Self::start(listener, address, name, begin).map_err(Error::start(name))
     }
 
     fn start<R: FnOnce() + Send + 'static>(

@@ -286,3 +286,16 @@ fn where_no_worker_is_left_clients_are_closed_and_do_not_wait() {
     };
     assert!(is_closed, "{heard:?}");
 }
+
+#[test]
+fn a_thread_that_cannot_be_had_is_not_an_address_that_cannot() {
+    let of = |errno: Errno| Error::start("metrics")(errno.into()).to_string();
+    assert!(of(Errno::AGAIN).starts_with("can't start the thread 'metrics': "));
+    assert!(
+        of(Errno::AGAIN)
+            .ends_with("; raise the limit of processes and threads (ulimit -u, TasksMax=)")
+    );
+    assert!(
+        of(Errno::MFILE).ends_with("; raise the limit of open files (ulimit -n, LimitNOFILE=)")
+    );
+}

@@ -87,7 +87,7 @@ impl Session {
     /// Whether the backend may be told by COM_QUIT: its connection is in order, and it is the proxy that ends it. Otherwise it
     /// would count a client that was lost, and say so in its log.
     fn may_say_goodbye(&self, end: &End) -> bool {
-        let ends = matches!(end, End::Failed(failure) if failure.side == Side::Proxy);
+        let ends = matches!(end, End::Failed(failure) if failure.side == Side::Proxy || failure.reason == Reason::Idle);
         ends && matches!(self.phase, Phase::Transit) && self.relay.is_idle() && self.up.is_empty()
     }
 
@@ -111,7 +111,7 @@ impl Session {
         let (reason, failure) = match end {
             End::Clean => return,
             End::Failed(failure) => (failure.reason, Some(failure)),
-            End::Refused => (Reason::Refused, None),
+            End::Told(reason) => (*reason, None),
         };
         let entrance = &mut context.counters.entrances[self.entrance];
         let counts = if was_in {
@@ -121,7 +121,11 @@ impl Session {
         };
         counts[reason as usize] += 1;
         let level = match reason {
-            Reason::ClientLost | Reason::Refused | Reason::Shutdown | Reason::Idle => Level::Info,
+            Reason::ClientLost
+            | Reason::Refused
+            | Reason::Shutdown
+            | Reason::Timeout
+            | Reason::Idle => Level::Info,
             Reason::OpenFiles => {
                 // Of thousands one line is enough.
                 context
@@ -236,12 +240,14 @@ impl Session {
     }
 }
 
-/// Whether it is the backend that has ended the session.
+/// Whether it is the backend that has ended the session, and not a wait for it.
 fn is_of_backend(end: &End) -> bool {
     match end {
         End::Clean => false,
-        End::Refused => true,
-        End::Failed(failure) => failure.side == Side::Backend,
+        End::Told(_) => true,
+        End::Failed(failure) => {
+            failure.side == Side::Backend && failure.reason != Reason::BackendTimeout
+        }
     }
 }
 

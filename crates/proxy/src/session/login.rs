@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 
 use onecopy_mysql_proto::Capabilities;
 use onecopy_mysql_proto::auth::{Secret, caching_sha2};
+use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_mysql_proto::relay::{PasswordGuard, Protection};
 use onecopy_net::evented::Address;
 use onecopy_net::proxy_protocol::{Addresses, Decoded, decode};
@@ -32,7 +33,7 @@ use super::farewell::packet;
 use super::peer::Peer;
 use super::{Context, End, Phase, Session, Status, error_payload};
 use crate::backend::Backend;
-use crate::failure::Failure;
+use crate::failure::{Failure, Reason};
 use crate::proxy::Listener;
 use crate::queue::Ticket;
 
@@ -70,6 +71,9 @@ enum Stage {
     Refused,
 }
 
+/// The shortest `connect_timeout` of servers.
+const LEAST_CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// A login under way.
 pub(super) struct Login {
     stage: Stage,
@@ -105,6 +109,10 @@ pub(super) struct Login {
     methods: Methods,
     authentication: Authentication,
     greeted: bool,
+    /// When the server has begun to wait for the client's login.
+    greeted_at: Option<Instant>,
+    /// Why the backend has refused, once it has.
+    refused_for: Reason,
     /// The backend has greeted.
     has_greeted: bool,
     /// Whom the client speaks for, and where that one connected to.
@@ -151,6 +159,8 @@ impl Login {
                 Protection::None,
             )),
             greeted: false,
+            greeted_at: None,
+            refused_for: Reason::Refused,
             has_greeted: false,
             told: None,
         }
@@ -190,6 +200,24 @@ impl Login {
         (now >= self.deadline).then_some(Overdue::Handshake)
     }
 
+    /// Whether the server waits for a packet of the client's.
+    fn is_clients_turn(&self) -> bool {
+        match self.stage {
+            Stage::Response | Stage::ClientTls => true,
+            Stage::Authentication => self.authentication.is_clients_turn(),
+            _ => false,
+        }
+    }
+
+    /// Whether the client waits for the server.
+    fn is_backends_turn(&self) -> bool {
+        match self.stage {
+            Stage::ServerTls => true,
+            Stage::Authentication => !self.authentication.is_clients_turn(),
+            _ => false,
+        }
+    }
+
     /// An error for the client, as the next packet that it expects; none while its TLS is being set up.
     pub(super) fn last_words(&self, failure: &Failure) -> Vec<u8> {
         if self.stage == Stage::ClientTls {
@@ -211,28 +239,32 @@ impl Session {
             let Phase::Login(login) = &mut self.phase else {
                 return Ok(true);
             };
-            let goes_on = match login.stage {
-                Stage::ProxyHeader => self.take_proxy_header()?,
-                Stage::Choose => self.choose(context)?,
-                Stage::Queued => self.queued(context)?,
-                Stage::Connecting => self.connecting(context)?,
-                Stage::Greeting => self.greeting(context)?,
-                Stage::Response => self.response()?,
-                Stage::ClientTls => self.client_tls()?,
-                Stage::ServerTls => self.server_tls()?,
-                Stage::Authentication => self.authenticate()?,
+            let is_clients_turn = login.is_clients_turn();
+            let waits_since = login.greeted_at.filter(|_| is_clients_turn);
+            let step = match login.stage {
+                Stage::ProxyHeader => self.take_proxy_header(),
+                Stage::Choose => self.choose(context),
+                Stage::Queued => self.queued(context),
+                Stage::Connecting => self.connecting(context),
+                Stage::Greeting => self.greeting(context),
+                Stage::Response => self.response(),
+                Stage::ClientTls => self.client_tls(),
+                Stage::ServerTls => self.server_tls(),
+                Stage::Authentication => self.authenticate(),
                 Stage::Done if login.client.has_output() || self.client.stream.has_unsent() => {
-                    false
+                    Ok(false)
                 }
                 Stage::Done => {
                     self.logged_in(context)?;
                     return Ok(true);
                 }
                 Stage::Refused if login.client.has_output() || self.client.stream.has_unsent() => {
-                    false
+                    Ok(false)
                 }
-                Stage::Refused => return Err(End::Refused),
+                Stage::Refused => return Err(End::Told(login.refused_for)),
             };
+            let goes_on =
+                step.map_err(|end| self.lost_to_a_slow_client(end, waits_since, context.now))?;
             if !goes_on {
                 return Ok(false);
             }
@@ -330,6 +362,8 @@ impl Session {
                     {
                         let refusal = login.server.buffers.bytes(payload).to_vec();
                         login.client.send(&refusal)?;
+                        let code = ErrPacket::decode(&refusal).map_or(0, |error| error.code);
+                        login.refused_for = Reason::behind_error(code).unwrap_or(Reason::Refused);
                         login.stage = Stage::Refused;
                         Ok(true)
                     }
@@ -411,9 +445,12 @@ impl Session {
                 Ok(_) => return self.go_on(context),
                 Err(end) => end,
             },
-            Overdue::Handshake => {
-                Failure::timed_out("the login took too long (handshake-timeout)").into()
-            }
+            Overdue::Handshake => match &self.phase {
+                Phase::Login(login) if login.is_backends_turn() => {
+                    Failure::slow_backend(self.backend_name()).into()
+                }
+                _ => Failure::slow_login("handshake-timeout").into(),
+            },
             Overdue::Connect => {
                 match self.try_another("it does not answer (connect-timeout)", context) {
                     Ok(_) => return self.go_on(context),
@@ -422,6 +459,17 @@ impl Session {
             }
         };
         self.end(end, context)
+    }
+
+    /// A server waits for a login no longer than its `connect_timeout`, and closes without a word: that is the client's doing.
+    fn lost_to_a_slow_client(&self, end: End, waits_since: Option<Instant>, now: Instant) -> End {
+        let is_lost = matches!(&end, End::Failed(failure) if failure.reason == Reason::BackendLost);
+        let is_slow = waits_since
+            .is_some_and(|since| now.saturating_duration_since(since) >= LEAST_CONNECT_TIMEOUT);
+        match is_lost && is_slow {
+            true => Failure::slow_login("the backend has closed, by its connect_timeout").into(),
+            false => end,
+        }
     }
 
     #[cold]

@@ -11,7 +11,7 @@ use onecopy_net::evented::ReadOutcome;
 use super::compressed::{self, NextFrame};
 use super::kill::Inspected;
 use super::{Context, End, Session, Status};
-use crate::failure::Failure;
+use crate::failure::{Failure, Reason};
 use crate::stats::Kind;
 
 /// Reads of one session in each direction before others have their turn: 4 MiB of large ones.
@@ -242,11 +242,7 @@ impl Session {
                     return Err(Failure::password_exposed_later().into());
                 }
                 Err(error) => {
-                    return Err(match direction {
-                        Direction::Up => Failure::client_broken(&error),
-                        Direction::Down => Failure::backend_broken(self.backend_name(), &error),
-                    }
-                    .into());
+                    return Err(self.fault_of(direction, error).into());
                 }
             };
             let before = flow.cleared;
@@ -345,6 +341,16 @@ impl Session {
         }
     }
 
+    /// Whose fault it is that a session can't be followed: not always that of the side whose bytes show it.
+    #[cold]
+    fn fault_of(&self, direction: Direction, error: RelayError) -> Failure {
+        match error.side().unwrap_or(direction.from()) {
+            _ if matches!(error, RelayError::OutOfMemory { .. }) => Failure::out_of_memory(),
+            Side::Client => Failure::client_broken(&error),
+            Side::Server => Failure::backend_broken(self.backend_name(), &error),
+        }
+    }
+
     #[cold]
     fn read_failed(&mut self, direction: Direction, error: &std::io::Error) -> End {
         match (direction, compressed::of_io(error)) {
@@ -398,15 +404,25 @@ impl Session {
             Direction::Down if self.is_quitting => End::Clean,
             Direction::Down if self.client.is_closed => Failure::client_lost().into(),
             // The backend has said why, in its own words.
-            Direction::Down if self.has_said_goodbye => End::Refused,
+            Direction::Down if self.has_said_goodbye => {
+                End::Told(self.said_why().unwrap_or(Reason::Refused))
+            }
             Direction::Down => self.server_lost("it closed the connection"),
         }
+    }
+
+    /// Why the backend closes, where its last error, which was passed on, is such a reason.
+    fn said_why(&self) -> Option<Reason> {
+        self.relay.last_error().and_then(Reason::behind_error)
     }
 
     #[cold]
     fn server_lost(&mut self, why: &str) -> End {
         if self.is_quitting {
             return End::Clean;
+        }
+        if let Some(reason) = self.said_why() {
+            return End::Told(reason);
         }
         let name = self.backend_name();
         if self.relay.is_idle() {

@@ -9,6 +9,9 @@ use onecopy_wire::{BufferConfig, Buffers, Meter};
 /// A row or two of ordinary size; read sizes go up from here where more comes at once.
 const SMALL_READ: usize = 16 << 10;
 
+/// With less than one such read a worker could not serve a session.
+pub(crate) const LEAST_BUDGET: usize = SMALL_READ;
+
 /// The largest read: beyond it calls get no cheaper.
 const LARGE_READ: usize = 256 << 10;
 

@@ -8,6 +8,7 @@ mod common;
 mod compressed;
 mod drains;
 mod endings;
+mod faults;
 mod features;
 mod full_servers;
 mod host_cache;

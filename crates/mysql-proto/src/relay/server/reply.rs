@@ -5,9 +5,7 @@ use super::super::password::{self, Verdict};
 use super::super::{Relay, RelayError, Side};
 use super::{Awaited, Ending};
 use crate::packet::{EofPacket, ErrPacket, OkPacket, ResultHeader};
-use crate::packet::{
-    auth_more_data, auth_next_factor, auth_switch_request, eof, err, ok, result_header,
-};
+use crate::packet::{auth_more_data, eof, err, ok, result_header};
 use crate::{Capabilities, StatusFlags};
 
 /// Header and error number.
@@ -87,6 +85,7 @@ impl Relay {
         if code == DEADLOCK && self.deadlock_rolls_back() {
             self.status = self.status.difference(StatusFlags::IN_TRANS);
         }
+        self.note_error(code);
         self.ending = Some(Ending::Done { failed: true });
         Ok(())
     }
@@ -104,6 +103,7 @@ impl Relay {
             return Err(RelayError::Unsolicited { byte: first }.into());
         }
         let code = err_code(start)?;
+        self.note_error(code);
         self.ending = Some(Ending::Farewell { code });
         Ok(())
     }
@@ -112,7 +112,8 @@ impl Relay {
     #[cold]
     pub(super) fn empty(&mut self) -> Result<(), RelayError> {
         match self.awaited {
-            Awaited::Authentication => self.in_authentication = self.queue.is_empty(),
+            Awaited::Authentication if !self.queue.is_empty() => return Err(RelayError::SentAhead),
+            Awaited::Authentication => self.in_authentication = true,
             Awaited::Anything => self.ending = Some(Ending::Done { failed: false }),
             awaited => {
                 return Err(RelayError::Empty {
@@ -142,13 +143,13 @@ impl Relay {
                 self.ending = Some(Ending::Done { failed: false });
             }
             err::HEADER => return self.err(start),
-            auth_switch_request::HEADER | auth_next_factor::HEADER if !self.queue.is_empty() => {
-                return Err(RelayError::SentAhead.into());
-            }
             _ => {
                 let says_all_is_well = start.length() == FAST_AUTH_SUCCESS.len()
                     && start.prefix(FAST_AUTH_SUCCESS.len())? == FAST_AUTH_SUCCESS;
-                self.in_authentication = !says_all_is_well && self.queue.is_empty();
+                if !says_all_is_well && !self.queue.is_empty() {
+                    return Err(RelayError::SentAhead.into());
+                }
+                self.in_authentication = !says_all_is_well;
             }
         }
         Ok(())

@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::DEFAULTS;
+
 /// Why a file is no configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {
@@ -81,19 +83,42 @@ impl Problem {
     }
 }
 
-/// The parser's own words, with a hint where a word is none of those that it knows. Its display is not used: it shows the
-/// line, in which there may be a password.
-impl From<toml::de::Error> for Problem {
-    fn from(error: toml::de::Error) -> Self {
+impl Problem {
+    /// The parser's own words, with a hint where a key or table is not where it belongs, or a word is none of those that it
+    /// knows. Its display is not used: it shows the line, in which there may be a password.
+    pub(super) fn parsing(error: &toml::de::Error, text: &str) -> Self {
+        let span = error.span();
+        let line = span.as_ref().map_or("", |span| line(text, span.start));
         // Some of its messages have several lines.
         let message = error.message().replace('\n', ", ");
-        let (message, hint) = reword(&message);
+        let (message, hint) = header(&message, line).unwrap_or_else(|| reword(&message));
         Self {
-            span: error.span(),
+            span,
             message,
             hint,
         }
     }
+}
+
+/// A table that is written as a list of tables, or the other way round.
+fn header(message: &str, line: &str) -> Option<(String, Option<String>)> {
+    if !message.starts_with("invalid type: ") {
+        return None;
+    }
+    let line = line.trim_end();
+    let (name, brackets) = match line.strip_prefix("[[") {
+        Some(rest) => (rest.strip_suffix("]]")?, 2),
+        None => (line.strip_prefix('[')?.strip_suffix(']')?, 1),
+    };
+    let table = tables().find(|table| table.name() == name)?;
+    let is_list = table.header.starts_with("[[");
+    let why = match (is_list, brackets) {
+        (true, 1) => "there may be several of them",
+        (false, 2) => "there is one of them",
+        _ => return None,
+    };
+    let message = format!("`{line}` has to be written as `{}`", table.header);
+    Some((message, Some(why.to_owned())))
 }
 
 fn reword(message: &str) -> (String, Option<String>) {
@@ -110,13 +135,79 @@ fn reword(message: &str) -> (String, Option<String>) {
         let mut words = rest.split('`').skip(1).step_by(2);
         let word = words.next().unwrap_or_default();
         let known: Vec<_> = words.collect();
-        let hint = match nearest(word, &known) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there is {}", known.join(", ")),
+        let elsewhere = || match ours {
+            "unknown key" => elsewhere(word, &known),
+            _ => None,
         };
+        let nearest = || nearest(word, &known).map(|near| format!("did you mean `{near}`?"));
+        let hint = elsewhere()
+            .or_else(nearest)
+            .unwrap_or_else(|| format!("there is {}", known.join(", ")));
         return (format!("{ours} `{word}`"), Some(hint));
     }
     (message.to_owned(), None)
+}
+
+/// A table of the printed file, and its keys.
+struct Table {
+    /// As it is written, with its brackets; empty for the top of the file.
+    header: &'static str,
+    keys: Vec<&'static str>,
+}
+
+impl Table {
+    fn name(&self) -> &'static str {
+        self.header.trim_matches(['[', ']'])
+    }
+}
+
+/// All of them: the printed file has every key.
+fn tables() -> impl Iterator<Item = Table> {
+    let mut tables = vec![Table {
+        header: "",
+        keys: Vec::new(),
+    }];
+    for line in DEFAULTS.lines() {
+        let line = line.strip_prefix('#').unwrap_or(line);
+        if line.starts_with('[') {
+            tables.push(Table {
+                header: line,
+                keys: Vec::new(),
+            });
+        } else if line.starts_with(char::is_lowercase)
+            && let (Some((key, _)), Some(table)) = (line.split_once(" = "), tables.last_mut())
+        {
+            table.keys.push(key);
+        }
+    }
+    tables.into_iter()
+}
+
+/// Where a key belongs that is not of the table in which it is: `idle-timeout`, or `drain-timeout` for `timeout` of `[drain]`.
+fn elsewhere(word: &str, known: &[&str]) -> Option<String> {
+    let word = word.to_lowercase().replace('_', "-");
+    if known.contains(&word.as_str()) {
+        return None;
+    }
+    let tables: Vec<_> = tables().collect();
+    let of = tables
+        .iter()
+        .filter(|table| table.keys.contains(&word.as_str()));
+    let of: Vec<_> = of
+        .map(|table| match table.header {
+            "" => "the top of the file, before the first table",
+            header => header,
+        })
+        .collect();
+    if !of.is_empty() {
+        return Some(format!("`{word}` belongs in {}", of.join(" or ")));
+    }
+    tables.iter().find_map(|table| {
+        let name = table.name().rsplit('.').next().unwrap_or_default();
+        let key = word.strip_prefix(name)?.strip_prefix('-')?;
+        let is_key = !name.is_empty() && table.keys.contains(&key);
+        is_key.then(|| format!("it is `{key}` in {}", table.header))
+    })
 }
 
 /// The known word that `word` was probably meant to be: at most a third of it is otherwise, or it begins or ends like it.
@@ -147,6 +238,15 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+/// The line in which a byte is.
+fn line(text: &str, at: usize) -> &str {
+    let at = at.min(text.len());
+    let begin = text.get(..at).and_then(|before| before.rfind('\n'));
+    let rest = text.get(begin.map_or(0, |begin| begin + 1)..);
+    rest.and_then(|rest| rest.lines().next())
+        .unwrap_or_default()
 }
 
 /// Line and column of a byte, from 1 on.

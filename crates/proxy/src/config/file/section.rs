@@ -306,7 +306,7 @@ impl Backend {
         let span = self.server.span();
         let Place(endpoint) = self.server.into_inner();
         if let Endpoint::Tcp { port: 0, .. } = endpoint {
-            return Err(Problem::at(span, "a server is on no port 0"));
+            return Err(Problem::at(span, "port 0 is not valid for a server"));
         }
         let mut config = BackendConfig::new(endpoint);
         config.max_connections = self.max_connections;

@@ -187,11 +187,43 @@ fn what_is_wrong_is_said_with_its_line_and_a_hint() {
     for (text, said) in [
         (
             "listen = 1",
-            "proxy.toml:1:1: unknown key `listen`; there is",
+            "proxy.toml:1:1: unknown key `listen`; `listen` belongs in [metrics] or [admin] or [[mysql]]",
         ),
         (
             "\nworker = 1",
             "proxy.toml:2:1: unknown key `worker`; did you mean `workers`?",
+        ),
+        (
+            "drain-timeout = \"5s\"",
+            "proxy.toml:1:1: unknown key `drain-timeout`; it is `timeout` in [drain]",
+        ),
+        (
+            "idle_timeout = \"5s\"",
+            "unknown key `idle_timeout`; `idle-timeout` belongs in [[mysql]]",
+        ),
+        (
+            "keepalive = \"5s\"",
+            "`keepalive` belongs in [[mysql]] or [[mysql.backend]]",
+        ),
+        (
+            "[drain]\ndrain-timeout = \"5s\"",
+            "proxy.toml:2:1: unknown key `drain-timeout`; it is `timeout` in [drain]",
+        ),
+        (
+            "[[mysql]]\nlisten = \"a:1\"\n[[mysql.backend]]\nserver = \"b:1\"\nmemory = \"1GiB\"",
+            "`memory` belongs in the top of the file, before the first table",
+        ),
+        (
+            "[mysql]\nlisten = \"a:1\"",
+            "proxy.toml:1:1: `[mysql]` has to be written as `[[mysql]]`; there may be several of them",
+        ),
+        (
+            "[[mysql]]\nlisten = \"a:1\"\n[mysql.backend]\nserver = \"b:1\"",
+            "proxy.toml:3:1: `[mysql.backend]` has to be written as `[[mysql.backend]]`; there may",
+        ),
+        (
+            "[[drain]]\ntimeout = \"5s\"",
+            "proxy.toml:1:1: `[[drain]]` has to be written as `[drain]`; there is one of them",
         ),
         (
             "max_connections = 1",
@@ -216,7 +248,7 @@ fn what_is_wrong_is_said_with_its_line_and_a_hint() {
         ),
         (
             "[[mysql]]\nlisten = \"3307\"",
-            "proxy.toml:2:10: `3307` has no port",
+            "proxy.toml:2:10: `3307` has no host; write HOST:PORT, e.g. 127.0.0.1:3307",
         ),
         (
             "[[mysql]]\nlisten = []",

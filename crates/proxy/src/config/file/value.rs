@@ -39,10 +39,18 @@ pub fn endpoint(text: &str) -> Result<Endpoint, String> {
     if text.contains('/') {
         return Ok(Endpoint::Unix(text.into()));
     }
-    let (host, port) = text
-        .rsplit_once(':')
-        .ok_or_else(|| format!("`{text}` has no port; a Unix socket's path has a `/` in it"))?;
-    let port = port.parse().map_err(|_| format!("`{port}` is no port"))?;
+    let Some((host, port)) = text.rsplit_once(':') else {
+        let is_port = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        return Err(match is_port {
+            true => format!("`{text}` has no host; write HOST:PORT, e.g. 127.0.0.1:{text}"),
+            false => format!(
+                "`{text}` has no port; write HOST:PORT, e.g. {text}:3306, or the path of a Unix socket with a `/` in it"
+            ),
+        });
+    };
+    let port = port
+        .parse()
+        .map_err(|_| format!("`{port}` is not a valid port"))?;
     let is_bracketed = host.starts_with('[') && host.ends_with(']');
     let host = if is_bracketed {
         &host[1..host.len() - 1]
@@ -51,7 +59,7 @@ pub fn endpoint(text: &str) -> Result<Endpoint, String> {
     };
     if host.is_empty() {
         return Err(format!(
-            "`{text}` has no host; 0.0.0.0 or [::] is every address of this one"
+            "`{text}` has no host; write HOST:PORT, e.g. 127.0.0.1{text}, or 0.0.0.0{text} for every address"
         ));
     }
     if host.contains(':') && !is_bracketed {
@@ -265,8 +273,23 @@ mod tests {
             endpoint("/run/x.sock"),
             Ok(Endpoint::Unix("/run/x.sock".into()))
         );
-        for text in ["db", ":3306", "db:", "db:99999", "::1:3307", ""] {
-            assert!(endpoint(text).is_err(), "{text}");
+        for (text, said) in [
+            ("db", "`db` has no port; write HOST:PORT, e.g. db:3306"),
+            (
+                "3307",
+                "`3307` has no host; write HOST:PORT, e.g. 127.0.0.1:3307",
+            ),
+            (
+                ":3306",
+                "`:3306` has no host; write HOST:PORT, e.g. 127.0.0.1:3306",
+            ),
+            ("db:", "`` is not a valid port"),
+            ("db:99999", "`99999` is not a valid port"),
+            ("::1:3307", "needs brackets: [::1]:3307"),
+            ("", "`` has no port"),
+        ] {
+            let error = endpoint(text).unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
         }
     }
 }

@@ -94,6 +94,7 @@ impl Session {
         }
         login.client.send(&payload)?;
         login.greeted = true;
+        login.greeted_at = Some(context.now);
         login.deadline = after(context.now, self.listener.config.handshake_timeout);
         login.stage = Stage::Response;
         Ok(true)

@@ -235,6 +235,37 @@ fn what_follows_a_change_of_user_may_be_sent_ahead_where_nothing_is_asked() {
 }
 
 #[test]
+fn a_command_ahead_of_any_question_of_a_change_of_user_is_the_clients_error() {
+    // A switch, a next factor, a request for the password, a plugin's data, and data without a byte.
+    for question in [&b"\xFEx\0"[..], b"\x02x\0", b"\x01\x04", b"\x05data", b""] {
+        let mut relay = Relay::new(PLAIN);
+        relay.client(&packet(0, b"\x11grace\0\0\0")).unwrap();
+        relay.client(&packet(0, b"\x0e")).unwrap();
+        let error = relay.server(&packet(1, question)).unwrap_err();
+        assert_eq!(error, RelayError::SentAhead);
+        assert_eq!(error.side(), Some(Side::Client));
+    }
+}
+
+#[test]
+fn the_servers_last_error_is_known_until_the_next_command() {
+    let mut relay = Relay::new(PLAIN);
+    assert_eq!(relay.last_error(), None);
+    relay.client(&packet(7, b"\x0e")).unwrap();
+    // ER_NET_PACKETS_OUT_OF_ORDER, as MariaDB says it.
+    let out_of_order = b"\xFF\x84\x04#08S01Got packets out of order";
+    relay.server(&packet(0, out_of_order)).unwrap();
+    assert_eq!(relay.last_error(), Some(1156));
+    relay.client(&packet(0, b"\x0e")).unwrap();
+    assert_eq!(relay.last_error(), None);
+    relay.server(&packet(1, OK)).unwrap();
+    // A farewell counts as well.
+    let farewell = packet(0, b"\xFF\xBF\x0F#HY000The client was disconnected");
+    relay.server(&farewell).unwrap();
+    assert_eq!(relay.last_error(), Some(4031));
+}
+
+#[test]
 fn a_refused_user_keeps_the_statements() {
     let steps = [c(b"\x16?"), s(&[PREPARED]), c(b"\x11x\0\0\0"), s(&[ERR])];
     let (seen, relay) = play(PLAIN, &steps);
