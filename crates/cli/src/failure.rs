@@ -63,7 +63,8 @@ impl Failure {
             Self::Other(text) => format!(": {text}"),
         };
         let mut lines = format!("{RED}error{PLAIN}");
-        push_visible(&text, Lines::Kept, &mut lines);
+        // A server's line feed must not begin a line that looks like one of ours.
+        push_visible(&text, Lines::Escaped, &mut lines);
         if let Some(place) = place {
             let _ = write!(lines, "\n   at: {place}");
         }

@@ -113,6 +113,25 @@ fn nothing_in_an_error_reaches_the_terminal_as_a_command() {
 }
 
 #[test]
+fn a_servers_line_feed_forges_no_line_of_ours() {
+    let output = sql(&["SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'a\r\nerror 1045: forged'"]);
+    let text = stderr(&output);
+    assert!(
+        text.starts_with("error 1644 (45000): a\\r\\nerror 1045: forged\n")
+            && text.lines().count() == 1,
+        "{text}"
+    );
+    let output = sql(&[
+        "SELECT 1 AS `a\nerror 1045: forged`",
+        "--out",
+        "/dev/null",
+        "--column",
+        "b",
+    ]);
+    assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+}
+
+#[test]
 fn colours_are_for_terminals_and_never_with_no_color() {
     let shown = |variable: &str| {
         let mut command = onecopy();

@@ -101,6 +101,29 @@ fn what_a_server_says_moves_no_cursor() {
     assert!(!output.stderr.contains(&0x1B), "{}", stderr(&output));
 }
 
+/// Errors of RESP3 may have line feeds.
+#[test]
+fn a_servers_line_feed_forges_no_line_of_ours() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 1024]).unwrap();
+        stream
+            .write_all(b"%1\r\n$5\r\nproto\r\n:3\r\n-ERR unknown\r\n-ERR unknown\r\n")
+            .unwrap();
+        let _ = stream.read(&mut [0; 1024]).unwrap();
+        stream
+            .write_all(b"!24\r\nERR a\r\nerror OOM: forged\r\n")
+            .unwrap();
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let url = format!("redis://127.0.0.1:{port}");
+    let output = onecopy().args([&url, "PING"]).output().unwrap();
+    server.join().unwrap();
+    assert_eq!(stderr(&output), "error ERR: a\\r\\nerror OOM: forged\n");
+}
+
 #[test]
 fn wrong_arguments_are_status_2() {
     let output = onecopy().args(["--no-such-option"]).output().unwrap();
