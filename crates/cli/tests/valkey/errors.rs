@@ -55,7 +55,7 @@ fn a_url_that_is_none_or_is_missing_says_what_one_is() {
         let output = onecopy().args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         assert!(
-            stderr(&output).starts_with("error: no url; give redis://host"),
+            stderr(&output).starts_with("error: no url; write redis://HOST"),
             "{}",
             stderr(&output)
         );
