@@ -26,6 +26,8 @@ enum Kind {
         source: io::Error,
     },
     Timeout,
+    /// A deadline before the server's first byte.
+    NoGreeting,
     StatementTimeout,
     Value {
         column: String,
@@ -144,6 +146,7 @@ impl Error {
             Kind::Server(error) => is_farewell(error.code),
             Kind::Config(_)
             | Kind::Timeout
+            | Kind::NoGreeting
             | Kind::StatementTimeout
             | Kind::Value { .. }
             | Kind::NoColumn(_)
@@ -169,6 +172,7 @@ impl Error {
     pub fn is_timeout(&self) -> bool {
         match &*self.0 {
             Kind::Timeout
+            | Kind::NoGreeting
             | Kind::StatementTimeout
             | Kind::Connect(ConnectError::Timeout { .. }) => true,
             Kind::Cancel(error) => error.is_timeout(),
@@ -186,6 +190,11 @@ impl Error {
             Kind::Server(error) => matches!(error.code, DEADLOCK | TOO_MANY_CONNECTIONS),
             _ => false,
         }
+    }
+
+    #[cold]
+    pub(crate) fn no_greeting() -> Self {
+        Kind::NoGreeting.into()
     }
 
     #[cold]
@@ -305,7 +314,7 @@ impl From<DriveError<ProtocolError>> for Error {
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &*error.0 {
-            Kind::Timeout | Kind::StatementTimeout => io::ErrorKind::TimedOut,
+            Kind::Timeout | Kind::NoGreeting | Kind::StatementTimeout => io::ErrorKind::TimedOut,
             Kind::Io { source, .. } => source.kind(),
             Kind::Protocol(ProtocolError::Closed { .. }) => io::ErrorKind::UnexpectedEof,
             Kind::Protocol(error) if error.is_out_of_memory() => io::ErrorKind::OutOfMemory,
@@ -338,6 +347,10 @@ impl fmt::Display for Error {
                 source,
             } => write!(f, "writing to the server failed: {source}"),
             Kind::Timeout => f.write_str("the deadline passed while waiting for the server"),
+            Kind::NoGreeting => f.write_str(
+                "the deadline passed and the server sent no greeting: is it a MySQL or MariaDB server? Valkey, Redis, HTTP \
+                 and TLS servers wait for the client to speak first",
+            ),
             Kind::StatementTimeout => {
                 f.write_str("the statement took longer than statement-timeout allows")
             }

@@ -132,6 +132,15 @@ pub(crate) fn login_refused(payload: &[u8]) -> Error {
     }
 }
 
+/// The login was broken off.
+#[cold]
+pub(crate) fn login_failed(handshake: &Handshake, error: DriveError<ProtocolError>) -> Error {
+    match error {
+        DriveError::Timeout if !handshake.is_greeted() => Error::no_greeting(),
+        error => error.into(),
+    }
+}
+
 /// Memory for the pieces of a long value.
 ///
 /// # Errors

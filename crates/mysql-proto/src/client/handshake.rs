@@ -176,6 +176,11 @@ impl Handshake {
         core
     }
 
+    /// Whether the server's greeting has come, the first packet of every MySQL and MariaDB server.
+    pub fn is_greeted(&self) -> bool {
+        !matches!(self.state, State::Greeting)
+    }
+
     fn step(&mut self, buffers: &mut Buffers) -> Result<Step<HandshakeReply>, Error> {
         loop {
             if matches!(self.state, State::StartTls) {
