@@ -133,6 +133,14 @@ impl Error {
         }
     }
 
+    /// Why a value could not be the type that was asked for, where that is it. The connection goes on.
+    pub fn conversion(&self) -> Option<&FromValueError> {
+        match &*self.0 {
+            Kind::Value { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+
     /// Whether the connection is of no more use: connect again.
     pub fn is_closed(&self) -> bool {
         match &*self.0 {
