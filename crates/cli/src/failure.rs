@@ -68,6 +68,16 @@ impl Failure {
         if let Some(place) = place {
             let _ = write!(lines, "\n   at: {place}");
         }
+        let in_doubt = match self {
+            Self::Database(error) if error.maybe_executed() => Some("statement"),
+            Self::Valkey(error) if error.maybe_executed() && error.decode().is_none() => {
+                Some("command")
+            }
+            _ => None,
+        };
+        if let Some(what) = in_doubt {
+            let _ = write!(lines, "\n note: the {what} may or may not have run");
+        }
         let hint = match self {
             Self::Database(error) => hint::mysql::find(error),
             Self::Valkey(error) => hint::valkey::find(error),

@@ -78,6 +78,17 @@ fn no_server_there_is_told_with_a_hint() {
 }
 
 #[test]
+fn a_statement_without_an_answer_may_have_run_and_one_with_an_error_has_not() {
+    const NOTE: &str = "\n note: the statement may or may not have run\n";
+    for (statement, in_doubt) in [("DO SLEEP(5)", true), ("SELEKT 1", false)] {
+        let output = sql(&["--timeout", "0.3", statement]);
+        assert_eq!(output.status.code(), Some(1));
+        let text = stderr(&output);
+        assert_eq!(text.contains(NOTE), in_doubt, "{text}");
+    }
+}
+
+#[test]
 fn wrong_arguments_are_told_by_status_2() {
     for arguments in [
         ["--format", "xml"],

@@ -182,7 +182,9 @@ impl Connection {
                     parameter,
                     &piece[..n],
                 )?;
-                self.flush(&piece[..n])?;
+                // No statement: nothing is executed by it.
+                let left = self.flush(&piece[..n]);
+                left.map_err(|error| error.after_sending(false))?;
             }
             if n == 0 {
                 self.link.set_long_data(None);

@@ -12,6 +12,7 @@ mod failures;
 mod large_read;
 mod large_write;
 mod memory;
+mod outcome;
 mod results;
 mod round_trips;
 mod session;
