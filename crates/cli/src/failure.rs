@@ -63,9 +63,20 @@ impl Failure {
             Self::Other(text) => format!(": {text}"),
         };
         let mut lines = format!("{RED}error{PLAIN}");
-        push_visible(&text, Lines::Kept, &mut lines);
+        // A server's line feed must not begin a line that looks like one of ours.
+        push_visible(&text, Lines::Escaped, &mut lines);
         if let Some(place) = place {
             let _ = write!(lines, "\n   at: {place}");
+        }
+        let in_doubt = match self {
+            Self::Database(error) if error.maybe_executed() => Some("statement"),
+            Self::Valkey(error) if error.maybe_executed() && error.decode().is_none() => {
+                Some("command")
+            }
+            _ => None,
+        };
+        if let Some(what) = in_doubt {
+            let _ = write!(lines, "\n note: the {what} may or may not have run");
         }
         let hint = match self {
             Self::Database(error) => hint::mysql::find(error),

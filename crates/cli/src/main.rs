@@ -3,6 +3,7 @@
 
 mod bench;
 mod failure;
+mod foreign;
 mod hint;
 mod login;
 mod meter;

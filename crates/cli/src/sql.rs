@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::foreign::MysqlOptions;
 use crate::meter::MeterFormat;
 use crate::output::FormatName;
 
@@ -19,7 +20,7 @@ use crate::output::FormatName;
 /// Results of any size pass through in constant memory. Each STATEMENT is sent as it is, byte for byte; without one,
 /// statements come from standard input, where ';' ends each. The first error ends the run.
 #[derive(Debug, clap::Args)]
-#[command(after_help = SHORT_HELP, after_long_help = LONG_HELP)]
+#[command(after_help = SHORT_HELP, after_long_help = LONG_HELP, disable_help_flag = true)]
 pub(crate) struct Args {
     /// mysql://user@host:port/database?option=value; may be left out where ONECOPY_URL is set
     url: Option<OsString>,
@@ -63,6 +64,9 @@ pub(crate) struct Args {
     /// Say nothing of statements that went well but their rows
     #[arg(short, long)]
     quiet: bool,
+
+    #[command(flatten)]
+    foreign: MysqlOptions,
 }
 
 const SHORT_HELP: &str = "\
@@ -167,6 +171,9 @@ pub(crate) fn with_meter_format(
 }
 
 pub(crate) fn run(args: Args) -> ExitCode {
+    if let Some(code) = args.foreign.answer(args.url.as_ref()) {
+        return code;
+    }
     match session::run(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(code) => code,

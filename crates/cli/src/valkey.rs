@@ -14,6 +14,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::foreign::RedisOptions;
 use crate::meter::MeterFormat;
 use format::FormatName;
 
@@ -23,7 +24,7 @@ use format::FormatName;
 /// are read from the terminal, with history, completion and help, or from standard input, one a line. There the first error
 /// ends the run.
 #[derive(Debug, clap::Args)]
-#[command(after_help = SHORT_HELP, after_long_help = LONG_HELP)]
+#[command(after_help = SHORT_HELP, after_long_help = LONG_HELP, disable_help_flag = true)]
 pub(crate) struct Args {
     /// redis://user@host:port/db?option=value; may be left out where ONECOPY_VALKEY_URL is set
     url: Option<OsString>,
@@ -59,6 +60,9 @@ pub(crate) struct Args {
     /// Take the first line of FILE as the password
     #[arg(long, value_name = "FILE", conflicts_with = "password_prompt")]
     password_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    foreign: RedisOptions,
 }
 
 const SHORT_HELP: &str = "\
@@ -134,6 +138,10 @@ Exit status:
   2    wrong arguments";
 
 pub(crate) fn run(mut args: Args) -> ExitCode {
+    let behind_p = args.url.as_ref().filter(|_| args.password_prompt);
+    if let Some(code) = args.foreign.answer(behind_p) {
+        return code;
+    }
     let ended = match args.pipe {
         true => pipe::run(&mut args),
         false => session::run(&mut args),

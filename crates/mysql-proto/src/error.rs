@@ -29,6 +29,19 @@ pub enum Error {
     },
     /// The login can't go on. The connection is dead.
     Auth(AuthError),
+    /// What came in the place of a greeting can't be one: the peer is no MySQL or MariaDB server. The connection is dead.
+    NotMysql {
+        /// The first bytes. As the header of a packet they claim more bytes than a greeting has.
+        start: [u8; 4],
+    },
+    /// A packet of the login claims more bytes than any of a server's has, and there is no limit to raise. The connection
+    /// is dead.
+    LoginPacketTooLarge {
+        /// The claim.
+        bytes: u64,
+        /// What is accepted.
+        max: u64,
+    },
     /// A packet of another kind than the conversation allows. The connection is dead.
     Unexpected {
         /// What was under way.
@@ -127,6 +140,14 @@ impl fmt::Display for Error {
             Self::OutOfMemory { bytes } => WireError::OutOfMemory { bytes: *bytes }.fmt(f),
             Self::Auth(error) => error.fmt(f),
             Self::Encode(error) => error.fmt(f),
+            Self::NotMysql { start } => write!(
+                f,
+                "the peer is not a MySQL or MariaDB server: no greeting begins with \"{}\"; check the host and the port",
+                start.escape_ascii()
+            ),
+            Self::LoginPacketTooLarge { bytes, max } => {
+                write!(f, "the server claims a packet of {bytes} bytes during the login; at most {max} are accepted")
+            }
             Self::Unexpected { during, byte } => write!(f, "unexpected packet 0x{byte:02x} during {during}"),
             Self::Unsolicited => f.write_str("the server sent a packet without being asked"),
             Self::Closed { during } => write!(f, "the server closed the connection during {during}"),

@@ -27,7 +27,7 @@ pub use decimal::{Decimal, OwnedDecimal};
 pub(crate) use form::Form;
 
 pub use error::{ValueError, ValueProblem};
-pub use from_value::{FromValue, FromValueError};
+pub use from_value::{FromValue, FromValueError, Lossy};
 pub use kind::ValueKind;
 pub use param::Param;
 pub use time::Time;

@@ -8,10 +8,15 @@ use onecopy_mysql_proto::packet::{ErrPacket, OneLine};
 use onecopy_mysql_proto::value::FromValueError;
 use onecopy_net::{ConnectError, DriveError, TlsError};
 
-/// What went wrong, and whether the connection can go on.
+/// What went wrong, whether the connection can go on, and whether the statement may have been executed.
 ///
 /// One pointer in size, so that the good way costs nothing.
-pub struct Error(Box<Kind>);
+pub struct Error(Box<Failure>);
+
+struct Failure {
+    kind: Kind,
+    maybe_executed: bool,
+}
 
 #[derive(Debug)]
 enum Kind {
@@ -26,6 +31,8 @@ enum Kind {
         source: io::Error,
     },
     Timeout,
+    /// A deadline before the server's first byte.
+    NoGreeting,
     StatementTimeout,
     Value {
         column: String,
@@ -73,11 +80,12 @@ impl ServerError {
     }
 }
 
+/// The client libraries' own errors, which no server sends: a proxy says by them what became of its side of the connection, as
+/// 2013 where it has lost the server.
+const OF_CLIENTS: std::ops::RangeInclusive<u16> = 2000..=2999;
+
 /// Whether it is the farewell of a server or of a proxy: shutting down, killed, idle or stuck for too long.
 fn is_farewell(code: u16) -> bool {
-    /// The client libraries' own, which no server sends: a proxy says by them what became of its side of the connection, as
-    /// 2013 where it has lost the server.
-    const OF_CLIENTS: std::ops::RangeInclusive<u16> = 2000..=2999;
     const READ_INTERRUPTED: u16 = 1159;
     const WRITE_INTERRUPTED: u16 = 1161;
     const SERVER_SHUTDOWN: u16 = 1053;
@@ -108,7 +116,7 @@ impl fmt::Display for ServerError {
 impl Error {
     /// The server's error, where it is one: then the connection goes on, but for a farewell and a refused change of user.
     pub fn server(&self) -> Option<&ServerError> {
-        match &*self.0 {
+        match self.kind() {
             Kind::Server(error) | Kind::Refusal(error) => Some(error),
             Kind::Cancel(error) => error.server(),
             _ => None,
@@ -117,7 +125,7 @@ impl Error {
 
     /// The protocol's error, where it is one.
     pub fn protocol(&self) -> Option<&ProtocolError> {
-        match &*self.0 {
+        match self.kind() {
             Kind::Protocol(error) => Some(error),
             _ => None,
         }
@@ -125,15 +133,23 @@ impl Error {
 
     /// The failure of TLS, where it is one: a server that is not trusted, files that can't be read.
     pub fn tls(&self) -> Option<&TlsError> {
-        match &*self.0 {
+        match self.kind() {
             Kind::Tls(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Why a value could not be the type that was asked for, where that is it. The connection goes on.
+    pub fn conversion(&self) -> Option<&FromValueError> {
+        match self.kind() {
+            Kind::Value { source, .. } => Some(source),
             _ => None,
         }
     }
 
     /// Whether the connection is of no more use: connect again.
     pub fn is_closed(&self) -> bool {
-        match &*self.0 {
+        match self.kind() {
             Kind::Io { .. }
             | Kind::Closed(_)
             | Kind::Connect(_)
@@ -144,6 +160,7 @@ impl Error {
             Kind::Server(error) => is_farewell(error.code),
             Kind::Config(_)
             | Kind::Timeout
+            | Kind::NoGreeting
             | Kind::StatementTimeout
             | Kind::Value { .. }
             | Kind::NoColumn(_)
@@ -157,7 +174,7 @@ impl Error {
     /// Else it goes on: either nothing of the call was sent, or what failed is a copy of what has come, and the next call
     /// is behind it.
     pub fn is_out_of_memory(&self) -> bool {
-        match &*self.0 {
+        match self.kind() {
             Kind::Protocol(error) => error.is_out_of_memory(),
             Kind::Value { source, .. } => matches!(source, FromValueError::OutOfMemory { .. }),
             _ => false,
@@ -167,8 +184,9 @@ impl Error {
     /// Whether a deadline passed. The connection goes on: its next call first reads what is outstanding. Only a change of
     /// user, and a command of which half was sent with parts of 16 KiB and more, have closed it.
     pub fn is_timeout(&self) -> bool {
-        match &*self.0 {
+        match self.kind() {
             Kind::Timeout
+            | Kind::NoGreeting
             | Kind::StatementTimeout
             | Kind::Connect(ConnectError::Timeout { .. }) => true,
             Kind::Cancel(error) => error.is_timeout(),
@@ -181,11 +199,47 @@ impl Error {
     pub fn is_retryable(&self) -> bool {
         const DEADLOCK: u16 = 1213;
         const TOO_MANY_CONNECTIONS: u16 = 1040;
-        match &*self.0 {
+        match self.kind() {
             Kind::Connect(_) => true,
             Kind::Server(error) => matches!(error.code, DEADLOCK | TOO_MANY_CONNECTIONS),
             _ => false,
         }
+    }
+
+    /// Whether the server may have executed the statement all the same: it left, at least in part, and its reply did not come,
+    /// or not to its end. Then look for its effect on another connection, and repeat it only if that does no harm; a
+    /// transaction that was open is rolled back unless the statement was its COMMIT.
+    ///
+    /// False where nothing of it was sent, and where the server answered with an error. A proxy's error that it has lost the
+    /// server (2013) is no answer.
+    pub fn maybe_executed(&self) -> bool {
+        self.0.maybe_executed
+    }
+
+    fn kind(&self) -> &Kind {
+        &self.0.kind
+    }
+
+    /// The same for a statement that may have been executed, or can't have been.
+    #[cold]
+    pub(crate) fn after_sending(mut self, maybe_executed: bool) -> Self {
+        self.0.maybe_executed = maybe_executed;
+        self
+    }
+
+    /// Whether it comes from between the client and the server, and says nothing of the statement.
+    pub(crate) fn is_of_the_way(&self) -> bool {
+        const READ_INTERRUPTED: u16 = 1159;
+        const WRITE_INTERRUPTED: u16 = 1161;
+        self.server().is_some_and(|server| {
+            OF_CLIENTS.contains(&server.code)
+                || matches!(server.code, READ_INTERRUPTED | WRITE_INTERRUPTED)
+        })
+    }
+
+    #[cold]
+    pub(crate) fn no_greeting() -> Self {
+        Kind::NoGreeting.into()
     }
 
     #[cold]
@@ -202,11 +256,12 @@ impl Error {
     }
 
     /// A server's error becomes one that ended the connection.
-    pub(crate) fn into_refusal(self) -> Self {
-        match *self.0 {
-            Kind::Server(error) => Kind::Refusal(error).into(),
-            other => other.into(),
-        }
+    pub(crate) fn into_refusal(mut self) -> Self {
+        self.0.kind = match self.0.kind {
+            Kind::Server(error) => Kind::Refusal(error),
+            other => other,
+        };
+        self
     }
 
     #[cold]
@@ -251,7 +306,10 @@ impl Error {
 
 impl From<Kind> for Error {
     fn from(kind: Kind) -> Self {
-        Self(Box::new(kind))
+        Self(Box::new(Failure {
+            kind,
+            maybe_executed: false,
+        }))
     }
 }
 
@@ -304,8 +362,8 @@ impl From<DriveError<ProtocolError>> for Error {
 /// For readers of values, whose errors are IO errors; [`io::Error::get_ref`] gives the [`Error`] back.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
-        let kind = match &*error.0 {
-            Kind::Timeout | Kind::StatementTimeout => io::ErrorKind::TimedOut,
+        let kind = match error.kind() {
+            Kind::Timeout | Kind::NoGreeting | Kind::StatementTimeout => io::ErrorKind::TimedOut,
             Kind::Io { source, .. } => source.kind(),
             Kind::Protocol(ProtocolError::Closed { .. }) => io::ErrorKind::UnexpectedEof,
             Kind::Protocol(error) if error.is_out_of_memory() => io::ErrorKind::OutOfMemory,
@@ -318,13 +376,13 @@ impl From<Error> for io::Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.kind().fmt(f)
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0 {
+        match self.kind() {
             Kind::Config(problem) => f.write_str(problem),
             Kind::Connect(error) => error.fmt(f),
             Kind::Protocol(error) => error.fmt(f),
@@ -338,6 +396,10 @@ impl fmt::Display for Error {
                 source,
             } => write!(f, "writing to the server failed: {source}"),
             Kind::Timeout => f.write_str("the deadline passed while waiting for the server"),
+            Kind::NoGreeting => f.write_str(
+                "the deadline passed and the server sent no greeting: is it a MySQL or MariaDB server? Valkey, Redis, HTTP \
+                 and TLS servers wait for the client to speak first",
+            ),
             Kind::StatementTimeout => {
                 f.write_str("the statement took longer than statement-timeout allows")
             }
@@ -361,7 +423,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &*self.0 {
+        match self.kind() {
             Kind::Connect(error) => error.source(),
             Kind::Tls(error) => Some(error),
             Kind::Io { source, .. } | Kind::Source(source) => Some(source),

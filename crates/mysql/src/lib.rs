@@ -70,7 +70,8 @@ pub use onecopy_mysql_proto::auth::{AuthError, Plugin, PluginSet, PublicKey, Pub
 pub use onecopy_mysql_proto::client::{Column, Definitions, Limits};
 pub use onecopy_mysql_proto::packet::{SessionChange, SessionTrack};
 pub use onecopy_mysql_proto::value::{
-    Date, DateTime, Decimal, FromValue, OwnedDecimal, Param, Time, Value, ValueError,
+    Date, DateTime, Decimal, FromValue, FromValueError, Lossy, OwnedDecimal, Param, Time, Value,
+    ValueError, ValueKind, ValueProblem,
 };
 pub use onecopy_mysql_proto::{
     CollationId, ColumnFlags, ColumnType, Error as ProtocolError, StatusFlags,

@@ -132,6 +132,15 @@ pub(crate) fn login_refused(payload: &[u8]) -> Error {
     }
 }
 
+/// The login was broken off.
+#[cold]
+pub(crate) fn login_failed(handshake: &Handshake, error: DriveError<ProtocolError>) -> Error {
+    match error {
+        DriveError::Timeout if !handshake.is_greeted() => Error::no_greeting(),
+        error => error.into(),
+    }
+}
+
 /// Memory for the pieces of a long value.
 ///
 /// # Errors
@@ -202,7 +211,16 @@ impl Link {
     /// The statement's deadline has passed.
     #[inline]
     pub(crate) fn start_call(&mut self) -> Result<(), Error> {
-        self.deadlines.start_call()
+        match self.deadlines.start_call() {
+            Ok(()) => Ok(()),
+            Err(error) => Err(error.after_sending(self.has_left())),
+        }
+    }
+
+    /// Whether anything of the command that was queued last has left.
+    fn has_left(&mut self) -> bool {
+        let sent = self.buffers.output().sent() - self.sent_before;
+        sent > self.queued_before as u64
     }
 
     /// The deadline of an order, which is no call.
@@ -480,7 +498,8 @@ impl Link {
         }
         self.ended();
         self.buffers.release();
-        error
+        let maybe_executed = error.is_of_the_way() && self.has_left();
+        error.after_sending(maybe_executed)
     }
 
     #[cold]
@@ -488,7 +507,8 @@ impl Link {
         let error = match error {
             DriveError::Timeout if self.deadlines.is_statement_over() => Error::statement_timeout(),
             error => Error::from(error),
-        };
+        }
+        .after_sending(self.has_left());
         if error.is_closed() {
             self.closed.get_or_insert_with(|| shown(&error));
             self.buffers.output().clear();
@@ -500,9 +520,10 @@ impl Link {
 
     #[cold]
     pub(crate) fn close(&mut self, cause: &str) -> Error {
+        let has_left = self.has_left();
         let cause = self.closed.get_or_insert_with(|| cause.to_owned()).clone();
         self.buffers.output().clear();
-        Error::closed(cause)
+        Error::closed(cause).after_sending(has_left)
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -11,6 +11,9 @@ use crate::{Abandoned, Config, Error, Password, SslMode};
 
 const DEFAULT_PORT: u16 = 3306;
 
+/// An address that errors show.
+const IPV6_URL: &str = "mysql://user@[::1]:3306/";
+
 /// The longest deadline, a year: the clock's range has an end, and beyond this a number is a mistake.
 const MAX_SECONDS: f64 = 365.0 * 24.0 * 60.0 * 60.0;
 
@@ -63,16 +66,21 @@ fn has_late_at(rest: &str) -> bool {
 
 fn endpoint(authority: &str) -> Result<Endpoint, Error> {
     let (host, port) = if let Some(bracketed) = authority.strip_prefix('[') {
-        let (host, rest) = bracketed
+        let (address, rest) = bracketed
             .split_once(']')
-            .ok_or_else(|| bad("an IPv6 address ends with ']'"))?;
-        (host.to_owned(), rest.strip_prefix(':'))
+            .ok_or_else(|| bad(format!("an IPv6 address ends with ']', as in {IPV6_URL}")))?;
+        if !(rest.is_empty() || rest.starts_with(':')) {
+            return Err(bad(format!(
+                "write ':' and the port, or nothing, between an IPv6 address's ']' and the '/', as in {IPV6_URL}"
+            )));
+        }
+        (ipv6(address)?, rest.strip_prefix(':'))
     } else {
         match authority.split_once(':') {
             Some((_, port)) if port.contains(':') => {
-                return Err(bad(
-                    "an IPv6 address stands in brackets, as in mysql://user@[::1]:3306/",
-                ));
+                return Err(bad(format!(
+                    "an IPv6 address stands in brackets, as in {IPV6_URL}"
+                )));
             }
             Some((host, port)) => (decode(host, "host")?, Some(port)),
             None => (decode(authority, "host")?, None),
@@ -91,6 +99,18 @@ fn endpoint(authority: &str) -> Result<Endpoint, Error> {
         host
     };
     Ok(Endpoint::Tcp { host, port })
+}
+
+/// What stands between the brackets: an IPv6 address, perhaps with a zone, as `fe80::1%25eth0`.
+fn ipv6(bracketed: &str) -> Result<String, Error> {
+    let address = decode(bracketed, "host")?;
+    let (number, _zone) = address.split_once('%').unwrap_or((&address, ""));
+    if number.parse::<std::net::Ipv6Addr>().is_err() {
+        return Err(bad(format!(
+            "only an IPv6 address stands in brackets, as in {IPV6_URL}; write a host's name or an IPv4 address without them"
+        )));
+    }
+    Ok(address)
 }
 
 fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {

@@ -85,7 +85,7 @@ pub enum ErrorKind {
     CrossProtocol,
     /// The client closed the stream inside a request.
     ClosedInRequest,
-    /// A reply to HELLO that is neither a map nor an array.
+    /// A reply to HELLO that is neither a map nor an array, or that names no protocol spoken here.
     InvalidHello,
     /// The server has refused the connection; its reply said why.
     Refused,
@@ -258,7 +258,9 @@ impl fmt::Display for ErrorKind {
             Self::ClosedInRequest => {
                 f.write_str("the client closed the connection before a request was complete")
             }
-            Self::InvalidHello => f.write_str("the reply to hello is no map"),
+            Self::InvalidHello => {
+                f.write_str("the reply to HELLO is not a map with the protocol's version, 2 or 3")
+            }
             Self::Refused => f.write_str("the server has refused the connection"),
             Self::Unexpected => f.write_str("the server sent a reply to nothing that was asked"),
             Self::ClosedInReply => {

@@ -223,16 +223,32 @@ impl Error {
             | Cause::Io { .. }
             | Cause::Closed(_)
             | Cause::Unresponsive(_)
-            | Cause::Protocol(_)
-            | Cause::Offline(_)
+            | Cause::Offline(None)
             | Cause::OfflineQueueFull { .. }
             | Cause::Refused(Refusal::MaxClients, _) => true,
+            Cause::Offline(Some(cause)) => !cause.is_other_protocol(),
+            Cause::Protocol(_) => !self.is_other_protocol(),
             Cause::Server(error) | Cause::Refused(_, error) => matches!(
                 error.code(),
                 "LOADING" | "TRYAGAIN" | "CLUSTERDOWN" | "MASTERDOWN" | "BUSY"
             ),
             _ => false,
         }
+    }
+
+    /// Whether something came that is no reply. An HTTP or TLS server, which may be what answers, sends none the next time
+    /// either.
+    fn is_other_protocol(&self) -> bool {
+        let Cause::Protocol(error) = self.cause() else {
+            return false;
+        };
+        !matches!(
+            error.kind(),
+            ErrorKind::Closed
+                | ErrorKind::ClosedInReply
+                | ErrorKind::Unexpected
+                | ErrorKind::Wire(_)
+        )
     }
 
     /// Whether the server may have executed the command all the same: it left, at least in part, and its reply did not come

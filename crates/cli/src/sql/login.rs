@@ -42,7 +42,7 @@ pub(super) fn config(args: &mut Args) -> Result<Config, Failure> {
         }
         (None, None) => {
             return Err(Failure::other(
-                "no url; give mysql://user@host/database as the first argument, or set ONECOPY_URL",
+                "no url; write mysql://USER@HOST/DATABASE as the first argument, or set ONECOPY_URL",
             ));
         }
     };

@@ -27,7 +27,7 @@ pub(super) fn config(args: &mut Args) -> Result<Config, Failure> {
             }
             None => {
                 return Err(Failure::other(
-                    "no url; give redis://host as the first argument, or set ONECOPY_VALKEY_URL",
+                    "no url; write redis://HOST:PORT as the first argument, or set ONECOPY_VALKEY_URL",
                 ));
             }
         },

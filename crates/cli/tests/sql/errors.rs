@@ -78,6 +78,17 @@ fn no_server_there_is_told_with_a_hint() {
 }
 
 #[test]
+fn a_statement_without_an_answer_may_have_run_and_one_with_an_error_has_not() {
+    const NOTE: &str = "\n note: the statement may or may not have run\n";
+    for (statement, in_doubt) in [("DO SLEEP(5)", true), ("SELEKT 1", false)] {
+        let output = sql(&["--timeout", "0.3", statement]);
+        assert_eq!(output.status.code(), Some(1));
+        let text = stderr(&output);
+        assert_eq!(text.contains(NOTE), in_doubt, "{text}");
+    }
+}
+
+#[test]
 fn wrong_arguments_are_told_by_status_2() {
     for arguments in [
         ["--format", "xml"],
@@ -110,6 +121,25 @@ fn nothing_in_an_error_reaches_the_terminal_as_a_command() {
         "{}",
         stderr(&output)
     );
+}
+
+#[test]
+fn a_servers_line_feed_forges_no_line_of_ours() {
+    let output = sql(&["SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'a\r\nerror 1045: forged'"]);
+    let text = stderr(&output);
+    assert!(
+        text.starts_with("error 1644 (45000): a\\r\\nerror 1045: forged\n")
+            && text.lines().count() == 1,
+        "{text}"
+    );
+    let output = sql(&[
+        "SELECT 1 AS `a\nerror 1045: forged`",
+        "--out",
+        "/dev/null",
+        "--column",
+        "b",
+    ]);
+    assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
 }
 
 #[test]

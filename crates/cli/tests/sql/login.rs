@@ -112,7 +112,7 @@ fn without_a_url_the_user_is_told_how_to_give_one() {
     let output = onecopy().output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        stderr(&output).starts_with("error: no url; give mysql://"),
+        stderr(&output).starts_with("error: no url; write mysql://"),
         "{}",
         stderr(&output)
     );
@@ -159,5 +159,60 @@ fn a_password_that_may_not_be_sent_is_told_with_the_ways_to_send_it() {
         "hint: a wrong password ends like this too; to send it safely add ?ssl-mode=verify-ca&ssl-ca=FILE",
     ] {
         assert!(shown.contains(part), "{shown}");
+    }
+}
+
+#[test]
+fn options_of_the_mysql_client_are_answered_with_the_url_to_write() {
+    for (arguments, url) in [
+        (&["-h", "db"][..], "mysql://USER@db:PORT/DATABASE"),
+        (&["-h", "db", "-u", "ada"], "mysql://ada@db:PORT/DATABASE"),
+        (
+            &["-hdb", "-uada", "-P3307", "shop"],
+            "mysql://ada@db:3307/shop",
+        ),
+        (
+            &["--host=db", "--user=ada", "--port=3307", "-D", "shop"],
+            "mysql://ada@db:3307/shop",
+        ),
+        (
+            &["-u", "ada", "-p", "-S", "/run/x.sock"],
+            "mysql://ada@localhost/DATABASE?socket=/run/x.sock",
+        ),
+        (&["-P", "3307"], "mysql://USER@HOST:3307/DATABASE"),
+        (
+            &["-h", "it's", "-u", "a:s3cr3t"],
+            "mysql://USER@HOST:PORT/DATABASE",
+        ),
+    ] {
+        let output = onecopy().args(arguments).output().unwrap();
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        assert!(
+            text.contains(&format!("onecopy sql '{url}' -p")),
+            "{arguments:?}: {text}"
+        );
+    }
+    for arguments in ["-h", "--help"] {
+        let output = onecopy().arg(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        assert!(
+            output.stdout.starts_with(b"Run SQL and show its rows"),
+            "{arguments}"
+        );
+    }
+}
+
+#[test]
+fn statements_without_a_url_are_told_where_one_is_given() {
+    for arguments in [&["SELECT 1"][..], &[], &["localhost", "SELECT 1"]] {
+        let output = onecopy().args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let text = stderr(&output);
+        assert!(
+            text.contains("mysql://USER@HOST/DATABASE") && text.contains("set ONECOPY_URL"),
+            "{text}"
+        );
     }
 }

@@ -55,7 +55,7 @@ fn a_url_that_is_none_or_is_missing_says_what_one_is() {
         let output = onecopy().args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         assert!(
-            stderr(&output).starts_with("error: no url; give redis://host"),
+            stderr(&output).starts_with("error: no url; write redis://HOST"),
             "{}",
             stderr(&output)
         );
@@ -99,6 +99,29 @@ fn what_a_server_says_moves_no_cursor() {
     let output = onecopy().args([&url, "PING"]).output().unwrap();
     server.join().unwrap();
     assert!(!output.stderr.contains(&0x1B), "{}", stderr(&output));
+}
+
+/// Errors of RESP3 may have line feeds.
+#[test]
+fn a_servers_line_feed_forges_no_line_of_ours() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 1024]).unwrap();
+        stream
+            .write_all(b"%1\r\n$5\r\nproto\r\n:3\r\n-ERR unknown\r\n-ERR unknown\r\n")
+            .unwrap();
+        let _ = stream.read(&mut [0; 1024]).unwrap();
+        stream
+            .write_all(b"!24\r\nERR a\r\nerror OOM: forged\r\n")
+            .unwrap();
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let url = format!("redis://127.0.0.1:{port}");
+    let output = onecopy().args([&url, "PING"]).output().unwrap();
+    server.join().unwrap();
+    assert_eq!(stderr(&output), "error ERR: a\\r\\nerror OOM: forged\n");
 }
 
 #[test]
@@ -165,6 +188,10 @@ fn a_connection_that_is_lost_after_the_login_is_not_blamed_on_tls() {
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
     assert!(said.contains("Connection reset"), "{said}");
+    assert!(
+        said.contains("\n note: the command may or may not have run\n"),
+        "{said}"
+    );
     assert!(
         said.contains("\n hint: the server ended the connection") && !said.contains("rediss://"),
         "{said}"

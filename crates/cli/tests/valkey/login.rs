@@ -6,7 +6,7 @@ use std::process::Output;
 use onecopy_testkit::server::lacks;
 use onecopy_testkit::valkey::{Server, TestServer, test_server};
 
-use crate::{onecopy, stderr, url};
+use crate::{onecopy, stderr, stdout, url, valkey};
 
 const PASSWORD: &str = "p@ss/w%rd";
 
@@ -106,4 +106,44 @@ fn a_server_is_verified_over_tls_by_the_authority_that_is_named() {
     let output = onecopy().args([&url, "PING"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("rediss://"), "{}", stderr(&output));
+}
+
+#[test]
+fn options_of_redis_cli_are_answered_with_the_url_to_write() {
+    for (arguments, command) in [
+        (&["-h", "db"][..], "'redis://db:PORT/0'"),
+        (
+            &["-h", "db", "-p", "6380", "-n", "3", "GET", "a"],
+            "'redis://db:6380/3'",
+        ),
+        (
+            &["-hdb", "--user", "ada", "-a", "s3cr3t"],
+            "'redis://ada@db:PORT/0' -p",
+        ),
+        (&["-u", "redis://:s3cr3t@db"], "'redis://HOST:PORT/0'"),
+        (&["-p", "6380", "PING"], "'redis://HOST:6380/0'"),
+        (&["-s", "/run/v.sock"], "'redis+unix:///run/v.sock?db=0'"),
+    ] {
+        let output = onecopy().args(arguments).output().unwrap();
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        assert!(
+            text.contains(&format!("onecopy valkey {command}")),
+            "{arguments:?}: {text}"
+        );
+        assert!(!text.contains("s3cr3t"), "{text}");
+    }
+    for arguments in ["-h", "--help"] {
+        let output = onecopy().arg(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        assert!(output.stdout.starts_with(b"Run a command"), "{arguments}");
+    }
+}
+
+#[test]
+fn a_commands_own_words_are_no_options_of_ours() {
+    assert_eq!(stdout(&["ECHO", "-h"]), "-h");
+    let output = valkey(&["CLIENT", "-h", "x"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
 }

@@ -12,7 +12,7 @@ use onecopy_wire::{Buffers, Span, Step};
 
 use super::character_set::CharacterSet;
 use super::core::{ClientCore, Source, State, missing};
-use super::handshake::{COLLATION, MAX_LOGIN_PACKET};
+use super::handshake::{COLLATION, MAX_LOGIN_PACKET, too_large};
 use super::{Definitions, Reply};
 use crate::auth::{AuthAction, AuthOptions, Channel, ClientAuth, Plugin, Secret};
 use crate::codec::Put;
@@ -104,13 +104,7 @@ impl ClientCore {
                 Frame::Whole(payload) if payload.is_empty() => return Err(FrameError::Empty.into()),
                 Frame::Whole(payload) => payload,
                 Frame::Missing(_) => return Ok(missing(buffers)),
-                Frame::Large(large) => {
-                    return Err(onecopy_wire::WireError::LimitExceeded {
-                        needed: large.known(),
-                        max: MAX_LOGIN_PACKET as u64,
-                    }
-                    .into());
-                }
+                Frame::Large(large) => return Err(too_large(large.known())),
             };
             if buffers.bytes(payload).first() == Some(&err::HEADER) {
                 self.die(Error::UserRefused);

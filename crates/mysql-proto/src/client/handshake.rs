@@ -12,7 +12,7 @@ use super::change_user::Login;
 use super::{ClientCore, Limits};
 use crate::auth::{AuthAction, AuthOptions, Channel, ClientAuth, Plugin, Secret};
 use crate::codec::Put;
-use crate::frame::{Frame, FrameError, FrameReader, PayloadWriter};
+use crate::frame::{Frame, FrameError, FrameReader, PayloadWriter, split_header};
 use crate::owned;
 use crate::packet::{ConnectAttributes, Greeting, HandshakeResponse, OkPacket, SslRequest, err};
 use crate::{Capabilities, Error, ServerVersion, StatusFlags};
@@ -176,6 +176,11 @@ impl Handshake {
         core
     }
 
+    /// Whether the server's greeting has come, the first packet of every MySQL and MariaDB server.
+    pub fn is_greeted(&self) -> bool {
+        !matches!(self.state, State::Greeting)
+    }
+
     fn step(&mut self, buffers: &mut Buffers) -> Result<Step<HandshakeReply>, Error> {
         loop {
             if matches!(self.state, State::StartTls) {
@@ -185,18 +190,14 @@ impl Handshake {
                     Err(Error::BytesBeforeTls)
                 };
             }
+            if matches!(self.state, State::Greeting) {
+                refuse_others(buffers.pending())?;
+            }
             let payload = match self.frames.message(buffers, MAX_LOGIN_PACKET)? {
                 Frame::Whole(payload) if payload.is_empty() => return Err(FrameError::Empty.into()),
                 Frame::Whole(payload) => payload,
                 Frame::Missing(n) => return Ok(Step::NeedInput(n)),
-                Frame::Large(large) => {
-                    let max = MAX_LOGIN_PACKET as u64;
-                    return Err(onecopy_wire::WireError::LimitExceeded {
-                        needed: large.known(),
-                        max,
-                    }
-                    .into());
-                }
+                Frame::Large(large) => return Err(too_large(large.known())),
             };
             if buffers.bytes(payload).first() == Some(&err::HEADER) {
                 self.state = State::Done;
@@ -361,6 +362,23 @@ impl Handshake {
             return Err(Error::Unsolicited);
         }
         Ok(Step::Message(HandshakeReply::Done))
+    }
+}
+
+/// Refuses what speaks first and is no MySQL server, as SMTP, SSH, and an HTTP or Redis server that turns a client away: read
+/// as a packet's header, the first bytes of a text claim some megabytes.
+fn refuse_others(pending: &[u8]) -> Result<(), Error> {
+    match pending.first_chunk() {
+        Some(&start) if split_header(start).0 > MAX_LOGIN_PACKET => Err(Error::NotMysql { start }),
+        _ => Ok(()),
+    }
+}
+
+#[cold]
+pub(super) fn too_large(bytes: u64) -> Error {
+    Error::LoginPacketTooLarge {
+        bytes,
+        max: MAX_LOGIN_PACKET as u64,
     }
 }
 

@@ -129,6 +129,18 @@ impl<'a> Decimal<'a> {
         })
     }
 
+    /// Digits from the first to the last that is not 0: none for zero, 2 for `-01.50` and for `150000`.
+    pub fn significant_digits(self) -> usize {
+        let Parts {
+            integer, fraction, ..
+        } = self.parts();
+        match (integer, fraction) {
+            ("", fraction) => fraction.trim_start_matches('0').len(),
+            (integer, "") => integer.trim_end_matches('0').len(),
+            (integer, fraction) => integer.len() + fraction.len(),
+        }
+    }
+
     /// The nearest `f64`, which seldom is the same number.
     pub fn to_f64(self) -> f64 {
         // Checked text is always a number to Rust, so that the fallback is never taken.

@@ -45,9 +45,9 @@ impl ValueKind {
             Self::Double => "f64",
             Self::Bytes => "&[u8] or Vec<u8>",
             Self::Text => "&str, String, &[u8] or Vec<u8>",
-            Self::Date => "Date or DateTime",
-            Self::DateTime => "DateTime",
-            Self::Time => "Time",
+            Self::Date => "Date, DateTime or String",
+            Self::DateTime => "DateTime or String",
+            Self::Time => "Time or String",
             Self::Decimal => "Decimal, OwnedDecimal or String",
         }
     }

@@ -11,7 +11,7 @@ use onecopy_wire::{Lent, Meter};
 
 use super::{CancelToken, Rows, Stream};
 use crate::cancel::Way;
-use crate::link::{Link, deadline_in, login, login_refused, long_data_piece};
+use crate::link::{Link, deadline_in, login, login_failed, login_refused, long_data_piece};
 use crate::tls::{connector, over_stream};
 use crate::{Config, Definitions, Done, Error, Param, Password, Statement};
 
@@ -78,7 +78,8 @@ impl Connection {
         if let Some(tls) = tls {
             stream.offer_tls(tls);
         }
-        match net::drive(&mut handshake, &mut buffers, &mut stream, &(), deadline)? {
+        let driven = net::drive(&mut handshake, &mut buffers, &mut stream, &(), deadline);
+        match driven.map_err(|error| login_failed(&handshake, error))? {
             HandshakeReply::Err(span) => Err(login_refused(buffers.bytes(span))),
             HandshakeReply::Done => {
                 let core: ClientCore = handshake.into_core();
@@ -181,7 +182,9 @@ impl Connection {
                     parameter,
                     &piece[..n],
                 )?;
-                self.flush(&piece[..n])?;
+                // No statement: nothing is executed by it.
+                let left = self.flush(&piece[..n]);
+                left.map_err(|error| error.after_sending(false))?;
             }
             if n == 0 {
                 self.link.set_long_data(None);

@@ -17,15 +17,26 @@ impl Connection {
     #[inline]
     pub(super) fn settle(&mut self) -> Result<(), Error> {
         self.link.start_statement();
+        match self.link.before() {
+            Ok(Before::Ready) => Ok(()),
+            // Of the command that is to follow nothing was sent.
+            before => self
+                .settle_slow(before)
+                .map_err(|error| error.after_sending(false)),
+        }
+    }
+
+    #[cold]
+    fn settle_slow(&mut self, mut before: Result<Before, Error>) -> Result<(), Error> {
         loop {
-            let before = self.link.before().inspect_err(|_| self.stream.shutdown());
-            match before? {
+            match before.inspect_err(|_| self.stream.shutdown())? {
                 Before::Ready => return Ok(()),
                 Before::Drain => self.drain()?,
                 Before::Forget(statement) => self.forget(statement)?,
                 Before::Await => self.wait_for_order()?,
                 Before::Barrier => self.barrier()?,
             }
+            before = self.link.before();
         }
     }
 

@@ -21,7 +21,11 @@ impl Connection {
         match self.link.before() {
             Ok(Before::Ready) => Ok(()),
             // Apart, so that it takes no room in every command's future.
-            before => Box::pin(self.settle_slow(before)).await,
+            before => {
+                let settled = Box::pin(self.settle_slow(before)).await;
+                // Of the command that is to follow nothing was sent.
+                settled.map_err(|error| error.after_sending(false))
+            }
         }
     }
 

@@ -68,7 +68,27 @@ fn an_ipv6_address_stands_in_brackets() {
         parse("mysql://u@[fe80::2]/d").unwrap().endpoint,
         tcp("fe80::2", 3306)
     );
-    assert!(parse("mysql://u@::1/d").is_err());
+    assert_eq!(
+        parse("mysql://u@[fe80::2%25eth0]:/d").unwrap().endpoint,
+        tcp("fe80::2%eth0", 3306)
+    );
+}
+
+#[test]
+fn a_port_behind_an_ipv6_address_without_its_colon_is_an_error_that_says_what_to_write() {
+    for url in [
+        "mysql://u@[::1]3307/d",
+        "mysql://u@[::1]3307",
+        "mysql://u@[::1].example/",
+        "mysql://u@[::1/d",
+        "mysql://u@::1/d",
+        "mysql://u@[localhost]:3307/d",
+        "mysql://u@[127.0.0.1]:3307/d",
+        "mysql://u@[]:3307/d",
+    ] {
+        let text = parse(url).unwrap_err().to_string();
+        assert!(text.contains("mysql://user@[::1]:3306/"), "{url}: {text}");
+    }
 }
 
 #[test]

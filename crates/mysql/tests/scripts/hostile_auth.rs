@@ -149,7 +149,7 @@ fn a_key_of_more_than_64_kib() {
         kind: FaultKind::Silence,
     };
     let seen = Trial::see_fault(&script, get_key(), fault);
-    assert_eq!(seen, ["Wire(LimitExceeded { needed: 70001, max: 65536 })"]);
+    assert_eq!(seen, ["LoginPacketTooLarge { bytes: 70001, max: 65536 }"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Hostile and broken servers up to the end of the login: each test is one row of the table of what they do.
 
+use onecopy_mysql::ProtocolError;
 use onecopy_testkit::script::{Fault, FaultKind, Place, Script, Talk, Trial, packets};
 
 use crate::login::{greeting, mariadb_response, mysql_response};
@@ -99,9 +100,22 @@ fn greeting_overlong() {
     };
     assert_eq!(
         Trial::see_fault(&script, talk(), fault),
-        ["Wire(LimitExceeded { needed: 70001, max: 65536 })"],
+        ["NotMysql { start: [113, 17, 1, 0] }"],
         "refused by its header"
     );
+}
+
+/// SSH, SMTP, an HTTP server that answers what it takes for a request, and a Redis server that is full or protected.
+#[test]
+fn another_service_is_named_as_no_mysql_server() {
+    for start in [b"SSH-", b"220 ", b"HTTP", b"-ERR", b"-DEN"] {
+        let script = Script::new().server(start);
+        let error = ProtocolError::NotMysql { start: *start };
+        assert_eq!(only(Trial::see(&script, talk())), format!("{error:?}"));
+        let text = error.to_string();
+        assert!(text.contains("not a MySQL or MariaDB server"), "{text}");
+        assert!(text.contains(&*String::from_utf8_lossy(start)), "{text}");
+    }
 }
 
 #[test]

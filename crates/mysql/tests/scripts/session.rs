@@ -151,6 +151,32 @@ fn what_says_that_the_connection_is_over_closes_it() {
     }
 }
 
+/// An answer of the server's leaves no doubt. What a proxy says of its side of the connection is none.
+#[test]
+fn an_error_from_between_says_that_the_statement_may_have_been_executed() {
+    for (code, maybe_executed) in [
+        (1064_u16, false),
+        (1053, false),
+        (1927, false),
+        (4031, false),
+        (1159, true),
+        (1161, true),
+        (2013, true),
+    ] {
+        let payload = [&[0xFF][..], &code.to_le_bytes(), b"#HY000over"].concat();
+        let script = login(Style::DeprecateEof)
+            .command(b"\x03do 1")
+            .server_packets(1, &[&payload]);
+        let player = Player::new(Arc::new(script), Delivery::Whole, None);
+        let config = within(config(), None);
+        let mut conn =
+            blocking::Connection::from_stream(&config, player.blocking_stream()).unwrap();
+        let error = conn.run("do 1").unwrap_err();
+        assert_eq!(error.server().map(|server| server.code), Some(code));
+        assert_eq!(error.maybe_executed(), maybe_executed, "{error}");
+    }
+}
+
 /// A login, a ping, and behind its reply what nobody asked for; then another ping.
 fn unasked(bytes: &[u8]) -> (Script, usize) {
     let script = login(Style::DeprecateEof)

@@ -3,6 +3,7 @@
 mod abandoned;
 mod auth;
 mod cancels;
+mod conversions;
 mod copied_values;
 mod definitions;
 mod dropped;
@@ -11,6 +12,7 @@ mod failures;
 mod large_read;
 mod large_write;
 mod memory;
+mod outcome;
 mod results;
 mod round_trips;
 mod session;

@@ -349,6 +349,23 @@ fn assert_unknown(result: Result<Connection, Error>) {
     assert!(error.is_closed());
 }
 
+/// Both sides wait for the other to speak, until the deadline.
+#[tokio::test]
+async fn a_server_without_a_greeting_is_asked_after_at_the_deadline() {
+    let valkey = onecopy_testkit::valkey::Server::start().unwrap();
+    let url = format!(
+        "mysql://root@127.0.0.1:{}/?connect-timeout=0.2",
+        valkey.port()
+    );
+    let error = wait!(Connection::connect(&url)).unwrap_err();
+    assert!(error.is_timeout(), "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("sent no greeting: is it a MySQL or MariaDB server? Valkey, Redis"),
+        "{text}"
+    );
+}
+
 fn assert_refused(result: Result<Connection, Error>, code: u16, state: &str) {
     let error = result.unwrap_err();
     let server = error.server().unwrap();

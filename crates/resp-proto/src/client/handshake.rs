@@ -303,10 +303,14 @@ impl Handshake {
         buffers: &Buffers,
     ) -> Result<Option<Refusal>, ProtocolError> {
         let reply = self.client.reply(frame, buffers);
-        if !matches!(reply.kind(), Kind::Map | Kind::Array) {
+        let session = match reply.kind() {
+            Kind::Map | Kind::Array => Session::read(reply)?,
+            _ => None,
+        };
+        let Some(session) = session else {
             return Err(self.client.broken(ErrorKind::InvalidHello, frame, buffers));
-        }
-        self.session = Session::read(reply)?;
+        };
+        self.session = session;
         let is_lesser = self.session.protocol == Protocol::Resp2;
         Ok((is_lesser && self.config.protocol.is_some()).then_some(Refusal::NoProto))
     }

@@ -58,12 +58,14 @@ impl Session {
         }
     }
 
-    /// Reads the reply to HELLO: a map, or an array of keys and values. What it does not tell stays unknown.
-    pub(super) fn read(reply: Reply<'_>) -> Result<Self, WireError> {
+    /// Reads the reply to HELLO: a map, or an array of keys and values. What it does not tell stays unknown, but for the
+    /// protocol: nothing where that is none of those spoken here.
+    pub(super) fn read(reply: Reply<'_>) -> Result<Option<Self>, WireError> {
         let mut session = Self::new(Protocol::Resp2);
+        let mut protocol = None;
         for (key, value) in reply.pairs() {
             match key.bytes() {
-                b"proto" if value.as_i64() == Some(3) => session.protocol = Protocol::Resp3,
+                b"proto" => protocol = value.as_i64(),
                 b"server" => session.server = text(value)?,
                 b"version" => session.version = text(value)?,
                 b"id" => session.connection_id = value.as_i64(),
@@ -72,7 +74,12 @@ impl Session {
                 _ => {}
             }
         }
-        Ok(session)
+        session.protocol = match protocol {
+            Some(2) => Protocol::Resp2,
+            Some(3) => Protocol::Resp3,
+            _ => return Ok(None),
+        };
+        Ok(Some(session))
     }
 }
 

@@ -32,6 +32,9 @@ fn only_what_can_be_done_twice_is_to_be_tried_again() {
     assert!(Error::server_error(b"LOADING wait").is_retryable());
     assert!(!Error::server_error(b"ERR no").is_retryable());
     assert!(!Error::misuse("no").is_retryable());
+    assert!(Error::offline(Some(&closed())).is_retryable());
+    let closing = || Error::from(Cause::Protocol(WireError::OutOfMemory { bytes: 1 }.into()));
+    assert!(closing().is_retryable() && Error::offline(Some(&closing())).is_retryable());
     assert!(Error::refused(Refusal::MaxClients, b"ERR max").is_retryable());
     assert!(!Error::refused(Refusal::WrongPass, b"WRONGPASS").is_retryable());
 }

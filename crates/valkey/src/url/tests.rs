@@ -86,6 +86,26 @@ fn an_ipv6_address_stands_in_brackets() {
 }
 
 #[test]
+fn a_port_behind_an_ipv6_address_without_its_colon_is_an_error_that_says_what_to_write() {
+    for url in [
+        "redis://[::1]6380/0",
+        "rediss://u@[::1]6380",
+        "redis://[::1].example/",
+        "redis://[::1/0",
+        "redis://::1/0",
+        "redis://[localhost]:6380/",
+        "redis://[]:6380/",
+    ] {
+        let text = parse(url).unwrap_err().to_string();
+        assert!(text.contains("redis://user@[::1]:6379/"), "{url}: {text}");
+    }
+    assert_eq!(
+        parse("redis://[fe80::2%25eth0]").unwrap().endpoint,
+        tcp("fe80::2%eth0", 6379)
+    );
+}
+
+#[test]
 fn tls_takes_its_options() {
     let url =
         "rediss://h?tls-ca=/ca.pem&tls-cert=/c.pem&tls-key=/k.pem&tls-server-name=db&tls-verify=ca";

@@ -67,6 +67,13 @@ fn what_is_no_answer_to_hello_is_refused() {
         b":3\r\n",
         b"HTTP/1.1 400 Bad Request\r\n\r\n",
         b"$70000\r\n",
+        // No protocol, and one that nobody speaks.
+        b"%0\r\n",
+        b"*0\r\n",
+        b"%1\r\n+server\r\n+valkey\r\n",
+        b"%1\r\n+proto\r\n:99\r\n",
+        b"%1\r\n+proto\r\n:-3\r\n",
+        b"%1\r\n+proto\r\n+three\r\n",
     ] {
         let script = Script::new()
             .client(&[HELLO, SELECT].concat())

@@ -3,6 +3,7 @@
 use onecopy_testkit::valkey::Server;
 use onecopy_valkey::command::{connection, string};
 use onecopy_valkey::{Config, Protocol, Refusal, raw};
+use std::io::{Read, Write};
 
 use super::Connection;
 use crate::common::{url, urls, with_option};
@@ -125,4 +126,47 @@ async fn what_the_server_refused_to_change_is_in_no_reconnects_way() {
     let error = wait!(conn.auth(Some("nobody"), "wrong")).unwrap_err();
     assert!(error.server().is_some(), "{error}");
     wait!(conn.reconnect()).unwrap();
+}
+
+/// Its greeting comes in the place of a reply.
+#[tokio::test]
+async fn a_mysql_server_is_named_as_one() {
+    let mysql = onecopy_testkit::server::Server::start().unwrap();
+    for (scheme, named) in [
+        ("redis", "mysql or mariadb server"),
+        ("rediss", "what the server sent is not tls"),
+    ] {
+        let url = format!("{scheme}://127.0.0.1:{}/", mysql.port());
+        let error = wait!(Connection::connect(&url)).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains(named), "{url}: {text}");
+        assert!(!error.is_retryable(), "{url}: {text}");
+    }
+}
+
+/// A try again would meet the same server.
+#[tokio::test]
+async fn a_peer_that_speaks_another_protocol_is_not_to_be_tried_again() {
+    let answers: [&[u8]; 3] = [
+        b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n",
+        // A fatal alert: unexpected message.
+        b"\x15\x03\x01\x00\x02\x02\x0a",
+        b"\x01\x02\x03\x04",
+    ];
+    for answer in answers {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 1024]).unwrap();
+            stream.write_all(answer).unwrap();
+        });
+        let error = wait!(Connection::connect(&format!("redis://127.0.0.1:{port}"))).unwrap_err();
+        server.join().unwrap();
+        let is_protocol = error.protocol().is_some();
+        assert!(
+            is_protocol && error.is_closed() && !error.is_retryable(),
+            "{error}"
+        );
+    }
 }

@@ -15,10 +15,10 @@ pub(super) fn write(reply: Reply<'_>, out: &mut impl Write) -> io::Result<()> {
 fn value(reply: Reply<'_>, indent: usize, out: &mut impl Write) -> io::Result<()> {
     let bytes = reply.bytes();
     match reply.kind() {
-        Kind::SimpleString => text(bytes, out),
+        Kind::SimpleString => text(bytes, Lines::Escaped, out),
         Kind::SimpleError | Kind::BulkError => {
             out.write_all(b"(error) ")?;
-            text(bytes, out)
+            text(bytes, Lines::Escaped, out)
         }
         Kind::Integer => marked("integer", bytes, out),
         Kind::Double => marked("double", bytes, out),
@@ -27,7 +27,11 @@ fn value(reply: Reply<'_>, indent: usize, out: &mut impl Write) -> io::Result<()
         Kind::Null => out.write_all(b"(nil)"),
         Kind::BulkString => quoted(bytes, out),
         // Made to be read: a report of many lines.
-        Kind::VerbatimString => text(bytes.strip_suffix(b"\r\n").unwrap_or(bytes), out),
+        Kind::VerbatimString => text(
+            bytes.strip_suffix(b"\r\n").unwrap_or(bytes),
+            Lines::Kept,
+            out,
+        ),
         _ => aggregate(reply, indent, out),
     }
 }
@@ -80,9 +84,9 @@ fn aggregate(reply: Reply<'_>, indent: usize, out: &mut impl Write) -> io::Resul
 }
 
 /// Text that is shown as it is, but for what a terminal would obey.
-fn text(bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
+fn text(bytes: &[u8], lines: Lines, out: &mut impl Write) -> io::Result<()> {
     let mut visible = String::new();
-    push_visible(&String::from_utf8_lossy(bytes), Lines::Kept, &mut visible);
+    push_visible(&String::from_utf8_lossy(bytes), lines, &mut visible);
     // A report ends its lines by CR LF.
     out.write_all(visible.replace("\\r\n", "\n").as_bytes())
 }

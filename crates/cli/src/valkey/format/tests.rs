@@ -56,6 +56,14 @@ fn single_values_are_readable() {
 }
 
 #[test]
+fn an_errors_line_feed_forges_no_line() {
+    assert_eq!(
+        readable(b"*2\r\n!11\r\nERR a\r\n2) b\r\n:1\r\n"),
+        "1) (error) ERR a\\r\\n2) b\n2) (integer) 1\n"
+    );
+}
+
+#[test]
 fn a_string_is_quoted_so_that_it_can_be_typed_again_and_moves_no_cursor() {
     let value = "a \"b\"\\\n\r\t\x07\x08\x1b[1m\u{202e}é€".as_bytes();
     let value = [value, b"\xFF\xC3"].concat();

@@ -1,4 +1,6 @@
-use super::{FromValue, FromValueError};
+use std::time::Duration;
+
+use super::{FromValue, FromValueError, Lossy};
 use crate::charset::CollationId;
 use crate::value::{Date, DateTime, Decimal, OwnedDecimal, Time, Value, ValueKind};
 
@@ -42,7 +44,7 @@ fn integers_take_what_fits_and_nothing_else() {
             assert_eq!(take::<$ty>(decimal("1.5")), Err(FromValueError::DoesNotFit { wanted, found }));
             assert_eq!(take::<$ty>(decimal("1.00")), Ok(1));
             assert_eq!(take::<$ty>(Value::Null), Err(FromValueError::Null { wanted }));
-            for other in [Value::from("1"), Value::Bytes(b"1"), Value::Float(1.0), Value::Double(1.0), Value::Date(DAY)] {
+            for other in [Value::from("1"), Value::Bytes(b"1"), Value::Date(DAY)] {
                 let found = other.kind();
                 assert_eq!(take::<$ty>(other), Err(FromValueError::WrongKind { wanted, found }));
             }
@@ -76,9 +78,19 @@ fn floats_never_round() {
     assert_eq!(take(Value::Float(1.5)), Ok(1.5_f32));
     assert_eq!(take(Value::Float(0.1)), Ok(f64::from(0.1_f32)));
     assert_eq!(take(Value::Double(0.1)), Ok(0.1_f64));
-    assert!(take::<f32>(Value::Double(1.5)).is_err());
-    assert!(take::<f32>(Value::Int(1)).is_err());
-    assert!(take::<f64>(decimal("0.5")).is_err());
+    assert_eq!(take(Value::Double(1.5)), Ok(1.5_f32));
+    assert_eq!(take(Value::UInt(1 << 24)), Ok(16_777_216.0_f32));
+    for value in [
+        Value::Double(0.1),
+        Value::Double(1e300),
+        Value::Int(-(1 << 24) - 1),
+        decimal("1.234567"),
+    ] {
+        assert!(matches!(
+            take::<f32>(value),
+            Err(FromValueError::DoesNotFit { wanted: "f32", .. })
+        ));
+    }
     let limit = 1_i64 << 53;
     assert_eq!(take(Value::Int(-limit)), Ok(-9_007_199_254_740_992.0_f64));
     assert_eq!(
@@ -130,7 +142,15 @@ fn dates_times_and_decimals_are_taken_as_themselves() {
     assert_eq!(take(Value::Date(DAY)), Ok(DAY));
     assert_eq!(take(Value::Date(DAY)), Ok(DateTime::from(DAY)));
     assert_eq!(take(Value::DateTime(DateTime::ZERO)), Ok(DateTime::ZERO));
-    assert!(take::<Date>(Value::DateTime(DAY.into())).is_err());
+    assert_eq!(take(Value::DateTime(DAY.into())), Ok(DAY));
+    let moment = DateTime {
+        microsecond: 1,
+        ..DAY.into()
+    };
+    assert!(matches!(
+        take::<Date>(Value::DateTime(moment)),
+        Err(FromValueError::DoesNotFit { wanted: "Date", .. })
+    ));
     assert_eq!(take(Value::Time(Time::ZERO)), Ok(Time::ZERO));
     assert_eq!(
         take::<OwnedDecimal>(decimal("1.50")).unwrap().as_str(),
@@ -140,6 +160,176 @@ fn dates_times_and_decimals_are_taken_as_themselves() {
         take::<Decimal<'_>>(decimal("1.50")).unwrap().as_str(),
         "1.50"
     );
+}
+
+#[test]
+fn a_decimal_is_a_float_where_its_digits_survive_the_way_back() {
+    for (text, number) in [
+        ("2.5000", 2.5_f64),
+        ("-0.1", -0.1),
+        ("123456789.012345", 123_456_789.012_345),
+        (
+            "0.000000000000000000000123456789012345",
+            1.234_567_890_123_45e-22,
+        ),
+        ("100000000000000000000000000000", 1e29),
+        ("0.00", 0.0),
+    ] {
+        assert_eq!(take(decimal(text)), Ok(number), "{text}");
+        assert_eq!(take(decimal(text)), Ok(Lossy(number)), "{text}");
+    }
+    for text in [
+        "0.1234567890123456",
+        "1234567890123456",
+        "-1.000000000000001",
+    ] {
+        let found = ValueKind::Decimal;
+        let wanted = "f64";
+        assert_eq!(
+            take::<f64>(decimal(text)),
+            Err(FromValueError::DoesNotFit { wanted, found }),
+            "{text}"
+        );
+    }
+    assert_eq!(take(decimal("2.34567")), Ok(2.345_67_f32));
+    // Too small for six digits of an f32.
+    assert!(take::<f32>(decimal("0.0000000000000000000000000000000000000000123456")).is_err());
+}
+
+/// 15 significant digits are what every f64 keeps, 6 what every f32 does.
+#[test]
+fn digits_that_count_are_kept_by_the_way_to_a_float_and_back() {
+    for exponent in 0..=60_usize {
+        for digits in ["123456789012345", "999999999999999", "100000000000001"] {
+            let text = match exponent {
+                0..=15 => format!("{}.{}0", &digits[..exponent], &digits[exponent..]),
+                _ => format!("{digits}{}", "0".repeat(exponent - 15)),
+            };
+            let text = text.trim_start_matches('.');
+            let text = if exponent == 0 {
+                format!("0.{text}")
+            } else {
+                text.to_owned()
+            };
+            let number: f64 = take(decimal(&text)).unwrap();
+            assert_eq!(
+                format!("{number:.14e}").replace('.', "").split('e').next(),
+                Some(digits),
+                "{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn lossy_takes_the_nearest_of_every_number() {
+    let third = decimal("0.3333333333333333333333333");
+    assert_eq!(take(third), Ok(Lossy(1.0_f64 / 3.0)));
+    assert_eq!(take(third), Ok(Lossy(1.0_f32 / 3.0)));
+    assert_eq!(
+        take(Value::Int(i64::MAX)),
+        Ok(Lossy(9_223_372_036_854_775_808.0_f64))
+    );
+    assert_eq!(
+        take(Value::UInt(u64::MAX)),
+        Ok(Lossy(18_446_744_073_709_551_616.0_f32))
+    );
+    assert_eq!(take(Value::Double(1e300)), Ok(Lossy(f32::INFINITY)));
+    assert_eq!(take(Value::Float(0.1)), Ok(Lossy(f64::from(0.1_f32))));
+    let wanted = "Lossy<f64>";
+    assert_eq!(
+        take::<Lossy<f64>>(Value::Null),
+        Err(FromValueError::Null { wanted })
+    );
+    assert!(take::<Lossy<f32>>(Value::from("1.5")).is_err());
+    assert_eq!(take(Value::Null), Ok(None::<Lossy<f64>>));
+}
+
+#[test]
+fn a_whole_float_is_an_integer_and_no_other_is() {
+    assert_eq!(take(Value::Double(-3.0)), Ok(-3_i8));
+    assert_eq!(take(Value::Float(16_777_216.0)), Ok(16_777_216_u32));
+    assert_eq!(
+        take(Value::Double(-9_223_372_036_854_775_808.0)),
+        Ok(i64::MIN)
+    );
+    for number in [
+        0.5,
+        -0.0,
+        9_223_372_036_854_775_808.0,
+        -1e300,
+        1e300,
+        f64::NAN,
+        f64::INFINITY,
+    ] {
+        assert!(
+            matches!(
+                take::<i64>(Value::Double(number)),
+                Err(FromValueError::DoesNotFit { .. })
+            ),
+            "{number}"
+        );
+    }
+    assert!(take::<i128>(Value::Double(2.0_f64.powi(127))).is_err());
+    assert!(take::<u8>(Value::Double(256.0)).is_err());
+}
+
+#[test]
+fn numbers_dates_and_times_are_strings_that_lose_nothing() {
+    let moment = DateTime {
+        hour: 7,
+        microsecond: 250_000,
+        ..DAY.into()
+    };
+    let time = Time {
+        negative: true,
+        hours: 838,
+        ..Time::ZERO
+    };
+    for (value, text) in [
+        (Value::DateTime(moment), "2024-02-29 07:00:00.250000"),
+        (Value::DateTime(DAY.into()), "2024-02-29 00:00:00"),
+        (Value::Date(DAY), "2024-02-29"),
+        (Value::Time(time), "-838:00:00"),
+        (Value::Int(i64::MIN), "-9223372036854775808"),
+        (Value::UInt(u64::MAX), "18446744073709551615"),
+        (Value::Float(0.1), "0.1"),
+        (Value::Double(-1e300), "-1e300"),
+        (Value::Double(f64::MIN_POSITIVE), "2.2250738585072014e-308"),
+        (Value::Double(123_456.75), "123456.75"),
+    ] {
+        assert_eq!(take::<String>(value).as_deref(), Ok(text));
+        assert!(take::<&str>(value).is_err(), "nothing to borrow");
+    }
+}
+
+#[test]
+fn a_time_that_is_not_negative_is_a_duration() {
+    let time = Time {
+        hours: 838,
+        minutes: 59,
+        seconds: 59,
+        microseconds: 999_999,
+        ..Time::ZERO
+    };
+    assert_eq!(
+        take(Value::Time(time)),
+        Ok(Duration::new(3_020_399, 999_999_000))
+    );
+    assert_eq!(take(Value::Time(Time::ZERO)), Ok(Duration::ZERO));
+    let negative = Time {
+        negative: true,
+        seconds: 1,
+        ..Time::ZERO
+    };
+    assert!(matches!(
+        take::<Duration>(Value::Time(negative)),
+        Err(FromValueError::DoesNotFit {
+            wanted: "Duration",
+            ..
+        })
+    ));
+    assert!(take::<Duration>(Value::Int(1)).is_err());
 }
 
 #[test]
@@ -202,8 +392,9 @@ fn each_error_says_what_to_do() {
             "the unsigned int does not fit u8 without loss: ask for u64 or i128",
         ),
         (
-            take::<f64>(decimal("0.1")).map(|_| ()).unwrap_err(),
-            "asked for f64, found decimal: ask for Decimal, OwnedDecimal or String",
+            take::<f64>(decimal("0.1234567890123456")).unwrap_err(),
+            "the decimal does not fit f64 without loss: ask for Decimal, OwnedDecimal or String, or for Lossy<f64>, the \
+             nearest one",
         ),
         (
             take::<String>(Value::Bytes(b"\xFF")).unwrap_err(),

@@ -39,6 +39,13 @@ pub fn endpoint(text: &str) -> Result<Endpoint, String> {
     if text.contains('/') {
         return Ok(Endpoint::Unix(text.into()));
     }
+    if let Some((address, behind)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']'))
+        && !behind.starts_with(':')
+    {
+        return Err(format!(
+            "`{text}` has no ':' and port behind the ']'; write [{address}]:PORT"
+        ));
+    }
     let Some((host, port)) = text.rsplit_once(':') else {
         let is_port = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         return Err(match is_port {
@@ -290,6 +297,14 @@ mod tests {
         ] {
             let error = endpoint(text).unwrap_err();
             assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_port_behind_brackets_without_its_colon_is_an_error_that_says_what_to_write() {
+        for text in ["[::1]3307", "[::1]", "[::1].x:3307"] {
+            let error = endpoint(text).unwrap_err();
+            assert!(error.contains("write [::1]:PORT"), "{text}: {error}");
         }
     }
 }

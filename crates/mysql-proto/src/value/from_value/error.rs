@@ -1,0 +1,129 @@
+//! Why a value can't be the Rust type that was asked for.
+
+use std::fmt;
+
+use onecopy_wire::WireError;
+
+use crate::charset::CollationId;
+use crate::value::{Value, ValueError, ValueKind};
+
+/// A value can't be the Rust type that was asked for: which type, what was there, and what to do.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FromValueError {
+    /// The value is NULL, and the type is no `Option`.
+    Null {
+        /// The type asked for.
+        wanted: &'static str,
+    },
+    /// The type never holds values of this kind.
+    WrongKind {
+        /// The type asked for.
+        wanted: &'static str,
+        /// What was there.
+        found: ValueKind,
+    },
+    /// The type holds values of this kind, but not this one.
+    DoesNotFit {
+        /// The type asked for.
+        wanted: &'static str,
+        /// What was there.
+        found: ValueKind,
+    },
+    /// The bytes are no UTF-8.
+    NotUtf8 {
+        /// The type asked for.
+        wanted: &'static str,
+        /// Bytes before the first that is wrong.
+        offset: usize,
+    },
+    /// The text is in a character set other than UTF-8, and has characters beyond ASCII.
+    CharacterSet {
+        /// The type asked for.
+        wanted: &'static str,
+        /// Tells the text's character set.
+        collation: CollationId,
+    },
+    /// The bytes are no value of the column's type: the server's mistake.
+    Malformed(ValueError),
+    /// Memory for a copy of the value could not be had; the value is still there, to be lent.
+    OutOfMemory {
+        /// Size of the allocation that failed.
+        bytes: u64,
+    },
+}
+
+impl FromValueError {
+    #[cold]
+    pub(super) fn of_copy(error: WireError) -> Self {
+        match error {
+            WireError::OutOfMemory { bytes } => Self::OutOfMemory { bytes },
+            // A copy has no other limit than the allocator's.
+            _ => Self::OutOfMemory { bytes: u64::MAX },
+        }
+    }
+
+    #[cold]
+    pub(super) fn wrong_kind(wanted: &'static str, value: Value<'_>) -> Self {
+        match value.kind() {
+            ValueKind::Null => Self::Null { wanted },
+            found => Self::WrongKind { wanted, found },
+        }
+    }
+
+    #[cold]
+    pub(super) fn character_set(wanted: &'static str, collation: CollationId) -> Self {
+        Self::CharacterSet { wanted, collation }
+    }
+
+    #[cold]
+    pub(super) fn does_not_fit(wanted: &'static str, found: ValueKind) -> Self {
+        Self::DoesNotFit { wanted, found }
+    }
+}
+
+impl fmt::Display for FromValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null { wanted } => write!(
+                f,
+                "asked for {wanted}, found null: ask for Option<{wanted}>"
+            ),
+            Self::WrongKind { wanted, found } => {
+                write!(
+                    f,
+                    "asked for {wanted}, found {found}: ask for {}",
+                    found.natural_types()
+                )
+            }
+            Self::DoesNotFit { wanted, found } => {
+                write!(
+                    f,
+                    "the {found} does not fit {wanted} without loss: ask for {}",
+                    found.natural_types()
+                )?;
+                match *wanted {
+                    "f32" | "f64" => write!(f, ", or for Lossy<{wanted}>, the nearest one"),
+                    _ => Ok(()),
+                }
+            }
+            Self::Malformed(error) => error.fmt(f),
+            Self::OutOfMemory { bytes } => WireError::OutOfMemory { bytes: *bytes }.fmt(f),
+            Self::NotUtf8 { wanted, offset } => {
+                write!(
+                    f,
+                    "asked for {wanted}, found bytes that are not utf-8 at byte {offset}: ask for &[u8] or Vec<u8>"
+                )
+            }
+            Self::CharacterSet { wanted, collation } => {
+                write!(
+                    f,
+                    "asked for {wanted}, found text in {collation}: run SET NAMES utf8mb4 before the query, or ask for \
+                     &[u8] or Vec<u8>"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for FromValueError {}

@@ -1,0 +1,129 @@
+//! `f32` and `f64`, exactly or, by [`Lossy`], the nearest.
+
+use super::{FromValue, FromValueError};
+use crate::value::{Decimal, Value};
+
+/// The nearest number of a type, where the exact one may not fit: `Lossy<f64>` and `Lossy<f32>` take every number.
+///
+/// What is too large for the type becomes an infinity, as by `as`. What is no number is an error as without it.
+///
+/// ```
+/// use onecopy_mysql_proto::value::{Decimal, FromValue, Lossy, Value};
+///
+/// let third = Value::Decimal(Decimal::parse_text(b"0.3333333333333333333333")?);
+/// assert!(f64::from_value(third).is_err());
+/// assert_eq!(Lossy::<f64>::from_value(third), Ok(Lossy(1.0 / 3.0)));
+/// # Ok::<(), onecopy_mysql_proto::value::ValueError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Lossy<T>(pub T);
+
+/// Up to here, and down to its negative, each integer is an `f64`.
+const MAX_EXACT_F64: u64 = 1 << f64::MANTISSA_DIGITS;
+
+/// The same for `f32`.
+const MAX_EXACT_F32: u64 = 1 << f32::MANTISSA_DIGITS;
+
+impl<'a> FromValue<'a> for f64 {
+    /// From DOUBLE, FLOAT, integers up to 2^53 and decimals of at most 15 significant digits; others by [`Lossy`].
+    #[inline]
+    fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
+        match value {
+            Value::Double(number) => Ok(number),
+            Value::Float(number) => Ok(number.into()),
+            // No cast rounds here: the guards see to that.
+            Value::Int(number) if number.unsigned_abs() <= MAX_EXACT_F64 => Ok(number as f64),
+            Value::UInt(number) if number <= MAX_EXACT_F64 => Ok(number as f64),
+            other => f64_of_others(other),
+        }
+    }
+}
+
+#[cold]
+fn f64_of_others(value: Value<'_>) -> Result<f64, FromValueError> {
+    match value {
+        Value::Decimal(decimal) if has_at_most(decimal, f64::DIGITS) => Ok(decimal.to_f64()),
+        Value::Decimal(_) | Value::Int(_) | Value::UInt(_) => {
+            Err(FromValueError::does_not_fit("f64", value.kind()))
+        }
+        other => Err(FromValueError::wrong_kind("f64", other)),
+    }
+}
+
+impl<'a> FromValue<'a> for f32 {
+    /// From FLOAT; from a DOUBLE that is an `f32`, integers up to 2^24 and decimals of at most 6 significant digits; others by
+    /// [`Lossy`]. By the text protocol a FLOAT is the servers' rounded form, see [`float`](crate::value::float).
+    #[inline]
+    fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
+        match value {
+            Value::Float(number) => Ok(number),
+            other => f32_of_others(other),
+        }
+    }
+}
+
+#[cold]
+fn f32_of_others(value: Value<'_>) -> Result<f32, FromValueError> {
+    // No cast rounds here: the guards see to that.
+    match value {
+        Value::Double(number) if f64::from(nearest(number)) == number => Ok(nearest(number)),
+        Value::Int(number) if number.unsigned_abs() <= MAX_EXACT_F32 => Ok(number as f32),
+        Value::UInt(number) if number <= MAX_EXACT_F32 => Ok(number as f32),
+        Value::Decimal(decimal) if has_at_most(decimal, f32::DIGITS) => decimal_f32(decimal),
+        Value::Double(_) | Value::Decimal(_) | Value::Int(_) | Value::UInt(_) => {
+            Err(FromValueError::does_not_fit("f32", value.kind()))
+        }
+        other => Err(FromValueError::wrong_kind("f32", other)),
+    }
+}
+
+#[allow(clippy::cast_possible_truncation)] // rounded to the nearest, an infinity where it is too large
+fn nearest(number: f64) -> f32 {
+    number as f32
+}
+
+/// Six digits are kept, but a decimal may be outside of the range in which an `f32` has them.
+fn decimal_f32(decimal: Decimal<'_>) -> Result<f32, FromValueError> {
+    let number: f32 = decimal.as_str().parse().unwrap_or(f32::NAN);
+    if number.is_normal() || decimal.to_f64() == 0.0 {
+        return Ok(number);
+    }
+    let found = Value::Decimal(decimal).kind();
+    Err(FromValueError::does_not_fit("f32", found))
+}
+
+/// Whether a decimal of so many significant digits survives the way to a float and back.
+fn has_at_most(decimal: Decimal<'_>, digits: u32) -> bool {
+    usize::try_from(digits).is_ok_and(|digits| decimal.significant_digits() <= digits)
+}
+
+impl<'a> FromValue<'a> for Lossy<f64> {
+    /// From every number.
+    #[inline]
+    fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
+        Ok(Self(match value {
+            Value::Double(number) => number,
+            Value::Float(number) => number.into(),
+            Value::Int(number) => number as f64,
+            Value::UInt(number) => number as f64,
+            Value::Decimal(number) => number.to_f64(),
+            other => return Err(FromValueError::wrong_kind("Lossy<f64>", other)),
+        }))
+    }
+}
+
+impl<'a> FromValue<'a> for Lossy<f32> {
+    /// From every number.
+    #[inline]
+    fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
+        Ok(Self(match value {
+            Value::Double(number) => nearest(number),
+            Value::Float(number) => number,
+            Value::Int(number) => number as f32,
+            Value::UInt(number) => number as f32,
+            // Not by way of `f64`: two roundings may differ from one.
+            Value::Decimal(number) => number.as_str().parse().unwrap_or(f32::NAN),
+            other => return Err(FromValueError::wrong_kind("Lossy<f32>", other)),
+        }))
+    }
+}

@@ -1,0 +1,111 @@
+//! Text, bytes, and what has a text without loss.
+
+use std::fmt::Write;
+use std::str;
+
+use super::{FromValue, FromValueError};
+use crate::charset::CollationId;
+use crate::owned;
+use crate::value::Value;
+
+#[inline]
+fn text<'a>(wanted: &'static str, value: Value<'a>) -> Result<&'a str, FromValueError> {
+    let bytes = match value {
+        Value::Text(bytes) | Value::Bytes(bytes) => bytes,
+        Value::OtherText { bytes, collation } if is_ascii(collation, bytes) => bytes,
+        Value::OtherText { collation, .. } => {
+            return Err(FromValueError::character_set(wanted, collation));
+        }
+        Value::Decimal(decimal) => return Ok(decimal.as_str()),
+        other => return Err(FromValueError::wrong_kind(wanted, other)),
+    };
+    str::from_utf8(bytes).map_err(|error| {
+        let offset = error.valid_up_to();
+        FromValueError::NotUtf8 { wanted, offset }
+    })
+}
+
+/// Text in another character set may look like UTF-8, as `Ã©` in latin1 does: only what is ASCII is sure.
+#[cold]
+fn is_ascii(collation: CollationId, text: &[u8]) -> bool {
+    collation.extends_ascii() && text.is_ascii()
+}
+
+#[inline]
+fn bytes<'a>(wanted: &'static str, value: Value<'a>) -> Result<&'a [u8], FromValueError> {
+    match value {
+        Value::Bytes(bytes) | Value::Text(bytes) | Value::OtherText { bytes, .. } => Ok(bytes),
+        other => Err(FromValueError::wrong_kind(wanted, other)),
+    }
+}
+
+impl<'a> FromValue<'a> for &'a str {
+    /// Borrowed text, checked to be UTF-8, or a decimal's digits.
+    #[inline]
+    fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
+        text("&str", value)
+    }
+}
+
+impl<'a> FromValue<'a> for String {
+    const COPIES: bool = true;
+
+    /// A copy of the text, checked to be UTF-8, or of a decimal's digits; numbers, dates and times as text.
+    #[inline]
+    fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
+        match text("String", value) {
+            Ok(text) => owned::text(text).map_err(FromValueError::of_copy),
+            Err(error) => written(value, error),
+        }
+    }
+}
+
+impl<'a> FromValue<'a> for &'a [u8] {
+    /// Borrowed bytes or text, as it came.
+    #[inline]
+    fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
+        bytes("&[u8]", value)
+    }
+}
+
+impl<'a> FromValue<'a> for Vec<u8> {
+    const COPIES: bool = true;
+
+    /// A copy of the bytes or the text, as it came.
+    #[inline]
+    fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
+        owned::bytes(bytes("Vec<u8>", value)?).map_err(FromValueError::of_copy)
+    }
+}
+
+/// The longest text of a number, date or time: `-2.2250738585072014e-308` has 24 bytes.
+const LONGEST: usize = 32;
+
+/// A number, date or time as text; `error` for what has none, or a bad one.
+#[cold]
+fn written(value: Value<'_>, error: FromValueError) -> Result<String, FromValueError> {
+    let mut text = String::new();
+    text.try_reserve_exact(LONGEST)
+        .map_err(|_| FromValueError::OutOfMemory {
+            bytes: LONGEST as u64,
+        })?;
+    // Writing to a string can't fail.
+    let _ = match value {
+        Value::Int(number) => write!(text, "{number}"),
+        Value::UInt(number) => write!(text, "{number}"),
+        Value::Float(number) if is_plain(number.into()) => write!(text, "{number}"),
+        Value::Float(number) => write!(text, "{number:e}"),
+        Value::Double(number) if is_plain(number) => write!(text, "{number}"),
+        Value::Double(number) => write!(text, "{number:e}"),
+        Value::Date(date) => write!(text, "{date}"),
+        Value::DateTime(moment) => write!(text, "{moment}"),
+        Value::Time(time) => write!(text, "{time}"),
+        _ => return Err(error),
+    };
+    Ok(text)
+}
+
+/// Whether a float is written without an exponent, in about the range in which servers do.
+fn is_plain(number: f64) -> bool {
+    number == 0.0 || (1e-5..1e15).contains(&number.abs())
+}
