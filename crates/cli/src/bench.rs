@@ -16,10 +16,10 @@ pub(crate) mod workload;
 
 use std::process::ExitCode;
 
-/// Run the benchmarks' workloads.
+/// Run benchmark workloads.
 ///
-/// For MySQL `setup` makes the tables once; `client` then runs one workload over one connection and says what an iteration
-/// cost. `valkey` needs nothing before it. `parse` needs no server: it reads replies of Valkey and Redis that lie in memory.
+/// For MySQL, run `setup` once to create the tables; `client` then runs one workload over one connection. `valkey` needs no
+/// setup. `parse` needs no server: it parses replies of Valkey and Redis in memory.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]

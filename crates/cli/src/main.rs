@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// MySQL, MariaDB, Valkey and Redis on a wire layer that copies each byte once, with a meter that shows it.
+/// MySQL proxy and MySQL/Valkey clients that avoid copying data.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, after_help = EXAMPLES)]
 struct Cli {

@@ -18,32 +18,32 @@ use signal_hook::iterator::Signals;
 
 use crate::failure::say;
 
-/// A MySQL and MariaDB proxy: as transparent as a wire
+/// Run a transparent proxy for MySQL and MariaDB
 ///
-/// Clients log in with the servers' own users: the proxy knows no password. A session is one client and one server; which
-/// server is decided when the client connects, by the fewest sessions for its weight.
+/// Clients log in with the servers' own users; the proxy stores no passwords. Each client gets its own server connection. A new
+/// session goes to the server with the fewest sessions relative to its weight.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A configuration file; SIGHUP has it read again. `--print-config` shows what can be in it
+    /// Read this configuration file, and again on SIGHUP; `--print-config` prints one with every key
     #[arg(long, value_name = "FILE", conflicts_with_all = ["ways", "workers", "max_connections", "drain_timeout"])]
     config: Option<PathBuf>,
-    /// Only tell whether the configuration is right, and what would be done
+    /// Validate the configuration and print what would be served, then exit
     #[arg(long)]
     check: bool,
-    /// Print a configuration file with every key, explained, and its default
+    /// Print a configuration file with every key, its explanation and its default
     #[arg(long, conflicts_with_all = ["config", "ways", "check"])]
     print_config: bool,
-    /// Where to listen, and the servers behind it: HOST:PORT or the path of a Unix socket; several servers with commas
+    /// Listen address and servers: HOST:PORT or the path of a Unix socket; separate servers with commas
     #[arg(long = "mysql", value_name = "LISTEN=SERVER[,SERVER...]", required_unless_present_any = ["config", "print_config"], value_parser = way)]
     ways: Vec<Way>,
-    /// Event loops, each a thread; 0 is one a processor
+    /// Worker threads; 0 = one per CPU
     #[arg(long, value_name = "N", default_value_t = 0)]
     workers: usize,
-    /// Clients in all; more are refused with error 1040
+    /// Maximum number of clients; more are refused with error 1040
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     max_connections: usize,
-    /// When stopped, how many seconds sessions have to end their transactions
+    /// Seconds that sessions have to finish their transactions on shutdown
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     drain_timeout: u64,
 }
@@ -58,8 +58,8 @@ Examples:
   onecopy proxy --config proxy.toml
 
 Signals:
-  SIGHUP           reads the file again: all of it takes effect, or nothing does and standard error says why
-  SIGTERM, SIGINT  let sessions end their transactions, then stop; the second one stops at once";
+  SIGHUP           reload the file; an invalid file changes nothing, and the log says why
+  SIGTERM, SIGINT  finish open transactions, then stop; a second signal stops at once";
 
 /// How long the program waits at its end for its last lines to be written.
 const LAST_LINES: Duration = Duration::from_secs(1);

@@ -29,15 +29,15 @@ pub(crate) struct Args {
     #[arg(value_name = "STATEMENT")]
     statements: Vec<OsString>,
 
-    /// How rows are written: by default a table on a terminal, tsv elsewhere
+    /// Output format [default: table on a terminal, otherwise tsv]
     #[arg(short, long, value_enum)]
     format: Option<FormatName>,
 
-    /// Leave the columns' names out of table, csv and tsv
+    /// Omit column names in table, csv and tsv
     #[arg(short = 'N', long)]
     no_header: bool,
 
-    /// Say on standard error what each byte cost since the login
+    /// Print copy counters to stderr
     #[arg(long, value_name = "FORMAT", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "table")]
     meter: Option<MeterFormat>,
 
@@ -61,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "password_prompt")]
     password_file: Option<PathBuf>,
 
-    /// Say nothing of statements that went well but their rows
+    /// Print only rows and errors
     #[arg(short, long)]
     quiet: bool,
 
@@ -78,9 +78,9 @@ Examples:
 
 const LONG_HELP: &str = "\
 Examples:
-  A table, and what its bytes cost:
+  A table, with copy counters:
     onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product' --meter
-  To a file as tsv, which LOAD DATA reads:
+  To a file as tsv, for LOAD DATA:
     onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product' > p.tsv
   To another program:
     onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product' -f json |
@@ -88,12 +88,12 @@ Examples:
   Several statements:
     onecopy sql mysql://user@localhost/shop -p 'USE test' 'SHOW TABLES'
     onecopy sql mysql://user@localhost/shop -p < schema.sql
-  A dump of mariadb-dump or mysqldump, without triggers and procedures:
+  Load a dump of mariadb-dump or mysqldump without triggers and procedures:
     onecopy sql mysql://user@localhost/shop --password-file=FILE -q < dump.sql
   One large value to a file:
     onecopy sql mysql://user@localhost/shop -p --out photo.jpg \\
       'SELECT photo FROM product WHERE id = 7'
-  The url from the environment:
+  The URL from the environment:
     export ONECOPY_URL='mysql://user@localhost/shop?socket=/run/mysqld/mysqld.sock'
     onecopy sql 'SELECT VERSION()'
 
@@ -114,38 +114,37 @@ Formats:
   results. A BIT is a number in every format.
 
 Password:
-  From -p, --password-file, the url (where others see it in the list of
-  processes) or ONECOPY_PASSWORD: the first that is there.
+  The first of: -p, --password-file, the URL (visible to others in the process
+  list), ONECOPY_PASSWORD.
 
 TLS:
-  Without ?ssl-mode= the server is verified, certificate and host (verify-full),
-  but over a Unix socket and to this machine TLS is off (disabled). ?ssl-ca=FILE
-  names the authority where it is not one of the system's, and turns TLS on.
+  The default is ssl-mode=verify-full: the server's certificate and host name are
+  verified. Over a Unix socket and to localhost TLS is off (disabled).
+  ?ssl-ca=FILE verifies against this CA instead of the system's, and turns TLS on.
     mysql://user@db.example.com/shop?ssl-ca=ca.pem
     mysql://user@db.example.com/shop?ssl-mode=verify-ca&ssl-ca=ca.pem
-  The second takes a certificate for any host: MySQL's own names none. The other
-  modes, required and preferred, look at no certificate.
+  verify-ca does not check the host name: MySQL's self-generated certificates have
+  none. The modes required and preferred encrypt without verifying the server.
 
 --out:
-  Takes the value of the only row of the only result. FILE is left as it was
-  where there is no row, the value is NULL, or --column is needed and not given.
-  A second row is an error; FILE holds the first one's value then.
+  Writes the value of the only row of the only result. FILE stays unchanged if
+  there is no row, the value is NULL, or --column is required but missing. A
+  second row is an error; FILE then has the first row's value.
 
 Ctrl-C:
-  Cancels the query on the server, by KILL QUERY over a second connection.
-  Once more, and onecopy leaves at once.
+  Cancels the query on the server, with KILL QUERY over a second connection.
+  Press it again to exit at once.
 
 Timeouts:
-  --timeout SECONDS, or ?statement-timeout=SECONDS in the url, limits the time of
-  each statement from sending it to its last row. ?call-timeout=SECONDS limits the
-  wait for a statement's first reply and for each row after it, and not the whole:
-  a result whose rows keep coming goes on. A statement over either limit is
-  cancelled on the server as by Ctrl-C, and is an error. ?connect-timeout=SECONDS
-  limits the time to connect and log in, 10 by default.
+  --timeout SECONDS, or ?statement-timeout=SECONDS in the URL, limits each
+  statement, from sending it to its last row. ?call-timeout=SECONDS limits each wait
+  for the first reply or the next row, so a result whose rows keep coming goes on.
+  A statement over either limit is cancelled on the server, and is an error.
+  ?connect-timeout=SECONDS limits connecting and logging in, 10 by default.
 
 Exit status:
-  0    all went well, or who read our output had seen enough, as head does
-  1    an error, told on standard error
+  0    success (also if the reader, such as head, closes the pipe early)
+  1    an error; the message is on stderr
   2    wrong arguments
   130  ended by Ctrl-C; 128 and the signal's number for other signals";
 

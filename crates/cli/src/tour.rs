@@ -15,14 +15,14 @@ use crate::bench::failure::Failure;
 use crate::bench::shape::{BLOB, ROWS};
 use print::{plain, title};
 
-/// Take the tour: the proxy, rows, pipelines, large values there and back, each with what it cost.
+/// Demo the proxy, rows, pipelines and large values, each with its cost.
 ///
-/// On MySQL or MariaDB it makes a database of its own with about 520 MB of rows, on Valkey or Redis keys that begin with
-/// onecopy_tour, and drops them at the end. `make run` takes the tour on private servers.
+/// Creates a database with about 520 MB of rows on MySQL or MariaDB, and keys that begin with onecopy_tour on Valkey or Redis, and
+/// deletes them at the end. `make run` runs the tour on private servers.
 #[derive(Debug, clap::Args)]
 #[command(group(ArgGroup::new("server").args(["url", "valkey_url"]).required(true).multiple(true)))]
 pub(crate) struct Args {
-    /// A MySQL or MariaDB: mysql://user:password@host:port/database. The user needs the right to make a database, or to make
+    /// A MySQL or MariaDB: mysql://user:password@host:port/database. The user needs the right to create a database, or
     /// tables in this one.
     #[arg(long)]
     url: Option<String>,

@@ -18,7 +18,7 @@ use crate::foreign::RedisOptions;
 use crate::meter::MeterFormat;
 use format::FormatName;
 
-/// Run a command, or talk to a Valkey or Redis
+/// Run commands on Valkey or Redis
 ///
 /// With COMMAND it is run and its reply written: as it is into a pipe or a file, readable on a terminal. Without it commands
 /// are read from the terminal, with history, completion and help, or from standard input, one a line. There the first error
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// redis://user@host:port/db?option=value; may be left out where ONECOPY_VALKEY_URL is set
     url: Option<OsString>,
 
-    /// The command and its arguments; our own options stand before it
+    /// The command and its arguments; onecopy's options go before it
     #[arg(
         value_name = "COMMAND",
         trailing_var_arg = true,
@@ -37,11 +37,11 @@ pub(crate) struct Args {
     )]
     words: Vec<OsString>,
 
-    /// How replies are written: by default readable on a terminal, raw elsewhere
+    /// Output format [default: readable on a terminal, otherwise raw]
     #[arg(short, long, value_enum)]
     format: Option<FormatName>,
 
-    /// Take standard input for the command's last argument
+    /// Read the command's last argument from stdin
     #[arg(short = 'x', long)]
     last_from_stdin: bool,
 
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["last_from_stdin", "words", "format"])]
     pipe: bool,
 
-    /// Say on standard error what each byte cost since the login
+    /// Print copy counters to stderr
     #[arg(long, value_name = "FORMAT", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "table")]
     meter: Option<MeterFormat>,
 
@@ -75,20 +75,20 @@ Examples:
 
 const LONG_HELP: &str = "\
 Examples:
-  Commands by hand, with Tab and 'help COMMAND':
+  An interactive prompt, with Tab completion and 'help COMMAND':
     onecopy valkey redis://localhost
   A value to a file and back, whatever its size:
     onecopy valkey redis://localhost GET photo > photo.jpg
     onecopy valkey redis://localhost -x SET photo < photo.jpg
-  What its bytes cost:
+  With copy counters:
     onecopy valkey redis://localhost --meter GET photo > photo.jpg
   To another program:
     onecopy valkey redis://localhost -f json HGETALL user:7 | jq .name
   Several commands:
     printf 'INCR a\\nINCR b\\n' | onecopy valkey redis://localhost
-  Millions of them, with the number of errors at the end:
+  Bulk loading, with an error count:
     onecopy valkey redis://localhost --pipe < commands.txt
-  The url from the environment:
+  The URL from the environment:
     export ONECOPY_VALKEY_URL=redis+unix:///run/valkey/valkey.sock
     onecopy valkey PING
 
@@ -120,12 +120,12 @@ Lines:
   \\t \\b \\a \\xHH \\\" \\\\, 'single quotes' hold anything but \\'.
 
 --pipe:
-  Takes lines and RESP arrays, also mixed. Replies are counted, the first errors
-  are shown; the exit status is 1 where there was one.
+  Reads lines and RESP arrays, also mixed. Counts the replies and prints the first
+  errors; the exit status is 1 if there was one.
 
 Password:
-  From -p, --password-file, the url (where others see it in the list of
-  processes) or ONECOPY_VALKEY_PASSWORD: the first that is there.
+  The first of: -p, --password-file, the URL (visible to others in the process
+  list), ONECOPY_VALKEY_PASSWORD.
 
 History:
   $XDG_STATE_HOME/onecopy/valkey_history, or ~/.local/state/onecopy. Lines that
@@ -133,8 +133,8 @@ History:
   and lines that begin with a space are not stored.
 
 Exit status:
-  0    all went well, or who read our output had seen enough, as head does
-  1    an error, told on standard error
+  0    success (also if the reader, such as head, closes the pipe early)
+  1    an error; the message is on stderr
   2    wrong arguments";
 
 pub(crate) fn run(mut args: Args) -> ExitCode {

@@ -12,38 +12,38 @@ use super::report;
 use super::usage::{Moment, Usage, peak_resident};
 use super::workload::{Values, Workload};
 
-/// Run one workload over one connection, and say what an iteration cost.
+/// Run one workload over one connection and print its cost per iteration.
 ///
-/// Every column of every row is decoded and folded into a checksum: of byte strings the length and five bytes, for
-/// summing all of them up would cost more than receiving them. Start-up and two iterations ahead are not counted.
+/// Every column of every row is decoded and added to a checksum; of a byte string its length and five bytes, because adding all
+/// bytes would cost more than receiving them. Start-up and two warm-up iterations are not counted.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// What is run.
+    /// The workload.
     workload: Workload,
-    /// The server and the database that `onecopy bench setup` was run on.
+    /// Server and database, prepared by `onecopy bench setup`.
     #[arg(long)]
     url: String,
-    /// How often; by default as often as takes some seconds.
+    /// Iterations [default: as many as fit in a few seconds].
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     iterations: Option<u64>,
-    /// Which face of the client.
+    /// Client API to use.
     #[arg(long, value_enum, default_value_t = Driver::Blocking)]
     driver: Driver,
-    /// Not the client at all but the floor of cost: the same request, prebuilt, and its response drained unread.
+    /// Measure the lower bound instead: a bare socket that sends the same prebuilt request and discards the response.
     #[arg(long, conflicts_with = "driver")]
     floor: bool,
-    /// The value of 256 MiB in place of 64 MiB.
+    /// Use the value of 256 MiB instead of 64 MiB.
     #[arg(long)]
     large: bool,
-    /// One JSON object in place of a table.
+    /// Print a JSON object instead of a table.
     #[arg(long)]
     json: bool,
 }
 
-/// Which face of the client runs the workload.
+/// The client API that runs the workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Driver {
-    /// Calls that block in the kernel.
+    /// Blocking calls.
     Blocking,
     /// Tokio, on a runtime of one thread.
     Tokio,

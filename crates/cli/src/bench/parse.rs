@@ -15,26 +15,26 @@ use stream::{Source, Stream};
 /// Requests that are outstanding at once.
 const PIPELINE: u64 = 1 << 10;
 
-/// Parse a stream of replies that lies in memory, in chunks of 16 KiB, and say what a unit of it cost.
+/// Parse a stream of replies in memory, in chunks of 16 KiB, and print the cost per unit.
 ///
-/// What is first parsed, until the buffers have their size, does not count.
+/// A warm-up, until the buffers have their size, is not counted.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// What is parsed.
+    /// The stream.
     stream: Stream,
-    /// How many turns of the stream: a reply, an array, some replies of different kinds; by default as many as take about a second.
+    /// Repetitions of the stream's pattern [default: as many as fit in about a second].
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     iterations: Option<u64>,
-    /// Look at every element of every reply, its kind and its length; otherwise only at the reply's own.
+    /// Read the kind and length of every element, not only of the reply itself.
     #[arg(long)]
     elements: bool,
-    /// Make each reply the caller's own, and drop it.
+    /// Convert each reply into an owned one, and drop it.
     #[arg(long, conflicts_with = "elements")]
     owned: bool,
-    /// One JSON object in place of a table.
+    /// Print a JSON object instead of a table.
     #[arg(long)]
     json: bool,
-    /// Parse nothing: write one turn of the stream to standard output, of a large bulk its header, for other parsers.
+    /// Do not parse; write one repetition of the pattern (of a large bulk its header) to stdout, for other parsers.
     #[arg(long)]
     turn: bool,
 }

@@ -7,16 +7,16 @@ use super::failure::Failure;
 use super::progress::Progress;
 use super::shape::{self, BLOB, BLOB_TABLE, Blob, LARGE_BLOB, ROWS, ROWS_TABLE, Rows};
 
-/// Make the tables that the workloads read.
+/// Create the tables for `onecopy bench client`.
 ///
-/// `onecopy_bench_rows` has 5,001 rows of about 90 kB, `onecopy_bench_blob` one value of 64 MiB; about 520 MB in all, the
-/// same on every server. What is there and whole is kept, so this may be run again at any time.
+/// `onecopy_bench_rows` has 5,001 rows of about 90 kB, `onecopy_bench_blob` one value of 64 MiB: about 520 MB, the same on every
+/// server. Complete tables are kept, so you can run this again at any time.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The server and the database: mysql://user:password@host:port/database.
+    /// Server and database: mysql://user:password@host:port/database.
     #[arg(long)]
     url: String,
-    /// Make everything anew.
+    /// Recreate all tables.
     #[arg(long)]
     force: bool,
     /// Add a value of 256 MiB, for `onecopy bench client blob --large`.

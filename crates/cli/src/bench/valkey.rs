@@ -17,41 +17,41 @@ use super::usage::{Moment, Usage, peak_resident};
 use latency::Latency;
 use plan::{Plan, Test};
 
-/// Run one kind of request over and over against a Valkey or Redis, and say what each cost.
+/// Benchmark a Valkey or Redis server and print the cost per request.
 ///
-/// Letters and defaults are those of redis-benchmark, and so are the keys that are written: key:__rand_int__, or with -r
-/// key:000000000000 and so on. They are left there. The replies are looked at: a wrong one ends the run.
+/// Takes redis-benchmark's short options, with its defaults and its keys: key:__rand_int__, or key:000000000000 and so on with
+/// -r. The keys are not deleted afterwards. Replies are checked: a wrong one ends the run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// The server: redis://host:port, redis+unix:///path and so on
     #[arg(long)]
     url: String,
-    /// Requests that are sent before their replies are read
+    /// Requests in flight per connection
     #[arg(short = 'P', long, value_name = "DEPTH", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pipeline: u32,
-    /// Bytes of a value
+    /// Size of a value in bytes
     #[arg(short, long, value_name = "BYTES", default_value_t = 3, value_parser = clap::value_parser!(u32).range(..=1 << 30))]
     data_size: u32,
-    /// Connections; of the driver shared, tasks on its one
+    /// Number of connections; for --driver shared: tasks on its one connection
     #[arg(short, long, value_name = "CONNECTIONS", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
-    /// Requests in all
+    /// Total number of requests
     #[arg(short = 'n', long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     requests: u64,
-    /// Choose each key, member or field from so many by chance, the same ones in each run
+    /// Pick each key, member or field at random from this many, with the same sequence in each run
     #[arg(short = 'r', long, value_name = "KEYS", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
     keyspace: Option<u64>,
-    /// Which requests, one after the other
+    /// Tests to run, one after the other
     #[arg(short, long, value_enum, value_name = "TEST", value_delimiter = ',', default_values_t = [Test::Set, Test::Get])]
     tests: Vec<Test>,
-    /// Which face of the client
+    /// Client API to use
     #[arg(long, value_enum, default_value_t = Driver::Blocking)]
     driver: Driver,
-    /// Not the client at all but the floor of cost: prebuilt requests, and replies drained unread; ping, set and get
+    /// Measure the lower bound instead: prebuilt requests, and replies discarded unread; for ping, set and get
     #[arg(long, conflicts_with_all = ["driver", "keyspace"])]
     floor: bool,
-    /// One JSON object a test, each on its line, in place of tables
+    /// Print one line of JSON per test instead of tables
     #[arg(long)]
     json: bool,
 }
@@ -61,17 +61,17 @@ Examples:
   onecopy bench valkey --url redis://localhost
   onecopy bench valkey --url redis+unix:///run/valkey.sock -c 1 -P 32 -d 1024 -n 1000000
   onecopy bench valkey --url redis://localhost -c 32 --driver shared -t get -r 100000 --json
-What the client adds to the floor, which no client can be below:
+The lower bound, to compare with:
   onecopy bench valkey --url redis://localhost -c 1 -P 32 -t get --floor";
 
-/// Which face of the client sends the requests.
+/// The client API that sends the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Driver {
-    /// Calls that block in the kernel, a thread for each connection
+    /// Blocking calls, a thread for each connection
     Blocking,
     /// Tokio, on a runtime of one thread, a task for each connection
     Tokio,
-    /// The same with all tasks on one connection, which sends together what they ask for
+    /// Tokio, all tasks on one connection that batches their requests
     Shared,
 }
 

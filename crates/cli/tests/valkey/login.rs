@@ -137,7 +137,7 @@ fn options_of_redis_cli_are_answered_with_the_url_to_write() {
     for arguments in ["-h", "--help"] {
         let output = onecopy().arg(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(0));
-        assert!(output.stdout.starts_with(b"Run a command"), "{arguments}");
+        assert!(output.stdout.starts_with(b"Run commands on"), "{arguments}");
     }
 }
 
