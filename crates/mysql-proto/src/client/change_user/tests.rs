@@ -157,10 +157,10 @@ fn packets_that_no_change_of_user_has_are_refused() {
         ),
         (
             b"\x01\0\x01\x01\x01",
-            Error::Wire(onecopy_wire::WireError::LimitExceeded {
-                needed: 65_537,
+            Error::LoginPacketTooLarge {
+                bytes: 65_537,
                 max: 65_536,
-            }),
+            },
         ),
     ] {
         let (mut core, mut buffers) = core();
