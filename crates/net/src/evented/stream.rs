@@ -237,7 +237,12 @@ impl Stream {
         }
     }
 
-    /// The same without a word of TLS: the peer finds the end of the stream and nothing before it, as of a client that has died. A
+    /// Whether the peer has said over TLS that nothing more comes. One that has died has not.
+    pub fn has_heard_end(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.is_closed())
+    }
+
+    /// The same as [`shutdown_write`](Self::shutdown_write) without a word of TLS: the peer finds the end of the stream and nothing before it, as of a client that has died. A
     /// server that looks for that end while it is busy, by a poll and the number of bytes that wait, takes an alert for the next
     /// command of one that is still there.
     ///

@@ -375,7 +375,7 @@ impl Session {
             (Direction::Up, Some(server)) if is_awaited || server.is_shut => {
                 if !server.is_shut {
                     // As the client has ended: over TLS by a word, or without one.
-                    let shut = match self.client.stream.is_tls() {
+                    let shut = match self.client.stream.has_heard_end() {
                         true => server.shutdown_write(),
                         false => server.shutdown_write_unsaid(),
                     };
