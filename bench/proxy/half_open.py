@@ -3,12 +3,13 @@
     bench/proxy/half_open.py [--count 3000] [--burst 0.5] [--hold 3] [--after 9] [--pid PID] [--user USER] HOST PORT
 
 Opens COUNT connections within BURST seconds, reads no greeting, and closes them HOLD seconds later. One client of a process
-of its own is logged in as USER, who has no password, and runs `DO 1` without a pause. Prints one JSON object: median, 99th
-percentile and maximum of its latencies in milliseconds, in the second before the burst (`calm`) and from the burst's begin to one
-second after its end (`burst`); resident memory of PID in KiB before the burst, at its end, and AFTER seconds after the close.
+of its own is logged in as USER, who has no password, and runs `DO 1` each millisecond. Prints one JSON object: median, 99th
+percentile and maximum of its latencies in milliseconds, counted from when each statement was due: in the second before the
+burst (`calm`), from the burst's begin to one second after its end (`burst`), and in the second after the close (`close`); resident memory of PID in KiB before the burst, at its end, and AFTER seconds after the close.
 """
 import argparse, json, multiprocessing, re, resource, socket, struct, sys, time
 
+PACE = 0.001
 PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH = 1 << 9, 1 << 15, 1 << 19
 
 
@@ -37,14 +38,18 @@ def log_in(host, port, user):
 
 
 def query(a, is_over, out):
-    """Runs statements until it is told to stop; gives when each began and how long it took."""
+    """Runs a statement each millisecond until it is told to stop; gives when each was due and how long its answer took then."""
     stream, took, question = log_in(a.host, a.port, a.user), [], packet(0, b"\x03DO 1")
     out.put("ready")
+    due = time.monotonic()
     while not is_over.is_set():
-        began = time.monotonic()
+        due += PACE
+        ahead = due - time.monotonic()
+        if ahead > 0:
+            time.sleep(ahead)
         stream.sendall(question)
         payload(stream)
-        took.append((began, time.monotonic() - began))
+        took.append((due, time.monotonic() - due))
     out.put(took)
 
 
@@ -79,7 +84,7 @@ def measure(a):
     is_over, out = multiprocessing.Event(), multiprocessing.Queue()
     client = multiprocessing.Process(target=query, args=(a, is_over, out), daemon=True)
     client.start()
-    out.get()
+    out.get(timeout=30)
     calm = time.monotonic()
     time.sleep(1)
     before, begin = resident_kib(a.pid), time.monotonic()
@@ -89,13 +94,16 @@ def measure(a):
     during = resident_kib(a.pid)
     # Those that were refused or reset have something to say.
     gone = sum(1 for stream in streams if is_gone(stream))
+    close = time.monotonic()
     for stream in streams:
         stream.close()
+    time.sleep(1)
     is_over.set()
-    took = out.get()
+    took = out.get(timeout=30)
     time.sleep(a.after)
     return {"seconds": round(end - begin, 2), "refused": gone, "calm": figures(took, calm, begin),
-            "burst": figures(took, begin, end + 1), "rss_before": before, "rss_during": during, "rss_after": resident_kib(a.pid)}
+            "burst": figures(took, begin, end + 1), "close": figures(took, close, close + 1),
+            "rss_before": before, "rss_during": during, "rss_after": resident_kib(a.pid)}
 
 
 def is_gone(stream):

@@ -147,6 +147,8 @@ pub(crate) struct Session {
     /// It is in the line of those that wait for buffers, or of those that go on after the others.
     is_starved: bool,
     is_busy: bool,
+    /// It waits behind the sessions that are logged in.
+    is_aside: bool,
     /// The client has said that it goes, or follows a binary log: a close is then no failure.
     is_quitting: bool,
     /// The backend has said, unasked, why it closes.
@@ -195,20 +197,21 @@ impl Session {
             is_probed: false,
             is_starved: false,
             is_busy: false,
+            is_aside: false,
             is_quitting: false,
             has_said_goodbye: false,
             knows_of_losses_itself: false,
         }
     }
 
-    /// Registers the client's stream and begins.
+    /// Registers the client's stream. It goes on [from aside](Self::go_on_from_aside).
     pub(crate) fn begin(&mut self, context: &mut Context<'_>) -> Status {
         self.entrance = context.counters.entrance(&self.listener.config.name);
         let entrance = &mut context.counters.entrances[self.entrance];
         entrance.accepted += 1;
         entrance.sessions += 1;
         match (self.client.stream).register_for_reading(context.poller, self.token) {
-            Ok(()) => self.go_on(context),
+            Ok(()) => Status::Waiting,
             Err(_) => Status::Over,
         }
     }
@@ -247,6 +250,35 @@ impl Session {
     pub(crate) fn go_on_after_others(&mut self, context: &mut Context<'_>) -> Status {
         self.is_busy = false;
         self.go_on(context)
+    }
+
+    /// Whether it is logged in and goes on.
+    #[inline]
+    pub(crate) fn is_in_transit(&self) -> bool {
+        matches!(self.phase, Phase::Transit)
+    }
+
+    /// Whether a time is over for one that is not.
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        match &self.phase {
+            Phase::Login(login) => login.is_queued() || login.overdue(now).is_some(),
+            Phase::Transit => false,
+            Phase::Farewell(farewell) => farewell.is_overdue(now),
+        }
+    }
+
+    /// It waits behind those that are logged in. Whether it did already.
+    pub(crate) fn note_aside(&mut self) -> bool {
+        std::mem::replace(&mut self.is_aside, true)
+    }
+
+    /// Its turn has come.
+    pub(crate) fn go_on_from_aside(&mut self, context: &mut Context<'_>) -> Status {
+        self.is_aside = false;
+        match self.is_due(context.now) {
+            true => self.tick(context),
+            false => self.go_on(context),
+        }
     }
 
     /// It goes on after the others. Whether it is to stand in line for that.
@@ -411,9 +443,10 @@ impl Session {
         self.up.discard(context.pool);
         self.down.discard(context.pool);
         context.pool.count(&mut self.own_bytes, 0);
-        self.client.leave(context);
+        self.client.leave(false, context);
+        let is_busy = self.is_in_command();
         if let Some(server) = &mut self.server {
-            server.leave(context);
+            server.leave(is_busy, context);
         }
     }
 

@@ -11,10 +11,11 @@ use crate::failure::Reason;
 
 pub use compression::CompressionCounts;
 
-/// Upper bounds of the latency buckets, in microseconds; the last bucket has none.
-pub(crate) const BUCKETS: [u32; 18] = [
-    25, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_000, 5_000, 10_000, 25_000, 100_000,
-    500_000, 2_000_000, 10_000_000,
+/// Upper bounds of the latency buckets, in microseconds; the last bucket has none. Finer where most commands are, and from a
+/// millisecond on as usual: 1, 2.5, 5.
+pub(crate) const BUCKETS: [u32; 22] = [
+    25, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000,
+    250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000,
 ];
 
 /// How long commands took, from their first byte to the last of their reply.
@@ -321,9 +322,16 @@ mod tests {
         }
         assert_eq!(latency.buckets[0], 2);
         assert_eq!(latency.buckets[1], 1);
-        assert_eq!(latency.buckets[17], 1);
-        assert_eq!(latency.buckets[18], 1);
+        assert_eq!(latency.buckets[21], 1);
+        assert_eq!(latency.buckets[22], 1);
         assert_eq!((latency.count(), latency.sum), (5, 20_000_052));
+    }
+
+    #[test]
+    fn no_bucket_is_more_than_two_and_a_half_times_as_wide_as_what_is_below() {
+        for pair in BUCKETS.windows(2) {
+            assert!(2 * pair[1] <= 5 * pair[0], "{pair:?}");
+        }
     }
 
     #[test]

@@ -2,8 +2,13 @@
 //!
 //! A turn: wait for events, let each session that has one do what it can, let those that had to stop go on, and now and then
 //! look at the time. Nothing here blocks but the wait.
+//!
+//! Sessions that are logged in come first. What comes of a client before, and of one that leaves, is work of calls: a connection to
+//! the server, one to be refused there. It waits in a line of its own, of which each turn does a little, so that a burst of clients
+//! holds up nobody who is in.
 
 mod accept;
+mod aside;
 pub(crate) mod codec;
 mod line;
 mod order;
@@ -28,6 +33,7 @@ use crate::session::{Context, Session, Status};
 use crate::stats::{Counters, Snapshot};
 use accept::Accepting;
 pub(crate) use accept::ListeningSocket;
+use aside::Aside;
 use codec::Codec;
 use line::Line;
 pub(crate) use order::{Handle, Mailbox, Order};
@@ -72,6 +78,7 @@ pub(crate) fn start(
         free: Vec::new(),
         freed: Vec::new(),
         busy: VecDeque::new(),
+        aside: Aside::default(),
         unfinished: Unfinished::new(most_ungreeted),
         line: Line::default(),
         pool: Pool::new(memory),
@@ -121,6 +128,7 @@ struct Worker {
     /// Places that were freed in this turn: events of the sessions before may still be on the list.
     freed: Vec<usize>,
     busy: VecDeque<usize>,
+    aside: Aside,
     unfinished: Unfinished,
     line: Line,
     pool: Pool,
@@ -142,7 +150,8 @@ impl Worker {
         let mut next_tick = now + TICK;
         let mut ticks = 0;
         while !self.is_over(now) {
-            let timeout = if self.busy.is_empty() && !self.can_serve_line() {
+            let is_at_rest = self.busy.is_empty() && self.aside.is_empty();
+            let timeout = if is_at_rest && !self.can_serve_line() {
                 // The clock is looked at once a turn: a tick may come later by as much as the last one took.
                 next_tick.saturating_duration_since(now)
             } else {
@@ -168,9 +177,13 @@ impl Worker {
                 }
                 if let Some(Some(session)) = self.sessions.get_mut(token / 2) {
                     session.note(token % 2 == 0, event);
-                    self.go_on(token / 2, now, Session::go_on);
+                    if session.is_in_transit() {
+                        self.go_on(token / 2, now, Session::go_on);
+                    } else {
+                        self.set_aside(token / 2);
+                    }
                 } else {
-                    self.note_unfinished(token, event, now);
+                    self.note_unfinished(token, event);
                 }
             }
             for _ in 0..self.busy.len() {
@@ -181,11 +194,20 @@ impl Worker {
             if self.can_serve_line() {
                 self.serve_line(now);
             }
+            if !self.aside.is_empty() {
+                self.take_from_aside(now);
+            }
             if now >= next_tick {
                 next_tick = now + TICK;
                 ticks += 1;
                 for index in 0..self.sessions.len() {
-                    self.go_on(index, now, Session::tick);
+                    match &self.sessions[index] {
+                        Some(session) if session.is_in_transit() => {
+                            self.go_on(index, now, Session::tick);
+                        }
+                        Some(session) if session.is_due(now) => self.set_aside(index),
+                        _ => {}
+                    }
                 }
                 self.tick_unfinished(now);
                 self.relieve(now);
@@ -269,6 +291,7 @@ impl Worker {
         let session = Session::new(client, Token(2 * index), now);
         self.sessions[index] = Some(Box::new(session));
         self.go_on(index, now, Session::begin);
+        self.set_aside(index);
         if self.ends_by.is_some() {
             self.go_on(index, now, |session, context| {
                 session.stop(Failure::shutdown(), context)

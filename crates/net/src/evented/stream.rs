@@ -237,6 +237,35 @@ impl Stream {
         }
     }
 
+    /// Whether the peer has said over TLS that nothing more comes. One that has died has not.
+    pub fn has_heard_end(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.is_closed())
+    }
+
+    /// The same as [`shutdown_write`](Self::shutdown_write) without a word of TLS: the peer finds the end of the stream and nothing before it, as of a client that has died. A
+    /// server that looks for that end while it is busy, by a poll and the number of bytes that wait, takes an alert for the next
+    /// command of one that is still there.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn shutdown_write_unsaid(&mut self) -> io::Result<bool> {
+        if !self.flush()? {
+            return Ok(false);
+        }
+        self.has_said_end = true;
+        match self.socket.shutdown(Shutdown::Write) {
+            Err(error) if error.kind() != ErrorKind::NotConnected => Err(error),
+            _ => Ok(true),
+        }
+    }
+
+    /// Ends both directions as [`shutdown`](Self::shutdown) does, and
+    /// [without a word of TLS](Self::shutdown_write_unsaid).
+    pub fn shutdown_unsaid(&mut self) {
+        self.has_said_end = true;
+        self.shutdown();
+    }
+
     /// Ends both directions. TLS says so where it can be said at once, and why if something went wrong.
     ///
     /// Bytes that the peer has sent and nobody has read make the kernel reset the connection, and last words in clear text that

@@ -255,6 +255,11 @@ impl Session {
         written.map(|()| n)
     }
 
+    /// Whether the peer has said that nothing more comes.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
     /// Says that nothing more will come from here.
     pub(crate) fn close_notify(&mut self) -> Result<(), TlsError> {
         self.finish(|| Work::CloseNotify)

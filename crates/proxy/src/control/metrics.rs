@@ -4,6 +4,7 @@
 //! registry of counters would hold every one of them a second time.
 
 mod meter;
+mod process;
 
 use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
@@ -82,6 +83,7 @@ pub(super) fn text(view: &View) -> String {
         "Lines that the log lacks because it could not be written fast enough.",
         view.log().dropped(),
     );
+    page.write_process();
     page.head(
         "onecopy_build_info",
         "gauge",

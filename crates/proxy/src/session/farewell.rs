@@ -61,11 +61,12 @@ impl Session {
         if !is_of_backend(&end) {
             self.leave_unfinished(true, context);
         }
+        let is_busy = self.is_in_command();
         if let Some(mut server) = self.server.take() {
             if says_goodbye {
                 server.say_last(&mut { QUIT }, context);
             }
-            server.leave(context);
+            server.leave(is_busy, context);
         }
         (self.place, self.id, self.user_place) = (None, None, None);
         self.up.discard(context.pool);
@@ -99,6 +100,11 @@ impl Session {
             || !self.relay.client_is_between_payloads()
             || self.relay.outstanding() > 1
             || !self.up.is_empty()
+    }
+
+    /// Whether the backend is at a command, or in the middle of one.
+    pub(super) fn is_in_command(&self) -> bool {
+        matches!(self.phase, Phase::Transit) && !self.relay.is_idle()
     }
 
     /// Counts and logs it, with the code that the client is told; 0 where it is told none.

@@ -101,6 +101,11 @@ impl Peer {
         Ok(self.flush()? && self.stream.shutdown_write()?)
     }
 
+    /// The same without a word of TLS.
+    pub(super) fn shutdown_write_unsaid(&mut self) -> io::Result<bool> {
+        Ok(self.flush()? && self.stream.shutdown_write_unsaid()?)
+    }
+
     /// Says a command that has no answer, as far as it can be said at once. Nothing else may be under way.
     pub(super) fn say_last(&mut self, command: &mut [u8], context: &mut Context<'_>) {
         if let Some(compressed) = &mut self.compressed {
@@ -111,14 +116,17 @@ impl Peer {
     }
 
     /// The other end hears and says nothing more, once it is dropped: that closes it, and takes it from the poller.
-    pub(super) fn leave(&mut self, context: &mut Context<'_>) {
+    /// In a command TLS says nothing: the backend would take its alert for the next one, and not notice that nobody waits.
+    pub(super) fn leave(&mut self, is_busy: bool, context: &mut Context<'_>) {
         if let Some(mut compressed) = self.compressed.take() {
             compressed.leave(context);
         }
         let copied = self.stream.bytes_copied_by_tls();
         context.pool.note_copied_by_tls(copied);
-        if self.stream.is_tls() {
-            self.stream.shutdown();
+        match (self.stream.is_tls(), is_busy) {
+            (false, _) => {}
+            (true, false) => self.stream.shutdown(),
+            (true, true) => self.stream.shutdown_unsaid(),
         }
     }
 }

@@ -374,8 +374,13 @@ impl Session {
             // It closes, and may say why before.
             (Direction::Up, Some(server)) if is_awaited || server.is_shut => {
                 if !server.is_shut {
+                    // As the client has ended: over TLS by a word, or without one.
+                    let shut = match self.client.stream.has_heard_end() {
+                        true => server.shutdown_write(),
+                        false => server.shutdown_write_unsaid(),
+                    };
                     // One that takes nothing any more says so when it is read from.
-                    server.is_shut = server.shutdown_write().unwrap_or(true);
+                    server.is_shut = shut.unwrap_or(true);
                 }
                 Ok(carried)
             }

@@ -99,6 +99,10 @@ impl Worker {
     /// A client, where the event is of such a socket, and some more where turns are long: the kernel tells again where there are
     /// others, this worker or another.
     pub(super) fn accept_some(&mut self, token: usize, now: Instant) {
+        if self.aside.is_full() {
+            // The kernel tells again, this worker or another.
+            return;
+        }
         let some = 1 + (self.count.load(SeqCst) / SESSIONS_A_CLIENT).min(MOST_CLIENTS);
         for _ in 0..some {
             let Some(listening) = self.accepting.sockets.get(FIRST - token) else {

@@ -7,6 +7,7 @@ use mio::Token;
 use mio::event::Event;
 
 use super::Worker;
+use super::aside::Waiting;
 use crate::session::UnfinishedLogin;
 
 /// The first one's token; sessions' are below, those of sockets that listen above.
@@ -80,13 +81,13 @@ impl Worker {
 
     /// An event of one of them, or of something that is over.
     #[cold]
-    pub(super) fn note_unfinished(&mut self, token: usize, event: &Event, now: Instant) {
+    pub(super) fn note_unfinished(&mut self, token: usize, event: &Event) {
         let Some(index) = token.checked_sub(FIRST) else {
             return;
         };
         if let Some(Some(login)) = self.unfinished.logins.get_mut(index) {
             login.note(event);
-            self.go_on_unfinished(index, now);
+            self.aside.push(Waiting::Unfinished(index));
         }
     }
 
@@ -101,8 +102,9 @@ impl Worker {
         self.unfinished.free.append(&mut self.unfinished.freed);
     }
 
-    fn go_on_unfinished(&mut self, index: usize, now: Instant) {
-        let login = self.unfinished.logins[index].as_mut();
+    pub(super) fn go_on_unfinished(&mut self, index: usize, now: Instant) {
+        let login = self.unfinished.logins.get_mut(index);
+        let login = login.and_then(Option::as_mut);
         if login.is_some_and(|login| login.go_on(now, &mut self.pool)) {
             self.end_unfinished(index);
         }

@@ -110,6 +110,32 @@ fn a_histogram_goes_up_to_its_count() {
 }
 
 #[test]
+fn the_process_is_described_by_the_usual_names() {
+    let proxy = with_metrics();
+    let metrics = Metrics::of(&proxy);
+    let value = |name: &str| metrics.value(name);
+    let open = value("process_open_fds");
+    // Three standard streams, and a socket that listens, at least.
+    assert!(open >= 4.0 && open <= value("process_max_fds"), "{open}");
+    let resident = value("process_resident_memory_bytes");
+    assert!(resident >= f64::from(1 << 20), "{resident}");
+    assert!(resident <= value("process_virtual_memory_bytes"));
+    assert!(value("process_cpu_seconds_total") >= 0.0);
+    let now = std::time::SystemTime::now();
+    let now = now.duration_since(std::time::UNIX_EPOCH).unwrap();
+    let age = now.as_secs_f64() - value("process_start_time_seconds");
+    // The system's start is told in whole seconds.
+    assert!((-2.0..86_400.0).contains(&age), "{age}");
+    // What is open is counted when it is asked for.
+    let held: Vec<_> = (0..200)
+        .map(|_| std::net::UdpSocket::bind("127.0.0.1:0").unwrap())
+        .collect();
+    let more = Metrics::of(&proxy).value("process_open_fds");
+    assert!(more >= 200.0, "{more}");
+    drop(held);
+}
+
+#[test]
 fn who_did_not_get_in_is_counted_by_reason() {
     let proxy = start(|config| {
         config.metrics.listen = Some(loopback(0));
@@ -135,8 +161,8 @@ fn the_manual_has_every_metric_and_reason_and_no_other() {
     let manual = include_str!("../../../../docs/proxy-operations.md");
     let rows = || manual.lines().filter(|line| line.starts_with("| `"));
     let mut told: Vec<_> = rows()
-        .filter_map(|row| row.strip_prefix("| `onecopy_"))
-        .map(|row| format!("onecopy_{}", row.split('`').next().unwrap()))
+        .filter_map(|row| row.split('`').nth(1))
+        .filter(|name| name.starts_with("onecopy_") || name.starts_with("process_"))
         .collect();
     told.sort_unstable();
     let metrics = Metrics::of(&with_metrics());

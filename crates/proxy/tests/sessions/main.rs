@@ -6,6 +6,7 @@ mod changes;
 mod closes;
 mod common;
 mod compressed;
+mod deaths;
 mod drains;
 mod endings;
 mod faults;

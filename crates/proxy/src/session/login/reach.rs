@@ -303,7 +303,7 @@ impl Session {
             login.stage = Stage::Choose;
         }
         if let Some(mut server) = self.server.take() {
-            server.leave(context);
+            server.leave(false, context);
         }
         (self.place, self.id) = (None, None);
     }
