@@ -1,14 +1,17 @@
-//! A chart for the README, as SVG: instructions of onecopy and of other clients, all counted in one run on a real server.
+//! A chart for the README, as SVG: instructions of onecopy by the gates, and of other clients as the benchmarks recorded them.
 
 use std::error::Error;
 use std::fmt::Write;
 
+use crate::baseline::Baseline;
 use crate::beside::{Recorded, recorded};
 use crate::report::number;
 
 /// One group of bars.
 struct Panel {
     title: &'static str,
+    /// The gates' workload, and operations in one of it.
+    ours: (&'static str, f64),
     file: &'static str,
     workload: &'static str,
     /// The client in the file, and its name in the chart.
@@ -18,10 +21,10 @@ struct Panel {
 const PANELS: [Panel; 2] = [
     Panel {
         title: "MySQL: execute a statement, read a row of 15 columns",
+        ours: ("mysql-small-row", 1.0),
         file: "mysql-counts.json",
         workload: "one-small-row",
         clients: &[
-            ("onecopy", "onecopy"),
             ("mysql", "mysql"),
             ("libmariadb", "libmariadb (C)"),
             ("mysql-async", "mysql_async"),
@@ -30,10 +33,10 @@ const PANELS: [Panel; 2] = [
     },
     Panel {
         title: "Valkey: GET of 1 KiB, 32 pipelined",
+        ours: ("valkey-get", 32.0),
         file: "valkey-counts.json",
         workload: "get",
         clients: &[
-            ("onecopy", "onecopy"),
             ("libvalkey", "libvalkey (C)"),
             ("redis", "redis-rs"),
             ("redis-async", "redis-rs, async"),
@@ -50,8 +53,8 @@ const ROW: usize = 24;
 const HEAD: usize = 34;
 
 /// The chart, a file of its own.
-pub(crate) fn svg() -> Result<String, Box<dyn Error>> {
-    let rows: usize = PANELS.iter().map(|panel| panel.clients.len()).sum();
+pub(crate) fn svg(baseline: &Baseline) -> Result<String, Box<dyn Error>> {
+    let rows: usize = PANELS.iter().map(|panel| 1 + panel.clients.len()).sum();
     let height = 30 + PANELS.len() * (HEAD + 10) + rows * ROW + 10;
     let mut text = String::new();
     writeln!(
@@ -63,7 +66,7 @@ pub(crate) fn svg() -> Result<String, Box<dyn Error>> {
     )?;
     let mut y = 30;
     for panel in &PANELS {
-        let bars = bars(panel)?;
+        let bars = bars(panel, baseline)?;
         let most = bars.iter().map(|(_, count)| *count).fold(1.0, f64::max);
         y += HEAD;
         writeln!(
@@ -95,12 +98,16 @@ pub(crate) fn svg() -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-fn bars(panel: &Panel) -> Result<Vec<(&'static str, f64)>, Box<dyn Error>> {
+fn bars(panel: &Panel, baseline: &Baseline) -> Result<Vec<(&'static str, f64)>, Box<dyn Error>> {
+    let (workload, operations) = panel.ours;
+    let ours = baseline.workloads.get(workload);
+    let ours = ours.ok_or_else(|| format!("{workload} has no baseline"))?;
+    let mut bars = vec![("onecopy", ours.instructions / operations)];
     let recorded: Recorded = recorded(panel.file)?;
-    let bar = |(client, name): &(&str, &'static str)| {
+    for (client, name) in panel.clients {
         let count = recorded.instructions(panel.workload, client);
         let count = count.ok_or_else(|| format!("{}: no count of {client}", panel.file))?;
-        Ok((*name, count))
-    };
-    panel.clients.iter().map(bar).collect()
+        bars.push((name, count));
+    }
+    Ok(bars)
 }

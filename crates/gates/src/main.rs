@@ -87,7 +87,7 @@ fn record(chosen: &[&Workload]) -> Result<(), Box<dyn Error>> {
     let baseline = Baseline::new(workloads)?;
     baseline.write()?;
     std::fs::write(path("gates.md"), report::page(&baseline)?)?;
-    std::fs::write(path("clients.svg"), chart::svg()?)?;
+    std::fs::write(path("clients.svg"), chart::svg(&baseline)?)?;
     println!("recorded {} workloads", baseline.workloads.len());
     Ok(())
 }
@@ -121,7 +121,7 @@ fn check(chosen: &[&Workload]) -> Result<(), Box<dyn Error>> {
 fn check_page(baseline: &Baseline) -> Result<(), Box<dyn Error>> {
     let rendered = [
         ("gates.md", report::page(baseline)?),
-        ("clients.svg", chart::svg()?),
+        ("clients.svg", chart::svg(baseline)?),
     ];
     for (name, text) in rendered {
         if std::fs::read_to_string(path(name)).unwrap_or_default() != text {

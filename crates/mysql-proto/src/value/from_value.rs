@@ -74,10 +74,12 @@ macro_rules! integers {
                 let fitting = match value {
                     Value::Int(number) => Self::try_from(number).ok(),
                     Value::UInt(number) => Self::try_from(number).ok(),
-                    Value::Decimal(number) => number.to_i128().and_then(|number| Self::try_from(number).ok()),
-                    other => whole(stringify!($ty), other)?.and_then(|number| Self::try_from(number).ok()),
+                    _ => None,
                 };
-                fitting.ok_or_else(|| FromValueError::does_not_fit(stringify!($ty), value.kind()))
+                match fitting {
+                    Some(number) => Ok(number),
+                    None => integer_of_others(stringify!($ty), value),
+                }
             }
         }
     )*};
@@ -85,20 +87,31 @@ macro_rules! integers {
 
 integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize);
 
-/// A float as an integer, where it is one: none is cut, and -0.0 is none.
+/// A number of another kind as an integer, if it is whole; or why a value is no such integer.
 #[cold]
-#[allow(clippy::cast_possible_truncation)] // compared on the way back
-fn whole(wanted: &'static str, value: Value<'_>) -> Result<Option<i128>, FromValueError> {
-    let number = match value {
-        Value::Float(number) => f64::from(number),
-        Value::Double(number) => number,
+fn integer_of_others<T: TryFrom<i128>>(
+    wanted: &'static str,
+    value: Value<'_>,
+) -> Result<T, FromValueError> {
+    let whole = match value {
+        Value::Int(_) | Value::UInt(_) => None,
+        Value::Decimal(number) => number.to_i128(),
+        Value::Float(number) => whole(number.into()),
+        Value::Double(number) => whole(number),
         other => return Err(FromValueError::wrong_kind(wanted, other)),
     };
+    let fitting = whole.and_then(|number| T::try_from(number).ok());
+    fitting.ok_or_else(|| FromValueError::does_not_fit(wanted, value.kind()))
+}
+
+/// A float as an integer, if it is one: nothing is cut, and -0.0 is none.
+#[allow(clippy::cast_possible_truncation)] // compared on the way back
+fn whole(number: f64) -> Option<i128> {
     // The cast saturates, and gives 0 for what is no number: then the way back gives another one.
     let integer = number as i128;
     let is_same = integer as f64 == number && integer != i128::MAX;
     let is_negative_zero = number == 0.0 && number.is_sign_negative();
-    Ok((is_same && !is_negative_zero).then_some(integer))
+    (is_same && !is_negative_zero).then_some(integer)
 }
 
 impl<'a> FromValue<'a> for bool {
@@ -143,10 +156,17 @@ impl<'a> FromValue<'a> for Date {
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         match value {
             Value::Date(date) => Ok(date),
-            Value::DateTime(moment) if moment.is_midnight() => Ok(moment.date()),
-            Value::DateTime(_) => Err(FromValueError::does_not_fit("Date", value.kind())),
-            other => Err(FromValueError::wrong_kind("Date", other)),
+            other => date_of_others(other),
         }
+    }
+}
+
+#[cold]
+fn date_of_others(value: Value<'_>) -> Result<Date, FromValueError> {
+    match value {
+        Value::DateTime(moment) if moment.is_midnight() => Ok(moment.date()),
+        Value::DateTime(_) => Err(FromValueError::does_not_fit("Date", value.kind())),
+        other => Err(FromValueError::wrong_kind("Date", other)),
     }
 }
 
