@@ -42,7 +42,7 @@ pub(super) struct Args {
     /// Choose each key, member or field from so many by chance, the same ones in each run
     #[arg(short = 'r', long, value_name = "KEYS", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
     keyspace: Option<u64>,
-    /// Which requests, one after the other
+    /// Which requests, one after the other, separated by commas
     #[arg(short, long, value_enum, value_name = "TEST", value_delimiter = ',', default_values_t = [Test::Set, Test::Get])]
     tests: Vec<Test>,
     /// Which face of the client
