@@ -19,7 +19,7 @@ use super::{Date, DateTime, Decimal, OwnedDecimal, Time, Value};
 /// | Rust type | takes | if |
 /// |-----------|-------|----|
 /// | `i8` to `i128`, `u8` to `u64`, `isize`, `usize` | integers, YEAR, BIT | in the type's range |
-/// | | DECIMAL, FLOAT, DOUBLE | whole, and in the type's range |
+/// | | DECIMAL | whole, and in the type's range; not FLOAT and DOUBLE, which become `f64` |
 /// | `bool` | integers, BIT | 0 or 1 |
 /// | `f64` | DOUBLE, FLOAT | |
 /// | | integers, YEAR, BIT | at most 2^53, negative or not |
@@ -65,7 +65,8 @@ pub trait FromValue<'a>: Sized {
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError>;
 }
 
-/// Integers come from integers, and from other numbers that are whole, as SUM() of integers is a decimal.
+/// Integers come from integers, and from decimals that are whole, as SUM() of integers is one. Floats are not taken: the check
+/// would cost every integer that is read some instructions.
 macro_rules! integers {
     ($($ty:ident)*) => {$(
         impl<'a> FromValue<'a> for $ty {
@@ -75,7 +76,7 @@ macro_rules! integers {
                     Value::Int(number) => Self::try_from(number).ok(),
                     Value::UInt(number) => Self::try_from(number).ok(),
                     Value::Decimal(number) => number.to_i128().and_then(|number| Self::try_from(number).ok()),
-                    other => whole(stringify!($ty), other)?.and_then(|number| Self::try_from(number).ok()),
+                    other => return Err(FromValueError::wrong_kind(stringify!($ty), other)),
                 };
                 fitting.ok_or_else(|| FromValueError::does_not_fit(stringify!($ty), value.kind()))
             }
@@ -84,22 +85,6 @@ macro_rules! integers {
 }
 
 integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize);
-
-/// A float as an integer, where it is one: none is cut, and -0.0 is none.
-#[cold]
-#[allow(clippy::cast_possible_truncation)] // compared on the way back
-fn whole(wanted: &'static str, value: Value<'_>) -> Result<Option<i128>, FromValueError> {
-    let number = match value {
-        Value::Float(number) => f64::from(number),
-        Value::Double(number) => number,
-        other => return Err(FromValueError::wrong_kind(wanted, other)),
-    };
-    // The cast saturates, and gives 0 for what is no number: then the way back gives another one.
-    let integer = number as i128;
-    let is_same = integer as f64 == number && integer != i128::MAX;
-    let is_negative_zero = number == 0.0 && number.is_sign_negative();
-    Ok((is_same && !is_negative_zero).then_some(integer))
-}
 
 impl<'a> FromValue<'a> for bool {
     /// 0 and 1 only: a TINYINT(1) may hold other numbers, and they are no truth values to guess at.
@@ -143,10 +128,18 @@ impl<'a> FromValue<'a> for Date {
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         match value {
             Value::Date(date) => Ok(date),
-            Value::DateTime(moment) if moment.is_midnight() => Ok(moment.date()),
-            Value::DateTime(_) => Err(FromValueError::does_not_fit("Date", value.kind())),
-            other => Err(FromValueError::wrong_kind("Date", other)),
+            other => date_of(other).ok_or_else(|| FromValueError::no_date(other)),
         }
+    }
+}
+
+/// The day of a moment that is its first.
+#[cold]
+#[inline(never)]
+fn date_of(value: Value<'_>) -> Option<Date> {
+    match value {
+        Value::DateTime(moment) if moment.is_midnight() => Some(moment.date()),
+        _ => None,
     }
 }
 
