@@ -5,7 +5,7 @@ use std::io::Read;
 use ::tokio::io::AsyncReadExt;
 use futures_util::future::join_all;
 use onecopy_valkey::command::string::{Get, Set, get, set};
-use onecopy_valkey::{blocking, tokio};
+use onecopy_valkey::{blocking, aio};
 
 use crate::workload::{DEPTH, KEY, LARGE, LARGE_KEY, Laps, SMALL, Workload, runtime, value};
 
@@ -79,7 +79,7 @@ pub(crate) fn blocking_batches(url: &str, workload: Workload) -> impl FnMut(usiz
 pub(crate) fn tokio(url: &str, workload: Workload, requests: usize) {
     if workload.is_large() {
         runtime().block_on(async {
-            let mut conn = tokio::Connection::connect(url).await.expect("a connection");
+            let mut conn = aio::Connection::connect(url).await.expect("a connection");
             let (mut reused, mut piece) = (Vec::new(), vec![0; 256 << 10]);
             let mut laps = Laps::start();
             for _ in 0..requests {
@@ -116,7 +116,7 @@ pub(crate) fn tokio(url: &str, workload: Workload, requests: usize) {
 pub(crate) fn tokio_batches(url: &str, workload: Workload) -> impl FnMut(usize) + use<> {
     let runtime = runtime();
     let mut conn = runtime
-        .block_on(tokio::Connection::connect(url))
+        .block_on(aio::Connection::connect(url))
         .expect("a connection");
     let value = value();
     move |batches| {
@@ -148,7 +148,7 @@ pub(crate) fn tokio_batches(url: &str, workload: Workload) -> impl FnMut(usize) 
 
 pub(crate) fn shared(url: &str, workload: Workload, requests: usize) {
     runtime().block_on(async {
-        let shared = tokio::Shared::connect(url).await.expect("a connection");
+        let shared = aio::Shared::connect(url).await.expect("a connection");
         join_all((0..DEPTH).map(|_| {
             let shared = shared.clone();
             ::tokio::spawn(async move {

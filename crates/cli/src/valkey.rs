@@ -106,7 +106,8 @@ Formats:
             reply of COMMAND is written as it is, without a line feed.
   readable  For people: (integer) 3, numbered lists, strings in quotes with
             escapes that can be typed again.
-  json      One line a reply. Maps are objects, errors inside a reply are
+  json      One line a reply, as RESP3 has it: ?protocol=2 in the url makes no
+            difference. Maps are objects, errors inside a reply are
             {\"error\":\"...\"}, strings that are not UTF-8 {\"base64\":\"...\"}.
 
 Values of any size:

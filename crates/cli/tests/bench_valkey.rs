@@ -246,6 +246,36 @@ fn what_can_not_be_run_says_what_can() {
 }
 
 #[test]
+fn get_without_what_set_wrote_says_what_to_write() {
+    let url = url(11);
+    for (arguments, found) in [
+        (&["-t", "get"][..], "does not exist"),
+        (&["-t", "set,get"], ""),
+        (&["-t", "get", "-d", "7"], "holds 3 bytes and not 7"),
+    ] {
+        let output = bench(&url, arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.success(), found.is_empty(), "{errors}");
+        let says = found.is_empty() || errors.contains("write -t set,get, with the same -d");
+        assert!(errors.contains(found) && says, "{errors}");
+    }
+}
+
+#[test]
+fn the_help_lists_the_tests() {
+    for (help, tests) in [
+        ("-h", "ping, set, get, incr, lpush, lpop, sadd, hset"),
+        ("--help", "- get:   GET the key that `set` wrote"),
+    ] {
+        let output = bench("redis://localhost", &[help]);
+        assert_eq!(output.status.code(), Some(0));
+        let text = String::from_utf8_lossy(&output.stdout);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&tests.replace("   ", " ")), "{text}");
+    }
+}
+
+#[test]
 fn a_key_of_another_type_ends_the_run() {
     let url = url(9);
     says(&url, &["RPUSH", "key:__rand_int__", "x"]);

@@ -64,7 +64,7 @@ pub(crate) struct Target {
     way: Mutex<Option<Arc<Way>>>,
     pub(crate) blocking: crate::blocking::Delivery,
     #[cfg(feature = "tokio")]
-    pub(crate) tokio: crate::tokio::Delivery,
+    pub(crate) tokio: crate::aio::Delivery,
 }
 
 impl Target {
@@ -76,7 +76,7 @@ impl Target {
             way: Mutex::new(way),
             blocking: crate::blocking::Delivery::default(),
             #[cfg(feature = "tokio")]
-            tokio: crate::tokio::Delivery::default(),
+            tokio: crate::aio::Delivery::default(),
         }
     }
 

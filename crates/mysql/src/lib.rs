@@ -15,7 +15,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`blocking::Connection`] needs no runtime. With the feature `tokio` there is `tokio::Connection`, with the same
+//! [`blocking::Connection`] needs no runtime. With the feature `tokio` there is `aio::Connection`, with the same
 //! methods and `.await`.
 //!
 //! # Three ways to a row
@@ -42,6 +42,8 @@
 //! task [`cancel_token`](blocking::Connection::cancel_token) ends the statement under way, and never a later one.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "tokio")]
+pub mod aio;
 pub mod blocking;
 mod cancel;
 mod config;
@@ -56,8 +58,6 @@ mod secret;
 mod shown;
 mod statement;
 mod tls;
-#[cfg(feature = "tokio")]
-pub mod tokio;
 mod url;
 
 pub use cancel::Cancelled;

@@ -62,6 +62,7 @@ ENUMS = {
     "Switch": ["ON", "OFF"],
     "ReplyMode": ["ON", "OFF", "SKIP"],
     "DebugMode": ["YES", "SYNC", "NO"],
+    "CommandLog": ["slow", "large-request", "large-reply"],
     "ClientType": ["normal", "master", "replica", "pubsub"],
     "ClientKillType": ["normal", "master", "primary", "slave", "replica", "pubsub"],
 }
@@ -137,8 +138,8 @@ BREAKS_ORDER = {
 }
 # These leave something behind on the connection: another user, database, protocol or name.
 CONNECTION_STATE = {
-    "ASKING", "AUTH", "CLIENT CACHING", "CLIENT CAPA", "CLIENT NO-EVICT", "CLIENT NO-TOUCH", "CLIENT SETINFO",
-    "CLIENT SETNAME", "CLIENT TRACKING", "HELLO", "QUIT", "READONLY", "READWRITE", "RESET", "SELECT",
+    "ASKING", "AUTH", "CLIENT CACHING", "CLIENT CAPA", "CLIENT IMPORT-SOURCE", "CLIENT NO-EVICT", "CLIENT NO-TOUCH",
+    "CLIENT SETINFO", "CLIENT SETNAME", "CLIENT TRACKING", "HELLO", "QUIT", "READONLY", "READWRITE", "RESET", "SELECT",
 }
 # These begin what an EXEC ends, and these end it.
 TRANSACTION = {"MULTI", "WATCH"}

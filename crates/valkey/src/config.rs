@@ -53,12 +53,12 @@ pub struct Config {
     /// Deadline of each command until its reply has come whole, without what a blocking command asks the server to wait;
     /// of a value that is read or written in pieces, of each piece. None.
     pub command_timeout: Option<Duration>,
-    /// How long the server of a [`tokio::Shared`] handle may send nothing at all while it owes a reply; `None` for ever. 30
+    /// How long the server of a [`aio::Shared`] handle may send nothing at all while it owes a reply; `None` for ever. 30
     /// seconds. Half of it after the last byte a PING is sent behind what is outstanding. Servers answer in order, so one that is
     /// busy with a command for longer looks just like one that is gone: raise it above the slowest command, or run that by
     /// `run_dedicated`. Other connections are held to `command_timeout` alone.
     ///
-    /// [`tokio::Shared`]: https://docs.rs/onecopy-valkey/latest/onecopy_valkey/tokio/struct.Shared.html
+    /// [`aio::Shared`]: https://docs.rs/onecopy-valkey/latest/onecopy_valkey/aio/struct.Shared.html
     pub unresponsive_timeout: Option<Duration>,
     /// Options of the socket. `user_timeout` is 90 seconds, which is when keepalive gives a vanished host up too.
     pub socket: SocketOptions,

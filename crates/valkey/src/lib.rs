@@ -13,8 +13,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`blocking::Connection`] needs no runtime. With the feature `tokio` there is `tokio::Connection`, with the same
-//! methods and `.await`, and `tokio::Shared`, with which many tasks share one connection.
+//! [`blocking::Connection`] needs no runtime. With the feature `tokio` there is `aio::Connection`, with the same
+//! methods and `.await`, and `aio::Shared`, with which many tasks share one connection.
 //!
 //! # Ways to a reply
 //! - [`run`](blocking::Connection::run) lends the command's output: nothing is copied, it is gone with the next call.
@@ -33,6 +33,8 @@
 //! reply. [`Error::maybe_executed`] says whether a command that failed had left.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "tokio")]
+pub mod aio;
 mod arg;
 mod args;
 pub mod blocking;
@@ -48,8 +50,6 @@ mod shown;
 #[cfg(test)]
 mod testing;
 mod tls;
-#[cfg(feature = "tokio")]
-pub mod tokio;
 mod transaction;
 mod tuples;
 mod url;

@@ -42,7 +42,7 @@ pub(super) struct Args {
     /// Pick each key, member or field at random from this many, with the same sequence in each run
     #[arg(short = 'r', long, value_name = "KEYS", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
     keyspace: Option<u64>,
-    /// Tests to run, one after the other
+    /// Tests to run, separated by commas, one after the other
     #[arg(short, long, value_enum, value_name = "TEST", value_delimiter = ',', default_values_t = [Test::Set, Test::Get])]
     tests: Vec<Test>,
     /// Client API to use

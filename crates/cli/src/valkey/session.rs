@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use onecopy_valkey::blocking::Connection;
-use onecopy_valkey::{Config, Raw, Reply, raw};
+use onecopy_valkey::{Config, Protocol, Raw, Refusal, Reply, raw};
 
 use super::format::{self, FormatName};
 use super::interactive::{Lines, Typed};
@@ -46,7 +46,7 @@ pub(super) struct Session {
 
 impl Session {
     fn start(args: &mut Args) -> Result<Self, Failure> {
-        let config = login::config(args)?;
+        let mut config = login::config(args)?;
         if args.last_from_stdin && args.words.is_empty() {
             return Err(Failure::other(
                 "-x takes standard input for a command's last argument, and there is no command",
@@ -59,9 +59,14 @@ impl Session {
         };
         let out = Out::stdout()
             .map_err(|error| Failure::other(format!("standard output is closed: {error}")))?;
+        let format = args.format.unwrap_or(default);
+        if format == FormatName::Json {
+            // RESP2 has a map as a list and a double as a string: the JSON would depend on the protocol.
+            config.protocol = Some(Protocol::Resp3);
+        }
         Ok(Self {
-            connection: Connection::connect_with(&config)?,
-            format: args.format.unwrap_or(default),
+            connection: connect(&config, format)?,
+            format,
             out,
             is_terminal,
             config,
@@ -222,12 +227,20 @@ impl Session {
     }
 
     fn prompt(&self) -> String {
-        let state = match (self.connection.is_closed(), self.config.database) {
-            (true, _) => " (not connected)".to_owned(),
-            (false, 0) => String::new(),
-            (false, database) => format!("[{database}]"),
+        let endpoint = &self.config.endpoint;
+        if self.connection.is_closed() {
+            return format!("{endpoint} (not connected)> ");
+        }
+        let database = match self.config.database {
+            0 => String::new(),
+            database => format!("[{database}]"),
         };
-        format!("{}{state}> ", self.config.endpoint)
+        let transaction = if self.transaction.is_open() {
+            "(TX)"
+        } else {
+            ""
+        };
+        format!("{endpoint}{database}{transaction}> ")
     }
 
     fn welcome(&self) -> String {
@@ -246,6 +259,16 @@ impl Session {
         );
         text + "; help shows what there is, Ctrl-D leaves"
     }
+}
+
+fn connect(config: &Config, format: FormatName) -> Result<Connection, Failure> {
+    let connected = Connection::connect_with(config);
+    connected.map_err(|error| match error.refusal() {
+        Some(Refusal::NoProto) if format == FormatName::Json => Failure::other(
+            "the format json needs RESP3, which this server does not speak: use -f raw or -f readable",
+        ),
+        _ => error.into(),
+    })
 }
 
 /// The command of these words; `None` where there are none.

@@ -1,5 +1,7 @@
 //! How replies are written.
 
+use std::io::{Read, Write};
+
 use crate::stdout;
 
 fn fill() {
@@ -111,4 +113,54 @@ fn the_older_protocol_is_written_as_well() {
         .output()
         .unwrap();
     assert_eq!(output.stdout, b"1) \"f\"\n2) \"1\"\n");
+}
+
+#[test]
+fn json_has_one_shape_whatever_the_protocol() {
+    fill();
+    let separator = if crate::url().contains('?') { '&' } else { '?' };
+    for (words, expected) in [
+        (&["HGETALL", "formats:hash"][..], "{\"f\":\"1\"}\n"),
+        (&["ZSCORE", "formats:zset", "m"], "1.5\n"),
+        (
+            &["ZRANGE", "formats:zset", "0", "-1", "WITHSCORES"],
+            "[[\"m\",1.5]]\n",
+        ),
+        (&["CONFIG", "GET", "databases"], "{\"databases\":\"16\"}\n"),
+    ] {
+        for protocol in [2, 3] {
+            let url = format!("{}{separator}protocol={protocol}", crate::url());
+            let output = crate::onecopy()
+                .args([&url, "-f", "json"])
+                .args(words)
+                .output()
+                .unwrap();
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+        }
+    }
+}
+
+#[test]
+fn json_from_a_server_without_resp3_is_an_error_that_names_the_other_formats() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 1024]).unwrap();
+        stream
+            .write_all(b"-ERR unknown command 'HELLO'\r\n-ERR unknown\r\n-ERR unknown\r\n")
+            .unwrap();
+    });
+    let url = format!("redis://127.0.0.1:{port}");
+    let output = crate::onecopy()
+        .args([&url, "-f", "json", "PING"])
+        .output()
+        .unwrap();
+    server.join().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = crate::stderr(&output);
+    assert!(
+        said.contains("needs RESP3") && said.contains("-f raw"),
+        "{said}"
+    );
 }

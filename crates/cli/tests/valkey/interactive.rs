@@ -113,6 +113,27 @@ fn lines_are_remembered_but_for_those_with_a_password() {
 }
 
 #[test]
+fn the_prompt_shows_that_a_transaction_is_open() {
+    let mut terminal = Session::start("transaction", url());
+    terminal.shows("> ");
+    terminal.type_keys("select 1\r");
+    terminal.shows("[1]> ");
+    terminal.type_keys("multi\r");
+    terminal.shows("[1](TX)> ");
+    terminal.type_keys("ping\r");
+    terminal.shows("\nQUEUED\r\n");
+    terminal.shows("[1](TX)> ");
+    terminal.type_keys("exec\r");
+    terminal.shows("1) PONG\r\n");
+    terminal.shows("[1]> ");
+    terminal.type_keys("multi\r");
+    terminal.shows("[1](TX)> ");
+    terminal.type_keys("discard\r");
+    terminal.shows("[1]> ");
+    terminal.leave();
+}
+
+#[test]
 fn a_lost_connection_is_made_again() {
     let mut server = Server::start().unwrap();
     let mut terminal = Session::start("lost", &server.url());

@@ -2,7 +2,7 @@
 
 use ::tokio::runtime::Runtime;
 use onecopy_mysql::Statement;
-use onecopy_mysql::tokio::{Connection, Stream};
+use onecopy_mysql::aio::{Connection, Stream};
 
 use super::parameters::Values;
 use super::{Case, SQL, config, look_at};

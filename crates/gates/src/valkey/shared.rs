@@ -7,9 +7,9 @@ use ::tokio::net::{UnixListener, UnixStream};
 use ::tokio::runtime::Runtime;
 use ::tokio::task::JoinSet;
 use onecopy_net::Endpoint;
+use onecopy_valkey::aio::SharedOptions;
 use onecopy_valkey::command::string::get;
-use onecopy_valkey::tokio::SharedOptions;
-use onecopy_valkey::{Config, tokio};
+use onecopy_valkey::{Config, aio};
 
 use super::{Case, DEPTH, KEY, SMALL};
 use crate::peer::Peer;
@@ -18,7 +18,7 @@ use crate::workload::{Body, runtime};
 
 pub(crate) struct Shared {
     runtime: Runtime,
-    handle: tokio::Shared,
+    handle: aio::Shared,
 }
 
 impl Shared {
@@ -34,7 +34,7 @@ impl Shared {
             });
             let mut config = Config::default();
             config.endpoint = Endpoint::Unix(path.clone());
-            let handle = tokio::Shared::connect_with(&config, SharedOptions::default()).await;
+            let handle = aio::Shared::connect_with(&config, SharedOptions::default()).await;
             handle.expect("a handshake")
         });
         std::fs::remove_file(&path).expect("the socket was there");

@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use ::tokio::runtime::Runtime;
+use onecopy_valkey::aio::{Connection, Stream};
 use onecopy_valkey::command::string::{Get, Set, get, set};
-use onecopy_valkey::tokio::{Connection, Stream};
 
 use super::{Case, DEPTH, KEY, SMALL, config};
 use crate::workload::{Body, runtime};

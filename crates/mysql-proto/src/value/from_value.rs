@@ -19,7 +19,7 @@ use super::{Date, DateTime, Decimal, OwnedDecimal, Time, Value};
 /// | Rust type | takes | if |
 /// |-----------|-------|----|
 /// | `i8` to `i128`, `u8` to `u64`, `isize`, `usize` | integers, YEAR, BIT | in the type's range |
-/// | | DECIMAL, FLOAT, DOUBLE | whole, and in the type's range |
+/// | | DECIMAL | whole, and in the type's range; not FLOAT and DOUBLE, which become `f64` |
 /// | `bool` | integers, BIT | 0 or 1 |
 /// | `f64` | DOUBLE, FLOAT | |
 /// | | integers, YEAR, BIT | at most 2^53, negative or not |
@@ -65,7 +65,8 @@ pub trait FromValue<'a>: Sized {
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError>;
 }
 
-/// Integers come from integers, and from other numbers that are whole, as SUM() of integers is a decimal.
+/// Integers come from integers, and from decimals that are whole, as SUM() of integers is one. Floats are not taken: the check
+/// would cost every integer that is read some instructions.
 macro_rules! integers {
     ($($ty:ident)*) => {$(
         impl<'a> FromValue<'a> for $ty {
@@ -87,7 +88,7 @@ macro_rules! integers {
 
 integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize);
 
-/// A number of another kind as an integer, if it is whole; or why a value is no such integer.
+/// A decimal as an integer, if it is whole; or why a value is no such integer.
 #[cold]
 fn integer_of_others<T: TryFrom<i128>>(
     wanted: &'static str,
@@ -96,22 +97,10 @@ fn integer_of_others<T: TryFrom<i128>>(
     let whole = match value {
         Value::Int(_) | Value::UInt(_) => None,
         Value::Decimal(number) => number.to_i128(),
-        Value::Float(number) => whole(number.into()),
-        Value::Double(number) => whole(number),
         other => return Err(FromValueError::wrong_kind(wanted, other)),
     };
     let fitting = whole.and_then(|number| T::try_from(number).ok());
     fitting.ok_or_else(|| FromValueError::does_not_fit(wanted, value.kind()))
-}
-
-/// A float as an integer, if it is one: nothing is cut, and -0.0 is none.
-#[allow(clippy::cast_possible_truncation)] // compared on the way back
-fn whole(number: f64) -> Option<i128> {
-    // The cast saturates, and gives 0 for what is no number: then the way back gives another one.
-    let integer = number as i128;
-    let is_same = integer as f64 == number && integer != i128::MAX;
-    let is_negative_zero = number == 0.0 && number.is_sign_negative();
-    (is_same && !is_negative_zero).then_some(integer)
 }
 
 impl<'a> FromValue<'a> for bool {
@@ -156,17 +145,18 @@ impl<'a> FromValue<'a> for Date {
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         match value {
             Value::Date(date) => Ok(date),
-            other => date_of_others(other),
+            other => date_of(other).ok_or_else(|| FromValueError::no_date(other)),
         }
     }
 }
 
+/// The day of a moment that is its first.
 #[cold]
-fn date_of_others(value: Value<'_>) -> Result<Date, FromValueError> {
+#[inline(never)]
+fn date_of(value: Value<'_>) -> Option<Date> {
     match value {
-        Value::DateTime(moment) if moment.is_midnight() => Ok(moment.date()),
-        Value::DateTime(_) => Err(FromValueError::does_not_fit("Date", value.kind())),
-        other => Err(FromValueError::wrong_kind("Date", other)),
+        Value::DateTime(moment) if moment.is_midnight() => Some(moment.date()),
+        _ => None,
     }
 }
 

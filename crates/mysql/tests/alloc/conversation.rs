@@ -208,7 +208,7 @@ macro_rules! conversation {
             };
 
             let (config, stream) = ($config, stage.player.tokio_stream());
-            let login = onecopy_mysql::tokio::Connection::from_stream(&config, stream);
+            let login = onecopy_mysql::aio::Connection::from_stream(&config, stream);
             let mut connection = match stage.watch.poll(login).await {
                 Ok(connection) => connection,
                 Err(error) => return stage.no_login(&error),
@@ -297,7 +297,7 @@ pub(crate) fn blocking_read(
 
 /// The next bytes of a streamed value.
 pub(crate) async fn tokio_read(
-    column: &mut onecopy_mysql::tokio::ColumnReader<'_>,
+    column: &mut onecopy_mysql::aio::ColumnReader<'_>,
     into: &mut [u8],
 ) -> Result<usize, Error> {
     tokio::io::AsyncReadExt::read(column, into)

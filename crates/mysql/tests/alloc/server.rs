@@ -123,7 +123,7 @@ fn each_large_allocation_of_the_blocking_face() {
 
 #[tokio::test]
 async fn each_large_allocation_of_the_tokio_face() {
-    use onecopy_mysql::tokio::Connection;
+    use onecopy_mysql::aio::Connection;
 
     use crate::conversation::{tokio_read as read, tokio_wait as wait};
 

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use onecopy_mysql::tokio::Connection;
+use onecopy_mysql::aio::Connection;
 use onecopy_mysql::{Config, PluginSet};
 use onecopy_testkit::script::{Delivery, Player, Script, Trial};
 

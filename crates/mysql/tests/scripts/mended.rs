@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use ::tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 use ::tokio::net::UnixSocket;
 use ::tokio::runtime::{Builder, Runtime};
-use onecopy_mysql::{Config, Error, Param, ProtocolError, blocking, tokio};
+use onecopy_mysql::{Config, Error, Param, ProtocolError, aio, blocking};
 use onecopy_net::Endpoint;
 use onecopy_testkit::script::{
     Delivery, Fault, FaultKind, Place, Player, Script, Talk, Trial, lenenc, noise, text_row,
@@ -52,7 +52,7 @@ macro_rules! over_both {
 
                 let $player = Player::new(Arc::clone(&script), Delivery::Whole, $fault);
                 let stream = $player.tokio_stream();
-                let mut connection = tokio::Connection::from_stream(&config, stream).await.unwrap();
+                let mut connection = aio::Connection::from_stream(&config, stream).await.unwrap();
                 let $conn = &mut connection;
                 $body
                 assert_eq!($player.finished(), Ok(()));
@@ -212,7 +212,7 @@ fn half_sent_long_data_is_forgotten_although_the_first_try_was_dropped() {
         let player = Player::new(Arc::clone(&script), Delivery::Whole, fault);
         paused().block_on(async {
             let stream = player.tokio_stream();
-            let mut conn = tokio::Connection::from_stream(&config(), stream)
+            let mut conn = aio::Connection::from_stream(&config(), stream)
                 .await
                 .unwrap();
             let statement = conn.prepare("INSERT").await.unwrap();
@@ -273,7 +273,7 @@ fn a_statement_whose_prepare_was_dropped_is_closed_with_the_next_command() {
         let player = Player::new(Arc::clone(script), Delivery::Whole, fault);
         paused().block_on(async {
             let stream = player.tokio_stream();
-            let mut conn = tokio::Connection::from_stream(&config(), stream)
+            let mut conn = aio::Connection::from_stream(&config(), stream)
                 .await
                 .unwrap();
             let preparing = conn.prepare("SELECT");
@@ -298,7 +298,7 @@ fn a_tokio_reader_of_a_value_that_falls_silent_ends_at_the_deadline_and_can_go_o
         let player = Player::new(Arc::clone(&script), Delivery::Whole, fault);
         paused().block_on(async {
             let config = within(config(), Some(DEADLINE));
-            let mut conn = tokio::Connection::from_stream(&config, player.tokio_stream())
+            let mut conn = aio::Connection::from_stream(&config, player.tokio_stream())
                 .await
                 .unwrap();
             {
@@ -326,7 +326,7 @@ fn a_tokio_reader_of_a_value_that_falls_silent_ends_at_the_deadline_and_can_go_o
 }
 
 async fn read_to_end(
-    column: &mut tokio::ColumnReader<'_>,
+    column: &mut aio::ColumnReader<'_>,
     step: Option<usize>,
     value: &mut Vec<u8>,
 ) -> io::Result<()> {
@@ -471,7 +471,7 @@ fn connecting_to_a_unix_socket_whose_backlog_is_full_ends_at_the_deadline() {
     });
     in_time(|| {
         let now = Instant::now();
-        let connecting = tokio::Connection::connect_with(&config);
+        let connecting = aio::Connection::connect_with(&config);
         ended(runtime.block_on(connecting).err(), now)
     });
     drop(full);

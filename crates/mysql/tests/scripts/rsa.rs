@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use aws_lc_rs::encoding::{AsDer, PublicKeyX509Der};
 use aws_lc_rs::rsa::{KeySize, OAEP_SHA1_MGF1SHA1, OaepPrivateDecryptingKey, PrivateDecryptingKey};
-use onecopy_mysql::{Config, Endpoint, Error, PublicKey, blocking, tokio};
+use onecopy_mysql::{Config, Endpoint, Error, PublicKey, aio, blocking};
 
 use crate::login::mysql_response;
 use crate::talk::config;
@@ -134,7 +134,7 @@ fn over_tokio(config: &Config) -> Result<(), Error> {
         .enable_all()
         .build()
         .unwrap();
-    runtime.block_on(async { tokio::Connection::connect_with(config).await.map(drop) })
+    runtime.block_on(async { aio::Connection::connect_with(config).await.map(drop) })
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use onecopy_mysql::{Param, blocking, params, tokio};
+use onecopy_mysql::{Param, aio, blocking, params};
 use onecopy_testkit::script::{
     Delivery, Fault, FaultKind, Place, Player, Script, Trial, packets, text_row,
 };
@@ -228,9 +228,7 @@ fn second_ping_of(player: impl Fn() -> Player) -> String {
     let tokio = runtime.block_on(async {
         let stream = player().hesitating().tokio_stream();
         let config = within(config(), None);
-        let mut conn = tokio::Connection::from_stream(&config, stream)
-            .await
-            .unwrap();
+        let mut conn = aio::Connection::from_stream(&config, stream).await.unwrap();
         conn.ping().await.unwrap();
         let error = conn.ping().await.unwrap_err();
         assert!(error.is_closed() && conn.is_closed(), "{error:?}");
@@ -295,7 +293,7 @@ fn quit_is_sent_and_the_stream_is_shut() {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let conn = tokio::Connection::from_stream(&config, tokio.tokio_stream())
+            let conn = aio::Connection::from_stream(&config, tokio.tokio_stream())
                 .await
                 .unwrap();
             conn.close().await.unwrap();
@@ -352,9 +350,7 @@ fn goes_on_after_a_deadline(script: &Arc<Script>, places: Range<usize>) {
         let silent = player();
         runtime.block_on(async {
             let stream = silent.tokio_stream();
-            let mut conn = tokio::Connection::from_stream(&config, stream)
-                .await
-                .unwrap();
+            let mut conn = aio::Connection::from_stream(&config, stream).await.unwrap();
             let error = conn.run("SELECT SLEEP(9)").await.unwrap_err();
             assert!(
                 error.is_timeout() && !conn.is_closed(),

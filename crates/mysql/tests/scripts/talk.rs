@@ -46,7 +46,7 @@ macro_rules! talk {
 
         #[allow(unused_imports, unused_mut)]
         async fn tokio(
-            stream: onecopy_mysql::tokio::Stream,
+            stream: onecopy_mysql::aio::Stream,
             deadline: Option<Duration>,
         ) -> Vec<String> {
             use $crate::talk::tokio as $face;
@@ -55,7 +55,7 @@ macro_rules! talk {
             let mut log = $crate::talk::Log::default();
             let config = $crate::talk::within($config, deadline);
             let mut connection =
-                match onecopy_mysql::tokio::Connection::from_stream(&config, stream).await {
+                match onecopy_mysql::aio::Connection::from_stream(&config, stream).await {
                     Ok(connection) => connection,
                     Err(error) => return log.end(&error),
                 };
@@ -269,7 +269,7 @@ pub(crate) mod blocking {
 pub(crate) mod tokio {
     use std::time::Duration;
 
-    use onecopy_mysql::tokio::ColumnReader;
+    use onecopy_mysql::aio::ColumnReader;
     use onecopy_mysql::{Error, ProtocolError};
     use onecopy_net::DriveError;
     use tokio::io::AsyncReadExt;

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use onecopy_mysql::tokio::Connection;
+use onecopy_mysql::aio::Connection;
 use onecopy_mysql::{Cancelled, Config, Error, Param, ProtocolError, Statement, blocking};
 use tokio::io::AsyncReadExt;
 

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use onecopy_mysql::tokio::{ColumnReader, Connection, Rows, Stream, StreamingRow};
+use onecopy_mysql::aio::{ColumnReader, Connection, Rows, Stream, StreamingRow};
 use onecopy_mysql::{Config, Error, Param, Statement};
 use tokio::io::{AsyncReadExt, BufReader};
 

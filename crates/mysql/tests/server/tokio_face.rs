@@ -9,7 +9,7 @@ macro_rules! wait {
 
 /// A type of the tokio face.
 macro_rules! face {
-    ($($path:tt)*) => { onecopy_mysql::tokio::$($path)* };
+    ($($path:tt)*) => { onecopy_mysql::aio::$($path)* };
 }
 
 /// The traits that a column is read by.
@@ -54,7 +54,7 @@ macro_rules! stream_of {
         let socket = $socket;
         socket.set_nonblocking(true).unwrap();
         let socket = ::tokio::net::TcpStream::from_std(socket).unwrap();
-        onecopy_mysql::tokio::Stream::from(socket)
+        onecopy_mysql::aio::Stream::from(socket)
     }};
 }
 

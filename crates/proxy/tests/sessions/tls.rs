@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use onecopy_mysql::blocking::Connection;
-use onecopy_mysql::{SslMode, tokio as face};
+use onecopy_mysql::{SslMode, aio as face};
 use onecopy_net::ClientCertificates;
 use onecopy_testkit::mariadb_client;
 use onecopy_testkit::server::{ServerKind, lacks};

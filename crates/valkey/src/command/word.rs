@@ -300,6 +300,30 @@ impl DebugMode {
 
 word!(DebugMode);
 
+/// `slow`, `large-request` or `large-reply`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandLog {
+    /// `slow`.
+    Slow,
+    /// `large-request`.
+    LargeRequest,
+    /// `large-reply`.
+    LargeReply,
+}
+
+impl CommandLog {
+    /// The word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Slow => "slow",
+            Self::LargeRequest => "large-request",
+            Self::LargeReply => "large-reply",
+        }
+    }
+}
+
+word!(CommandLog);
+
 /// `normal`, `master`, `replica` or `pubsub`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientType {

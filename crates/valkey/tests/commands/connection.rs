@@ -1,7 +1,7 @@
 //! Connections, transactions and channels.
 
 use onecopy_valkey::command::word::{Answer, ClientKillType, ClientType, Switch};
-use onecopy_valkey::command::{connection, pubsub, string, transactions};
+use onecopy_valkey::command::{connection, pubsub, server, string, transactions};
 
 use super::session::{Session, text, texts};
 
@@ -34,6 +34,13 @@ fn clients(s: &mut Session) {
         s.run(&connection::client_setinfo().lib_name("onecopy"));
         s.run(&connection::client_setinfo().lib_ver("1"));
     }
+    filtered(s, id);
+    if s.has("CLIENT IMPORT-SOURCE") {
+        s.run(&server::config_set([("import-mode", "yes")]));
+        s.run(&connection::client_import_source(Switch::On));
+        s.run(&connection::client_import_source(Switch::Off));
+        s.run(&server::config_set([("import-mode", "no")]));
+    }
     s.run(&connection::client_pause(1).write());
     s.run(&connection::client_unpause());
     assert!(!s.run(&connection::client_unblock(id).error()));
@@ -48,6 +55,32 @@ fn clients(s: &mut Session) {
         .skipme(Answer::Yes);
     assert_eq!(s.run(&kill).as_i64(), Some(1));
     assert!(other.run(&connection::ping()).unwrap_err().is_closed());
+}
+
+/// The filters came with COMMANDLOG, in 8.1.
+fn filtered(s: &mut Session, id: i64) {
+    if !s.has("COMMANDLOG LEN") {
+        return;
+    }
+    let all = text(s.run(&connection::client_list().id([id]))).to_owned();
+    let field = |name: &str| {
+        let start = all.find(name).unwrap() + name.len();
+        all[start..].split(' ').next().unwrap().to_owned()
+    };
+    let (address, own_address) = (field(" addr="), field(" laddr="));
+    let mine = connection::client_list()
+        .user("default")
+        .addr(address)
+        .laddr(own_address)
+        .skipme(Answer::No);
+    assert!(text(s.run(&mine)).contains("name=shop"));
+    for none in [
+        connection::client_list().addr("127.0.0.1:1"),
+        connection::client_list().maxage(1_000_000),
+        connection::client_list().id([id]).skipme(Answer::Yes),
+    ] {
+        assert!(!text(s.run(&none)).contains("name=shop"), "{none:?}");
+    }
 }
 
 fn transaction(s: &mut Session) {

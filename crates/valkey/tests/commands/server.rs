@@ -1,5 +1,6 @@
 //! The server itself, as far as it does not end by it.
 
+use onecopy_valkey::command::word::CommandLog;
 use onecopy_valkey::command::{server, string};
 
 use super::session::{Session, text, texts};
@@ -99,6 +100,9 @@ fn watching(s: &mut Session) {
     assert_eq!(s.run(&server::slowlog_get().count(5)).len(), 0);
     assert_eq!(s.run(&server::slowlog_len()), 0);
     assert!(!s.run(&server::slowlog_help()).is_empty());
+    if s.has("COMMANDLOG LEN") {
+        command_log(s);
+    }
     assert!(!s.run(&server::latency_doctor()).is_empty());
     assert!(s.run(&server::latency_latest()).is_empty());
     assert!(s.run(&server::latency_history("command")).is_empty());
@@ -111,4 +115,33 @@ fn watching(s: &mut Session) {
     assert!(!s.run(&server::latency_help()).is_empty());
     assert!(s.run(&server::module_list()).is_empty());
     assert!(!s.run(&server::module_help()).is_empty());
+}
+
+fn command_log(s: &mut Session) {
+    s.run(&server::config_set([(
+        "commandlog-reply-larger-than",
+        1000,
+    )]));
+    s.run(&string::set("long", "x".repeat(2000)));
+    s.run(&string::get("long"));
+    assert_eq!(s.run(&server::commandlog_len(CommandLog::LargeReply)), 1);
+    assert_eq!(s.run(&server::commandlog_len(CommandLog::Slow)), 0);
+    let entries = s.run(&server::commandlog_get(5, CommandLog::LargeReply));
+    let entry = entries.iter().next().unwrap();
+    let words = entry.children().nth(3).unwrap();
+    let words: Vec<_> = words
+        .children()
+        .map(|word| word.as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(words, ["GET", "long"]);
+    s.run(&server::config_set([("commandlog-reply-larger-than", -1)]));
+    for log in [
+        CommandLog::LargeReply,
+        CommandLog::LargeRequest,
+        CommandLog::Slow,
+    ] {
+        s.run(&server::commandlog_reset(log));
+        assert_eq!(s.run(&server::commandlog_len(log)), 0);
+    }
+    assert!(!s.run(&server::commandlog_help()).is_empty());
 }

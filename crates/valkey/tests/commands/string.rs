@@ -49,6 +49,16 @@ fn options(s: &mut Session) {
     s.run(&string::getex("o").exat(4_000_000_000));
     s.run(&string::getex("o").pxat(4_000_000_000_000));
     assert_eq!(s.run(&string::getex("nothing")), None);
+    // IFEQ came with COMMANDLOG, in 8.1.
+    if s.has("COMMANDLOG LEN") {
+        assert_eq!(s.run(&string::set("o", "4").ifeq("3")), Some(&b"OK"[..]));
+        assert_eq!(s.run(&string::set("o", "5").ifeq("3").ex(100)), None);
+        assert_eq!(
+            s.run(&string::set("o", "5").ifeq("4").get()),
+            Some(&b"4"[..])
+        );
+        assert_eq!(s.run(&string::get("o")), Some(&b"5"[..]));
+    }
 }
 
 fn numbers(s: &mut Session) {

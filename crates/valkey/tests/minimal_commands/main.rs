@@ -37,8 +37,22 @@ fn every_command_of_the_table_is_typed_but_those_that_only_hold_others() {
     let rows = table().iter().map(|entry| entry.name);
     let missing: Vec<&str> = rows.filter(|name| !check.seen.contains(name)).collect();
     let containers = [
-        "ACL", "CLIENT", "CLUSTER", "CONFIG", "FUNCTION", "LATENCY", "MEMORY", "MODULE", "OBJECT",
-        "PUBSUB", "SCRIPT", "SENTINEL", "SLOWLOG", "XGROUP", "XINFO",
+        "ACL",
+        "CLIENT",
+        "CLUSTER",
+        "COMMANDLOG",
+        "CONFIG",
+        "FUNCTION",
+        "LATENCY",
+        "MEMORY",
+        "MODULE",
+        "OBJECT",
+        "PUBSUB",
+        "SCRIPT",
+        "SENTINEL",
+        "SLOWLOG",
+        "XGROUP",
+        "XINFO",
     ];
     assert_eq!(missing, containers);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use onecopy_testkit::alloc::Watch;
 use onecopy_testkit::script::{Delivery, Player, Script};
-use onecopy_valkey::tokio::Connection;
+use onecopy_valkey::aio::Connection;
 use onecopy_valkey::{blocking, raw};
 
 use crate::talk::{command, config};

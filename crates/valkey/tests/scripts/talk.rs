@@ -44,7 +44,7 @@ macro_rules! talk {
 
         #[allow(unused_imports, unused_mut)]
         async fn tokio(
-            stream: onecopy_valkey::tokio::Stream,
+            stream: onecopy_valkey::aio::Stream,
             deadline: Option<Duration>,
         ) -> Vec<String> {
             use $crate::talk::tokio_wait as $wait;
@@ -52,7 +52,7 @@ macro_rules! talk {
             let mut log = $crate::talk::Log::default();
             let config = $crate::talk::within($config, deadline);
             let mut connection =
-                match onecopy_valkey::tokio::Connection::from_stream(&config, stream).await {
+                match onecopy_valkey::aio::Connection::from_stream(&config, stream).await {
                     Ok(connection) => connection,
                     Err(error) => return log.end(&error),
                 };

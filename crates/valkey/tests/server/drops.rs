@@ -6,8 +6,8 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
+use onecopy_valkey::aio::Connection;
 use onecopy_valkey::command::string;
-use onecopy_valkey::tokio::Connection;
 use onecopy_valkey::{Error, raw};
 use tokio::io::AsyncReadExt;
 

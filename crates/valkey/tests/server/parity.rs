@@ -43,7 +43,7 @@ macro_rules! assert_same_file {
         assert_same(
             $name,
             include_str!(concat!("../../src/blocking/", $name, ".rs")),
-            include_str!(concat!("../../src/tokio/", $name, ".rs")),
+            include_str!(concat!("../../src/aio/", $name, ".rs")),
         )
     };
 }
@@ -69,7 +69,7 @@ fn both_faces_have_the_same_types() {
     };
     let blocking = types(include_str!("../../src/blocking.rs"));
     assert!(blocking.len() > 2, "{blocking:?}");
-    assert_eq!(blocking, types(include_str!("../../src/tokio.rs")));
+    assert_eq!(blocking, types(include_str!("../../src/aio.rs")));
 }
 
 #[test]

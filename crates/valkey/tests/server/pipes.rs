@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use onecopy_valkey::command::{generic, list, string};
-use onecopy_valkey::{raw, tokio as tokio_face};
+use onecopy_valkey::{aio as tokio_face, raw};
 
 use super::Connection;
 use crate::common::{count, sample, url, urls};

@@ -9,7 +9,7 @@ macro_rules! wait {
 
 /// A type of the tokio face.
 macro_rules! face {
-    ($($path:tt)*) => { onecopy_valkey::tokio::$($path)* };
+    ($($path:tt)*) => { onecopy_valkey::aio::$($path)* };
 }
 
 /// A stream of this face over a connected socket.
@@ -18,7 +18,7 @@ macro_rules! stream_of {
         let socket = $socket;
         socket.set_nonblocking(true).unwrap();
         let socket = ::tokio::net::TcpStream::from_std(socket).unwrap();
-        onecopy_valkey::tokio::Stream::from(socket)
+        onecopy_valkey::aio::Stream::from(socket)
     }};
 }
 

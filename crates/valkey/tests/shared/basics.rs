@@ -1,9 +1,9 @@
 use std::time::Duration;
 
 use onecopy_testkit::valkey::test_server;
+use onecopy_valkey::aio::{Shared, SharedOptions};
 use onecopy_valkey::command::{connection, hash, list, string};
 use onecopy_valkey::raw;
-use onecopy_valkey::tokio::{Shared, SharedOptions};
 
 use crate::common::{config, connect, connect_with, count, echo, options, sample, until, within};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use onecopy_testkit::valkey::test_server;
-use onecopy_valkey::tokio::{Shared, SharedOptions};
+use onecopy_valkey::aio::{Shared, SharedOptions};
 use onecopy_valkey::{Config, raw};
 
 /// Longer than anything that is waited for takes on a busy machine: only a hang reaches it.

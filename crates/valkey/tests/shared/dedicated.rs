@@ -1,8 +1,8 @@
 use std::time::Duration;
 
+use onecopy_valkey::aio::Dedicated;
 use onecopy_valkey::command::{connection, string};
 use onecopy_valkey::raw;
-use onecopy_valkey::tokio::Dedicated;
 
 use crate::common::{config, connect, connect_with, connections, options, until, within};
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
+use onecopy_valkey::aio::Shared;
 use onecopy_valkey::raw;
-use onecopy_valkey::tokio::Shared;
 
 use crate::common::{Random, connect_with, count, options, until, url};
 use crate::relay::Relay;

@@ -1,7 +1,7 @@
 //! What the compiler knows of the handle.
 
+use onecopy_valkey::aio::{Dedicated, Response, Responses, Shared, TransactionResponses};
 use onecopy_valkey::command::string;
-use onecopy_valkey::tokio::{Dedicated, Response, Responses, Shared, TransactionResponses};
 
 use crate::common::connect;
 

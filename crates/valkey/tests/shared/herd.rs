@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use onecopy_testkit::valkey::Server;
-use onecopy_valkey::tokio::{Event, Shared, SharedOptions};
+use onecopy_valkey::aio::{Event, Shared, SharedOptions};
 use onecopy_valkey::{Config, raw};
 
 use crate::common::{connect_with, count, echo, options, until, within};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use onecopy_valkey::aio::{Connection, Shared, SharedOptions};
 use onecopy_valkey::command::{Command, generic, list, string};
 use onecopy_valkey::raw;
-use onecopy_valkey::tokio::{Connection, Shared, SharedOptions};
 
 use crate::common::{config, connect_with, connections, options, sample, within};
 

@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use onecopy_testkit::valkey::Server;
 use onecopy_valkey::Config;
+use onecopy_valkey::aio::{Event, Shared, SharedOptions};
 use onecopy_valkey::command::{connection, string};
-use onecopy_valkey::tokio::{Event, Shared, SharedOptions};
 
 use crate::common::{config, connect_with, echo, options, until, url, within};
 use crate::relay::Relay;

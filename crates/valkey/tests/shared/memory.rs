@@ -5,8 +5,8 @@
 
 use std::process::Command;
 
+use onecopy_valkey::aio::{Connection, Shared};
 use onecopy_valkey::command::{connection, generic, list, string};
-use onecopy_valkey::tokio::{Connection, Shared};
 use onecopy_valkey::{Config, raw};
 use tokio::io::AsyncReadExt;
 

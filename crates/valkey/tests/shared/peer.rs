@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use onecopy_valkey::aio::{Event, Shared, SharedOptions};
 use onecopy_valkey::command::string;
-use onecopy_valkey::tokio::{Event, Shared, SharedOptions};
 use onecopy_valkey::{Config, Protocol};
 use tokio::io::AsyncReadExt;
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use onecopy_testkit::valkey::Server;
+use onecopy_valkey::aio::{Shared, SharedOptions};
 use onecopy_valkey::command::{list, string};
-use onecopy_valkey::tokio::{Shared, SharedOptions};
 use onecopy_valkey::{Config, Endpoint, Error, Protocol};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;

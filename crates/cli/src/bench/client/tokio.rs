@@ -1,6 +1,6 @@
 //! The workloads through the tokio face, on a runtime of one thread.
 
-use onecopy_mysql::tokio::Connection;
+use onecopy_mysql::aio::Connection;
 use onecopy_mysql::{Config, Statement};
 use tokio::io::AsyncBufReadExt;
 use tokio::runtime::Builder;

@@ -11,7 +11,7 @@ pub(super) enum Test {
     Ping,
     /// SET a key to a value of -d bytes
     Set,
-    /// GET the key that `set` wrote
+    /// GET the key that `set` wrote, with the same -d and -r: -t set,get
     Get,
     /// INCR a counter
     Incr,

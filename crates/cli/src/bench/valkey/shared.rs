@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use onecopy_valkey::tokio::{Connection, Shared, SharedOptions};
+use onecopy_valkey::aio::{Connection, Shared, SharedOptions};
 use onecopy_valkey::{Config, Meter};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;

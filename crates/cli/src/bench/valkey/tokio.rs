@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use onecopy_valkey::Config;
-use onecopy_valkey::tokio::Connection;
+use onecopy_valkey::aio::Connection;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 

@@ -120,9 +120,9 @@ impl Request for Get {
     #[inline]
     fn check(&self, output: Output<'_, '_, Self>) -> Result<bool, Failure> {
         match (output, self.expected) {
-            (Some(value), Some(len)) => right(value.len() == len),
+            (Some(value), Some(len)) if value.len() == len => Ok(true),
             (value, None) => Ok(value.is_some()),
-            (None, Some(_)) => Err(wrong()),
+            (value, Some(len)) => Err(not_set(value, len)),
         }
     }
 }
@@ -210,6 +210,17 @@ impl Request for Hset {
 #[inline]
 fn right(is_right: bool) -> Result<bool, Failure> {
     if is_right { Ok(true) } else { Err(wrong()) }
+}
+
+#[cold]
+fn not_set(value: Option<&[u8]>, len: usize) -> Failure {
+    let found = match value {
+        Some(value) => format!("holds {} bytes and not {len}", value.len()),
+        None => "does not exist".to_owned(),
+    };
+    Failure::said(format!(
+        "get reads what set wrote, and its key {found}: write -t set,get, with the same -d"
+    ))
 }
 
 #[cold]

@@ -3,10 +3,10 @@
 use std::io::BufRead;
 
 use indicatif::HumanCount;
+use onecopy_valkey::aio::{Shared, SharedOptions};
 use onecopy_valkey::blocking::Connection;
 use onecopy_valkey::command::string;
-use onecopy_valkey::tokio::{Shared, SharedOptions};
-use onecopy_valkey::{Config, raw, tokio as face};
+use onecopy_valkey::{Config, aio as face, raw};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 

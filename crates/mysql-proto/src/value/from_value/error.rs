@@ -71,6 +71,30 @@ impl FromValueError {
         }
     }
 
+    /// A number that does not fit, or a value that is none.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn no_number(wanted: &'static str, value: Value<'_>) -> Self {
+        match value.kind() {
+            ValueKind::Int
+            | ValueKind::UInt
+            | ValueKind::Float
+            | ValueKind::Double
+            | ValueKind::Decimal => Self::does_not_fit(wanted, value.kind()),
+            _ => Self::wrong_kind(wanted, value),
+        }
+    }
+
+    /// A moment that is not at midnight, or a value without a date.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn no_date(value: Value<'_>) -> Self {
+        match value.kind() {
+            ValueKind::DateTime => Self::does_not_fit("Date", ValueKind::DateTime),
+            _ => Self::wrong_kind("Date", value),
+        }
+    }
+
     #[cold]
     pub(super) fn character_set(wanted: &'static str, collation: CollationId) -> Self {
         Self::CharacterSet { wanted, collation }

@@ -34,19 +34,18 @@ impl<'a> FromValue<'a> for f64 {
             // No cast rounds here: the guards see to that.
             Value::Int(number) if number.unsigned_abs() <= MAX_EXACT_F64 => Ok(number as f64),
             Value::UInt(number) if number <= MAX_EXACT_F64 => Ok(number as f64),
-            other => f64_of_others(other),
+            other => f64_of(other).ok_or_else(|| FromValueError::no_number("f64", other)),
         }
     }
 }
 
+/// A decimal that an `f64` is the same number as.
 #[cold]
-fn f64_of_others(value: Value<'_>) -> Result<f64, FromValueError> {
+#[inline(never)]
+fn f64_of(value: Value<'_>) -> Option<f64> {
     match value {
-        Value::Decimal(decimal) if has_at_most(decimal, f64::DIGITS) => Ok(decimal.to_f64()),
-        Value::Decimal(_) | Value::Int(_) | Value::UInt(_) => {
-            Err(FromValueError::does_not_fit("f64", value.kind()))
-        }
-        other => Err(FromValueError::wrong_kind("f64", other)),
+        Value::Decimal(decimal) if has_at_most(decimal, f64::DIGITS) => Some(decimal.to_f64()),
+        _ => None,
     }
 }
 
@@ -57,23 +56,21 @@ impl<'a> FromValue<'a> for f32 {
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         match value {
             Value::Float(number) => Ok(number),
-            other => f32_of_others(other),
+            other => f32_of(other).ok_or_else(|| FromValueError::no_number("f32", other)),
         }
     }
 }
 
 #[cold]
-fn f32_of_others(value: Value<'_>) -> Result<f32, FromValueError> {
+#[inline(never)]
+fn f32_of(value: Value<'_>) -> Option<f32> {
     // No cast rounds here: the guards see to that.
     match value {
-        Value::Double(number) if f64::from(nearest(number)) == number => Ok(nearest(number)),
-        Value::Int(number) if number.unsigned_abs() <= MAX_EXACT_F32 => Ok(number as f32),
-        Value::UInt(number) if number <= MAX_EXACT_F32 => Ok(number as f32),
+        Value::Double(number) if f64::from(nearest(number)) == number => Some(nearest(number)),
+        Value::Int(number) if number.unsigned_abs() <= MAX_EXACT_F32 => Some(number as f32),
+        Value::UInt(number) if number <= MAX_EXACT_F32 => Some(number as f32),
         Value::Decimal(decimal) if has_at_most(decimal, f32::DIGITS) => decimal_f32(decimal),
-        Value::Double(_) | Value::Decimal(_) | Value::Int(_) | Value::UInt(_) => {
-            Err(FromValueError::does_not_fit("f32", value.kind()))
-        }
-        other => Err(FromValueError::wrong_kind("f32", other)),
+        _ => None,
     }
 }
 
@@ -83,13 +80,9 @@ fn nearest(number: f64) -> f32 {
 }
 
 /// Six digits are kept, but a decimal may be outside of the range in which an `f32` has them.
-fn decimal_f32(decimal: Decimal<'_>) -> Result<f32, FromValueError> {
-    let number: f32 = decimal.as_str().parse().unwrap_or(f32::NAN);
-    if number.is_normal() || decimal.to_f64() == 0.0 {
-        return Ok(number);
-    }
-    let found = Value::Decimal(decimal).kind();
-    Err(FromValueError::does_not_fit("f32", found))
+fn decimal_f32(decimal: Decimal<'_>) -> Option<f32> {
+    let number: f32 = decimal.as_str().parse().ok()?;
+    (number.is_normal() || decimal.to_f64() == 0.0).then_some(number)
 }
 
 /// Whether a decimal of so many significant digits survives the way to a float and back.

@@ -55,7 +55,7 @@ impl<'a> FromValue<'a> for String {
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         match text("String", value) {
             Ok(text) => owned::text(text).map_err(FromValueError::of_copy),
-            Err(error) => written(value, error),
+            Err(_) => written(value),
         }
     }
 }
@@ -81,28 +81,30 @@ impl<'a> FromValue<'a> for Vec<u8> {
 /// The longest text of a number, date or time: `-2.2250738585072014e-308` has 24 bytes.
 const LONGEST: usize = 32;
 
-/// A number, date or time as text; `error` for what has none, or a bad one.
+/// A number, date or time as text; for what is none, why it is no text.
 #[cold]
-fn written(value: Value<'_>, error: FromValueError) -> Result<String, FromValueError> {
-    let mut text = String::new();
-    text.try_reserve_exact(LONGEST)
+#[inline(never)]
+fn written(value: Value<'_>) -> Result<String, FromValueError> {
+    let mut written = String::new();
+    written
+        .try_reserve_exact(LONGEST)
         .map_err(|_| FromValueError::OutOfMemory {
             bytes: LONGEST as u64,
         })?;
     // Writing to a string can't fail.
     let _ = match value {
-        Value::Int(number) => write!(text, "{number}"),
-        Value::UInt(number) => write!(text, "{number}"),
-        Value::Float(number) if is_plain(number.into()) => write!(text, "{number}"),
-        Value::Float(number) => write!(text, "{number:e}"),
-        Value::Double(number) if is_plain(number) => write!(text, "{number}"),
-        Value::Double(number) => write!(text, "{number:e}"),
-        Value::Date(date) => write!(text, "{date}"),
-        Value::DateTime(moment) => write!(text, "{moment}"),
-        Value::Time(time) => write!(text, "{time}"),
-        _ => return Err(error),
+        Value::Int(number) => write!(written, "{number}"),
+        Value::UInt(number) => write!(written, "{number}"),
+        Value::Float(number) if is_plain(number.into()) => write!(written, "{number}"),
+        Value::Float(number) => write!(written, "{number:e}"),
+        Value::Double(number) if is_plain(number) => write!(written, "{number}"),
+        Value::Double(number) => write!(written, "{number:e}"),
+        Value::Date(date) => write!(written, "{date}"),
+        Value::DateTime(moment) => write!(written, "{moment}"),
+        Value::Time(time) => write!(written, "{time}"),
+        other => return text("String", other).map(str::to_owned),
     };
-    Ok(text)
+    Ok(written)
 }
 
 /// Whether a float is written without an exponent, in about the range in which servers do.

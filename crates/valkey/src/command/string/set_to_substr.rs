@@ -2,11 +2,11 @@
 
 use crate::arg::Arg;
 use crate::command::{Command, Flags};
-use crate::part::{Choice, Part, Token};
+use crate::part::{Choice, Part};
 use crate::request::Request;
 
-/// `SET key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT
-/// unix-time-milliseconds | KEEPTTL]`: O(1), since 1.0.0.
+/// `SET key value [NX | XX | IFEQ comparison-value] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds |
+/// PXAT unix-time-milliseconds | KEEPTTL]`: O(1), since 1.0.0.
 pub fn set<'a>(key: impl Into<Arg<'a>>, value: impl Into<Arg<'a>>) -> Set<'a> {
     Set {
         key: key.into(),
@@ -22,23 +22,29 @@ pub fn set<'a>(key: impl Into<Arg<'a>>, value: impl Into<Arg<'a>>) -> Set<'a> {
 pub struct Set<'a> {
     key: Arg<'a>,
     value: Arg<'a>,
-    condition: Option<Token>,
+    condition: Option<Choice<'a, 1>>,
     get: bool,
     expiration: Option<Choice<'a, 1>>,
 }
 
 impl<'a> Set<'a> {
-    /// `NX`.
+    /// `NX`, since 2.6.12.
     #[inline]
     pub fn nx(mut self) -> Self {
-        self.condition = Some(Token(b"$2\r\nNX\r\n"));
+        self.condition = Some(Choice(b"$2\r\nNX\r\n", [None]));
         self
     }
 
-    /// `XX`.
+    /// `XX`, since 2.6.12.
     #[inline]
     pub fn xx(mut self) -> Self {
-        self.condition = Some(Token(b"$2\r\nXX\r\n"));
+        self.condition = Some(Choice(b"$2\r\nXX\r\n", [None]));
+        self
+    }
+
+    /// `IFEQ comparison-value`, since 8.1.0.
+    pub fn ifeq(mut self, comparison_value: impl Into<Arg<'a>>) -> Self {
+        self.condition = Some(Choice(b"$4\r\nIFEQ\r\n", [Some(comparison_value.into())]));
         self
     }
 

@@ -20,7 +20,7 @@ use crate::transaction::{Executed, Results};
 /// use onecopy_valkey::command::{string, transactions};
 ///
 /// # async fn example() -> Result<(), onecopy_valkey::Error> {
-/// let mut conn = onecopy_valkey::tokio::Connection::connect("redis://localhost").await?;
+/// let mut conn = onecopy_valkey::aio::Connection::connect("redis://localhost").await?;
 /// conn.run(&transactions::watch("stock")).await?;
 /// let is_there = conn.run(&string::get("stock")).await?.is_some();
 /// if is_there {

@@ -1,4 +1,4 @@
-//! The face for tokio: the same methods as [`blocking`](crate::blocking), with `.await`.
+//! The API for tokio, `aio` as redis-rs calls it: the same methods as [`blocking`](crate::blocking), with `.await`.
 //!
 //! # Cancel safety
 //! A future may be dropped at any await. The connection then knows where it is: the next command first reads what is

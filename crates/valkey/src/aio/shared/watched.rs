@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::silence::{Seen, Silence, Verdict};
+use crate::aio::{Connection, clock};
 use crate::command::Command;
 use crate::parts::Parts;
-use crate::tokio::{Connection, clock};
 use crate::{Error, OwnedReply};
 
 impl Connection {

@@ -9,7 +9,7 @@ use super::group::Pieces;
 use super::inner::Inner;
 use super::queue::{Encode, Outcome};
 use super::slab::Index;
-use crate::tokio::clock;
+use crate::aio::clock;
 
 /// Waits until the command has its answer. The command is written during a poll, straight into the queue that all share.
 ///

@@ -108,7 +108,7 @@ impl Connection {
     /// The server's error, or a failure of the connection.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     #[inline]
     pub async fn query(&mut self, sql: impl AsRef<[u8]>) -> Result<Rows<'_>, Error> {
         let sql = sql.as_ref();
@@ -124,7 +124,7 @@ impl Connection {
     /// As [`query`](Self::query); the first result's error.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn run(&mut self, sql: impl AsRef<[u8]>) -> Result<Done, Error> {
         self.query(sql).await?.finish_within().await
     }
@@ -135,7 +135,7 @@ impl Connection {
     /// The server's error, or a failure of the connection.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn prepare(&mut self, sql: impl AsRef<[u8]>) -> Result<Statement, Error> {
         let sql = sql.as_ref();
         self.settle().await?;
@@ -152,7 +152,7 @@ impl Connection {
     /// The server's error, a wrong number of parameters, a statement of another connection.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     #[inline]
     pub async fn execute(
         &mut self,
@@ -227,7 +227,7 @@ impl Connection {
     /// A statement that is closed already, or of another connection.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn close_statement(&mut self, statement: Statement) -> Result<(), Error> {
         self.link.own(&statement)?;
         self.settle().await?;
@@ -250,7 +250,7 @@ impl Connection {
     /// A failure of the connection.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn ping(&mut self) -> Result<(), Error> {
         self.settle().await?;
         self.link.core.ping(&mut self.link.buffers)?;
@@ -263,7 +263,7 @@ impl Connection {
     /// The server's error, or a failure of the connection.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn use_database(&mut self, database: &str) -> Result<(), Error> {
         self.settle().await?;
         self.link
@@ -279,7 +279,7 @@ impl Connection {
     /// The server's error, or a failure of the connection.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn reset(&mut self) -> Result<(), Error> {
         self.settle().await?;
         self.link.core.reset_connection(&mut self.link.buffers)?;

@@ -85,7 +85,7 @@ impl<'r> ColumnReader<'r> {
     /// As [`Row::get`](crate::Row::get); a value that is longer, or of which a part was read.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn get<'v, T: FromValue<'v>>(&'v mut self) -> Result<T, Error> {
         let index = self.index();
         let Some(len) = self.len else {

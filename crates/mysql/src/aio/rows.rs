@@ -54,7 +54,7 @@ impl<'c> Rows<'c> {
     /// The server's error, after which the results are over; a failure of the connection, one of memory included.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     #[inline]
     #[allow(clippy::should_implement_trait)] // a lent row can't be an iterator's item
     pub async fn next(&mut self) -> Result<Option<Row<'_>>, Error> {
@@ -70,7 +70,7 @@ impl<'c> Rows<'c> {
     /// As [`next`](Self::next); no memory for the copy: the row is passed over, unless [`take`](Self::take) has it.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn next_owned(&mut self) -> Result<Option<OwnedRow>, Error> {
         match self.next_span().await? {
             Some(span) => self.conn.link.owned_row(span).map(Some),
@@ -86,7 +86,7 @@ impl<'c> Rows<'c> {
     /// the vector, the row is passed over.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn next_into(
         &mut self,
         column: impl ColumnIndex,
@@ -134,7 +134,7 @@ impl<'c> Rows<'c> {
     /// As [`next`](Self::next).
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn next_streaming(&mut self) -> Result<Option<StreamingRow<'_>>, Error> {
         if !self.open {
             return Ok(None);
@@ -161,7 +161,7 @@ impl<'c> Rows<'c> {
     /// The next result's error; a failure of the connection.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn next_result(&mut self) -> Result<bool, Error> {
         if self.is_over() {
             return Ok(false);
@@ -191,7 +191,7 @@ impl<'c> Rows<'c> {
     /// As [`next_result`](Self::next_result).
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn finish(self) -> Result<Done, Error> {
         if !self.is_over() {
             self.conn.link.start_call()?;
@@ -211,7 +211,7 @@ impl<'c> Rows<'c> {
     /// As [`next_owned`](Self::next_owned); what was collected is dropped.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn collect_owned(&mut self) -> Result<Vec<OwnedRow>, Error> {
         let mut rows = Vec::new();
         while let Some(row) = self.next_owned().await? {

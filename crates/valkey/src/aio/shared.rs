@@ -73,7 +73,7 @@ use single::{Single, admit};
 ///
 /// ```no_run
 /// use onecopy_valkey::command::string;
-/// use onecopy_valkey::tokio::Shared;
+/// use onecopy_valkey::aio::Shared;
 ///
 /// # async fn example() -> Result<(), onecopy_valkey::Error> {
 /// let shared = Shared::connect("redis://localhost").await?;

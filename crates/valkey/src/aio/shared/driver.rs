@@ -20,7 +20,7 @@ use super::options::{Listener, SharedOptions};
 use super::queue::{Came, Queue};
 use super::silence::Verdict;
 use super::timer::Timer;
-use crate::tokio::{Connection, clock};
+use crate::aio::{Connection, clock};
 use crate::{Config, Error};
 use live::Live;
 

@@ -137,7 +137,7 @@ impl Connection {
     /// a copy.
     ///
     /// ```no_run
-    /// use onecopy_valkey::tokio::Connection;
+    /// use onecopy_valkey::aio::Connection;
     /// use onecopy_valkey::command::string;
     ///
     /// # async fn example() -> Result<(), onecopy_valkey::Error> {
@@ -151,7 +151,7 @@ impl Connection {
     /// The server's error, a reply that is not what the command's output is made of, or a failure of the connection.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     #[inline]
     pub async fn run<C: Command>(&mut self, command: &C) -> Result<C::Output<'_>, Error> {
         let frame = self.round_trip(command).await?;
@@ -164,7 +164,7 @@ impl Connection {
     /// As [`run`](Self::run); memory that could not be had.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn run_owned<C: Command>(&mut self, command: &C) -> Result<OwnedReply, Error> {
         let frame = self.round_trip(command).await?;
         self.link.owned(frame)
@@ -178,7 +178,7 @@ impl Connection {
     /// As [`run`](Self::run); a reply that is no string.
     ///
     /// # Cancel safety
-    /// As a failure of the connection for the vector; else safe: see [the module](crate::tokio).
+    /// As a failure of the connection for the vector; else safe: see [the module](crate::aio).
     pub async fn run_into<C: Command>(
         &mut self,
         command: &C,
@@ -199,7 +199,7 @@ impl Connection {
     /// As [`run`](Self::run); a reply that is no string.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn run_streaming<C: Command>(
         &mut self,
         command: &C,
@@ -298,7 +298,7 @@ impl Connection {
     /// As [`run`](Self::run); the database is the one before then.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn select(&mut self, database: u64) -> Result<(), Error> {
         let was_changed = self.link.is_changed();
         let done = self
@@ -319,7 +319,7 @@ impl Connection {
     /// As [`run`](Self::run); the user is the one before then.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn auth(
         &mut self,
         user: Option<&str>,
@@ -341,7 +341,7 @@ impl Connection {
     /// As [`run`](Self::run); the name is the one before then.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn set_client_name(&mut self, name: &str) -> Result<(), Error> {
         let was_changed = self.link.is_changed();
         let done = self.run(&connection::client_setname(name)).await.map(drop);

@@ -9,7 +9,7 @@ use onecopy_resp_proto::ProtocolError;
 use tokio::task::unconstrained;
 
 use crate::Config;
-use crate::tokio::Connection;
+use crate::aio::Connection;
 
 impl Connection {
     /// Whether nothing of a borrower is left on it, when it was made by `config`: then it can be lent again.

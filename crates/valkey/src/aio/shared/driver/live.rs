@@ -10,9 +10,9 @@ use onecopy_wire::Meter;
 
 use super::Progress;
 use crate::Error;
-use crate::tokio::shared::parts::Shares;
-use crate::tokio::shared::silence::{Seen, Silence};
-use crate::tokio::{Connection, clock};
+use crate::aio::shared::parts::Shares;
+use crate::aio::shared::silence::{Seen, Silence};
+use crate::aio::{Connection, clock};
 
 /// A connection that is up.
 pub(super) struct Live {

@@ -13,7 +13,7 @@ use crate::command::Command;
 ///
 /// ```no_run
 /// use onecopy_valkey::command::string;
-/// # async fn example(shared: onecopy_valkey::tokio::Shared) -> Result<(), onecopy_valkey::Error> {
+/// # async fn example(shared: onecopy_valkey::aio::Shared) -> Result<(), onecopy_valkey::Error> {
 /// let mut pipeline = shared.pipeline();
 /// pipeline.push(&string::set("a", "1"))?.push(&string::incr("a"))?;
 /// let replies = pipeline.run().await?;

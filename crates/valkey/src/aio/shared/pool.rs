@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::dedicated::Dedicated;
 use super::failure::Failure;
 use super::options::SharedOptions;
-use crate::tokio::Connection;
+use crate::aio::Connection;
 use crate::{Config, Error, Meter};
 
 /// What is lent by [`Shared::acquire`](super::Shared::acquire).

@@ -1,4 +1,4 @@
-//! The face for tokio: the same methods as [`blocking`](crate::blocking), with `.await`.
+//! The API for tokio, `aio` as redis-rs calls it: the same methods as [`blocking`](crate::blocking), with `.await`.
 //!
 //! # Cancel safety
 //! A future may be dropped at any await. A command of which nothing had left is withdrawn, and was not executed. Of any other

@@ -23,7 +23,7 @@ impl<'r> StreamingRow<'r> {
     /// A failure of the connection.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::tokio).
+    /// Safe: see [the module](crate::aio).
     pub async fn next_column(&mut self) -> Result<Option<ColumnReader<'_>>, Error> {
         if self.ended {
             return Ok(None);

@@ -8,7 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::pool::Pool;
 use crate::Meter;
-use crate::tokio::Connection;
+use crate::aio::Connection;
 
 /// A connection of one's own, lent by [`Shared::acquire`](super::Shared::acquire). When it is dropped it is given back for the
 /// next one, if it is as it was lent: nothing outstanding, no transaction, nothing watched, the same database, user and name.

@@ -12,7 +12,7 @@ use crate::{Error, Kind, OwnedReply, Reply};
 ///
 /// ```no_run
 /// use onecopy_valkey::command::string;
-/// # async fn example(shared: onecopy_valkey::tokio::Shared) -> Result<(), onecopy_valkey::Error> {
+/// # async fn example(shared: onecopy_valkey::aio::Shared) -> Result<(), onecopy_valkey::Error> {
 /// let mut transaction = shared.transaction();
 /// transaction.push(&string::decrby("alice", 5))?.push(&string::incrby("bob", 5))?;
 /// let replies = transaction.exec().await?;

@@ -16,7 +16,7 @@ use crate::parts::Parts;
 /// use onecopy_valkey::command::string;
 ///
 /// # async fn example() -> Result<(), onecopy_valkey::Error> {
-/// let mut conn = onecopy_valkey::tokio::Connection::connect("redis://localhost").await?;
+/// let mut conn = onecopy_valkey::aio::Connection::connect("redis://localhost").await?;
 /// let mut pipeline = conn.pipeline()?;
 /// pipeline.push(&string::set("greeting", "hello"))?.push(&string::incr("visits"))?;
 /// let mut replies = pipeline.replies();
