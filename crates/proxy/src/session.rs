@@ -295,6 +295,9 @@ impl Session {
     fn go_on_slowly(&mut self, context: &mut Context<'_>) -> Status {
         if let Phase::Login(_) = self.phase {
             let logged_in = self.log_in(context);
+            if let (Phase::Login(login), Ok(false)) = (&mut self.phase, &logged_in) {
+                login.rest();
+            }
             self.count_memory(context.pool);
             return match logged_in {
                 Ok(true) => self.go_on(context),

@@ -54,6 +54,9 @@ pub enum Due {
     Reply,
     /// The reply begins. A server that was killed meanwhile may not have counted the command.
     Start,
+    /// A binary log goes on. Behind an event that a replica acknowledges (semi-synchronous replication) MariaDB and MySQL go on from
+    /// 1, as the replica does behind its acknowledgement, and wait for none.
+    Log,
     /// Nothing is due, so that it can only be a farewell, with an id of no meaning.
     Nothing,
 }
@@ -144,7 +147,13 @@ impl FrameIds {
     /// `Sequence`.
     pub fn from_server(&mut self, sequence: u8, due: Due) -> Result<(), CompressionError> {
         let missed_one = sequence.wrapping_add(1) == self.current;
-        if due == Due::Reply || due == Due::Start && !missed_one {
+        let goes_on = match due {
+            Due::Reply => true,
+            Due::Start => !missed_one,
+            Due::Log => sequence != 1,
+            Due::Nothing => false,
+        };
+        if goes_on {
             check(sequence, self.current)?;
         }
         self.current = sequence.wrapping_add(1);

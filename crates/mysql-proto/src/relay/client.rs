@@ -30,14 +30,17 @@ impl Relay {
             let Some((start, sequence)) = next_packet(bytes, at) else {
                 return Ok(missing(bytes, at, HEADER_BYTES));
             };
-            let command = if self.client.continues() {
-                None
-            } else {
+            let is_first = !self.client.continues();
+            let command = if is_first {
                 match self.client_payload(start, sequence) {
                     Ok(command) => command,
                     Err(stop) => return self.client_stopped(bytes, at, stop, sequence),
                 }
+            } else {
+                None
             };
+            // What else begins no command is a part of an exchange.
+            let acknowledges = is_first && command.is_none() && self.carries == Carries::Nothing;
             self.note_client_sequence(sequence.wrapping_add(1));
             self.client.begin(start.length());
             let header = at;
@@ -48,6 +51,10 @@ impl Relay {
                     at: header,
                     command,
                 };
+                return Ok(self.client_passage(at, 0, Some(event)));
+            }
+            if acknowledges {
+                let event = Event::Acknowledgement { at: header };
                 return Ok(self.client_passage(at, 0, Some(event)));
             }
         }

@@ -63,6 +63,8 @@ pub struct Relay {
     pub(super) in_file: bool,
     /// The client's payloads answer the server's authentication.
     pub(super) in_authentication: bool,
+    /// The last event of the binary log is one that the client acknowledges.
+    pub(super) was_synced: bool,
     /// The id of the next packet of a command that has no reply.
     pub(super) alone: u8,
     /// What further packets of the client's payload belong to.
@@ -114,6 +116,7 @@ impl Relay {
             begun: false,
             in_file: false,
             in_authentication: false,
+            was_synced: false,
             alone: 0,
             carries: Carries::Nothing,
             guard: None,
@@ -209,6 +212,11 @@ impl Relay {
             && !self.in_file
             && self.server.is_between_payloads()
             && self.client.is_between_payloads()
+    }
+
+    /// Whether the server sends a binary log: see [`Due::Log`](crate::compression::Due::Log).
+    pub fn follows_binary_log(&self) -> bool {
+        self.awaited != Awaited::Nothing && self.current.is_binlog_dump()
     }
 
     /// Whether the client's next byte begins a command: it is in no packet, no file and no authentication.

@@ -29,6 +29,12 @@ pub enum Event {
         /// The command.
         command: CommandByte,
     },
+    /// The client acknowledged an event of the binary log that it follows: semi-synchronous replication. The packet belongs to no
+    /// exchange and is numbered for itself, its frame too where the client or the server is compressed.
+    Acknowledgement {
+        /// Where its header is in the bytes that were given.
+        at: usize,
+    },
     /// A result is over, and another one of the same reply follows: its last packet ends at `pass`. Told only where it is
     /// [asked](super::Relay::tell_results) for.
     Result,

@@ -8,7 +8,7 @@
 //! [`PacketIds`]: crate::compression::PacketIds
 
 use super::core::{Carries, Relay};
-use super::server::Awaited;
+use super::server::{Awaited, SYNCED};
 use super::{Event, Passage, RelayError};
 use crate::frame::{HEADER_BYTES, MAX_BODY, split_header};
 
@@ -60,12 +60,26 @@ impl Relay {
     /// # Errors
     /// As [`server`](Self::server).
     pub fn server_renumbered(&mut self, bytes: &mut [u8]) -> Result<Passage, RelayError> {
-        let left = self.server.left();
+        let (left, mut continues) = (self.server.left(), self.server.continues());
+        let is_log = self.follows_binary_log();
         let mut next = self.sequence;
         let passage = self.server(bytes)?;
         let passed = bytes.get_mut(..passage.pass).unwrap_or_default();
         let mut headers = Headers::new(passed, left);
-        while let Some((sequence, _)) = headers.next() {
+        loop {
+            let is_synced = is_log && headers.body().starts_with(&SYNCED);
+            let Some((sequence, length)) = headers.next() else {
+                break;
+            };
+            if is_log && !continues {
+                // Behind an event that is acknowledged both begin to count again: the server does not wait for the
+                // acknowledgement. It has no flush behind others.
+                if self.was_synced && *sequence == 1 {
+                    next = 1;
+                }
+                self.was_synced = is_synced;
+            }
+            continues = length == MAX_BODY;
             *sequence = next;
             next = next.wrapping_add(1);
         }
@@ -87,6 +101,11 @@ impl<'b> Headers<'b> {
     /// `left`: bytes of the packet under way.
     fn new(bytes: &'b mut [u8], left: usize) -> Self {
         Self { bytes, at: left }
+    }
+
+    /// What has come of the next one's body.
+    fn body(&self) -> &[u8] {
+        self.bytes.get(self.at + HEADER_BYTES..).unwrap_or_default()
     }
 
     /// The next one's sequence id, and its length.

@@ -9,6 +9,8 @@ use crate::packet::{CommandByte, eof};
 mod definitions;
 mod reply;
 
+pub(super) use reply::SYNCED;
+
 /// The bits of a header, read as a number, that are its length.
 const LENGTH_BITS: u32 = 0xFF_FFFF;
 

@@ -73,6 +73,7 @@ impl NextFrame {
             Side::Server => Self::OfServer(match (relay.outstanding(), relay.reply_begun()) {
                 (0, _) => Due::Nothing,
                 (_, false) if untold == 0 => Due::Start,
+                _ if relay.follows_binary_log() => Due::Log,
                 _ => Due::Reply,
             }),
         }

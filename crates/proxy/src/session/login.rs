@@ -179,6 +179,15 @@ impl Login {
         self.client.buffers.capacity() + self.server.buffers.capacity()
     }
 
+    /// While nothing has come from the client since it was greeted, it costs no buffers: most such clients are checks of load
+    /// balancers and scanners, and an allocator gives back late what thousands of them had. Nothing here is a secret yet.
+    pub(super) fn rest(&mut self) {
+        if self.stage == Stage::Response && self.client.buffers.pending().is_empty() {
+            self.client.rest();
+            self.server.rest();
+        }
+    }
+
     /// What the client has sent and is not read yet.
     pub(super) fn client_bytes(&self) -> usize {
         self.client.buffers.pending().len()

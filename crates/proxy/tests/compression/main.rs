@@ -6,5 +6,6 @@ mod hostile;
 mod ids;
 mod large;
 mod packed;
+mod replication;
 mod sessions;
 mod sides;

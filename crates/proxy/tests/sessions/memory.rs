@@ -342,3 +342,16 @@ fn commands_that_are_sent_ahead_and_wait_keep_no_memory_for_ever() {
     drop((client, honest));
     is_clean(&front.proxy);
 }
+
+#[test]
+fn clients_that_were_greeted_and_say_nothing_hold_no_buffers() {
+    let front = sides().proxy(sides().backend(Way::Plain), |_| {});
+    let clients: Vec<_> = (0..20).map(|_| Raw::connect(front.port()).0).collect();
+    let proxy = &front.proxy;
+    until("all of them", || proxy.sessions() == clients.len());
+    until("their buffers given back", || {
+        proxy.snapshot(false).login_and_tls_bytes == 0
+    });
+    drop(clients);
+    is_clean(&front.proxy);
+}

@@ -181,3 +181,20 @@ fn a_command_that_the_relay_answers_itself_counts() {
     assert_eq!(ids.to_client(), 2);
     ids.from_client(0, true).unwrap();
 }
+
+#[test]
+fn a_binary_log_counts_from_1_again_behind_an_event_that_is_acknowledged() {
+    // MariaDB 10.11 to a replica with slave_compressed_protocol and rpl_semi_sync_slave_enabled.
+    let mut ids = FrameIds::new();
+    ids.command(true, true).unwrap();
+    ids.begin(true);
+    assert_eq!(ids.to_server(), 0);
+    for sequence in [1, 2, 1, 2, 3, 1, 1] {
+        ids.from_server(sequence, Due::Log).unwrap();
+        // The acknowledgement is a count of its own, and leaves the server's alone.
+        ids.begin(false);
+        assert_eq!(ids.to_server(), 0);
+    }
+    assert!(ids.from_server(3, Due::Log).is_err());
+    assert!(ids.from_server(0, Due::Log).is_err());
+}

@@ -85,6 +85,7 @@ impl Followed {
             bytes.drain(..passage.pass);
             self.seen.push(match event {
                 Event::Command { at, command } => (before + at, Event::Command { at: 0, command }),
+                Event::Acknowledgement { at } => (before + at, Event::Acknowledgement { at: 0 }),
                 event => (*passed, event),
             });
         }

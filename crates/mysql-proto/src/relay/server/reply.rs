@@ -8,6 +8,10 @@ use crate::packet::{EofPacket, ErrPacket, OkPacket, ResultHeader};
 use crate::packet::{auth_more_data, eof, err, ok, result_header};
 use crate::{Capabilities, StatusFlags};
 
+/// What an event begins with that a replica has to acknowledge: the first byte of all events, and the header of
+/// semi-synchronous replication, by its mark and a flag.
+pub(in crate::relay) const SYNCED: [u8; 3] = [ok::HEADER, 0xEF, 1];
+
 /// Header and error number.
 const ERR_BYTES: usize = 3;
 
@@ -64,6 +68,11 @@ impl Relay {
             eof::HEADER if self.ends(start) => {
                 let status = self.end_status(start)?;
                 self.end_of_result(status);
+                Ok(())
+            }
+            _ if self.current.is_binlog_dump() => {
+                // Whether it is acknowledged, for those behind it.
+                start.prefix(SYNCED.len())?;
                 Ok(())
             }
             _ => Ok(()),

@@ -36,6 +36,16 @@ impl Session {
                 }
                 self.up.is_held = is_held;
             }
+            Event::Acknowledgement { at } => {
+                if let Some(client) = client {
+                    client.ids.begin_heard(false);
+                }
+                if let Some(server) = server {
+                    server.mark(begins + at, Mark::Command { has_reply: false });
+                    is_held = server.has_mark();
+                }
+                self.up.is_held = is_held;
+            }
             Event::Done { .. } | Event::Result => {
                 let mark = match event {
                     Event::Result => Mark::Result,

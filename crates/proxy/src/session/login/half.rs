@@ -37,6 +37,13 @@ impl Half {
         }
     }
 
+    /// Gives back what its buffers do not hold anything in.
+    pub(super) fn rest(&mut self) {
+        if !self.has_output() {
+            self.buffers.release_to(0);
+        }
+    }
+
     /// Queues a payload with this side's next sequence id.
     pub(super) fn send(&mut self, payload: &[u8]) -> Result<(), Failure> {
         let mut sequence = self.frames.sequence();

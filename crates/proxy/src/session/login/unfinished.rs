@@ -187,6 +187,10 @@ impl UnfinishedLogin {
                 }
                 None => {
                     if !self.half.read(&mut self.server).ok()?? {
+                        // Thousands may wait at once for a server that is slow to refuse them.
+                        if self.half.buffers.pending().is_empty() {
+                            self.half.rest();
+                        }
                         return Some(());
                     }
                 }
