@@ -176,6 +176,12 @@ impl Pair {
             let message = pump(&mut self.server, &mut self.server_buffers, &mut self.up);
             match message.expect("an honest client") {
                 Some(ServerHandshakeMessage::User) => {
+                    let plugin = self.server.client_plugin();
+                    let plugin = plugin.map(String::from_utf8_lossy).unwrap_or_default();
+                    assert!(
+                        plugin.ends_with("_password") || plugin.ends_with("_ed25519"),
+                        "{plugin}"
+                    );
                     let answered = self
                         .server
                         .answer(&mut self.server_buffers, account.clone());

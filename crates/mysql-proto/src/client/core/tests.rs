@@ -210,7 +210,10 @@ proptest! {
         for result in 0..=usize::from(more) {
             prop_assert_eq!(wired.reply(), Reply::Columns);
             prop_assert_eq!(wired.client.definitions().len(), usize::from(columns));
-            prop_assert_eq!(wired.client.definitions().name(0), Some(&b"v"[..]));
+            let definitions = wired.client.definitions();
+            prop_assert_eq!(definitions.name(0), Some(&b"v"[..]));
+            prop_assert_eq!(definitions.schema(0), Some(&b"shop"[..]));
+            prop_assert_eq!(definitions.table(0), Some(&b"t"[..]));
             let mut rows = rows.iter().zip(&modes);
             while let Some((row, mode)) = rows.next() {
                 match mode {
@@ -500,4 +503,25 @@ fn text_that_the_server_would_misread_is_refused_and_nothing_is_queued() {
     }
     assert_eq!(execute(&mut wired), Ok(()));
     assert!(wired.command().ends_with("\x02é".as_bytes()));
+}
+
+#[test]
+fn a_piece_of_a_parameter_names_its_statement_and_parameter() {
+    let mut wired = wired(capabilities(true), (0, 1));
+    let (client, buffers) = (&mut wired.client, &mut wired.client_buffers);
+    client.prepare(buffers, b"INSERT ?").unwrap();
+    wired.command();
+    let (server, buffers) = (&mut wired.server, &mut wired.server_buffers);
+    server.prepared(buffers, 1, 0, 0);
+    server.column_definition(buffers, &COLUMN);
+    let Reply::Prepared(statement) = wired.reply() else {
+        panic!("no statement");
+    };
+    let (client, buffers) = (&mut wired.client, &mut wired.client_buffers);
+    client
+        .send_long_data(buffers, statement, 0x0102, b"piece")
+        .unwrap();
+    let sent = wired.command();
+    assert_eq!((sent[0], &sent[5..]), (0x18, &b"\x02\x01piece"[..]));
+    assert!(wired.client.is_idle());
 }

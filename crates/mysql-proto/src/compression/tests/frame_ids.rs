@@ -94,6 +94,20 @@ fn each_of_the_commands_that_are_sent_ahead_has_its_own_count() {
 }
 
 #[test]
+fn a_long_list_of_commands_ahead_is_kept_to_its_end() {
+    let mut ids = FrameIds::new();
+    for command in 0..40 {
+        ids.command(true, command == 0).unwrap();
+        ids.begin(true);
+        assert_eq!([ids.to_server(), ids.to_server()], [0, 1]);
+    }
+    for _ in 0..40 {
+        assert_eq!(ids.to_client(), 2);
+        ids.done();
+    }
+}
+
+#[test]
 fn a_command_is_counted_before_the_one_in_front_of_it_is_sent() {
     let mut ids = FrameIds::new();
     ids.command(true, true).unwrap();
