@@ -261,14 +261,14 @@ impl Talk {
 
     fn query(&mut self, call: u8, how: u8) -> Done {
         let shape = self.shape(call, how);
-        let is_lent = call & 0xE0 == 0xE0;
-        let sql = shape.sql(if is_lent { LENT } else { 0 });
+        let is_borrowed = call & 0xE0 == 0xE0;
+        let sql = shape.sql(if is_borrowed { LENT } else { 0 });
         let expected = self.is_honest.then(|| Expected::of_shape(shape));
         let error = match self.conn.query(&sql) {
             Ok(rows) => return read(rows, expected, call, how),
             Err(error) => error,
         };
-        self.may_close |= is_lent;
+        self.may_close |= is_borrowed;
         Err(error)
     }
 
@@ -294,8 +294,8 @@ impl Talk {
         let Some(statement) = self.pick(how) else {
             return Ok(());
         };
-        let is_lent = call & 0xE0 == 0xE0;
-        let long = vec![how; if is_lent { LENT } else { usize::from(how) }];
+        let is_borrowed = call & 0xE0 == 0xE0;
+        let long = vec![how; if is_borrowed { LENT } else { usize::from(how) }];
         let mut params = vec![Param::UInt(token), Param::Bytes(&long)];
         params.resize(usize::from(statement.parameters()).min(40), Param::Null);
         let expected = self.is_honest.then_some(Expected::of_token(token));
@@ -303,7 +303,7 @@ impl Talk {
             Ok(rows) => return read(rows, expected, call, how),
             Err(error) => error,
         };
-        self.may_close |= is_lent && params.len() > 1;
+        self.may_close |= is_borrowed && params.len() > 1;
         // A reset whose reply was not waited for forgot it.
         if closed.protocol() == Some(&ProtocolError::StatementClosed) {
             self.statements.retain(|other| *other != statement);

@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use onecopy_wire::{BufferConfig, Buffers, Core, Lent, Meter, Step};
+use onecopy_wire::{Borrowed, BufferConfig, Buffers, Core, Meter, Step};
 
 use crate::delivery::Pieces;
 
@@ -50,7 +50,7 @@ impl<'a> Pump<'a> {
         &self.sent
     }
 
-    /// Runs the core to its next message. What it queued is taken at each step, `lent` being the parts by reference.
+    /// Runs the core to its next message. What it queued is taken at each step, `borrowed` being the parts by reference.
     ///
     /// Held here: a core that asks for `n` bytes gives no message before they have come, it asks for at least one, and
     /// once it has failed it gives the same error for ever.
@@ -58,7 +58,7 @@ impl<'a> Pump<'a> {
         &mut self,
         core: &mut C,
         buffers: &mut Buffers,
-        lent: &impl Lent,
+        borrowed: &impl Borrowed,
     ) -> Outcome<C::Message, C::Error>
     where
         C: Core,
@@ -67,7 +67,7 @@ impl<'a> Pump<'a> {
     {
         loop {
             let step = core.advance(buffers);
-            take_output(buffers, lent, &mut self.sent);
+            take_output(buffers, borrowed, &mut self.sent);
             match step {
                 Ok(Step::Message(message)) => {
                     assert_eq!(self.owed, 0, "{message:?} came before what it needed");
@@ -119,11 +119,11 @@ impl<'a> Pump<'a> {
     }
 }
 
-/// Sends everything that is queued, `lent` being the parts by reference.
-pub fn take_output(buffers: &mut Buffers, lent: &impl Lent, sent: &mut Vec<u8>) {
+/// Sends everything that is queued, `borrowed` being the parts by reference.
+pub fn take_output(buffers: &mut Buffers, borrowed: &impl Borrowed, sent: &mut Vec<u8>) {
     while buffers.has_output() {
         let mut slices = [std::io::IoSlice::new(&[]); 4];
-        let count = buffers.output_slices(lent, &mut slices);
+        let count = buffers.output_slices(borrowed, &mut slices);
         let before = sent.len();
         for slice in &slices[..count] {
             sent.extend_from_slice(slice);

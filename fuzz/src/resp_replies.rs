@@ -7,7 +7,7 @@
 //! | rest  | the stream                                                        |
 //!
 //! Held: the same outcome, byte for byte and at the same offset, whole, byte by byte and cut at random, with homes for
-//! large bulks and without; what is detached is what was lent; no reply is over a limit; memory and moved bytes stay
+//! large bulks and without; what is detached is what was borrowed; no reply is over a limit; memory and moved bytes stay
 //! within their bounds.
 
 use onecopy_resp_proto::{Client, Kind, Limits, Message, Reply};

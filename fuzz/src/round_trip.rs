@@ -14,7 +14,7 @@ use onecopy_mysql_proto::packet::{
 };
 use onecopy_mysql_proto::server::{Field, ServerCore, ServerLimits, ServerMessage, ServerSession};
 use onecopy_mysql_proto::{Capabilities, Error, StatusFlags};
-use onecopy_wire::{BufferConfig, Buffers, Lent};
+use onecopy_wire::{Borrowed, BufferConfig, Buffers};
 
 use self::fields::{change, check_columns, check_params, column, param, text, value};
 use crate::delivery::Pieces;
@@ -104,7 +104,7 @@ impl Wired {
         if count > 0 {
             server.definitions_end(buffers, &EofPacket::default());
         }
-        self.see(RowMode::Lend, |client, _, reply| match reply {
+        self.see(RowMode::Borrow, |client, _, reply| match reply {
             Reply::Prepared(id) => assert_eq!(client.parameters(id), Ok(count)),
             other => panic!("{other:?}"),
         })
@@ -123,10 +123,10 @@ impl Wired {
         let count = self.client.parameters(id).expect("an open statement");
         let texts: Vec<_> = (0..count).map(|_| text(input)).collect();
         let params: Vec<_> = texts.iter().map(|text| param(input, text)).collect();
-        let lent = Params(&params);
-        queued(self.client.execute(&mut self.client_buffers, id, lent));
+        let borrowed = Params(&params);
+        queued(self.client.execute(&mut self.client_buffers, id, borrowed));
         let capabilities = self.server.capabilities();
-        self.hear(&lent, |command| match command {
+        self.hear(&borrowed, |command| match command {
             Command::Execute(execute) => check_params(&execute, count, capabilities, &params),
             other => panic!("{other:?}"),
         });
@@ -181,9 +181,9 @@ impl Wired {
     }
 
     /// The server reads what the client has queued.
-    fn hear<L: Lent + ?Sized>(&mut self, lent: &L, check: impl FnOnce(Command<'_>)) {
+    fn hear<L: Borrowed + ?Sized>(&mut self, borrowed: &L, check: impl FnOnce(Command<'_>)) {
         let mut bytes = Vec::new();
-        take_output(&mut self.client_buffers, &By(lent), &mut bytes);
+        take_output(&mut self.client_buffers, &By(borrowed), &mut bytes);
         let mut pump = Pump::new(&bytes, self.pieces);
         let heard = pump.step(&mut self.server, &mut self.server_buffers, &());
         let Outcome::Message(ServerMessage::Command(span)) = heard else {
@@ -249,7 +249,7 @@ impl Wired {
         if !changes.is_empty() {
             ok.status_flags |= StatusFlags::SESSION_STATE_CHANGED;
         }
-        self.see(RowMode::Lend, |client, _, reply| {
+        self.see(RowMode::Borrow, |client, _, reply| {
             assert_eq!(reply, Reply::Ok);
             assert_eq!(client.ok().affected_rows, ok.affected_rows);
             assert_eq!(client.ok().last_insert_id, ok.last_insert_id);
@@ -271,7 +271,7 @@ impl Wired {
             err.message = b"";
         }
         self.server.err(&mut self.server_buffers, &err);
-        self.see(RowMode::Lend, |_, buffers, reply| match reply {
+        self.see(RowMode::Borrow, |_, buffers, reply| match reply {
             Reply::Err(span) => assert_eq!(ErrPacket::decode(buffers.bytes(span)), Ok(err)),
             other => panic!("{other:?}"),
         });
@@ -307,7 +307,7 @@ impl Wired {
         let mode = if input.flag() {
             RowMode::Stream
         } else {
-            RowMode::Lend
+            RowMode::Borrow
         };
         let mut seen: Vec<Vec<Option<Vec<u8>>>> = Vec::new();
         self.see(mode, |client, buffers, reply| match reply {
@@ -338,7 +338,7 @@ impl Wired {
 /// A lender whose size is not known.
 struct By<'l, L: ?Sized>(&'l L);
 
-impl<L: Lent + ?Sized> Lent for By<'_, L> {
+impl<L: Borrowed + ?Sized> Borrowed for By<'_, L> {
     fn part(&self, index: u32) -> &[u8] {
         self.0.part(index)
     }

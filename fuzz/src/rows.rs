@@ -7,8 +7,8 @@
 //! | 1     | how the stream is cut, see [`Pieces`]                |
 //! | rest  | what the server sends, see [`packets`]               |
 //!
-//! Held, beside what [`Pump`] holds: rows lent from a stream that came whole and from one that came in any pieces are the
-//! same; rows that were lent are streamed with the same values, and skipped with the same end; every value converts or
+//! Held, beside what [`Pump`] holds: rows borrowed from a stream that came whole and from one that came in any pieces are the
+//! same; rows that were borrowed are streamed with the same values, and skipped with the same end; every value converts or
 //! says why not.
 
 use onecopy_mysql_proto::Error;
@@ -75,13 +75,13 @@ pub fn run(protocol: Protocol, data: &[u8]) {
         };
         reading.events(&replies)
     };
-    let whole = read(RowMode::Lend, Pieces::WHOLE);
-    let lent = read(RowMode::Lend, pieces);
-    compare(&whole, &lent);
+    let whole = read(RowMode::Borrow, Pieces::WHOLE);
+    let borrowed = read(RowMode::Borrow, pieces);
+    compare(&whole, &borrowed);
     let streamed = read(RowMode::Stream, pieces);
     match failure(&whole) {
         None => assert_eq!(streamed, whole, "streamed"),
-        // Up to the row that failed; a limit of lent rows is none of streamed ones.
+        // Up to the row that failed; a limit of borrowed rows is none of streamed ones.
         Some(error) => {
             let before = &whole[..whole.len() - 1];
             assert!(streamed.starts_with(before), "{streamed:?} {before:?}");
@@ -169,7 +169,7 @@ impl Reading {
             };
             match message {
                 Reply::Columns => events.push(Event::Columns(core.definitions().len())),
-                Reply::Row(span) => events.push(Event::Row(lent_row(core, buffers, span))),
+                Reply::Row(span) => events.push(Event::Row(borrowed_row(core, buffers, span))),
                 Reply::RowStart => row.clear(),
                 Reply::Value(len) => row.push(len.map(|_| Vec::new())),
                 Reply::Piece(span) => {
@@ -221,7 +221,7 @@ fn prepare(
 }
 
 /// The row's values; each of them is converted to everything.
-fn lent_row(core: &ClientCore, buffers: &Buffers, span: Span) -> Vec<Option<Vec<u8>>> {
+fn borrowed_row(core: &ClientCore, buffers: &Buffers, span: Span) -> Vec<Option<Vec<u8>>> {
     let columns = core.definitions().columns();
     assert_eq!(core.cells().len(), columns.len());
     let bytes = |cell: &Cell| (!cell.is_null()).then(|| buffers.bytes(cell.span(span)));

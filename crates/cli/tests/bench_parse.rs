@@ -111,9 +111,9 @@ fn owned_replies_are_the_same() {
             assert_eq!(output.status.code(), Some(1));
             continue;
         }
-        let lent = json(&[stream, "--iterations", "5"]);
+        let borrowed = json(&[stream, "--iterations", "5"]);
         let owned = json(&[stream, "--iterations", "5", "--owned"]);
-        assert_eq!(lent["checksum"], owned["checksum"], "{stream}");
+        assert_eq!(borrowed["checksum"], owned["checksum"], "{stream}");
     }
 }
 

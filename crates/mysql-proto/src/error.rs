@@ -166,7 +166,7 @@ impl fmt::Display for Error {
             Self::Busy => f.write_str("a reply is outstanding; read or drop its rows first"),
             Self::StatementClosed => f.write_str("the statement is closed or of another connection; prepare it again"),
             Self::RowUnderWay => {
-                f.write_str("a lent row is half read; take it with next before rows are streamed")
+                f.write_str("a borrowed row is half read; take it with next before rows are streamed")
             }
             Self::ParameterCount { expected, given } => {
                 write!(f, "the statement takes {expected} parameters and {given} were given")

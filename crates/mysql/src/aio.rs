@@ -4,7 +4,7 @@
 //! A future may be dropped at any await. The connection then knows where it is: the next command first reads what is
 //! outstanding and drops it, or cancels it on the server where that takes long (see
 //! [`Abandoned`](crate::Abandoned)), and never sees another's rows. Only a command that was half sent with parts of
-//! 16 KiB or more, which were lent and are gone, and a change of user close the connection; it says so.
+//! 16 KiB or more, which were borrowed and are gone, and a change of user close the connection; it says so.
 
 mod cancel_token;
 mod column_reader;

@@ -8,7 +8,7 @@
 //! let mut rows = conn.query("SELECT id, name FROM product")?;
 //! while let Some(row) = rows.next()? {
 //!     let id: i64 = row.get(0)?;
-//!     let name: &str = row.get("name")?; // lent from the read buffer, not copied
+//!     let name: &str = row.get("name")?; // borrowed from the read buffer, not copied
 //!     println!("{id} {name}");
 //! }
 //! println!("{}", conn.meter());

@@ -283,8 +283,8 @@ impl Link {
     fn before_slow(&mut self) -> Result<Before, Error> {
         self.core.set_home_column(None);
         drop(self.buffers.withdraw_home());
-        let has_lent = self.buffers.output().has_lent();
-        if self.buffers.has_output() && (has_lent || !self.core.is_idle()) {
+        let has_borrowed = self.buffers.output().has_borrowed();
+        if self.buffers.has_output() && (has_borrowed || !self.core.is_idle()) {
             self.withdraw()?;
         }
         if !self.core.is_idle() {
@@ -448,7 +448,7 @@ impl Link {
                 self.core.withdraw();
                 Ok(())
             }
-            None if output.has_lent() => {
+            None if output.has_borrowed() => {
                 Err(self.close("a command was dropped while half of it was sent"))
             }
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! A row that is lent.
+//! A row that is borrowed.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use onecopy_wire::{Buffers, Span};
 use crate::shown::{shown, shown_bytes};
 use crate::{ColumnIndex, Error};
 
-/// A row, lent from the connection's buffers: `Copy`, no allocation, gone with the next call on its rows.
+/// A row, borrowed from the connection's buffers: `Copy`, no allocation, gone with the next call on its rows.
 #[derive(Clone, Copy)]
 pub struct Row<'r> {
     /// Looked up once a row: they are asked for each value.
@@ -49,11 +49,11 @@ impl<'r> Row<'r> {
         self.len() == 0
     }
 
-    /// A column as the caller's type. `&str` and `&[u8]` are lent, `String` and `Vec<u8>` copied.
+    /// A column as the caller's type. `&str` and `&[u8]` are borrowed, `String` and `Vec<u8>` copied.
     ///
     /// # Errors
     /// No such column, NULL for a type that is not an `Option`, a number that does not fit, text that is not UTF-8; no
-    /// memory for a copy, while the value is still there to be lent.
+    /// memory for a copy, while the value is still there to be borrowed.
     #[inline]
     pub fn get<T: FromValue<'r>>(&self, column: impl ColumnIndex) -> Result<T, Error> {
         let index = self.find(column)?;

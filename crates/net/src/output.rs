@@ -2,7 +2,7 @@
 
 use std::io::IoSlice;
 
-use onecopy_wire::{Buffers, Lent};
+use onecopy_wire::{Borrowed, Buffers};
 
 /// Slices of one vectored write: enough for a command with several large parts; more leave with the next call.
 const WRITE_SLICES: usize = 32;
@@ -11,12 +11,12 @@ const WRITE_SLICES: usize = 32;
 #[inline(always)]
 pub(crate) fn write_once<T>(
     buffers: &Buffers,
-    lent: &(impl Lent + ?Sized),
+    borrowed: &(impl Borrowed + ?Sized),
     write: impl FnOnce(&[IoSlice<'_>]) -> T,
 ) -> (usize, T) {
     match buffers.whole_output() {
         Some(whole) => (whole.len(), write(&[IoSlice::new(whole)])),
-        None => write_pieces(buffers, lent, write),
+        None => write_pieces(buffers, borrowed, write),
     }
 }
 
@@ -25,11 +25,11 @@ pub(crate) fn write_once<T>(
 #[inline(never)]
 fn write_pieces<T>(
     buffers: &Buffers,
-    lent: &(impl Lent + ?Sized),
+    borrowed: &(impl Borrowed + ?Sized),
     write: impl FnOnce(&[IoSlice<'_>]) -> T,
 ) -> (usize, T) {
     let mut slices = [IoSlice::new(&[]); WRITE_SLICES];
-    let count = buffers.output_slices(lent, &mut slices);
+    let count = buffers.output_slices(borrowed, &mut slices);
     let pieces = &slices[..count];
     let waiting = pieces.iter().map(|piece| piece.len()).sum();
     (waiting, write(pieces))

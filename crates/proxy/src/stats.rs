@@ -291,7 +291,7 @@ pub struct Snapshot {
     /// Sessions that stand in line for buffers.
     pub sessions_in_line: usize,
     /// Buffers that sessions hold now.
-    pub buffers_lent: usize,
+    pub buffers_in_use: usize,
     /// The sessions themselves, where they were asked for.
     pub clients: Vec<ClientInfo>,
 }
@@ -303,7 +303,7 @@ impl Snapshot {
         self.meter = self.meter.plus(&other.meter);
         self.compression += other.compression;
         self.buffer_bytes += other.buffer_bytes;
-        self.buffers_lent += other.buffers_lent;
+        self.buffers_in_use += other.buffers_in_use;
         self.login_and_tls_bytes += other.login_and_tls_bytes;
         self.sessions_in_line += other.sessions_in_line;
         self.clients.extend(other.clients);

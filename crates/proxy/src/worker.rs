@@ -402,7 +402,7 @@ impl Worker {
                 .fold(self.pool.meter(), |sum, session| session.meter(sum)),
             compression: self.codec.counts,
             buffer_bytes: self.pool.bytes(),
-            buffers_lent: self.pool.lent(),
+            buffers_in_use: self.pool.borrowed(),
             login_and_tls_bytes: self.pool.of_logins_and_tls(),
             sessions_in_line: self.line.len(),
             clients: if with_clients {

@@ -11,7 +11,7 @@ pub use session::{Protocol, Session};
 use onecopy_wire::{Buffers, Core, Span, Step, WireError};
 
 use crate::error::{ErrorKind, ProtocolError};
-use crate::scanner::{Broken, Lent, ReplyMode, Scanned, Scanner};
+use crate::scanner::{Borrowed, Broken, ReplyMode, Scanned, Scanner};
 use crate::{Frame, Limits, OwnedReply, Reply};
 
 /// What a client's core hands over.
@@ -36,7 +36,7 @@ pub enum Message {
 /// It knows nothing of what was asked. Each request that is queued is announced by [`expect`](Self::expect).
 ///
 /// ```text
-///   replies to come:  | skipped | skipped | lent, or streamed | lent | lent |
+///   replies to come:  | skipped | skipped | borrowed, or streamed | borrowed | borrowed |
 ///                     |<---- to_skip ---->|<--------- awaited ------------->|
 /// ```
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl Client {
     }
 
     /// The first reply that is awaited and has not begun to come is handed out in pieces if it is a bulk string or a verbatim
-    /// string, of up to 2^63 - 1 bytes, in constant memory. Any other reply is lent.
+    /// string, of up to 2^63 - 1 bytes, in constant memory. Any other reply is borrowed.
     #[inline]
     pub fn stream_next(&mut self) {
         self.streams = true;
@@ -208,7 +208,7 @@ impl Client {
         ProtocolError::new(kind, self.scanner.offset() - bytes.len() as u64, bytes)
     }
 
-    /// Whether the next reply is to be lent.
+    /// Whether the next reply is to be borrowed.
     #[inline]
     fn lends(&self) -> bool {
         self.to_skip == 0 && self.in_flight > 0 && !self.streams
@@ -217,7 +217,7 @@ impl Client {
     /// The reply to the oldest request where it has come whole and is what most replies are. `None` says nothing, and has
     /// changed nothing: [`advance`](Core::advance) looks at all that may come.
     #[inline(always)]
-    fn lent_at_once(&mut self, buffers: &mut Buffers) -> Option<Frame> {
+    fn borrowed_at_once(&mut self, buffers: &mut Buffers) -> Option<Frame> {
         if !self.lends() {
             return None;
         }
@@ -230,7 +230,7 @@ impl Client {
     /// the same text, which costs the least. `None` says nothing, and has changed nothing: [`advance`](Core::advance) looks at all
     /// that may come.
     #[inline(always)]
-    pub fn lent_again(&mut self, buffers: &mut Buffers) -> Option<Frame> {
+    pub fn borrowed_again(&mut self, buffers: &mut Buffers) -> Option<Frame> {
         if !self.lends() {
             return None;
         }
@@ -247,17 +247,17 @@ impl Client {
                 return Ok(Step::NeedInput(missing));
             }
             match self.scanner.lend(buffers) {
-                Lent::Reply => {
+                Borrowed::Reply => {
                     self.in_flight -= 1;
                     let frame = self.scanner.frame(false);
                     return Ok(Step::Message(Message::Reply(frame)));
                 }
-                Lent::Push => {
+                Borrowed::Push => {
                     let frame = self.scanner.frame(true);
                     return Ok(Step::Message(Message::Push(frame)));
                 }
-                Lent::Need => return Ok(Step::NeedInput(buffers.needed())),
-                Lent::Odd => {}
+                Borrowed::Need => return Ok(Step::NeedInput(buffers.needed())),
+                Borrowed::Odd => {}
             }
         }
         loop {
@@ -268,7 +268,7 @@ impl Client {
             } else if self.streams {
                 ReplyMode::Stream
             } else {
-                ReplyMode::Lend
+                ReplyMode::Borrow
             };
             let scanned = self.scanner.scan(buffers, mode)?;
             if let Some(step) = self.taken(scanned) {
@@ -310,10 +310,10 @@ impl Core for Client {
     // The reply that most are is taken here, so that it costs no call; all else by `next`.
     #[inline(always)]
     fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<Message>, ProtocolError> {
-        if let Some(frame) = self.lent_again(buffers) {
+        if let Some(frame) = self.borrowed_again(buffers) {
             return Ok(Step::Message(Message::Reply(frame)));
         }
-        match self.lent_at_once(buffers) {
+        match self.borrowed_at_once(buffers) {
             Some(frame) => Ok(Step::Message(Message::Reply(frame))),
             None => self.next(buffers),
         }

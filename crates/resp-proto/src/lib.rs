@@ -1,4 +1,4 @@
-//! RESP2 and RESP3 without IO: scanner, lent replies, requests, and the client's and server's state machines.
+//! RESP2 and RESP3 without IO: scanner, borrowed replies, requests, and the client's and server's state machines.
 //!
 //! Source: <https://valkey.io/topics/protocol/>.
 #![forbid(unsafe_code)]

@@ -33,7 +33,7 @@ impl<'r> Homes<'r> {
 /// Of a value without an attribute.
 const NONE: u32 = u32::MAX;
 
-/// One value, lent: of a connection, until its next read, or of an [`OwnedReply`](crate::OwnedReply).
+/// One value, borrowed: of a connection, until its next read, or of an [`OwnedReply`](crate::OwnedReply).
 #[derive(Clone, Copy)]
 pub struct Reply<'r> {
     nodes: &'r [Node],

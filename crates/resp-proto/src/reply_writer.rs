@@ -69,8 +69,8 @@ impl<'q> ReplyWriter<'q> {
     }
 
     /// A bulk string of `len` bytes that the caller lends to the driver under `index`.
-    pub fn bulk_lent(&mut self, index: u32, len: usize) {
-        RequestWriter::within(self.queue).bulk_lent(index, len);
+    pub fn bulk_borrowed(&mut self, index: u32, len: usize) {
+        RequestWriter::within(self.queue).bulk_borrowed(index, len);
     }
 
     /// The header of a bulk string whose `len` bytes, and CR LF behind them, the caller sends in pieces.

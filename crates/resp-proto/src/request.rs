@@ -90,16 +90,16 @@ impl<'q> RequestWriter<'q> {
         }
     }
 
-    /// Whether an argument of so many bytes is better lent than copied.
+    /// Whether an argument of so many bytes is better borrowed than copied.
     #[inline]
     pub const fn is_large(len: usize) -> bool {
         len >= LENT_THRESHOLD
     }
 
     /// An argument of `len` bytes that the caller lends to the driver under `index`.
-    pub fn bulk_lent(&mut self, index: u32, len: usize) {
+    pub fn bulk_borrowed(&mut self, index: u32, len: usize) {
         self.header(b'$', len as u64);
-        self.queue.push_lent(index, 0, len);
+        self.queue.push_borrowed(index, 0, len);
         self.queue.push_array(*b"\r\n");
     }
 
@@ -118,8 +118,8 @@ impl<'q> RequestWriter<'q> {
 
     /// A piece of such an argument, `len` bytes that the caller lends to the driver under `index`.
     #[inline]
-    pub fn piece_lent(&mut self, index: u32, len: usize) {
-        self.queue.push_lent(index, 0, len);
+    pub fn piece_borrowed(&mut self, index: u32, len: usize) {
+        self.queue.push_borrowed(index, 0, len);
     }
 
     /// All pieces of such an argument are written.

@@ -30,7 +30,7 @@ use crate::reply::Homes;
 use crate::{Kind, Limits, Reply};
 use body::Body;
 use fast::Leaf;
-pub(crate) use frame::Lent;
+pub(crate) use frame::Borrowed;
 pub use frame::{Frame, ReplyMode, Scanned};
 pub(crate) use line::{double, integer};
 use repeat::Last;
@@ -261,7 +261,7 @@ impl Scanner {
     ) -> Result<Scanned, Broken> {
         match mode {
             _ if self.wrong.is_some() => Err(Broken),
-            ReplyMode::Lend => self.scan_lent(buffers),
+            ReplyMode::Borrow => self.scan_borrowed(buffers),
             mode => self.scan_odd(buffers, mode),
         }
     }
@@ -278,8 +278,8 @@ impl Scanner {
         self.wrong.unwrap_or_else(closed)
     }
 
-    /// As [`scan`](Self::scan) for a reply that is lent.
-    fn scan_lent(&mut self, buffers: &mut Buffers) -> Result<Scanned, Broken> {
+    /// As [`scan`](Self::scan) for a reply that is borrowed.
+    fn scan_borrowed(&mut self, buffers: &mut Buffers) -> Result<Scanned, Broken> {
         if self.is_fresh && buffers.pending().is_empty() {
             self.begin(buffers);
             self.is_fresh = true;
@@ -287,39 +287,39 @@ impl Scanner {
             return Ok(Scanned::NeedInput(1));
         }
         match self.lend(buffers) {
-            Lent::Reply => Ok(Scanned::Frame(self.frame(false))),
-            Lent::Push => Ok(Scanned::Frame(self.frame(true))),
-            Lent::Need => Ok(Scanned::NeedInput(buffers.needed())),
-            Lent::Odd => self.scan_odd(buffers, ReplyMode::Lend),
+            Borrowed::Reply => Ok(Scanned::Frame(self.frame(false))),
+            Borrowed::Push => Ok(Scanned::Frame(self.frame(true))),
+            Borrowed::Need => Ok(Scanned::NeedInput(buffers.needed())),
+            Borrowed::Odd => self.scan_odd(buffers, ReplyMode::Borrow),
         }
     }
 
-    /// The next value that is to be lent, as far as its bytes lie in the frame as they came; some are pending.
+    /// The next value that is to be borrowed, as far as its bytes lie in the frame as they came; some are pending.
     #[inline]
-    pub(crate) fn lend(&mut self, buffers: &mut Buffers) -> Lent {
+    pub(crate) fn lend(&mut self, buffers: &mut Buffers) -> Borrowed {
         if self.is_fresh {
             self.begin(buffers);
         } else if self.wrong.is_some() || self.skips || !matches!(self.body, Body::None) {
-            return Lent::Odd;
+            return Borrowed::Odd;
         }
         match self.values(buffers.pending()) {
-            Stop::Complete if self.complete(buffers) => Lent::Push,
-            Stop::Complete => Lent::Reply,
+            Stop::Complete if self.complete(buffers) => Borrowed::Push,
+            Stop::Complete => Borrowed::Reply,
             Stop::Paused => self.lend_on(buffers),
-            Stop::Broken => Lent::Odd,
+            Stop::Broken => Borrowed::Odd,
         }
     }
 
     /// The bytes that lie there did not do.
     #[cold]
-    fn lend_on(&mut self, buffers: &mut Buffers) -> Lent {
+    fn lend_on(&mut self, buffers: &mut Buffers) -> Borrowed {
         if let Pause::Need { min, until_end } = self.pause {
             buffers.need(min, until_end);
-            return Lent::Need;
+            return Borrowed::Need;
         }
         // Where that fails it is told of there.
         let _: Result<(), Broken> = self.leave_frame(buffers, self.pause);
-        Lent::Odd
+        Borrowed::Odd
     }
 
     /// A view of the frame that was scanned last.

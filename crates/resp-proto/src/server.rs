@@ -58,7 +58,7 @@ pub enum ServerMessage {
     Request(Frame),
 }
 
-/// The server's state machine: requests as they come, each lent until the next.
+/// The server's state machine: requests as they come, each borrowed until the next.
 ///
 /// It knows nothing of replies: they are queued by a [`ReplyWriter`](crate::ReplyWriter), in the order of the requests.
 #[derive(Debug)]

@@ -188,7 +188,7 @@ class Command:
         return f"fn blocking(&self) -> Blocking {{\n{body}\n}}"
 
     def render_plain(self):
-        """What most are, lent texts without options: all is looked at before anything is written, so that a compiler that sees
+        """What most are, borrowed texts without options: all is looked at before anything is written, so that a compiler that sees
         the command being built knows the answers, and need not build it."""
         texts = [item for item in self.items if item.type == "Arg<'a>" and item.param]
         required = [item for item in self.items if not item.field or item.param]
@@ -197,9 +197,9 @@ class Command:
         absent = [PLAIN.get(item.type.split("<")[0], "{}.count() == 0").format(f"self.{item.field}")
                   for item in self.items if item.field and not item.param]
         fixed = len(self.name.split(" ")) + sum(item.fixed for item in required)
-        writes = [f"request.lent({item.field});" if item in texts else item.write for item in required]
+        writes = [f"request.borrowed({item.field});" if item in texts else item.write for item in required]
         one = len(texts) == 1
-        looked = ", ".join(f"self.{item.field}.lent()" for item in texts)
+        looked = ", ".join(f"self.{item.field}.borrowed()" for item in texts)
         found = ", ".join(f"Some({item.field})" for item in texts)
         guard = f" if {' && '.join(absent)}" if absent else ""
         body = "\n".join([f'request.fixed(b"*{fixed}\\r\\n{self.words_encoded()}");'] + writes)

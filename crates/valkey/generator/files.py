@@ -118,7 +118,7 @@ def words_file():
             "use crate::arg::Arg;\nuse crate::part::Part;\nuse crate::request::Request;\n\n"
             "macro_rules! word {\n($name:ident) => {\n"
             "impl Part for $name {\nfn count(&self) -> usize {\n1\n}\n\n"
-            "fn write<'a>(&'a self, request: &mut Request<'_, 'a>) {\nrequest.lent(self.as_str().as_bytes());\n}\n}\n\n"
+            "fn write<'a>(&'a self, request: &mut Request<'_, 'a>) {\nrequest.borrowed(self.as_str().as_bytes());\n}\n}\n\n"
             "impl From<$name> for Arg<'_> {\nfn from(word: $name) -> Self {\nword.as_str().into()\n}\n}\n};\n}\n\n")
     for name, tokens in ENUMS.items():
         variants = "\n".join(f"/// `{token}`.\n{camel(token)}," for token in tokens)
@@ -167,7 +167,7 @@ def minimal_file(commands):
         for command in sorted(group, key=lambda c: c.name):
             lines.append(f'check.minimal("{command.name}", &{family}::{command.minimal()});')
             if command.render_plain():
-                # Such a command is written in another way where its texts are not lent.
+                # Such a command is written in another way where its texts are not borrowed.
                 owned = command.minimal().replace('"x"', 'owned("x")')
                 lines.append(f"check.same(&{family}::{command.minimal()}, &{family}::{owned});")
         body.append(f"pub(crate) fn {family}(check: &mut Check) {{\n" + "\n".join(lines) + "\n}\n")

@@ -3,7 +3,7 @@
 //! # Cancel safety
 //! A future may be dropped at any await. A command of which nothing had left is withdrawn, and was not executed. Of any other
 //! the reply is passed over when it comes: the next command never sees it, but waits behind it. Only a command that was half
-//! sent with parts of 16 KiB or more, which were lent and are gone, closes the connection; it says so.
+//! sent with parts of 16 KiB or more, which were borrowed and are gone, closes the connection; it says so.
 
 mod bulk_reader;
 mod clock;

@@ -1,12 +1,12 @@
-//! One argument of a command: bytes that are lent or owned, or a number that is written when the command is.
+//! One argument of a command: bytes that are borrowed or owned, or a number that is written when the command is.
 
 use std::fmt::{self, Write as _};
 
 use bytes::Bytes;
 
-/// One argument. It is made by `From` of text, bytes and numbers, lent or owned.
+/// One argument. It is made by `From` of text, bytes and numbers, borrowed or owned.
 ///
-/// Arguments from 16 KiB on are sent from where they lie: lent ones always, owned ones ([`Bytes`], `Vec<u8>`, `String`)
+/// Arguments from 16 KiB on are sent from where they lie: borrowed ones always, owned ones ([`Bytes`], `Vec<u8>`, `String`)
 /// also where a command outlives the call, as on a shared connection. Smaller ones are copied into the write queue.
 ///
 /// ```
@@ -20,7 +20,7 @@ pub struct Arg<'a>(pub(crate) Form<'a>);
 
 #[derive(Clone)]
 pub(crate) enum Form<'a> {
-    Lent(&'a [u8]),
+    Borrowed(&'a [u8]),
     Owned(Bytes),
     Int(i64),
     UInt(u64),
@@ -31,7 +31,7 @@ impl Arg<'_> {
     /// Bytes that go over the wire for it, without their header.
     pub fn len(&self) -> usize {
         match &self.0 {
-            Form::Lent(bytes) => bytes.len(),
+            Form::Borrowed(bytes) => bytes.len(),
             Form::Owned(bytes) => bytes.len(),
             Form::Int(number) => Text::of(number).as_bytes().len(),
             Form::UInt(number) => Text::of(number).as_bytes().len(),
@@ -47,7 +47,7 @@ impl Arg<'_> {
     /// Shows the bytes as they go over the wire; numbers are written for it.
     pub(crate) fn each(&self, visit: &mut dyn FnMut(&[u8])) {
         match &self.0 {
-            Form::Lent(bytes) => visit(bytes),
+            Form::Borrowed(bytes) => visit(bytes),
             Form::Owned(bytes) => visit(bytes),
             Form::Int(number) => visit(Text::of(number).as_bytes()),
             Form::UInt(number) => visit(Text::of(number).as_bytes()),
@@ -57,9 +57,9 @@ impl Arg<'_> {
 
     /// The bytes of a text that the caller holds.
     #[inline]
-    pub(crate) fn lent(&self) -> Option<&[u8]> {
+    pub(crate) fn borrowed(&self) -> Option<&[u8]> {
         match self.0 {
-            Form::Lent(bytes) => Some(bytes),
+            Form::Borrowed(bytes) => Some(bytes),
             _ => None,
         }
     }
@@ -67,7 +67,7 @@ impl Arg<'_> {
     /// The bytes of a text; a number has none.
     pub(crate) fn as_bytes(&self) -> Option<&[u8]> {
         match &self.0 {
-            Form::Lent(bytes) => Some(bytes),
+            Form::Borrowed(bytes) => Some(bytes),
             Form::Owned(bytes) => Some(bytes),
             _ => None,
         }
@@ -81,7 +81,7 @@ impl fmt::Debug for Arg<'_> {
             Form::Int(number) => write!(f, "{number}"),
             Form::UInt(number) => write!(f, "{number}"),
             Form::Double(number) => write!(f, "{number}"),
-            Form::Lent(_) | Form::Owned(_) => write!(f, "{} bytes", self.len()),
+            Form::Borrowed(_) | Form::Owned(_) => write!(f, "{} bytes", self.len()),
         }
     }
 }
@@ -98,13 +98,13 @@ macro_rules! from {
 }
 
 from! {
-    &'a str, text => Form::Lent(text.as_bytes());
-    &'a [u8], bytes => Form::Lent(bytes);
-    &'a &str, text => Form::Lent(text.as_bytes());
-    &'a &[u8], bytes => Form::Lent(bytes);
-    &'a String, text => Form::Lent(text.as_bytes());
-    &'a Vec<u8>, bytes => Form::Lent(bytes);
-    &'a Bytes, bytes => Form::Lent(bytes);
+    &'a str, text => Form::Borrowed(text.as_bytes());
+    &'a [u8], bytes => Form::Borrowed(bytes);
+    &'a &str, text => Form::Borrowed(text.as_bytes());
+    &'a &[u8], bytes => Form::Borrowed(bytes);
+    &'a String, text => Form::Borrowed(text.as_bytes());
+    &'a Vec<u8>, bytes => Form::Borrowed(bytes);
+    &'a Bytes, bytes => Form::Borrowed(bytes);
     String, text => Form::Owned(text.into());
     Vec<u8>, bytes => Form::Owned(bytes.into());
     Box<[u8]>, bytes => Form::Owned(bytes.into());
@@ -123,15 +123,15 @@ from! {
 impl<'a, const N: usize> From<&'a [u8; N]> for Arg<'a> {
     #[inline]
     fn from(bytes: &'a [u8; N]) -> Self {
-        Self(Form::Lent(bytes))
+        Self(Form::Borrowed(bytes))
     }
 }
 
 impl<'a> From<&'a Arg<'_>> for Arg<'a> {
     fn from(arg: &'a Arg<'_>) -> Self {
         Self(match &arg.0 {
-            Form::Lent(bytes) => Form::Lent(bytes),
-            Form::Owned(bytes) => Form::Lent(bytes),
+            Form::Borrowed(bytes) => Form::Borrowed(bytes),
+            Form::Owned(bytes) => Form::Borrowed(bytes),
             Form::Int(number) => Form::Int(*number),
             Form::UInt(number) => Form::UInt(*number),
             Form::Double(number) => Form::Double(*number),

@@ -13,7 +13,7 @@ const INLINE: usize = 4;
 
 /// One argument or many. It is made by `From` of a single one, of slices, arrays and vectors.
 ///
-/// Slices are lent as they are. An array by value allocates where it has more than four arguments, or numbers or owned ones;
+/// Slices are borrowed as they are. An array by value allocates where it has more than four arguments, or numbers or owned ones;
 /// a vector where it is not of [`Arg`]. A single argument never does.
 ///
 /// ```
@@ -88,11 +88,17 @@ impl Part for Args<'_> {
     fn write<'a>(&'a self, request: &mut Request<'_, 'a>) {
         match &self.0 {
             Form::One(arg) => request.part(arg),
-            Form::Inline(list, len) => list[..*len].iter().for_each(|bytes| request.lent(bytes)),
-            Form::Texts(list) => list.iter().for_each(|text| request.lent(text.as_bytes())),
-            Form::Slices(list) => list.iter().for_each(|bytes| request.lent(bytes)),
-            Form::Strings(list) => list.iter().for_each(|text| request.lent(text.as_bytes())),
-            Form::Vectors(list) => list.iter().for_each(|bytes| request.lent(bytes)),
+            Form::Inline(list, len) => list[..*len]
+                .iter()
+                .for_each(|bytes| request.borrowed(bytes)),
+            Form::Texts(list) => list
+                .iter()
+                .for_each(|text| request.borrowed(text.as_bytes())),
+            Form::Slices(list) => list.iter().for_each(|bytes| request.borrowed(bytes)),
+            Form::Strings(list) => list
+                .iter()
+                .for_each(|text| request.borrowed(text.as_bytes())),
+            Form::Vectors(list) => list.iter().for_each(|bytes| request.borrowed(bytes)),
             Form::Bytes(list) => list.iter().for_each(|bytes| request.owned(bytes)),
             Form::Args(list) => list.iter().for_each(|arg| request.part(arg)),
             Form::Owned(list) => list.iter().for_each(|arg| request.part(arg)),
@@ -114,7 +120,7 @@ impl<'a, T: Into<Arg<'a>>> From<T> for Args<'a> {
     }
 }
 
-macro_rules! lent {
+macro_rules! borrowed {
     ($($element:ty => $form:ident;)+) => {$(
         impl<'a> From<&'a [$element]> for Args<'a> {
             #[inline]
@@ -139,7 +145,7 @@ macro_rules! lent {
     )+};
 }
 
-lent! {
+borrowed! {
     &'a str => Texts;
     &'a [u8] => Slices;
     String => Strings;
@@ -160,12 +166,12 @@ impl<'a, T: Into<Arg<'a>>, const N: usize> From<[T; N]> for Args<'a> {
         let list = list.map(Into::into);
         let mut inline = [&[] as &[u8]; INLINE];
         for (slot, arg) in inline.iter_mut().zip(&list) {
-            if let ArgForm::Lent(bytes) = arg.0 {
+            if let ArgForm::Borrowed(bytes) = arg.0 {
                 *slot = bytes;
             }
         }
-        let is_lent = |arg: &Arg<'_>| matches!(arg.0, ArgForm::Lent(_));
-        Self(if N <= INLINE && list.iter().all(is_lent) {
+        let is_borrowed = |arg: &Arg<'_>| matches!(arg.0, ArgForm::Borrowed(_));
+        Self(if N <= INLINE && list.iter().all(is_borrowed) {
             Form::Inline(inline, N)
         } else {
             Form::Owned(list.into())

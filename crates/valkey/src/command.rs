@@ -11,7 +11,7 @@
 //! let top = sorted_set::zrange("scores", 0, 9).rev().withscores();
 //! ```
 //!
-//! Typed commands have typed [outputs](Command::Output), lent from the reply; where a server's reply has not one type, the
+//! Typed commands have typed [outputs](Command::Output), borrowed from the reply; where a server's reply has not one type, the
 //! output is the [`Reply`] itself. What is not in the table, or is newer, is a [`raw`] command.
 
 pub mod bitmap;
@@ -87,7 +87,7 @@ use crate::request::Request;
 /// }
 /// ```
 pub trait Command {
-    /// What the reply is read as; lent from it.
+    /// What the reply is read as; borrowed from it.
     type Output<'r>: FromReply<'r>;
 
     /// What a connection has to know.

@@ -7,7 +7,7 @@
 //! # fn main() -> Result<(), onecopy_valkey::Error> {
 //! let mut conn = Connection::connect("redis://user:password@localhost")?;
 //! conn.run(&string::set("greeting", "hello"))?;
-//! let greeting: Option<&[u8]> = conn.run(&string::get("greeting"))?; // lent from the read buffer, not copied
+//! let greeting: Option<&[u8]> = conn.run(&string::get("greeting"))?; // borrowed from the read buffer, not copied
 //! println!("{greeting:?}");
 //! println!("{}", conn.meter());
 //! # Ok(()) }

@@ -209,7 +209,7 @@ impl Link {
                 self.is_watching = self.was_watching;
                 Ok(())
             }
-            None if output.has_lent() || self.is_open => {
+            None if output.has_borrowed() || self.is_open => {
                 Err(self.close("a command was dropped while half of it was sent"))
             }
             None => Ok(()),
@@ -231,7 +231,7 @@ impl Link {
         self.has_left || sent > self.queued_before as u64
     }
 
-    /// Queues a command. Its large parts go to `parts`, which are lent to the driver until it has left.
+    /// Queues a command. Its large parts go to `parts`, which are borrowed to the driver until it has left.
     #[inline]
     pub(crate) fn queue<'a, C: Command>(
         &mut self,
@@ -239,7 +239,7 @@ impl Link {
         parts: &mut Parts<'a>,
     ) -> Result<(), Error> {
         self.admit(command)?;
-        let mut request = Request::lending(self.buffers.output(), parts.lent());
+        let mut request = Request::lending(self.buffers.output(), parts.borrowed());
         command.encode(&mut request);
         let ended = request.end();
         self.queued(ended)
@@ -276,7 +276,7 @@ impl Link {
         parts: &mut Parts<'a>,
     ) -> Result<(), Error> {
         self.admit(command)?;
-        let mut request = Request::lending(self.buffers.output(), parts.lent());
+        let mut request = Request::lending(self.buffers.output(), parts.borrowed());
         command.encode_open(&mut request, len);
         let ended = request.end();
         self.queued(ended)?;
@@ -284,9 +284,9 @@ impl Link {
         Ok(())
     }
 
-    /// Queues the next piece of that argument, which is lent to the driver.
+    /// Queues the next piece of that argument, which is borrowed to the driver.
     pub(crate) fn queue_piece(&mut self, len: usize) {
-        self.buffers.output().push_lent(PIECE, 0, len);
+        self.buffers.output().push_borrowed(PIECE, 0, len);
     }
 
     /// Queues that argument's end.
@@ -368,7 +368,7 @@ impl Link {
     /// `None` where there is more to do, a failure to be told of included.
     #[inline(always)]
     pub(crate) fn buffered(&mut self) -> Option<Frame> {
-        match self.core.lent_again(&mut self.buffers) {
+        match self.core.borrowed_again(&mut self.buffers) {
             Some(frame) if self.core.in_flight() > 0 => Some(frame),
             Some(frame) => self.buffered_last(frame),
             None => self.buffered_otherwise(),

@@ -28,7 +28,7 @@ impl Part for Arg<'_> {
     #[inline]
     fn write<'a>(&'a self, request: &mut Request<'_, 'a>) {
         match &self.0 {
-            Form::Lent(bytes) => request.lent(bytes),
+            Form::Borrowed(bytes) => request.borrowed(bytes),
             other => write_other(other, request),
         }
     }
@@ -42,7 +42,7 @@ impl Part for Arg<'_> {
 #[inline(never)]
 fn write_other<'a>(form: &'a Form<'_>, request: &mut Request<'_, 'a>) {
     match form {
-        Form::Lent(bytes) => request.lent(bytes),
+        Form::Borrowed(bytes) => request.borrowed(bytes),
         Form::Owned(bytes) => request.owned(bytes),
         Form::Int(number) => request.integer(*number),
         Form::UInt(number) => request.unsigned(*number),
@@ -174,10 +174,10 @@ macro_rules! argument {
 }
 
 argument! {
-    &str, text, request => request.lent(text.as_bytes()), text.as_bytes();
-    &[u8], bytes, request => request.lent(bytes), bytes;
-    String, text, request => request.lent(text.as_bytes()), text.as_bytes();
-    Vec<u8>, bytes, request => request.lent(bytes), bytes;
+    &str, text, request => request.borrowed(text.as_bytes()), text.as_bytes();
+    &[u8], bytes, request => request.borrowed(bytes), bytes;
+    String, text, request => request.borrowed(text.as_bytes()), text.as_bytes();
+    Vec<u8>, bytes, request => request.borrowed(bytes), bytes;
     Bytes, bytes, request => request.owned(bytes), bytes;
     i64, number, request => request.integer(*number), Text::of(number).as_bytes();
     i32, number, request => request.integer((*number).into()),
@@ -196,7 +196,7 @@ impl<const N: usize> Part for &[u8; N] {
 
     #[inline]
     fn write<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        request.lent(*self);
+        request.borrowed(*self);
     }
 
     fn each(&self, visit: &mut dyn FnMut(&[u8])) {

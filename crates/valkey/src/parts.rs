@@ -1,7 +1,7 @@
-//! The large arguments of one call, lent to the driver until they have left.
+//! The large arguments of one call, borrowed to the driver until they have left.
 
 use bytes::Bytes;
-use onecopy_wire::{Lent, WireError};
+use onecopy_wire::{Borrowed, WireError};
 
 use crate::Error;
 
@@ -17,7 +17,7 @@ const PIECE_LEN: usize = 128 << 10;
 /// Large arguments by the numbers that they have in the write queue.
 #[derive(Debug, Default)]
 pub(crate) struct Parts<'a> {
-    lent: Vec<&'a [u8]>,
+    borrowed: Vec<&'a [u8]>,
     owned: Vec<Bytes>,
 }
 
@@ -25,15 +25,15 @@ impl<'a> Parts<'a> {
     #[inline]
     pub(crate) const fn new() -> Self {
         Self {
-            lent: Vec::new(),
+            borrowed: Vec::new(),
             owned: Vec::new(),
         }
     }
 
     /// Where a command that outlives the call puts its own.
     #[inline]
-    pub(crate) fn lent(&mut self) -> &mut Vec<&'a [u8]> {
-        &mut self.lent
+    pub(crate) fn borrowed(&mut self) -> &mut Vec<&'a [u8]> {
+        &mut self.borrowed
     }
 
     /// Where any other puts its own, and the first one's number.
@@ -46,13 +46,13 @@ impl<'a> Parts<'a> {
 impl Parts<'_> {
     /// Forgets all of them: everything has left.
     pub(crate) fn clear(&mut self) {
-        self.lent.clear();
+        self.borrowed.clear();
         self.owned.clear();
     }
 
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
-        self.lent.is_empty() && self.owned.is_empty()
+        self.borrowed.is_empty() && self.owned.is_empty()
     }
 }
 
@@ -60,7 +60,7 @@ impl Parts<'_> {
 #[derive(Debug)]
 pub(crate) struct WithPiece<'p, 'a>(pub(crate) &'p Parts<'a>, pub(crate) &'p [u8]);
 
-impl Lent for WithPiece<'_, '_> {
+impl Borrowed for WithPiece<'_, '_> {
     fn part(&self, index: u32) -> &[u8] {
         match index {
             PIECE => self.1,
@@ -80,10 +80,14 @@ pub(crate) fn piece(len: u64) -> Result<Vec<u8>, Error> {
     Ok(piece)
 }
 
-impl Lent for Parts<'_> {
+impl Borrowed for Parts<'_> {
     fn part(&self, index: u32) -> &[u8] {
         if index < OWNED {
-            return self.lent.get(index as usize).copied().unwrap_or_default();
+            return self
+                .borrowed
+                .get(index as usize)
+                .copied()
+                .unwrap_or_default();
         }
         let owned = self.owned.get((index - OWNED) as usize);
         owned.map_or(&[], |bytes| bytes)

@@ -24,7 +24,7 @@ const COUNT: &[u8] = b"*0\r\n";
 /// Where arguments by reference go; with the parts that were there before.
 enum Large<'q, 'a> {
     /// The call lends them to the driver.
-    Lent(&'q mut Vec<&'a [u8]>, usize),
+    Borrowed(&'q mut Vec<&'a [u8]>, usize),
     /// They outlive the call: owned ones share their memory. The first of them has this number in the queue.
     Owned(&'q mut Vec<Bytes>, usize, u32),
     /// The same, numbered from 0, where nothing large is to be copied; and whether something would have to be.
@@ -33,19 +33,19 @@ enum Large<'q, 'a> {
 }
 
 impl<'q, 'a> Request<'q, 'a> {
-    /// Begins a command at the end of the queue. Large arguments are added to `parts`, which is lent to the driver with the
+    /// Begins a command at the end of the queue. Large arguments are added to `parts`, which is borrowed to the driver with the
     /// same positions until the command has left.
     #[inline]
     pub fn lending(queue: &'q mut WriteQueue, parts: &'q mut Vec<&'a [u8]>) -> Self {
         let before = parts.len();
         Self {
             writer: RequestWriter::new(queue),
-            large: Large::Lent(parts, before),
+            large: Large::Borrowed(parts, before),
         }
     }
 
     /// Begins a command that outlives the call. Large arguments that own their bytes are added to `parts` and share their
-    /// memory; large ones that are lent are copied, into an allocation of their own. The part at position `n` of `parts`
+    /// memory; large ones that are borrowed are copied, into an allocation of their own. The part at position `n` of `parts`
     /// goes by the number `first + n` in the queue, wrapping.
     #[inline]
     pub fn owning(queue: &'q mut WriteQueue, parts: &'q mut Vec<Bytes>, first: u32) -> Self {
@@ -162,9 +162,9 @@ impl<'q, 'a> Request<'q, 'a> {
 
     /// An argument that the caller holds.
     #[inline]
-    pub fn lent(&mut self, bytes: &'a [u8]) {
+    pub fn borrowed(&mut self, bytes: &'a [u8]) {
         if RequestWriter::is_large(bytes.len()) {
-            self.large(LargeArg::Lent(bytes));
+            self.large(LargeArg::Borrowed(bytes));
         } else {
             self.writer.bulk(bytes);
         }
@@ -184,7 +184,7 @@ impl<'q, 'a> Request<'q, 'a> {
     fn large(&mut self, bytes: LargeArg<'a>) {
         let slice = bytes.as_slice();
         let index = match &mut self.large {
-            Large::Lent(parts, _) => {
+            Large::Borrowed(parts, _) => {
                 let index = u32::try_from(parts.len());
                 index.ok().filter(|_| push(parts, || Some(slice)))
             }
@@ -203,7 +203,7 @@ impl<'q, 'a> Request<'q, 'a> {
             }
         };
         match index {
-            Some(index) => self.writer.bulk_lent(index, slice.len()),
+            Some(index) => self.writer.bulk_borrowed(index, slice.len()),
             None => self.writer.bulk(slice),
         }
     }
@@ -218,7 +218,7 @@ impl<'q, 'a> Request<'q, 'a> {
         let ended = self.writer.end();
         if ended.is_err() {
             match self.large {
-                Large::Lent(parts, before) => parts.truncate(before),
+                Large::Borrowed(parts, before) => parts.truncate(before),
                 Large::Owned(parts, before, _) => parts.truncate(before),
                 #[cfg(feature = "tokio")]
                 Large::Shared(parts, before, _) => parts.truncate(before),
@@ -246,14 +246,14 @@ impl<'q, 'a> Request<'q, 'a> {
 /// A large argument.
 #[derive(Clone, Copy)]
 enum LargeArg<'a> {
-    Lent(&'a [u8]),
+    Borrowed(&'a [u8]),
     Owned(&'a Bytes),
 }
 
 impl<'a> LargeArg<'a> {
     fn as_slice(self) -> &'a [u8] {
         match self {
-            Self::Lent(bytes) => bytes,
+            Self::Borrowed(bytes) => bytes,
             Self::Owned(bytes) => bytes,
         }
     }
@@ -262,7 +262,7 @@ impl<'a> LargeArg<'a> {
     fn to_owned(self) -> Option<Bytes> {
         match self {
             Self::Owned(bytes) => Some(bytes.clone()),
-            Self::Lent(bytes) => {
+            Self::Borrowed(bytes) => {
                 let mut copy = Vec::new();
                 copy.try_reserve_exact(bytes.len()).ok()?;
                 copy.extend_from_slice(bytes);
@@ -287,7 +287,7 @@ fn push<T>(parts: &mut Vec<T>, part: impl FnOnce() -> Option<T>) -> bool {
 impl fmt::Debug for Request<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let large = match &self.large {
-            Large::Lent(parts, before) => parts.len() - before,
+            Large::Borrowed(parts, before) => parts.len() - before,
             Large::Owned(parts, before, _) => parts.len() - before,
             #[cfg(feature = "tokio")]
             Large::Shared(parts, before, _) => parts.len() - before,

@@ -37,7 +37,7 @@ pub(crate) fn with_reply<T>(mut bytes: &[u8], show: impl FnOnce(Reply<'_>) -> T)
     let mut buffers = Buffers::new(BufferConfig::default());
     let mut scanner = Scanner::new(Limits::default());
     loop {
-        match scanner.scan(&mut buffers, ReplyMode::Lend).unwrap() {
+        match scanner.scan(&mut buffers, ReplyMode::Borrow).unwrap() {
             Scanned::Frame(frame) => return show(scanner.reply(frame, &buffers)),
             Scanned::NeedInput(_) => {
                 buffers.prepare().unwrap();

@@ -25,7 +25,7 @@ impl<'r> Executed<'r> {
     }
 }
 
-/// The replies of a transaction's commands, lent.
+/// The replies of a transaction's commands, borrowed.
 #[derive(Debug)]
 pub struct Results<'r>(Children<'r>);
 

@@ -9,7 +9,7 @@ use crate::request::Request;
 
 /// One pair of arguments or many. It is made by `From` of a single one, of slices, arrays and vectors.
 ///
-/// Arrays and vectors are lent as they are; a slice costs one small allocation, and so does what is handed over by value,
+/// Arrays and vectors are borrowed as they are; a slice costs one small allocation, and so does what is handed over by value,
 /// but for a single pair.
 ///
 /// ```
@@ -37,7 +37,7 @@ pub struct Triples<'a>(Form<'a, (Arg<'a>, Arg<'a>, Arg<'a>)>);
 #[derive(Clone)]
 enum Form<'a, T> {
     One(T),
-    Lent(&'a (dyn List + 'a)),
+    Borrowed(&'a (dyn List + 'a)),
     Owned(Arc<dyn List + 'a>),
 }
 
@@ -55,14 +55,14 @@ macro_rules! tuples {
             /// None at all.
             pub const fn none() -> Self {
                 const NONE: &[(Arg<'static>, $(tuples!(@arg $field)),+); 0] = &[];
-                Self(Form::Lent(NONE))
+                Self(Form::Borrowed(NONE))
             }
 
             /// How many there are.
             pub fn len(&self) -> usize {
                 match &self.0 {
                     Form::One(_) => 1,
-                    Form::Lent(list) => list.len(),
+                    Form::Borrowed(list) => list.len(),
                     Form::Owned(list) => list.len(),
                 }
             }
@@ -77,7 +77,7 @@ macro_rules! tuples {
             pub(crate) fn each_first(&self, visit: &mut dyn FnMut(&[u8])) {
                 match &self.0 {
                     Form::One((first, ..)) => first.each(visit),
-                    Form::Lent(list) => list.each_first(visit),
+                    Form::Borrowed(list) => list.each_first(visit),
                     Form::Owned(list) => list.each_first(visit),
                 }
             }
@@ -94,7 +94,7 @@ macro_rules! tuples {
                         request.part($first);
                         $(request.part($field);)+
                     }
-                    Form::Lent(list) => list.write(request),
+                    Form::Borrowed(list) => list.write(request),
                     Form::Owned(list) => list.write(request),
                 }
             }
@@ -119,7 +119,7 @@ macro_rules! tuples {
         {
             #[inline]
             fn from(list: &'a Vec<(First, $($type),+)>) -> Self {
-                Self(Form::Lent(list))
+                Self(Form::Borrowed(list))
             }
         }
 
@@ -128,7 +128,7 @@ macro_rules! tuples {
         {
             #[inline]
             fn from(list: &'a [(First, $($type),+); N]) -> Self {
-                Self(Form::Lent(list))
+                Self(Form::Borrowed(list))
             }
         }
 

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::home::Homes;
 use crate::read_buffer::ReadBuffer;
-use crate::{BufferConfig, Lent, Meter, STEP, Span, WireError, WriteQueue};
+use crate::{Borrowed, BufferConfig, Meter, STEP, Span, WireError, WriteQueue};
 pub use targets::Targets;
 
 /// Longest header or trailer that a side slot takes.
@@ -446,13 +446,13 @@ impl Buffers {
         self.output.whole()
     }
 
-    /// Fills `slices` with what is to be sent next, `lent` being the parts that the caller holds; gives how many.
+    /// Fills `slices` with what is to be sent next, `borrowed` being the parts that the caller holds; gives how many.
     pub fn output_slices<'a>(
         &'a self,
-        lent: &'a (impl Lent + ?Sized),
+        borrowed: &'a (impl Borrowed + ?Sized),
         slices: &mut [std::io::IoSlice<'a>],
     ) -> usize {
-        self.output.slices(lent, slices)
+        self.output.slices(borrowed, slices)
     }
 
     /// `n` bytes have left.

@@ -166,7 +166,7 @@ impl Homes {
         }
     }
 
-    /// The planned part, set to zero as far as it was never written: safe Rust demands it of memory that is lent as a slice.
+    /// The planned part, set to zero as far as it was never written: safe Rust demands it of memory that is borrowed as a slice.
     pub(crate) fn target(&mut self, planned: usize, meter: &mut Meter) -> &mut [u8] {
         match self.used.checked_sub(1) {
             Some(last) if planned > 0 => {

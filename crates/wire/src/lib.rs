@@ -11,7 +11,7 @@
 //! buffers.prepare()?;                              // the only place where bytes move or memory grows
 //! let n = std::io::Read::read_vectored(&mut io, buffers.targets().as_mut())?;
 //! buffers.commit(n);
-//! let span = buffers.consume(5);                   // a message is lent, not copied
+//! let span = buffers.consume(5);                   // a message is borrowed, not copied
 //! assert_eq!(buffers.bytes(span), b"hello");
 //! assert_eq!(buffers.meter().bytes_moved, 0);
 //! # Ok(()) }
@@ -44,4 +44,4 @@ pub use home::HomeAdvice;
 pub use meter::Meter;
 pub use span::Span;
 pub use step::{Core, Step};
-pub use write_queue::{CHUNK, LENT_THRESHOLD, Lent, Mark, WriteQueue};
+pub use write_queue::{Borrowed, CHUNK, LENT_THRESHOLD, Mark, WriteQueue};

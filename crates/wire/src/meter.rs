@@ -35,7 +35,7 @@ pub struct Meter {
     /// Bytes copied between ciphertext and their place in front of and behind TLS, the TLS library's own copies included:
     /// two for each byte, and one more where a record is larger than what was to be read. 0 without TLS.
     pub bytes_copied_by_tls: u64,
-    /// Bytes set to zero ahead of reads, as safe Rust demands of fresh memory that is lent as a slice.
+    /// Bytes set to zero ahead of reads, as safe Rust demands of fresh memory that is borrowed as a slice.
     pub bytes_zeroed: u64,
     /// Large values that were read straight into memory of their own.
     pub large_values: u64,

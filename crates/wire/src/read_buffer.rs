@@ -3,7 +3,7 @@
 //! ```text
 //!            start          end              capacity
 //!   |  spent  |   pending    |     spare        |
-//!   |  lent   | not yet read | next read's home |
+//!   |  borrowed   | not yet read | next read's home |
 //!   |<------- initialised: bytes.len() --->|     |
 //! ```
 //!

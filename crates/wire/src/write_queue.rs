@@ -3,11 +3,11 @@
 //! ```text
 //!   chunk 0: | 212 bytes | 218 bytes | 71 bytes ...
 //!                        ^           ^
-//!                 part 9, lent       part 11, lent: each leaves in front of the byte at its place
+//!                 part 9, borrowed       part 11, borrowed: each leaves in front of the byte at its place
 //! ```
 //!
 //! All of it leaves with one vectored write. Nothing is regrown, nothing moves: a short write moves a cursor, and a
-//! length that is known only later is patched into its chunk. A command without lent parts, which most are, is no more
+//! length that is known only later is patched into its chunk. A command without borrowed parts, which most are, is no more
 //! than bytes in chunks: there is no list of pieces to keep.
 //!
 //! Where memory for a chunk can't be had nothing is appended any more, and whoever ends the command hears of it: one look
@@ -35,27 +35,27 @@ pub const LENT_THRESHOLD: usize = 16 << 10;
 const UNSPLIT: usize = CHUNK / 8;
 
 /// The large parts of a call, held by the caller until the call has left.
-pub trait Lent {
+pub trait Borrowed {
     /// The part that was queued under `index`. Must give the same bytes each time.
     fn part(&self, index: u32) -> &[u8];
 }
 
 /// No large parts.
-impl Lent for () {
+impl Borrowed for () {
     fn part(&self, _index: u32) -> &[u8] {
         &[]
     }
 }
 
 /// One large part, whatever its index: an SQL text, a piece of a value.
-impl Lent for [u8] {
+impl Borrowed for [u8] {
     fn part(&self, _index: u32) -> &[u8] {
         self
     }
 }
 
 /// Several large parts by position; empty where there is none.
-impl Lent for [&[u8]] {
+impl Borrowed for [&[u8]] {
     fn part(&self, index: u32) -> &[u8] {
         self.get(index as usize).copied().unwrap_or_default()
     }
@@ -78,7 +78,7 @@ impl Mark {
 
 /// A part by reference.
 #[derive(Debug, Clone, Copy)]
-struct LentPart {
+struct BorrowedPart {
     /// It leaves in front of this byte of that chunk.
     chunk: usize,
     at: usize,
@@ -101,10 +101,10 @@ pub struct WriteQueue {
     failed: usize,
     /// Where the command under way begins, which is taken back where memory ends.
     begin: Mark,
-    /// Lent parts before it: it may itself begin with one.
-    begin_lent: usize,
+    /// Borrowed parts before it: it may itself begin with one.
+    begin_borrowed: usize,
     /// In the order of their places.
-    lent: Vec<LentPart>,
+    borrowed: Vec<BorrowedPart>,
     /// At the start where nothing waits.
     head: Cursor,
     copied: u64,
@@ -127,7 +127,7 @@ impl WriteQueue {
     #[inline]
     pub fn is_empty(&self) -> bool {
         // Whoever takes the last byte clears, so that where anything is left that is told by the parts or the tail.
-        self.lent.is_empty() && self.current == 0 && self.tail.is_empty()
+        self.borrowed.is_empty() && self.current == 0 && self.tail.is_empty()
     }
 
     /// Bytes that wait, those by reference included.
@@ -155,14 +155,14 @@ impl WriteQueue {
 
     /// Whether parts by reference have not left yet: the caller's slices are still needed.
     #[inline]
-    pub fn has_lent(&self) -> bool {
-        self.head.part < self.lent.len()
+    pub fn has_borrowed(&self) -> bool {
+        self.head.part < self.borrowed.len()
     }
 
     /// Begins a command with its first field, which can be patched as any other.
     #[inline]
     pub fn begin<const N: usize>(&mut self, bytes: [u8; N]) -> Mark {
-        self.begin_lent = self.lent.len();
+        self.begin_borrowed = self.borrowed.len();
         self.begin = self.push_patchable(bytes);
         self.begin
     }
@@ -170,7 +170,7 @@ impl WriteQueue {
     /// Begins a command that has no field to be patched.
     #[inline]
     pub fn begin_here(&mut self) {
-        self.begin_lent = self.lent.len();
+        self.begin_borrowed = self.borrowed.len();
         self.begin = Mark {
             chunk: self.current,
             start: self.tail.len(),
@@ -181,7 +181,7 @@ impl WriteQueue {
     #[inline]
     pub fn command_len(&self) -> usize {
         let begin = self.begin;
-        if begin.chunk == self.current && self.lent.is_empty() {
+        if begin.chunk == self.current && self.borrowed.is_empty() {
             return self.tail.len() - begin.start;
         }
         self.long_command_len()
@@ -191,9 +191,9 @@ impl WriteQueue {
         let begin = self.begin;
         let chunks = begin.chunk.min(self.chunks.len())..self.chunks.len();
         let copied: usize = chunks.map(|number| self.chunk(number).len()).sum();
-        let parts = self.lent.iter().skip(self.begin_lent);
-        let lent: usize = parts.map(|part| part.end - part.start).sum();
-        copied.saturating_sub(begin.start) + lent
+        let parts = self.borrowed.iter().skip(self.begin_borrowed);
+        let borrowed: usize = parts.map(|part| part.end - part.start).sum();
+        copied.saturating_sub(begin.start) + borrowed
     }
 
     /// Ends the command that was [begun](Self::begin) last.
@@ -221,7 +221,7 @@ impl WriteQueue {
         let begin = self.begin;
         // A mark that points nowhere is of a command of which nothing was appended.
         self.cut_back(begin.chunk, begin.start);
-        self.lent.truncate(self.begin_lent);
+        self.borrowed.truncate(self.begin_borrowed);
         WireError::OutOfMemory { bytes }
     }
 
@@ -403,17 +403,17 @@ impl WriteQueue {
     }
 
     /// Appends the part that the caller lends under `index`, from `start`, `len` bytes; it is not copied.
-    pub fn push_lent(&mut self, index: u32, start: usize, len: usize) {
+    pub fn push_borrowed(&mut self, index: u32, start: usize, len: usize) {
         if len == 0 {
             return; // a slice of nothing would be a write of nothing, which looks like a closed stream
         }
         if self.failed > 0 {
             return;
         }
-        if self.lent.try_reserve(1).is_err() {
-            return self.fail(size_of::<LentPart>());
+        if self.borrowed.try_reserve(1).is_err() {
+            return self.fail(size_of::<BorrowedPart>());
         }
-        self.lent.push(LentPart {
+        self.borrowed.push(BorrowedPart {
             chunk: self.current,
             at: self.tail.len(),
             index,
@@ -426,7 +426,7 @@ impl WriteQueue {
     pub fn clear(&mut self) {
         self.cut_back(0, 0);
         self.failed = 0;
-        self.lent.clear();
+        self.borrowed.clear();
         self.head = Cursor::default();
     }
 
@@ -445,11 +445,11 @@ impl WriteQueue {
             return self.clear();
         }
         if cursor.offset > 0 {
-            let part = &mut self.lent[cursor.part];
+            let part = &mut self.borrowed[cursor.part];
             part.end = part.start + cursor.offset;
             cursor.part += 1;
         }
-        self.lent.truncate(cursor.part);
+        self.borrowed.truncate(cursor.part);
         self.cut_back(cursor.chunk, cursor.at);
         self.failed = 0;
     }
@@ -461,7 +461,7 @@ impl fmt::Debug for WriteQueue {
         f.debug_struct("WriteQueue")
             .field("len", &self.len())
             .field("chunks", &self.chunks.len())
-            .field("lent", &(self.lent.len() - self.head.part))
+            .field("borrowed", &(self.borrowed.len() - self.head.part))
             .field("sent", &self.sent)
             .finish_non_exhaustive()
     }

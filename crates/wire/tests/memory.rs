@@ -5,7 +5,7 @@
 use std::io::IoSlice;
 
 use onecopy_testkit::alloc::{Allocator, Watch};
-use onecopy_wire::{BufferConfig, Buffers, Lent, WireError, WriteQueue};
+use onecopy_wire::{Borrowed, BufferConfig, Buffers, WireError, WriteQueue};
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
@@ -27,7 +27,7 @@ impl Random {
 /// What the caller holds; every command's parts are of it.
 struct Held([u8; 100]);
 
-impl Lent for Held {
+impl Borrowed for Held {
     fn part(&self, _index: u32) -> &[u8] {
         &self.0
     }
@@ -39,7 +39,7 @@ enum Field {
     Framed(Vec<u8>),
     Fixed([u8; 33]),
     Patched([u8; 4]),
-    Lent { start: usize, len: usize },
+    Borrowed { start: usize, len: usize },
 }
 
 fn command(random: &mut Random) -> Vec<Field> {
@@ -48,7 +48,7 @@ fn command(random: &mut Random) -> Vec<Field> {
         1 => Field::Fixed([7; 33]),
         2 => Field::Patched(*b"late"),
         3 => Field::Framed(vec![0x5B; random.below(4_000)]),
-        _ => Field::Lent {
+        _ => Field::Borrowed {
             start: random.below(50),
             len: random.below(50),
         },
@@ -67,7 +67,7 @@ fn append(queue: &mut WriteQueue, command: &[Field]) -> Result<(), WireError> {
                 let mark = queue.push_patchable([0; 4]);
                 queue.patch(mark, *bytes);
             }
-            Field::Lent { start, len } => queue.push_lent(0, *start, *len),
+            Field::Borrowed { start, len } => queue.push_borrowed(0, *start, *len),
         }
     }
     queue.end()
@@ -82,7 +82,7 @@ fn bytes(command: &[Field], held: &Held) -> Vec<u8> {
             Field::Framed(framed) => bytes.extend([b"$some\r\n", &framed[..], b"\r\n"].concat()),
             Field::Fixed(fixed) => bytes.extend(fixed),
             Field::Patched(patched) => bytes.extend(patched),
-            Field::Lent { start, len } => bytes.extend(&held.0[*start..start + len]),
+            Field::Borrowed { start, len } => bytes.extend(&held.0[*start..start + len]),
         }
     }
     bytes

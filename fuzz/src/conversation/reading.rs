@@ -75,7 +75,7 @@ pub(super) fn read(
             return Ok(());
         }
         let got = match mode % 5 {
-            0 | 1 => lent(&mut rows, &mut expected),
+            0 | 1 => borrowed(&mut rows, &mut expected),
             2 => owned(&mut rows, &mut expected),
             3 => taken_into(&mut rows, &mut into, &mut expected),
             _ => streamed(&mut rows, &mut expected, how),
@@ -92,7 +92,7 @@ pub(super) fn read(
                 mode = mode.wrapping_add(how);
             }
             Err(error) if error.is_timeout() && tries < MOST_TRIES => tries += 1,
-            // A lent row is half read: it is taken in the form that it was begun in.
+            // A borrowed row is half read: it is taken in the form that it was begun in.
             Err(error)
                 if error.protocol() == Some(&ProtocolError::RowUnderWay) && tries < MOST_TRIES =>
             {
@@ -131,7 +131,7 @@ fn again<T>(tries: &mut usize, mut call: impl FnMut() -> Result<T, Error>) -> Re
     }
 }
 
-fn lent(rows: &mut Rows<'_>, expected: &mut Option<Expected>) -> Result<bool, Error> {
+fn borrowed(rows: &mut Rows<'_>, expected: &mut Option<Expected>) -> Result<bool, Error> {
     let Some(row) = rows.next()? else {
         return Ok(false);
     };
@@ -188,7 +188,7 @@ fn taken_into(
 ) -> Result<bool, Error> {
     match rows.columns() {
         Some(columns) if !columns.is_empty() => {}
-        _ => return lent(rows, expected),
+        _ => return borrowed(rows, expected),
     }
     let Some(row) = rows.next_into(0, into)? else {
         return Ok(false);

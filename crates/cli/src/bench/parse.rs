@@ -174,7 +174,7 @@ impl Parser {
         done.map_err(|error| Failure::said(error.to_string()))
     }
 
-    /// Takes replies and pushes as they are lent.
+    /// Takes replies and pushes as they are borrowed.
     fn lend<L: Look>(&mut self, replies: u64) -> Result<(), ProtocolError> {
         let mut left = replies;
         while left > 0 {

@@ -181,7 +181,7 @@ impl Session {
         loop {
             self.cancel.check()?;
             let more = if is_small {
-                self.write_lent_row(rows, columns)?
+                self.write_borrowed_row(rows, columns)?
             } else {
                 self.write_streamed_row(rows, columns)?
             };
@@ -193,7 +193,11 @@ impl Session {
         }
     }
 
-    fn write_lent_row(&mut self, rows: &mut Rows<'_>, columns: &[Column]) -> Result<bool, Failure> {
+    fn write_borrowed_row(
+        &mut self,
+        rows: &mut Rows<'_>,
+        columns: &[Column],
+    ) -> Result<bool, Failure> {
         let Some(row) = rows.next()? else {
             return Ok(false);
         };

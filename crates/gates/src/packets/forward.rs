@@ -62,7 +62,7 @@ impl Forward {
             packets += 1;
         }
         let run = start.to(last);
-        self.to.output().push_lent(0, 0, run.len());
+        self.to.output().push_borrowed(0, 0, run.len());
         self.flush(run);
         packets
     }

@@ -6,7 +6,7 @@ use std::io::IoSlice;
 use onecopy_mysql_proto::client::{ClientCore, Limits, Params, Reply, Session, StatementId};
 use onecopy_mysql_proto::packet::{ColumnDefinition, PrepareOk};
 use onecopy_mysql_proto::{Capabilities, ColumnType, ServerVersion};
-use onecopy_wire::{Buffers, Core, Lent, Step, WriteQueue};
+use onecopy_wire::{Borrowed, Buffers, Core, Step, WriteQueue};
 
 use crate::peer::{Repeat, Source, push_packet};
 
@@ -117,17 +117,17 @@ impl Client {
     }
 
     #[inline]
-    pub(crate) fn flush(&mut self, lent: &(impl Lent + ?Sized)) {
-        flush(self.buffers.output(), lent);
+    pub(crate) fn flush(&mut self, borrowed: &(impl Borrowed + ?Sized)) {
+        flush(self.buffers.output(), borrowed);
     }
 }
 
 /// Sends a queue as drivers do, with 32 slices a write, to where nothing is copied.
 #[inline]
-pub(crate) fn flush(queue: &mut WriteQueue, lent: &(impl Lent + ?Sized)) {
+pub(crate) fn flush(queue: &mut WriteQueue, borrowed: &(impl Borrowed + ?Sized)) {
     while !queue.is_empty() {
         let mut slices = [IoSlice::new(&[]); 32];
-        let count = queue.slices(lent, &mut slices);
+        let count = queue.slices(borrowed, &mut slices);
         let n = black_box(&slices[..count])
             .iter()
             .map(|slice| slice.len())

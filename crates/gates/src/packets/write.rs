@@ -40,7 +40,7 @@ impl Packet {
         let mut sequence = 0;
         let mut writer = PayloadWriter::new(&mut self.queue, &mut sequence);
         if self.borrowed {
-            writer.put_lent(0, self.body.len());
+            writer.put_borrowed(0, self.body.len());
         } else {
             writer.put(&self.body);
         }

@@ -1,7 +1,7 @@
 //! Commands: each is queued whole, and says what reply is to come.
 //!
 //! Parts of 16 KiB and more stay with the caller: whoever sends the queue passes the same text, piece or parameters as
-//! [`Lent`](onecopy_wire::Lent).
+//! [`Borrowed`](onecopy_wire::Borrowed).
 
 use onecopy_wire::{Buffers, LENT_THRESHOLD, WireError};
 
@@ -16,7 +16,7 @@ use crate::value::Param;
 use crate::{CollationId, Error};
 
 impl ClientCore {
-    /// COM_QUERY. `sql` is lent where it is large. Reply: a result, or several.
+    /// COM_QUERY. `sql` is borrowed where it is large. Reply: a result, or several.
     ///
     /// # Errors
     /// `Busy` while a reply is outstanding, `OutOfMemory`; nothing is queued then. So for every command.
@@ -26,7 +26,7 @@ impl ClientCore {
         self.send_text(buffers, CommandByte::QUERY, sql)
     }
 
-    /// COM_STMT_PREPARE. `sql` is lent where it is large. Reply: `Prepared`.
+    /// COM_STMT_PREPARE. `sql` is borrowed where it is large. Reply: `Prepared`.
     ///
     /// # Errors
     /// `Busy`.
@@ -35,7 +35,7 @@ impl ClientCore {
         self.send_text(buffers, CommandByte::STMT_PREPARE, sql)
     }
 
-    /// COM_STMT_EXECUTE. Large parameters are lent. Reply: a result, or several.
+    /// COM_STMT_EXECUTE. Large parameters are borrowed. Reply: a result, or several.
     ///
     /// # Errors
     /// `Busy`, `StatementClosed`, `ParameterCount`, `CharacterSet`.
@@ -84,7 +84,7 @@ impl ClientCore {
         }
     }
 
-    /// COM_STMT_SEND_LONG_DATA: a further piece of a parameter, before the execution. `piece` is lent where it is large.
+    /// COM_STMT_SEND_LONG_DATA: a further piece of a parameter, before the execution. `piece` is borrowed where it is large.
     /// No reply: an error shows at the execution.
     ///
     /// # Errors
@@ -199,7 +199,7 @@ impl ClientCore {
         if !self.is_idle() {
             return Err(self.dead().cloned().unwrap_or(Error::Busy));
         }
-        self.set_row_mode(RowMode::Lend);
+        self.set_row_mode(RowMode::Borrow);
         self.forgets_statements = false;
         self.state = next;
         Ok(())
@@ -314,7 +314,7 @@ fn put_params(
 
 fn put_or_lend(writer: &mut PayloadWriter<'_>, index: u32, bytes: &[u8]) {
     if bytes.len() >= LENT_THRESHOLD {
-        writer.put_lent(index, bytes.len())
+        writer.put_borrowed(index, bytes.len())
     } else {
         writer.put(bytes)
     }

@@ -92,7 +92,7 @@ impl Core for ClientCore {
     fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
         // The one path that is walked for every row, apart from all the others.
         let stepped = match self.state {
-            State::Rows if self.mode == RowMode::Lend => self.next_row(buffers),
+            State::Rows if self.mode == RowMode::Borrow => self.next_row(buffers),
             _ => self.step(buffers),
         };
         match stepped {
@@ -136,7 +136,7 @@ impl ClientCore {
             state: State::Idle,
             source: Source::Text,
             statements: Statements::default(),
-            mode: RowMode::Lend,
+            mode: RowMode::Borrow,
             text: Definitions::default(),
             cells: Vec::new(),
             ok: OkState {
@@ -233,7 +233,7 @@ impl ClientCore {
         crate::packet::SessionTrack::from_encoded(&self.changes)
     }
 
-    /// Where the values of the lent row are.
+    /// Where the values of the borrowed row are.
     #[inline]
     pub fn cells(&self) -> &[Cell] {
         &self.cells
@@ -260,7 +260,7 @@ impl ClientCore {
         }
     }
 
-    /// Marks a value of the lent row as moved out of it; gives where it was.
+    /// Marks a value of the borrowed row as moved out of it; gives where it was.
     pub fn take_cell(&mut self, column: usize) -> Option<Cell> {
         let cell = self.cells.get_mut(column)?;
         let taken = *cell;
@@ -313,7 +313,7 @@ impl ClientCore {
     pub(super) fn step(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
         loop {
             match self.state {
-                State::Rows if self.mode == RowMode::Lend => return self.row_after(buffers),
+                State::Rows if self.mode == RowMode::Borrow => return self.row_after(buffers),
                 State::Rows => {
                     buffers.recycle_homes();
                     if let Some(step) = self.next_unlent(buffers)? {

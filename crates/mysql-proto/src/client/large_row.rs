@@ -1,4 +1,4 @@
-//! A large row, lent: small values stay in the read buffer, large ones are read straight into memory of their own.
+//! A large row, borrowed: small values stay in the read buffer, large ones are read straight into memory of their own.
 #![deny(clippy::indexing_slicing)]
 
 use onecopy_wire::Buffers;

@@ -7,7 +7,7 @@ use super::definitions::KEPT_A_COLUMN;
 /// Limits of one connection. A claim above one of them is refused before anything is allocated for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Longest row that is lent or owned, in bytes. A row that is streamed has no limit. 1 GiB + 1 MiB: a server's own
+    /// Longest row that is borrowed or owned, in bytes. A row that is streamed has no limit. 1 GiB + 1 MiB: a server's own
     /// maximum, `max_allowed_packet`, is 1 GiB.
     pub max_row_bytes: u64,
     /// Longest message that is not a row: OK, ERR, one column's definition. 16 MiB - 2, a single packet.
@@ -15,7 +15,7 @@ pub struct Limits {
     /// All column definitions of one result together, in bytes: each as it came and 96 more for what is known of its column.
     /// 64 MiB, which hold some 500,000 columns. There is no limit of columns beside it.
     pub max_metadata_bytes: usize,
-    /// Rows up to this size are lent from the read buffer as a whole; in larger ones large values get their own memory.
+    /// Rows up to this size are borrowed from the read buffer as a whole; in larger ones large values get their own memory.
     /// 256 KiB.
     pub contiguous_row_bytes: usize,
     /// In larger rows a value of this size or more is read straight into its own memory. 64 KiB.

@@ -14,7 +14,7 @@ pub enum Reply {
     Err(Span),
     /// Rows begin; [`ClientCore::definitions`](super::ClientCore::definitions) has their columns.
     Columns,
-    /// A row to be lent; [`ClientCore::cells`](super::ClientCore::cells) says where its values are.
+    /// A row to be borrowed; [`ClientCore::cells`](super::ClientCore::cells) says where its values are.
     Row(Span),
     /// Streamed rows: one begins. [`ClientCore`](super::ClientCore) goes on with its first value.
     RowStart,
@@ -35,7 +35,7 @@ pub enum Reply {
 pub enum RowMode {
     /// Each row whole, with random access.
     #[default]
-    Lend,
+    Borrow,
     /// Values strictly in order and in pieces.
     Stream,
     /// Not at all: for what nobody reads any more.

@@ -1,4 +1,4 @@
-//! Rows: lent whole, lent value by value, streamed, or skipped.
+//! Rows: borrowed whole, borrowed value by value, streamed, or skipped.
 #![deny(clippy::indexing_slicing)]
 
 use onecopy_wire::{Buffers, Span, Step, WireError};
@@ -13,7 +13,7 @@ use crate::frame::{Frame, FrameError};
 use crate::packet::{EofPacket, eof, err};
 
 impl ClientCore {
-    /// The next row, lent.
+    /// The next row, borrowed.
     #[inline]
     pub(super) fn next_row(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
         buffers.recycle_homes();
@@ -66,7 +66,7 @@ impl ClientCore {
         self.large = None;
         self.state = State::Rows;
         let row = buffers.consume(bytes);
-        Ok((self.mode == RowMode::Lend).then_some(Step::Message(Reply::Row(row))))
+        Ok((self.mode == RowMode::Borrow).then_some(Step::Message(Reply::Row(row))))
     }
 
     #[inline]
@@ -105,7 +105,7 @@ impl ClientCore {
         }
     }
 
-    /// The next row in another mode than `Lend`. `None`: go on.
+    /// The next row in another mode than `Borrow`. `None`: go on.
     #[inline(never)]
     pub(super) fn next_unlent(
         &mut self,

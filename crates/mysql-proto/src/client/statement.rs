@@ -1,6 +1,6 @@
 //! Prepared statements of one connection, and the parameters of an execution.
 
-use onecopy_wire::{Lent, WireError};
+use onecopy_wire::{Borrowed, WireError};
 
 use super::Definitions;
 use crate::Error;
@@ -156,8 +156,8 @@ impl Preparing {
 #[derive(Debug, Clone, Copy)]
 pub struct Params<'p>(pub &'p [Param<'p>]);
 
-/// Large parameters are lent under their index.
-impl Lent for Params<'_> {
+/// Large parameters are borrowed under their index.
+impl Borrowed for Params<'_> {
     fn part(&self, index: u32) -> &[u8] {
         self.0
             .get(index as usize)

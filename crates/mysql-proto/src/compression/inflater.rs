@@ -60,7 +60,7 @@ impl Inflaters {
         Self::default()
     }
 
-    /// Bytes of what is kept and not lent.
+    /// Bytes of what is kept and not borrowed.
     pub fn memory(&self) -> usize {
         let zlib = self.zlib.len() * ZLIB_BYTES;
         #[cfg(feature = "zstd")]

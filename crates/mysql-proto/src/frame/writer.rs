@@ -8,7 +8,7 @@ use crate::codec::Put;
 
 /// One payload under way to the write queue.
 ///
-/// Bytes put are copied once, into the queue's chunks; parts [lent](Self::put_lent) are not copied at all. Must be
+/// Bytes put are copied once, into the queue's chunks; parts [borrowed](Self::put_borrowed) are not copied at all. Must be
 /// [finished](Self::finish).
 #[derive(Debug)]
 #[must_use = "a payload without its end desynchronises the connection"]
@@ -36,15 +36,15 @@ impl<'q> PayloadWriter<'q> {
 
     /// Appends `len` bytes that the caller lends under `index`.
     #[inline]
-    pub fn put_lent(&mut self, index: u32, len: usize) {
+    pub fn put_borrowed(&mut self, index: u32, len: usize) {
         let mut start = 0;
         while len - start > MAX_BODY - self.filled {
             let part = MAX_BODY - self.filled;
-            self.queue.push_lent(index, start, part);
+            self.queue.push_borrowed(index, start, part);
             start += part;
             self.next_packet();
         }
-        self.queue.push_lent(index, start, len - start);
+        self.queue.push_borrowed(index, start, len - start);
         self.filled += len - start;
     }
 

@@ -1,7 +1,7 @@
 //! Replies: each is queued whole, under the sequence ids that the command under way asks for.
 //!
 //! Values of 16 KiB and more may stay with the caller: whoever sends the queue passes them as
-//! [`Lent`](onecopy_wire::Lent), so that a proxy forwards them without a copy.
+//! [`Borrowed`](onecopy_wire::Borrowed), so that a proxy forwards them without a copy.
 
 use onecopy_wire::Buffers;
 
@@ -20,7 +20,7 @@ pub enum Field<'a> {
     /// A value behind its length: every value of a text row; texts, bytes, dates and times of a binary one.
     Bytes(&'a [u8]),
     /// The same, `len` bytes that the caller lends under `index`.
-    Lent {
+    Borrowed {
         /// Where the caller has it; unique until the queue has left.
         index: u32,
         /// Its length.
@@ -159,7 +159,7 @@ impl ServerCore {
         self.send(buffers, |out| out.put(payload));
     }
 
-    /// Any payload by parts, copied or lent, under the next sequence ids. Where memory for it can't be had it is left out,
+    /// Any payload by parts, copied or borrowed, under the next sequence ids. Where memory for it can't be had it is left out,
     /// and the next `advance` gives `Wire`: the connection is dead. So for every reply.
     pub fn send(&mut self, buffers: &mut Buffers, write: impl FnOnce(&mut PayloadWriter<'_>)) {
         let mut sequence = self.frames.sequence();
@@ -195,9 +195,9 @@ fn put_field(out: &mut PayloadWriter<'_>, field: Field<'_>) {
         Field::Null => {}
         Field::Bytes(bytes) => out.put_lenenc_bytes(bytes),
         Field::Fixed(bytes) => out.put(bytes),
-        Field::Lent { index, len } => {
+        Field::Borrowed { index, len } => {
             out.put_lenenc(u64::try_from(len).unwrap_or(u64::MAX));
-            out.put_lent(index, len);
+            out.put_borrowed(index, len);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A client's and a server's core wired back to back, and the network that delivers in pieces.
 
-use onecopy_wire::{Buffers, Core, Lent, Step};
+use onecopy_wire::{Borrowed, Buffers, Core, Step};
 
 use super::{
     Account, ServerHandshake, ServerHandshakeConfig, ServerHandshakeMessage, ServerLimits,
@@ -33,10 +33,10 @@ impl Link {
     }
 
     /// Takes all that `from` has queued.
-    pub(crate) fn take(&mut self, from: &mut Buffers, lent: &(impl Lent + ?Sized)) {
+    pub(crate) fn take(&mut self, from: &mut Buffers, borrowed: &(impl Borrowed + ?Sized)) {
         while from.has_output() {
             let mut slices = [std::io::IoSlice::new(&[]); 8];
-            let count = from.output_slices(lent, &mut slices);
+            let count = from.output_slices(borrowed, &mut slices);
             let before = self.bytes.len();
             for slice in &slices[..count] {
                 self.bytes.extend_from_slice(slice);

@@ -249,7 +249,7 @@ impl fmt::Debug for Decimal<'_> {
 }
 
 impl OwnedDecimal {
-    /// The same number, lent.
+    /// The same number, borrowed.
     #[inline]
     pub fn as_decimal(&self) -> Decimal<'_> {
         Decimal { text: &self.text }

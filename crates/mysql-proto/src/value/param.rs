@@ -186,8 +186,8 @@ from_copy! {
     Decimal<'a> => Decimal;
 }
 
-/// `From` for what is lent by reference.
-macro_rules! from_lent {
+/// `From` for what is borrowed by reference.
+macro_rules! from_borrowed {
     ($($ty:ty => $variant:ident($value:ident) $lend:expr;)*) => {$(
         impl<'a> From<&'a $ty> for Param<'a> {
             #[inline]
@@ -198,7 +198,7 @@ macro_rules! from_lent {
     )*};
 }
 
-from_lent! {
+from_borrowed! {
     str => Str(value) value;
     String => Str(value) value;
     [u8] => Bytes(value) value;

@@ -1,4 +1,4 @@
-//! One value of a row, lent from the row's bytes.
+//! One value of a row, borrowed from the row's bytes.
 
 use super::form::Form;
 use super::integer::{parse_i64, parse_u64};

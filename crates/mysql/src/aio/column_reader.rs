@@ -28,7 +28,7 @@ use crate::{ColumnType, Error, Value};
 pub struct ColumnReader<'r> {
     conn: &'r mut Connection,
     len: Option<u64>,
-    /// The bytes that are lent now.
+    /// The bytes that are borrowed now.
     piece: Span,
     /// The deadline of the wait under way, where calls have one.
     sleep: Option<Pin<Box<Sleep>>>,
@@ -104,7 +104,7 @@ impl<'r> ColumnReader<'r> {
         self.conn.link.decode(index, bytes)
     }
 
-    /// Makes the next bytes ready to be lent.
+    /// Makes the next bytes ready to be borrowed.
     async fn fill(&mut self) -> Result<(), Error> {
         poll_fn(|context| self.poll_fill(context)).await
     }

@@ -9,7 +9,7 @@ use onecopy_mysql_proto::client::{ClientCore, HandshakeReply, Params, Reply};
 use onecopy_mysql_proto::packet::SessionTrack;
 use onecopy_mysql_proto::{Error as ProtocolError, StatusFlags};
 use onecopy_net::{DriveError, TlsConnector, TlsSession, tokio as net};
-use onecopy_wire::{Lent, Meter};
+use onecopy_wire::{Borrowed, Meter};
 
 use super::{CancelToken, Rows, Stream};
 use crate::cancel::Way;
@@ -412,16 +412,16 @@ impl Connection {
     }
 
     #[inline]
-    pub(super) async fn drive<L: Lent + Sync + ?Sized>(
+    pub(super) async fn drive<L: Borrowed + Sync + ?Sized>(
         &mut self,
-        lent: &L,
+        borrowed: &L,
     ) -> Result<Reply, Error> {
         let deadline = self.link.deadline();
         let driven = net::drive(
             &mut self.link.core,
             &mut self.link.buffers,
             &mut self.stream,
-            lent,
+            borrowed,
             deadline,
         )
         .await;
@@ -432,9 +432,9 @@ impl Connection {
         reply
     }
 
-    async fn flush<L: Lent + Sync + ?Sized>(&mut self, lent: &L) -> Result<(), Error> {
+    async fn flush<L: Borrowed + Sync + ?Sized>(&mut self, borrowed: &L) -> Result<(), Error> {
         let deadline = self.link.deadline();
-        net::flush(&mut self.link.buffers, &mut self.stream, lent, deadline)
+        net::flush(&mut self.link.buffers, &mut self.stream, borrowed, deadline)
             .await
             .map_err(|error| self.fail(error))
     }

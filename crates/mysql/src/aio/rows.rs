@@ -9,7 +9,7 @@ use crate::shown::shown;
 use crate::{ColumnIndex, Definitions, Done, Error, OwnedRow, Row};
 
 /// The rows of one result after the other. Dropped early, the next command reads what is left and drops it; until then,
-/// or until [`Connection::release`], the connection keeps the memory of the row that was lent last.
+/// or until [`Connection::release`], the connection keeps the memory of the row that was borrowed last.
 #[derive(Debug)]
 #[must_use = "rows are read one by one"]
 pub struct Rows<'c> {
@@ -18,7 +18,7 @@ pub struct Rows<'c> {
     open: bool,
     /// This result has columns.
     has_columns: bool,
-    /// The row that was lent last.
+    /// The row that was borrowed last.
     current: Option<Span>,
 }
 
@@ -48,7 +48,7 @@ impl<'c> Rows<'c> {
         self.has_columns.then(|| self.conn.link.core.definitions())
     }
 
-    /// The next row, lent until the next call. `None` at the end of this result.
+    /// The next row, borrowed until the next call. `None` at the end of this result.
     ///
     /// # Errors
     /// The server's error, after which the results are over; a failure of the connection, one of memory included.
@@ -56,7 +56,7 @@ impl<'c> Rows<'c> {
     /// # Cancel safety
     /// Safe: see [the module](crate::aio).
     #[inline]
-    #[allow(clippy::should_implement_trait)] // a lent row can't be an iterator's item
+    #[allow(clippy::should_implement_trait)] // a borrowed row can't be an iterator's item
     pub async fn next(&mut self) -> Result<Option<Row<'_>>, Error> {
         match self.next_span().await? {
             Some(span) => Ok(Some(self.conn.link.row(span))),
@@ -79,7 +79,7 @@ impl<'c> Rows<'c> {
     }
 
     /// The next row, one of whose values goes into `value`: read straight into it where it is large, and reallocated only
-    /// where it is too small. The row is lent with its other values; `value` is empty where this one is NULL.
+    /// where it is too small. The row is borrowed with its other values; `value` is empty where this one is NULL.
     ///
     /// # Errors
     /// As [`next`](Self::next), and no such column. Where no memory is left for a value that did not come straight into
@@ -112,7 +112,7 @@ impl<'c> Rows<'c> {
         }
     }
 
-    /// Takes a value out of the row that was lent last, `None` for NULL: a large one is moved, not copied.
+    /// Takes a value out of the row that was borrowed last, `None` for NULL: a large one is moved, not copied.
     ///
     /// # Errors
     /// No such column, no row, or the value was taken before; no memory for the copy, the value is still there then.
@@ -249,7 +249,7 @@ impl<'c> Rows<'c> {
         }
         self.current = None;
         self.conn.link.start_call()?;
-        self.conn.link.core.set_row_mode(RowMode::Lend);
+        self.conn.link.core.set_row_mode(RowMode::Borrow);
         match self.receive().await? {
             Some(Reply::Row(span)) => {
                 self.current = Some(span);

@@ -17,7 +17,7 @@ use crate::{ColumnType, Error, Value};
 pub struct ColumnReader<'r> {
     conn: &'r mut Connection,
     len: Option<u64>,
-    /// The bytes that are lent now.
+    /// The bytes that are borrowed now.
     piece: Span,
 }
 
@@ -87,7 +87,7 @@ impl<'r> ColumnReader<'r> {
         self.conn.link.decode(index, bytes)
     }
 
-    /// Makes the next bytes ready to be lent.
+    /// Makes the next bytes ready to be borrowed.
     fn fill(&mut self) -> Result<(), Error> {
         if self.piece.is_empty() && self.conn.link.core.value_left() > 0 {
             self.conn.link.start_call()?;

@@ -7,7 +7,7 @@ use onecopy_mysql_proto::client::{ClientCore, HandshakeReply, Params, Reply};
 use onecopy_mysql_proto::packet::SessionTrack;
 use onecopy_mysql_proto::{Error as ProtocolError, StatusFlags};
 use onecopy_net::{DriveError, TlsConnector, TlsSession, blocking as net};
-use onecopy_wire::{Lent, Meter};
+use onecopy_wire::{Borrowed, Meter};
 
 use super::{CancelToken, Rows, Stream};
 use crate::cancel::Way;
@@ -367,13 +367,16 @@ impl Connection {
     }
 
     #[inline]
-    pub(super) fn drive<L: Lent + Sync + ?Sized>(&mut self, lent: &L) -> Result<Reply, Error> {
+    pub(super) fn drive<L: Borrowed + Sync + ?Sized>(
+        &mut self,
+        borrowed: &L,
+    ) -> Result<Reply, Error> {
         let deadline = self.link.deadline();
         let driven = net::drive(
             &mut self.link.core,
             &mut self.link.buffers,
             &mut self.stream,
-            lent,
+            borrowed,
             deadline,
         );
         let reply = self.link.reply(driven);
@@ -383,9 +386,9 @@ impl Connection {
         reply
     }
 
-    fn flush<L: Lent + Sync + ?Sized>(&mut self, lent: &L) -> Result<(), Error> {
+    fn flush<L: Borrowed + Sync + ?Sized>(&mut self, borrowed: &L) -> Result<(), Error> {
         let deadline = self.link.deadline();
-        net::flush(&mut self.link.buffers, &mut self.stream, lent, deadline)
+        net::flush(&mut self.link.buffers, &mut self.stream, borrowed, deadline)
             .map_err(|error| self.fail(error))
     }
 

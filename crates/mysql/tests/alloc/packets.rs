@@ -131,6 +131,6 @@ pub(crate) fn result(columns: &[Vec<u8>], rows: &[Vec<u8>], end: &[u8]) -> Vec<V
     result
 }
 
-pub(crate) fn lent(payloads: &[Vec<u8>]) -> Vec<&[u8]> {
+pub(crate) fn borrowed(payloads: &[Vec<u8>]) -> Vec<&[u8]> {
     payloads.iter().map(Vec::as_slice).collect()
 }

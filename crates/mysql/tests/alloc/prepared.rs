@@ -4,7 +4,7 @@ use onecopy_mysql::Param;
 use onecopy_testkit::script::{Script, lenenc, noise};
 
 use crate::conversation::Fate;
-use crate::packets::{OK, ROWS_END, answered, column, config, lent, login};
+use crate::packets::{OK, ROWS_END, answered, borrowed, column, config, login};
 
 /// What the server answers to a prepare.
 fn prepared(parameters: u16, columns: &[Vec<u8>]) -> Vec<Vec<u8>> {
@@ -45,7 +45,7 @@ fn prepare(parameters: u16, columns: &[Vec<u8>]) -> Script {
     let reply = prepared(parameters, columns);
     login()
         .command(b"\x16SELECT")
-        .server_packets(1, &lent(&reply))
+        .server_packets(1, &borrowed(&reply))
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn many_columns_owned_and_streamed() {
     reply.extend([row.clone(), row.clone(), row, ROWS_END.to_vec()]);
     let script = prepare(0, &columns)
         .command(b"\x17\x01\0\0\0\0\x01\0\0\0")
-        .server_packets(1, &lent(&reply));
+        .server_packets(1, &borrowed(&reply));
     let talk = conversation!(config(), |conn, step, wait| {
         let statement = step!(|conn| { wait!(conn.prepare("SELECT")) }).unwrap();
         step!(|conn| {
@@ -75,7 +75,7 @@ fn many_columns_owned_and_streamed() {
     talk.run(&answered(script), &fates);
 }
 
-/// Small ones are copied together, those from 16 KiB on are lent, each by an entry of a list.
+/// Small ones are copied together, those from 16 KiB on are borrowed, each by an entry of a list.
 const SIZES: [usize; 3] = [9, 8000, 16 << 10];
 
 const PARAMETERS: u16 = 300;

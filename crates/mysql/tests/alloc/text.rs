@@ -4,7 +4,9 @@ use onecopy_mysql::Limits;
 use onecopy_testkit::script::{noise, text_row};
 
 use crate::conversation::{Conversation, Fate};
-use crate::packets::{ROWS_END, ROWS_END_MORE, column, command, config, exchange, lent, result};
+use crate::packets::{
+    ROWS_END, ROWS_END_MORE, borrowed, column, command, config, exchange, result,
+};
 
 const SELECT: &[u8] = b"\x03SELECT";
 
@@ -28,10 +30,10 @@ const CONTIGUOUS: usize = 100_000;
 const HOMES: usize = 300_000;
 
 fn play(talk: Conversation, replies: &[Vec<u8>], fates: &[Fate]) {
-    talk.run(&exchange(SELECT, &lent(replies)), fates);
+    talk.run(&exchange(SELECT, &borrowed(replies)), fates);
 }
 
-/// All rows lent.
+/// All rows borrowed.
 fn lend() -> Conversation {
     conversation!(config(), |conn, step, wait| {
         step!(|conn| {
@@ -49,7 +51,7 @@ fn lend() -> Conversation {
 }
 
 #[test]
-fn rows_lent() {
+fn rows_borrowed() {
     for replies in [many_columns(), wide(CONTIGUOUS), wide(HOMES)] {
         play(lend(), &replies, &[Fate::NotSent, Fate::Closed]);
     }
@@ -105,7 +107,7 @@ fn a_list_of_many_owned_rows() {
 }
 
 #[test]
-fn a_value_taken_out_of_a_lent_row_is_still_there_where_its_copy_failed() {
+fn a_value_taken_out_of_a_borrowed_row_is_still_there_where_its_copy_failed() {
     let talk = conversation!(config(), |conn, step, wait| {
         step!(|conn| {
             let mut rows = wait!(conn.query("SELECT"))?;
@@ -269,12 +271,12 @@ macro_rules! query_of {
             step!(|conn| { wait!(conn.ping()) });
         });
         let sql = command(3, "x".repeat($len).as_bytes());
-        (talk, exchange(&sql, &lent(&wide(10))))
+        (talk, exchange(&sql, &borrowed(&wide(10))))
     }};
 }
 
 #[test]
-fn a_text_that_is_copied_and_one_that_is_lent() {
+fn a_text_that_is_copied_and_one_that_is_borrowed() {
     for (talk, script) in [query_of!(10_000), query_of!(17_000), query_of!(200_000)] {
         talk.run(&script, &[Fate::NotSent, Fate::Closed]);
     }

@@ -24,7 +24,7 @@
 //! | binary row: null bitmap, dates, times | `binary_rows_that_do_not_fit_their_columns`, `binary_dates_and_times_of_lengths_that_they_do_not_have` |
 //! | sequence wrong, repeated; wraps | `sequence_wrong_or_repeated`, `hostile_login::sequence_wrong_in_the_login`, `session::sequence_ids_wrap_past_255` |
 //! | 16 MiB header, then nothing | `a_header_of_16_mib_and_then_nothing_costs_no_memory_and_meets_the_deadline` |
-//! | empty packet; empty tail | `an_empty_packet_as_a_reply`, `huge::rows_of_full_packets_lent` |
+//! | empty packet; empty tail | `an_empty_packet_as_a_reply`, `huge::rows_of_full_packets_borrowed` |
 //! | endless continuation packets | `huge::endless_continuation_packets_meet_the_limit_of_a_row`, `a_reply_that_goes_on_in_further_packets_is_refused_by_its_header` |
 //! | OK cut short, session track lengths lie | `ok_cut_short_and_session_track_lengths_that_lie`, `hostile_login::ok_of_the_login_cut_short` |
 //! | ERR of one byte, without '#', not UTF-8 | `err_of_one_byte_without_a_marker_or_not_utf_8`, here and in `hostile_login` |
@@ -55,7 +55,7 @@ fn run_query() -> Talk {
     })
 }
 
-/// A query, all of whose rows are lent.
+/// A query, all of whose rows are borrowed.
 fn lend_rows() -> Talk {
     talk!(|conn, log, wait, face| {
         let mut rows = wait!(conn.query("SELECT"))?;
@@ -79,7 +79,7 @@ fn stream_rows() -> Talk {
     })
 }
 
-/// A statement, all of whose rows are lent.
+/// A statement, all of whose rows are borrowed.
 fn execute() -> Talk {
     talk!(|conn, log, wait, face| {
         let statement = wait!(conn.prepare("SELECT"))?;

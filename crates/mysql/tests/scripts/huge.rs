@@ -26,7 +26,7 @@ fn huge(len: usize) -> Script {
 }
 
 #[test]
-fn rows_of_full_packets_lent() {
+fn rows_of_full_packets_borrowed() {
     let talk = talk!(|conn, log, wait, face| {
         {
             let mut rows = wait!(conn.query("SELECT"))?;
@@ -113,7 +113,7 @@ fn endless_continuation_packets_meet_the_limit_of_a_row() {
         config
     }
     let len = 2 * 0xFF_FFFF - 9;
-    let lent = talk!(limited(), |conn, log, wait, face| {
+    let borrowed = talk!(limited(), |conn, log, wait, face| {
         let mut rows = wait!(conn.query("SELECT"))?;
         log.row(&wait!(rows.next())?.unwrap())?;
         wait!(rows.next()).map(|_| ())
@@ -122,7 +122,7 @@ fn endless_continuation_packets_meet_the_limit_of_a_row() {
     // Up to the second packet's header: row 1 is small, and nothing behind the header may be needed.
     let seen = Trial::see_fault(
         &whole,
-        lent,
+        borrowed,
         Fault {
             place: Place::Server(whole.server_bytes().len() - 0xFF_FFFF),
             kind: FaultKind::Silence,
@@ -217,7 +217,7 @@ fn commands_over_16_kib_and_over_a_packet_leave_in_order() {
         log.done(wait!(wait!(conn.execute(&statement, &params))?.finish())?);
         assert!(
             conn.meter().bytes_copied_to_output <= 2 << 10,
-            "lent, not copied"
+            "borrowed, not copied"
         );
         Ok(())
     });

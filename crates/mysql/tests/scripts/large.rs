@@ -131,7 +131,7 @@ fn both() -> [String; 2] {
 }
 
 #[test]
-fn large_rows_lent() {
+fn large_rows_borrowed() {
     let talks = rows_talks!(|rows, log, wait, face| {
         while let Some(row) = wait!(rows.next())? {
             log.row(&row)?;
@@ -153,7 +153,7 @@ fn large_rows_owned() {
 }
 
 #[test]
-fn large_values_taken_out_of_a_lent_row() {
+fn large_values_taken_out_of_a_borrowed_row() {
     let talks = rows_talks!(|rows, log, wait, face| {
         wait!(rows.next())?.unwrap();
         log.bytes(&rows.take(1)?.unwrap());

@@ -112,7 +112,7 @@ fn a_value_of_three_packets_is_read_by_one_slice_without_their_headers() {
     Trial::new(&script, talk, &["41943040 bytes"]).whole();
 }
 
-/// A piece of a value, large enough to be lent to the write queue.
+/// A piece of a value, large enough to be borrowed to the write queue.
 const HALF: usize = 20 << 10;
 
 /// Gives so many pieces, then nothing more: an error, or no end to the waiting.
@@ -565,7 +565,7 @@ fn long_ok(header: u8, len: usize) -> Vec<u8> {
 
 #[test]
 fn rows_are_over_with_an_ok_packet_that_is_longer_than_a_contiguous_row() {
-    let lent = talk!(|conn, log, wait, face| {
+    let borrowed = talk!(|conn, log, wait, face| {
         {
             let mut rows = wait!(conn.query("SELECT"))?;
             while let Some(row) = wait!(rows.next())? {
@@ -597,7 +597,7 @@ fn rows_are_over_with_an_ok_packet_that_is_longer_than_a_contiguous_row() {
     for len in [256 << 10, 300_000, 2 << 20] {
         let script = ping(query(&[&row], &long_ok(0xFE, len)));
         let info = format!("info of {len} bytes");
-        for talk in [lent, streamed] {
+        for talk in [borrowed, streamed] {
             Trial::new(&script, talk, &["small", &info]).whole();
         }
         Trial::new(&script, dropped, &["small"]).whole();
@@ -651,7 +651,7 @@ fn an_err_or_an_eof_among_the_definitions_of_parameters_is_no_definition() {
 }
 
 #[test]
-fn a_lent_row_that_timed_out_is_not_streamed_but_lent_once_it_is_there() {
+fn a_borrowed_row_that_timed_out_is_not_streamed_but_borrowed_once_it_is_there() {
     let row = text_row(&[Some(noise(300))]);
     let script = query(&[&row], ROWS_END);
     let fault = silence(Place::Server(script.server_bytes().len() - 100));
@@ -672,7 +672,7 @@ fn a_lent_row_that_timed_out_is_not_streamed_but_lent_once_it_is_there() {
     });
 }
 
-/// Neither as text nor as numbers; while the row is lent, after it, and after an OK packet.
+/// Neither as text nor as numbers; while the row is borrowed, after it, and after an OK packet.
 #[test]
 fn debug_of_a_connection_is_short_and_shows_nothing_of_the_rows() {
     fn check(shown: &str) {

@@ -131,7 +131,7 @@ const ERROR_AFTER: &str =
 
 #[test]
 fn err_in_the_middle_of_rows() {
-    let lent: Talk = talk!(|conn, log, wait, face| {
+    let borrowed: Talk = talk!(|conn, log, wait, face| {
         let mut rows = wait!(conn.query(ERROR_BEFORE))?;
         log.server(wait!(rows.next()))?;
         assert!(wait!(rows.next())?.is_none());
@@ -158,7 +158,7 @@ fn err_in_the_middle_of_rows() {
         Ok(())
     });
     for script in both_styles!(login, "error_in_rows") {
-        Trial::new(&script, lent, &[SUBQUERY, "1 | 0", SUBQUERY]).run();
+        Trial::new(&script, borrowed, &[SUBQUERY, "1 | 0", SUBQUERY]).run();
         Trial::new(&script, streamed, &[SUBQUERY, "1 | 0", SUBQUERY]).run();
     }
 }

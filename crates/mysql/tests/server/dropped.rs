@@ -10,7 +10,7 @@ const MANY: &str = "SELECT seq, REPEAT('x', seq % 100) FROM seq_1_to_100000";
 /// Still more than the sockets' buffers hold.
 const FEWER: &str = "SELECT seq, REPEAT('x', seq % 100) FROM seq_1_to_10000";
 
-/// A row beyond what is lent in one piece, between two that are not.
+/// A row beyond what is borrowed in one piece, between two that are not.
 const LARGE: &str = "SELECT ELT(n, 'small', 'large', 'last'), REPEAT('z', ELT(n, 100, 17000000, 1)), n \
                      FROM (SELECT 1 AS n UNION SELECT 2 UNION SELECT 3) AS three";
 

@@ -26,7 +26,7 @@ const LARGE: usize = 600_000;
 enum Begun {
     Short,
     Sleep,
-    LentRows,
+    BorrowedRows,
     BinaryRows,
     OwnedRows,
     ReusedRows,
@@ -46,8 +46,8 @@ enum Begun {
 const BEGUN: [Begun; 24] = [
     Begun::Short,
     Begun::Sleep,
-    Begun::LentRows,
-    Begun::LentRows,
+    Begun::BorrowedRows,
+    Begun::BorrowedRows,
     Begun::BinaryRows,
     Begun::BinaryRows,
     Begun::OwnedRows,
@@ -71,7 +71,7 @@ const BEGUN: [Begun; 24] = [
 ];
 
 impl Begun {
-    /// Whether parts are lent that are gone with the future: half sent, they close the connection.
+    /// Whether parts are borrowed that are gone with the future: half sent, they close the connection.
     fn lends(self) -> bool {
         matches!(
             self,
@@ -80,7 +80,7 @@ impl Begun {
     }
 
     fn has_rows(self) -> bool {
-        matches!(self, Self::LentRows | Self::BinaryRows) || self.has_large_rows()
+        matches!(self, Self::BorrowedRows | Self::BinaryRows) || self.has_large_rows()
     }
 
     fn has_large_rows(self) -> bool {
@@ -150,7 +150,7 @@ impl Counts {
                 "only {} were dropped {point:?}",
                 usable + closed
             );
-            // Only what was lent and half sent closes its connection.
+            // Only what was borrowed and half sent closes its connection.
             assert!(closed == 0 || point == Point::Writing, "{point:?}");
         }
     }
@@ -359,7 +359,7 @@ async fn begin(
             conn.query(&sleep).await?.finish().await.map(drop)
         }
         Begun::Finish => conn.query(&many).await?.finish().await.map(drop),
-        Begun::LentRows => {
+        Begun::BorrowedRows => {
             let mut rows = conn.query(&many).await?;
             rows_come();
             while rows.next().await?.is_some() {

@@ -13,7 +13,7 @@ use_reader_traits!();
 /// How a value is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Way {
-    Lent,
+    Borrowed,
     Taken,
     Owned,
     Reused,
@@ -24,7 +24,7 @@ enum Way {
 }
 
 const WAYS: [Way; 9] = [
-    Way::Lent,
+    Way::Borrowed,
     Way::Taken,
     Way::Owned,
     Way::Reused,
@@ -282,7 +282,7 @@ async fn read(conn: &mut Connection, case: Case) {
         wait!(conn.query(case.sql(&case.len.to_string()))).unwrap()
     };
     match case.way {
-        Way::Lent | Way::Taken => {
+        Way::Borrowed | Way::Taken => {
             let row = wait!(rows.next()).unwrap().unwrap();
             assert!(row.get::<&[u8]>("big").unwrap() == expected, "{case:?}");
             assert_eq!(row.get::<f64>("small").unwrap(), 7.0, "{case:?}");
@@ -357,7 +357,7 @@ async fn stream_value(column: &mut face!(ColumnReader<'_>), case: Case) {
         }
         Way::Buffered => loop {
             let piece = wait!(column.fill_buf()).unwrap();
-            // Not all of it at once: what was not consumed is lent again.
+            // Not all of it at once: what was not consumed is borrowed again.
             let n = piece.len().min(100_003);
             assert!(
                 left.starts_with(&piece[..n]),

@@ -60,7 +60,7 @@ async fn a_streamed_value_takes_constant_memory() {
     }
     let cases = [
         "slices-binary",
-        "lent-text",
+        "borrowed-text",
         "from-reader",
         "slices-text",
         "skipped-text",
@@ -229,7 +229,7 @@ async fn stream(rows: &mut face!(Rows<'_>), kind: &str) {
     let (mut slice, mut total) = (vec![0; 64 << 10], 0);
     if kind != "skipped" {
         loop {
-            let n = if kind == "lent" {
+            let n = if kind == "borrowed" {
                 let n = wait!(column.fill_buf()).unwrap().len();
                 column.consume(n);
                 n

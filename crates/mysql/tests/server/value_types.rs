@@ -1,4 +1,4 @@
-//! Every type at its smallest, its largest and NULL: the same value from both protocols, lent, owned and streamed, and the
+//! Every type at its smallest, its largest and NULL: the same value from both protocols, borrowed, owned and streamed, and the
 //! same on the server when it is sent back as a parameter.
 
 use onecopy_mysql::{
@@ -669,7 +669,7 @@ async fn check_column(conn: &mut Connection, ty: &str, table: &str, expected: &[
             assert_eq!(
                 row.value("v").unwrap(),
                 *expected,
-                "{ty}, lent, binary {binary}"
+                "{ty}, borrowed, binary {binary}"
             );
         }
         wait!(rows.finish()).unwrap();

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::time::Instant;
 
-use onecopy_wire::{Buffers, Core, Lent, Step};
+use onecopy_wire::{Borrowed, Buffers, Core, Step};
 
 use super::Stream;
 use super::stream::is_gone;
@@ -12,27 +12,27 @@ use crate::{DriveError, TlsError};
 
 /// Runs `core` until it hands over a message: flushes what it queued, reads what it needs.
 ///
-/// `lent` holds the parts that were queued by reference. Output that a message left queued goes with the next read.
+/// `borrowed` holds the parts that were queued by reference. Output that a message left queued goes with the next read.
 ///
 /// # Errors
 /// After [`DriveError::Timeout`] the call can be made again; after any other error the connection is of no more use.
 #[inline]
-pub fn drive<C: Core, L: Lent + ?Sized>(
+pub fn drive<C: Core, L: Borrowed + ?Sized>(
     core: &mut C,
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &L,
+    borrowed: &L,
     deadline: Option<Instant>,
 ) -> Result<C::Message, DriveError<C::Error>> {
     loop {
         match core.advance(buffers).map_err(DriveError::Core)? {
             Step::Message(message) => return Ok(message),
             Step::StartTls => {
-                start_tls(buffers, stream, lent, deadline)?;
+                start_tls(buffers, stream, borrowed, deadline)?;
                 core.tls_started(buffers).map_err(DriveError::Core)?;
             }
             Step::NeedInput(_) => {
-                let refused = flush_or_hear(buffers, stream, lent, deadline)?;
+                let refused = flush_or_hear(buffers, stream, borrowed, deadline)?;
                 if read(buffers, stream, deadline)? == 0 {
                     return Err(refused.map_or_else(
                         || DriveError::Core(core.handle_eof(buffers)),
@@ -53,19 +53,19 @@ pub fn drive<C: Core, L: Lent + ?Sized>(
 pub fn start_tls<E>(
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &(impl Lent + ?Sized),
+    borrowed: &(impl Borrowed + ?Sized),
     deadline: Option<Instant>,
 ) -> Result<(), DriveError<E>> {
     // Else it goes on where a deadline ended it.
     if !stream.is_tls() {
-        flush(buffers, stream, lent, deadline)?;
+        flush(buffers, stream, borrowed, deadline)?;
         if !stream.start_tls()? {
             return Err(DriveError::TlsUnavailable);
         }
     }
     loop {
         let is_done = stream.shake_hands()?;
-        let refused = flush_or_hear(buffers, stream, lent, deadline)?;
+        let refused = flush_or_hear(buffers, stream, borrowed, deadline)?;
         if is_done {
             return Ok(());
         }
@@ -93,13 +93,13 @@ fn receive<E>(stream: &mut Stream, deadline: Option<Instant>) -> Result<usize, D
 fn flush_or_hear<E>(
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &(impl Lent + ?Sized),
+    borrowed: &(impl Borrowed + ?Sized),
     deadline: Option<Instant>,
 ) -> Result<Option<io::Error>, DriveError<E>> {
     if !buffers.has_output() && !stream.has_unsent() {
         return Ok(None);
     }
-    match flush(buffers, stream, lent, deadline) {
+    match flush(buffers, stream, borrowed, deadline) {
         Err(DriveError::Write(error)) if is_gone(&error) => {
             buffers.output().clear();
             stream.drop_unsent();
@@ -116,12 +116,12 @@ fn flush_or_hear<E>(
 pub fn flush<E>(
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &(impl Lent + ?Sized),
+    borrowed: &(impl Borrowed + ?Sized),
     deadline: Option<Instant>,
 ) -> Result<(), DriveError<E>> {
     while buffers.has_output() || stream.has_unsent() {
         stream.arm(deadline).map_err(write_error)?;
-        let (_, written) = write_once(buffers, lent, |pieces| stream.write(pieces));
+        let (_, written) = write_once(buffers, borrowed, |pieces| stream.write(pieces));
         match written {
             Ok(0) => return Err(DriveError::Write(ErrorKind::WriteZero.into())),
             Ok(n) => buffers.commit_output(n),

@@ -12,7 +12,7 @@
 use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
 
-use onecopy_wire::{Buffers, Core, Lent, Step};
+use onecopy_wire::{Borrowed, Buffers, Core, Step};
 
 use super::Stream;
 use super::drive::{read, read_error, start_tls, write_error};
@@ -32,11 +32,11 @@ const SOON: Duration = Duration::from_millis(1);
 /// # Errors
 /// After [`DriveError::Timeout`] the call can be made again; after any other error the connection is of no more use.
 #[inline]
-pub fn drive_duplex<C: Core, L: Lent + ?Sized>(
+pub fn drive_duplex<C: Core, L: Borrowed + ?Sized>(
     core: &mut C,
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &L,
+    borrowed: &L,
     deadline: Option<Instant>,
 ) -> Result<C::Message, DriveError<C::Error>> {
     let mut refused = None;
@@ -44,11 +44,11 @@ pub fn drive_duplex<C: Core, L: Lent + ?Sized>(
         match core.advance(buffers).map_err(DriveError::Core)? {
             Step::Message(message) => return Ok(message),
             Step::StartTls => {
-                start_tls(buffers, stream, lent, deadline)?;
+                start_tls(buffers, stream, borrowed, deadline)?;
                 core.tls_started(buffers).map_err(DriveError::Core)?;
             }
             Step::NeedInput(_) => {
-                if exchange(buffers, stream, lent, deadline, &mut refused)? == 0 {
+                if exchange(buffers, stream, borrowed, deadline, &mut refused)? == 0 {
                     return Err(refused.map_or_else(
                         || DriveError::Core(core.handle_eof(buffers)),
                         DriveError::Write,
@@ -64,23 +64,23 @@ pub fn drive_duplex<C: Core, L: Lent + ?Sized>(
 ///
 /// # Errors
 /// As [`drive_duplex`].
-pub fn flush_duplex<C: Core, L: Lent + ?Sized>(
+pub fn flush_duplex<C: Core, L: Borrowed + ?Sized>(
     core: &mut C,
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &L,
+    borrowed: &L,
     deadline: Option<Instant>,
 ) -> Result<Option<C::Message>, DriveError<C::Error>> {
     while buffers.has_output() || stream.has_unsent() {
         if let Step::Message(message) = core.advance(buffers).map_err(DriveError::Core)? {
             return Ok(Some(message));
         }
-        match push(buffers, stream, lent, deadline) {
+        match push(buffers, stream, borrowed, deadline) {
             Ok(true) => return Ok(None),
             Ok(false) => {}
             // What it has said is heard first.
             Err(error) if is_gone(&error) => {
-                return drive_duplex(core, buffers, stream, lent, deadline).map(Some);
+                return drive_duplex(core, buffers, stream, borrowed, deadline).map(Some);
             }
             Err(error) => return Err(write_error(error)),
         }
@@ -123,12 +123,12 @@ pub fn drive_ready<C: Core>(
 fn exchange<E: From<onecopy_wire::WireError>>(
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &(impl Lent + ?Sized),
+    borrowed: &(impl Borrowed + ?Sized),
     deadline: Option<Instant>,
     refused: &mut Option<io::Error>,
 ) -> Result<usize, DriveError<E>> {
     loop {
-        match push(buffers, stream, lent, deadline) {
+        match push(buffers, stream, borrowed, deadline) {
             Ok(true) => return read(buffers, stream, deadline),
             Ok(false) => {}
             Err(error) if is_gone(&error) => {
@@ -150,13 +150,13 @@ fn exchange<E: From<onecopy_wire::WireError>>(
 fn push(
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &(impl Lent + ?Sized),
+    borrowed: &(impl Borrowed + ?Sized),
     deadline: Option<Instant>,
 ) -> io::Result<bool> {
     while buffers.has_output() || stream.has_unsent() {
         // Only for transports of the caller's own, which may wait in a write; else nothing is done here.
         stream.arm_own(deadline)?;
-        let (waiting, written) = write_once(buffers, lent, |pieces| stream.try_write(pieces));
+        let (waiting, written) = write_once(buffers, borrowed, |pieces| stream.try_write(pieces));
         match written {
             Ok(0) => return Err(ErrorKind::WriteZero.into()),
             Ok(n) => {

@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind, IoSlice};
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use onecopy_wire::{Buffers, Core, Lent, Step, WireError};
+use onecopy_wire::{Borrowed, Buffers, Core, Step, WireError};
 
 use super::Stream;
 use super::stream::is_gone;
@@ -18,18 +18,18 @@ use crate::{DriveError, TlsError};
 
 /// Runs `core` until it hands over a message: flushes what it queued, reads what it needs.
 ///
-/// `lent` holds the parts that were queued by reference. Output that a message left queued goes with the next read.
+/// `borrowed` holds the parts that were queued by reference. Output that a message left queued goes with the next read.
 ///
 /// # Errors
 /// After [`DriveError::Timeout`] the call can be made again; after any other error the connection is of no more use.
-pub async fn drive<C: Core, L: Lent + Sync + ?Sized>(
+pub async fn drive<C: Core, L: Borrowed + Sync + ?Sized>(
     core: &mut C,
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &L,
+    borrowed: &L,
     deadline: Option<Instant>,
 ) -> Result<C::Message, DriveError<C::Error>> {
-    let driven = poll_fn(|context| poll_drive(context, core, buffers, stream, lent));
+    let driven = poll_fn(|context| poll_drive(context, core, buffers, stream, borrowed));
     within(deadline, driven)
         .await
         .unwrap_or(Err(DriveError::Timeout))
@@ -39,22 +39,22 @@ pub async fn drive<C: Core, L: Lent + Sync + ?Sized>(
 ///
 /// # Errors
 /// As [`drive`].
-pub fn poll_drive<C: Core, L: Lent + ?Sized>(
+pub fn poll_drive<C: Core, L: Borrowed + ?Sized>(
     context: &mut Context<'_>,
     core: &mut C,
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &L,
+    borrowed: &L,
 ) -> Poll<Result<C::Message, DriveError<C::Error>>> {
     loop {
         match core.advance(buffers).map_err(DriveError::Core)? {
             Step::Message(message) => return Poll::Ready(Ok(message)),
             Step::StartTls => {
-                ready!(poll_start_tls(context, buffers, stream, lent))?;
+                ready!(poll_start_tls(context, buffers, stream, borrowed))?;
                 core.tls_started(buffers).map_err(DriveError::Core)?;
             }
             Step::NeedInput(_) => {
-                ready!(poll_flush_or_hear(context, buffers, stream, lent))?;
+                ready!(poll_flush_or_hear(context, buffers, stream, borrowed))?;
                 if ready!(poll_read(context, buffers, stream))? == 0 {
                     return Poll::Ready(Err(match stream.refused.take() {
                         Some(refused) => DriveError::Write(refused),
@@ -74,10 +74,10 @@ pub fn poll_drive<C: Core, L: Lent + ?Sized>(
 pub async fn start_tls<E>(
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &(impl Lent + Sync + ?Sized),
+    borrowed: &(impl Borrowed + Sync + ?Sized),
     deadline: Option<Instant>,
 ) -> Result<(), DriveError<E>> {
-    let started = poll_fn(|context| poll_start_tls(context, buffers, stream, lent));
+    let started = poll_fn(|context| poll_start_tls(context, buffers, stream, borrowed));
     within(deadline, started)
         .await
         .unwrap_or(Err(DriveError::Timeout))
@@ -88,17 +88,17 @@ pub(super) fn poll_start_tls<E>(
     context: &mut Context<'_>,
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &(impl Lent + ?Sized),
+    borrowed: &(impl Borrowed + ?Sized),
 ) -> Poll<Result<(), DriveError<E>>> {
     if !stream.is_tls() {
-        ready!(poll_flush(context, buffers, stream, lent))?;
+        ready!(poll_flush(context, buffers, stream, borrowed))?;
         if !stream.start_tls()? {
             return Poll::Ready(Err(DriveError::TlsUnavailable));
         }
     }
     loop {
         let is_done = stream.shake_hands()?;
-        ready!(poll_flush_or_hear(context, buffers, stream, lent))?;
+        ready!(poll_flush_or_hear(context, buffers, stream, borrowed))?;
         if is_done {
             return Poll::Ready(Ok(()));
         }
@@ -117,12 +117,12 @@ pub(super) fn poll_flush_or_hear<E>(
     context: &mut Context<'_>,
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &(impl Lent + ?Sized),
+    borrowed: &(impl Borrowed + ?Sized),
 ) -> Poll<Result<(), DriveError<E>>> {
     if !buffers.has_output() && !stream.has_unsent() {
         return Poll::Ready(Ok(()));
     }
-    match ready!(poll_flush(context, buffers, stream, lent)) {
+    match ready!(poll_flush(context, buffers, stream, borrowed)) {
         Err(DriveError::Write(error)) if is_gone(&error) => {
             buffers.output().clear();
             stream.drop_unsent();
@@ -140,10 +140,10 @@ pub(super) fn poll_flush_or_hear<E>(
 pub async fn flush<E>(
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &(impl Lent + Sync + ?Sized),
+    borrowed: &(impl Borrowed + Sync + ?Sized),
     deadline: Option<Instant>,
 ) -> Result<(), DriveError<E>> {
-    let flushed = poll_fn(|context| poll_flush(context, buffers, stream, lent));
+    let flushed = poll_fn(|context| poll_flush(context, buffers, stream, borrowed));
     within(deadline, flushed)
         .await
         .unwrap_or(Err(DriveError::Timeout))
@@ -159,11 +159,11 @@ pub fn poll_flush<E>(
     context: &mut Context<'_>,
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &(impl Lent + ?Sized),
+    borrowed: &(impl Borrowed + ?Sized),
 ) -> Poll<Result<(), DriveError<E>>> {
     while buffers.has_output() {
         let write = |pieces: &[IoSlice<'_>]| stream.poll_write(context, pieces);
-        match ready!(write_once(buffers, lent, write).1) {
+        match ready!(write_once(buffers, borrowed, write).1) {
             Ok(0) => return Poll::Ready(Err(DriveError::Write(ErrorKind::WriteZero.into()))),
             Ok(n) => buffers.commit_output(n),
             Err(error) => return Poll::Ready(Err(failed(error, DriveError::Write))),

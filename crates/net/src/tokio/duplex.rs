@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use onecopy_wire::{Buffers, Core, Lent, Step};
+use onecopy_wire::{Borrowed, Buffers, Core, Step};
 
 use super::Stream;
 use super::drive::{poll_flush_or_hear, poll_read, poll_start_tls, within};
@@ -17,14 +17,14 @@ use crate::DriveError;
 ///
 /// # Errors
 /// After [`DriveError::Timeout`] the call can be made again; after any other error the connection is of no more use.
-pub async fn drive_duplex<C: Core, L: Lent + Sync + ?Sized>(
+pub async fn drive_duplex<C: Core, L: Borrowed + Sync + ?Sized>(
     core: &mut C,
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &L,
+    borrowed: &L,
     deadline: Option<Instant>,
 ) -> Result<C::Message, DriveError<C::Error>> {
-    let driven = poll_fn(|context| poll_drive_duplex(context, core, buffers, stream, lent));
+    let driven = poll_fn(|context| poll_drive_duplex(context, core, buffers, stream, borrowed));
     within(deadline, driven)
         .await
         .unwrap_or(Err(DriveError::Timeout))
@@ -34,23 +34,24 @@ pub async fn drive_duplex<C: Core, L: Lent + Sync + ?Sized>(
 ///
 /// # Errors
 /// As [`drive_duplex`].
-pub fn poll_drive_duplex<C: Core, L: Lent + ?Sized>(
+pub fn poll_drive_duplex<C: Core, L: Borrowed + ?Sized>(
     context: &mut Context<'_>,
     core: &mut C,
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &L,
+    borrowed: &L,
 ) -> Poll<Result<C::Message, DriveError<C::Error>>> {
     loop {
         match core.advance(buffers).map_err(DriveError::Core)? {
             Step::Message(message) => return Poll::Ready(Ok(message)),
             Step::StartTls => {
-                ready!(poll_start_tls(context, buffers, stream, lent))?;
+                ready!(poll_start_tls(context, buffers, stream, borrowed))?;
                 core.tls_started(buffers).map_err(DriveError::Core)?;
             }
             Step::NeedInput(_) => {
                 // Pending or not: what has come is read, and where nothing has, the reader's waker is set too.
-                if let Poll::Ready(flushed) = poll_flush_or_hear(context, buffers, stream, lent) {
+                if let Poll::Ready(flushed) = poll_flush_or_hear(context, buffers, stream, borrowed)
+                {
                     flushed?;
                 }
                 if ready!(poll_read(context, buffers, stream))? == 0 {
@@ -69,14 +70,14 @@ pub fn poll_drive_duplex<C: Core, L: Lent + ?Sized>(
 ///
 /// # Errors
 /// As [`drive_duplex`].
-pub async fn flush_duplex<C: Core, L: Lent + Sync + ?Sized>(
+pub async fn flush_duplex<C: Core, L: Borrowed + Sync + ?Sized>(
     core: &mut C,
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &L,
+    borrowed: &L,
     deadline: Option<Instant>,
 ) -> Result<Option<C::Message>, DriveError<C::Error>> {
-    let flushed = poll_fn(|context| poll_flush_duplex(context, core, buffers, stream, lent));
+    let flushed = poll_fn(|context| poll_flush_duplex(context, core, buffers, stream, borrowed));
     within(deadline, flushed)
         .await
         .unwrap_or(Err(DriveError::Timeout))
@@ -87,21 +88,21 @@ pub async fn flush_duplex<C: Core, L: Lent + Sync + ?Sized>(
 /// # Errors
 /// As [`drive_duplex`].
 #[allow(clippy::type_complexity)] // it is that of the future, as a poll
-pub fn poll_flush_duplex<C: Core, L: Lent + ?Sized>(
+pub fn poll_flush_duplex<C: Core, L: Borrowed + ?Sized>(
     context: &mut Context<'_>,
     core: &mut C,
     buffers: &mut Buffers,
     stream: &mut Stream,
-    lent: &L,
+    borrowed: &L,
 ) -> Poll<Result<Option<C::Message>, DriveError<C::Error>>> {
     while buffers.has_output() || stream.has_unsent() {
         if let Step::Message(message) = core.advance(buffers).map_err(DriveError::Core)? {
             return Poll::Ready(Ok(Some(message)));
         }
-        match poll_flush_or_hear(context, buffers, stream, lent) {
+        match poll_flush_or_hear(context, buffers, stream, borrowed) {
             // What the peer said before it closed its side is heard first.
             Poll::Ready(Ok(())) if stream.refused.is_some() => {
-                let driven = ready!(poll_drive_duplex(context, core, buffers, stream, lent));
+                let driven = ready!(poll_drive_duplex(context, core, buffers, stream, borrowed));
                 return Poll::Ready(driven.map(Some));
             }
             Poll::Ready(flushed) => return Poll::Ready(flushed.map(|()| None)),

@@ -24,10 +24,10 @@ pub(super) fn text(view: &View) -> String {
     page.write_meter(&snapshot.meter.fields());
     page.write_compression(&snapshot.compression);
     page.one(
-        "onecopy_buffers_lent",
+        "onecopy_buffers_in_use",
         "gauge",
         "Buffers that sessions hold now. An idle session holds none: this follows the sessions that have bytes on their way.",
-        snapshot.buffers_lent as u64,
+        snapshot.buffers_in_use as u64,
     );
     page.one(
         "onecopy_buffer_bytes",

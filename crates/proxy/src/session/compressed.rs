@@ -5,7 +5,7 @@
 //!   stream <-- unsent <-- encoder <-- cleared bytes, up to the mark
 //! ```
 //!
-//! A session between commands holds nothing beside this: what algorithms work with is the worker's, lent while a frame is
+//! A session between commands holds nothing beside this: what algorithms work with is the worker's, borrowed while a frame is
 //! under way; compressed bytes stay here where what is in them found no room; of a frame that was made, what the kernel did
 //! not take.
 

@@ -112,7 +112,7 @@ impl Worker {
 
     /// Where the line does not move: has all give up what they can do without, and ends those that have kept what they have for
     /// too long, no more of them than there are in line. One byte now and then changes nothing about that. The same, one at a
-    /// time, where what is not lent, and can't be taken back so, is too much by itself.
+    /// time, where what is not borrowed, and can't be taken back so, is too much by itself.
     pub(super) fn relieve(&mut self, now: Instant) {
         if !self.pool.is_short() && !self.pool.is_crowded() {
             return self.line.holders.clear();

@@ -27,7 +27,7 @@ pub(crate) struct Loan {
     pub(crate) buffers: Box<Buffers>,
     /// What the buffers may grow to, and what the budget counts for them. A `u32`, as each session has two loans.
     room: u32,
-    /// It has room for an ordinary read, and can be lent again. One that has not is of a login, or was squeezed.
+    /// It has room for an ordinary read, and can be borrowed again. One that has not is of a login, or was squeezed.
     is_ordinary: bool,
 }
 
@@ -66,9 +66,9 @@ pub(crate) struct Pool {
     budget: usize,
     /// What sessions hold beside loans.
     of_logins_and_tls: usize,
-    lent: usize,
+    borrowed: usize,
     /// Of these, how many are not ordinary.
-    lent_small: usize,
+    borrowed_small: usize,
     /// Sessions that stand in line.
     waiting: usize,
     /// One of them has its turn.
@@ -89,8 +89,8 @@ impl Pool {
             limit: budget,
             budget,
             of_logins_and_tls: 0,
-            lent: 0,
-            lent_small: 0,
+            borrowed: 0,
+            borrowed_small: 0,
             waiting: 0,
             is_serving: false,
             in_vain: None,
@@ -114,8 +114,8 @@ impl Pool {
         };
         loan.set_room(loan.buffers.capacity());
         self.bytes += loan.room();
-        self.lent += 1;
-        self.lent_small += 1;
+        self.borrowed += 1;
+        self.borrowed_small += 1;
         loan
     }
 
@@ -127,7 +127,7 @@ impl Pool {
             None => self.take_another()?,
         };
         self.unused = self.unused.min(self.free.len());
-        self.lent += 1;
+        self.borrowed += 1;
         Some(loan)
     }
 
@@ -158,7 +158,7 @@ impl Pool {
     #[inline]
     pub(crate) fn put(&mut self, loan: Loan) {
         debug_assert!(loan.buffers.pending().is_empty());
-        self.lent -= 1;
+        self.borrowed -= 1;
         if self.bytes > self.limit || !loan.is_ordinary {
             return self.put_away(loan);
         }
@@ -168,7 +168,7 @@ impl Pool {
     /// Where too much is there, or others wait.
     #[cold]
     fn put_away(&mut self, loan: Loan) {
-        self.lent_small -= usize::from(!loan.is_ordinary);
+        self.borrowed_small -= usize::from(!loan.is_ordinary);
         if self.bytes > self.budget || !loan.is_ordinary {
             return self.retire(loan);
         }
@@ -229,8 +229,8 @@ impl Pool {
     /// Takes back what a session was carrying when it ended.
     #[cold]
     pub(crate) fn discard(&mut self, loan: Loan) {
-        self.lent -= 1;
-        self.lent_small -= usize::from(!loan.is_ordinary);
+        self.borrowed -= 1;
+        self.borrowed_small -= usize::from(!loan.is_ordinary);
         self.retire(loan);
     }
 
@@ -270,7 +270,7 @@ impl Pool {
         self.gone.bytes_copied_by_tls += bytes;
     }
 
-    /// What all buffers counted, but those that are lent.
+    /// What all buffers counted, but those that are borrowed.
     pub(crate) fn meter(&self) -> Meter {
         let free = self.free.iter().chain(&self.kept);
         let meters = free.map(|loan| loan.buffers.meter());
@@ -289,8 +289,8 @@ impl Pool {
         self.of_logins_and_tls
     }
 
-    pub(crate) fn lent(&self) -> usize {
-        self.lent
+    pub(crate) fn borrowed(&self) -> usize {
+        self.borrowed
     }
 }
 

@@ -69,7 +69,7 @@ fn a_client_whose_frames_lie_is_told_so_and_let_go() {
                 client.stream.read_to_end(&mut rest).unwrap();
                 assert_eq!(rest, b"");
                 until("the end of the session", || proxy.sessions() == 0);
-                assert_eq!(proxy.snapshot(false).buffers_lent, 0);
+                assert_eq!(proxy.snapshot(false).buffers_in_use, 0);
             }
         }
     }
@@ -93,7 +93,7 @@ fn a_server_whose_frames_lie_is_named_to_the_client() {
                 assert!(said.contains(why), "{said} does not say {why}");
                 thread.join().unwrap();
                 until("the end of the session", || proxy.sessions() == 0);
-                assert_eq!(proxy.snapshot(false).buffers_lent, 0);
+                assert_eq!(proxy.snapshot(false).buffers_in_use, 0);
             }
         }
     }

@@ -175,7 +175,7 @@ fn a_client_that_is_gone_in_the_middle_of_a_frame_leaves_nothing() {
             }
             until("the end of the sessions", || {
                 let snapshot = proxy.snapshot(false);
-                (snapshot.sessions, snapshot.buffers_lent) == (0, 0)
+                (snapshot.sessions, snapshot.buffers_in_use) == (0, 0)
             });
             until("the return of the memory", || {
                 proxy.snapshot(false).buffer_bytes == 0

@@ -136,7 +136,7 @@ fn idle_sessions_hold_nothing_for_compression() {
         for proxy in &chain.proxies {
             until("the return of the memory", || {
                 let snapshot = proxy.snapshot(false);
-                (snapshot.sessions, snapshot.buffers_lent) == (50, 0)
+                (snapshot.sessions, snapshot.buffers_in_use) == (50, 0)
                     && snapshot.buffer_bytes <= 256 << 10
             });
         }
@@ -164,7 +164,7 @@ fn sessions_wait_for_their_turn_where_memory_is_short() {
         thread.join().unwrap();
     }
     until("the return of the buffers", || {
-        proxy.snapshot(false).buffers_lent == 0
+        proxy.snapshot(false).buffers_in_use == 0
     });
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn nothing_is_left(proxy: &Proxy, before: usize, what: &str) {
     loop {
         let left = (
             proxy.sessions(),
-            proxy.snapshot(false).buffers_lent,
+            proxy.snapshot(false).buffers_in_use,
             descriptors(),
         );
         if left == (0, 0, before) {

@@ -125,11 +125,11 @@ fn the_mariadb_client_is_answered() {
     assert_eq!(of("fetch")["P50_us"], "NULL");
     assert!(of("query")["P99_us"].parse::<u64>().unwrap() > 0);
     let buffers = rows(&proxy, "SHOW BUFFERS");
-    let lent = buffers
+    let borrowed = buffers
         .iter()
-        .find(|row| row["Name"] == "buffers_lent")
+        .find(|row| row["Name"] == "buffers_in_use")
         .unwrap();
-    assert_eq!(lent["Value"], "0");
+    assert_eq!(borrowed["Value"], "0");
     // A plain HELP is the client's own.
     assert!(ask(&proxy, "SHOW HELP").unwrap().contains("SHOW CLIENTS"));
     // What the client asks for by itself, and for its command `status`.

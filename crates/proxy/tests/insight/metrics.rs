@@ -62,7 +62,7 @@ fn what_was_done_is_counted() {
     assert!((100.0..1000.0).contains(&sent), "{sent}");
     assert!(metrics.value("onecopy_meter_bytes_read_total") >= received + sent);
     assert_eq!(metrics.value("onecopy_meter_bytes_moved_total"), 0.0);
-    assert_eq!(metrics.value("onecopy_buffers_lent"), 0.0);
+    assert_eq!(metrics.value("onecopy_buffers_in_use"), 0.0);
     assert_eq!(metrics.value("onecopy_sessions{listener=\"mysql\"}"), 1.0);
     assert!(metrics.value("onecopy_event_loop_turns_total") > 10.0);
     drop(conn);

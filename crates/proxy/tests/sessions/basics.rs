@@ -27,7 +27,7 @@ fn a_session_is_the_servers_own() {
     conn.ping().unwrap();
     conn.close().unwrap();
     until("the end of the session", || proxy.sessions() == 0);
-    assert_eq!(proxy.snapshot(false).buffers_lent, 0);
+    assert_eq!(proxy.snapshot(false).buffers_in_use, 0);
 }
 
 #[test]

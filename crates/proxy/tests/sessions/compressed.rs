@@ -37,7 +37,7 @@ fn a_compressed_way_may_be_one_of_tls() {
             assert_eq!(client.client_compression, Some(algorithm.name()));
             conn.close().unwrap();
             until("the end of the session", || last.proxy.sessions() == 0);
-            assert_eq!(last.proxy.snapshot(false).buffers_lent, 0);
+            assert_eq!(last.proxy.snapshot(false).buffers_in_use, 0);
         }
     }
 }

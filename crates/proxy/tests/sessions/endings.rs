@@ -155,7 +155,9 @@ fn a_change_of_user_takes_a_place_of_the_other_one() {
     // One in parts is looked at as well.
     let mut other = log_in("places_b");
     other.stream.write_all(b"\x20\0\0\0\x11places").unwrap();
-    until("the part", || front.proxy.snapshot(false).buffers_lent == 1);
+    until("the part", || {
+        front.proxy.snapshot(false).buffers_in_use == 1
+    });
     other
         .stream
         .write_all(b"_c\0\0test\0\x2D\0and more\0")
@@ -305,7 +307,7 @@ fn a_client_that_goes_on_sending_hears_why_the_proxy_stops() {
         while writer.write_all(&packet).is_ok() {}
     });
     until("what the backend does not take", || {
-        proxy.snapshot(false).buffers_lent == 1
+        proxy.snapshot(false).buffers_in_use == 1
     });
     let stops = std::thread::spawn(move || proxy.stop());
     client.sequence = 1;

@@ -40,7 +40,7 @@ impl Scene {
         until("the end of the other sessions", || proxy.sessions() == 1);
         assert_eq!(text(&mut self.honest, "SELECT 'unharmed'"), "unharmed");
         let snapshot = proxy.snapshot(false);
-        assert_eq!(snapshot.buffers_lent, 0);
+        assert_eq!(snapshot.buffers_in_use, 0);
         assert!(snapshot.buffer_bytes < 2 << 20, "{snapshot:?}");
         assert_eq!(proxy.servers()[0].1, 1, "sessions on the backend");
     }
@@ -174,7 +174,7 @@ fn a_header_of_16_mib_and_nothing_behind_it_ends_by_the_idle_timeout() {
         client.rest();
     }
     until("the end of the sessions", || other.proxy.sessions() == 0);
-    assert_eq!(other.proxy.snapshot(false).buffers_lent, 0);
+    assert_eq!(other.proxy.snapshot(false).buffers_in_use, 0);
     scene.end();
 }
 

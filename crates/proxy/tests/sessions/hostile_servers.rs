@@ -36,7 +36,7 @@ fn port(proxy: &Proxy) -> u16 {
 fn is_clean(proxy: &Proxy) {
     until("the end of the session", || proxy.sessions() == 0);
     let snapshot = proxy.snapshot(false);
-    assert_eq!(snapshot.buffers_lent, 0);
+    assert_eq!(snapshot.buffers_in_use, 0);
     assert!(snapshot.buffer_bytes < 1 << 20, "{snapshot:?}");
     assert_eq!(proxy.servers()[0].1, 0);
 }

@@ -167,7 +167,7 @@ fn a_client_that_has_nothing_more_to_say_gets_its_replies() {
             assert!(through == direct, "{commands:?} over {way:?}");
         }
         until("the end of the sessions", || front.proxy.sessions() == 0);
-        assert_eq!(front.proxy.snapshot(false).buffers_lent, 0);
+        assert_eq!(front.proxy.snapshot(false).buffers_in_use, 0);
     }
 }
 

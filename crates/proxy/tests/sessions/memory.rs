@@ -17,12 +17,12 @@ use crate::sides::{Front, Way, account, sides};
 fn idle_sessions_hold_no_buffers() {
     let proxy = start(|_| {});
     let mut conns: Vec<_> = (0..50).map(|_| connect(&proxy)).collect();
-    assert_eq!(proxy.snapshot(false).buffers_lent, 0);
+    assert_eq!(proxy.snapshot(false).buffers_in_use, 0);
     for conn in &mut conns {
         assert_eq!(text(conn, "SELECT REPEAT('r', 90000)").len(), 90_000);
     }
     let snapshot = proxy.snapshot(false);
-    assert_eq!((snapshot.sessions, snapshot.buffers_lent), (50, 0));
+    assert_eq!((snapshot.sessions, snapshot.buffers_in_use), (50, 0));
     until("the return of the memory", || {
         proxy.snapshot(false).buffer_bytes <= 256 << 10
     });
@@ -44,7 +44,7 @@ fn sessions_wait_for_their_turn_where_memory_is_short() {
     for thread in threads {
         thread.join().unwrap();
     }
-    assert_eq!(proxy.snapshot(false).buffers_lent, 0);
+    assert_eq!(proxy.snapshot(false).buffers_in_use, 0);
 }
 
 /// Rows that no kernel takes before somebody reads them: 144 MB.
@@ -88,7 +88,7 @@ fn is_clean(proxy: &Proxy) {
     until("the end of the sessions", || proxy.sessions() == 0);
     until("the return of the memory", || {
         let snapshot = proxy.snapshot(false);
-        assert_eq!((snapshot.buffers_lent, snapshot.sessions_in_line), (0, 0));
+        assert_eq!((snapshot.buffers_in_use, snapshot.sessions_in_line), (0, 0));
         (snapshot.buffer_bytes, snapshot.login_and_tls_bytes) == (0, 0)
     });
 }
@@ -200,7 +200,7 @@ fn a_client_that_reads_nothing_is_left_alone_while_there_is_memory_for_all() {
     let mut idle = Raw::log_in(front.port(), "memory_b", USUAL);
     idle.command(MANY_ROWS.as_bytes());
     until("what it does not read", || {
-        front.proxy.snapshot(false).buffers_lent == 1
+        front.proxy.snapshot(false).buffers_in_use == 1
     });
     let mut honest = Connection::connect_with(&front.config(Way::Plain)).unwrap();
     // Several looks at the time.

@@ -173,7 +173,7 @@ impl Scanner {
             (ReplyMode::Refuse, _) => return Err(self.fail(ErrorKind::Unexpected, bytes)),
             (ReplyMode::Stream, b'$') => return self.begin_bulk(buffers, false),
             (ReplyMode::Stream, b'=') => return self.begin_bulk(buffers, true),
-            (ReplyMode::Stream | ReplyMode::Lend, _) => {}
+            (ReplyMode::Stream | ReplyMode::Borrow, _) => {}
         }
         Ok(None)
     }

@@ -22,7 +22,7 @@ pub(super) struct Leaf {
 const OK: &[u8; 5] = b"+OK\r\n";
 
 impl Scanner {
-    /// The next reply, if it is to be lent, nothing of it was scanned, and it is a leaf that has come whole. `None` says
+    /// The next reply, if it is to be borrowed, nothing of it was scanned, and it is a leaf that has come whole. `None` says
     /// nothing, and has changed nothing.
     #[inline(always)]
     pub(crate) fn fast_frame(&mut self, buffers: &mut Buffers) -> Option<Frame> {

@@ -22,13 +22,13 @@ impl Frame {
     }
 }
 
-/// What becomes of a reply. Pushes are lent in any mode.
+/// What becomes of a reply. Pushes are borrowed in any mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplyMode {
-    /// It is lent whole.
-    Lend,
+    /// It is borrowed whole.
+    Borrow,
     /// If it is a bulk string or a verbatim string it is handed out in pieces, up to 2^63 - 1 bytes, in constant memory; if
-    /// not, or if it has an attribute, it is lent.
+    /// not, or if it has an attribute, it is borrowed.
     Stream,
     /// It is passed over in constant memory.
     Skip,
@@ -53,9 +53,9 @@ pub enum Scanned {
     BulkEnd,
 }
 
-/// What became of a value that is to be lent.
+/// What became of a value that is to be borrowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lent {
+pub(crate) enum Borrowed {
     /// It is the frame that was handed over last.
     Reply,
     /// The same, and came out of band.

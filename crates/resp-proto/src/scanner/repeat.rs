@@ -66,7 +66,7 @@ impl fmt::Debug for Last {
 }
 
 impl Scanner {
-    /// The next reply, if it is to be lent, and is like the frame that was handed over last: of the same type and length, a
+    /// The next reply, if it is to be borrowed, and is like the frame that was handed over last: of the same type and length, a
     /// line of the same text. `None` says nothing, and has changed nothing.
     // Whether the scanner is fresh, the limits and homes of large bulks need no look: where one of them changes the last frame
     // is forgotten.

@@ -1,10 +1,10 @@
-//! A request as a view: its arguments are lent as they came.
+//! A request as a view: its arguments are borrowed as they came.
 
 use std::fmt;
 
 use crate::{Children, Reply};
 
-/// One request, lent until the server's core goes on.
+/// One request, borrowed until the server's core goes on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Request<'r>(Reply<'r>);
 

@@ -33,18 +33,18 @@ const STREAM: &[u8] = b"|1\r\n+about\r\n$6\r\nabcdef\r\n*4\r\n$10\r\n0123456789\
     $?\r\n;3\r\nabc\r\n;3\r\ndef\r\n;0\r\n_\r\n";
 
 #[test]
-fn an_owned_reply_is_the_lent_one() {
+fn an_owned_reply_is_the_borrowed_one() {
     let limits = Limits {
         large: 5,
         ..Limits::default()
     };
-    with_reply(STREAM, |lent| {
+    with_reply(STREAM, |borrowed| {
         for chunk in 1..STREAM.len() {
             for limits in [limits, Limits::default()] {
                 let (owned, _) = detached(STREAM, chunk, limits);
-                assert_eq!(owned.reply(), lent);
-                assert_eq!(owned.reply().attribute(), lent.attribute());
-                assert_eq!(format!("{owned:?}"), format!("{lent:?}"));
+                assert_eq!(owned.reply(), borrowed);
+                assert_eq!(owned.reply().attribute(), borrowed.attribute());
+                assert_eq!(format!("{owned:?}"), format!("{borrowed:?}"));
             }
         }
     });
@@ -56,15 +56,15 @@ fn a_part_is_detached_without_the_rest() {
         large: 5,
         ..Limits::default()
     };
-    with_reply(STREAM, |lent| {
-        let whole = lent.detach().unwrap();
+    with_reply(STREAM, |borrowed| {
+        let whole = borrowed.detach().unwrap();
         assert_eq!(
             (whole.reply(), whole.reply().attribute()),
-            (lent, lent.attribute())
+            (borrowed, borrowed.attribute())
         );
         for chunk in 1..STREAM.len() {
             let (owned, _) = detached(STREAM, chunk, limits);
-            for (part, child) in owned.reply().children().zip(lent.children()) {
+            for (part, child) in owned.reply().children().zip(borrowed.children()) {
                 let copy = part.detach().unwrap();
                 assert_eq!(copy.reply(), child);
                 assert_eq!(copy.reply().attribute(), child.attribute());
@@ -82,8 +82,8 @@ fn a_part_is_detached_without_the_rest() {
         b"\r\n".to_vec(),
     ]
     .concat();
-    with_reply(&large, |lent| {
-        let small = lent.children().next().unwrap().detach().unwrap();
+    with_reply(&large, |borrowed| {
+        let small = borrowed.children().next().unwrap().detach().unwrap();
         assert_eq!(small.reply().as_i64(), Some(1));
         assert!(small.capacity() < 100, "{}", small.capacity());
     });

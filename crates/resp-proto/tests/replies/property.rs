@@ -181,12 +181,12 @@ fn scan(
         match client.advance(&mut buffers).unwrap() {
             Step::Message(Message::Reply(frame)) => {
                 take(taken, client.reply(frame, &buffers));
-                let lent = format!("{:?}", client.reply(frame, &buffers));
+                let borrowed = format!("{:?}", client.reply(frame, &buffers));
                 let copy = client.reply(frame, &buffers).detach().unwrap();
                 assert_eq!(copy.reply(), client.reply(frame, &buffers));
                 let owned = client.detach(frame, &mut buffers).unwrap();
                 assert_eq!(owned, copy);
-                assert_eq!(format!("{owned:?}"), lent);
+                assert_eq!(format!("{owned:?}"), borrowed);
                 taken += 1;
             }
             Step::NeedInput(_) => {

@@ -146,14 +146,17 @@ fn one_that_is_to_be_streamed_is_no_repetition() {
     player.feed(b"$3\r\nabc\r\n$3\r\nabc\r\n");
     player.client.stream_next();
     player.feed(b"$3\r\nabc\r\n$3\r\nabc\r\n");
-    let lent = || reply("BulkString(abc)");
+    let borrowed = || reply("BulkString(abc)");
     let streamed = [
         Event::Bulk(3),
         Event::Bytes(b"abc".to_vec()),
         Event::BulkEnd,
     ];
     let [bulk, bytes, end] = streamed;
-    assert_eq!(player.events(), [lent(), lent(), bulk, bytes, end, lent()]);
+    assert_eq!(
+        player.events(),
+        [borrowed(), borrowed(), bulk, bytes, end, borrowed()]
+    );
 }
 
 #[test]

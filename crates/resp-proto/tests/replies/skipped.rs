@@ -187,7 +187,7 @@ fn a_string_is_streamed_in_pieces() {
 }
 
 #[test]
-fn what_is_no_string_is_lent_though_it_was_to_be_streamed() {
+fn what_is_no_string_is_borrowed_though_it_was_to_be_streamed() {
     for (stream, shown) in [
         (b"$-1\r\n".as_slice(), "Null"),
         (b"-ERR x\r\n", "SimpleError(ERR x)"),

@@ -6,7 +6,7 @@ use onecopy_resp_proto::{
     Client, Handshake, HandshakeConfig, HandshakeReply, Limits, Message, Protocol, ReplyWriter,
     Request, RequestLimits, RequestWriter, Secret, Server, ServerMessage,
 };
-use onecopy_wire::{BufferConfig, Buffers, Core, Lent, Step};
+use onecopy_wire::{Borrowed, BufferConfig, Buffers, Core, Step};
 
 /// A server with one key, as far as these tests ask it.
 struct Played {
@@ -79,9 +79,14 @@ fn answer(request: Request<'_>, value: &mut Vec<u8>) -> Answer {
 }
 
 /// Takes what is queued on one side to the other, in pieces of at most `chunk` bytes.
-fn carry(from: &mut Buffers, lent: &(impl Lent + ?Sized), to: &mut Buffers, chunk: usize) -> bool {
+fn carry(
+    from: &mut Buffers,
+    borrowed: &(impl Borrowed + ?Sized),
+    to: &mut Buffers,
+    chunk: usize,
+) -> bool {
     let mut slices = [IoSlice::new(&[]); 8];
-    let count = from.output_slices(lent, &mut slices);
+    let count = from.output_slices(borrowed, &mut slices);
     let bytes: Vec<u8> = slices[..count]
         .iter()
         .flat_map(|slice| slice.iter().copied())
@@ -98,7 +103,7 @@ fn carry(from: &mut Buffers, lent: &(impl Lent + ?Sized), to: &mut Buffers, chun
 fn drive<C: Core>(
     core: &mut C,
     buffers: &mut Buffers,
-    lent: &(impl Lent + ?Sized),
+    borrowed: &(impl Borrowed + ?Sized),
     played: &mut Played,
     chunk: usize,
 ) -> C::Message
@@ -109,7 +114,7 @@ where
         if let Step::Message(message) = core.advance(buffers).unwrap() {
             return message;
         }
-        let asked = buffers.has_output() && carry(buffers, lent, &mut played.buffers, chunk);
+        let asked = buffers.has_output() && carry(buffers, borrowed, &mut played.buffers, chunk);
         played.answer();
         let answered =
             played.buffers.has_output() && carry(&mut played.buffers, &(), buffers, chunk);
@@ -162,13 +167,13 @@ fn a_client_and_a_server_understand_each_other_at_any_chunk() {
     }
 }
 
-/// SET with a value that is lent, once whole and once in two pieces.
+/// SET with a value that is borrowed, once whole and once in two pieces.
 fn set(client: &mut Client, buffers: &mut Buffers, value: &[u8]) {
     let mut writer = RequestWriter::new(buffers.output());
     writer.array(3);
     writer.bulk(b"SET");
     writer.bulk(b"k");
-    writer.bulk_lent(0, value.len());
+    writer.bulk_borrowed(0, value.len());
     writer.end().unwrap();
     client.expect(1);
 }
@@ -188,7 +193,7 @@ fn an_argument_may_be_sent_in_pieces() {
     for piece in [b'a', b'b', b'c'] {
         let bytes = vec![piece; 100_000];
         let mut writer = RequestWriter::go_on(buffers.output());
-        writer.piece_lent(0, bytes.len());
+        writer.piece_borrowed(0, bytes.len());
         writer.end().unwrap();
         while buffers.has_output() {
             carry(

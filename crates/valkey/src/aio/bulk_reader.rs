@@ -89,7 +89,7 @@ impl<'c> BulkReader<'c> {
         }
     }
 
-    /// Makes the next bytes ready to be lent; none at the end.
+    /// Makes the next bytes ready to be borrowed; none at the end.
     fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         while self.piece.is_empty() && !self.is_over {
             let polled = self.conn.poll_message(context);

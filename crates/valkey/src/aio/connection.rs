@@ -8,7 +8,7 @@ use ::tokio::io::{AsyncRead, AsyncReadExt};
 
 use onecopy_net::{DriveError, TlsConnector, TlsSession, tokio as net};
 use onecopy_resp_proto::{Frame, Message, OwnedReply, Protocol, ProtocolError, Reply, Session};
-use onecopy_wire::{Lent, Meter};
+use onecopy_wire::{Borrowed, Meter};
 
 use super::clock::deadline_in;
 use super::{BulkReader, Pipe, Pipeline, Stream, Transaction};
@@ -133,7 +133,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Runs a command; its output is lent from the reply, until the next call. Arguments of 16 KiB and more are sent without
+    /// Runs a command; its output is borrowed from the reply, until the next call. Arguments of 16 KiB and more are sent without
     /// a copy.
     ///
     /// ```no_run
@@ -445,28 +445,28 @@ impl Connection {
 
     /// Sends what is queued and waits for the next reply.
     #[inline]
-    pub(super) async fn receive<L: Lent + Sync + ?Sized>(
+    pub(super) async fn receive<L: Borrowed + Sync + ?Sized>(
         &mut self,
-        lent: &L,
+        borrowed: &L,
     ) -> Result<Frame, Error> {
-        let message = self.next_message(lent).await?;
+        let message = self.next_message(borrowed).await?;
         self.link.frame(message)
     }
 
     /// Sends what is queued and waits for the next message that is not a push.
     #[inline]
-    pub(super) async fn next_message<L: Lent + Sync + ?Sized>(
+    pub(super) async fn next_message<L: Borrowed + Sync + ?Sized>(
         &mut self,
-        lent: &L,
+        borrowed: &L,
     ) -> Result<Message, Error> {
         let deadline = self.link.deadline();
         let is_alone = self.link.is_alone();
         loop {
             let (core, buffers) = (&mut self.link.core, &mut self.link.buffers);
             let driven = if is_alone {
-                net::drive(core, buffers, &mut self.stream, lent, deadline).await
+                net::drive(core, buffers, &mut self.stream, borrowed, deadline).await
             } else {
-                net::drive_duplex(core, buffers, &mut self.stream, lent, deadline).await
+                net::drive_duplex(core, buffers, &mut self.stream, borrowed, deadline).await
             };
             match self.link.message(driven) {
                 Ok(Some(message)) => return Ok(message),
@@ -477,14 +477,15 @@ impl Connection {
     }
 
     /// Sends what is queued; `None` once all of it has left. A message that comes before is handed over.
-    pub(super) async fn flush<L: Lent + Sync + ?Sized>(
+    pub(super) async fn flush<L: Borrowed + Sync + ?Sized>(
         &mut self,
-        lent: &L,
+        borrowed: &L,
     ) -> Result<Option<Message>, Error> {
         let deadline = self.link.deadline();
         loop {
             let (core, buffers) = (&mut self.link.core, &mut self.link.buffers);
-            let flushed = net::flush_duplex(core, buffers, &mut self.stream, lent, deadline).await;
+            let flushed =
+                net::flush_duplex(core, buffers, &mut self.stream, borrowed, deadline).await;
             let message = match flushed.transpose() {
                 None => return Ok(None),
                 Some(driven) => self.link.message(driven),

@@ -45,7 +45,7 @@ impl<'c, F: FnMut(Reply<'_>)> Pipe<'c, F> {
         }
     }
 
-    /// Adds a command. Large arguments that own their bytes share them; those that are lent are copied.
+    /// Adds a command. Large arguments that own their bytes share them; those that are borrowed are copied.
     ///
     /// # Errors
     /// Memory that could not be had, or a command that the connection does not take: the pipe goes on. Or a failure of the

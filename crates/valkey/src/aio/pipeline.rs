@@ -40,7 +40,7 @@ impl<'c, 'a> Pipeline<'c, 'a> {
         }
     }
 
-    /// Queues a command that may be gone afterwards. Large arguments that own their bytes share them; those that are lent are
+    /// Queues a command that may be gone afterwards. Large arguments that own their bytes share them; those that are borrowed are
     /// copied.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl<'c, 'a> Pipeline<'c, 'a> {
     /// # Errors
     /// As [`push`](Self::push).
     #[inline]
-    pub fn push_lent<C: Command>(&mut self, command: &'a C) -> Result<&mut Self, Error> {
+    pub fn push_borrowed<C: Command>(&mut self, command: &'a C) -> Result<&mut Self, Error> {
         self.conn.link.queue(command, &mut self.parts)?;
         self.queued += 1;
         Ok(self)
@@ -85,7 +85,7 @@ impl<'c, 'a> Pipeline<'c, 'a> {
 
 /// A pipeline's replies.
 ///
-/// They may be dropped before their end: those that are left are passed over when they come. Only where commands with lent
+/// They may be dropped before their end: those that are left are passed over when they come. Only where commands with borrowed
 /// arguments of 16 KiB and more have left in part, the next call finds the connection closed.
 #[derive(Debug)]
 pub struct Replies<'c, 'a> {
@@ -95,7 +95,7 @@ pub struct Replies<'c, 'a> {
 }
 
 impl Replies<'_, '_> {
-    /// The next command's output, which the caller names; lent until the next call. `None` behind the last.
+    /// The next command's output, which the caller names; borrowed until the next call. `None` behind the last.
     ///
     /// # Errors
     /// The server's error or a reply that is not what the command's output is made of: the next replies come all the same.

@@ -243,7 +243,7 @@ impl Shared {
     }
 
     /// Lends a connection of its own: for transactions that watch keys, for commands that change the connection, for values
-    /// that are streamed. It is one that was used before where there is one, or a new one; when as many are lent as
+    /// that are streamed. It is one that was used before where there is one, or a new one; when as many are borrowed as
     /// [`SharedOptions::max_dedicated`] allows, it waits for its turn, for at most [`Config::command_timeout`].
     ///
     /// # Errors
@@ -269,7 +269,7 @@ impl Shared {
     /// Takes no more commands, waits until those that were taken are finished, for at most
     /// [`SharedOptions::close_timeout`], and closes the connection. Commands that are not finished then fail;
     /// [`Error::maybe_executed`] says which of them the server may have. All clones are closed with it; connections that are
-    /// lent are closed when they are given back.
+    /// borrowed are closed when they are given back.
     ///
     /// # Cancel safety
     /// Dropped before it is done, it is closing all the same, and in the same time.
@@ -302,7 +302,7 @@ impl Shared {
     }
 
     /// Replies that came with nothing outstanding, since the handle was made: each has closed its connection, and was given to
-    /// nobody. Those on connections that are lent count once they are given back. See
+    /// nobody. Those on connections that are borrowed count once they are given back. See
     /// [`Connection::unexpected_replies`].
     pub fn unexpected_replies(&self) -> u64 {
         let Handle { inner, pool, .. } = &*self.handle;
@@ -315,7 +315,7 @@ impl Shared {
         self.handle.inner.with(|queue| queue.meter())
     }
 
-    /// What the bytes of the connections beside the shared one have cost, those that are lent as of when they were given back
+    /// What the bytes of the connections beside the shared one have cost, those that are borrowed as of when they were given back
     /// for last; that of their logins is not in it. `capacity_now` is 0: those that rest hold nothing.
     pub fn dedicated_meter(&self) -> Meter {
         self.handle.pool.meter()

@@ -50,7 +50,7 @@ impl<'c, 'a> Transaction<'c, 'a> {
         })
     }
 
-    /// Adds a command that may be gone afterwards. Large arguments that own their bytes share them; those that are lent are
+    /// Adds a command that may be gone afterwards. Large arguments that own their bytes share them; those that are borrowed are
     /// copied.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl<'c, 'a> Transaction<'c, 'a> {
     ///
     /// # Errors
     /// As [`push`](Self::push).
-    pub fn push_lent<C: Command>(&mut self, command: &'a C) -> Result<&mut Self, Error> {
+    pub fn push_borrowed<C: Command>(&mut self, command: &'a C) -> Result<&mut Self, Error> {
         self.conn.link.queue(command, &mut self.parts)?;
         self.queued += 1;
         Ok(self)

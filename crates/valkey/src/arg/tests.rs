@@ -14,7 +14,7 @@ fn text(arg: impl Into<Arg<'static>>) -> String {
 fn every_kind_of_text_is_its_bytes() {
     const TEXTS: &[&str] = &["abc"];
     const SLICES: &[&[u8]] = &[b"abc"];
-    let lent = [
+    let borrowed = [
         text("abc"),
         text(b"abc"),
         text(b"abc".as_slice()),
@@ -26,7 +26,7 @@ fn every_kind_of_text_is_its_bytes() {
         text(Bytes::from_static(b"abc")),
         text(Box::<[u8]>::from(*b"abc")),
     ];
-    assert!(lent.iter().all(|text| text == "abc"), "{lent:?}");
+    assert!(borrowed.iter().all(|text| text == "abc"), "{borrowed:?}");
 }
 
 #[test]

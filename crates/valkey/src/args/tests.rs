@@ -1,4 +1,4 @@
-#![allow(clippy::needless_borrows_for_generic_args)] // what is lent is not what is handed over
+#![allow(clippy::needless_borrows_for_generic_args)] // what is borrowed is not what is handed over
 
 use bytes::Bytes;
 
@@ -20,7 +20,7 @@ fn one_argument_needs_no_list() {
 }
 
 #[test]
-fn every_list_of_texts_is_lent_as_it_is() {
+fn every_list_of_texts_is_borrowed_as_it_is() {
     let strings = vec!["a".to_owned(), "bc".to_owned()];
     let vectors = vec![b"a".to_vec(), b"bc".to_vec()];
     let bytes = [Bytes::from_static(b"a"), Bytes::from_static(b"bc")];
@@ -50,7 +50,7 @@ fn arrays_and_vectors_can_be_handed_over() {
 }
 
 #[test]
-fn four_lent_arguments_by_value_need_no_list() {
+fn four_borrowed_arguments_by_value_need_no_list() {
     assert!(matches!(
         Args::from(["a", "b", "c", "d"]).0,
         Form::Inline(_, 4)

@@ -77,7 +77,7 @@ impl<'c> BulkReader<'c> {
         }
     }
 
-    /// Makes the next bytes ready to be lent; none at the end.
+    /// Makes the next bytes ready to be borrowed; none at the end.
     fn fill(&mut self) -> Result<(), Error> {
         while self.piece.is_empty() && !self.is_over {
             self.conn.link.start_wait();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use onecopy_net::{DriveError, TlsConnector, TlsSession, blocking as net};
 use onecopy_resp_proto::{Frame, Message, OwnedReply, Protocol, ProtocolError, Reply, Session};
-use onecopy_wire::{Lent, Meter};
+use onecopy_wire::{Borrowed, Meter};
 
 use super::{BulkReader, Pipe, Pipeline, Stream, Transaction};
 use crate::command::{Command, Raw, connection};
@@ -117,7 +117,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Runs a command; its output is lent from the reply, until the next call. Arguments of 16 KiB and more are sent without
+    /// Runs a command; its output is borrowed from the reply, until the next call. Arguments of 16 KiB and more are sent without
     /// a copy.
     ///
     /// ```no_run
@@ -400,22 +400,25 @@ impl Connection {
 
     /// Sends what is queued and waits for the next reply.
     #[inline]
-    pub(super) fn receive<L: Lent + ?Sized>(&mut self, lent: &L) -> Result<Frame, Error> {
-        let message = self.next_message(lent)?;
+    pub(super) fn receive<L: Borrowed + ?Sized>(&mut self, borrowed: &L) -> Result<Frame, Error> {
+        let message = self.next_message(borrowed)?;
         self.link.frame(message)
     }
 
     /// Sends what is queued and waits for the next message that is not a push.
     #[inline]
-    pub(super) fn next_message<L: Lent + ?Sized>(&mut self, lent: &L) -> Result<Message, Error> {
+    pub(super) fn next_message<L: Borrowed + ?Sized>(
+        &mut self,
+        borrowed: &L,
+    ) -> Result<Message, Error> {
         let deadline = self.link.deadline();
         let is_alone = self.link.is_alone();
         loop {
             let (core, buffers) = (&mut self.link.core, &mut self.link.buffers);
             let driven = if is_alone {
-                net::drive(core, buffers, &mut self.stream, lent, deadline)
+                net::drive(core, buffers, &mut self.stream, borrowed, deadline)
             } else {
-                net::drive_duplex(core, buffers, &mut self.stream, lent, deadline)
+                net::drive_duplex(core, buffers, &mut self.stream, borrowed, deadline)
             };
             match self.link.message(driven) {
                 Ok(Some(message)) => return Ok(message),
@@ -426,11 +429,14 @@ impl Connection {
     }
 
     /// Sends what is queued; `None` once all of it has left. A message that comes before is handed over.
-    pub(super) fn flush<L: Lent + ?Sized>(&mut self, lent: &L) -> Result<Option<Message>, Error> {
+    pub(super) fn flush<L: Borrowed + ?Sized>(
+        &mut self,
+        borrowed: &L,
+    ) -> Result<Option<Message>, Error> {
         let deadline = self.link.deadline();
         loop {
             let (core, buffers) = (&mut self.link.core, &mut self.link.buffers);
-            let flushed = net::flush_duplex(core, buffers, &mut self.stream, lent, deadline);
+            let flushed = net::flush_duplex(core, buffers, &mut self.stream, borrowed, deadline);
             let message = match flushed.transpose() {
                 None => return Ok(None),
                 Some(driven) => self.link.message(driven),

@@ -65,10 +65,10 @@ impl Command for Bitcount<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.start.is_none() && self.end.is_none() && self.unit.is_none() => {
                 request.fixed(b"*2\r\n$8\r\nBITCOUNT\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -164,10 +164,10 @@ impl Command for Bitfield<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.operations.is_empty() => {
                 request.fixed(b"*2\r\n$8\r\nBITFIELD\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -220,10 +220,10 @@ impl Command for BitfieldRo<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.get_blocks.is_empty() => {
                 request.fixed(b"*2\r\n$11\r\nBITFIELD_RO\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -345,10 +345,10 @@ impl Command for Bitpos<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.start.is_none() && self.end.is_none() && self.unit.is_none() => {
                 request.fixed(b"*3\r\n$6\r\nBITPOS\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.bit);
             }
             _ => self.encode_any(request),
@@ -399,10 +399,10 @@ impl Command for Getbit<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*3\r\n$6\r\nGETBIT\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.offset);
             }
             _ => self.encode_any(request),
@@ -449,10 +449,10 @@ impl Command for Setbit<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*4\r\n$6\r\nSETBIT\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.offset);
                 request.part(&self.value);
             }

@@ -95,11 +95,11 @@ impl Command for Pfdebug<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.subcommand.lent(), self.key.lent()) {
+        match (self.subcommand.borrowed(), self.key.borrowed()) {
             (Some(subcommand), Some(key)) => {
                 request.fixed(b"*3\r\n$7\r\nPFDEBUG\r\n");
-                request.lent(subcommand);
-                request.lent(key);
+                request.borrowed(subcommand);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }

@@ -4,7 +4,7 @@ use onecopy_resp_proto::{Kind, Reply};
 
 use super::DecodeError;
 
-/// Something that a reply can be read as; what it holds is lent from the reply.
+/// Something that a reply can be read as; what it holds is borrowed from the reply.
 ///
 /// ```
 /// use onecopy_valkey::Reply;

@@ -59,11 +59,11 @@ impl Command for Publish<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.channel.lent(), self.message.lent()) {
+        match (self.channel.borrowed(), self.message.borrowed()) {
             (Some(channel), Some(message)) => {
                 request.fixed(b"*3\r\n$7\r\nPUBLISH\r\n");
-                request.lent(channel);
-                request.lent(message);
+                request.borrowed(channel);
+                request.borrowed(message);
             }
             _ => self.encode_any(request),
         }
@@ -319,11 +319,11 @@ impl Command for Spublish<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.shardchannel.lent(), self.message.lent()) {
+        match (self.shardchannel.borrowed(), self.message.borrowed()) {
             (Some(shardchannel), Some(message)) => {
                 request.fixed(b"*3\r\n$8\r\nSPUBLISH\r\n");
-                request.lent(shardchannel);
-                request.lent(message);
+                request.borrowed(shardchannel);
+                request.borrowed(message);
             }
             _ => self.encode_any(request),
         }

@@ -12,7 +12,7 @@ macro_rules! word {
             }
 
             fn write<'a>(&'a self, request: &mut Request<'_, 'a>) {
-                request.lent(self.as_str().as_bytes());
+                request.borrowed(self.as_str().as_bytes());
             }
         }
 

@@ -22,7 +22,7 @@ impl Link {
         }
     }
 
-    /// What the last reply was lent from is of no more use. Memory above what a connection is to keep goes at once, the rest
+    /// What the last reply was borrowed from is of no more use. Memory above what a connection is to keep goes at once, the rest
     /// once it has not been needed for some calls: to give it back after each would cost a busy connection a call of the
     /// allocator and a fill with zeros each.
     #[inline]

@@ -34,7 +34,7 @@ impl Link {
         self.core.reply(frame, &self.buffers)
     }
 
-    /// The command's output, lent.
+    /// The command's output, borrowed.
     #[inline]
     pub(crate) fn output<C: Command>(&self, frame: Frame) -> Result<C::Output<'_>, Error> {
         output::<C>(self.reply(frame))

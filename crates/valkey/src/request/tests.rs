@@ -7,15 +7,15 @@ use crate::command::string::{mset, set};
 use crate::testing::{bytes, sent};
 
 #[test]
-fn a_large_argument_is_lent_and_a_small_one_copied() {
-    for (len, lent) in [(LENT_THRESHOLD - 1, 0), (LENT_THRESHOLD, 1)] {
+fn a_large_argument_is_borrowed_and_a_small_one_copied() {
+    for (len, borrowed) in [(LENT_THRESHOLD - 1, 0), (LENT_THRESHOLD, 1)] {
         let value = vec![b'v'; len];
         let (mut queue, mut parts) = (WriteQueue::new(), Vec::new());
         let command = set("key", &value);
         let mut request = Request::lending(&mut queue, &mut parts);
         command.encode(&mut request);
         request.end().unwrap();
-        assert_eq!(parts.len(), lent);
+        assert_eq!(parts.len(), borrowed);
         assert!(
             parts
                 .iter()
@@ -26,7 +26,7 @@ fn a_large_argument_is_lent_and_a_small_one_copied() {
         expected.extend_from_slice(b"\r\n");
         assert_eq!(sent(&queue, &parts), expected);
         let copied = queue.copied();
-        assert_eq!(copied > len as u64, lent == 0, "{copied} bytes copied");
+        assert_eq!(copied > len as u64, borrowed == 0, "{copied} bytes copied");
     }
 }
 
@@ -47,7 +47,7 @@ fn commands_in_one_queue_share_the_list_of_large_arguments() {
 }
 
 #[test]
-fn what_outlives_its_call_shares_owned_bytes_and_copies_lent_ones_once() {
+fn what_outlives_its_call_shares_owned_bytes_and_copies_borrowed_ones_once() {
     static LENT: [u8; 20_000] = [b'l'; 20_000];
     let value = Bytes::from(vec![b'v'; 20_000]);
     let commands = [set("a", value.clone()), set("b", LENT.as_slice())];
@@ -62,10 +62,10 @@ fn what_outlives_its_call_shares_owned_bytes_and_copies_lent_ones_once() {
     assert!(std::ptr::eq(parts[1].as_ref(), value.as_ref()));
     assert!(parts[2] == LENT.as_slice() && !std::ptr::eq(parts[2].as_ref(), LENT.as_slice()));
     // Before them six parts have left and one waits: they are the eighth and the ninth.
-    let mut lent = vec![b"".as_slice(); 7];
-    lent.extend(parts[1..].iter().map(Bytes::as_ref));
+    let mut borrowed = vec![b"".as_slice(); 7];
+    borrowed.extend(parts[1..].iter().map(Bytes::as_ref));
     let expected = [bytes(&set("a", &value)), bytes(&set("b", &LENT))].concat();
-    assert!(sent(&queue, &lent) == expected);
+    assert!(sent(&queue, &borrowed) == expected);
 }
 
 #[test]

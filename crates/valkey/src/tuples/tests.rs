@@ -1,4 +1,4 @@
-#![allow(clippy::needless_borrows_for_generic_args)] // what is lent is not what is handed over
+#![allow(clippy::needless_borrows_for_generic_args)] // what is borrowed is not what is handed over
 
 use super::{Form, Pairs};
 use crate::command::geo::geoadd;
@@ -39,10 +39,10 @@ fn places_are_threes() {
 }
 
 #[test]
-fn lists_are_lent_and_slices_cost_one_small_allocation() {
+fn lists_are_borrowed_and_slices_cost_one_small_allocation() {
     let list = vec![("a", "1")];
     assert!(matches!(Pairs::from(("a", "1")).0, Form::One(_)));
-    assert!(matches!(Pairs::from(&list).0, Form::Lent(_)));
+    assert!(matches!(Pairs::from(&list).0, Form::Borrowed(_)));
     assert!(matches!(Pairs::from(&list[..]).0, Form::Owned(_)));
 }
 

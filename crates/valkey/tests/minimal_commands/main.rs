@@ -132,10 +132,10 @@ impl Check {
     }
 
     /// Commands are the same whether they lend their texts or own them.
-    pub(crate) fn same(&mut self, lent: &impl Command, owned: &impl Command) {
-        let (lent, owned) = (bytes(lent), bytes(owned));
+    pub(crate) fn same(&mut self, borrowed: &impl Command, owned: &impl Command) {
+        let (borrowed, owned) = (bytes(borrowed), bytes(owned));
         assert_eq!(
-            lent.escape_ascii().to_string(),
+            borrowed.escape_ascii().to_string(),
             owned.escape_ascii().to_string()
         );
         self.compared += 1;

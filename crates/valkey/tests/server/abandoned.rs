@@ -113,7 +113,7 @@ async fn a_command_that_could_not_leave_was_not_executed() {
     let value = sample(40 << 20);
     let error = wait!(conn.run(&string::set("first", &value))).unwrap_err();
     assert!(error.is_timeout() && error.maybe_executed(), "{error}");
-    // Half of it has left, and the value it was lent is gone.
+    // Half of it has left, and the value it was borrowed is gone.
     let error = wait!(conn.run(&string::get("second"))).unwrap_err();
     assert!(error.is_closed() && !error.maybe_executed(), "{error}");
     assert!(error.to_string().contains("half of it was sent"), "{error}");
@@ -185,9 +185,9 @@ async fn a_server_that_sends_pushes_without_end_and_takes_nothing_meets_the_dead
     let command = string::set("key", &value);
     let mut pipeline = conn.pipeline().unwrap();
     pipeline
-        .push_lent(&command)
+        .push_borrowed(&command)
         .unwrap()
-        .push_lent(&command)
+        .push_borrowed(&command)
         .unwrap();
     let error = wait!(pipeline.replies().next_reply()).unwrap_err();
     assert!(error.is_timeout() && error.maybe_executed(), "{error}");

@@ -7,7 +7,7 @@ use super::Connection;
 use crate::common::{sample, url, urls, with_option};
 
 #[tokio::test]
-async fn an_output_is_lent_and_typed() {
+async fn an_output_is_borrowed_and_typed() {
     for url in urls() {
         let mut conn = wait!(Connection::connect(&url)).unwrap();
         let key = format!("commands:typed:{}", face_name!("k"));
@@ -93,8 +93,8 @@ async fn large_values_go_both_ways_unchanged() {
         ] {
             let expected = &value[..len];
             wait!(conn.run(&string::set(&key, expected))).unwrap();
-            let lent = wait!(conn.run(&string::get(&key))).unwrap();
-            assert!(lent == Some(expected), "{len} lent, {url}");
+            let borrowed = wait!(conn.run(&string::get(&key))).unwrap();
+            assert!(borrowed == Some(expected), "{len} borrowed, {url}");
             let owned = wait!(conn.run_owned(&string::get(&key))).unwrap();
             assert!(owned.into_bytes() == expected, "{len} owned, {url}");
             let mut into = vec![7; 100];
@@ -183,8 +183,8 @@ async fn memory_of_large_replies_goes_back() {
         let key = format!("commands:back:{}", face_name!("k"));
         for len in [40_000, 5 << 20] {
             wait!(conn.run(&string::set(&key, vec![b'x'; len]))).unwrap();
-            let lent = wait!(conn.run(&string::get(&key))).unwrap();
-            assert_eq!(lent.map(<[u8]>::len), Some(len));
+            let borrowed = wait!(conn.run(&string::get(&key))).unwrap();
+            assert_eq!(borrowed.map(<[u8]>::len), Some(len));
             assert!(conn.meter().capacity_now >= len as u64);
             wait!(conn.run(&raw("PING"))).unwrap();
             assert!(conn.meter().capacity_now <= 300 << 10, "{len}, {url}");

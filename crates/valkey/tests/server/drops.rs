@@ -28,7 +28,7 @@ async fn polled<T>(times: u64, future: impl Future<Output = T>) -> Option<T> {
     .await
 }
 
-/// Begins something, and may drop it; gives whether a value of 16 KiB and more was lent to it.
+/// Begins something, and may drop it; gives whether a value of 16 KiB and more was borrowed to it.
 async fn begin(
     conn: &mut Connection,
     random: &mut Random,

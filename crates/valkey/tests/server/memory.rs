@@ -51,7 +51,7 @@ async fn one_case() {
     }
     let start = resident("VmRSS");
     match case.as_str() {
-        "lent" => {
+        "borrowed" => {
             let value = wait!(conn.run(&string::get(&key))).unwrap().unwrap();
             assert_eq!(value.len() as u64, len);
         }
@@ -99,7 +99,7 @@ async fn one_case() {
 #[tokio::test]
 async fn a_large_reply_leaves_nothing_behind_and_peaks_at_its_own_size() {
     let (len, _) = lengths();
-    for case in ["lent", "owned", "into", "pipeline"] {
+    for case in ["borrowed", "owned", "into", "pipeline"] {
         let (left, peak) = measure(case);
         println!("{case}: {left} left, {peak} at the peak, of {len}");
         assert!(left <= LEFT, "{case}: {left} bytes are left");

@@ -39,7 +39,7 @@ async fn a_pipeline_larger_than_all_buffers_comes_to_its_end() {
         let mut pipeline = conn.pipeline().unwrap();
         for round in 0..rounds {
             match round % 2 {
-                0 => pipeline.push_lent(&echo).unwrap(),
+                0 => pipeline.push_borrowed(&echo).unwrap(),
                 _ => pipeline.push(&echo).unwrap(),
             };
         }
@@ -126,7 +126,7 @@ async fn tiny_socket_buffers_and_a_peer_that_waits_to_be_read_are_no_deadlock() 
     let rounds = count(8, 64);
     let mut pipeline = conn.pipeline().unwrap();
     for _ in 0..rounds {
-        pipeline.push_lent(&echo).unwrap();
+        pipeline.push_borrowed(&echo).unwrap();
         pipeline.push(&raw("PING")).unwrap();
     }
     let mut replies = pipeline.replies();

@@ -12,7 +12,7 @@ async fn id(connection: &mut Dedicated) -> i64 {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_given_back_as_it_was_is_lent_again() {
+async fn a_connection_that_is_given_back_as_it_was_is_borrowed_again() {
     let shared = connect().await;
     let mut first = shared.acquire().await.unwrap();
     let mut second = shared.acquire().await.unwrap();
@@ -24,68 +24,69 @@ async fn a_connection_that_is_given_back_as_it_was_is_lent_again() {
 }
 
 #[tokio::test]
-async fn a_connection_with_something_left_on_it_is_not_lent_again() {
+async fn a_connection_with_something_left_on_it_is_not_borrowed_again() {
     let shared = connect().await;
-    for command in ["SELECT 1", "MULTI", "WATCH key", "CLIENT SETNAME lent"] {
-        let mut lent = shared.acquire().await.unwrap();
-        let before = id(&mut lent).await;
+    for command in ["SELECT 1", "MULTI", "WATCH key", "CLIENT SETNAME borrowed"] {
+        let mut borrowed = shared.acquire().await.unwrap();
+        let before = id(&mut borrowed).await;
         let mut words = command.split(' ');
-        lent.run(&raw(words.next().unwrap()).args(words))
+        borrowed
+            .run(&raw(words.next().unwrap()).args(words))
             .await
             .unwrap();
-        drop(lent);
+        drop(borrowed);
         let mut next = shared.acquire().await.unwrap();
         assert_ne!(id(&mut next).await, before, "{command}");
     }
-    let mut lent = shared.acquire().await.unwrap();
-    let before = id(&mut lent).await;
-    lent.select(2).await.unwrap();
-    drop(lent);
+    let mut borrowed = shared.acquire().await.unwrap();
+    let before = id(&mut borrowed).await;
+    borrowed.select(2).await.unwrap();
+    drop(borrowed);
     assert_ne!(id(&mut shared.acquire().await.unwrap()).await, before);
 }
 
 #[tokio::test]
-async fn a_connection_whose_transaction_has_ended_is_lent_again() {
+async fn a_connection_whose_transaction_has_ended_is_borrowed_again() {
     let shared = connect().await;
-    let mut lent = shared.acquire().await.unwrap();
-    let before = id(&mut lent).await;
-    lent.run(&raw("WATCH").arg("ended")).await.unwrap();
-    let transaction = lent.transaction().unwrap();
+    let mut borrowed = shared.acquire().await.unwrap();
+    let before = id(&mut borrowed).await;
+    borrowed.run(&raw("WATCH").arg("ended")).await.unwrap();
+    let transaction = borrowed.transaction().unwrap();
     assert!(transaction.exec().await.unwrap().done().is_some());
-    drop(lent);
+    drop(borrowed);
     for end in ["EXEC", "DISCARD"] {
-        let mut lent = shared.acquire().await.unwrap();
-        assert_eq!(id(&mut lent).await, before);
-        lent.run(&raw("MULTI")).await.unwrap();
-        lent.run(&raw(end)).await.unwrap();
+        let mut borrowed = shared.acquire().await.unwrap();
+        assert_eq!(id(&mut borrowed).await, before);
+        borrowed.run(&raw("MULTI")).await.unwrap();
+        borrowed.run(&raw(end)).await.unwrap();
     }
-    let mut lent = shared.acquire().await.unwrap();
-    assert_eq!(id(&mut lent).await, before);
+    let mut borrowed = shared.acquire().await.unwrap();
+    assert_eq!(id(&mut borrowed).await, before);
     // Queued, the transaction goes on.
-    lent.run(&raw("MULTI")).await.unwrap();
-    lent.run(&raw("UNWATCH")).await.unwrap();
-    drop(lent);
+    borrowed.run(&raw("MULTI")).await.unwrap();
+    borrowed.run(&raw("UNWATCH")).await.unwrap();
+    drop(borrowed);
     assert_ne!(id(&mut shared.acquire().await.unwrap()).await, before);
 }
 
 #[tokio::test]
-async fn a_connection_with_a_reply_outstanding_is_not_lent_again() {
+async fn a_connection_with_a_reply_outstanding_is_not_borrowed_again() {
     let shared = connect().await;
-    let mut lent = shared.acquire().await.unwrap();
-    let before = id(&mut lent).await;
+    let mut borrowed = shared.acquire().await.unwrap();
+    let before = id(&mut borrowed).await;
     let pop = raw("BLPOP").arg("outstanding").arg(0);
-    let dropped = tokio::time::timeout(Duration::from_millis(20), lent.run(&pop)).await;
+    let dropped = tokio::time::timeout(Duration::from_millis(20), borrowed.run(&pop)).await;
     assert!(dropped.is_err());
-    drop(lent);
+    drop(borrowed);
     assert_ne!(id(&mut shared.acquire().await.unwrap()).await, before);
 }
 
 #[tokio::test]
-async fn a_connection_that_the_server_closed_meanwhile_is_not_lent() {
+async fn a_connection_that_the_server_closed_meanwhile_is_not_borrowed() {
     let shared = connect().await;
-    let mut lent = shared.acquire().await.unwrap();
-    let before = id(&mut lent).await;
-    drop(lent);
+    let mut borrowed = shared.acquire().await.unwrap();
+    let before = id(&mut borrowed).await;
+    drop(borrowed);
     shared
         .run(&raw("CLIENT").args(["KILL", "ID"]).arg(before))
         .await
@@ -104,7 +105,7 @@ async fn a_connection_that_the_server_closed_meanwhile_is_not_lent() {
 }
 
 #[tokio::test]
-async fn no_more_than_allowed_are_lent_and_the_next_waits_for_its_turn() {
+async fn no_more_than_allowed_are_borrowed_and_the_next_waits_for_its_turn() {
     let options = options(|options| options.max_dedicated = 2);
     let shared = connect_with(&config(), options).await;
     let first = shared.acquire().await.unwrap();
@@ -124,7 +125,7 @@ async fn a_turn_that_does_not_come_is_a_timeout() {
     config.command_timeout = Some(Duration::from_millis(100));
     let options = options(|options| options.max_dedicated = 1);
     let shared = connect_with(&config, options).await;
-    let lent = shared.acquire().await.unwrap();
+    let borrowed = shared.acquire().await.unwrap();
     let pop = raw("BLPOP").arg("turn").arg("0.01");
     let ping = connection::ping();
     let errors = [
@@ -136,7 +137,7 @@ async fn a_turn_that_does_not_come_is_a_timeout() {
         assert!(error.is_timeout() && !error.maybe_executed(), "{error}");
         assert!(!error.is_closed());
     }
-    drop(lent);
+    drop(borrowed);
     within(shared.acquire()).await.unwrap();
 }
 
@@ -160,20 +161,20 @@ async fn a_connection_that_rests_for_long_is_closed() {
 async fn a_watched_key_that_changes_stops_the_transaction() {
     let shared = connect().await;
     shared.run(&string::set("watched", "1")).await.unwrap();
-    let mut lent = shared.acquire().await.unwrap();
-    lent.run(&raw("WATCH").arg("watched")).await.unwrap();
+    let mut borrowed = shared.acquire().await.unwrap();
+    borrowed.run(&raw("WATCH").arg("watched")).await.unwrap();
     shared.run(&string::set("watched", "2")).await.unwrap();
-    lent.run(&raw("MULTI")).await.unwrap();
-    lent.run(&raw("INCR").arg("watched")).await.unwrap();
-    assert!(lent.run(&raw("EXEC")).await.unwrap().is_null());
+    borrowed.run(&raw("MULTI")).await.unwrap();
+    borrowed.run(&raw("INCR").arg("watched")).await.unwrap();
+    assert!(borrowed.run(&raw("EXEC")).await.unwrap().is_null());
 }
 
 #[tokio::test]
 async fn a_listener_of_one_borrower_is_not_the_next_ones() {
     let shared = connect().await;
-    let mut lent = shared.acquire().await.unwrap();
-    lent.set_command_timeout(Some(Duration::from_nanos(1)));
-    drop(lent);
+    let mut borrowed = shared.acquire().await.unwrap();
+    borrowed.set_command_timeout(Some(Duration::from_nanos(1)));
+    drop(borrowed);
     let mut next = shared.acquire().await.unwrap();
     next.run(&connection::ping()).await.unwrap();
 }

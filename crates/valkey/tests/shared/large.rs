@@ -125,9 +125,9 @@ async fn where_no_connection_is_free_nobody_waits_for_one() {
     let (shared, value) = handle("large:full", options).await;
     let get = string::get("large:full");
     assert!(on_shared(&shared, &get).await.0);
-    let lent = shared.acquire().await.unwrap();
+    let borrowed = shared.acquire().await.unwrap();
     assert!(on_shared(&shared, &get).await == (true, value));
-    drop(lent);
+    drop(borrowed);
     assert!(!on_shared(&shared, &get).await.0);
     within(shared.run(&generic::del("large:full")))
         .await
@@ -165,16 +165,16 @@ async fn it_is_the_same_where_commands_have_a_time() {
 }
 
 #[tokio::test]
-async fn what_a_lent_connection_costs_counts_where_it_was_made_anew() {
+async fn what_a_borrowed_connection_costs_counts_where_it_was_made_anew() {
     let (shared, value) = handle("large:anew", SharedOptions::default()).await;
     for round in 1..=3 {
         // From the second round on it is one that has rested.
-        let mut lent = shared.acquire().await.unwrap();
+        let mut borrowed = shared.acquire().await.unwrap();
         let get = string::get("large:anew");
-        assert!(within(lent.run(&get)).await.unwrap() == Some(&value[..]));
-        within(lent.reconnect()).await.unwrap();
-        assert!(within(lent.run(&get)).await.unwrap() == Some(&value[..]));
-        drop(lent);
+        assert!(within(borrowed.run(&get)).await.unwrap() == Some(&value[..]));
+        within(borrowed.reconnect()).await.unwrap();
+        assert!(within(borrowed.run(&get)).await.unwrap() == Some(&value[..]));
+        drop(borrowed);
         assert_eq!(shared.dedicated_meter().large_values, 2 * round);
     }
     within(shared.run(&generic::del("large:anew")))
@@ -187,14 +187,14 @@ async fn a_borrower_may_give_back_another_connection() {
     let (shared, value) = handle("large:swapped", SharedOptions::default()).await;
     drop(shared.acquire().await.unwrap());
     // One that has rested, and so has cost something, for one that has cost less of most.
-    let mut lent = shared.acquire().await.unwrap();
+    let mut borrowed = shared.acquire().await.unwrap();
     let get = string::get("large:swapped");
-    assert!(within(lent.run(&get)).await.unwrap() == Some(&value[..]));
-    drop(lent);
-    let mut lent = shared.acquire().await.unwrap();
+    assert!(within(borrowed.run(&get)).await.unwrap() == Some(&value[..]));
+    drop(borrowed);
+    let mut borrowed = shared.acquire().await.unwrap();
     let mut own = Connection::connect_with(&config()).await.unwrap();
-    std::mem::swap(&mut *lent, &mut own);
-    drop(lent);
+    std::mem::swap(&mut *borrowed, &mut own);
+    drop(borrowed);
     assert_eq!(shared.dedicated_meter().large_values, 1);
     within(shared.run(&generic::del("large:swapped")))
         .await

@@ -179,7 +179,7 @@ async fn a_reply_to_nothing_behind_the_handshake_is_not_the_first_commands() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reply_to_nothing_on_a_connection_that_rests_is_seen_before_it_is_lent() {
+async fn a_reply_to_nothing_on_a_connection_that_rests_is_seen_before_it_is_borrowed() {
     let peer = Peer::start();
     let shared = connect_with(&peer.config(), options(quick)).await;
     drop(shared.acquire().await.unwrap());
@@ -251,23 +251,23 @@ async fn a_server_that_closes_politely_loses_nobody_who_was_answered() {
 
 /// The peer stops in the middle of the string, so that nothing comes by which the pool could tell.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_connection_with_half_a_string_to_come_is_not_lent_again() {
+async fn a_connection_with_half_a_string_to_come_is_not_borrowed_again() {
     let peer = Peer::start();
     let shared = connect_with(&peer.config(), options(quick)).await;
-    let mut lent = shared.acquire().await.unwrap();
+    let mut borrowed = shared.acquire().await.unwrap();
     assert_eq!(peer.connections(), 2);
     let get = string::get("half");
     let half = async {
         until(|| async { peer.came.try_recv().is_ok() }).await;
         peer.say(b"$100000\r\nhalf");
     };
-    let (reader, ()) = within(async { tokio::join!(lent.run_streaming(&get), half) }).await;
+    let (reader, ()) = within(async { tokio::join!(borrowed.run_streaming(&get), half) }).await;
     let mut reader = reader.unwrap().unwrap();
     let mut half = [0; 4];
     within(reader.read_exact(&mut half)).await.unwrap();
     assert_eq!(&half, b"half");
     drop(reader);
-    drop(lent);
+    drop(borrowed);
     let _next = within(shared.acquire()).await.unwrap();
     assert_eq!(peer.connections(), 3);
 }

@@ -191,7 +191,7 @@ fn a_home_is_read_straight_from_the_socket_and_the_rest_behind_it() {
 }
 
 #[test]
-fn what_comes_before_the_home_in_its_row_stays_lent() {
+fn what_comes_before_the_home_in_its_row_stays_borrowed() {
     let mut buffers = buffers_with(b"col|va");
     buffers.begin_home(4, 2).expect("memory");
     assert_eq!(buffers.pending(), b"col|");
@@ -594,7 +594,7 @@ fn homes_and_read_buffer_share_what_may_be_kept() {
         assert_eq!(
             buffers.meter().capacity_now,
             total as u64 + 16,
-            "the row is still lent"
+            "the row is still borrowed"
         );
         buffers.recycle_homes();
         buffers.release();
@@ -744,7 +744,7 @@ fn output_in_one_piece_is_given_as_it_lies() {
     assert_eq!(buffers.whole_output(), Some(&b"abcdef"[..]));
     buffers.commit_output(2);
     assert_eq!(buffers.whole_output(), Some(&b"cdef"[..]));
-    buffers.output().push_lent(0, 0, 3);
+    buffers.output().push_borrowed(0, 0, 3);
     assert_eq!(buffers.whole_output(), None, "a part is the caller's");
     buffers.commit_output(7);
     assert_eq!(buffers.whole_output(), None);

@@ -238,7 +238,7 @@ fn homes_are_given_back_when_they_are_too_large_and_not_in_use() {
     fill(&mut homes, b'a');
     homes.finish();
     homes.shrink(0);
-    assert_eq!(homes.bytes(1), [b'a'; 100], "the row is still lent");
+    assert_eq!(homes.bytes(1), [b'a'; 100], "the row is still borrowed");
     homes.recycle();
     homes.shrink(100);
     assert_eq!(homes.capacity(), 100);

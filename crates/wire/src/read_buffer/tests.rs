@@ -579,7 +579,7 @@ fn a_span_is_stale_once_its_memory_was_given_back() {
 }
 
 #[test]
-fn several_messages_are_lent_from_one_read() {
+fn several_messages_are_borrowed_from_one_read() {
     let mut bench = Bench::new(SMALL);
     bench.feed(b"one two three");
     let one = bench.buffer.consume(3);

@@ -17,7 +17,7 @@ pub(super) enum Piece {
         start: usize,
         end: usize,
     },
-    Lent {
+    Borrowed {
         index: u32,
         start: usize,
         end: usize,
@@ -30,8 +30,10 @@ impl Cursor {
     pub(super) fn pass(&mut self, piece: Piece, n: usize) {
         match piece {
             Piece::Chunk { .. } => self.at += n,
-            Piece::Lent { .. } if n == piece.len() => (self.part, self.offset) = (self.part + 1, 0),
-            Piece::Lent { .. } => self.offset += n,
+            Piece::Borrowed { .. } if n == piece.len() => {
+                (self.part, self.offset) = (self.part + 1, 0)
+            }
+            Piece::Borrowed { .. } => self.offset += n,
         }
     }
 }
@@ -40,7 +42,7 @@ impl Piece {
     #[inline]
     pub(super) fn len(self) -> usize {
         match self {
-            Self::Chunk { start, end, .. } | Self::Lent { start, end, .. } => end - start,
+            Self::Chunk { start, end, .. } | Self::Borrowed { start, end, .. } => end - start,
         }
     }
 }

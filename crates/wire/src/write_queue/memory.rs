@@ -1,6 +1,6 @@
 //! What memory a queue holds between two commands, and when it goes back.
 
-use super::{CHUNK, Chunk, LentPart, WriteQueue};
+use super::{BorrowedPart, CHUNK, Chunk, WriteQueue};
 
 /// Largest chunk, of a queue whose commands need several again and again: 64 KiB.
 pub(super) const LARGEST: usize = 4 * CHUNK;
@@ -8,7 +8,7 @@ pub(super) const LARGEST: usize = 4 * CHUNK;
 /// Smallest first chunk: any field that can be patched fits.
 const SMALLEST: usize = 64;
 
-/// Lent parts whose list is kept: some kilobytes, and more than an ordinary command has.
+/// Borrowed parts whose list is kept: some kilobytes, and more than an ordinary command has.
 const PARTS_KEPT: usize = 64;
 
 impl WriteQueue {
@@ -21,7 +21,7 @@ impl WriteQueue {
     /// Bytes of memory that the queue holds.
     #[inline]
     pub fn capacity(&self) -> usize {
-        self.capacity + self.lent.capacity() * size_of::<LentPart>()
+        self.capacity + self.borrowed.capacity() * size_of::<BorrowedPart>()
     }
 
     /// Bytes of the first chunk as it is made.
@@ -49,11 +49,11 @@ impl WriteQueue {
         }
     }
 
-    /// Gives chunks back until at most `keep` bytes of them stay, or one of the first's size alone, and a list of lent parts
+    /// Gives chunks back until at most `keep` bytes of them stay, or one of the first's size alone, and a list of borrowed parts
     /// that has become long. Nothing while something waits.
     #[inline]
     pub fn shrink(&mut self, keep: usize) {
-        let is_long = self.lent.capacity() > PARTS_KEPT;
+        let is_long = self.borrowed.capacity() > PARTS_KEPT;
         if (is_long || self.capacity > keep.max(self.first_size())) && self.is_empty() {
             self.shrink_slow(keep.max(self.first_size()));
         }
@@ -72,8 +72,8 @@ impl WriteQueue {
             // One that is as large as several.
             self.release();
         }
-        if self.lent.capacity() > PARTS_KEPT {
-            self.lent = Vec::new();
+        if self.borrowed.capacity() > PARTS_KEPT {
+            self.borrowed = Vec::new();
         }
     }
 
@@ -83,7 +83,7 @@ impl WriteQueue {
             (self.tail, self.chunks) = (Chunk::default(), Vec::new());
             self.capacity = 0;
             self.was_long = false;
-            self.lent = Vec::new();
+            self.borrowed = Vec::new();
         }
     }
 }

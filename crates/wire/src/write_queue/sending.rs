@@ -3,13 +3,13 @@
 use std::io::IoSlice;
 
 use super::cursor::{Cursor, Piece};
-use super::{Lent, WriteQueue};
+use super::{Borrowed, WriteQueue};
 
 impl WriteQueue {
     /// The piece that begins at the cursor, which is moved on to the next chunk where that is due.
     #[inline]
     pub(super) fn piece(&self, cursor: &mut Cursor) -> Option<Piece> {
-        let part = self.lent.get(cursor.part);
+        let part = self.borrowed.get(cursor.part);
         loop {
             let until = match part {
                 Some(part) if part.chunk == cursor.chunk => Some(part.at),
@@ -18,7 +18,7 @@ impl WriteQueue {
             if let (Some(part), Some(at)) = (part, until)
                 && at == cursor.at
             {
-                return Some(Piece::Lent {
+                return Some(Piece::Borrowed {
                     index: part.index,
                     start: part.start + cursor.offset,
                     end: part.end,
@@ -52,13 +52,13 @@ impl WriteQueue {
     /// Whether nothing waits but bytes of the first chunk.
     #[inline]
     fn is_one_chunk(&self) -> bool {
-        self.current == 0 && self.lent.is_empty()
+        self.current == 0 && self.borrowed.is_empty()
     }
 
     /// Fills `slices` with what is to be sent next; gives how many.
     pub fn slices<'a>(
         &'a self,
-        lent: &'a (impl Lent + ?Sized),
+        borrowed: &'a (impl Borrowed + ?Sized),
         slices: &mut [IoSlice<'a>],
     ) -> usize {
         let mut cursor = self.head;
@@ -69,7 +69,7 @@ impl WriteQueue {
             *slot = IoSlice::new(match piece {
                 Piece::Chunk { chunk, start, end } => &self.chunk(chunk)[start..end],
                 // A part that has become shorter would desynchronise the stream: the panic is the caller's bug.
-                Piece::Lent { index, start, end } => &lent.part(index)[start..end],
+                Piece::Borrowed { index, start, end } => &borrowed.part(index)[start..end],
             });
             cursor.pass(piece, slot.len());
         }

@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn a_long_list_of_lent_parts_is_given_back_once_all_has_left() {
+fn a_long_list_of_borrowed_parts_is_given_back_once_all_has_left() {
     let mut queue = WriteQueue::new();
     for _ in 0..1000 {
         queue.push(b"head");
-        queue.push_lent(0, 0, 7);
+        queue.push_borrowed(0, 0, 7);
     }
     let held = queue.capacity();
     queue.shrink(0);
@@ -50,7 +50,7 @@ fn a_small_first_chunk_is_what_is_kept() {
 fn nothing_appended_is_nothing_to_write() {
     let mut queue = WriteQueue::new();
     queue.push(b"");
-    queue.push_lent(0, 3, 0);
+    queue.push_borrowed(0, 3, 0);
     assert!(queue.is_empty());
     assert_eq!(queue.slices(&(), &mut [IoSlice::new(&[]); 4]), 0);
 }
@@ -65,13 +65,13 @@ fn capacity_of(queue: &WriteQueue, number: usize) -> usize {
 }
 
 /// All that waits, as one vectored write of up to 64 slices would send it.
-fn waiting(queue: &WriteQueue, lent: &(impl Lent + ?Sized)) -> Vec<u8> {
+fn waiting(queue: &WriteQueue, borrowed: &(impl Borrowed + ?Sized)) -> Vec<u8> {
     let mut slices = [IoSlice::new(&[]); 64];
-    let count = queue.slices(lent, &mut slices);
+    let count = queue.slices(borrowed, &mut slices);
     let bytes = joined(&slices[..count]);
     match queue.whole() {
         Some(whole) => assert_eq!((count, whole), (1, &bytes[..])),
-        None => assert!(count != 1 || !queue.lent.is_empty() || queue.current > 0),
+        None => assert!(count != 1 || !queue.borrowed.is_empty() || queue.current > 0),
     }
     assert!(slices[..count].iter().all(|slice| !slice.is_empty()));
     assert_eq!(bytes.len(), queue.len());
@@ -106,7 +106,7 @@ fn pattern(len: usize) -> Vec<u8> {
 #[test]
 fn a_new_queue_is_empty_and_holds_nothing() {
     let queue = WriteQueue::new();
-    assert!(queue.is_empty() && !queue.has_lent());
+    assert!(queue.is_empty() && !queue.has_borrowed());
     assert_eq!((queue.len(), queue.capacity()), (0, 0));
     assert_eq!(waiting(&queue, &()), b"");
 }
@@ -172,13 +172,13 @@ fn a_part_longer_than_a_chunk_is_spread_and_nothing_is_regrown() {
 fn parts_by_reference_keep_their_place_and_are_not_copied() {
     let large = pattern(50_000);
     let other = pattern(20_000);
-    let lent: [&[u8]; 3] = [&large, b"", &other];
+    let borrowed: [&[u8]; 3] = [&large, b"", &other];
     let mut queue = WriteQueue::new();
     queue.push(b"head");
-    queue.push_lent(0, 0, 30_000);
+    queue.push_borrowed(0, 0, 30_000);
     queue.push(b"between");
-    queue.push_lent(0, 30_000, 20_000);
-    queue.push_lent(2, 5, 10);
+    queue.push_borrowed(0, 30_000, 20_000);
+    queue.push_borrowed(2, 5, 10);
     let expected = [
         b"head",
         &large[..30_000],
@@ -187,37 +187,37 @@ fn parts_by_reference_keep_their_place_and_are_not_copied() {
         &other[5..15],
     ]
     .concat();
-    assert_eq!(waiting(&queue, &lent[..]), expected);
+    assert_eq!(waiting(&queue, &borrowed[..]), expected);
     assert_eq!(queue.copied(), 11);
-    assert!(queue.has_lent());
+    assert!(queue.has_borrowed());
 }
 
 #[test]
 fn a_queue_may_begin_with_a_part_by_reference() {
     let mut queue = WriteQueue::new();
-    queue.push_lent(7, 0, 4);
+    queue.push_borrowed(7, 0, 4);
     queue.push(b"tail");
-    assert_eq!(waiting(&queue, b"lent".as_slice()), b"lenttail"[..]);
+    assert_eq!(waiting(&queue, b"borrowed".as_slice()), b"lenttail"[..]);
 }
 
 #[test]
 fn a_write_split_at_every_byte_sends_the_same_stream() {
-    let lent = pattern(300);
+    let borrowed = pattern(300);
     for at in 0..=CHUNK + 400 {
         if (60..CHUNK - 60).contains(&at) && at % 251 != 0 {
             continue; // nothing but the inside of one chunk
         }
         let mut queue = WriteQueue::new();
         queue.push(b"head");
-        queue.push_lent(0, 10, 20);
+        queue.push_borrowed(0, 10, 20);
         queue.push(&pattern(CHUNK));
-        queue.push_lent(0, 0, 300);
-        let whole = waiting(&queue, &lent[..]);
+        queue.push_borrowed(0, 0, 300);
+        let whole = waiting(&queue, &borrowed[..]);
         if at > whole.len() {
             continue;
         }
         queue.advance(at);
-        assert_eq!(waiting(&queue, &lent[..]), whole[at..], "split at {at}");
+        assert_eq!(waiting(&queue, &borrowed[..]), whole[at..], "split at {at}");
         assert_eq!(queue.sent(), at as u64);
         assert_eq!(queue.is_empty(), at == whole.len());
         queue.advance(whole.len() - at);
@@ -227,15 +227,15 @@ fn a_write_split_at_every_byte_sends_the_same_stream() {
 
 #[test]
 fn writes_of_one_byte_send_the_same_stream() {
-    let lent = pattern(40);
+    let borrowed = pattern(40);
     let mut queue = WriteQueue::new();
     queue.push(b"head");
-    queue.push_lent(0, 0, 40);
+    queue.push_borrowed(0, 0, 40);
     queue.push(b"tail");
-    let whole = waiting(&queue, &lent[..]);
+    let whole = waiting(&queue, &borrowed[..]);
     let mut sent = Vec::new();
     while !queue.is_empty() {
-        sent.push(waiting(&queue, &lent[..])[0]);
+        sent.push(waiting(&queue, &borrowed[..])[0]);
         queue.advance(1);
     }
     assert_eq!(sent, whole);
@@ -247,16 +247,16 @@ fn what_is_queued_behind_a_short_write_follows_it() {
     queue.push(b"first");
     queue.advance(3);
     queue.push(b"second");
-    queue.push_lent(0, 0, 4);
+    queue.push_borrowed(0, 0, 4);
     queue.push(b"third");
     assert_eq!(
-        waiting(&queue, b"lent".as_slice()),
+        waiting(&queue, b"borrowed".as_slice()),
         b"stsecondlentthird"[..]
     );
     queue.advance(2 + 6 + 1);
-    assert_eq!(waiting(&queue, b"lent".as_slice()), b"entthird"[..]);
+    assert_eq!(waiting(&queue, b"borrowed".as_slice()), b"entthird"[..]);
     queue.push(b"!");
-    assert_eq!(waiting(&queue, b"lent".as_slice()), b"entthird!"[..]);
+    assert_eq!(waiting(&queue, b"borrowed".as_slice()), b"entthird!"[..]);
 }
 
 #[test]
@@ -274,15 +274,15 @@ fn more_parts_than_slices_leave_with_the_next_call() {
     let mut queue = WriteQueue::new();
     for _ in 0..5 {
         queue.push(b"h");
-        queue.push_lent(0, 0, 4);
+        queue.push_borrowed(0, 0, 4);
     }
     let mut slices = [IoSlice::new(&[]); 3];
-    assert_eq!(queue.slices(b"lent".as_slice(), &mut slices), 3);
+    assert_eq!(queue.slices(b"borrowed".as_slice(), &mut slices), 3);
     assert_eq!(joined(&slices), b"hlenth");
-    assert_eq!(queue.slices(b"lent".as_slice(), &mut []), 0);
+    assert_eq!(queue.slices(b"borrowed".as_slice(), &mut []), 0);
     queue.advance(6);
     assert_eq!(
-        waiting(&queue, b"lent".as_slice()),
+        waiting(&queue, b"borrowed".as_slice()),
         b"lenthlenthlenthlent"[..]
     );
 }
@@ -291,24 +291,24 @@ fn more_parts_than_slices_leave_with_the_next_call() {
 fn the_callers_slices_are_needed_until_the_last_of_them_has_left() {
     let mut queue = WriteQueue::new();
     queue.push(b"head");
-    assert!(!queue.has_lent());
-    queue.push_lent(0, 0, 4);
+    assert!(!queue.has_borrowed());
+    queue.push_borrowed(0, 0, 4);
     queue.push(b"tail");
     queue.advance(7);
-    assert!(queue.has_lent());
+    assert!(queue.has_borrowed());
     queue.advance(1);
-    assert!(!queue.has_lent() && !queue.is_empty());
+    assert!(!queue.has_borrowed() && !queue.is_empty());
 }
 
 #[test]
 fn a_command_of_which_nothing_has_left_is_withdrawn() {
     let mut queue = WriteQueue::new();
     queue.push(&pattern(2 * CHUNK));
-    queue.push_lent(0, 0, 100);
+    queue.push_borrowed(0, 0, 100);
     let sent = queue.sent();
     queue.clear();
     assert_eq!(queue.sent(), sent, "unchanged: it may be withdrawn");
-    assert!(queue.is_empty() && !queue.has_lent());
+    assert!(queue.is_empty() && !queue.has_borrowed());
     queue.push(b"next");
     assert_eq!(waiting(&queue, &()), b"next");
 }
@@ -450,7 +450,7 @@ fn sending_more_than_was_queued_is_a_drivers_bug() {
 #[should_panic(expected = "range end index")]
 fn a_part_that_became_shorter_stops_the_stream() {
     let mut queue = WriteQueue::new();
-    queue.push_lent(0, 0, 5);
+    queue.push_borrowed(0, 0, 5);
     queue.slices(b"four".as_slice(), &mut [IoSlice::new(&[]); 1]);
 }
 
@@ -465,9 +465,9 @@ fn a_mark_does_not_outlive_its_queue() {
 
 #[test]
 fn a_list_of_parts_is_empty_where_there_is_none() {
-    let lent: [&[u8]; 1] = [b"one"];
-    assert_eq!(lent[..].part(0), b"one");
-    assert_eq!(lent[..].part(1), b"");
+    let borrowed: [&[u8]; 1] = [b"one"];
+    assert_eq!(borrowed[..].part(0), b"one");
+    assert_eq!(borrowed[..].part(1), b"");
     assert_eq!(().part(0), b"");
     assert_eq!(b"any".as_slice().part(9), b"any");
 }
@@ -477,7 +477,7 @@ enum Act {
     Push(usize),
     Framed(usize),
     Field,
-    Lend(usize, usize),
+    Borrow(usize, usize),
     /// Send that many of a thousandth parts of what waits, by calls of so many slices.
     Send(usize, usize),
     Withdraw,
@@ -490,7 +490,7 @@ fn act() -> impl Strategy<Value = Act> {
         8 => (0..100usize).prop_map(Act::Push),
         8 => (0..4_000usize).prop_map(Act::Framed),
         8 => Just(Act::Field),
-        6 => (0..500usize, 0..500usize).prop_map(|(start, len)| Act::Lend(start, len)),
+        6 => (0..500usize, 0..500usize).prop_map(|(start, len)| Act::Borrow(start, len)),
         6 => (0..=1000usize, 1..6usize).prop_map(|(part, slices)| Act::Send(part, slices)),
         1 => Just(Act::Withdraw),
         1 => Just(Act::Shrink),
@@ -503,7 +503,7 @@ proptest! {
         first in 0..CHUNK,
         acts in prop::collection::vec(act(), 0..60),
     ) {
-        let lent: Vec<u8> = (0..=255).cycle().take(1000).collect();
+        let borrowed: Vec<u8> = (0..=255).cycle().take(1000).collect();
         let mut queue = WriteQueue::new();
         queue.set_first_chunk(first);
         let mut model = Vec::new();
@@ -524,13 +524,13 @@ proptest! {
                     queue.patch(mark, *b"1234");
                     model.extend(b"1234");
                 }
-                Act::Lend(start, len) => {
-                    queue.push_lent(0, start, len);
-                    model.extend(&lent[start..start + len]);
+                Act::Borrow(start, len) => {
+                    queue.push_borrowed(0, start, len);
+                    model.extend(&borrowed[start..start + len]);
                 }
                 Act::Send(part, most) => {
                     let mut slices = vec![IoSlice::new(&[]); most];
-                    let count = queue.slices(&lent[..], &mut slices);
+                    let count = queue.slices(&borrowed[..], &mut slices);
                     let offered = joined(&slices[..count]);
                     prop_assert_eq!(&offered[..], &model[..offered.len()]);
                     prop_assert_eq!(offered.is_empty(), model.is_empty());
@@ -555,7 +555,7 @@ proptest! {
 
 #[test]
 fn a_queue_cut_anywhere_goes_on_behind_the_cut() {
-    let lent = b"LENT";
+    let borrowed = b"LENT";
     let whole = b"firstLENTsecondLENTthird";
     for sent in 0..whole.len() {
         for kept in 0..=whole.len() - sent {
@@ -563,7 +563,7 @@ fn a_queue_cut_anywhere_goes_on_behind_the_cut() {
             for part in [&b"first"[..], b"second", b"third"] {
                 queue.push(part);
                 if part != b"third" {
-                    queue.push_lent(0, 0, 4);
+                    queue.push_borrowed(0, 0, 4);
                 }
             }
             if sent > 0 {
@@ -571,18 +571,18 @@ fn a_queue_cut_anywhere_goes_on_behind_the_cut() {
             }
             queue.truncate(kept);
             assert_eq!(
-                waiting(&queue, lent.as_slice()),
+                waiting(&queue, borrowed.as_slice()),
                 whole[sent..][..kept],
                 "{sent} sent"
             );
             assert_eq!(queue.len(), kept);
 
             queue.push(b"more");
-            queue.push_lent(0, 1, 2);
+            queue.push_borrowed(0, 1, 2);
             queue.push(b"end");
             let expected = [&whole[sent..][..kept], b"moreENend"].concat();
             assert_eq!(
-                waiting(&queue, lent.as_slice()),
+                waiting(&queue, borrowed.as_slice()),
                 expected,
                 "{sent} sent, {kept} kept"
             );
@@ -609,21 +609,21 @@ fn a_commands_length_counts_what_was_appended_since_it_began() {
     queue.begin_here();
     assert_eq!(queue.command_len(), 0, "nothing yet");
     queue.push(b"before");
-    queue.push_lent(0, 0, 1000);
+    queue.push_borrowed(0, 0, 1000);
     queue.push_array(*b"\r\n");
     assert_eq!(queue.command_len(), 1008);
     queue.begin_here();
     assert_eq!(queue.command_len(), 0, "the one before is not counted");
     queue.push(b"head");
-    queue.push_lent(1, 0, 500);
+    queue.push_borrowed(1, 0, 500);
     queue.push(&pattern(3 * CHUNK));
     assert_eq!(queue.command_len(), 504 + 3 * CHUNK);
-    queue.push_lent(2, 0, 300);
+    queue.push_borrowed(2, 0, 300);
     queue.begin_here();
     queue.push(b"after");
     assert_eq!(queue.command_len(), 5);
     queue.begin_here();
-    queue.push_lent(3, 0, 200);
+    queue.push_borrowed(3, 0, 200);
     assert_eq!(
         queue.command_len(),
         200,
@@ -636,14 +636,14 @@ fn a_command_that_is_withdrawn_leaves_those_before_it() {
     let mut queue = WriteQueue::new();
     queue.begin_here();
     queue.push(b"before");
-    queue.push_lent(0, 0, 3);
+    queue.push_borrowed(0, 0, 3);
     queue.end().unwrap();
     let large = pattern(CHUNK);
     for _ in 0..3 {
         queue.begin_here();
-        queue.push_lent(1, 0, 5);
+        queue.push_borrowed(1, 0, 5);
         queue.push(&large);
-        queue.push_lent(2, 0, 5);
+        queue.push_borrowed(2, 0, 5);
         queue.withdraw();
         assert_eq!(waiting(&queue, b"abc".as_slice()), b"beforeabc");
     }

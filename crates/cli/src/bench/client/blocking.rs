@@ -76,7 +76,7 @@ pub(crate) fn once(
 ) -> Result<u64, Failure> {
     let mut fold = Fold::default();
     match (statement, job.workload) {
-        (Some(statement), _) => lent_rows(conn, statement, job, &mut fold)?,
+        (Some(statement), _) => borrowed_rows(conn, statement, job, &mut fold)?,
         (None, Workload::BlobReuse) => reused_value(conn, &job.sql, value, &mut fold)?,
         (None, Workload::BlobStream) => streamed_value(conn, &job.sql, &mut fold)?,
         (None, _) => fresh_value(conn, &job.sql, &mut fold)?,
@@ -85,7 +85,7 @@ pub(crate) fn once(
 }
 
 #[inline]
-fn lent_rows(
+fn borrowed_rows(
     conn: &mut Connection,
     statement: &Statement,
     job: &Job<'_>,

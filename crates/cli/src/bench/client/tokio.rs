@@ -50,7 +50,7 @@ async fn once(
 ) -> Result<u64, Failure> {
     let mut fold = Fold::default();
     match (statement, job.workload) {
-        (Some(statement), _) => lent_rows(conn, statement, job, &mut fold).await?,
+        (Some(statement), _) => borrowed_rows(conn, statement, job, &mut fold).await?,
         (None, Workload::BlobReuse) => reused_value(conn, &job.sql, value, &mut fold).await?,
         (None, Workload::BlobStream) => streamed_value(conn, &job.sql, &mut fold).await?,
         (None, _) => fresh_value(conn, &job.sql, &mut fold).await?,
@@ -58,7 +58,7 @@ async fn once(
     Ok(fold.sum())
 }
 
-async fn lent_rows(
+async fn borrowed_rows(
     conn: &mut Connection,
     statement: &Statement,
     job: &Job<'_>,

@@ -116,7 +116,7 @@ pub(super) fn large_value(config: &Config, bytes: u64) -> Result<(), Failure> {
     ]);
     shown(&copied(&owned));
     plain(
-        "It is read from the socket straight into its one allocation, fresh or used again; or lent piece by piece from the \
+        "It is read from the socket straight into its one allocation, fresh or used again; or borrowed piece by piece from the \
          read buffer, in as much memory as that takes.",
     );
     Ok(())

@@ -63,8 +63,8 @@ impl Wired {
         reply.expect("an honest server").expect("it has all come")
     }
 
-    /// The values of a lent row.
-    fn lent(&self, row: Span) -> Vec<Option<Vec<u8>>> {
+    /// The values of a borrowed row.
+    fn borrowed(&self, row: Span) -> Vec<Option<Vec<u8>>> {
         let value = |cell: &Cell| {
             let bytes = || self.client_buffers.bytes(cell.span(row)).to_vec();
             (!cell.is_null()).then(bytes)
@@ -178,7 +178,7 @@ fn rows() -> impl Strategy<Value = (u16, Vec<Vec<Option<Vec<u8>>>>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Each row in a mode of its own: lent, streamed, streamed and dropped in its first value, skipped.
+    /// Each row in a mode of its own: borrowed, streamed, streamed and dropped in its first value, skipped.
     #[test]
     fn rows_are_the_servers_in_every_mode_and_delivery(
         (columns, rows) in rows(),
@@ -218,11 +218,11 @@ proptest! {
             while let Some((row, mode)) = rows.next() {
                 match mode {
                     0 => {
-                        wired.client.set_row_mode(RowMode::Lend);
+                        wired.client.set_row_mode(RowMode::Borrow);
                         let Reply::Row(span) = wired.reply() else {
                             return Err(TestCaseError::fail("no row"));
                         };
-                        prop_assert_eq!(&wired.lent(span), row);
+                        prop_assert_eq!(&wired.borrowed(span), row);
                     }
                     1 => {
                         wired.client.set_row_mode(RowMode::Stream);
@@ -234,16 +234,16 @@ proptest! {
                         prop_assert_eq!(wired.reply(), Reply::RowStart);
                         let len = row[0].as_ref().map(|value| value.len() as u64);
                         prop_assert_eq!(wired.reply(), Reply::Value(len));
-                        // What is left of it goes with the next row, which is skipped or lent.
+                        // What is left of it goes with the next row, which is skipped or borrowed.
                         wired.client.set_row_mode(RowMode::Skip);
                         if rows.len() > 0 {
-                            let mode = RowMode::Lend;
+                            let mode = RowMode::Borrow;
                             wired.client.set_row_mode(mode);
                             let (row, _) = rows.next().expect("one more");
                             let Reply::Row(span) = wired.reply() else {
                                 return Err(TestCaseError::fail("no row"));
                             };
-                            prop_assert_eq!(&wired.lent(span), row);
+                            prop_assert_eq!(&wired.borrowed(span), row);
                         }
                     }
                     _ => {
@@ -363,7 +363,7 @@ fn the_end_of_the_stream_says_what_it_cut() {
 /// Under a limit of messages that is smaller than that of rows.
 #[test]
 fn an_err_in_a_rows_place_is_under_the_limit_of_messages_in_every_mode() {
-    for mode in [RowMode::Lend, RowMode::Stream, RowMode::Skip] {
+    for mode in [RowMode::Borrow, RowMode::Stream, RowMode::Skip] {
         let mut wired = wired(capabilities(true), (0, 1));
         wired.client.limits.max_message_bytes = 100;
         let (client, buffers) = (&mut wired.client, &mut wired.client_buffers);

@@ -112,7 +112,7 @@ fn a_length_beyond_the_payload_is_refused() {
 }
 
 #[test]
-fn strings_of_each_kind_are_lent_from_the_payload() {
+fn strings_of_each_kind_are_borrowed_from_the_payload() {
     let bytes = b"\x03abcde\0fghij";
     let mut reader = Reader::new("Test", bytes);
     assert_eq!(reader.lenenc_bytes("a"), Ok(&b"abc"[..]));

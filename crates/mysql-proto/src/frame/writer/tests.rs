@@ -1,13 +1,13 @@
-use onecopy_wire::Lent;
+use onecopy_wire::Borrowed;
 
 use super::*;
 
 /// All that is queued.
-fn sent(queue: &mut WriteQueue, lent: &(impl Lent + ?Sized)) -> Vec<u8> {
+fn sent(queue: &mut WriteQueue, borrowed: &(impl Borrowed + ?Sized)) -> Vec<u8> {
     let mut bytes = Vec::new();
     while !queue.is_empty() {
         let mut slices = [std::io::IoSlice::new(&[]); 4];
-        let count = queue.slices(lent, &mut slices);
+        let count = queue.slices(borrowed, &mut slices);
         let before = bytes.len();
         for slice in &slices[..count] {
             bytes.extend_from_slice(slice);
@@ -43,21 +43,21 @@ fn an_empty_payload_is_a_packet_of_a_header() {
 }
 
 #[test]
-fn lent_parts_lie_between_the_copied_ones() {
+fn borrowed_parts_lie_between_the_copied_ones() {
     let (mut queue, mut sequence) = (WriteQueue::new(), 0);
     let mut writer = PayloadWriter::new(&mut queue, &mut sequence);
     writer.put(b"<");
-    writer.put_lent(1, 4);
+    writer.put_borrowed(1, 4);
     writer.put(b"|");
-    writer.put_lent(0, 3);
+    writer.put_borrowed(0, 3);
     writer.put(b">");
     writer.finish().unwrap();
     let parts: [&[u8]; 2] = [b"big", b"huge"];
-    assert_eq!(queue.copied(), 3, "what was lent is not among it");
+    assert_eq!(queue.copied(), 3, "what was borrowed is not among it");
     assert_eq!(sent(&mut queue, &parts[..]), b"\x0a\0\0\0<huge|big>");
 }
 
-/// What the packets of a payload of `len` bytes are to be, of which one byte is copied and the rest lent or copied too.
+/// What the packets of a payload of `len` bytes are to be, of which one byte is copied and the rest borrowed or copied too.
 fn packets(len: usize) -> Vec<(usize, u8)> {
     let mut packets = vec![(MAX_BODY, 0); len / MAX_BODY];
     packets.push((len % MAX_BODY, 0));
@@ -76,7 +76,7 @@ fn a_full_packet_is_followed_by_another_be_it_empty() {
             let mut writer = PayloadWriter::new(&mut queue, &mut sequence);
             writer.put_u8(3);
             if lend {
-                writer.put_lent(0, body.len());
+                writer.put_borrowed(0, body.len());
             } else {
                 writer.put(&body);
             }

@@ -46,7 +46,7 @@ pub enum FromValueError {
     },
     /// The bytes are no value of the column's type: the server's mistake.
     Malformed(ValueError),
-    /// Memory for a copy of the value could not be had; the value is still there, to be lent.
+    /// Memory for a copy of the value could not be had; the value is still there, to be borrowed.
     OutOfMemory {
         /// Size of the allocation that failed.
         bytes: u64,

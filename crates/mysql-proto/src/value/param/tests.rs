@@ -51,7 +51,7 @@ fn numbers_dates_and_times_are_the_bytes_of_the_packet() {
 }
 
 #[test]
-fn what_has_a_length_before_it_is_lent_as_bytes() {
+fn what_has_a_length_before_it_is_borrowed_as_bytes() {
     let decimal = Decimal::parse_text(b"-1.50").unwrap();
     for (param, bytes) in [
         (Param::from("text"), &b"text"[..]),

@@ -178,8 +178,8 @@ pub(super) fn buffers(view: &View) -> Table {
     let compression = snapshot.compression;
     let rows: [(&str, u64, &str); 16] = [
         (
-            "buffers_lent",
-            snapshot.buffers_lent as u64,
+            "buffers_in_use",
+            snapshot.buffers_in_use as u64,
             "buffers that sessions hold now; an idle session holds none",
         ),
         (
@@ -348,6 +348,6 @@ pub(super) fn statistics(view: &View) -> String {
         "Uptime: {}  Threads: {}  Questions: {commands}  Buffers: {}",
         view.began.elapsed().as_secs(),
         snapshot.sessions,
-        snapshot.buffers_lent,
+        snapshot.buffers_in_use,
     )
 }

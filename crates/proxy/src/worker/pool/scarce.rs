@@ -14,7 +14,7 @@ impl Pool {
             self.limit = self.budget;
             self.free.append(&mut self.kept);
         } else {
-            // Every loan that comes back is looked at, and none is lent past the line.
+            // Every loan that comes back is looked at, and none is borrowed past the line.
             self.limit = 0;
             self.kept.append(&mut self.free);
             self.unused = 0;
@@ -50,15 +50,15 @@ impl Pool {
     }
 
     fn standing(&self) -> Standing {
-        (self.bytes, self.lent, self.kept.len())
+        (self.bytes, self.borrowed, self.kept.len())
     }
 
-    /// Whether there are buffers to be lent now.
+    /// Whether there are buffers to be borrowed now.
     pub(crate) fn can_lend(&self) -> bool {
         // There are always some, or nothing would ever go on.
         !self.free.is_empty()
             || !self.kept.is_empty()
-            || self.lent == self.lent_small
+            || self.borrowed == self.borrowed_small
             || self.bytes + SMALL_READ <= self.budget
     }
 
@@ -73,13 +73,13 @@ impl Pool {
         self.waiting > 0 && !self.is_serving
     }
 
-    /// Whether buffers that are lent may be read into once more without a question.
+    /// Whether buffers that are borrowed may be read into once more without a question.
     #[inline]
     pub(crate) fn may_go_on(&self, loan: &Loan, need: usize) -> bool {
         loan.is_ordinary && need <= loan.room() && !self.must_wait()
     }
 
-    /// Whether buffers that are lent may be read into once more, `need` bytes at least. `false`: the session stands in line,
+    /// Whether buffers that are borrowed may be read into once more, `need` bytes at least. `false`: the session stands in line,
     /// and what it does not need meanwhile is given up.
     #[cold]
     pub(crate) fn renew(&mut self, held: &mut Option<Loan>, need: usize) -> bool {
@@ -95,16 +95,16 @@ impl Pool {
         let room = need.max(SMALL_READ).next_power_of_two().max(loan.room());
         let more = room - loan.room();
         // Beside those that are squeezed it is the only one: it always gets what it needs, or nothing would ever go on.
-        let is_alone = self.lent - self.lent_small == usize::from(loan.is_ordinary);
+        let is_alone = self.borrowed - self.borrowed_small == usize::from(loan.is_ordinary);
         if !self.make_space(more) && !is_alone {
             return false;
         }
         self.bytes += more;
         loan.set_room(room);
-        // A login's own are never lent to another.
+        // A login's own are never borrowed to another.
         if !loan.is_ordinary && loan.buffers.config().initial_read == SMALL_READ {
             loan.is_ordinary = true;
-            self.lent_small -= 1;
+            self.borrowed_small -= 1;
         }
         true
     }
@@ -126,7 +126,7 @@ impl Pool {
         loan.set_room(room);
         if loan.is_ordinary && room < SMALL_READ {
             loan.is_ordinary = false;
-            self.lent_small += 1;
+            self.borrowed_small += 1;
         }
     }
 }

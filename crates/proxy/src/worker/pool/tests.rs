@@ -19,7 +19,7 @@ fn buffers_are_used_again_and_go_when_nobody_needs_them() {
     let mut loans: Vec<_> = (0..3).map(|_| pool.take().unwrap()).collect();
     loans.iter_mut().for_each(|loan| carry(loan, 100));
     loans.into_iter().for_each(|loan| pool.put(loan));
-    assert_eq!((pool.bytes(), pool.lent()), (3 * SMALL_READ, 0));
+    assert_eq!((pool.bytes(), pool.borrowed()), (3 * SMALL_READ, 0));
     pool.trim(); // some were needed since the last time
     let one = pool.take().unwrap();
     pool.put(one);
@@ -32,7 +32,7 @@ fn buffers_are_used_again_and_go_when_nobody_needs_them() {
 }
 
 #[test]
-fn no_more_are_lent_than_the_budget_allows() {
+fn no_more_are_borrowed_than_the_budget_allows() {
     let mut pool = Pool::new(2 * SMALL_READ);
     let mut first = pool.take().unwrap();
     carry(&mut first, 1);
@@ -43,7 +43,7 @@ fn no_more_are_lent_than_the_budget_allows() {
     let third = pool.take().unwrap();
     pool.discard(third);
     pool.discard(second);
-    assert_eq!((pool.bytes(), pool.lent()), (0, 0));
+    assert_eq!((pool.bytes(), pool.borrowed()), (0, 0));
     assert_eq!(pool.meter().bytes_written, 2);
 }
 
@@ -67,7 +67,10 @@ fn one_is_always_to_be_had() {
     carry(&mut first, 1000);
     first.buffers.forward(4);
     pool.put(first);
-    assert_eq!((pool.bytes(), pool.lent(), pool.lent_small), (0, 0, 0));
+    assert_eq!(
+        (pool.bytes(), pool.borrowed(), pool.borrowed_small),
+        (0, 0, 0)
+    );
 }
 
 #[test]
@@ -89,7 +92,7 @@ fn buffers_grow_only_as_far_as_the_budget_allows() {
     pool.widen(&mut loan, 64 << 10);
     assert_eq!(loan.room(), 128 << 10, "in the place of one that was free");
     pool.put(loan);
-    assert_eq!((pool.bytes(), pool.lent()), (128 << 10, 0));
+    assert_eq!((pool.bytes(), pool.borrowed()), (128 << 10, 0));
 }
 
 #[test]
@@ -108,11 +111,11 @@ fn nobody_is_served_before_those_in_line() {
     let called = pool.take().unwrap();
     pool.serve(false);
     pool.set_waiting(0);
-    assert_eq!(pool.lent(), 1);
+    assert_eq!(pool.borrowed(), 1);
     let other = pool.take().unwrap();
     pool.put(other);
     pool.put(called);
-    assert_eq!((pool.bytes(), pool.lent()), (2 * SMALL_READ, 0));
+    assert_eq!((pool.bytes(), pool.borrowed()), (2 * SMALL_READ, 0));
 }
 
 #[test]
@@ -128,7 +131,7 @@ fn a_need_larger_than_the_room_asks() {
     pool.discard(held.unwrap());
     assert!(pool.renew(&mut other, 70 << 10));
     pool.discard(other.unwrap());
-    assert_eq!((pool.bytes(), pool.lent()), (0, 0));
+    assert_eq!((pool.bytes(), pool.borrowed()), (0, 0));
 }
 
 #[test]
@@ -164,7 +167,7 @@ fn what_is_kept_for_the_line_makes_room_for_those_in_it() {
     pool.discard(held.unwrap());
     pool.discard(loans.pop().unwrap());
     pool.count(&mut counted, 0);
-    assert_eq!((pool.bytes(), pool.lent()), (0, 0));
+    assert_eq!((pool.bytes(), pool.borrowed()), (0, 0));
 }
 
 #[test]

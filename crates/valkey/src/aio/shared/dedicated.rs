@@ -1,4 +1,4 @@
-//! A connection that is lent.
+//! A connection that is borrowed.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -10,13 +10,13 @@ use super::pool::Pool;
 use crate::Meter;
 use crate::aio::Connection;
 
-/// A connection of one's own, lent by [`Shared::acquire`](super::Shared::acquire). When it is dropped it is given back for the
-/// next one, if it is as it was lent: nothing outstanding, no transaction, nothing watched, the same database, user and name.
+/// A connection of one's own, borrowed by [`Shared::acquire`](super::Shared::acquire). When it is dropped it is given back for the
+/// next one, if it is as it was borrowed: nothing outstanding, no transaction, nothing watched, the same database, user and name.
 /// Otherwise it is closed, and the next one gets a new one.
 pub struct Dedicated {
     /// There until it is dropped.
     connection: Option<Box<Connection>>,
-    /// Its meter when it was lent.
+    /// Its meter when it was borrowed.
     before: Meter,
     pool: Arc<Pool>,
     /// Its turn, which is the next one's who waits when the connection is back.

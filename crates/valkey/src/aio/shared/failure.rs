@@ -20,7 +20,7 @@ pub(super) enum Failure {
     Closed,
     /// The command could not be written.
     Wire(WireError),
-    /// The command has large arguments that are lent, and is to come with copies of them: nobody hears of this.
+    /// The command has large arguments that are borrowed, and is to come with copies of them: nobody hears of this.
     NeedsCopy,
     /// There was no memory for the reply.
     Reply(WireError),

@@ -192,7 +192,7 @@ impl Encode for Pieces {
             match index {
                 Ok(index) if piece.len() >= LENT_THRESHOLD && parts.try_reserve(1).is_ok() => {
                     parts.push(piece.clone());
-                    queue.push_lent(index, 0, piece.len());
+                    queue.push_borrowed(index, 0, piece.len());
                 }
                 _ => queue.push(piece),
             }

@@ -1,4 +1,4 @@
-//! What has to be known of a connection that is lent and given back.
+//! What has to be known of a connection that is borrowed and given back.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -12,7 +12,7 @@ use crate::Config;
 use crate::aio::Connection;
 
 impl Connection {
-    /// Whether nothing of a borrower is left on it, when it was made by `config`: then it can be lent again.
+    /// Whether nothing of a borrower is left on it, when it was made by `config`: then it can be borrowed again.
     pub(super) fn is_as_made(&self, config: &Config) -> bool {
         let link = &self.link;
         !link.is_closed()

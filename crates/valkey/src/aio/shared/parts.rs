@@ -1,7 +1,7 @@
 //! Large arguments, held by reference until they have left.
 
 use bytes::Bytes;
-use onecopy_wire::Lent;
+use onecopy_wire::Borrowed;
 
 /// The large arguments of what is being sent, by their position.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ impl Shares {
     }
 }
 
-impl Lent for Shares {
+impl Borrowed for Shares {
     fn part(&self, index: u32) -> &[u8] {
         self.0.get(index as usize).map_or(&[], |bytes| bytes)
     }

@@ -14,13 +14,13 @@ use super::options::SharedOptions;
 use crate::aio::Connection;
 use crate::{Config, Error, Meter};
 
-/// What is lent by [`Shared::acquire`](super::Shared::acquire).
+/// What is borrowed by [`Shared::acquire`](super::Shared::acquire).
 #[derive(Debug)]
 pub(super) struct Pool {
     config: Config,
     idle_time: Duration,
     unresponsive_timeout: Option<Duration>,
-    /// One for each connection that may be lent; waiters are served in order.
+    /// One for each connection that may be borrowed; waiters are served in order.
     permits: Arc<Semaphore>,
     resting: Mutex<Resting>,
     /// Replies to nothing on connections that were not kept for that.
@@ -29,7 +29,7 @@ pub(super) struct Pool {
 
 #[derive(Debug, Default)]
 struct Resting {
-    /// In the order in which they came back: the last is lent first, the first has rested longest. Boxed: one is some
+    /// In the order in which they came back: the last is borrowed first, the first has rested longest. Boxed: one is some
     /// kilobytes, and goes from hand to hand.
     connections: Vec<(Box<Connection>, Instant)>,
     /// Whether a task sees to those that rest for too long.
@@ -122,7 +122,7 @@ impl Pool {
         }
     }
 
-    /// Keeps a connection for the next one, where it is as it was lent, when its meter stood at `before`.
+    /// Keeps a connection for the next one, where it is as it was borrowed, when its meter stood at `before`.
     pub(super) fn give_back(pool: &Arc<Self>, mut connection: Box<Connection>, before: &Meter) {
         pool.count(&connection.meter().since(before));
         if !connection.is_as_made(&pool.config) || !connection.is_quiet() {
@@ -153,11 +153,11 @@ impl Pool {
             .fetch_add(replies, Ordering::Relaxed);
     }
 
-    fn count(&self, lent: &Meter) {
+    fn count(&self, borrowed: &Meter) {
         let mut resting = self.lock();
         resting.meter = resting.meter.plus(&Meter {
             capacity_now: 0,
-            ..*lent
+            ..*borrowed
         });
     }
 
@@ -169,7 +169,7 @@ impl Pool {
         self.unexpected_replies.load(Ordering::Relaxed)
     }
 
-    /// Closes those that rest; none is lent or kept any more.
+    /// Closes those that rest; none is borrowed or kept any more.
     pub(super) fn close(&self) {
         self.permits.close();
         let mut resting = self.lock();

@@ -25,7 +25,7 @@ impl<C: Command> Response<C> {
         })
     }
 
-    /// The command's output, lent from the reply.
+    /// The command's output, borrowed from the reply.
     ///
     /// # Errors
     /// A reply that is not what the command's output is made of.

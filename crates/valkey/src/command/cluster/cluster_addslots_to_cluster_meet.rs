@@ -116,10 +116,10 @@ impl Command for ClusterCountFailureReports<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.node_id.lent() {
+        match self.node_id.borrowed() {
             Some(node_id) => {
                 request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$21\r\nCOUNT-FAILURE-REPORTS\r\n");
-                request.lent(node_id);
+                request.borrowed(node_id);
             }
             _ => self.encode_any(request),
         }
@@ -310,10 +310,10 @@ impl Command for ClusterForget<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.node_id.lent() {
+        match self.node_id.borrowed() {
             Some(node_id) => {
                 request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$6\r\nFORGET\r\n");
-                request.lent(node_id);
+                request.borrowed(node_id);
             }
             _ => self.encode_any(request),
         }
@@ -422,10 +422,10 @@ impl Command for ClusterKeyslot<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$7\r\nKEYSLOT\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -498,10 +498,10 @@ impl Command for ClusterMeet<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.ip.lent() {
+        match self.ip.borrowed() {
             Some(ip) if self.cluster_bus_port.is_none() => {
                 request.fixed(b"*4\r\n$7\r\nCLUSTER\r\n$4\r\nMEET\r\n");
-                request.lent(ip);
+                request.borrowed(ip);
                 request.part(&self.port);
             }
             _ => self.encode_any(request),

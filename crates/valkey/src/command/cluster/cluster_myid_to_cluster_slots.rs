@@ -98,10 +98,10 @@ impl Command for ClusterReplicas<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.node_id.lent() {
+        match self.node_id.borrowed() {
             Some(node_id) => {
                 request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$8\r\nREPLICAS\r\n");
-                request.lent(node_id);
+                request.borrowed(node_id);
             }
             _ => self.encode_any(request),
         }
@@ -138,10 +138,10 @@ impl Command for ClusterReplicate<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.node_id.lent() {
+        match self.node_id.borrowed() {
             Some(node_id) => {
                 request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$9\r\nREPLICATE\r\n");
-                request.lent(node_id);
+                request.borrowed(node_id);
             }
             _ => self.encode_any(request),
         }
@@ -367,10 +367,10 @@ impl Command for ClusterSlaves<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.node_id.lent() {
+        match self.node_id.borrowed() {
             Some(node_id) => {
                 request.fixed(b"*3\r\n$7\r\nCLUSTER\r\n$6\r\nSLAVES\r\n");
-                request.lent(node_id);
+                request.borrowed(node_id);
             }
             _ => self.encode_any(request),
         }

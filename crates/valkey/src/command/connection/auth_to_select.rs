@@ -39,10 +39,10 @@ impl Command for Auth<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.password.lent() {
+        match self.password.borrowed() {
             Some(password) if self.username.is_none() => {
                 request.fixed(b"*2\r\n$4\r\nAUTH\r\n");
-                request.lent(password);
+                request.borrowed(password);
             }
             _ => self.encode_any(request),
         }
@@ -80,10 +80,10 @@ impl Command for Echo<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.message.lent() {
+        match self.message.borrowed() {
             Some(message) => {
                 request.fixed(b"*2\r\n$4\r\nECHO\r\n");
-                request.lent(message);
+                request.borrowed(message);
             }
             _ => self.encode_any(request),
         }

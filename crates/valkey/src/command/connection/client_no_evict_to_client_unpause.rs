@@ -204,10 +204,10 @@ impl Command for ClientSetname<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.connection_name.lent() {
+        match self.connection_name.borrowed() {
             Some(connection_name) => {
                 request.fixed(b"*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n");
-                request.lent(connection_name);
+                request.borrowed(connection_name);
             }
             _ => self.encode_any(request),
         }

@@ -50,11 +50,11 @@ impl Command for Copy<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.source.lent(), self.destination.lent()) {
+        match (self.source.borrowed(), self.destination.borrowed()) {
             (Some(source), Some(destination)) if self.db.is_none() && !self.replace => {
                 request.fixed(b"*3\r\n$4\r\nCOPY\r\n");
-                request.lent(source);
-                request.lent(destination);
+                request.borrowed(source);
+                request.borrowed(destination);
             }
             _ => self.encode_any(request),
         }
@@ -129,10 +129,10 @@ impl Command for Dump<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$4\r\nDUMP\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -236,10 +236,10 @@ impl Command for Expire<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.condition.is_none() => {
                 request.fixed(b"*3\r\n$6\r\nEXPIRE\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.seconds);
             }
             _ => self.encode_any(request),
@@ -317,10 +317,10 @@ impl Command for Expireat<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.condition.is_none() => {
                 request.fixed(b"*3\r\n$8\r\nEXPIREAT\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.unix_time_seconds);
             }
             _ => self.encode_any(request),
@@ -362,10 +362,10 @@ impl Command for Expiretime<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$10\r\nEXPIRETIME\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -406,10 +406,10 @@ impl Command for Keys<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.pattern.lent() {
+        match self.pattern.borrowed() {
             Some(pattern) => {
                 request.fixed(b"*2\r\n$4\r\nKEYS\r\n");
-                request.lent(pattern);
+                request.borrowed(pattern);
             }
             _ => self.encode_any(request),
         }

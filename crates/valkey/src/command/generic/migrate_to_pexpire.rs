@@ -88,7 +88,7 @@ impl Command for Migrate<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.host.lent(), self.key.lent()) {
+        match (self.host.borrowed(), self.key.borrowed()) {
             (Some(host), Some(key))
                 if !self.copy
                     && !self.replace
@@ -96,9 +96,9 @@ impl Command for Migrate<'_> {
                     && self.keys.count() == 0 =>
             {
                 request.fixed(b"*6\r\n$7\r\nMIGRATE\r\n");
-                request.lent(host);
+                request.borrowed(host);
                 request.part(&self.port);
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.destination_db);
                 request.part(&self.timeout);
             }
@@ -158,10 +158,10 @@ impl Command for Move<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*3\r\n$4\r\nMOVE\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.db);
             }
             _ => self.encode_any(request),
@@ -202,10 +202,10 @@ impl Command for ObjectEncoding<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*3\r\n$6\r\nOBJECT\r\n$8\r\nENCODING\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -244,10 +244,10 @@ impl Command for ObjectFreq<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*3\r\n$6\r\nOBJECT\r\n$4\r\nFREQ\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -309,10 +309,10 @@ impl Command for ObjectIdletime<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*3\r\n$6\r\nOBJECT\r\n$8\r\nIDLETIME\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -351,10 +351,10 @@ impl Command for ObjectRefcount<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*3\r\n$6\r\nOBJECT\r\n$8\r\nREFCOUNT\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -393,10 +393,10 @@ impl Command for Persist<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$7\r\nPERSIST\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -471,10 +471,10 @@ impl Command for Pexpire<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.condition.is_none() => {
                 request.fixed(b"*3\r\n$7\r\nPEXPIRE\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.milliseconds);
             }
             _ => self.encode_any(request),

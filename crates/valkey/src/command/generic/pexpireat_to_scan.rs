@@ -61,10 +61,10 @@ impl Command for Pexpireat<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.condition.is_none() => {
                 request.fixed(b"*3\r\n$9\r\nPEXPIREAT\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.unix_time_milliseconds);
             }
             _ => self.encode_any(request),
@@ -106,10 +106,10 @@ impl Command for Pexpiretime<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$11\r\nPEXPIRETIME\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -148,10 +148,10 @@ impl Command for Pttl<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$4\r\nPTTL\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -217,11 +217,11 @@ impl Command for Rename<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.newkey.lent()) {
+        match (self.key.borrowed(), self.newkey.borrowed()) {
             (Some(key), Some(newkey)) => {
                 request.fixed(b"*3\r\n$6\r\nRENAME\r\n");
-                request.lent(key);
-                request.lent(newkey);
+                request.borrowed(key);
+                request.borrowed(newkey);
             }
             _ => self.encode_any(request),
         }
@@ -266,11 +266,11 @@ impl Command for Renamenx<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.newkey.lent()) {
+        match (self.key.borrowed(), self.newkey.borrowed()) {
             (Some(key), Some(newkey)) => {
                 request.fixed(b"*3\r\n$8\r\nRENAMENX\r\n");
-                request.lent(key);
-                request.lent(newkey);
+                request.borrowed(key);
+                request.borrowed(newkey);
             }
             _ => self.encode_any(request),
         }
@@ -359,7 +359,7 @@ impl Command for Restore<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.serialized_value.lent()) {
+        match (self.key.borrowed(), self.serialized_value.borrowed()) {
             (Some(key), Some(serialized_value))
                 if !self.replace
                     && !self.absttl
@@ -367,9 +367,9 @@ impl Command for Restore<'_> {
                     && self.freq.is_none() =>
             {
                 request.fixed(b"*4\r\n$7\r\nRESTORE\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.ttl);
-                request.lent(serialized_value);
+                request.borrowed(serialized_value);
             }
             _ => self.encode_any(request),
         }

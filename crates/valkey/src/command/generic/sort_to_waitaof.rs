@@ -111,7 +111,7 @@ impl<S: Shape> Command for Sort<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key)
                 if self.by.is_none()
                     && self.offset.is_none()
@@ -122,7 +122,7 @@ impl<S: Shape> Command for Sort<'_, S> {
                     && self.store.is_none() =>
             {
                 request.fixed(b"*2\r\n$4\r\nSORT\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -236,7 +236,7 @@ impl Command for SortRo<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key)
                 if self.by.is_none()
                     && self.offset.is_none()
@@ -246,7 +246,7 @@ impl Command for SortRo<'_> {
                     && !self.alpha =>
             {
                 request.fixed(b"*2\r\n$7\r\nSORT_RO\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -328,10 +328,10 @@ impl Command for Ttl<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$3\r\nTTL\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -370,10 +370,10 @@ impl Command for Type<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$4\r\nTYPE\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }

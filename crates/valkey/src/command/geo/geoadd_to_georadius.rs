@@ -118,12 +118,16 @@ impl Command for Geodist<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.member1.lent(), self.member2.lent()) {
+        match (
+            self.key.borrowed(),
+            self.member1.borrowed(),
+            self.member2.borrowed(),
+        ) {
             (Some(key), Some(member1), Some(member2)) if self.unit.is_none() => {
                 request.fixed(b"*4\r\n$7\r\nGEODIST\r\n");
-                request.lent(key);
-                request.lent(member1);
-                request.lent(member2);
+                request.borrowed(key);
+                request.borrowed(member1);
+                request.borrowed(member2);
             }
             _ => self.encode_any(request),
         }
@@ -347,7 +351,7 @@ impl<S: Shape> Command for Georadius<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key)
                 if !self.withcoord
                     && !self.withdist
@@ -358,7 +362,7 @@ impl<S: Shape> Command for Georadius<'_, S> {
                     && self.store.is_none() =>
             {
                 request.fixed(b"*6\r\n$9\r\nGEORADIUS\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.longitude);
                 request.part(&self.latitude);
                 request.part(&self.radius);

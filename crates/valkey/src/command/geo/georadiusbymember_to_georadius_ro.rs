@@ -142,7 +142,7 @@ impl<S: Shape> Command for Georadiusbymember<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.member.lent()) {
+        match (self.key.borrowed(), self.member.borrowed()) {
             (Some(key), Some(member))
                 if !self.withcoord
                     && !self.withdist
@@ -153,8 +153,8 @@ impl<S: Shape> Command for Georadiusbymember<'_, S> {
                     && self.store.is_none() =>
             {
                 request.fixed(b"*5\r\n$17\r\nGEORADIUSBYMEMBER\r\n");
-                request.lent(key);
-                request.lent(member);
+                request.borrowed(key);
+                request.borrowed(member);
                 request.part(&self.radius);
                 request.part(&self.unit);
             }
@@ -310,7 +310,7 @@ impl<S: Shape> Command for GeoradiusbymemberRo<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.member.lent()) {
+        match (self.key.borrowed(), self.member.borrowed()) {
             (Some(key), Some(member))
                 if !self.withcoord
                     && !self.withdist
@@ -320,8 +320,8 @@ impl<S: Shape> Command for GeoradiusbymemberRo<'_, S> {
                     && self.order.is_none() =>
             {
                 request.fixed(b"*5\r\n$20\r\nGEORADIUSBYMEMBER_RO\r\n");
-                request.lent(key);
-                request.lent(member);
+                request.borrowed(key);
+                request.borrowed(member);
                 request.part(&self.radius);
                 request.part(&self.unit);
             }
@@ -478,7 +478,7 @@ impl<S: Shape> Command for GeoradiusRo<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key)
                 if !self.withcoord
                     && !self.withdist
@@ -488,7 +488,7 @@ impl<S: Shape> Command for GeoradiusRo<'_, S> {
                     && self.order.is_none() =>
             {
                 request.fixed(b"*6\r\n$12\r\nGEORADIUS_RO\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.longitude);
                 request.part(&self.latitude);
                 request.part(&self.radius);

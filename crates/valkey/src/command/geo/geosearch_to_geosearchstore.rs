@@ -156,7 +156,7 @@ impl<S: Shape> Command for Geosearch<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key)
                 if self.from.is_none()
                     && self.by.is_none()
@@ -168,7 +168,7 @@ impl<S: Shape> Command for Geosearch<'_, S> {
                     && !self.withhash =>
             {
                 request.fixed(b"*2\r\n$9\r\nGEOSEARCH\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -322,7 +322,7 @@ impl Command for Geosearchstore<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.destination.lent(), self.source.lent()) {
+        match (self.destination.borrowed(), self.source.borrowed()) {
             (Some(destination), Some(source))
                 if self.from.is_none()
                     && self.by.is_none()
@@ -332,8 +332,8 @@ impl Command for Geosearchstore<'_> {
                     && !self.storedist =>
             {
                 request.fixed(b"*3\r\n$14\r\nGEOSEARCHSTORE\r\n");
-                request.lent(destination);
-                request.lent(source);
+                request.borrowed(destination);
+                request.borrowed(source);
             }
             _ => self.encode_any(request),
         }

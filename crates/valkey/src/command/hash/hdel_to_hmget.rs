@@ -64,11 +64,11 @@ impl Command for Hexists<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.field.lent()) {
+        match (self.key.borrowed(), self.field.borrowed()) {
             (Some(key), Some(field)) => {
                 request.fixed(b"*3\r\n$7\r\nHEXISTS\r\n");
-                request.lent(key);
-                request.lent(field);
+                request.borrowed(key);
+                request.borrowed(field);
             }
             _ => self.encode_any(request),
         }
@@ -112,11 +112,11 @@ impl Command for Hget<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.field.lent()) {
+        match (self.key.borrowed(), self.field.borrowed()) {
             (Some(key), Some(field)) => {
                 request.fixed(b"*3\r\n$4\r\nHGET\r\n");
-                request.lent(key);
-                request.lent(field);
+                request.borrowed(key);
+                request.borrowed(field);
             }
             _ => self.encode_any(request),
         }
@@ -156,10 +156,10 @@ impl Command for Hgetall<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$7\r\nHGETALL\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -208,11 +208,11 @@ impl Command for Hincrby<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.field.lent()) {
+        match (self.key.borrowed(), self.field.borrowed()) {
             (Some(key), Some(field)) => {
                 request.fixed(b"*4\r\n$7\r\nHINCRBY\r\n");
-                request.lent(key);
-                request.lent(field);
+                request.borrowed(key);
+                request.borrowed(field);
                 request.part(&self.increment);
             }
             _ => self.encode_any(request),
@@ -264,11 +264,11 @@ impl Command for Hincrbyfloat<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.field.lent()) {
+        match (self.key.borrowed(), self.field.borrowed()) {
             (Some(key), Some(field)) => {
                 request.fixed(b"*4\r\n$12\r\nHINCRBYFLOAT\r\n");
-                request.lent(key);
-                request.lent(field);
+                request.borrowed(key);
+                request.borrowed(field);
                 request.part(&self.increment);
             }
             _ => self.encode_any(request),
@@ -310,10 +310,10 @@ impl Command for Hkeys<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$5\r\nHKEYS\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -352,10 +352,10 @@ impl Command for Hlen<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$4\r\nHLEN\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }

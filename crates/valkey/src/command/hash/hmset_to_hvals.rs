@@ -96,10 +96,10 @@ impl<S: Shape> Command for Hrandfield<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.count.is_none() && !self.withvalues => {
                 request.fixed(b"*2\r\n$10\r\nHRANDFIELD\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -175,10 +175,10 @@ impl Command for Hscan<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.match_.is_none() && self.count.is_none() && !self.novalues => {
                 request.fixed(b"*3\r\n$5\r\nHSCAN\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.cursor);
             }
             _ => self.encode_any(request),
@@ -269,12 +269,16 @@ impl Command for Hsetnx<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.field.lent(), self.value.lent()) {
+        match (
+            self.key.borrowed(),
+            self.field.borrowed(),
+            self.value.borrowed(),
+        ) {
             (Some(key), Some(field), Some(value)) => {
                 request.fixed(b"*4\r\n$6\r\nHSETNX\r\n");
-                request.lent(key);
-                request.lent(field);
-                request.lent(value);
+                request.borrowed(key);
+                request.borrowed(field);
+                request.borrowed(value);
             }
             _ => self.encode_any(request),
         }
@@ -319,11 +323,11 @@ impl Command for Hstrlen<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.field.lent()) {
+        match (self.key.borrowed(), self.field.borrowed()) {
             (Some(key), Some(field)) => {
                 request.fixed(b"*3\r\n$7\r\nHSTRLEN\r\n");
-                request.lent(key);
-                request.lent(field);
+                request.borrowed(key);
+                request.borrowed(field);
             }
             _ => self.encode_any(request),
         }
@@ -363,10 +367,10 @@ impl Command for Hvals<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$5\r\nHVALS\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }

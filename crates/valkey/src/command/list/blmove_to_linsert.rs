@@ -43,11 +43,11 @@ impl Command for Blmove<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.source.lent(), self.destination.lent()) {
+        match (self.source.borrowed(), self.destination.borrowed()) {
             (Some(source), Some(destination)) => {
                 request.fixed(b"*6\r\n$6\r\nBLMOVE\r\n");
-                request.lent(source);
-                request.lent(destination);
+                request.borrowed(source);
+                request.borrowed(destination);
                 request.part(&self.wherefrom);
                 request.part(&self.whereto);
                 request.part(&self.timeout);
@@ -241,11 +241,11 @@ impl Command for Brpoplpush<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.source.lent(), self.destination.lent()) {
+        match (self.source.borrowed(), self.destination.borrowed()) {
             (Some(source), Some(destination)) => {
                 request.fixed(b"*4\r\n$10\r\nBRPOPLPUSH\r\n");
-                request.lent(source);
-                request.lent(destination);
+                request.borrowed(source);
+                request.borrowed(destination);
                 request.part(&self.timeout);
             }
             _ => self.encode_any(request),
@@ -296,10 +296,10 @@ impl Command for Lindex<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*3\r\n$6\r\nLINDEX\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.index);
             }
             _ => self.encode_any(request),
@@ -353,13 +353,17 @@ impl Command for Linsert<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.pivot.lent(), self.element.lent()) {
+        match (
+            self.key.borrowed(),
+            self.pivot.borrowed(),
+            self.element.borrowed(),
+        ) {
             (Some(key), Some(pivot), Some(element)) => {
                 request.fixed(b"*5\r\n$7\r\nLINSERT\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.where_);
-                request.lent(pivot);
-                request.lent(element);
+                request.borrowed(pivot);
+                request.borrowed(element);
             }
             _ => self.encode_any(request),
         }

@@ -30,10 +30,10 @@ impl Command for Llen<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$4\r\nLLEN\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -85,11 +85,11 @@ impl Command for Lmove<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.source.lent(), self.destination.lent()) {
+        match (self.source.borrowed(), self.destination.borrowed()) {
             (Some(source), Some(destination)) => {
                 request.fixed(b"*5\r\n$5\r\nLMOVE\r\n");
-                request.lent(source);
-                request.lent(destination);
+                request.borrowed(source);
+                request.borrowed(destination);
                 request.part(&self.wherefrom);
                 request.part(&self.whereto);
             }
@@ -207,10 +207,10 @@ impl<S: Shape> Command for Lpop<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.count.is_none() => {
                 request.fixed(b"*2\r\n$4\r\nLPOP\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -296,13 +296,13 @@ impl<S: Shape> Command for Lpos<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.element.lent()) {
+        match (self.key.borrowed(), self.element.borrowed()) {
             (Some(key), Some(element))
                 if self.rank.is_none() && self.count.is_none() && self.maxlen.is_none() =>
             {
                 request.fixed(b"*3\r\n$4\r\nLPOS\r\n");
-                request.lent(key);
-                request.lent(element);
+                request.borrowed(key);
+                request.borrowed(element);
             }
             _ => self.encode_any(request),
         }

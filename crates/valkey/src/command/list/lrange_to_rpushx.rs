@@ -35,10 +35,10 @@ impl Command for Lrange<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*4\r\n$6\r\nLRANGE\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.start);
                 request.part(&self.stop);
             }
@@ -87,12 +87,12 @@ impl Command for Lrem<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.element.lent()) {
+        match (self.key.borrowed(), self.element.borrowed()) {
             (Some(key), Some(element)) => {
                 request.fixed(b"*4\r\n$4\r\nLREM\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.count);
-                request.lent(element);
+                request.borrowed(element);
             }
             _ => self.encode_any(request),
         }
@@ -139,12 +139,12 @@ impl Command for Lset<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.element.lent()) {
+        match (self.key.borrowed(), self.element.borrowed()) {
             (Some(key), Some(element)) => {
                 request.fixed(b"*4\r\n$4\r\nLSET\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.index);
-                request.lent(element);
+                request.borrowed(element);
             }
             _ => self.encode_any(request),
         }
@@ -191,10 +191,10 @@ impl Command for Ltrim<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*4\r\n$5\r\nLTRIM\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.start);
                 request.part(&self.stop);
             }
@@ -260,10 +260,10 @@ impl<S: Shape> Command for Rpop<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.count.is_none() => {
                 request.fixed(b"*2\r\n$4\r\nRPOP\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -307,11 +307,11 @@ impl Command for Rpoplpush<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.source.lent(), self.destination.lent()) {
+        match (self.source.borrowed(), self.destination.borrowed()) {
             (Some(source), Some(destination)) => {
                 request.fixed(b"*3\r\n$9\r\nRPOPLPUSH\r\n");
-                request.lent(source);
-                request.lent(destination);
+                request.borrowed(source);
+                request.borrowed(destination);
             }
             _ => self.encode_any(request),
         }

@@ -48,10 +48,10 @@ impl Command for Eval<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.script.lent() {
+        match self.script.borrowed() {
             Some(script) if self.keys.count() == 0 && self.args.count() == 0 => {
                 request.fixed(b"*3\r\n$4\r\nEVAL\r\n");
-                request.lent(script);
+                request.borrowed(script);
                 request.number_of(&self.keys);
             }
             _ => self.encode_any(request),
@@ -117,10 +117,10 @@ impl Command for Evalsha<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.sha1.lent() {
+        match self.sha1.borrowed() {
             Some(sha1) if self.keys.count() == 0 && self.args.count() == 0 => {
                 request.fixed(b"*3\r\n$7\r\nEVALSHA\r\n");
-                request.lent(sha1);
+                request.borrowed(sha1);
                 request.number_of(&self.keys);
             }
             _ => self.encode_any(request),
@@ -186,10 +186,10 @@ impl Command for EvalshaRo<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.sha1.lent() {
+        match self.sha1.borrowed() {
             Some(sha1) if self.keys.count() == 0 && self.args.count() == 0 => {
                 request.fixed(b"*3\r\n$10\r\nEVALSHA_RO\r\n");
-                request.lent(sha1);
+                request.borrowed(sha1);
                 request.number_of(&self.keys);
             }
             _ => self.encode_any(request),
@@ -255,10 +255,10 @@ impl Command for EvalRo<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.script.lent() {
+        match self.script.borrowed() {
             Some(script) if self.keys.count() == 0 && self.args.count() == 0 => {
                 request.fixed(b"*3\r\n$7\r\nEVAL_RO\r\n");
-                request.lent(script);
+                request.borrowed(script);
                 request.number_of(&self.keys);
             }
             _ => self.encode_any(request),
@@ -324,10 +324,10 @@ impl Command for Fcall<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.function.lent() {
+        match self.function.borrowed() {
             Some(function) if self.keys.count() == 0 && self.args.count() == 0 => {
                 request.fixed(b"*3\r\n$5\r\nFCALL\r\n");
-                request.lent(function);
+                request.borrowed(function);
                 request.number_of(&self.keys);
             }
             _ => self.encode_any(request),
@@ -393,10 +393,10 @@ impl Command for FcallRo<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.function.lent() {
+        match self.function.borrowed() {
             Some(function) if self.keys.count() == 0 && self.args.count() == 0 => {
                 request.fixed(b"*3\r\n$8\r\nFCALL_RO\r\n");
-                request.lent(function);
+                request.borrowed(function);
                 request.number_of(&self.keys);
             }
             _ => self.encode_any(request),

@@ -29,10 +29,10 @@ impl Command for FunctionDelete<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.library_name.lent() {
+        match self.library_name.borrowed() {
             Some(library_name) => {
                 request.fixed(b"*3\r\n$8\r\nFUNCTION\r\n$6\r\nDELETE\r\n");
-                request.lent(library_name);
+                request.borrowed(library_name);
             }
             _ => self.encode_any(request),
         }
@@ -243,10 +243,10 @@ impl Command for FunctionLoad<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.function_code.lent() {
+        match self.function_code.borrowed() {
             Some(function_code) if !self.replace => {
                 request.fixed(b"*3\r\n$8\r\nFUNCTION\r\n$4\r\nLOAD\r\n");
-                request.lent(function_code);
+                request.borrowed(function_code);
             }
             _ => self.encode_any(request),
         }
@@ -312,10 +312,10 @@ impl Command for FunctionRestore<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.serialized_value.lent() {
+        match self.serialized_value.borrowed() {
             Some(serialized_value) if self.policy.is_none() => {
                 request.fixed(b"*3\r\n$8\r\nFUNCTION\r\n$7\r\nRESTORE\r\n");
-                request.lent(serialized_value);
+                request.borrowed(serialized_value);
             }
             _ => self.encode_any(request),
         }

@@ -176,10 +176,10 @@ impl Command for ScriptLoad<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.script.lent() {
+        match self.script.borrowed() {
             Some(script) => {
                 request.fixed(b"*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n");
-                request.lent(script);
+                request.borrowed(script);
             }
             _ => self.encode_any(request),
         }
@@ -214,10 +214,10 @@ impl Command for ScriptShow<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.sha1.lent() {
+        match self.sha1.borrowed() {
             Some(sha1) => {
                 request.fixed(b"*3\r\n$6\r\nSCRIPT\r\n$4\r\nSHOW\r\n");
-                request.lent(sha1);
+                request.borrowed(sha1);
             }
             _ => self.encode_any(request),
         }

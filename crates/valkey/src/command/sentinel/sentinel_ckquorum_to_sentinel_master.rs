@@ -31,10 +31,10 @@ impl Command for SentinelCkquorum<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.primary_name.lent() {
+        match self.primary_name.borrowed() {
             Some(primary_name) => {
                 request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$8\r\nCKQUORUM\r\n");
-                request.lent(primary_name);
+                request.borrowed(primary_name);
             }
             _ => self.encode_any(request),
         }
@@ -146,10 +146,10 @@ impl Command for SentinelFailover<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.primary_name.lent() {
+        match self.primary_name.borrowed() {
             Some(primary_name) => {
                 request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$8\r\nFAILOVER\r\n");
-                request.lent(primary_name);
+                request.borrowed(primary_name);
             }
             _ => self.encode_any(request),
         }
@@ -211,10 +211,10 @@ impl Command for SentinelGetMasterAddrByName<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.primary_name.lent() {
+        match self.primary_name.borrowed() {
             Some(primary_name) => {
                 request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$23\r\nGET-MASTER-ADDR-BY-NAME\r\n");
-                request.lent(primary_name);
+                request.borrowed(primary_name);
             }
             _ => self.encode_any(request),
         }
@@ -253,10 +253,10 @@ impl Command for SentinelGetPrimaryAddrByName<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.primary_name.lent() {
+        match self.primary_name.borrowed() {
             Some(primary_name) => {
                 request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$24\r\nGET-PRIMARY-ADDR-BY-NAME\r\n");
-                request.lent(primary_name);
+                request.borrowed(primary_name);
             }
             _ => self.encode_any(request),
         }
@@ -357,13 +357,13 @@ impl Command for SentinelIsMasterDownByAddr<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.ip.lent(), self.runid.lent()) {
+        match (self.ip.borrowed(), self.runid.borrowed()) {
             (Some(ip), Some(runid)) => {
                 request.fixed(b"*6\r\n$8\r\nSENTINEL\r\n$22\r\nIS-MASTER-DOWN-BY-ADDR\r\n");
-                request.lent(ip);
+                request.borrowed(ip);
                 request.part(&self.port);
                 request.part(&self.current_epoch);
-                request.lent(runid);
+                request.borrowed(runid);
             }
             _ => self.encode_any(request),
         }
@@ -414,13 +414,13 @@ impl Command for SentinelIsPrimaryDownByAddr<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.ip.lent(), self.runid.lent()) {
+        match (self.ip.borrowed(), self.runid.borrowed()) {
             (Some(ip), Some(runid)) => {
                 request.fixed(b"*6\r\n$8\r\nSENTINEL\r\n$23\r\nIS-PRIMARY-DOWN-BY-ADDR\r\n");
-                request.lent(ip);
+                request.borrowed(ip);
                 request.part(&self.port);
                 request.part(&self.current_epoch);
-                request.lent(runid);
+                request.borrowed(runid);
             }
             _ => self.encode_any(request),
         }
@@ -460,10 +460,10 @@ impl Command for SentinelMaster<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.primary_name.lent() {
+        match self.primary_name.borrowed() {
             Some(primary_name) => {
                 request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$6\r\nMASTER\r\n");
-                request.lent(primary_name);
+                request.borrowed(primary_name);
             }
             _ => self.encode_any(request),
         }

@@ -64,11 +64,11 @@ impl Command for SentinelMonitor<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.name.lent(), self.ip.lent()) {
+        match (self.name.borrowed(), self.ip.borrowed()) {
             (Some(name), Some(ip)) => {
                 request.fixed(b"*6\r\n$8\r\nSENTINEL\r\n$7\r\nMONITOR\r\n");
-                request.lent(name);
-                request.lent(ip);
+                request.borrowed(name);
+                request.borrowed(ip);
                 request.part(&self.port);
                 request.part(&self.quorum);
             }
@@ -179,10 +179,10 @@ impl Command for SentinelPrimary<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.primary_name.lent() {
+        match self.primary_name.borrowed() {
             Some(primary_name) => {
                 request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$7\r\nPRIMARY\r\n");
-                request.lent(primary_name);
+                request.borrowed(primary_name);
             }
             _ => self.encode_any(request),
         }
@@ -219,10 +219,10 @@ impl Command for SentinelRemove<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.primary_name.lent() {
+        match self.primary_name.borrowed() {
             Some(primary_name) => {
                 request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$6\r\nREMOVE\r\n");
-                request.lent(primary_name);
+                request.borrowed(primary_name);
             }
             _ => self.encode_any(request),
         }
@@ -259,10 +259,10 @@ impl Command for SentinelReplicas<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.primary_name.lent() {
+        match self.primary_name.borrowed() {
             Some(primary_name) => {
                 request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$8\r\nREPLICAS\r\n");
-                request.lent(primary_name);
+                request.borrowed(primary_name);
             }
             _ => self.encode_any(request),
         }
@@ -299,10 +299,10 @@ impl Command for SentinelReset<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.pattern.lent() {
+        match self.pattern.borrowed() {
             Some(pattern) => {
                 request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$5\r\nRESET\r\n");
-                request.lent(pattern);
+                request.borrowed(pattern);
             }
             _ => self.encode_any(request),
         }
@@ -339,10 +339,10 @@ impl Command for SentinelSentinels<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.primary_name.lent() {
+        match self.primary_name.borrowed() {
             Some(primary_name) => {
                 request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$9\r\nSENTINELS\r\n");
-                request.lent(primary_name);
+                request.borrowed(primary_name);
             }
             _ => self.encode_any(request),
         }
@@ -469,10 +469,10 @@ impl Command for SentinelSlaves<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.primary_name.lent() {
+        match self.primary_name.borrowed() {
             Some(primary_name) => {
                 request.fixed(b"*3\r\n$8\r\nSENTINEL\r\n$6\r\nSLAVES\r\n");
-                request.lent(primary_name);
+                request.borrowed(primary_name);
             }
             _ => self.encode_any(request),
         }

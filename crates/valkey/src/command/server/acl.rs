@@ -175,10 +175,10 @@ impl Command for AclGetuser<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.username.lent() {
+        match self.username.borrowed() {
             Some(username) => {
                 request.fixed(b"*3\r\n$3\r\nACL\r\n$7\r\nGETUSER\r\n");
-                request.lent(username);
+                request.borrowed(username);
             }
             _ => self.encode_any(request),
         }

@@ -385,10 +385,10 @@ impl Command for Debug<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.subcommand.lent() {
+        match self.subcommand.borrowed() {
             Some(subcommand) if self.args.count() == 0 => {
                 request.fixed(b"*2\r\n$5\r\nDEBUG\r\n");
-                request.lent(subcommand);
+                request.borrowed(subcommand);
             }
             _ => self.encode_any(request),
         }

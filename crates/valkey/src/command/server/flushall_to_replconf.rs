@@ -264,10 +264,10 @@ impl Command for ModuleLoad<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.path.lent() {
+        match self.path.borrowed() {
             Some(path) if self.args.count() == 0 => {
                 request.fixed(b"*3\r\n$6\r\nMODULE\r\n$4\r\nLOAD\r\n");
-                request.lent(path);
+                request.borrowed(path);
             }
             _ => self.encode_any(request),
         }
@@ -327,10 +327,10 @@ impl Command for ModuleLoadex<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.path.lent() {
+        match self.path.borrowed() {
             Some(path) if self.configs.is_empty() && self.args.count() == 0 => {
                 request.fixed(b"*3\r\n$6\r\nMODULE\r\n$6\r\nLOADEX\r\n");
-                request.lent(path);
+                request.borrowed(path);
             }
             _ => self.encode_any(request),
         }
@@ -370,10 +370,10 @@ impl Command for ModuleUnload<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.name.lent() {
+        match self.name.borrowed() {
             Some(name) => {
                 request.fixed(b"*3\r\n$6\r\nMODULE\r\n$6\r\nUNLOAD\r\n");
-                request.lent(name);
+                request.borrowed(name);
             }
             _ => self.encode_any(request),
         }
@@ -435,10 +435,10 @@ impl Command for Psync<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.replicationid.lent() {
+        match self.replicationid.borrowed() {
             Some(replicationid) => {
                 request.fixed(b"*3\r\n$5\r\nPSYNC\r\n");
-                request.lent(replicationid);
+                request.borrowed(replicationid);
                 request.part(&self.offset);
             }
             _ => self.encode_any(request),

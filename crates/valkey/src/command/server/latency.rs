@@ -53,10 +53,10 @@ impl Command for LatencyGraph<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.event.lent() {
+        match self.event.borrowed() {
             Some(event) => {
                 request.fixed(b"*3\r\n$7\r\nLATENCY\r\n$5\r\nGRAPH\r\n");
-                request.lent(event);
+                request.borrowed(event);
             }
             _ => self.encode_any(request),
         }
@@ -155,10 +155,10 @@ impl Command for LatencyHistory<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.event.lent() {
+        match self.event.borrowed() {
             Some(event) => {
                 request.fixed(b"*3\r\n$7\r\nLATENCY\r\n$7\r\nHISTORY\r\n");
-                request.lent(event);
+                request.borrowed(event);
             }
             _ => self.encode_any(request),
         }

@@ -155,10 +155,10 @@ impl Command for MemoryUsage<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.samples.is_none() => {
                 request.fixed(b"*3\r\n$6\r\nMEMORY\r\n$5\r\nUSAGE\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }

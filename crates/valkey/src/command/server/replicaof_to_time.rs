@@ -31,11 +31,11 @@ impl Command for Replicaof<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.host.lent(), self.port.lent()) {
+        match (self.host.borrowed(), self.port.borrowed()) {
             (Some(host), Some(port)) => {
                 request.fixed(b"*3\r\n$9\r\nREPLICAOF\r\n");
-                request.lent(host);
-                request.lent(port);
+                request.borrowed(host);
+                request.borrowed(port);
             }
             _ => self.encode_any(request),
         }
@@ -120,7 +120,7 @@ impl Command for RestoreAsking<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.serialized_value.lent()) {
+        match (self.key.borrowed(), self.serialized_value.borrowed()) {
             (Some(key), Some(serialized_value))
                 if !self.replace
                     && !self.absttl
@@ -128,9 +128,9 @@ impl Command for RestoreAsking<'_> {
                     && self.freq.is_none() =>
             {
                 request.fixed(b"*4\r\n$14\r\nRESTORE-ASKING\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.ttl);
-                request.lent(serialized_value);
+                request.borrowed(serialized_value);
             }
             _ => self.encode_any(request),
         }
@@ -311,11 +311,11 @@ impl Command for Slaveof<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.host.lent(), self.port.lent()) {
+        match (self.host.borrowed(), self.port.borrowed()) {
             (Some(host), Some(port)) => {
                 request.fixed(b"*3\r\n$7\r\nSLAVEOF\r\n");
-                request.lent(host);
-                request.lent(port);
+                request.borrowed(host);
+                request.borrowed(port);
             }
             _ => self.encode_any(request),
         }

@@ -60,10 +60,10 @@ impl Command for Scard<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$5\r\nSCARD\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -287,11 +287,11 @@ impl Command for Sismember<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.member.lent()) {
+        match (self.key.borrowed(), self.member.borrowed()) {
             (Some(key), Some(member)) => {
                 request.fixed(b"*3\r\n$9\r\nSISMEMBER\r\n");
-                request.lent(key);
-                request.lent(member);
+                request.borrowed(key);
+                request.borrowed(member);
             }
             _ => self.encode_any(request),
         }
@@ -331,10 +331,10 @@ impl Command for Smembers<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$8\r\nSMEMBERS\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }

@@ -40,15 +40,15 @@ impl Command for Smove<'_> {
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         match (
-            self.source.lent(),
-            self.destination.lent(),
-            self.member.lent(),
+            self.source.borrowed(),
+            self.destination.borrowed(),
+            self.member.borrowed(),
         ) {
             (Some(source), Some(destination), Some(member)) => {
                 request.fixed(b"*4\r\n$5\r\nSMOVE\r\n");
-                request.lent(source);
-                request.lent(destination);
-                request.lent(member);
+                request.borrowed(source);
+                request.borrowed(destination);
+                request.borrowed(member);
             }
             _ => self.encode_any(request),
         }
@@ -113,10 +113,10 @@ impl<S: Shape> Command for Spop<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.count.is_none() => {
                 request.fixed(b"*2\r\n$4\r\nSPOP\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -179,10 +179,10 @@ impl<S: Shape> Command for Srandmember<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.count.is_none() => {
                 request.fixed(b"*2\r\n$11\r\nSRANDMEMBER\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -279,10 +279,10 @@ impl Command for Sscan<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.match_.is_none() && self.count.is_none() => {
                 request.fixed(b"*3\r\n$5\r\nSSCAN\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.cursor);
             }
             _ => self.encode_any(request),

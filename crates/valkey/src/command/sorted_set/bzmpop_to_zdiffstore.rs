@@ -275,10 +275,10 @@ impl Command for Zcard<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$5\r\nZCARD\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -327,12 +327,16 @@ impl Command for Zcount<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.min.lent(), self.max.lent()) {
+        match (
+            self.key.borrowed(),
+            self.min.borrowed(),
+            self.max.borrowed(),
+        ) {
             (Some(key), Some(min), Some(max)) => {
                 request.fixed(b"*4\r\n$6\r\nZCOUNT\r\n");
-                request.lent(key);
-                request.lent(min);
-                request.lent(max);
+                request.borrowed(key);
+                request.borrowed(min);
+                request.borrowed(max);
             }
             _ => self.encode_any(request),
         }

@@ -40,12 +40,12 @@ impl Command for Zincrby<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.member.lent()) {
+        match (self.key.borrowed(), self.member.borrowed()) {
             (Some(key), Some(member)) => {
                 request.fixed(b"*4\r\n$7\r\nZINCRBY\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.increment);
-                request.lent(member);
+                request.borrowed(member);
             }
             _ => self.encode_any(request),
         }
@@ -289,12 +289,16 @@ impl Command for Zlexcount<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.min.lent(), self.max.lent()) {
+        match (
+            self.key.borrowed(),
+            self.min.borrowed(),
+            self.max.borrowed(),
+        ) {
             (Some(key), Some(min), Some(max)) => {
                 request.fixed(b"*4\r\n$9\r\nZLEXCOUNT\r\n");
-                request.lent(key);
-                request.lent(min);
-                request.lent(max);
+                request.borrowed(key);
+                request.borrowed(min);
+                request.borrowed(max);
             }
             _ => self.encode_any(request),
         }
@@ -432,10 +436,10 @@ impl Command for Zpopmax<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.count.is_none() => {
                 request.fixed(b"*2\r\n$7\r\nZPOPMAX\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -488,10 +492,10 @@ impl Command for Zpopmin<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.count.is_none() => {
                 request.fixed(b"*2\r\n$7\r\nZPOPMIN\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }

@@ -61,10 +61,10 @@ impl<S: Shape> Command for Zrandmember<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.count.is_none() && !self.withscores => {
                 request.fixed(b"*2\r\n$11\r\nZRANDMEMBER\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -182,7 +182,11 @@ impl<S: Shape> Command for Zrange<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.start.lent(), self.stop.lent()) {
+        match (
+            self.key.borrowed(),
+            self.start.borrowed(),
+            self.stop.borrowed(),
+        ) {
             (Some(key), Some(start), Some(stop))
                 if self.sortby.is_none()
                     && !self.rev
@@ -191,9 +195,9 @@ impl<S: Shape> Command for Zrange<'_, S> {
                     && !self.withscores =>
             {
                 request.fixed(b"*4\r\n$6\r\nZRANGE\r\n");
-                request.lent(key);
-                request.lent(start);
-                request.lent(stop);
+                request.borrowed(key);
+                request.borrowed(start);
+                request.borrowed(stop);
             }
             _ => self.encode_any(request),
         }
@@ -270,12 +274,16 @@ impl Command for Zrangebylex<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.min.lent(), self.max.lent()) {
+        match (
+            self.key.borrowed(),
+            self.min.borrowed(),
+            self.max.borrowed(),
+        ) {
             (Some(key), Some(min), Some(max)) if self.offset.is_none() && self.count.is_none() => {
                 request.fixed(b"*4\r\n$11\r\nZRANGEBYLEX\r\n");
-                request.lent(key);
-                request.lent(min);
-                request.lent(max);
+                request.borrowed(key);
+                request.borrowed(min);
+                request.borrowed(max);
             }
             _ => self.encode_any(request),
         }
@@ -368,14 +376,18 @@ impl<S: Shape> Command for Zrangebyscore<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.min.lent(), self.max.lent()) {
+        match (
+            self.key.borrowed(),
+            self.min.borrowed(),
+            self.max.borrowed(),
+        ) {
             (Some(key), Some(min), Some(max))
                 if !self.withscores && self.offset.is_none() && self.count.is_none() =>
             {
                 request.fixed(b"*4\r\n$13\r\nZRANGEBYSCORE\r\n");
-                request.lent(key);
-                request.lent(min);
-                request.lent(max);
+                request.borrowed(key);
+                request.borrowed(min);
+                request.borrowed(max);
             }
             _ => self.encode_any(request),
         }
@@ -475,10 +487,10 @@ impl Command for Zrangestore<'_> {
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         match (
-            self.dst.lent(),
-            self.src.lent(),
-            self.min.lent(),
-            self.max.lent(),
+            self.dst.borrowed(),
+            self.src.borrowed(),
+            self.min.borrowed(),
+            self.max.borrowed(),
         ) {
             (Some(dst), Some(src), Some(min), Some(max))
                 if self.sortby.is_none()
@@ -487,10 +499,10 @@ impl Command for Zrangestore<'_> {
                     && self.count.is_none() =>
             {
                 request.fixed(b"*5\r\n$11\r\nZRANGESTORE\r\n");
-                request.lent(dst);
-                request.lent(src);
-                request.lent(min);
-                request.lent(max);
+                request.borrowed(dst);
+                request.borrowed(src);
+                request.borrowed(min);
+                request.borrowed(max);
             }
             _ => self.encode_any(request),
         }

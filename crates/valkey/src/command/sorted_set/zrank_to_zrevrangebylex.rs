@@ -55,11 +55,11 @@ impl<S: Shape> Command for Zrank<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.member.lent()) {
+        match (self.key.borrowed(), self.member.borrowed()) {
             (Some(key), Some(member)) if !self.withscore => {
                 request.fixed(b"*3\r\n$5\r\nZRANK\r\n");
-                request.lent(key);
-                request.lent(member);
+                request.borrowed(key);
+                request.borrowed(member);
             }
             _ => self.encode_any(request),
         }
@@ -144,12 +144,16 @@ impl Command for Zremrangebylex<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.min.lent(), self.max.lent()) {
+        match (
+            self.key.borrowed(),
+            self.min.borrowed(),
+            self.max.borrowed(),
+        ) {
             (Some(key), Some(min), Some(max)) => {
                 request.fixed(b"*4\r\n$14\r\nZREMRANGEBYLEX\r\n");
-                request.lent(key);
-                request.lent(min);
-                request.lent(max);
+                request.borrowed(key);
+                request.borrowed(min);
+                request.borrowed(max);
             }
             _ => self.encode_any(request),
         }
@@ -196,10 +200,10 @@ impl Command for Zremrangebyrank<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*4\r\n$15\r\nZREMRANGEBYRANK\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.start);
                 request.part(&self.stop);
             }
@@ -252,12 +256,16 @@ impl Command for Zremrangebyscore<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.min.lent(), self.max.lent()) {
+        match (
+            self.key.borrowed(),
+            self.min.borrowed(),
+            self.max.borrowed(),
+        ) {
             (Some(key), Some(min), Some(max)) => {
                 request.fixed(b"*4\r\n$16\r\nZREMRANGEBYSCORE\r\n");
-                request.lent(key);
-                request.lent(min);
-                request.lent(max);
+                request.borrowed(key);
+                request.borrowed(min);
+                request.borrowed(max);
             }
             _ => self.encode_any(request),
         }
@@ -327,10 +335,10 @@ impl<S: Shape> Command for Zrevrange<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if !self.withscores => {
                 request.fixed(b"*4\r\n$9\r\nZREVRANGE\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.start);
                 request.part(&self.stop);
             }
@@ -401,12 +409,16 @@ impl Command for Zrevrangebylex<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.max.lent(), self.min.lent()) {
+        match (
+            self.key.borrowed(),
+            self.max.borrowed(),
+            self.min.borrowed(),
+        ) {
             (Some(key), Some(max), Some(min)) if self.offset.is_none() && self.count.is_none() => {
                 request.fixed(b"*4\r\n$14\r\nZREVRANGEBYLEX\r\n");
-                request.lent(key);
-                request.lent(max);
-                request.lent(min);
+                request.borrowed(key);
+                request.borrowed(max);
+                request.borrowed(min);
             }
             _ => self.encode_any(request),
         }

@@ -78,14 +78,18 @@ impl<S: Shape> Command for Zrevrangebyscore<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.max.lent(), self.min.lent()) {
+        match (
+            self.key.borrowed(),
+            self.max.borrowed(),
+            self.min.borrowed(),
+        ) {
             (Some(key), Some(max), Some(min))
                 if !self.withscores && self.offset.is_none() && self.count.is_none() =>
             {
                 request.fixed(b"*4\r\n$16\r\nZREVRANGEBYSCORE\r\n");
-                request.lent(key);
-                request.lent(max);
-                request.lent(min);
+                request.borrowed(key);
+                request.borrowed(max);
+                request.borrowed(min);
             }
             _ => self.encode_any(request),
         }
@@ -158,11 +162,11 @@ impl<S: Shape> Command for Zrevrank<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.member.lent()) {
+        match (self.key.borrowed(), self.member.borrowed()) {
             (Some(key), Some(member)) if !self.withscore => {
                 request.fixed(b"*3\r\n$8\r\nZREVRANK\r\n");
-                request.lent(key);
-                request.lent(member);
+                request.borrowed(key);
+                request.borrowed(member);
             }
             _ => self.encode_any(request),
         }
@@ -235,10 +239,10 @@ impl Command for Zscan<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.match_.is_none() && self.count.is_none() && !self.noscores => {
                 request.fixed(b"*3\r\n$5\r\nZSCAN\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.cursor);
             }
             _ => self.encode_any(request),
@@ -289,11 +293,11 @@ impl Command for Zscore<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.member.lent()) {
+        match (self.key.borrowed(), self.member.borrowed()) {
             (Some(key), Some(member)) => {
                 request.fixed(b"*3\r\n$6\r\nZSCORE\r\n");
-                request.lent(key);
-                request.lent(member);
+                request.borrowed(key);
+                request.borrowed(member);
             }
             _ => self.encode_any(request),
         }

@@ -226,20 +226,20 @@ impl<S: Shape> Command for Xautoclaim<'_, S> {
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
         match (
-            self.key.lent(),
-            self.group.lent(),
-            self.consumer.lent(),
-            self.start.lent(),
+            self.key.borrowed(),
+            self.group.borrowed(),
+            self.consumer.borrowed(),
+            self.start.borrowed(),
         ) {
             (Some(key), Some(group), Some(consumer), Some(start))
                 if self.count.is_none() && !self.justid =>
             {
                 request.fixed(b"*6\r\n$10\r\nXAUTOCLAIM\r\n");
-                request.lent(key);
-                request.lent(group);
-                request.lent(consumer);
+                request.borrowed(key);
+                request.borrowed(group);
+                request.borrowed(consumer);
                 request.part(&self.min_idle_time);
-                request.lent(start);
+                request.borrowed(start);
             }
             _ => self.encode_any(request),
         }

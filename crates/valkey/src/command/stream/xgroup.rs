@@ -55,12 +55,16 @@ impl Command for XgroupCreate<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.group.lent(), self.id.lent()) {
+        match (
+            self.key.borrowed(),
+            self.group.borrowed(),
+            self.id.borrowed(),
+        ) {
             (Some(key), Some(group), Some(id)) if !self.mkstream && self.entriesread.is_none() => {
                 request.fixed(b"*5\r\n$6\r\nXGROUP\r\n$6\r\nCREATE\r\n");
-                request.lent(key);
-                request.lent(group);
-                request.lent(id);
+                request.borrowed(key);
+                request.borrowed(group);
+                request.borrowed(id);
             }
             _ => self.encode_any(request),
         }
@@ -116,12 +120,16 @@ impl Command for XgroupCreateconsumer<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.group.lent(), self.consumer.lent()) {
+        match (
+            self.key.borrowed(),
+            self.group.borrowed(),
+            self.consumer.borrowed(),
+        ) {
             (Some(key), Some(group), Some(consumer)) => {
                 request.fixed(b"*5\r\n$6\r\nXGROUP\r\n$14\r\nCREATECONSUMER\r\n");
-                request.lent(key);
-                request.lent(group);
-                request.lent(consumer);
+                request.borrowed(key);
+                request.borrowed(group);
+                request.borrowed(consumer);
             }
             _ => self.encode_any(request),
         }
@@ -172,12 +180,16 @@ impl Command for XgroupDelconsumer<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.group.lent(), self.consumer.lent()) {
+        match (
+            self.key.borrowed(),
+            self.group.borrowed(),
+            self.consumer.borrowed(),
+        ) {
             (Some(key), Some(group), Some(consumer)) => {
                 request.fixed(b"*5\r\n$6\r\nXGROUP\r\n$11\r\nDELCONSUMER\r\n");
-                request.lent(key);
-                request.lent(group);
-                request.lent(consumer);
+                request.borrowed(key);
+                request.borrowed(group);
+                request.borrowed(consumer);
             }
             _ => self.encode_any(request),
         }
@@ -222,11 +234,11 @@ impl Command for XgroupDestroy<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.group.lent()) {
+        match (self.key.borrowed(), self.group.borrowed()) {
             (Some(key), Some(group)) => {
                 request.fixed(b"*4\r\n$6\r\nXGROUP\r\n$7\r\nDESTROY\r\n");
-                request.lent(key);
-                request.lent(group);
+                request.borrowed(key);
+                request.borrowed(group);
             }
             _ => self.encode_any(request),
         }
@@ -310,12 +322,16 @@ impl Command for XgroupSetid<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.group.lent(), self.id.lent()) {
+        match (
+            self.key.borrowed(),
+            self.group.borrowed(),
+            self.id.borrowed(),
+        ) {
             (Some(key), Some(group), Some(id)) if self.entriesread.is_none() => {
                 request.fixed(b"*5\r\n$6\r\nXGROUP\r\n$5\r\nSETID\r\n");
-                request.lent(key);
-                request.lent(group);
-                request.lent(id);
+                request.borrowed(key);
+                request.borrowed(group);
+                request.borrowed(id);
             }
             _ => self.encode_any(request),
         }

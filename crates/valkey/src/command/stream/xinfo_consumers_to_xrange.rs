@@ -37,11 +37,11 @@ impl Command for XinfoConsumers<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.group.lent()) {
+        match (self.key.borrowed(), self.group.borrowed()) {
             (Some(key), Some(group)) => {
                 request.fixed(b"*4\r\n$5\r\nXINFO\r\n$9\r\nCONSUMERS\r\n");
-                request.lent(key);
-                request.lent(group);
+                request.borrowed(key);
+                request.borrowed(group);
             }
             _ => self.encode_any(request),
         }
@@ -81,10 +81,10 @@ impl Command for XinfoGroups<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*3\r\n$5\r\nXINFO\r\n$6\r\nGROUPS\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -168,10 +168,10 @@ impl Command for XinfoStream<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if !self.full && self.count.is_none() => {
                 request.fixed(b"*3\r\n$5\r\nXINFO\r\n$6\r\nSTREAM\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -215,10 +215,10 @@ impl Command for Xlen<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$4\r\nXLEN\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -314,7 +314,7 @@ impl<S: Shape> Command for Xpending<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.group.lent()) {
+        match (self.key.borrowed(), self.group.borrowed()) {
             (Some(key), Some(group))
                 if self.idle.is_none()
                     && self.start.is_none()
@@ -323,8 +323,8 @@ impl<S: Shape> Command for Xpending<'_, S> {
                     && self.consumer.is_none() =>
             {
                 request.fixed(b"*3\r\n$8\r\nXPENDING\r\n");
-                request.lent(key);
-                request.lent(group);
+                request.borrowed(key);
+                request.borrowed(group);
             }
             _ => self.encode_any(request),
         }
@@ -397,12 +397,16 @@ impl Command for Xrange<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.start.lent(), self.end.lent()) {
+        match (
+            self.key.borrowed(),
+            self.start.borrowed(),
+            self.end.borrowed(),
+        ) {
             (Some(key), Some(start), Some(end)) if self.count.is_none() => {
                 request.fixed(b"*4\r\n$6\r\nXRANGE\r\n");
-                request.lent(key);
-                request.lent(start);
-                request.lent(end);
+                request.borrowed(key);
+                request.borrowed(start);
+                request.borrowed(end);
             }
             _ => self.encode_any(request),
         }

@@ -214,12 +214,16 @@ impl Command for Xrevrange<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.end.lent(), self.start.lent()) {
+        match (
+            self.key.borrowed(),
+            self.end.borrowed(),
+            self.start.borrowed(),
+        ) {
             (Some(key), Some(end), Some(start)) if self.count.is_none() => {
                 request.fixed(b"*4\r\n$9\r\nXREVRANGE\r\n");
-                request.lent(key);
-                request.lent(end);
-                request.lent(start);
+                request.borrowed(key);
+                request.borrowed(end);
+                request.borrowed(start);
             }
             _ => self.encode_any(request),
         }
@@ -284,13 +288,13 @@ impl Command for Xsetid<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.last_id.lent()) {
+        match (self.key.borrowed(), self.last_id.borrowed()) {
             (Some(key), Some(last_id))
                 if self.entriesadded.is_none() && self.maxdeletedid.is_none() =>
             {
                 request.fixed(b"*3\r\n$6\r\nXSETID\r\n");
-                request.lent(key);
-                request.lent(last_id);
+                request.borrowed(key);
+                request.borrowed(last_id);
             }
             _ => self.encode_any(request),
         }
@@ -372,12 +376,12 @@ impl Command for Xtrim<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.threshold.lent()) {
+        match (self.key.borrowed(), self.threshold.borrowed()) {
             (Some(key), Some(threshold)) if self.operator.is_none() && self.limit.is_none() => {
                 request.fixed(b"*4\r\n$5\r\nXTRIM\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.strategy);
-                request.lent(threshold);
+                request.borrowed(threshold);
             }
             _ => self.encode_any(request),
         }

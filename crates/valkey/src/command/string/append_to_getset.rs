@@ -29,11 +29,11 @@ impl Command for Append<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.value.lent()) {
+        match (self.key.borrowed(), self.value.borrowed()) {
             (Some(key), Some(value)) => {
                 request.fixed(b"*3\r\n$6\r\nAPPEND\r\n");
-                request.lent(key);
-                request.lent(value);
+                request.borrowed(key);
+                request.borrowed(value);
             }
             _ => self.encode_any(request),
         }
@@ -73,10 +73,10 @@ impl Command for Decr<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$4\r\nDECR\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -119,10 +119,10 @@ impl Command for Decrby<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*3\r\n$6\r\nDECRBY\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.decrement);
             }
             _ => self.encode_any(request),
@@ -163,10 +163,10 @@ impl Command for Get<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$3\r\nGET\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -205,10 +205,10 @@ impl Command for Getdel<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$6\r\nGETDEL\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -292,10 +292,10 @@ impl Command for Getex<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) if self.expiration.is_none() => {
                 request.fixed(b"*2\r\n$5\r\nGETEX\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -341,10 +341,10 @@ impl Command for Getrange<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*4\r\n$8\r\nGETRANGE\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.start);
                 request.part(&self.end);
             }
@@ -391,11 +391,11 @@ impl Command for Getset<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.value.lent()) {
+        match (self.key.borrowed(), self.value.borrowed()) {
             (Some(key), Some(value)) => {
                 request.fixed(b"*3\r\n$6\r\nGETSET\r\n");
-                request.lent(key);
-                request.lent(value);
+                request.borrowed(key);
+                request.borrowed(value);
             }
             _ => self.encode_any(request),
         }

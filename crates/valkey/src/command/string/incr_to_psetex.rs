@@ -30,10 +30,10 @@ impl Command for Incr<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$4\r\nINCR\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -76,10 +76,10 @@ impl Command for Incrby<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*3\r\n$6\r\nINCRBY\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.increment);
             }
             _ => self.encode_any(request),
@@ -124,10 +124,10 @@ impl Command for Incrbyfloat<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*3\r\n$11\r\nINCRBYFLOAT\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.increment);
             }
             _ => self.encode_any(request),
@@ -224,13 +224,13 @@ impl<S: Shape> Command for Lcs<'_, S> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key1.lent(), self.key2.lent()) {
+        match (self.key1.borrowed(), self.key2.borrowed()) {
             (Some(key1), Some(key2))
                 if !self.len && !self.idx && self.minmatchlen.is_none() && !self.withmatchlen =>
             {
                 request.fixed(b"*3\r\n$3\r\nLCS\r\n");
-                request.lent(key1);
-                request.lent(key2);
+                request.borrowed(key1);
+                request.borrowed(key2);
             }
             _ => self.encode_any(request),
         }
@@ -382,12 +382,12 @@ impl Command for Psetex<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.value.lent()) {
+        match (self.key.borrowed(), self.value.borrowed()) {
             (Some(key), Some(value)) => {
                 request.fixed(b"*4\r\n$6\r\nPSETEX\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.milliseconds);
-                request.lent(value);
+                request.borrowed(value);
             }
             _ => self.encode_any(request),
         }

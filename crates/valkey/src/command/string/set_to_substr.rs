@@ -103,13 +103,13 @@ impl Command for Set<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.value.lent()) {
+        match (self.key.borrowed(), self.value.borrowed()) {
             (Some(key), Some(value))
                 if self.condition.is_none() && !self.get && self.expiration.is_none() =>
             {
                 request.fixed(b"*3\r\n$3\r\nSET\r\n");
-                request.lent(key);
-                request.lent(value);
+                request.borrowed(key);
+                request.borrowed(value);
             }
             _ => self.encode_any(request),
         }
@@ -161,12 +161,12 @@ impl Command for Setex<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.value.lent()) {
+        match (self.key.borrowed(), self.value.borrowed()) {
             (Some(key), Some(value)) => {
                 request.fixed(b"*4\r\n$5\r\nSETEX\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.seconds);
-                request.lent(value);
+                request.borrowed(value);
             }
             _ => self.encode_any(request),
         }
@@ -211,11 +211,11 @@ impl Command for Setnx<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.value.lent()) {
+        match (self.key.borrowed(), self.value.borrowed()) {
             (Some(key), Some(value)) => {
                 request.fixed(b"*3\r\n$5\r\nSETNX\r\n");
-                request.lent(key);
-                request.lent(value);
+                request.borrowed(key);
+                request.borrowed(value);
             }
             _ => self.encode_any(request),
         }
@@ -265,12 +265,12 @@ impl Command for Setrange<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match (self.key.lent(), self.value.lent()) {
+        match (self.key.borrowed(), self.value.borrowed()) {
             (Some(key), Some(value)) => {
                 request.fixed(b"*4\r\n$8\r\nSETRANGE\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.offset);
-                request.lent(value);
+                request.borrowed(value);
             }
             _ => self.encode_any(request),
         }
@@ -311,10 +311,10 @@ impl Command for Strlen<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*2\r\n$6\r\nSTRLEN\r\n");
-                request.lent(key);
+                request.borrowed(key);
             }
             _ => self.encode_any(request),
         }
@@ -359,10 +359,10 @@ impl Command for Substr<'_> {
 
     #[inline]
     fn encode<'a>(&'a self, request: &mut Request<'_, 'a>) {
-        match self.key.lent() {
+        match self.key.borrowed() {
             Some(key) => {
                 request.fixed(b"*4\r\n$6\r\nSUBSTR\r\n");
-                request.lent(key);
+                request.borrowed(key);
                 request.part(&self.start);
                 request.part(&self.end);
             }

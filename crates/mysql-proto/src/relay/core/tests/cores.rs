@@ -263,7 +263,7 @@ impl Between {
         told.expect("an honest server");
         assert!(self.followed.all_passed());
 
-        self.client.set_row_mode(RowMode::Lend);
+        self.client.set_row_mode(RowMode::Borrow);
         let mut last = None;
         while !self.client.is_idle() {
             let reply = pump(&mut self.client, &mut self.client_buffers, &mut down);

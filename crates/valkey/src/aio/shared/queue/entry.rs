@@ -15,7 +15,7 @@ pub(in super::super) trait Encode {
     /// Writes all of it as one command of the queue, its large parts to `parts` under their position there.
     fn encode(&self, queue: &mut WriteQueue, parts: &mut Vec<Bytes>) -> Result<(), Failure>;
 
-    /// The same with copies of large arguments that are lent, where the first attempt says that it needs them: nothing
+    /// The same with copies of large arguments that are borrowed, where the first attempt says that it needs them: nothing
     /// large is copied while others wait.
     fn copied(&self) -> Result<Pieces, Failure>;
 

@@ -794,7 +794,7 @@ fn a_driver_with_enough_to_do_is_not_woken_for_each_command() {
     assert_eq!(woken(), 1);
 }
 
-/// A command with a large argument that is only lent.
+/// A command with a large argument that is only borrowed.
 struct Borrowed;
 
 impl Encode for Borrowed {
