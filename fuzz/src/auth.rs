@@ -27,7 +27,7 @@ const MOST_STEPS: usize = 20;
 /// A nonce of an honest server.
 const NONCE: [u8; 32] = *b"0123456789abcdefghijklmnopqrstuv";
 
-/// Long enough that no input has it by chance.
+/// Long enough that no input has it at random.
 const SECRET: &[u8] = b"correct horse battery staple";
 
 const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
@@ -275,7 +275,7 @@ impl<'a> Exchange<'a> {
 
     fn check_leak(&self, response: &Secret) {
         let leaks = response.expose().strip_suffix(&[0]) == Some(self.password);
-        // A password may be as short as what a hash has by chance.
+        // A password may be as short as what a hash has at random.
         let is_chance = self.password.len() < 16;
         assert!(
             !leaks || is_chance || self.may_carry(),

@@ -23,7 +23,7 @@ use crate::pump::{Outcome, Pump};
 use crate::session::{LIMITS, buffers};
 use crate::stream::packets;
 
-/// No input contains it by chance.
+/// No input contains it at random.
 const PASSWORD: &[u8] = b"correct horse battery staple";
 
 /// What the login came to.

@@ -4,7 +4,7 @@
 //!
 //! | workload        | what is done                                                       |
 //! |-----------------|--------------------------------------------------------------------|
-//! | `set`, `get`    | values of 1,024 bytes, 32 commands on their way at any time        |
+//! | `set`, `get`    | values of 1,024 bytes, 32 commands in flight at any time        |
 //! | `get-64m`       | a value of 64 MiB that the caller owns                             |
 //! | `get-64m-reuse` | the same into a vector that is used again                          |
 //! | `get-64m-stream`| the same in pieces of 256 KiB                                      |

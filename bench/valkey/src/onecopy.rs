@@ -1,4 +1,4 @@
-//! onecopy: both faces, and 32 tasks on a shared handle.
+//! onecopy: both APIs, and 32 tasks on a shared handle.
 
 use std::io::Read;
 

@@ -1,6 +1,6 @@
 //! What every client does.
 
-/// Commands on their way at any time.
+/// Commands in flight at any time.
 pub(crate) const DEPTH: usize = 32;
 
 /// Key of the small value.

@@ -169,7 +169,7 @@ fn serve(config: Config, file: Option<PathBuf>, log: &Log) -> Result<(), Box<dyn
         let changes = reload(&proxy, read_again.as_deref()).map_err(|error| error.to_string())?;
         Ok(changes.to_string())
     });
-    // A proxy that has lost a thread lets its sessions end and is started anew by whoever watches it.
+    // A proxy that has lost a thread lets its sessions end and is started again by whoever watches it.
     proxy.on_failure(|_| {
         let _ = signal_hook::low_level::raise(SIGTERM);
     });
@@ -218,7 +218,7 @@ fn of_flags(args: &Args) -> Config {
     config
 }
 
-/// What a configuration does, a line for each way in.
+/// What a configuration does, a line for each listener.
 fn describe(config: &Config) -> String {
     let listener = |listener: &ListenerConfig| {
         let list = |endpoints: Vec<String>| endpoints.join(", ");

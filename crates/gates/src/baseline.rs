@@ -18,7 +18,7 @@ const SLACK: f64 = 1.0;
 /// `docs/benchmarks/gates.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Baseline {
-    /// How to make it anew.
+    /// How to make it again.
     pub(crate) command: String,
     /// Another compiler makes other instructions.
     pub(crate) rustc: String,

@@ -1,6 +1,6 @@
 //! The counts beside those of other clients, which `bench/compare.py` and `bench/valkey.py` have recorded on a real server.
 //!
-//! Theirs do not change with this code, so only ours is counted anew.
+//! Theirs do not change with this code, so only ours is counted again.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -37,7 +37,7 @@ pub enum Cancelled {
     Nothing,
 }
 
-/// An order may overtake a statement that is still on its way, and is then no order to anything: while its statement is
+/// An order may overtake a statement that is still in flight, and is then no order to anything: while its statement is
 /// under way it is repeated after these times, a third of a second in all. Not for longer: nobody may be there to see the
 /// statement's end.
 pub(crate) const AGAIN: [Duration; 5] = [

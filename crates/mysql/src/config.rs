@@ -37,9 +37,9 @@ pub struct Config {
     /// `None`: clear text to this host, `VerifyFull` to any other, and wherever `ssl_ca`, `ssl_cert` or
     /// `ssl_server_name` is given.
     pub ssl_mode: Option<SslMode>,
-    /// The authorities whose certificates are trusted; `None`: those of the system.
+    /// The CAs whose certificates are trusted; `None`: those of the system.
     pub ssl_ca: Option<Pem>,
-    /// This client's certificate, and those between it and its authority, for servers that ask for one.
+    /// This client's certificate, and those between it and its CA, for servers that ask for one.
     pub ssl_cert: Option<Pem>,
     /// The private key of `ssl_cert`.
     pub ssl_key: Option<Pem>,
@@ -130,7 +130,7 @@ impl Config {
     /// |--------|-------|
     /// | `socket` | path of a Unix socket, in place of host and port |
     /// | `ssl-mode` | `disabled`, `preferred`, `required`, `verify-ca`, `verify-full`, see [`SslMode`]; the default is in [`Config::ssl_mode`] |
-    /// | `ssl-ca`, `ssl-cert`, `ssl-key` | PEM files: trusted authorities, this client's certificate, its key |
+    /// | `ssl-ca`, `ssl-cert`, `ssl-key` | PEM files: trusted CAs, this client's certificate, its key |
     /// | `ssl-server-name` | the host that the server's certificate is for |
     /// | `auth-plugins` | names with a comma between: the authentication plugins to take part in, and no others |
     /// | `server-public-key` | a file with the server's RSA key in PEM: `public_key.pem` of MySQL's data directory |

@@ -24,7 +24,7 @@
 //! - [`Rows::next_streaming`](blocking::Rows::next_streaming) gives its values in order as readers, in constant memory.
 //!
 //! # TLS
-//! Over a network the server is verified: by the authorities in [`Config::ssl_ca`] or, without it, by the system's.
+//! Over a network the server is verified: by the CAs in [`Config::ssl_ca`] or, without it, by the system's.
 //! [`SslMode`] has the other ways; to this host and over a Unix socket the default is clear text.
 //!
 //! ```no_run

@@ -1,4 +1,4 @@
-//! What both faces share: the core, its buffers, and what is true between two calls.
+//! What both APIs share: the core, its buffers, and what is true between two calls.
 
 mod change_user;
 mod deadlines;
@@ -160,7 +160,7 @@ pub(crate) enum Before {
     Drain,
     /// Long data of this statement arrived in part: the server must forget it.
     Forget(StatementId),
-    /// An order to cancel is on its way: wait until the server has it.
+    /// An order to cancel is in flight: wait until the server has it.
     Await,
     /// An order to cancel was executed, maybe behind its statement: run what it may hit.
     Barrier,

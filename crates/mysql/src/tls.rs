@@ -17,9 +17,9 @@ pub enum SslMode {
     Preferred,
     /// TLS or no connection; the server is not verified.
     Required,
-    /// TLS with a certificate of the authority in `ssl_ca`, whichever host it is for.
+    /// TLS with a certificate of the CA in `ssl_ca`, whichever host it is for.
     VerifyCa,
-    /// The same, and for this host: the default over a network. Without `ssl_ca` the system's authorities are trusted.
+    /// The same, and for this host: the default over a network. Without `ssl_ca` the system's CAs are trusted.
     VerifyFull,
 }
 
@@ -43,7 +43,7 @@ impl SslMode {
         }
     }
 
-    /// Whether the server is known to be the right one. The authority of `VerifyCa` is one of the caller's own, which
+    /// Whether the server is known to be the right one. The CA of `VerifyCa` is one of the caller's own, which
     /// vouches for its hosts.
     pub(crate) fn verifies(self) -> bool {
         matches!(self, Self::VerifyCa | Self::VerifyFull)

@@ -69,7 +69,7 @@ struct End {
     is_writable: bool,
 }
 
-/// A client and its server, and what is on its way between them.
+/// A client and its server, and what is in flight between them.
 struct Pair {
     ends: [End; 2],
     on_way: [Option<Box<Buffers>>; 2],

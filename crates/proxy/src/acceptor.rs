@@ -102,7 +102,7 @@ impl Idle {
         &self.gate
     }
 
-    /// Starts it, with no way in yet.
+    /// Starts it, with no listener yet.
     pub(crate) fn start(self, workers: Arc<Workers>, alarm: Alarm, log: Log) -> io::Result<Handle> {
         let Self { poll, inbox, gate } = self;
         let registry = poll.registry().try_clone()?;

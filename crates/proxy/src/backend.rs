@@ -31,7 +31,7 @@ pub(crate) struct Backend {
 /// What is known of a server; it outlives a change of how it is configured.
 #[derive(Debug)]
 struct State {
-    /// Sessions on it, or on their way.
+    /// Sessions on it, or in flight.
     sessions: AtomicUsize,
     /// What the last health check said.
     is_up: AtomicBool,

@@ -208,7 +208,7 @@ pub enum LogLevel {
     Debug,
 }
 
-/// One way in, and where it leads.
+/// One listener, and where it leads.
 #[derive(Debug, Clone)]
 pub struct ListenerConfig {
     /// Its name in metrics and logs.

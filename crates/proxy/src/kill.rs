@@ -101,7 +101,7 @@ impl Answer {
 pub(crate) struct Kills(SyncSender<Job>);
 
 impl Kills {
-    /// A way in, and what [`start`] needs for the other end.
+    /// A listener, and what [`start`] needs for the other end.
     pub(crate) fn channel() -> (Self, Receiver<Job>) {
         let (sender, receiver) = sync_channel(WAITING);
         (Self(sender), receiver)

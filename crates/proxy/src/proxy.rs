@@ -27,7 +27,7 @@ use crate::stats::Snapshot;
 use crate::watch::Watch;
 use crate::worker::{self, Order};
 
-/// One way in, as its sessions see it.
+/// One listener, as its sessions see it.
 #[derive(Debug)]
 pub(crate) struct Listener {
     pub(crate) config: ListenerConfig,
@@ -293,7 +293,7 @@ impl Proxy {
     }
 
     /// What has failed in the proxy itself, if anything has: a thread that serves sessions and has died. Health says no from
-    /// then on; sessions of other threads go on, but it is time to drain and to start anew.
+    /// then on; sessions of other threads go on, but it is time to drain and to start again.
     pub fn failure(&self) -> Option<String> {
         self.running.alarm.why().map(str::to_owned)
     }

@@ -96,7 +96,7 @@ fn watch_files(running: &Running, closings: &Receiver<Instant>) {
     }
 }
 
-/// The same configuration with TLS made anew where files have changed; `None` where none has.
+/// The same configuration with TLS made again where files have changed; `None` where none has.
 fn renewed(config: &Config) -> Result<Option<Config>, TlsError> {
     let mut new = None;
     for (l, listener) in config.listeners.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Certificates for tests: made anew in each run, so none is ever found in the tree or expires there.
+//! Certificates for tests: made again in each run, so none is ever found in the tree or expires there.
 
 mod version_1;
 
@@ -11,7 +11,7 @@ use rcgen::{
     KeyPair, KeyUsagePurpose, PKCS_ED25519, date_time_ymd,
 };
 
-/// An authority that signs certificates.
+/// A CA that signs certificates.
 #[derive(Debug)]
 pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
@@ -36,7 +36,7 @@ pub struct CertificateFiles {
 }
 
 impl Authority {
-    /// An authority of that name.
+    /// A CA of that name.
     ///
     /// # Panics
     /// Where no key can be made.
@@ -48,7 +48,7 @@ impl Authority {
         Self { issuer }
     }
 
-    /// The authority's own certificate, in PEM.
+    /// The CA's own certificate, in PEM.
     pub fn certificate(&self) -> String {
         self.issuer.pem()
     }

@@ -112,7 +112,7 @@ impl Server {
         Some(url::tls(&self.root_password, self.port, authority))
     }
 
-    /// The certificate of the authority that signed the server's, in PEM.
+    /// The certificate of the CA that signed the server's, in PEM.
     pub fn authority(&self) -> Option<&Path> {
         self.authority.as_deref()
     }
@@ -146,7 +146,7 @@ impl Builder {
         self
     }
 
-    /// Speaks TLS with this certificate, and takes clients' certificates of the same authority.
+    /// Speaks TLS with this certificate, and takes clients' certificates of the same CA.
     #[must_use]
     pub fn tls(mut self, authority: &Authority, certificate: Certificate) -> Self {
         self.tls = Some((authority.certificate(), certificate));

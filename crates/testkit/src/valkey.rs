@@ -98,7 +98,7 @@ impl Server {
         &self.address.socket
     }
 
-    /// The certificate of the authority that signed the server's, in PEM.
+    /// The certificate of the CA that signed the server's, in PEM.
     pub fn authority(&self) -> Option<&Path> {
         self.authority.as_deref()
     }
@@ -199,7 +199,7 @@ impl Builder {
         self
     }
 
-    /// Speaks TLS with this certificate on a port of its own, and takes clients' certificates of the same authority
+    /// Speaks TLS with this certificate on a port of its own, and takes clients' certificates of the same CA
     /// without asking for one; the line `tls-auth-clients yes` asks.
     #[must_use]
     pub fn tls(mut self, authority: &Authority, certificate: Certificate) -> Self {

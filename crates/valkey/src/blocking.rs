@@ -1,4 +1,4 @@
-//! The face that blocks: no runtime, one thread.
+//! The API that blocks: no runtime, one thread.
 
 mod bulk_reader;
 mod connection;

@@ -38,11 +38,11 @@ pub struct Config {
     pub client_info: bool,
     /// Whether TLS is spoken, from the first byte on. Off; on for `rediss://` and `valkeys://`.
     pub tls: bool,
-    /// What of the server's certificate is verified: authority and host.
+    /// What of the server's certificate is verified: CA and host.
     pub tls_verify: Verify,
-    /// The authorities whose certificates are trusted; `None`: those of the system.
+    /// The CAs whose certificates are trusted; `None`: those of the system.
     pub tls_ca: Option<Pem>,
-    /// This client's certificate, and those between it and its authority, for servers that ask for one.
+    /// This client's certificate, and those between it and its CA, for servers that ask for one.
     pub tls_cert: Option<Pem>,
     /// The private key of `tls_cert`.
     pub tls_key: Option<Pem>,
@@ -125,9 +125,9 @@ impl Config {
     /// | `protocol` | `2` or `3`; without it 3 where the server has it |
     /// | `client-name` | the connection's name |
     /// | `client-info` | `true` or `false`: whether the server is told the library's name and version |
-    /// | `tls-ca`, `tls-cert`, `tls-key` | PEM files: trusted authorities, this client's certificate, its key |
+    /// | `tls-ca`, `tls-cert`, `tls-key` | PEM files: trusted CAs, this client's certificate, its key |
     /// | `tls-server-name` | the host that the server's certificate is for |
-    /// | `tls-verify` | `full`, `ca` (any host of an authority in `tls-ca`) or `none` |
+    /// | `tls-verify` | `full`, `ca` (any host of a CA in `tls-ca`) or `none` |
     /// | `password-file` | a file whose first line is the password |
     /// | `password-env` | an environment variable that holds the password |
     /// | `connect-timeout`, `command-timeout` | seconds, with a fraction; 0 for none |

@@ -1,4 +1,4 @@
-//! What both faces share: the core, its buffers, and what is true between two calls.
+//! What both APIs share: the core, its buffers, and what is true between two calls.
 
 mod deadline;
 mod end;
@@ -73,7 +73,7 @@ pub(crate) struct Link {
     listener: Option<Listener>,
     /// Replies to nothing on the connections that were before this one.
     unexpected_before: u64,
-    /// What the connections before it have cost, where it was made anew.
+    /// What the connections before it have cost, where it was made again.
     meter_before: Option<Box<Meter>>,
 }
 
@@ -129,7 +129,7 @@ impl Link {
         Ok(link)
     }
 
-    /// Keeps what belongs to the caller of a connection that is set up anew.
+    /// Keeps what belongs to the caller of a connection that is set up again.
     pub(crate) fn take_over(&mut self, old: Self, meter: Meter) {
         self.unexpected_before = old.unexpected_replies();
         self.meter_before = Some(Box::new(Meter {

@@ -1,4 +1,4 @@
-//! A command on its way into the write queue: its head, then its arguments, each written once.
+//! A command in flight into the write queue: its head, then its arguments, each written once.
 
 use std::fmt;
 

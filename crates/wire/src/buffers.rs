@@ -110,7 +110,7 @@ impl Buffers {
         &self.config
     }
 
-    /// Bounds the read buffer anew, but not below what it holds: for memory that many connections share, where each asks
+    /// Bounds the read buffer again, but not below what it holds: for memory that many connections share, where each asks
     /// before it grows. Below [`BufferConfig::max_read`] it is the bound of reads as well; messages that must be contiguous
     /// and are larger than it are an error, and what of a larger one is pending may be moved before each read.
     pub fn set_max_buffer(&mut self, bytes: usize) {

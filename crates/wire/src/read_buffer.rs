@@ -158,7 +158,7 @@ impl ReadBuffer {
         self.bytes.get(span.start as usize..).unwrap_or_default()
     }
 
-    /// Bounds the capacity anew, but not below what it is. Reads that were as large as the bound allowed go on growing.
+    /// Bounds the capacity again, but not below what it is. Reads that were as large as the bound allowed go on growing.
     pub(crate) fn set_max(&mut self, max: usize) {
         let was_bound = self.read_size >= self.max;
         self.max = max.clamp(SMALLEST, u32::MAX as usize).max(self.capacity);

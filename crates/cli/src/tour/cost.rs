@@ -23,7 +23,7 @@ pub(super) struct Cost {
     pub(super) writes: u64,
     /// Bytes copied or moved in user space.
     pub(super) copied: u64,
-    /// Those of them that were copied on their way out.
+    /// Those of them that were copied in flight out.
     pub(super) copied_out: u64,
     /// Large values that were read straight into memory of their own.
     pub(super) large_values: u64,

@@ -126,7 +126,7 @@ impl Hinter for Commands {
     }
 }
 
-/// Characters of a hint: where it goes over the line's end the screen is drawn anew with each key.
+/// Characters of a hint: where it goes over the line's end the screen is drawn again with each key.
 const HINT: usize = 60;
 
 fn cut(mut hint: String) -> String {

@@ -8,7 +8,7 @@ use crate::{onecopy, stderr};
 
 const CIPHER: [&str; 2] = ["SHOW SESSION STATUS LIKE 'Ssl_cipher'", "-N"];
 
-/// The server over TCP without a word on TLS, and the file of its authority.
+/// The server over TCP without a word on TLS, and the file of its CA.
 fn server() -> Option<(String, String)> {
     let TestServer::Private(server) = test_server() else {
         lacks(
@@ -32,7 +32,7 @@ fn the_systems_authorities_are_trusted_and_no_others() {
         return;
     };
     let url = format!("{url}?ssl-mode=verify-full");
-    // What names the system's authorities to every program.
+    // What names the system's CAs to every program.
     let mut trusting = onecopy();
     trusting
         .arg(&url)

@@ -9,7 +9,7 @@ pub enum Channel {
     Plain,
     /// A Unix socket: the kernel delivers to a process of this machine.
     UnixSocket,
-    /// TLS whose certificate was verified: for this host, or as one of an authority of the caller's own, who then trusts all
+    /// TLS whose certificate was verified: for this host, or as one of a CA of the caller's own, who then trusts all
     /// of its hosts.
     TlsVerified,
     /// TLS with whoever answered: nobody reads along, but who the server is nobody knows.

@@ -11,7 +11,7 @@
 
 use crate::frame::{HEADER_BYTES, split_header};
 
-/// Numbers packets on their way to a compressed client, in place.
+/// Numbers packets in flight to a compressed client, in place.
 #[derive(Debug, Default)]
 pub struct PacketIds {
     /// The next packet's.
@@ -27,7 +27,7 @@ impl PacketIds {
     }
 
     /// The next packet begins a frame of this id, behind a flush: packets are counted from it on. In the middle of a packet
-    /// nothing is counted anew.
+    /// nothing is counted again.
     pub fn restart(&mut self, frame: u8) {
         if self.to_header == 0 {
             self.next = frame;

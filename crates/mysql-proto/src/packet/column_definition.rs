@@ -153,7 +153,7 @@ impl<'a> ExtendedMetadata<'a> {
         self.0
     }
 
-    /// The first well-formed chunk of a kind; what follows a malformed chunk is not looked at.
+    /// The first well-formed chunk of a kind; what follows a malformed chunk is not checked.
     pub fn find(&self, kind: ExtendedMetadataKind) -> Option<&'a [u8]> {
         let mut reader = Reader::new(NAME, self.0);
         loop {

@@ -13,7 +13,7 @@ use super::{Event, Passage, RelayError};
 use crate::frame::{HEADER_BYTES, MAX_BODY, split_header};
 
 impl Relay {
-    /// As [`client`](Self::client), of a client whose bytes were compressed: packets are numbered anew before they pass.
+    /// As [`client`](Self::client), of a client whose bytes were compressed: packets are numbered again before they pass.
     ///
     /// # Errors
     /// As [`client`](Self::client).
@@ -55,7 +55,7 @@ impl Relay {
         }
     }
 
-    /// As [`server`](Self::server), of a server whose bytes were compressed: what passes is numbered anew.
+    /// As [`server`](Self::server), of a server whose bytes were compressed: what passes is numbered again.
     ///
     /// # Errors
     /// As [`server`](Self::server).

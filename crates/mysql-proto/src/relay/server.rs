@@ -18,7 +18,7 @@ const LENGTH_BITS: u32 = 0xFF_FFFF;
 const ONE_PACKET: u32 = 1 << 24;
 
 /// After so many rows a look whether the last two had the same length: few enough for a read of 16 KiB, and where lengths
-/// are by chance the look that was for nothing is shared by many.
+/// are at random the look that was for nothing is shared by many.
 const STRETCH: usize = 16;
 
 /// What the server's next payload is.

@@ -13,7 +13,7 @@ pub(crate) const NONCE: [u8; 20] = *b".)$wM\\ehYdlolN#aCfZq";
 pub(crate) const USER: &str = "ada";
 pub(crate) const PASSWORD: &str = "lovelace";
 
-/// Bytes on their way, handed over in pieces of at most `most` bytes; 0 for as many as the reader takes.
+/// Bytes in flight, handed over in pieces of at most `most` bytes; 0 for as many as the reader takes.
 #[derive(Debug, Default)]
 pub(crate) struct Link {
     bytes: Vec<u8>,

@@ -14,7 +14,7 @@ use crate::cancel::BARRIER;
 use crate::link::Before;
 
 impl Connection {
-    /// Sees that no reply is outstanding, and no order on its way.
+    /// Sees that no reply is outstanding, and no order in flight.
     #[inline]
     pub(super) async fn settle(&mut self) -> Result<(), Error> {
         self.link.start_statement();
@@ -122,7 +122,7 @@ impl Connection {
         }
     }
 
-    /// Waits until the order that is on its way is delivered, by whomever it was given.
+    /// Waits until the order that is in flight is delivered, by whomever it was given.
     async fn wait_for_order(&mut self) -> Result<(), Error> {
         let Some(target) = self.link.delivering() else {
             return Ok(());

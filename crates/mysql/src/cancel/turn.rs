@@ -1,4 +1,4 @@
-//! Whose turn it is: the connection's, or that of an order on its way to the server.
+//! Whose turn it is: the connection's, or that of an order in flight to the server.
 //!
 //! One word, so that nothing can come in between:
 //!

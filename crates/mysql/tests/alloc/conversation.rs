@@ -175,7 +175,7 @@ fn each(
 }
 
 /// Makes a [`Conversation`] of one body. In it `step!` is one call of the client's under watch: it gives what the call
-/// gives, or `None` where that was lost; a call that was not sent is made again. `wait!` waits on either face.
+/// gives, or `None` where that was lost; a call that was not sent is made again. `wait!` waits on either API.
 macro_rules! conversation {
     ($config:expr, |$conn:ident, $step:ident, $wait:ident| $body:block) => {{
         use onecopy_mysql::Error;

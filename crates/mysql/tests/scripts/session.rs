@@ -343,7 +343,7 @@ fn goes_on_after_a_deadline(script: &Arc<Script>, places: Range<usize>) {
             error.is_timeout() && !conn.is_closed(),
             "at {at}: {error:?}"
         );
-        silent.mend();
+        silent.repair();
         conn.ping().unwrap();
         assert_eq!(silent.finished(), Ok(()));
 
@@ -356,7 +356,7 @@ fn goes_on_after_a_deadline(script: &Arc<Script>, places: Range<usize>) {
                 error.is_timeout() && !conn.is_closed(),
                 "at {at}: {error:?}"
             );
-            silent.mend();
+            silent.repair();
             conn.ping().await.unwrap();
         });
         assert_eq!(silent.finished(), Ok(()));

@@ -1,4 +1,4 @@
-//! The client's part of a conversation, written once for both faces.
+//! The client's part of a conversation, written once for both APIs.
 
 use std::io;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use onecopy_mysql::{Config, Done, Error, Limits, OwnedRow, Row, SslMode, Value};
 use onecopy_testkit::script::noise;
 
-/// Makes a [`Talk`](onecopy_testkit::script::Talk) of one body: `wait!` waits on either face, `face` has what else
+/// Makes a [`Talk`](onecopy_testkit::script::Talk) of one body: `wait!` waits on either API, `API` has what else
 /// differs. The body gives `Result<(), Error>`; a server that is not let in by [`config`] names its own.
 macro_rules! talk {
     (|$conn:ident, $log:ident, $wait:ident, $face:ident| $body:block) => {
@@ -240,7 +240,7 @@ fn unwrap_io(error: io::Error) -> Error {
         .expect("one of our errors")
 }
 
-/// What differs on the blocking face beside the waiting.
+/// What differs on the blocking API beside the waiting.
 pub(crate) mod blocking {
     use std::io::Read;
 
@@ -265,7 +265,7 @@ pub(crate) mod blocking {
     }
 }
 
-/// The same on the tokio face. A reader's deadline is the caller's there.
+/// The same on the tokio API. A reader's deadline is the caller's there.
 pub(crate) mod tokio {
     use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the cases mean in the blocking face.
+//! What the cases mean in the blocking API.
 
 /// The call itself.
 macro_rules! wait {
@@ -7,7 +7,7 @@ macro_rules! wait {
     };
 }
 
-/// A type of the blocking face.
+/// A type of the blocking API.
 macro_rules! face {
     ($($path:tt)*) => { onecopy_mysql::blocking::$($path)* };
 }
@@ -48,14 +48,14 @@ macro_rules! pause {
     };
 }
 
-/// A stream of this face over a connected socket.
+/// A stream of this API over a connected socket.
 macro_rules! stream_of {
     ($socket:expr) => {
         onecopy_mysql::blocking::Stream::from($socket)
     };
 }
 
-/// A name of the server's that only this face uses.
+/// A name of the server's that only this API uses.
 macro_rules! face_name {
     ($name:literal) => {
         concat!($name, "_blocking")

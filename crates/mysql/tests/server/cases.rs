@@ -1,4 +1,4 @@
-//! The cases of both faces, one concern a file.
+//! The cases of both APIs, one concern a file.
 
 mod abandoned;
 mod auth;
@@ -21,5 +21,5 @@ mod statements;
 mod tls;
 mod value_types;
 
-/// The connection of this face.
+/// The connection of this API.
 type Connection = face!(Connection);

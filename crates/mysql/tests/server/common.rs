@@ -176,7 +176,7 @@ pub(crate) fn with_option(url: &str, option: &str) -> String {
     format!("{url}{separator}{option}")
 }
 
-/// Another number each time, in both faces: for names.
+/// Another number each time, in both APIs: for names.
 pub(crate) fn number() -> usize {
     static NUMBER: AtomicUsize = AtomicUsize::new(1);
     NUMBER.fetch_add(1, Ordering::Relaxed)
@@ -360,7 +360,7 @@ impl<'b> Dribble<'b> {
         }
     }
 
-    /// In the tokio face only: a reader that blocks has nobody to pause for.
+    /// In the tokio API only: a reader that blocks has nobody to pause for.
     pub(crate) fn that_pauses(self) -> Self {
         Self {
             pauses: true,

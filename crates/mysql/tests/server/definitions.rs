@@ -1,4 +1,4 @@
-//! Column definitions: told once, kept, and told anew when the table changes.
+//! Column definitions: told once, kept, and told again when the table changes.
 
 use onecopy_mysql::ColumnType;
 

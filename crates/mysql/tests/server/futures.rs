@@ -1,4 +1,4 @@
-//! The tokio face's futures: they may go to another thread, and be dropped at any await.
+//! The tokio API's futures: they may go to another thread, and be dropped at any await.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;

@@ -1,6 +1,6 @@
 //! Tests against a real server: a private MariaDB, or the one that `ONECOPY_TEST_MYSQL_URL` names.
 //!
-//! Each case is written once and compiled twice: `wait!` and `face!` are the blocking face's in `blocking`, and tokio's
+//! Each case is written once and compiled twice: `wait!` and `API!` are the blocking API's in `blocking`, and tokio's
 //! in `tokio`. `ONECOPY_SOAK=1` runs the whole of each matrix.
 #![allow(clippy::unwrap_used, clippy::duplicate_mod)]
 

@@ -1,4 +1,4 @@
-//! Both faces have the same public types, and these the same methods: names, parameters and results.
+//! Both APIs have the same public types, and these the same methods: names, parameters and results.
 
 /// The public functions of a file, each as one line: `fn name(parameters) -> result`.
 fn signatures(source: &str) -> Vec<String> {

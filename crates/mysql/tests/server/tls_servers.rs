@@ -53,12 +53,12 @@ impl Servers {
         }
     }
 
-    /// The authority that vouches for the servers.
+    /// The CA that vouches for the servers.
     pub(crate) fn authority(&self) -> Pem {
         Pem::Text(self.authority.certificate().into_bytes())
     }
 
-    /// Another authority, which they don't know.
+    /// Another CA, which they don't know.
     pub(crate) fn stranger(&self) -> Pem {
         Pem::Text(self.stranger.certificate().into_bytes())
     }

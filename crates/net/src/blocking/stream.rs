@@ -53,7 +53,7 @@ impl Stream {
         self.tls.as_ref().and_then(|tls| tls.agreed())
     }
 
-    /// Bytes that TLS copied on their way, the library's own copies included.
+    /// Bytes that TLS copied on the way, the library's own copies included.
     pub fn bytes_copied_by_tls(&self) -> u64 {
         self.tls.as_ref().map_or(0, |tls| tls.copied())
     }
@@ -370,7 +370,7 @@ fn receive(socket: &mut Socket, tls: &mut Session) -> io::Result<usize> {
     Ok(n)
 }
 
-/// Whether the peer takes nothing any more. What it said before may still be on its way.
+/// Whether the peer takes nothing any more. What it said before may still be in flight.
 pub(super) fn is_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -269,7 +269,7 @@ impl Stream {
     /// Ends both directions. TLS says so where it can be said at once, and why if something went wrong.
     ///
     /// Bytes that the peer has sent and nobody has read make the kernel reset the connection, and last words in clear text that
-    /// are still on their way may be lost by that: after those, [`shutdown_write`](Self::shutdown_write) and reads until the
+    /// are still in flight may be lost by that: after those, [`shutdown_write`](Self::shutdown_write) and reads until the
     /// peer closes, within a deadline.
     pub fn shutdown(&mut self) {
         if let Some(tls) = &mut self.tls {
@@ -309,7 +309,7 @@ impl Stream {
         self.tls.as_ref().and_then(|tls| tls.agreed())
     }
 
-    /// Bytes that TLS copied on their way, the library's own copies included.
+    /// Bytes that TLS copied on the way, the library's own copies included.
     pub fn bytes_copied_by_tls(&self) -> u64 {
         self.tls.as_ref().map_or(0, |tls| tls.copied())
     }

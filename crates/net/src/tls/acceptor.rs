@@ -13,15 +13,15 @@ use super::connector::roots;
 use super::pem::Stamp;
 use super::{Identity, Pem, Session, TlsError};
 
-/// Whether clients are asked for a certificate, and the authorities that it must be of.
+/// Whether clients are asked for a certificate, and the CAs that it must be of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ClientCertificates {
     /// They are not asked.
     #[default]
     Off,
-    /// A client may have none. One that it shows must be of these authorities.
+    /// A client may have none. One that it shows must be of these CAs.
     Optional(Pem),
-    /// A client without one of these authorities has no session.
+    /// A client without one of these CAs has no session.
     Required(Pem),
 }
 
@@ -50,7 +50,7 @@ impl TlsAcceptor {
     /// TLS as `options` say. Reads their files, at most 16 MiB each.
     ///
     /// # Errors
-    /// Files that can't be read or are not PEM, a key that is not the certificate's, no authorities; each names the option
+    /// Files that can't be read or are not PEM, a key that is not the certificate's, no CAs; each names the option
     /// and the file. Certificates of X.509 version 1 are accepted, but clients built on rustls refuse to verify them.
     pub fn new(options: &TlsServerOptions) -> Result<Self, TlsError> {
         // Before the files are read: one that changes meanwhile is then seen to have changed.

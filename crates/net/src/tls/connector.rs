@@ -21,7 +21,7 @@ use super::{Identity, Pem, Session, TlsError};
 pub enum Verify {
     /// Nothing: whoever answers is spoken to.
     Nothing,
-    /// That it is of a trusted authority, whichever host it is for.
+    /// That it is of a trusted CA, whichever host it is for.
     Authority,
     /// The same, and that it is for this host.
     #[default]
@@ -33,7 +33,7 @@ pub enum Verify {
 pub struct TlsOptions {
     /// What is verified.
     pub verify: Verify,
-    /// The trusted authorities; `None`: those of the system.
+    /// The trusted CAs; `None`: those of the system.
     pub authorities: Option<Pem>,
     /// The client's certificate.
     pub identity: Option<Identity>,
@@ -66,7 +66,7 @@ impl TlsConnector {
     /// TLS to the host `name`: a DNS name, or an address in its text form. Reads files where they have changed.
     ///
     /// # Errors
-    /// Files that can't be read or are not PEM, a key that is not the certificate's, no authorities, a name that no
+    /// Files that can't be read or are not PEM, a key that is not the certificate's, no CAs, a name that no
     /// certificate can be for where the host is verified.
     pub fn new(options: &TlsOptions, name: &str, cache: &TlsCache) -> Result<Self, TlsError> {
         let name = match ServerName::try_from(name.to_owned()) {
@@ -168,7 +168,7 @@ impl TlsOptions {
                 roots: Some(roots(pem)?),
                 provider,
             }),
-            // Anyone can have a certificate of a public authority, for a host of his own.
+            // Anyone can have a certificate of a public CA, for a host of his own.
             (Verify::Authority, None) => {
                 return Err(TlsError::Pem {
                     option: "ssl-ca",

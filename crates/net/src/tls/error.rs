@@ -28,7 +28,7 @@ pub enum TlsError {
         /// What is wrong with it.
         problem: String,
     },
-    /// The system's own trusted authorities can't be had.
+    /// The system's own trusted CAs can't be had.
     NoSystemRoots(String),
     /// The host is no name or address that a certificate could be for.
     BadServerName(String),

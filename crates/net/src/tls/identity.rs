@@ -9,7 +9,7 @@ use super::{Pem, TlsError};
 /// Who this side says it is: a server to every client, a client to servers that ask for a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// The certificate, and those between it and the authority.
+    /// The certificate, and those between it and the CA.
     pub certificate: Pem,
     /// Its private key, not encrypted: PKCS#8, PKCS#1 or SEC1.
     pub key: Pem,

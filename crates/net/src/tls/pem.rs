@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::TlsError;
 
-/// The most that a PEM file may have: the whole set of the public authorities is about 220 KiB.
+/// The most that a PEM file may have: the whole set of the public CAs is about 220 KiB.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Certificates or a key in PEM.

@@ -56,7 +56,7 @@ pub struct TlsSession {
     pub version: &'static str,
     /// The cipher suite, as `TLS13_AES_256_GCM_SHA384`.
     pub cipher_suite: &'static str,
-    /// What of the peer was verified. Of a client it is the authority of its certificate, or nothing where it has none.
+    /// What of the peer was verified. Of a client it is the CA of its certificate, or nothing where it has none.
     pub verify: Verify,
 }
 
@@ -174,7 +174,7 @@ impl Session {
             cipher_suite: suite.suite().as_str()?,
             verify: match &self.side {
                 Side::Client(_, verify) => *verify,
-                // One that is not of a trusted authority has ended the handshake.
+                // One that is not of a trusted CA has ended the handshake.
                 Side::Server(_) if common.peer_certificates().is_some() => Verify::Authority,
                 Side::Server(_) => Verify::Nothing,
             },

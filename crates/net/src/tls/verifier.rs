@@ -9,10 +9,10 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// Takes a certificate of the given authorities, whichever host it is for; without authorities any certificate: nobody
+/// Takes a certificate of the given CAs, whichever host it is for; without CAs any certificate: nobody
 /// reads along then, but who the server is nobody knows.
 ///
-/// Then signatures are not looked at either: who may bring any certificate may bring one of his own, and old servers'
+/// Then signatures are not checked either: who may bring any certificate may bring one of his own, and old servers'
 /// own certificates are of forms that can't be read any more.
 #[derive(Debug)]
 pub(super) struct AnyHost {

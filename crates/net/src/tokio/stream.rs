@@ -51,7 +51,7 @@ impl Stream {
         self.tls.as_ref().and_then(|tls| tls.agreed())
     }
 
-    /// Bytes that TLS copied on their way, the library's own copies included.
+    /// Bytes that TLS copied on the way, the library's own copies included.
     pub fn bytes_copied_by_tls(&self) -> u64 {
         self.tls.as_ref().map_or(0, |tls| tls.copied())
     }
@@ -243,7 +243,7 @@ fn poll_write_tls(
     }
 }
 
-/// Whether the peer takes nothing any more. What it said before may still be on its way.
+/// Whether the peer takes nothing any more. What it said before may still be in flight.
 pub(super) fn is_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),

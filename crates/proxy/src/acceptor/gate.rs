@@ -23,7 +23,7 @@ pub(crate) struct Client {
 pub(crate) struct Gate {
     pub(super) commands: Sender<Command>,
     pub(super) waker: Waker,
-    /// Clients that wait, and those on their way to the acceptor, who come before others too.
+    /// Clients that wait, and those in flight to the acceptor, who come before others too.
     waiting: AtomicUsize,
     passed_on: AtomicUsize,
     /// Sessions that there are, and as many as there may be.
@@ -74,7 +74,7 @@ impl Gate {
     /// So many sessions have ended.
     #[inline]
     pub(crate) fn leave(&self, sessions: usize) {
-        // A worker that dies may have one counted that was on its way to it.
+        // A worker that dies may have one counted that was in flight to it.
         let less = |all: usize| Some(all.saturating_sub(sessions));
         let _ = self.sessions.fetch_update(SeqCst, SeqCst, less);
         if self.waiting.load(SeqCst) > 0 {

@@ -31,7 +31,7 @@ pub(crate) struct Compressed {
     ids: FrameIds,
     /// Of packets to the client.
     packets: PacketIds,
-    /// Compressed bytes that have come and were not looked at.
+    /// Compressed bytes that have come and were not checked.
     raw: Option<Box<Buffers>>,
     /// A frame, and how much of it has left.
     unsent: Vec<u8>,
@@ -102,7 +102,7 @@ impl Compressed {
         self.method
     }
 
-    /// Whether compressed bytes have come that were not looked at: no event tells of them.
+    /// Whether compressed bytes have come that were not checked: no event tells of them.
     pub(super) fn has_read_ahead(&self) -> bool {
         self.raw.is_some()
     }

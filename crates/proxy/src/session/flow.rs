@@ -9,7 +9,7 @@ use onecopy_wire::Meter;
 
 use crate::worker::pool::{Loan, Pool};
 
-/// One direction. Holds no buffers while nothing is on its way.
+/// One direction. Holds no buffers while nothing is in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Flow {
     pub(crate) loan: Option<Loan>,
@@ -52,7 +52,7 @@ impl Flow {
         self.loan.as_mut()
     }
 
-    /// Gives the buffers back where nothing is on its way.
+    /// Gives the buffers back where nothing is in flight.
     #[inline]
     pub(crate) fn rest(&mut self, pool: &mut Pool) {
         let Some(loan) = &self.loan else { return };

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::worker::pool::{OF_NO_USE, Pool};
 
 /// How far a session is with what came from its client, with what came from its backend, with what was made of these and has not
-/// left, and with what was not looked at.
+/// left, and with what was not checked.
 pub(crate) type Progress = [Option<u64>; 4];
 
 /// What a client that is logging in may send where memory is used up: more than any response without many attributes.

@@ -327,7 +327,7 @@ impl Session {
             .map_or("", |place| place.backend().name())
     }
 
-    /// One side takes nothing any more. The backend may have said why before: that is on its way.
+    /// One side takes nothing any more. The backend may have said why before: that is in flight.
     #[cold]
     fn refused(&mut self, direction: Direction, context: &mut Context<'_>) -> Result<Carried, End> {
         match (direction, &mut self.server) {
@@ -384,7 +384,7 @@ impl Session {
                 }
                 Ok(carried)
             }
-            // Its last bytes are on their way.
+            // Its last bytes are in flight.
             (Direction::Down, _) if self.client.has_unsent() => Ok(carried),
             _ => Err(self.closed(direction)),
         }

@@ -259,7 +259,7 @@ pub(crate) const SCRIPTS: &[Script] = &[
             raw.command(CLOSE, &insert);
         },
     ),
-    // The last one, as the server begins its account of the thread anew.
+    // The last one, as the server begins its account of the thread again.
     script("another user", |raw| {
         raw.prepare("SELECT 1");
         raw.run("BEGIN");

@@ -52,7 +52,7 @@ fn commits_are_acknowledged(way: Option<Method>) {
     let proxy = start(primary.port(), Offered::default(), way);
     let port = proxy.tcp_address().unwrap().port();
     let mut to_replica = connect(&replica);
-    // The events need not be run, which would make the accounts of these servers anew.
+    // The events need not be run, which would make the accounts of these servers again.
     let source = format!(
         "CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {port}, MASTER_USER = 'replica', \
          MASTER_PASSWORD = 'a password', MASTER_USE_GTID = NO"

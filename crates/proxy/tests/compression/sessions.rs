@@ -149,7 +149,7 @@ fn the_proxys_own_errors_are_compressed() {
         client.ask("SELECT 1").unwrap();
         let id = proxy.snapshot(true).clients[0].id;
         assert_eq!(proxy.kill(None, id), onecopy_proxy::Killed::Yes);
-        // Nothing was asked: it begins anew, as does one without compression.
+        // Nothing was asked: it begins again, as does one without compression.
         client.expect(0);
         assert_eq!(client.last_error(), 1927);
         until("the end of the session", || proxy.sessions() == 0);

@@ -14,7 +14,7 @@ use onecopy_testkit::certificate::{Authority, Certificate};
 
 use crate::common::{connect, listener, loopback, server_port, start, until, url};
 
-/// Clients that run statements, one after the other, and now and then connect anew.
+/// Clients that run statements, one after the other, and now and then connect again.
 struct Load {
     is_over: Arc<AtomicBool>,
     statements: Arc<AtomicU64>,

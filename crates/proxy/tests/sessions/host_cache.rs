@@ -79,7 +79,7 @@ impl Scene {
         Proxy::start(config).unwrap()
     }
 
-    /// Whether the server lets this host in; a login that succeeds would have it begin to count anew.
+    /// Whether the server lets this host in; a login that succeeds would have it begin to count again.
     fn is_blocked(&self) -> bool {
         let stream = TcpStream::connect((ADDRESS, self.server.port())).unwrap();
         let greeting = Raw::new(stream).hear().unwrap();

@@ -185,7 +185,7 @@ pub(crate) fn identity(certificate: &Certificate) -> Identity {
     }
 }
 
-/// An account with all rights on the database `test`, made anew.
+/// An account with all rights on the database `test`, made again.
 pub(crate) fn account(name: &str, identified: &str) {
     let mut conn = Connection::connect(&sides().server.url()).unwrap();
     conn.run(format!("DROP USER IF EXISTS {name}@'%'")).unwrap();

@@ -8,7 +8,7 @@
 //! | id      | integer | the connection's number, as in CLIENT LIST   |
 //! | mode    | text    | `standalone`, `cluster` or `sentinel`        |
 //! | role    | text    | `master` or `replica`; a sentinel has none   |
-//! | modules | array   | not looked at                                |
+//! | modules | array   | not checked                                |
 //!
 //! Source: <https://valkey.io/commands/hello/>.
 

@@ -5,7 +5,7 @@
 //!   +OK\r\n                          compared with the last: all of it
 //! ```
 //!
-//! To read a length anew takes longer than to compare it, and where the next reply begins hangs on it. A word is compared in place
+//! To read a length again takes longer than to compare it, and where the next reply begins hangs on it. A word is compared in place
 //! where fewer bytes are pending too: the last `+OK` of a read is mostly one like the others.
 
 use std::fmt;

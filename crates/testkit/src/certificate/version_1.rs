@@ -14,7 +14,7 @@ const BIT_STRING: u8 = 0x03;
 const VERSION: u8 = 0xA0;
 const EXTENSIONS: u8 = 0xA3;
 
-/// The same certificate without version and extensions, signed anew, in PEM.
+/// The same certificate without version and extensions, signed again, in PEM.
 ///
 /// # Panics
 /// Where `certificate` is none.

@@ -1,4 +1,4 @@
-//! Bytes without a pattern that a misplaced copy could hit by chance.
+//! Bytes without a pattern that a misplaced copy could hit at random.
 
 use std::sync::OnceLock;
 

@@ -32,7 +32,7 @@ struct Stage {
     tunnel: Option<Box<Tunnel>>,
     /// What the client sent behind the script's bytes, where it may.
     beyond: Vec<u8>,
-    /// Each call of the tokio face first says that it is not ready.
+    /// Each call of the tokio API first says that it is not ready.
     hesitates: bool,
     hesitated_reading: bool,
     hesitated_writing: bool,
@@ -128,7 +128,7 @@ impl Player {
     }
 
     /// The network works again.
-    pub fn mend(&self) {
+    pub fn repair(&self) {
         self.stage().fault = None;
     }
 
@@ -199,7 +199,7 @@ impl Stage {
         Outcome::Bytes(most)
     }
 
-    /// Up to where the server's bytes are on their way; at least one more than were read.
+    /// Up to where the server's bytes are in flight; at least one more than were read.
     fn end(&self) -> Result<usize, Outcome> {
         let closed = |gate: &&(usize, usize)| gate.1 > self.written;
         let gate = self.script.gates.iter().find(closed);
@@ -312,7 +312,7 @@ impl Stage {
         }
     }
 
-    /// Whether this call of the tokio face is to be made again. Once nothing comes of a call, none behind it hesitates:
+    /// Whether this call of the tokio API is to be made again. Once nothing comes of a call, none behind it hesitates:
     /// two directions would wake each other for ever.
     fn hesitate(&mut self, context: &Context<'_>, before: fn(&mut Self) -> &mut bool) -> bool {
         let hesitates = self.hesitates;

@@ -80,7 +80,7 @@ fn a_fault_comes_at_its_place() {
             None => assert_eq!(read(&mut player).unwrap(), b""),
             Some(failed) => assert_eq!(read(&mut player).unwrap_err().kind(), failed),
         }
-        player.mend();
+        player.repair();
         assert_eq!(read(&mut player).unwrap().len(), 6);
     }
     let mut player = player(Delivery::Whole, fault(Place::Client(2), FaultKind::Pipe));

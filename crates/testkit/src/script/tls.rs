@@ -131,12 +131,12 @@ fn capabilities_of_greeting(greeting: &[u8]) -> Option<usize> {
     (at + 1 < greeting.len()).then_some(at)
 }
 
-/// The certificate of the authority that [`tls_server`] has its own from, for the host `localhost`; in PEM.
+/// The certificate of the CA that [`tls_server`] has its own from, for the host `localhost`; in PEM.
 pub fn tls_authority() -> &'static str {
     &identity().authority
 }
 
-/// The end of TLS of a server that speaks only this version and is no client's acquaintance: each run has an authority
+/// The end of TLS of a server that speaks only this version and is no client's acquaintance: each run has a CA
 /// of its own. `small_records`: of at most 48 bytes.
 ///
 /// # Panics

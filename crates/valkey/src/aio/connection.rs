@@ -104,7 +104,7 @@ impl Connection {
         Ok((link, stream))
     }
 
-    /// Makes the connection anew, with the same configuration, the database, user and name that [`select`](Self::select),
+    /// Makes the connection again, with the same configuration, the database, user and name that [`select`](Self::select),
     /// [`auth`](Self::auth) and [`set_client_name`](Self::set_client_name) set last, and the same listener. Where it
     /// fails the connection is closed, and this may be called again.
     ///

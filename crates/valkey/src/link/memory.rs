@@ -80,7 +80,7 @@ impl Link {
     }
 
     /// Gives memory back of a connection whose replies are all detached: all of it, or where it is in use what is above that
-    /// which one may keep. A reply or a push may be on its way.
+    /// which one may keep. A reply or a push may be in flight.
     #[cfg(feature = "tokio")]
     pub(crate) fn trim(&mut self, is_idle: bool) {
         let keep = if is_idle { 0 } else { self.idle_keep };

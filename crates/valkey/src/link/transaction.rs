@@ -58,7 +58,7 @@ impl Link {
         self.is_watching
     }
 
-    /// Refuses to set up anew what can't be known.
+    /// Refuses to set up again what can't be known.
     pub(crate) fn may_reconnect(&self) -> Result<(), Error> {
         if self.is_changed {
             return Err(Error::misuse(

@@ -1,11 +1,11 @@
-//! The client's part of a conversation, written once for both faces.
+//! The client's part of a conversation, written once for both APIs.
 
 use std::time::Duration;
 
 use onecopy_testkit::script::Script;
 use onecopy_valkey::{Config, Error, Protocol, Reply};
 
-/// Makes a [`Talk`](onecopy_testkit::script::Talk) of one body: `wait!` waits on either face. The body gives
+/// Makes a [`Talk`](onecopy_testkit::script::Talk) of one body: `wait!` waits on either API. The body gives
 /// `Result<(), Error>`.
 macro_rules! talk {
     (|$conn:ident, $log:ident, $wait:ident| $body:block) => {

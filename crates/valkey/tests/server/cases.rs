@@ -1,4 +1,4 @@
-//! The cases of both faces, one concern a file.
+//! The cases of both APIs, one concern a file.
 
 mod abandoned;
 mod commands;
@@ -10,5 +10,5 @@ mod session;
 mod streams;
 mod transactions;
 
-/// The connection of this face.
+/// The connection of this API.
 type Connection = face!(Connection);

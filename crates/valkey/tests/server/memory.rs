@@ -120,7 +120,7 @@ async fn a_streamed_value_takes_constant_memory_both_ways() {
 #[tokio::test]
 async fn connections_at_rest_hold_less_than_a_kibibyte_each() {
     let connections = count(1_000, 10_000);
-    // This face's, and what the other tests have open.
+    // This API's, and what the other tests have open.
     onecopy_testkit::allow_open_files(connections as u64 + 1_000);
     let mut all = Vec::with_capacity(connections);
     let key = format!("memory:list:{}", face_name!("k"));

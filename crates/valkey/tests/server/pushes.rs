@@ -27,7 +27,7 @@ async fn keys_that_others_change_are_told_to_the_listener() {
         for round in 0..3 {
             wait!(conn.run(&string::get(&key))).unwrap();
             wait!(other.run(&string::set(&key, round))).unwrap();
-            // The push is on its way before the other's reply; it is heard with a reply behind it.
+            // The push is in flight before the other's reply; it is heard with a reply behind it.
             wait!(conn.run(&raw("PING"))).unwrap();
             wait!(conn.run(&raw("PING"))).unwrap();
         }

@@ -1,4 +1,4 @@
-//! What the cases mean in the tokio face.
+//! What the cases mean in the tokio API.
 
 /// The call, awaited.
 macro_rules! wait {
@@ -7,12 +7,12 @@ macro_rules! wait {
     };
 }
 
-/// A type of the tokio face.
+/// A type of the tokio API.
 macro_rules! face {
     ($($path:tt)*) => { onecopy_valkey::aio::$($path)* };
 }
 
-/// A stream of this face over a connected socket.
+/// A stream of this API over a connected socket.
 macro_rules! stream_of {
     ($socket:expr) => {{
         let socket = $socket;
@@ -22,7 +22,7 @@ macro_rules! stream_of {
     }};
 }
 
-/// A name of the server's that only this face uses.
+/// A name of the server's that only this API uses.
 macro_rules! face_name {
     ($name:literal) => {
         concat!($name, "_tokio")

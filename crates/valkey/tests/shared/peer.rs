@@ -321,7 +321,7 @@ async fn a_large_reply_is_known_at_its_header_and_asked_for_again_where_its_conn
     peer.await_requests(1);
     let len = 4 << 20;
     peer.say(format!("${len}\r\nbegins").as_bytes());
-    // The next ones go elsewhere while this one is on its way.
+    // The next ones go elsewhere while this one is in flight.
     let get = string::get("large");
     let elsewhere = || async {
         let waited = tokio::time::timeout(Duration::from_millis(50), shared.run(&get)).await;

@@ -25,7 +25,7 @@ impl Dice {
     }
 }
 
-/// Bytes without a pattern that a misplaced copy could hit by chance.
+/// Bytes without a pattern that a misplaced copy could hit at random.
 fn noise() -> &'static [u8] {
     static NOISE: OnceLock<Vec<u8>> = OnceLock::new();
     NOISE.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! The workloads through the blocking face.
+//! The workloads through the blocking API.
 
 use std::io::BufRead;
 

@@ -1,4 +1,4 @@
-//! The workloads through the tokio face, on a runtime of one thread.
+//! The workloads through the tokio API, on a runtime of one thread.
 
 use onecopy_mysql::aio::Connection;
 use onecopy_mysql::{Config, Statement};

@@ -1,4 +1,4 @@
-//! The requests through the blocking face, a thread for each connection.
+//! The requests through the blocking API, a thread for each connection.
 
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;

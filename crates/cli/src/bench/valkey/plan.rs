@@ -52,7 +52,7 @@ pub(super) struct Plan {
     pub(super) clients: u32,
     /// Requests that are sent before the first reply is waited for.
     pub(super) depth: u32,
-    /// Names that keys are chosen from, each by chance; one name where there is none.
+    /// Names that keys are chosen from, each at random; one name where there is none.
     pub(super) keyspace: Option<u64>,
     /// What is written.
     pub(super) value: Vec<u8>,

@@ -1,4 +1,4 @@
-//! The requests through the tokio face, a task for each connection, on a runtime of one thread.
+//! The requests through the tokio API, a task for each connection, on a runtime of one thread.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -80,7 +80,7 @@ fn value(conn: &mut Connection, sql: &str) -> Option<String> {
     Some(String::from_utf8_lossy(row.bytes(0).ok()??).into_owned())
 }
 
-/// A proxy in front of the tour's server, with a way in of each kind.
+/// A proxy in front of the tour's server, with a listener of each kind.
 struct Stop {
     proxy: Proxy,
     /// The client's way through it, of the kind of the direct one, so that only the proxy makes a difference.

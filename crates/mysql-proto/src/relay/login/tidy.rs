@@ -5,29 +5,29 @@
 //!
 //! | the response              | servers                                       |
 //! |---------------------------|-----------------------------------------------|
-//! | bytes behind its end      | are not looked at                             |
+//! | bytes behind its end      | are not checked                             |
 //! | its end in place of a NUL | ends the plugin's name, where it is the last  |
 
 use crate::codec::DecodeErrorKind;
 use crate::packet::HandshakeResponse;
 
-/// The response as it should have been; `None` where there is nothing to mend, or nothing that servers let pass. There may be
+/// The response as it should have been; `None` where there is nothing to fix, or nothing that servers let pass. There may be
 /// a password in it.
 pub fn tidy(payload: &[u8]) -> Option<Vec<u8>> {
     let error = HandshakeResponse::decode(payload).err()?;
-    let mended = match error.kind {
+    let repaired = match error.kind {
         DecodeErrorKind::Trailing => {
             let end = usize::try_from(error.offset).ok()?;
             payload.get(..end)?.to_vec()
         }
         DecodeErrorKind::MissingNul if error.field == "plugin name" => {
             // All at once: a vector that grows would leave a password behind.
-            let mut mended = Vec::with_capacity(payload.len() + 1);
-            mended.extend_from_slice(payload);
-            mended.push(0);
-            mended
+            let mut repaired = Vec::with_capacity(payload.len() + 1);
+            repaired.extend_from_slice(payload);
+            repaired.push(0);
+            repaired
         }
         _ => return None,
     };
-    HandshakeResponse::decode(&mended).is_ok().then_some(mended)
+    HandshakeResponse::decode(&repaired).is_ok().then_some(repaired)
 }

@@ -123,7 +123,7 @@ fn a_handshake_needs_no_more_calls_than_there_are_events() {
     pair.echo(b"and on");
 }
 
-/// A client in the blocking face, which knows nothing of this one.
+/// A client in the blocking API, which knows nothing of this one.
 #[test]
 fn the_blocking_client_speaks_with_it() {
     let trust = Trust::new();

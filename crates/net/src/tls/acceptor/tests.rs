@@ -45,7 +45,7 @@ fn deliver(from: &mut Session, to: &mut Session, step: usize) {
     }
 }
 
-/// A client's and the server's session that stand, and nothing is on its way.
+/// A client's and the server's session that stand, and nothing is in flight.
 fn established(
     connector: &TlsConnector,
     acceptor: &TlsAcceptor,

@@ -1,4 +1,4 @@
-//! Ciphertext on its way out.
+//! Ciphertext in flight out.
 
 use rustls::unbuffered::{
     ConnectionState, EncodeError, EncryptError, InsufficientSizeError, UnbufferedStatus,
@@ -7,7 +7,7 @@ use rustls::unbuffered::{
 use super::slices::try_reserve;
 use crate::tls::TlsError;
 
-/// Ciphertext on its way out: `bytes[start..end]` is unsent.
+/// Ciphertext in flight out: `bytes[start..end]` is unsent.
 #[derive(Default)]
 pub(super) struct Output {
     pub(super) bytes: Vec<u8>,

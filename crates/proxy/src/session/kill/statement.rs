@@ -58,7 +58,7 @@ pub(super) fn find(text: &[u8], is_whole: bool) -> Found {
     }
 }
 
-/// What was not looked at yet.
+/// What was not checked yet.
 struct Rest<'a> {
     text: &'a [u8],
 }

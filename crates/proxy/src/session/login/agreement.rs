@@ -231,7 +231,7 @@ fn without_password(response: &HandshakeResponse<'_>) -> Result<Vec<u8>, EncodeE
     Ok(payload)
 }
 
-/// What is changed of the capabilities on their way to a side, which has TLS of its own or not, and this compression.
+/// What is changed of the capabilities in flight to a side, which has TLS of its own or not, and this compression.
 fn own_of(has_tls: bool, compression: Capabilities) -> Change {
     let tls = if has_tls {
         Capabilities::SSL

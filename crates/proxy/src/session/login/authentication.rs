@@ -164,7 +164,7 @@ impl Session {
             Some(Exchange::KeyOfBackend(password)) => {
                 return self.take_backends_key(payload, &password);
             }
-            // The client's answer, which is on its way, would be taken for something else and pass as it is.
+            // The client's answer, which is in flight, would be taken for something else and pass as it is.
             Some(Exchange::OfClient | Exchange::UnderKey { .. }) => {
                 return Err(self.broken("it went on before it had its answer"));
             }

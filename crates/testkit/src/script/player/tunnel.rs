@@ -11,7 +11,7 @@ use crate::script::{Fault, FaultKind, Place};
 /// Bytes of a record's header.
 const RECORD_HEADER: usize = 5;
 
-/// What the server says behind the stage's clear text, and what is on its way.
+/// What the server says behind the stage's clear text, and what is in flight.
 #[derive(Debug)]
 pub(super) struct Tunnel {
     connection: ServerConnection,

@@ -8,7 +8,7 @@ use crate::Error;
 /// What a caller hears.
 #[derive(Debug, Clone)]
 pub(super) enum Failure {
-    /// The connection was lost with the command on its way; one cause for all who hear of it.
+    /// The connection was lost with the command in flight; one cause for all who hear of it.
     Lost { cause: Error, maybe_executed: bool },
     /// The command's time is over.
     Timeout { maybe_executed: bool },

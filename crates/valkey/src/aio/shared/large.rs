@@ -1,6 +1,6 @@
 //! Whose replies were large: the next ones go where they hold nobody up.
 //!
-//! What is known of a command is a hash of its name and its first key, with a state drawn by chance, so that nobody can choose
+//! What is known of a command is a hash of its name and its first key, with a state drawn at random, so that nobody can choose
 //! keys that are taken for each other. One that is taken for another goes to a connection of its own once, and is forgotten.
 
 use std::collections::VecDeque;

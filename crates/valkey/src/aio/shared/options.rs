@@ -35,7 +35,7 @@ pub struct SharedOptions {
     pub max_unsent_bytes: usize,
     /// What happens to commands while there is no connection. [`OfflineQueue::default`].
     pub offline: Option<OfflineQueue>,
-    /// Pauses before attempts to connect anew.
+    /// Pauses before attempts to connect again.
     pub backoff: Backoff,
     /// Bytes of a reply from which on the command's next runs go to connections of their own, if it only reads: 1 MiB;
     /// `usize::MAX` for never. [`Shared`](super::Shared) says more.

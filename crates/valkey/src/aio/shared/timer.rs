@@ -9,7 +9,7 @@ use tokio::task::coop;
 use tokio::time::Sleep;
 
 /// Made when it is needed first. Deadlines move on with every command: the timer is left where it is when a later one is set,
-/// rings too early then, and is set anew.
+/// rings too early then, and is set again.
 #[derive(Debug, Default)]
 pub(super) struct Timer {
     sleep: Option<Pin<Box<Sleep>>>,

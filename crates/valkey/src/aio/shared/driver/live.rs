@@ -94,7 +94,7 @@ impl Live {
         Ok(progress)
     }
 
-    /// The server takes nothing any more: what it said before may still be on its way.
+    /// The server takes nothing any more: what it said before may still be in flight.
     #[cold]
     fn refuse(&mut self, error: DriveError<ProtocolError>) -> Result<(), Error> {
         let is_gone = matches!(

@@ -207,7 +207,7 @@ impl Queue {
         self.output.release();
     }
 
-    /// Whether nothing is on its way, so that the connection is idle.
+    /// Whether nothing is in flight, so that the connection is idle.
     #[inline]
     pub(in super::super) fn is_idle(&self) -> bool {
         self.flight.is_empty()

@@ -1,4 +1,4 @@
-//! What once went wrong: each of these failed before it was mended.
+//! What once went wrong: each of these failed before it was fixed.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::ops::Range;
@@ -28,8 +28,8 @@ use crate::talk::{config, multi_statements, small_limits, within};
 /// of the silence at once.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Plays a script up to its fault over both drivers, in clear text and over TLS, all of which the body has to see through: `player.mend()` ends the
-/// silence. `wait!` waits on either face.
+/// Plays a script up to its fault over both drivers, in clear text and over TLS, all of which the body has to see through: `player.fix()` ends the
+/// silence. `wait!` waits on either API.
 macro_rules! over_both {
     ($config:expr, $script:expr, $fault:expr, |$conn:ident, $player:ident, $wait:ident| $body:block) => {{
         let script = $script;
@@ -102,7 +102,7 @@ fn a_value_of_three_packets_is_read_by_one_slice_without_their_headers() {
             let mut row = wait!(rows.next_streaming())?.unwrap();
             let column = wait!(row.next_column())?.unwrap();
             let value = wait!(face::read(column, 40 << 20))?;
-            assert!(value == crate::mended::three_packets(), "other bytes");
+            assert!(value == crate::regressions::three_packets(), "other bytes");
             log.line(format!("{} bytes", value.len()));
         }
         wait!(conn.ping())
@@ -194,7 +194,7 @@ fn half_sent_long_data_is_forgotten_although_the_first_try_timed_out() {
             assert!(!error.is_closed(), "{error:?}");
             let error = wait!(conn.ping()).unwrap_err();
             assert!(error.is_timeout(), "{error:?}");
-            player.mend();
+            player.repair();
             wait!(conn.send_long_data(&statement, 0, &b"value"[..])).unwrap();
             let rows = wait!(conn.execute(&statement, &[Param::LongData]));
             wait!(rows.unwrap().finish()).unwrap();
@@ -225,7 +225,7 @@ fn half_sent_long_data_is_forgotten_although_the_first_try_was_dropped() {
             for _ in 0..2 {
                 assert!(::tokio::time::timeout(SHORT, conn.ping()).await.is_err());
             }
-            player.mend();
+            player.repair();
             conn.send_long_data(&statement, 0, &b"value"[..])
                 .await
                 .unwrap();
@@ -254,7 +254,7 @@ fn a_statement_whose_prepare_timed_out_is_closed_with_the_next_command() {
         over_both!(config(), script.clone(), fault, |conn, player, wait| {
             let error = wait!(conn.prepare("SELECT")).unwrap_err();
             assert!(error.is_timeout(), "at {at}: {error:?}");
-            player.mend();
+            player.repair();
             wait!(conn.ping()).unwrap();
             wait!(conn.ping()).unwrap();
         });
@@ -279,7 +279,7 @@ fn a_statement_whose_prepare_was_dropped_is_closed_with_the_next_command() {
             let preparing = conn.prepare("SELECT");
             let dropped = ::tokio::time::timeout(Duration::from_secs(1), preparing).await;
             assert!(dropped.is_err(), "at {at}");
-            player.mend();
+            player.repair();
             conn.ping().await.unwrap();
             conn.ping().await.unwrap();
         });
@@ -315,7 +315,7 @@ fn a_tokio_reader_of_a_value_that_falls_silent_ends_at_the_deadline_and_can_go_o
                 let within = DEADLINE..DEADLINE + Duration::from_millis(10);
                 assert!(within.contains(&took), "{took:?}");
                 assert!(!value.is_empty() && value.len() < VALUE);
-                player.mend();
+                player.repair();
                 read_to_end(&mut column, step, &mut value).await.unwrap();
                 assert!(value == noise(VALUE), "other bytes");
             }
@@ -501,7 +501,7 @@ const MEASURES: &str = "ONECOPY_MEASURE_INFO";
 /// glibc's, told to give each allocation from 128 KiB on back to the kernel when it is freed.
 #[test]
 fn the_long_text_of_an_ok_packet_is_not_kept_behind_the_next_command() {
-    let this = "mended::measures_the_long_text_of_an_ok_packet";
+    let this = "regressions::measures_the_long_text_of_an_ok_packet";
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", this, "--nocapture"])
         .env(MEASURES, "1")
@@ -663,7 +663,7 @@ fn a_borrowed_row_that_timed_out_is_not_streamed_but_borrowed_once_it_is_there()
             let refused = wait!(rows.next_streaming()).map(drop).unwrap_err();
             assert_eq!(refused.protocol(), Some(&ProtocolError::RowUnderWay));
             assert!(!refused.is_closed());
-            player.mend();
+            player.repair();
             let row = wait!(rows.next()).unwrap().unwrap();
             assert_eq!(row.bytes(0).unwrap(), Some(noise(300)));
             assert!(wait!(rows.next_streaming()).unwrap().is_none());
