@@ -29,5 +29,7 @@ pub fn tidy(payload: &[u8]) -> Option<Vec<u8>> {
         }
         _ => return None,
     };
-    HandshakeResponse::decode(&repaired).is_ok().then_some(repaired)
+    HandshakeResponse::decode(&repaired)
+        .is_ok()
+        .then_some(repaired)
 }
