@@ -115,7 +115,6 @@ fn serve(guest: &mut Guest, id: u32, accounts: &Accounts, view: &View) -> Result
     };
     let mut buffers = Buffers::new(limits.buffer_config());
     let mut core = log_in(guest, id, accounts, &mut buffers, limits)?;
-    guest.may_stay();
     let mut session = Admin { view, id, guest };
     loop {
         session.guest.stream.release(0);
@@ -193,10 +192,15 @@ fn log_in(
                 handshake.answer(buffers, account)?;
             }
             message => {
+                let is_accepted = matches!(message, ServerHandshakeMessage::Accepted);
+                // Before the client knows: a client that has logged in is not replaced.
+                if is_accepted {
+                    guest.may_stay();
+                }
                 flush::<ServerError>(buffers, &mut guest.stream, &(), deadline)?;
-                return match message {
-                    ServerHandshakeMessage::Accepted => Ok(handshake.into_core()),
-                    _ => Err(Over),
+                return match is_accepted {
+                    true => Ok(handshake.into_core()),
+                    false => Err(Over),
                 };
             }
         }
