@@ -189,7 +189,7 @@ fn serve(config: Config, file: Option<PathBuf>, log: &Log) -> Result<(), Box<dyn
     }
     let drain = proxy.config().drain;
     info(&format!(
-        "stopping; {} sessions may end their transactions, for {:?}; once more stops at once",
+        "shutting down: {} sessions have up to {:?} to finish; signal again to stop now",
         proxy.sessions(),
         drain.timeout
     ));

@@ -323,8 +323,7 @@ impl Link {
     fn admit_special(&mut self, flags: Flags, blocking: Blocking) -> Result<(), Error> {
         if flags.contains(Flags::BREAKS_ORDER) {
             return Err(Error::misuse(
-                "this command would leave the connection without one reply to each request (SUBSCRIBE and its like, \
-                 MONITOR, SYNC, CLIENT REPLY), and is refused",
+                "SUBSCRIBE, MONITOR, SYNC and CLIENT REPLY are not supported here: their replies do not match requests one to one",
             ));
         }
         self.is_changed |= flags.contains(Flags::CONNECTION_STATE);

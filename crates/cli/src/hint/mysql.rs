@@ -24,9 +24,7 @@ pub(crate) fn find(error: &Error) -> Option<&'static str> {
         io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => Some(
             "mysql://user@HOST:PORT/ goes over TCP, mysql://user@localhost/?socket=PATH over a Unix socket",
         ),
-        io::ErrorKind::PermissionDenied => {
-            Some("this user of the machine may not open the server's socket")
-        }
+        io::ErrorKind::PermissionDenied => Some("your OS user may not open this socket"),
         io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof => Some(
             "the server's log may say why; a packet over max_allowed_packet is a frequent reason",
         ),
@@ -66,7 +64,7 @@ fn server(code: u16, message: &str) -> Option<&'static str> {
             "INSERT IGNORE passes over rows that are there; ON DUPLICATE KEY UPDATE changes them"
         }
         1064 if message.contains("near 'DELIMITER") || message.contains("near 'delimiter") => {
-            "DELIMITER is a word of other clients; give a statement with ';' inside as an argument, it is sent whole"
+            "DELIMITER is a command of the mariadb client, not SQL; pass a statement that contains ';' as an argument, which is sent whole"
         }
         1064 => {
             "the server stopped reading at the text behind 'near'; each STATEMENT argument is sent as one, those on \

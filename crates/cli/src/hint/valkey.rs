@@ -24,9 +24,7 @@ pub(crate) fn find(error: &Error) -> Option<&'static str> {
         io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => Some(
             "redis://HOST:PORT goes over TCP, rediss://HOST:PORT over TLS, redis+unix:///PATH over a Unix socket",
         ),
-        io::ErrorKind::PermissionDenied => {
-            Some("this user of the machine may not open the server's socket")
-        }
+        io::ErrorKind::PermissionDenied => Some("your OS user may not open this socket"),
         // The login is over: it is not for want of TLS.
         io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe if error.maybe_executed() => {
             Some("the server ended the connection, or is gone; its log may say why")

@@ -153,7 +153,7 @@ fn signals_reload_and_stop() {
     assert!(after(&mut lines, "not reloaded, nothing has changed").contains("unknown key `wait`"));
     conn.run("BEGIN").unwrap();
     signal(&child, "-TERM");
-    after(&mut lines, "stopping; ");
+    after(&mut lines, "shutting down: ");
     conn.run("COMMIT").unwrap();
     assert!(child.wait().unwrap().success());
     fs::remove_file(path).unwrap();

@@ -135,14 +135,14 @@ impl fmt::Display for AuthError {
             }
             Self::UnknownPlugin { name } => write!(
                 f,
-                "the server asks for the plugin {name}, which is not known here: give the account another one"
+                "the server asks for the plugin {name}, which is not supported: use another one for the account"
             ),
             Self::PluginNotAllowed { plugin: plugin @ Plugin::ClearPassword } => write!(
                 f,
-                "the server asks for the password in clear text: if it may have it, allow the plugin {plugin}"
+                "the server asks for the password in clear text; to permit that, add {plugin} to auth-plugins"
             ),
             Self::PluginNotAllowed { plugin } => {
-                write!(f, "the server asks for {plugin}: allow this plugin, or give the account another one")
+                write!(f, "the server asks for {plugin}, which auth-plugins does not list: add it, or use another one for the account")
             }
             Self::NoPluginAllowed => f.write_str("no plugin is allowed: allow at least one"),
             Self::OldPasswordRefused => f.write_str(

@@ -232,7 +232,7 @@ fn remove_dead(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
         Ok(file) if !file.file_type().is_socket() => {
-            return in_use("there is a file that is no socket");
+            return in_use("a file exists there that is not a socket");
         }
         Ok(_) => {}
     }

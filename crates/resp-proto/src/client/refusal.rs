@@ -8,7 +8,7 @@ use std::fmt;
 pub enum Refusal {
     /// `NOAUTH`: a password is demanded and none was given.
     NoAuth,
-    /// `WRONGPASS`, and the older servers' `ERR invalid password`: the user or the password is wrong, or the user is off.
+    /// `WRONGPASS`, and the older servers' `ERR invalid password`: the user or the password is wrong, or the user is disabled.
     WrongPass,
     /// `NOPERM`: the user may not do what the handshake asks for.
     NoPerm,
@@ -48,7 +48,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NoAuth => "the server demands a password; give one",
-            Self::WrongPass => "the user name or the password is wrong, or the user is off",
+            Self::WrongPass => "the user name or the password is wrong, or the user is disabled",
             Self::NoPerm => "the user is not allowed what the connection asks for",
             Self::NoProto => "the server does not speak the required version of the protocol; allow resp2",
             Self::Denied => {

@@ -55,8 +55,8 @@ fn probe(path: &Path) -> Result<ServerBinary, String> {
         .output()
         .map_err(|error| format!("{} does not run: {error}", path.display()))?;
     let help = String::from_utf8_lossy(&output.stdout);
-    let kind =
-        kind(&help).ok_or_else(|| format!("{} is no MariaDB or MySQL server", path.display()))?;
+    let kind = kind(&help)
+        .ok_or_else(|| format!("{} is not a MariaDB or MySQL server", path.display()))?;
     let share = share_folder(&help)
         .ok_or_else(|| format!("{} does not say where its files are", path.display()))?;
     Ok(ServerBinary {

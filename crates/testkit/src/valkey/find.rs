@@ -84,8 +84,8 @@ fn probe(path: &Path) -> Result<ServerBinary, String> {
         .output()
         .map_err(|error| format!("{} does not run: {error}", path.display()))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let (is_valkey, version, release) =
-        version(&text).ok_or_else(|| format!("{} is no Valkey or Redis server", path.display()))?;
+    let (is_valkey, version, release) = version(&text)
+        .ok_or_else(|| format!("{} is not a Valkey or Redis server", path.display()))?;
     if release < OLDEST {
         let (major, minor) = OLDEST;
         return Err(format!(

@@ -120,7 +120,7 @@ impl<R: Read> Source<R> {
             ))),
             None if n == 0 => Err(self.wrong("the input ends inside it")),
             None => Err(self.wrong(&format!(
-                "{} is no line {}LENGTH",
+                "{} is not a line {}LENGTH",
                 self.line.escape_ascii(),
                 char::from(kind)
             ))),

@@ -267,7 +267,7 @@ fn clear_text_needs_leave_and_a_verified_channel() {
     assert!(
         error
             .to_string()
-            .contains("allow the plugin mysql_clear_password")
+            .contains("add mysql_clear_password to auth-plugins")
     );
 
     let options = allowing(PluginSet::SAFE | PluginSet::CLEAR_PASSWORD);

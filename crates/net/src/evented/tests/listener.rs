@@ -140,7 +140,7 @@ fn a_file_that_is_no_socket_stays() {
     fs::write(&path.0, "precious").unwrap();
     let refused = path.bind().unwrap_err();
     assert_eq!(refused.kind(), std::io::ErrorKind::AddrInUse);
-    assert!(refused.to_string().contains("no socket"), "{refused}");
+    assert!(refused.to_string().contains("not a socket"), "{refused}");
     assert_eq!(fs::read_to_string(&path.0).unwrap(), "precious");
 }
 

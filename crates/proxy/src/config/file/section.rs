@@ -314,11 +314,8 @@ impl Backend {
             let span = role.span();
             config.role = role.into_inner().into();
             if config.role.asks() && (health.login.is_none() || health.interval.is_none()) {
-                let message = format!(
-                    "for the role `{}` it has to be asked whether the server is read only",
-                    config.role
-                );
-                return Err(Problem::at(span, message).hint("give health.user and health.interval"));
+                let message = format!("role = \"{}\" needs health checks that log in", config.role);
+                return Err(Problem::at(span, message).hint("set health.user and health.interval"));
             }
         }
         set(&mut config.name, self.name);

@@ -312,12 +312,12 @@ fn a_role_that_asks_needs_somebody_who_asks() {
         let config = with(asking, &role.to_string()).unwrap();
         assert_eq!(config.listeners[0].backends[0].role, role);
         let error = with("", &role.to_string()).unwrap_err().to_string();
-        let said = format!("5:8: for the role `{role}` it has to be asked whether the server is");
+        let said = format!("5:8: role = \"{role}\" needs health checks that log in");
         assert!(error.contains(&said), "{error}");
         let off = format!("{asking}interval = \"off\"\n");
         let error = with(&off, &role.to_string()).unwrap_err().to_string();
         assert!(
-            error.contains("give health.user and health.interval"),
+            error.contains("set health.user and health.interval"),
             "{error}"
         );
     }

@@ -82,7 +82,7 @@ fn kill(words: &[&str]) -> Result<Statement, String> {
     };
     match id.parse() {
         Ok(id) => Ok(Statement::Kill(listener, id)),
-        Err(_) => Err(format!("'{id}' is no connection id: see SHOW CLIENTS")),
+        Err(_) => Err(format!("'{id}' is not a connection id: see SHOW CLIENTS")),
     }
 }
 
@@ -159,9 +159,9 @@ mod tests {
         for (sql, hint) in [
             ("SHOW TABLES", "SHOW CLIENTS"),
             ("DROP TABLE t", "near 'DROP TABLE t'"),
-            ("KILL app", "'app' is no connection id"),
-            ("KILL 4294967296", "no connection id"),
-            ("KILL front:", "'' is no connection id"),
+            ("KILL app", "'app' is not a connection id"),
+            ("KILL 4294967296", "not a connection id"),
+            ("KILL front:", "'' is not a connection id"),
             ("KILL CONNECTION", "near 'KILL CONNECTION'"),
             ("KILL QUERY 7", "through the proxy"),
             ("SELECT", "near 'SELECT'"),

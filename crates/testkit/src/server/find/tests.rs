@@ -24,7 +24,7 @@ fn a_server_without_a_charset_folder_has_no_share_folder() {
 #[test]
 fn something_that_is_no_server_is_named_as_such() {
     let why = probe(Path::new("/bin/echo")).unwrap_err();
-    assert_eq!(why, "/bin/echo is no MariaDB or MySQL server");
+    assert_eq!(why, "/bin/echo is not a MariaDB or MySQL server");
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn the_product_and_the_release_are_read_from_the_version() {
 #[test]
 fn something_that_is_no_server_is_named_as_such() {
     let why = probe(Path::new("/bin/echo")).unwrap_err();
-    assert_eq!(why, "/bin/echo is no Valkey or Redis server");
+    assert_eq!(why, "/bin/echo is not a Valkey or Redis server");
 }
 
 #[test]

@@ -51,14 +51,13 @@ pub(super) fn admit<C: Command>(command: &C) -> Result<(), Error> {
     let flags = command.flags();
     if flags.contains(Flags::BREAKS_ORDER) {
         return Err(Error::misuse(
-            "this command would leave the connection without one reply to each request (SUBSCRIBE and its like, MONITOR, SYNC, \
-             CLIENT REPLY), and is refused",
+            "SUBSCRIBE, MONITOR, SYNC and CLIENT REPLY are not supported here: their replies do not match requests one to one",
         ));
     }
     if flags.intersects(CHANGES) {
         return Err(Error::misuse(
-            "this command would change the connection that others share: run it on one of its own, which acquire() lends; \
-             transactions without WATCH are sent by transaction()",
+            "this command would change the connection that others share: run it on a connection from acquire(); send \
+             transactions without WATCH with transaction()",
         ));
     }
     Ok(())

@@ -51,19 +51,25 @@ fn an_array_cut_anywhere_is_an_error_that_says_so() {
 #[test]
 fn what_is_no_header_is_shown() {
     for (input, why) in [
-        (&b"*x\r\n"[..], "near byte 4: *x\\r\\n is no line *LENGTH"),
+        (
+            &b"*x\r\n"[..],
+            "near byte 4: *x\\r\\n is not a line *LENGTH",
+        ),
         (
             b"PING\n*-1\r\n",
-            "command 2 of standard input, near byte 10: *-1\\r\\n is no line",
+            "command 2 of standard input, near byte 10: *-1\\r\\n is not a line",
         ),
-        (b"*1\r\n:3\r\n", "near byte 8: :3\\r\\n is no line $LENGTH"),
-        (b"*1\r\n$3\nGET\r\n", "$3\\n is no line $LENGTH"),
+        (
+            b"*1\r\n:3\r\n",
+            "near byte 8: :3\\r\\n is not a line $LENGTH",
+        ),
+        (b"*1\r\n$3\nGET\r\n", "$3\\n is not a line $LENGTH"),
         (b"*9999999\r\n", "*9999999 is over 1048576"),
         (b"*1\r\n$4294967297\r\n", "$4294967297 is over 4294967296"),
         (b"*1\r\n$2\r\nGET\r\n", "does not end with CR LF"),
         (
             b"*1111111111111111111111111111111111111\r\n",
-            "is no line *LENGTH",
+            "is not a line *LENGTH",
         ),
         (b"SET a \"b", "near byte 8: a quote has no end"),
     ] {
