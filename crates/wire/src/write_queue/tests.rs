@@ -197,7 +197,7 @@ fn a_queue_may_begin_with_a_part_by_reference() {
     let mut queue = WriteQueue::new();
     queue.push_borrowed(7, 0, 4);
     queue.push(b"tail");
-    assert_eq!(waiting(&queue, b"borrowed".as_slice()), b"lenttail"[..]);
+    assert_eq!(waiting(&queue, b"lent".as_slice()), b"lenttail"[..]);
 }
 
 #[test]
@@ -250,13 +250,13 @@ fn what_is_queued_behind_a_short_write_follows_it() {
     queue.push_borrowed(0, 0, 4);
     queue.push(b"third");
     assert_eq!(
-        waiting(&queue, b"borrowed".as_slice()),
+        waiting(&queue, b"lent".as_slice()),
         b"stsecondlentthird"[..]
     );
     queue.advance(2 + 6 + 1);
-    assert_eq!(waiting(&queue, b"borrowed".as_slice()), b"entthird"[..]);
+    assert_eq!(waiting(&queue, b"lent".as_slice()), b"entthird"[..]);
     queue.push(b"!");
-    assert_eq!(waiting(&queue, b"borrowed".as_slice()), b"entthird!"[..]);
+    assert_eq!(waiting(&queue, b"lent".as_slice()), b"entthird!"[..]);
 }
 
 #[test]
@@ -277,12 +277,12 @@ fn more_parts_than_slices_leave_with_the_next_call() {
         queue.push_borrowed(0, 0, 4);
     }
     let mut slices = [IoSlice::new(&[]); 3];
-    assert_eq!(queue.slices(b"borrowed".as_slice(), &mut slices), 3);
+    assert_eq!(queue.slices(b"lent".as_slice(), &mut slices), 3);
     assert_eq!(joined(&slices), b"hlenth");
-    assert_eq!(queue.slices(b"borrowed".as_slice(), &mut []), 0);
+    assert_eq!(queue.slices(b"lent".as_slice(), &mut []), 0);
     queue.advance(6);
     assert_eq!(
-        waiting(&queue, b"borrowed".as_slice()),
+        waiting(&queue, b"lent".as_slice()),
         b"lenthlenthlenthlent"[..]
     );
 }
