@@ -15,24 +15,28 @@
 
 mod body;
 mod chunk;
+mod failure;
 mod fast;
 mod frame;
 mod line;
+mod open;
 mod repeat;
 mod request;
 mod value;
 
-use onecopy_wire::{Buffers, Span, WireError};
+use onecopy_wire::{Buffers, Span};
 
 use crate::error::{ErrorKind, ProtocolError};
 use crate::node::{Node, Nodes};
 use crate::reply::Homes;
 use crate::{Kind, Limits, Reply};
 use body::Body;
+pub(crate) use failure::Broken;
 use fast::Leaf;
 pub(crate) use frame::Borrowed;
 pub use frame::{Frame, ReplyMode, Scanned};
 pub(crate) use line::{double, integer};
+use open::Open;
 use repeat::Last;
 
 /// Most elements of one reply, whatever the limit: what is left of them fits in 31 bits.
@@ -52,30 +56,6 @@ fn nodes_of(claimed: usize) -> u64 {
 
 /// Bytes of a bulk that is passed over or streamed: the protocol's own limit, 2^63 - 1.
 const MAX_STREAMED: u64 = i64::MAX as u64;
-
-/// An aggregate whose elements have not all come; or the frame, which has one.
-#[derive(Debug, Clone, Copy)]
-struct Open {
-    node: u32,
-    /// Elements that are missing. Of a streamed one, whose number is not known, `u32::MAX` less those that have come: as
-    /// an `i32` that is below 0.
-    left: u32,
-    kind: Kind,
-}
-
-impl Open {
-    const FRAME: Self = Self {
-        node: u32::MAX,
-        left: 1,
-        kind: Kind::Null,
-    };
-
-    /// Whether an end must come, whose distance is not known.
-    #[inline]
-    fn is_streamed(&self) -> bool {
-        self.left > i32::MAX as u32
-    }
-}
 
 /// Why values are not scanned on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,10 +133,6 @@ pub struct Scanner {
     /// What was wrong. Nothing is scanned behind it.
     wrong: Option<ProtocolError>,
 }
-
-/// Something is wrong, and [`Scanner::wrong`] says what: an error is large, and would be moved from call to call.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Broken;
 
 impl Scanner {
     /// A scanner that holds no memory yet.
@@ -606,36 +582,5 @@ impl Scanner {
             return Err(self.fail(ErrorKind::TotalTooLarge { claimed, max }, bytes));
         }
         Ok(())
-    }
-
-    /// Bytes of the stream in front of `at`.
-    fn position(&self) -> u64 {
-        self.offset + self.gone + self.at as u64
-    }
-
-    /// The value at `at`, of which `bytes` have come, from the frame's first on, is wrong.
-    #[cold]
-    fn fail(&mut self, kind: ErrorKind, bytes: &[u8]) -> Broken {
-        self.fail_at(kind, self.position(), bytes.get(self.at..).unwrap_or(&[]))
-    }
-
-    /// The value `offset` bytes into the stream is wrong.
-    #[cold]
-    fn fail_at(&mut self, kind: ErrorKind, offset: u64, bytes: &[u8]) -> Broken {
-        self.die(ProtocolError::new(kind, offset, bytes))
-    }
-
-    #[cold]
-    fn out_of_memory(&mut self, error: WireError) -> Broken {
-        self.fail_at(ErrorKind::Wire(error), self.position(), &[])
-    }
-
-    /// Nothing is scanned any more. The first error stays.
-    #[cold]
-    pub(crate) fn die(&mut self, error: ProtocolError) -> Broken {
-        self.is_fresh = false;
-        self.last = Last::NONE;
-        self.wrong.get_or_insert(error);
-        Broken
     }
 }
