@@ -11,11 +11,20 @@ command -v cargo-mutants >/dev/null || { echo "cargo-mutants is missing; type: c
 sample=100
 missed=0
 for crate in "${@:-onecopy-wire}"; do
-    all=$(cargo mutants -p "$crate" --list | wc -l)
+    # What is not sampled, what is run, and how many seconds that may take. The tests of the clients are those against scripted servers.
+    exclude=(); tests=(); seconds=60
+    case $crate in
+        onecopy-mysql) tests=(--lib --test scripts -- --skip huge:: --skip large:: --skip little_memory::); seconds=90 ;;
+        onecopy-valkey) exclude=(--exclude 'crates/valkey/src/command/**'); tests=(--lib --test scripts) ;;
+        onecopy-proxy) seconds=240 ;;
+        onecopy) seconds=240 ;;
+    esac
+    all=$(cargo mutants -p "$crate" "${exclude[@]}" --list | wc -l)
     shards=$(((all + sample - 1) / sample))
     out=target/mutants/$crate
     mkdir -p "$out"
     echo "$crate: one of $shards of its $all mutants"
-    cargo mutants -p "$crate" --all-features --shard "0/$shards" --sharding round-robin --no-shuffle --timeout 120 -o "$out" || missed=1
+    RUST_TEST_THREADS=${RUST_TEST_THREADS:-8} cargo mutants -p "$crate" --all-features "${exclude[@]}" --shard "0/$shards" \
+        --sharding round-robin --no-shuffle --jobs 2 --timeout "$seconds" -o "$out" -- "${tests[@]}" || missed=1
 done
 exit "$missed"
