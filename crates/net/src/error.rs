@@ -106,3 +106,6 @@ impl std::error::Error for ConnectError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

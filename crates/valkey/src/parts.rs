@@ -93,3 +93,6 @@ impl Borrowed for Parts<'_> {
         owned.map_or(&[], |bytes| bytes)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -251,3 +251,36 @@ fn a_server_public_key_comes_from_a_file() {
         "{text}"
     );
 }
+
+/// What reads a file or the environment has tests of its own.
+#[test]
+fn every_option_changes_the_configuration() {
+    let unchanged = format!("{:?}", parse("mysql://host").unwrap());
+    for option in [
+        "socket=/run/other.sock",
+        "ssl-mode=required",
+        "ssl-ca=ca.pem",
+        "ssl-cert=cert.pem",
+        "ssl-key=key.pem",
+        "ssl-server-name=other",
+        "auth-plugins=caching_sha2_password",
+        "get-server-public-key=true",
+        "password-over-unverified-tls=true",
+        "connect-timeout=7",
+        "call-timeout=7",
+        "statement-timeout=7",
+        "abandoned=drain",
+        "tcp-keepalive=7",
+        "tcp-user-timeout=7",
+        "tcp-nodelay=false",
+        "multi-statements=true",
+        "cached-metadata=false",
+        "found-rows=true",
+        "max-row-bytes=7777",
+        "idle-keep=7777",
+    ] {
+        let config = parse(&format!("mysql://host?{option}"));
+        let changed = format!("{:?}", config.unwrap());
+        assert_ne!(changed, unchanged, "{option}");
+    }
+}

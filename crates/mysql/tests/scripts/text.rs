@@ -36,6 +36,10 @@ fn rows_no_rows_ok_with_info_session_tracking_and_err() {
         log.bytes(columns.table(0).unwrap());
         log.bytes(columns.schema(0).unwrap());
         while let Some(row) = wait!(rows.next())? {
+            assert_eq!(row.values().count(), 3);
+            for (index, value) in row.values().enumerate() {
+                assert_eq!(value?, row.value(index)?);
+            }
             log.row(&row)?;
         }
         log.done(rows.done());

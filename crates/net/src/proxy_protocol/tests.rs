@@ -340,3 +340,11 @@ fn an_address_of_ipv4_beside_one_of_ipv6_is_written_as_one_of_ipv6() {
     );
     assert_eq!(mapped.to_v2().len(), 28);
 }
+
+#[test]
+fn a_header_to_be_sent_shows_its_bytes() {
+    let mut header = Encoded::default();
+    header.put(b"PROXY \r\n");
+    assert_eq!(&*header, b"PROXY \r\n");
+    assert_eq!(format!("{header:?}"), r"Encoded(PROXY \r\n)");
+}

@@ -68,3 +68,11 @@ fn no_argument_at_all_leaves_the_name() {
     assert_eq!(text(&del(none)), "*1 $3 DEL");
     assert_eq!(text(&del(Args::none())), "*1 $3 DEL");
 }
+
+#[test]
+fn only_an_empty_list_is_empty() {
+    assert!(!Args::from("a").is_empty());
+    assert!(!Args::from(&["a", "b"]).is_empty());
+    let none: &[&str] = &[];
+    assert!(Args::from(none).is_empty());
+}

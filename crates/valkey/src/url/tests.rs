@@ -209,3 +209,36 @@ fn a_server_that_does_not_respond_is_given_up_unless_the_url_says_otherwise() {
         (seconds(7), seconds(8))
     );
 }
+
+/// What reads a file or the environment has a test of its own.
+#[test]
+fn every_option_changes_the_configuration() {
+    let unchanged = format!("{:?}", parse("rediss://host").unwrap());
+    for option in [
+        "db=7",
+        "protocol=2",
+        "client-name=name",
+        "client-info=false",
+        "tls-ca=ca.pem",
+        "tls-cert=cert.pem&tls-key=key.pem",
+        "tls-server-name=other",
+        "tls-verify=none",
+        "connect-timeout=7",
+        "command-timeout=7",
+        "unresponsive-timeout=7",
+        "tcp-keepalive=7",
+        "tcp-user-timeout=7",
+        "tcp-nodelay=false",
+        "max-bulk=777",
+        "max-line=777",
+        "max-depth=77",
+        "max-elements=777",
+        "max-total=7777",
+        "max-reply=7777",
+        "idle-keep=7777",
+    ] {
+        let config = parse(&format!("rediss://host?{option}"));
+        let changed = format!("{:?}", config.unwrap());
+        assert_ne!(changed, unchanged, "{option}");
+    }
+}

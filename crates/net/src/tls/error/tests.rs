@@ -166,7 +166,7 @@ fn what_a_client_did_is_said_of_the_client() {
     for (error, text) in [
         (
             rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer),
-            "the client's certificate is refused: ",
+            "the client's certificate is refused: UnknownIssuer",
         ),
         (
             rustls::Error::NoCertificatesPresented,
