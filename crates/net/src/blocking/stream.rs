@@ -396,3 +396,6 @@ impl From<UnixStream> for Stream {
         Self::new(Socket::Unix(stream))
     }
 }
+
+#[cfg(test)]
+mod tests;
