@@ -270,3 +270,6 @@ impl fmt::Debug for Socket {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -289,3 +289,6 @@ impl From<UnixStream> for Stream {
         Self::new(Socket::Unix(stream))
     }
 }
+
+#[cfg(test)]
+mod tests;
