@@ -91,3 +91,6 @@ impl Deadlines {
         self.is_set = timeout.is_some() || self.call_timeout.is_some();
     }
 }
+
+#[cfg(test)]
+mod tests;

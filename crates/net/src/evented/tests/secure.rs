@@ -88,7 +88,10 @@ fn what_is_said_comes_back_whole_over_tls() {
             let agreed = pair.server.stream.tls().unwrap();
             assert_eq!(agreed.version, "TLSv1.3");
             assert_eq!(agreed.verify, Verify::Nothing);
+            assert!(!pair.client.stream.has_heard_end() && !pair.server.stream.has_heard_end());
             pair.echo(&pattern(len));
+            assert!(pair.client.stream.has_heard_end() && pair.server.stream.has_heard_end());
+            assert_eq!(pair.server.stream.unsent_len(), 0);
             assert!(pair.server.stream.bytes_copied_by_tls() > 0);
         }
     }
@@ -102,6 +105,20 @@ fn sockets_that_are_full_again_and_again_lose_nothing_over_tls() {
         let mut pair = Trust::new().pair(streams, BufferConfig::default());
         pair.shake_hands();
         pair.echo(&pattern(3 << 20));
+    }
+}
+
+#[test]
+fn what_a_full_socket_did_not_take_is_counted() {
+    for open in [tcp, unix] {
+        let streams = open();
+        narrow(&streams);
+        let mut pair = Trust::new().pair(streams, BufferConfig::default());
+        pair.shake_hands();
+        let client = &mut pair.client.stream;
+        let said = pattern(64 << 10);
+        while client.write(&[IoSlice::new(&said)]).unwrap().is_some() {}
+        assert!(client.has_unsent() && client.unsent_len() > 0);
     }
 }
 
