@@ -11,7 +11,8 @@ command -v cargo-mutants >/dev/null || { echo "cargo-mutants is missing; type: c
 sample=100
 missed=0
 for crate in "${@:-onecopy-wire}"; do
-    # What is not sampled, what is run, and how many seconds that may take. The tests of the clients are those against scripted servers.
+    # What is not sampled, which tests run, and their timeout in seconds. The clients' tests against real servers do not run: they
+    # are slow.
     exclude=(); tests=(); seconds=60
     case $crate in
         onecopy-mysql) tests=(--lib --test scripts -- --skip huge:: --skip large:: --skip little_memory::); seconds=90 ;;

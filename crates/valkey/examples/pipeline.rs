@@ -19,8 +19,8 @@ fn main() -> Result<(), Error> {
         pipeline.push(&string::incr("onecopy:visits"))?;
     }
     let mut replies = pipeline.replies();
-    while let Some(reply) = replies.next_reply()? {
-        println!("visit {reply:?}");
+    while let Some(visits) = replies.next::<string::Incr>()? {
+        println!("visit {visits}");
     }
     drop(replies);
     println!("{}", conn.meter());

@@ -304,6 +304,14 @@ impl Error {
         Cause::Misuse(problem.into()).into()
     }
 
+    /// A command whose replies can't be told apart from those of the others on the connection.
+    #[cold]
+    pub(crate) fn breaks_order() -> Self {
+        Self::misuse(
+            "SUBSCRIBE, MONITOR, SYNC and CLIENT REPLY are not supported here: their replies do not match requests one to one",
+        )
+    }
+
     #[cold]
     pub(crate) fn out_of_memory(error: WireError) -> Self {
         Cause::OutOfMemory(error).into()

@@ -17,7 +17,8 @@
 //! methods and `.await`, and `aio::Shared`, with which many tasks share one connection.
 //!
 //! # Ways to a reply
-//! - [`run`](blocking::Connection::run) borrows the output from the read buffer: nothing is copied, and the next call ends the borrow.
+//! - [`run`](blocking::Connection::run) borrows the output from the read buffer: nothing is copied, and the
+//!   next call ends the borrow.
 //! - [`run_owned`](blocking::Connection::run_owned) gives an [`OwnedReply`]: large strings are moved, not copied.
 //! - [`run_into`](blocking::Connection::run_into) reads a string into a vector of the caller's, which is used again.
 //! - [`run_streaming`](blocking::Connection::run_streaming) gives a string as a reader, and

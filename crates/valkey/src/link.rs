@@ -322,9 +322,7 @@ impl Link {
     #[cold]
     fn admit_special(&mut self, flags: Flags, blocking: Blocking) -> Result<(), Error> {
         if flags.contains(Flags::BREAKS_ORDER) {
-            return Err(Error::misuse(
-                "SUBSCRIBE, MONITOR, SYNC and CLIENT REPLY are not supported here: their replies do not match requests one to one",
-            ));
+            return Err(Error::breaks_order());
         }
         self.is_changed |= flags.contains(Flags::CONNECTION_STATE);
         self.is_watching |= flags.contains(Flags::TRANSACTION);

@@ -65,8 +65,8 @@ pub trait FromValue<'a>: Sized {
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError>;
 }
 
-/// Integers come from integers, and from decimals that are whole, as SUM() of integers is one. Floats are not taken,
-/// whole or not: a column of floats holds others sooner or later.
+/// Integers come from integers, and from decimals that are whole, as SUM() of integers is one. Floats are
+/// rejected even if they are whole: a query would work until the first row with a fraction.
 macro_rules! integers {
     ($($ty:ident)*) => {$(
         impl<'a> FromValue<'a> for $ty {

@@ -198,9 +198,10 @@ fn log_in(
                     guest.may_stay();
                 }
                 flush::<ServerError>(buffers, &mut guest.stream, &(), deadline)?;
-                return match is_accepted {
-                    true => Ok(handshake.into_core()),
-                    false => Err(Over),
+                return if is_accepted {
+                    Ok(handshake.into_core())
+                } else {
+                    Err(Over)
                 };
             }
         }

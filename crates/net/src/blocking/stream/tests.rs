@@ -95,7 +95,7 @@ fn a_wait_tells_reading_from_writing_and_ends_with_its_deadline() {
     let passed = Some(Instant::now());
     let error = stream.wait(passed).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
-    // An end is something to read, and so is one with room to write.
+    // The end of the stream is something to read.
     drop(peer);
     assert!(stream.wait(in_an_hour()).unwrap());
 }

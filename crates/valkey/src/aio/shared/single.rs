@@ -50,9 +50,7 @@ impl<C: Command> Encode for Single<'_, C> {
 pub(super) fn admit<C: Command>(command: &C) -> Result<(), Error> {
     let flags = command.flags();
     if flags.contains(Flags::BREAKS_ORDER) {
-        return Err(Error::misuse(
-            "SUBSCRIBE, MONITOR, SYNC and CLIENT REPLY are not supported here: their replies do not match requests one to one",
-        ));
+        return Err(Error::breaks_order());
     }
     if flags.intersects(CHANGES) {
         return Err(Error::misuse(
