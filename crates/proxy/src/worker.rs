@@ -152,8 +152,12 @@ impl Worker {
         while !self.is_over(now) {
             let is_at_rest = self.busy.is_empty() && self.aside.is_empty();
             let timeout = if is_at_rest && !self.can_serve_line() {
+                let next = self
+                    .unfinished
+                    .due_at()
+                    .map_or(next_tick, |due| due.min(next_tick));
                 // The clock is looked at once a turn: a tick may come later by as much as the last one took.
-                next_tick.saturating_duration_since(now)
+                next.saturating_duration_since(now)
             } else {
                 Duration::ZERO
             };
@@ -196,6 +200,9 @@ impl Worker {
             }
             if !self.aside.is_empty() {
                 self.take_from_aside(now);
+            }
+            if self.unfinished.due_at().is_some() {
+                self.begin_unfinished(now);
             }
             if now >= next_tick {
                 next_tick = now + TICK;

@@ -36,6 +36,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long one is waited for that has not greeted: it may hang, and count everybody who has left when it goes on.
 const PATIENCE_FOR_GREETING: Duration = Duration::from_secs(60);
 
+/// How long one waits at most for its time to be finished. Servers themselves wait for 10 seconds by default.
+const PATIENCE_FOR_TURN: Duration = Duration::from_secs(4);
+
 /// Its packets in all: plugins need a handful.
 const MAX_STEPS: u8 = 16;
 
@@ -54,6 +57,9 @@ pub(crate) struct UnfinishedLogin {
     /// Behind its OK packets are compressed.
     is_compressed: bool,
     steps: u8,
+    turn: Turn,
+    /// What the server waits for.
+    owed: Owed,
     deadline: Instant,
     /// It stands for a session, and takes the place of one.
     pub(crate) is_counted: bool,
@@ -73,6 +79,26 @@ enum Awaits {
     Reply,
     /// Nothing more, once everything has left.
     End,
+}
+
+/// What it is told once the turn has come: before, there is no buffer for it.
+#[derive(Debug, Clone, Copy)]
+enum Owed {
+    Nothing,
+    /// The response to a greeting of a server that can do this.
+    Response(Capabilities),
+    Answer,
+}
+
+/// The worker finishes few at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// One that need not wait.
+    Free,
+    /// It has not come.
+    Waits,
+    /// It has come.
+    Come,
 }
 
 impl Session {
@@ -101,27 +127,30 @@ impl Session {
             Awaits::Greeting => PATIENCE_FOR_GREETING,
             _ => PATIENCE,
         };
-        let mut unfinished = UnfinishedLogin {
+        let owed = match (awaits, has_responded) {
+            (Awaits::Reply, false) => Owed::Response(login.backend_can),
+            _ if answers => Owed::Answer,
+            _ => Owed::Nothing,
+        };
+        let mut half = std::mem::replace(&mut login.server, Half::new());
+        half.rest();
+        context.unfinished.push(UnfinishedLogin {
             server,
-            half: std::mem::replace(&mut login.server, Half::new()),
+            half,
             awaits,
             plugin: std::mem::take(&mut login.authentication.plugin),
             has_factors: has_responded && login.has_factors(),
             is_compressed: has_responded && login.methods.server.is_some(),
             steps: 0,
+            turn: Turn::Free,
+            owed,
             deadline: context.now + patience,
             is_counted,
             own_bytes: 0,
             // A session that goes on may come to the same backend again.
             _place: self.place.take_if(|_| is_counted),
             _id: self.id.take(),
-        };
-        if awaits == Awaits::Reply && !has_responded {
-            unfinished.respond(login.backend_can);
-        } else if answers {
-            unfinished.answer();
-        }
-        context.unfinished.push(unfinished);
+        });
     }
 }
 
@@ -145,6 +174,31 @@ impl UnfinishedLogin {
 
     pub(crate) fn has_greeted(&self) -> bool {
         self.awaits != Awaits::Greeting
+    }
+
+    /// Nothing is said before [`begin`](Self::begin), nor looked at.
+    pub(crate) fn wait(&mut self, now: Instant) {
+        self.turn = Turn::Waits;
+        self.deadline = now + PATIENCE_FOR_TURN;
+    }
+
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.turn = Turn::Come;
+        self.deadline = now + PATIENCE;
+        match std::mem::replace(&mut self.owed, Owed::Nothing) {
+            Owed::Nothing => {}
+            Owed::Response(backend_can) => self.respond(backend_can),
+            Owed::Answer => self.answer(),
+        }
+    }
+
+    pub(crate) fn waits(&self) -> bool {
+        self.turn == Turn::Waits
+    }
+
+    /// Whether it has waited, and was begun.
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.turn == Turn::Come
     }
 
     pub(crate) fn is_overdue(&self, now: Instant) -> bool {
