@@ -440,3 +440,6 @@ impl fmt::Debug for Link {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -123,6 +123,22 @@ mod tests {
         assert!(tenths.iter().all(|&count| count > 40), "{tenths:?}");
     }
 
+    /// The first numbers of xorshift64*, from its definition (Vigna, 2016), for the seed 1.
+    #[test]
+    fn pauses_are_drawn_by_xorshift() {
+        let mut pauses = Pauses {
+            random: 1,
+            ..Pauses::new(BACKOFF)
+        };
+        let drawn = [(); 3].map(|()| pauses.random());
+        let expected = [
+            0x47e4_ce4b_896c_dd1d,
+            0xabcf_a6a8_e079_651d,
+            0xb9d1_0d8f_eb73_1f57,
+        ];
+        assert_eq!(drawn, expected);
+    }
+
     #[test]
     fn a_very_long_outage_overflows_nothing() {
         let mut pauses = Pauses::new(BACKOFF);

@@ -147,3 +147,29 @@ impl fmt::Debug for SharedOptions {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_without_end_are_a_hundred_years() {
+        let mut config = Config::default();
+        config.command_timeout = Some(Duration::MAX);
+        let mut options = SharedOptions::default();
+        options.offline.as_mut().unwrap().max_wait = Duration::MAX;
+        let limits = options.limits(&config);
+        let century = Duration::from_secs(3_153_600_000);
+        assert_eq!(limits.command_timeout, Some(century));
+        assert_eq!(limits.offline.unwrap().max_wait, century);
+    }
+
+    #[test]
+    fn a_default_is_as_documented() {
+        let options = SharedOptions::default();
+        assert_eq!(options.max_in_flight, 16_384);
+        assert_eq!(options.max_unsent_bytes, 16_777_216);
+        assert_eq!(options.large_reply, 1_048_576);
+        assert_eq!(options.offline.unwrap().max_bytes, 16_777_216);
+    }
+}

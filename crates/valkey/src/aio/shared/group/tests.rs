@@ -76,3 +76,12 @@ fn many_small_commands_are_sent_without_a_further_copy() {
     assert_eq!((shared.len(), shared[0].len()), (1, sent.len()));
     assert!(sent.ends_with(b"$4\r\n9999\r\n"));
 }
+
+#[test]
+fn one_command_is_executed_or_not_and_never_in_part() {
+    let pieces = Pieces::of(&string::get("key")).unwrap();
+    assert!(pieces.is_atomic());
+    assert_eq!(pieces.replies(), 1);
+    let encoded: Vec<u8> = pieces.pieces.concat();
+    assert_eq!(encoded, b"*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n");
+}

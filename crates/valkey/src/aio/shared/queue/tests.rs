@@ -294,6 +294,43 @@ fn bytes_that_were_not_sent_hold_further_commands_back() {
 }
 
 #[test]
+fn exactly_the_allowed_bytes_are_as_many_as_may_wait() {
+    let len = |len| Ping { len, ..PING };
+    let mut bench = Bench::new(|limits| limits.max_unsent_bytes = 100);
+    let _first = bench.asks(len(99));
+    let _second = bench.asks(len(1));
+    let _third = bench.asks(len(1));
+    assert_eq!(bench.send(), (100, 2), "the third waits");
+}
+
+#[test]
+fn the_caller_of_a_large_reply_hears_of_it_once_before_it_has_come() {
+    let mut bench = Bench::new(|_| {});
+    let caller = bench.asks(PING);
+    bench.send();
+    for _ in 0..2 {
+        bench.queue.announce_large();
+        assert_eq!(bench.queue.has_wakers(), caller.woken() == 0);
+        bench.wake();
+        assert_eq!(caller.woken(), 1);
+    }
+    assert!(!bench.queue.has_wakers());
+    bench.reply([7]);
+    assert_eq!(bench.answer(caller).unwrap(), [7]);
+}
+
+#[test]
+fn each_who_waits_for_the_end_hears_of_it_once() {
+    let mut bench = Bench::new(|_| {});
+    let counts = [Arc::new(Count::default()), Arc::new(Count::default())];
+    for count in [&counts[0], &counts[0], &counts[1]] {
+        let waker = Waker::from(Arc::clone(count));
+        assert!(bench.queue.poll_closed(&waker).is_pending());
+    }
+    assert_eq!(bench.queue.closers.len(), 2);
+}
+
+#[test]
 fn who_is_let_in_and_finds_it_full_again_keeps_his_turn() {
     let large = Ping { len: 80, ..PING };
     let mut bench = Bench::new(|limits| limits.max_unsent_bytes = 100);
