@@ -308,3 +308,19 @@ impl BackendConfig {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_is_another_one_where_its_name_or_its_password_is() {
+        let login = |user: &str, password: &str| HealthLogin {
+            user: user.to_owned(),
+            password: Secret::new(password.as_bytes().to_vec()),
+        };
+        assert_eq!(login("a", "1"), login("a", "1"));
+        assert_ne!(login("a", "1"), login("b", "1"));
+        assert_ne!(login("a", "1"), login("a", "2"));
+    }
+}

@@ -129,12 +129,16 @@ fn look_up(running: &Weak<Running>) {
             next = None;
             continue;
         };
-        if Instant::now() < *next.get_or_insert(Instant::now() + interval) {
-            continue;
+        if is_due(&mut next, Instant::now(), interval) {
+            look_all_up(&running);
+            next = Some(Instant::now() + interval);
         }
-        look_all_up(&running);
-        next = Some(Instant::now() + interval);
     }
+}
+
+/// Whether it is time for a look; the first one comes an interval after the first question.
+fn is_due(next: &mut Option<Instant>, now: Instant, interval: Duration) -> bool {
+    now >= *next.get_or_insert(now + interval)
 }
 
 /// Looks all names up; those that are not found stay where they are.
@@ -155,5 +159,19 @@ fn look_all_up(running: &Running) {
             running.tell(LogLevel::Info, &change);
             running.watch_commands();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_looked_up_an_interval_after_the_start_and_not_before() {
+        let (start, interval) = (Instant::now(), Duration::from_secs(30));
+        let mut next = None;
+        assert!(!is_due(&mut next, start, interval));
+        assert!(!is_due(&mut next, start + interval / 2, interval));
+        assert!(is_due(&mut next, start + interval, interval));
     }
 }

@@ -132,7 +132,10 @@ impl Tree {
             Value::Line(kind, text) => {
                 assert_eq!((reply.kind(), reply.bytes()), (*kind, text.as_bytes()))
             }
-            Value::Null(_) => assert!(reply.is_null()),
+            Value::Null(_) => {
+            assert!(reply.is_null());
+            assert_eq!(reply.bytes(), b"");
+        }
             Value::Bulk(Kind::VerbatimString, bytes) => {
                 assert_eq!(
                     (reply.kind(), reply.bytes()),
