@@ -122,6 +122,26 @@ fn what_a_full_socket_did_not_take_is_counted() {
     }
 }
 
+#[test]
+fn a_socket_is_full_from_the_write_on_that_left_something() {
+    let streams = tcp();
+    narrow(&streams);
+    let mut pair = Trust::new().pair(streams, BufferConfig::default());
+    pair.shake_hands();
+    let client = &mut pair.client.stream;
+    // No event tells of room from here on.
+    client.deregister(pair.poll.registry()).unwrap();
+    assert!(client.flush().unwrap());
+    assert!(!client.needs_room(), "nothing was left");
+    let said = pattern(16 << 10);
+    while !client.has_unsent() {
+        assert!(!client.needs_room());
+        client.write(&[IoSlice::new(&said)]).unwrap().unwrap();
+    }
+    assert!(client.needs_room());
+    assert!(!client.flush().unwrap());
+}
+
 /// The handshake goes on only after events, as in a loop.
 #[test]
 fn a_handshake_needs_no_more_calls_than_there_are_events() {

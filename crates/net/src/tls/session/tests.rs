@@ -468,3 +468,45 @@ fn only_buffers_over_the_bound_are_given_back() {
     pair.client.release(0);
     assert_eq!(held(&pair.client), [0; 3]);
 }
+
+#[test]
+fn the_length_of_a_record_has_two_bytes() {
+    assert_eq!(record_len(&[23, 3, 3, 0x40, 0x01, 0]), Some(0x4001));
+    assert_eq!(record_len(&[23, 3, 3, 0x40]), None);
+}
+
+#[test]
+fn nothing_is_there_to_be_read_until_a_whole_record_is() {
+    for version in VERSIONS {
+        let mut pair = Pair::established(version);
+        let mut targets = [0; 64];
+        while pair
+            .client
+            .read(&mut [IoSliceMut::new(&mut targets)])
+            .unwrap()
+            != Read::NeedInput
+        {}
+        assert!(!pair.client.has_input());
+        pair.server.writer().write_all(b"said").unwrap();
+        pair.deliver_to_client();
+        assert!(pair.client.has_input());
+    }
+}
+
+#[test]
+fn a_buffer_of_exactly_what_may_be_kept_stays() {
+    let mut pair = Pair::established(VERSIONS[1]);
+    let client = &mut pair.client;
+    client.left = Vec::with_capacity(100);
+    client.gathered = Vec::with_capacity(100);
+    client.output = Output::default();
+    client.output.bytes = Vec::with_capacity(100);
+    let kept = |client: &Session| {
+        let buffers = [&client.left, &client.gathered, &client.output.bytes];
+        buffers.map(|buffer| buffer.capacity() >= 100)
+    };
+    client.release(100);
+    assert_eq!(kept(client), [true; 3]);
+    client.release(99);
+    assert_eq!(kept(client), [false; 3]);
+}
