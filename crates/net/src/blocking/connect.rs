@@ -36,8 +36,8 @@ pub fn connect(
         Endpoint::Tcp { host, port } => {
             let addresses = resolve(host, *port, deadline)?;
             let mut last = failed(endpoint, io::Error::other("the name has no address"));
-            for (tried, address) in addresses.iter().enumerate() {
-                match connect_tcp(*address, addresses.len() - tried, options, deadline) {
+            for (candidates, address) in (1..=addresses.len()).rev().zip(&addresses) {
+                match connect_tcp(*address, candidates, options, deadline) {
                     Ok(stream) => return Ok(stream),
                     Err(error) if error.kind() == io::ErrorKind::TimedOut && deadline.is_some() => {
                         last = ConnectError::Timeout {

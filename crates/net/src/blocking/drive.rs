@@ -207,3 +207,6 @@ pub(super) fn write_error<E>(error: io::Error) -> DriveError<E> {
 fn failed<E>(error: io::Error, kind: fn(io::Error) -> DriveError<E>) -> DriveError<E> {
     TlsError::from_io(error).map_or_else(kind, DriveError::from)
 }
+
+#[cfg(test)]
+mod tests;

@@ -133,9 +133,9 @@ impl Tree {
                 assert_eq!((reply.kind(), reply.bytes()), (*kind, text.as_bytes()))
             }
             Value::Null(_) => {
-            assert!(reply.is_null());
-            assert_eq!(reply.bytes(), b"");
-        }
+                assert!(reply.is_null());
+                assert_eq!(reply.bytes(), b"");
+            }
             Value::Bulk(Kind::VerbatimString, bytes) => {
                 assert_eq!(
                     (reply.kind(), reply.bytes()),
