@@ -249,3 +249,34 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn timeout() -> Error {
     DriveError::Timeout.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn all_who_wait_for_an_order_are_woken_once() {
+        let counts = [Arc::new(Count::default()), Arc::new(Count::default())];
+        let waiting = Arc::new(Waiting::default());
+        for count in [&counts[0], &counts[0], &counts[1]] {
+            waiting.add(&Waker::from(Arc::clone(count)));
+        }
+        let waker = Waker::from(Arc::clone(&waiting));
+        waker.wake_by_ref();
+        waker.wake();
+        for count in counts {
+            assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        }
+    }
+}

@@ -194,3 +194,6 @@ fn read_or_wait<E: From<onecopy_wire::WireError>>(
         Err(error) => Err(read_error(error)),
     }
 }
+
+#[cfg(test)]
+mod tests;

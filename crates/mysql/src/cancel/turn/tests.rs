@@ -107,3 +107,16 @@ fn no_statement_begins_during_an_order() {
     });
     assert!(begun.load(Ordering::SeqCst) > 0);
 }
+
+#[test]
+fn an_order_is_being_delivered_until_its_outcome_is_known_and_may_be_lost() {
+    for outcome in [Outcome::Killed, Outcome::Refused, Outcome::Lost] {
+        let turn = Turn::new(true);
+        assert!(!turn.is_delivering() && !turn.is_lost());
+        assert_eq!(turn.start(0), Start::Started);
+        assert!(turn.is_delivering() && !turn.is_lost());
+        turn.delivered(outcome);
+        assert!(!turn.is_delivering());
+        assert_eq!(turn.is_lost(), outcome == Outcome::Lost);
+    }
+}
