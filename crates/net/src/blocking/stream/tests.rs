@@ -3,6 +3,7 @@ use std::net::TcpListener;
 
 use super::*;
 use crate::blocking::Transport;
+use crate::{TlsCache, TlsOptions, Verify};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -156,4 +157,25 @@ fn the_spare_memory_of_a_vector_is_read_into() {
     assert_eq!(home, b"come");
     let error = own(false).read_spare(&mut home).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
+}
+
+#[test]
+fn tls_begins_with_a_hello_that_can_be_dropped_and_leaves_no_memory() {
+    let (mut ours, _theirs) = pair();
+    let options = TlsOptions {
+        verify: Verify::Nothing,
+        ..TlsOptions::default()
+    };
+    let connector = TlsConnector::new(&options, "localhost", &TlsCache::default()).unwrap();
+    assert!(!ours.start_tls().unwrap(), "none was offered");
+    ours.offer_tls(connector);
+    assert!(ours.offers_tls() && !ours.is_tls());
+    assert!(ours.start_tls().unwrap() && ours.is_tls() && !ours.is_plain());
+    assert!(!ours.shake_hands().unwrap() && ours.has_unsent());
+    ours.drop_unsent();
+    assert!(!ours.has_unsent());
+    let held = |stream: &Stream| stream.tls.as_ref().unwrap().buffer_bytes();
+    assert!(held(&ours) > 0);
+    ours.release(0);
+    assert_eq!(held(&ours), 0);
 }
