@@ -1,18 +1,19 @@
-//! Authentication: each plugin's arithmetic, the client's side of the exchange and the server's.
+//! Authentication: the computation of each plugin, and the client's and the server's side of the exchange.
 //!
-//! What a password may be sent over:
+//! How a password may be sent over each kind of connection:
 //!
-//! | plugin                                              | plain       | Unix socket | TLS, verified | TLS, not verified |
-//! |-----------------------------------------------------|-------------|-------------|---------------|-------------------|
-//! | `mysql_native_password`, `client_ed25519`, `parsec` | hash        | hash        | hash          | hash              |
-//! | `caching_sha2_password`, the server knows it        | hash        | hash        | hash          | hash              |
-//! | `caching_sha2_password` else                        | under a key | itself      | itself        | by opt-in         |
-//! | `sha256_password`                                   | under a key | under a key | itself        | by opt-in         |
-//! | `mysql_clear_password`                              | no          | by opt-in   | by opt-in     | no                |
-//! | `mysql_old_password`                                | no          | no          | no            | no                |
+//! | plugin                                              | plain     | Unix socket | TLS, verified | TLS, not verified |
+//! |-----------------------------------------------------|-----------|-------------|---------------|-------------------|
+//! | `mysql_native_password`, `client_ed25519`, `parsec` | hash      | hash        | hash          | hash              |
+//! | `caching_sha2_password`, in the server's cache      | hash      | hash        | hash          | hash              |
+//! | `caching_sha2_password`, otherwise                  | encrypted | clear       | clear         | clear, by opt-in  |
+//! | `sha256_password`                                   | encrypted | encrypted   | clear         | clear, by opt-in  |
+//! | `mysql_clear_password`                              | no        | by opt-in   | by opt-in     | no                |
+//! | `mysql_old_password`                                | no        | no          | no            | no                |
 //!
-//! "Under a key": under the server's RSA key where the caller has given it; over a Unix socket else under the one that the
-//! server hands over; over clear text under that one by opt-in, and not at all by default. See [`rsa`].
+//! "Clear" is the password itself. "Encrypted" is encrypted with the server's RSA public key, if the caller provides it. Without
+//! it, over a Unix socket, the key that the server sends is used. Over plain TCP that key is used only by opt-in; by default the
+//! login fails. See [`rsa`].
 #![deny(clippy::indexing_slicing)]
 
 pub mod caching_sha2;

@@ -1,4 +1,4 @@
-//! Collation ids: the two bytes by which both servers name a character set and its order.
+//! Collation ids: the two bytes with which both servers identify a character set and its sort order.
 //!
 //! Specification: `SELECT id, collation_name, character_set_name FROM information_schema.collations` on the server
 //! itself; compared with MariaDB 10.11, and for MySQL with
@@ -6,9 +6,9 @@
 
 use std::fmt;
 
-/// The id of a collation, which also tells the character set.
+/// The id of a collation, which also determines the character set.
 ///
-/// Every id is a value: one that is not known has no [`charset_name`](Self::charset_name), and its text stays bytes.
+/// Every id is valid: an unknown one has no [`charset_name`](Self::charset_name), and its text is treated as bytes.
 ///
 /// ```
 /// use onecopy_mysql_proto::charset::CollationId;
@@ -30,11 +30,11 @@ impl CollationId {
     pub const ASCII_GENERAL_CI: Self = Self(11);
     /// `utf8mb3_general_ci`, formerly `utf8_general_ci`: at most three bytes a character.
     pub const UTF8MB3_GENERAL_CI: Self = Self(33);
-    /// `utf8mb4_general_ci`, known to every server since 5.5.
+    /// `utf8mb4_general_ci`, supported by every server since 5.5.
     pub const UTF8MB4_GENERAL_CI: Self = Self(45);
     /// `utf8mb4_bin`.
     pub const UTF8MB4_BIN: Self = Self(46);
-    /// `binary`: bytes, not text. Numbers, dates and times carry it too.
+    /// `binary`: bytes, not text. Numbers, dates and times have it too.
     pub const BINARY: Self = Self(63);
     /// `utf8mb4_unicode_ci`.
     pub const UTF8MB4_UNICODE_CI: Self = Self(224);
@@ -43,13 +43,13 @@ impl CollationId {
     /// `utf8mb4_uca1400_ai_ci`, the default of MariaDB since 11.5; MySQL has no such id.
     pub const UTF8MB4_UCA1400_AI_CI: Self = Self(2304);
 
-    /// Whether the column holds bytes and no text.
+    /// Returns whether the column contains bytes and not text.
     #[inline]
     pub const fn is_binary(self) -> bool {
         self.0 == Self::BINARY.0
     }
 
-    /// Whether text in this collation is UTF-8: utf8mb4, or utf8mb3 with its at most three bytes a character.
+    /// Returns whether text in this collation is UTF-8: utf8mb4, or utf8mb3 with at most three bytes per character.
     pub const fn is_utf8(self) -> bool {
         matches!(
             self.without_no_pad(),
@@ -68,7 +68,7 @@ impl CollationId {
         self.charset_name().is_none_or(extends_ascii)
     }
 
-    /// The name of the character set, as MySQL 8 and MariaDB 10.11 call it, or `None` if the id is not known.
+    /// Returns the name of the character set, as in MySQL 8 and MariaDB 10.11, or `None` if the id is unknown.
     pub const fn charset_name(self) -> Option<&'static str> {
         Some(match self.without_no_pad() {
             1 | 84 => "big5",
@@ -134,7 +134,7 @@ pub(crate) fn extends_ascii(charset: &str) -> bool {
 }
 
 impl fmt::Display for CollationId {
-    /// The character set with the id, as in `utf8mb4 (45)`.
+    /// Shows the character set with the id, as in `utf8mb4 (45)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,

@@ -1,6 +1,6 @@
 //! The client's role: the handshake, then one command after the other.
 //!
-//! One conversation a file; [`ClientCore`] holds the state between them.
+//! [`ClientCore`] holds the state between commands.
 
 mod change_user;
 mod character_set;

@@ -1,4 +1,4 @@
-//! The protocol's integers and strings, read and written one field at a time.
+//! Reads and writes the protocol's integers and strings, one field at a time.
 
 mod error;
 mod reader;

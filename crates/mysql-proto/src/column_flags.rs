@@ -5,7 +5,7 @@
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
-/// The two bytes of flags in a column definition.
+/// The flags of a column definition, two bytes.
 ///
 /// ```
 /// use onecopy_mysql_proto::column_flags::ColumnFlags;
@@ -40,11 +40,11 @@ column_flags! {
     MULTIPLE_KEY = 0x0008,
     /// A BLOB or TEXT.
     BLOB = 0x0010,
-    /// The number has no sign.
+    /// The number is unsigned.
     UNSIGNED = 0x0020,
     /// The text form is padded with zeros to the display width.
     ZEROFILL = 0x0040,
-    /// The collation is a binary one. Set for numbers too: for a string of bytes, ask the collation.
+    /// The collation is a binary one. Numbers have this flag too: to recognise a byte string, check the collation.
     BINARY = 0x0080,
     /// An ENUM.
     ENUM = 0x0100,
@@ -56,31 +56,31 @@ column_flags! {
     SET = 0x0800,
     /// No default value.
     NO_DEFAULT_VALUE = 0x1000,
-    /// Set to NOW() by each update.
+    /// Set to NOW() on each update.
     ON_UPDATE_NOW = 0x2000,
     /// Part of some key.
     PART_KEY = 0x4000,
-    /// A number. Some servers leave it to the client to set.
+    /// A number. Some servers leave it to the client to set this flag.
     NUM = 0x8000,
 }
 
 impl ColumnFlags {
-    /// No flag at all.
+    /// No flags.
     pub const EMPTY: Self = Self(0);
 
-    /// Whether all of `flags` are set.
+    /// Returns whether all of `flags` are set.
     #[inline]
     pub const fn contains(self, flags: Self) -> bool {
         self.0 & flags.0 == flags.0
     }
 
-    /// Whether the number has no sign.
+    /// Returns whether the number is unsigned.
     #[inline]
     pub const fn is_unsigned(self) -> bool {
         self.contains(Self::UNSIGNED)
     }
 
-    /// Whether the column is never NULL.
+    /// Returns whether the column is never NULL.
     #[inline]
     pub const fn is_not_null(self) -> bool {
         self.contains(Self::NOT_NULL)

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// The type byte of a column or parameter, as it is on the wire.
 ///
-/// Every byte is a value: a type that came after this was written is carried on as it is, its values are bytes.
+/// Every byte is valid: a type that is not known here is passed on unchanged, and its values are bytes.
 ///
 /// ```
 /// use onecopy_mysql_proto::column_type::ColumnType;
@@ -25,7 +25,7 @@ macro_rules! column_types {
         impl ColumnType {
             $($(#[$doc])* pub const $name: Self = Self($byte);)*
 
-            /// The protocol's name without its `MYSQL_TYPE_` prefix, or `"UNKNOWN"`.
+            /// Returns the protocol's name without its `MYSQL_TYPE_` prefix, or `"UNKNOWN"`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => stringify!($name),)*
@@ -33,7 +33,7 @@ macro_rules! column_types {
                 }
             }
 
-            /// Whether the type has a constant here.
+            /// Returns whether the type has a constant here.
             pub const fn is_known(self) -> bool {
                 matches!(self, $(Self::$name)|*)
             }
@@ -72,7 +72,7 @@ column_types! {
     YEAR = 0x0D,
     /// DATE as it is stored; read like [`DATE`](Self::DATE).
     NEWDATE = 0x0E,
-    /// VARCHAR as it is stored; results carry [`VAR_STRING`](Self::VAR_STRING).
+    /// VARCHAR as it is stored; results have [`VAR_STRING`](Self::VAR_STRING).
     VARCHAR = 0x0F,
     /// BIT(1) to BIT(64), big-endian.
     BIT = 0x10,
@@ -90,9 +90,9 @@ column_types! {
     JSON = 0xF5,
     /// DECIMAL, as text in both protocols.
     NEWDECIMAL = 0xF6,
-    /// ENUM as it is stored; results carry [`STRING`](Self::STRING) and a flag.
+    /// ENUM as it is stored; results have [`STRING`](Self::STRING) and a flag.
     ENUM = 0xF7,
-    /// SET as it is stored; results carry [`STRING`](Self::STRING) and a flag.
+    /// SET as it is stored; results have [`STRING`](Self::STRING) and a flag.
     SET = 0xF8,
     /// TINYBLOB or TINYTEXT.
     TINY_BLOB = 0xF9,
@@ -100,7 +100,7 @@ column_types! {
     MEDIUM_BLOB = 0xFA,
     /// LONGBLOB or LONGTEXT.
     LONG_BLOB = 0xFB,
-    /// BLOB or TEXT; columns of all four sizes carry it in results.
+    /// BLOB or TEXT; in results, columns of all four sizes have it.
     BLOB = 0xFC,
     /// VARCHAR or VARBINARY.
     VAR_STRING = 0xFD,

@@ -1,17 +1,17 @@
-//! The compressed protocol: frames around the stream of packets, which begin behind the login's OK.
+//! The compressed protocol: frames around the stream of packets, which begin after the login's OK.
 //!
 //! | bytes | field                     | note                                                                         |
 //! |-------|---------------------------|------------------------------------------------------------------------------|
 //! | 3     | length                    | of what follows the header, little-endian                                    |
 //! | 1     | sequence id               | counts frames from the start of a command, in both directions; packets have their own |
 //! | 3     | length before compression | 0: what follows is not compressed                                            |
-//! | n     | bytes                     | any piece of the stream of packets; a zlib stream or a zstd frame by itself   |
+//! | n     | bytes                     | any part of the stream of packets; a separate zlib stream or zstd frame      |
 //!
-//! [`Decoder`] takes frames as they come, however they are cut, and puts what was in them where the caller wants it;
-//! [`Encoder`] makes frames. What an algorithm works with is large, tens to hundreds of kilobytes, and no frame depends on
-//! the one before: so it is shared. [`Inflaters`] lends it to a decoder for as long as a frame is under way, and an
-//! encoder is any number of connections'. [`FrameIds`] counts frames where a relay forwards bytes as they come,
-//! and [`PacketIds`] the packets in those to a client.
+//! [`Decoder`] accepts frames as they arrive, however they are split, and writes their content to the caller's buffer;
+//! [`Encoder`] creates frames. The working memory of an algorithm is large, tens to hundreds of kilobytes, and no frame depends
+//! on the one before, so it is shared: a decoder borrows it from [`Inflaters`] while a frame is being decoded, and an encoder
+//! serves any number of connections. [`FrameIds`] counts frames if a relay forwards bytes as they arrive, and [`PacketIds`]
+//! counts the packets in the frames to a client.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_compression_packet.html>
 #![deny(clippy::indexing_slicing)]
@@ -34,24 +34,24 @@ use core::fmt;
 
 use crate::Capabilities;
 
-/// Bytes of a frame's header.
+/// The length of a frame's header in bytes.
 pub const HEADER_BYTES: usize = 7;
 
-/// Longest content of a frame, compressed or not.
+/// The maximum length of a frame's content in bytes, compressed or not.
 pub const MAX_CONTENT: usize = 0xFF_FFFF;
 
-/// How bytes are compressed.
+/// A compression algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Algorithm {
     /// zlib's format, RFC 1950.
     Zlib,
-    /// Zstandard, RFC 8878; only MySQL has it, since 8.0.18.
+    /// Zstandard, RFC 8878; supported only by MySQL, since 8.0.18.
     #[cfg(feature = "zstd")]
     Zstd,
 }
 
 impl Algorithm {
-    /// What two peers use that have agreed on `capabilities`: zlib where they have agreed on both.
+    /// Returns the algorithm of two peers that agreed on `capabilities`: zlib if they agreed on both.
     pub fn agreed(capabilities: Capabilities) -> Option<Self> {
         if capabilities.contains(Capabilities::COMPRESS) {
             return Some(Self::Zlib);
@@ -63,7 +63,7 @@ impl Algorithm {
         None
     }
 
-    /// The capability that offers it.
+    /// Returns the capability that offers the algorithm.
     pub fn capability(self) -> Capabilities {
         match self {
             Self::Zlib => Capabilities::COMPRESS,
@@ -72,7 +72,7 @@ impl Algorithm {
         }
     }
 
-    /// Its name in settings, MySQL's own.
+    /// Returns the algorithm's name in settings, which is the one that MySQL uses.
     pub fn name(self) -> &'static str {
         match self {
             Self::Zlib => "zlib",

@@ -1,4 +1,4 @@
-//! What ends a conversation.
+//! The errors that end a conversation.
 
 use core::fmt;
 
@@ -9,98 +9,97 @@ use crate::auth::AuthError;
 use crate::codec::{DecodeError, EncodeError};
 use crate::frame::FrameError;
 
-/// A protocol error, a limit, or a call that does not fit the state.
+/// A protocol error, an exceeded limit, or a call that the current state does not allow.
 ///
-/// A server's own error is not one of these: it is a value, [`Reply::Err`](crate::client::Reply::Err).
+/// A server's error is not one of these: it is a value, [`Reply::Err`](crate::client::Reply::Err).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
     /// A packet is malformed. The connection is dead.
     Decode(DecodeError),
-    /// A packet came out of order. The connection is dead.
+    /// A packet is out of order. The connection is dead.
     Frame(FrameError),
-    /// A limit said no, or the allocator while a reply was read. The connection is dead.
+    /// A limit was exceeded, or memory could not be allocated while a reply was read. The connection is dead.
     Wire(WireError),
-    /// The allocator would not give `bytes` bytes for a call, of which nothing was sent, or for a copy of what has come.
-    /// The connection goes on.
+    /// `bytes` bytes could not be allocated for a call, of which nothing was sent, or for a copy of received data. The connection
+    /// stays usable.
     OutOfMemory {
-        /// Bytes that are needed; what grows step by step asks for up to twice as many.
+        /// The number of bytes needed; a growing buffer requests up to twice as many.
         bytes: u64,
     },
-    /// The login can't go on. The connection is dead.
+    /// The login failed on this side. The connection is dead.
     Auth(AuthError),
-    /// What came in the place of a greeting can't be one: the peer is no MySQL or MariaDB server. The connection is dead.
+    /// The first packet is not a greeting: the peer is not a MySQL or MariaDB server. The connection is dead.
     NotMysql {
-        /// The first bytes. As the header of a packet they claim more bytes than a greeting has.
+        /// The first bytes. Read as a packet header, they announce more bytes than a greeting has.
         start: [u8; 4],
     },
-    /// A packet of the login claims more bytes than any of a server's has, and there is no limit to raise. The connection
-    /// is dead.
+    /// A login packet announces more bytes than any server sends. There is no limit that could be raised. The connection is dead.
     LoginPacketTooLarge {
-        /// The claim.
+        /// The announced number of bytes.
         bytes: u64,
-        /// What is accepted.
+        /// The accepted number of bytes.
         max: u64,
     },
-    /// A packet of another kind than the conversation allows. The connection is dead.
+    /// A packet is of another kind than the conversation allows. The connection is dead.
     Unexpected {
-        /// What was under way.
+        /// The current step of the conversation.
         during: &'static str,
-        /// The packet's first byte.
+        /// The first byte of the packet.
         byte: u8,
     },
-    /// The server spoke without being asked. The connection is dead.
+    /// The server sent an unsolicited packet. The connection is dead.
     Unsolicited,
     /// The server closed the connection.
     Closed {
-        /// What was under way.
+        /// The current step of the conversation.
         during: &'static str,
     },
-    /// A result claims no columns, or more than the limit. The connection is dead.
+    /// A result announces no columns, or more than the limit. The connection is dead.
     TooManyColumns {
-        /// The claim.
+        /// The announced number of columns.
         columns: u64,
-        /// The limit: `Limits::max_metadata_bytes` has room for no more.
+        /// The limit: more columns do not fit into `Limits::max_metadata_bytes`.
         max: u64,
     },
-    /// The server left out column definitions that it never sent. The connection is dead.
+    /// The server omitted column definitions that it never sent before. The connection is dead.
     MetadataMissing,
-    /// The server asked for a file of the client's. The connection is dead; no file was read.
+    /// The server requested a file of the client. The connection is dead; no file was read.
     LocalInfileRefused,
-    /// TLS is demanded and the server offers none. Nothing but its greeting was exchanged.
+    /// TLS is required and the server does not offer it. Only the server's greeting was exchanged.
     TlsNotOffered,
-    /// Bytes came in clear text behind the request for TLS. The connection is dead.
+    /// Bytes in clear text arrived after the request for TLS. The connection is dead.
     BytesBeforeTls,
-    /// The server refused a change of user. The connection is dead: whose session it would go on with, servers differ in.
+    /// The server refused a change of user. The connection is dead, because servers differ in whose session continues.
     UserRefused,
     /// The caller's value does not fit its packet; nothing was sent.
     Encode(EncodeError),
-    /// A command was given while a reply is outstanding; nothing was sent.
+    /// A reply is still outstanding; the command was not sent.
     Busy,
-    /// The statement is closed, or of another connection; nothing was sent.
+    /// The statement is closed, or belongs to another connection; nothing was sent.
     StatementClosed,
-    /// A row is half read in another form than it is asked for now; ask for it in the form that it was begun in.
+    /// A row was read in part in another form than the one requested now. Request it in the form in which it was begun.
     RowUnderWay,
-    /// The number of parameters is not the statement's; nothing was sent.
+    /// The number of parameters differs from that of the statement; nothing was sent.
     ParameterCount {
-        /// What the statement takes.
+        /// The number of parameters of the statement.
         expected: u16,
-        /// What was given.
+        /// The number of given parameters.
         given: usize,
     },
-    /// A parameter's text is in another character set than the one that the server assumes; nothing was sent.
+    /// The text of a parameter is in another character set than the one that the server assumes; nothing was sent.
     CharacterSet {
-        /// The parameter, from 0.
+        /// The position of the parameter, from 0.
         parameter: usize,
-        /// Tells the text's character set.
+        /// The collation, which determines the character set of the text.
         collation: CollationId,
-        /// The session's `character_set_client`; empty for one that is not known here.
+        /// The session's `character_set_client`; empty if it is not known here.
         session: &'static str,
     },
 }
 
 impl Error {
-    /// Memory that a call itself could not have; the conversation goes on.
+    /// Creates the error for memory that a call itself could not allocate; the conversation continues.
     pub fn of_call(error: WireError) -> Self {
         match error {
             WireError::OutOfMemory { bytes } => Self::OutOfMemory { bytes },
@@ -108,7 +107,7 @@ impl Error {
         }
     }
 
-    /// Whether the allocator said no.
+    /// Returns whether memory could not be allocated.
     pub fn is_out_of_memory(&self) -> bool {
         matches!(
             self,
@@ -116,7 +115,7 @@ impl Error {
         )
     }
 
-    /// Whether the connection can go on: the call was refused before anything was sent, or failed behind its reply.
+    /// Returns whether the connection stays usable: the call was refused before anything was sent, or failed after its reply.
     pub fn is_misuse(&self) -> bool {
         matches!(
             self,

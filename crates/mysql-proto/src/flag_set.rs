@@ -16,39 +16,39 @@ macro_rules! flag_set {
 
             const NAMES: &'static [(Self, &'static str)] = &[$( (Self::$flag, stringify!($flag)) ),*];
 
-            /// No bit at all.
+            /// The empty set.
             pub const fn empty() -> Self {
                 Self(0)
             }
 
-            /// Whether no bit is set.
+            /// Returns whether no bit is set.
             pub const fn is_empty(self) -> bool {
                 self.0 == 0
             }
 
-            /// Whether every bit of `other` is set.
+            /// Returns whether every bit of `other` is set.
             pub const fn contains(self, other: Self) -> bool {
                 self.0 & other.0 == other.0
             }
 
-            /// Whether at least one bit of `other` is set.
+            /// Returns whether at least one bit of `other` is set.
             pub const fn intersects(self, other: Self) -> bool {
                 self.0 & other.0 != 0
             }
 
-            /// The bits of either.
+            /// Returns the bits that are set in either.
             #[must_use]
             pub const fn union(self, other: Self) -> Self {
                 Self(self.0 | other.0)
             }
 
-            /// The bits of both.
+            /// Returns the bits that are set in both.
             #[must_use]
             pub const fn intersection(self, other: Self) -> Self {
                 Self(self.0 & other.0)
             }
 
-            /// The bits that `other` does not have.
+            /// Returns the bits that are not set in `other`.
             #[must_use]
             pub const fn difference(self, other: Self) -> Self {
                 Self(self.0 & !other.0)

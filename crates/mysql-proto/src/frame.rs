@@ -1,12 +1,12 @@
-//! Packets and payloads: where one ends, and where its headers are kept out of it.
+//! Packets and payloads: finds where a payload ends, and separates it from the packet headers.
 //!
 //! | bytes | field       | note                                                                  |
 //! |-------|-------------|-----------------------------------------------------------------------|
-//! | 3     | length      | little-endian; 0xFFFFFF means that the payload goes on in a further packet |
+//! | 3     | length      | little-endian; 0xFFFFFF means that the payload continues in another packet |
 //! | 1     | sequence id | counts packets in both directions from the start of a command, wraps  |
 //! | n     | body        |                                                                       |
 //!
-//! A payload of exactly n times 0xFFFFFF bytes ends with a packet of none.
+//! A payload of exactly n times 0xFFFFFF bytes ends with an empty packet.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_packets.html>
 
@@ -20,10 +20,10 @@ pub use large::Large;
 pub use reader::{Frame, FrameReader};
 pub use writer::PayloadWriter;
 
-/// Bytes of a packet's header.
+/// The length of a packet's header in bytes.
 pub const HEADER_BYTES: usize = 4;
 
-/// Longest body of one packet; a body of this length is followed by a further packet of the same payload.
+/// The maximum length of a packet's body. A body of this length is followed by another packet of the same payload.
 pub const MAX_BODY: usize = 0xFF_FFFF;
 
 /// Length and sequence id of a header.

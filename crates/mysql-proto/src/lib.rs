@@ -1,15 +1,15 @@
-//! The MySQL and MariaDB protocol without IO: packets, authentication, client and server state machines.
+//! The MySQL and MariaDB protocol without I/O: packets, authentication, and state machines for clients and servers.
 //!
-//! | folder | what is there |
+//! | module | contents |
 //! |--------|---------------|
-//! | [`packet`] | one packet a file, encoder and decoder with its byte table |
-//! | [`frame`] | packets to payloads and back: order, joining, splitting |
-//! | [`value`] | lossless values of every column type, text and binary |
-//! | [`auth`] | authentication methods, both sides |
-//! | `compression` | frames of compressed bytes around packets, with the feature of this name |
-//! | [`client`] | the client's role: a login, then commands |
-//! | [`owned`] | copies whose memory may be refused |
-//! | [`relay`] | what passes between a client and a server: for proxies that forward bytes as they are |
+//! | [`packet`] | one module for each packet, with encoder, decoder and byte table |
+//! | [`frame`] | packets to payloads and back: sequence ids, joining, splitting |
+//! | [`value`] | lossless values of every column type, in the text and the binary protocol |
+//! | [`auth`] | authentication methods, for clients and servers |
+//! | `compression` | the compressed protocol, with the feature `compression` |
+//! | [`client`] | the client's role: login, then commands |
+//! | [`owned`] | copies whose memory allocation may fail |
+//! | [`relay`] | follows a client and a server, for proxies that forward bytes unchanged |
 //! | [`server`] | the server's role: for test servers and proxies |
 #![forbid(unsafe_code)]
 

@@ -1,17 +1,17 @@
-//! Copies of what has come, whose memory may be refused.
+//! Copies of received data whose memory allocation may fail.
 //!
-//! Everything that is as long as a peer likes is copied here, or where its vector is kept. What is a constant of ours, below
-//! 4 KiB, is copied as anything else is.
+//! All data whose length a peer determines is copied with these functions, or into a vector that is kept for it. Our own
+//! constants, below 4 KiB, are copied in the usual way.
 
 use onecopy_wire::WireError;
 
 /// Stands for bytes that are no UTF-8.
 const REPLACEMENT: &str = "\u{FFFD}";
 
-/// A copy of `bytes` in one allocation of their size.
+/// Copies `bytes`, in one allocation of their size.
 ///
 /// # Errors
-/// `OutOfMemory`.
+/// Fails with `OutOfMemory`.
 #[inline]
 pub fn bytes(bytes: &[u8]) -> Result<Vec<u8>, WireError> {
     let mut copy = with_capacity(bytes.len())?;
@@ -19,10 +19,10 @@ pub fn bytes(bytes: &[u8]) -> Result<Vec<u8>, WireError> {
     Ok(copy)
 }
 
-/// A copy of `text` in one allocation of its size.
+/// Copies `text`, in one allocation of its size.
 ///
 /// # Errors
-/// `OutOfMemory`.
+/// Fails with `OutOfMemory`.
 #[inline]
 pub fn text(text: &str) -> Result<String, WireError> {
     let mut copy = String::new();
@@ -32,10 +32,11 @@ pub fn text(text: &str) -> Result<String, WireError> {
     Ok(copy)
 }
 
-/// `bytes` as text: what is no UTF-8 becomes U+FFFD, three bytes for at least one. One allocation of its size.
+/// Converts `bytes` to text: invalid UTF-8 becomes U+FFFD, three bytes for at least one. Costs one allocation of the result's
+/// size.
 ///
 /// # Errors
-/// `OutOfMemory`.
+/// Fails with `OutOfMemory`.
 pub fn lossy_text(bytes: &[u8]) -> Result<String, WireError> {
     let replacement = |invalid: &[u8]| if invalid.is_empty() { "" } else { REPLACEMENT };
     let len = bytes
@@ -51,10 +52,10 @@ pub fn lossy_text(bytes: &[u8]) -> Result<String, WireError> {
     Ok(text)
 }
 
-/// An empty vector with room for `len` items.
+/// Creates an empty vector with room for `len` items.
 ///
 /// # Errors
-/// `OutOfMemory`.
+/// Fails with `OutOfMemory`.
 #[inline]
 pub fn with_capacity<T>(len: usize) -> Result<Vec<T>, WireError> {
     let mut vector = Vec::new();

@@ -1,7 +1,7 @@
-//! The packets, one a file: byte table, decoder and encoder together.
+//! The packets, each in a module of its own with byte table, decoder and encoder.
 //!
-//! A decoded packet borrows from its payload; names and texts stay bytes. A decoder takes the whole payload, with the
-//! packets it was split into put together and without their headers.
+//! A decoded packet borrows from its payload; names and texts stay bytes. A decoder takes the complete payload: the packets that
+//! it was split into are joined and their headers removed.
 #![deny(clippy::indexing_slicing)]
 
 pub mod auth_more_data;

@@ -1,7 +1,7 @@
-//! What passes between a client and a server that talk to each other: for proxies that forward bytes as they are.
+//! Follows a client and a server that talk to each other, for proxies that forward bytes unchanged.
 //!
-//! [`Relay`] follows the command phase. It looks at packet headers and the few bytes that decide, keeps what is known of
-//! the session, and says how many of the bytes that were read may be sent on. [`login`] is what comes before it.
+//! [`Relay`] follows the command phase. It reads packet headers and the few bytes that matter, tracks the state of the session,
+//! and says how many of the received bytes may be forwarded. [`login`] handles the phase before it.
 #![deny(clippy::indexing_slicing)]
 
 mod client;

@@ -1,7 +1,7 @@
 //! The server's role: the login of a client, then its commands and the replies to them.
 //!
-//! It says what a server says; what a statement means is for whoever drives it: a test kit that plays any server, honest or
-//! hostile, or a proxy. [`ServerHandshake`] becomes a [`ServerCore`].
+//! It implements the protocol of a server; its user determines what a statement means: a test kit that acts as any server, honest
+//! or hostile, or a proxy. [`ServerHandshake`] becomes a [`ServerCore`].
 #![deny(clippy::indexing_slicing)]
 
 mod core;

@@ -1,6 +1,6 @@
-//! The server's version, read leniently: features go by capability, so a strange version is never an error.
+//! The server's version, parsed leniently: features depend on capabilities, so an unusual version is never an error.
 
-/// A server's version as far as it could be read; what could not is zero.
+/// A server's version, as far as it could be parsed; the rest is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ServerVersion {
     /// The first number.
@@ -9,7 +9,7 @@ pub struct ServerVersion {
     pub minor: u32,
     /// The third number.
     pub patch: u32,
-    /// Whether the text says MariaDB, or bears the prefix by which MariaDB 10 passes for MySQL 5.5.5.
+    /// Whether the text contains `MariaDB`, or the prefix with which MariaDB 10 claims to be MySQL 5.5.5.
     pub is_mariadb: bool,
 }
 
@@ -17,7 +17,7 @@ pub struct ServerVersion {
 const MARIADB_PREFIX: &[u8] = b"5.5.5-";
 
 impl ServerVersion {
-    /// Reads the text of the greeting, such as `5.5.5-10.11.6-MariaDB-log` or `8.4.3`.
+    /// Parses the version in the greeting, such as `5.5.5-10.11.6-MariaDB-log` or `8.4.3`.
     pub fn parse(text: &[u8]) -> Self {
         let (numbers, prefixed) = match text.strip_prefix(MARIADB_PREFIX) {
             // MySQL had a 5.5.5 of its own, `5.5.5-m3`: only a number behind the prefix makes it MariaDB's.
@@ -48,7 +48,7 @@ impl ServerVersion {
         }
     }
 
-    /// The three numbers, for comparing: `version.numbers() >= (10, 6, 0)`.
+    /// Returns the three numbers, for comparisons: `version.numbers() >= (10, 6, 0)`.
     pub const fn numbers(self) -> (u32, u32, u32) {
         (self.major, self.minor, self.patch)
     }

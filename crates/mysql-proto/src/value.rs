@@ -1,7 +1,7 @@
-//! Values as the server sends them, each type without loss, and the same from both protocols.
+//! Values as the server sends them: lossless for each type, and the same from both protocols.
 //!
-//! A date that no calendar has (`2020-00-00`), 838 hours, 65 digits: no type of another crate holds MySQL's ranges, so
-//! these are plain structs of our own. The text protocol is read by `parse_text`, the binary one by `decode_binary`;
+//! No type of another crate has MySQL's ranges, such as dates that are in no calendar (`2020-00-00`), 838 hours or 65 digits.
+//! These are therefore plain structs of our own. `parse_text` reads the text protocol, and `decode_binary` the binary one;
 //! [`Value::decode_text`] and [`Value::decode_binary`] choose by the column's type.
 #![deny(clippy::indexing_slicing)]
 

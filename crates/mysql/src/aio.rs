@@ -1,10 +1,11 @@
-//! The API for tokio, `aio` as redis-rs calls it: the same methods as [`blocking`](crate::blocking), with `.await`.
+//! The tokio API, named `aio` as in redis-rs: the same methods as [`blocking`](crate::blocking), with `.await`.
 //!
 //! # Cancel safety
-//! A future may be dropped at any await. The connection then knows where it is: the next command first reads what is
-//! outstanding and drops it, or cancels it on the server where that takes long (see
-//! [`Abandoned`](crate::Abandoned)), and never sees another's rows. Only a command that was half sent with parts of
-//! 16 KiB or more, which were borrowed and are gone, and a change of user close the connection; it says so.
+//! All futures may be dropped at any await point. The connection keeps track of what is outstanding: the next command first reads
+//! and discards it, or cancels it on the server if that takes long (see [`Abandoned`](crate::Abandoned)), and never sees the rows
+//! of another statement. In two cases dropping a future closes the connection: the future is a change of user that has begun, or
+//! its command was partly sent and has parts of 16 KiB or more, which are sent by reference and are no longer available. The next
+//! call then reports that the connection is closed.
 
 mod cancel_token;
 mod column_reader;

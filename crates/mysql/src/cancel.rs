@@ -1,7 +1,7 @@
-//! Cancelling a statement on the server, so that the following one is never hit.
+//! Cancelling a statement on the server without ever hitting a later one.
 //!
-//! KILL QUERY names a connection, not a statement: one that comes late would hit whatever runs then. So the order goes
-//! over a connection of its own, and the one that it is for keeps still meanwhile:
+//! KILL QUERY names a connection, not a statement: if it arrives late, it would hit whatever statement runs by then. The order
+//! (the KILL) is therefore sent over a connection of its own, and the target connection starts no statement in the meantime:
 //!
 //! ```text
 //!   side        connect, log in     KILL QUERY ------ reply
@@ -11,8 +11,8 @@
 //!   connection  ... its reply ...   | (waits)             | DO 0, then its next command
 //! ```
 //!
-//! Nothing waits for the side connection: where the statement is over by then, no order is sent. Behind the reply the
-//! server has marked the connection's thread, and a mark that nothing took may still stand: `DO 0` takes it.
+//! Nothing waits while the side connection is being made: if the statement has ended by then, no order is sent. When the reply
+//! arrives, the server has marked the connection's thread as killed. If no statement has consumed that mark, `DO 0` does.
 
 mod turn;
 mod way;
@@ -27,19 +27,19 @@ pub(crate) use way::Way;
 
 use crate::Error;
 
-/// What became of the wish to cancel.
+/// The result of a request to cancel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cancelled {
-    /// The server was told. The statement ends with error 1317, or with its result where it was done by then; some
+    /// The server received the request. The statement ends with error 1317, or with its result if it was already done. Some
     /// functions, such as `SLEEP`, end early with a value instead.
     Delivered,
-    /// No statement was under way, or it ended meanwhile: nothing was sent for it.
+    /// No statement was running, or it ended in the meantime: nothing was sent.
     Nothing,
 }
 
-/// An order may overtake a statement that is still in flight, and is then no order to anything: while its statement is
-/// under way it is repeated after these times, a third of a second in all. Not for longer: nobody may be there to see the
-/// statement's end.
+/// The pauses after which an order is repeated while its statement is running, a third of a second in total. An order may
+/// overtake a statement that is still in flight, and then cancels nothing. It is not repeated for longer, because it may be that
+/// nobody waits for the end of the statement.
 pub(crate) const AGAIN: [Duration; 5] = [
     Duration::from_millis(1),
     Duration::from_millis(4),
@@ -51,10 +51,10 @@ pub(crate) const AGAIN: [Duration; 5] = [
 /// An order has this long where the configuration sets no deadline for connecting.
 const ORDER: Duration = Duration::from_secs(10);
 
-/// What a mark that came late is taken by: the cheapest statement, at whose end both servers forget it.
+/// The statement that consumes a late mark: the cheapest one, at whose end both servers clear the mark.
 pub(crate) const BARRIER: &[u8] = b"DO 0";
 
-/// A connection as its tokens know it.
+/// What tokens know about a connection.
 #[derive(Debug)]
 pub(crate) struct Target {
     pub(crate) turn: Turn,
@@ -142,7 +142,7 @@ impl Outcome {
     }
 }
 
-/// Until when an order that begins now may take: connecting and delivering it have this long each.
+/// Returns the deadline of an order that begins now: connecting and delivering each have this much time.
 pub(crate) fn order_deadline(way: &Way) -> Option<Instant> {
     let timeout = way.config.connect_timeout.unwrap_or(ORDER);
     Instant::now().checked_add(timeout)

@@ -1,4 +1,4 @@
-//! Where to connect, as whom, and under which limits.
+//! Which server to connect to, as which user, and with which limits.
 
 use std::time::Duration;
 
@@ -9,80 +9,89 @@ use onecopy_net::{Endpoint, Pem, SocketOptions, TlsCache};
 use crate::crypto::AwsLc;
 use crate::{Error, Password, SslMode};
 
-/// What happens to a statement that nobody waits for any more: its future or its rows were dropped, or its call timed
-/// out. The next command has to see to its end first.
+/// What happens to an abandoned statement: its future or its rows were dropped, or its call timed out.
+///
+/// The connection must deal with the rest of the statement's reply before it runs the next command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Abandoned {
-    /// What is left of it is read and dropped; where that takes longer than another login does (at least 10 ms, at most
-    /// 1 s), it is cancelled on the server over a second connection to the same address. A statement that changes
-    /// something may so be rolled back where it was not done yet. Behind a balancer with several servers at one address
-    /// the order could reach another one; that is seen only if their versions differ.
+    /// Reads and discards the rest of the reply. If that takes longer than a login took (at least 10 ms, at most 1 s), cancels
+    /// the statement on the server, over a second connection to the same address.
+    ///
+    /// A statement that changes data and has not finished may therefore be rolled back. Behind a load balancer with several
+    /// servers at one address, the cancel request could reach another server; that is detected only if the servers' versions
+    /// differ.
     Cancel,
-    /// What is left of it is read and dropped, however long that takes.
+    /// Reads and discards the rest of the reply, however long that takes.
     Drain,
 }
 
-/// Everything that a connection needs to know. Made from a URL, or from [`Config::default`] and its fields.
+/// The settings of a connection. Create it from a URL, or from [`Config::default`] and set its fields.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Config {
-    /// The server: `localhost:3306` by default.
+    /// The server's address. Default: `localhost:3306`.
     pub endpoint: Endpoint,
-    /// The user.
+    /// The user to log in as.
     pub user: String,
-    /// The password.
+    /// The user's password.
     pub password: Password,
     /// The default database.
     pub database: Option<String>,
-    /// `None`: clear text to this host, `VerifyFull` to any other, and wherever `ssl_ca`, `ssl_cert` or
-    /// `ssl_server_name` is given.
+    /// The TLS mode. `None`: clear text to this host, and `VerifyFull` to any other host, or if `ssl_ca`, `ssl_cert` or
+    /// `ssl_server_name` is set.
     pub ssl_mode: Option<SslMode>,
-    /// The CAs whose certificates are trusted; `None`: those of the system.
+    /// The trusted CA certificates. `None`: those of the system.
     pub ssl_ca: Option<Pem>,
-    /// This client's certificate, and those between it and its CA, for servers that ask for one.
+    /// The client certificate and its intermediates, for servers that ask for one.
     pub ssl_cert: Option<Pem>,
     /// The private key of `ssl_cert`.
     pub ssl_key: Option<Pem>,
-    /// The host that the server's certificate must be for, where it is not the one connected to.
+    /// The host name that the server's certificate must have, if it differs from the host in `endpoint`.
     pub ssl_server_name: Option<String>,
-    /// The authentication plugins to take part in; [`PluginSet::SAFE`] by default, which lacks `mysql_clear_password`. That
-    /// one is used only over TLS that verifies the server or a Unix socket, whatever stands here.
+    /// The allowed authentication plugins. Default: [`PluginSet::SAFE`], which does not contain `mysql_clear_password`. That
+    /// plugin is used only over a Unix socket or over TLS that verifies the server, whatever is set here.
     pub auth_plugins: PluginSet,
-    /// The server's RSA key, which `caching_sha2_password` and `sha256_password` send the password under where there is no
-    /// TLS; over a Unix socket only the latter does, and asks the server where this is `None`. None.
+    /// The server's RSA public key, with which `caching_sha2_password` and `sha256_password` encrypt the password on connections
+    /// without TLS. Over a Unix socket only `sha256_password` does so, and asks the server for its key if this is `None`.
+    /// Default: `None`.
     pub server_public_key: Option<PublicKey>,
-    /// Where there is no key above, ask the server for its key and send the password under whichever comes. Off: whoever is
-    /// on the way can put in a key of their own, and then has the password.
+    /// Whether to ask the server for its key if `server_public_key` is `None`, and to encrypt the password with the key that
+    /// arrives. A man in the middle can substitute its own key and read the password. Default: off.
     pub get_server_public_key: bool,
-    /// Let these two plugins send the password itself over TLS that does not verify the server, to whoever answered. Off.
-    /// It alone decides there: over TLS servers take no password under a key.
+    /// Whether `caching_sha2_password` and `sha256_password` may send the password itself over TLS that does not verify the
+    /// server, to a server of unknown identity. Default: off. Over TLS no other option applies, because servers accept no
+    /// RSA-encrypted password there.
     pub password_over_unverified_tls: bool,
-    /// One deadline over look-up, connect and login. 10 seconds.
+    /// The deadline for name lookup, connect and login together. Default: 10 seconds.
     pub connect_timeout: Option<Duration>,
-    /// Deadline of each later call: a command until its first reply, the next row. It does not bound a statement: rows may
-    /// come one by one for ever. None.
+    /// The timeout of each later call: a command until its first reply, or the next row. It does not limit a whole statement,
+    /// whose rows may arrive one by one without end. Default: none.
     pub call_timeout: Option<Duration>,
-    /// Deadline of each statement as a whole, from the call that runs it to the end of its last result: each call for its
-    /// rows after that is a timeout. Of other commands too. As after any timeout, the next command of the connection cancels
-    /// the statement on the server where it goes on for long, see [`Config::abandoned`]. None.
+    /// The timeout of each statement as a whole, from the call that runs it to the end of its last result. After that, each call
+    /// for its rows fails with a timeout. It applies to other commands too. As after any timeout, the next command on the
+    /// connection cancels the statement on the server if it runs for long, see [`Config::abandoned`]. Default: none.
     pub statement_timeout: Option<Duration>,
-    /// What happens to a statement that nobody waits for any more. [`Abandoned::Cancel`].
+    /// What happens to an abandoned statement. Default: [`Abandoned::Cancel`].
     pub abandoned: Abandoned,
-    /// Several statements in one query. Off: it is what turns many an injection into a disaster.
+    /// Whether one query may contain several statements. Default: off, because it makes SQL injection much more dangerous.
     pub multi_statements: bool,
-    /// Affected rows count the rows that were found, not those that were changed.
+    /// Whether `affected_rows` counts the rows that were found instead of those that were changed. Default: off.
     pub found_rows: bool,
-    /// Let MariaDB leave out column definitions that the client has. On; off for what stands between and can't do it.
+    /// Whether MariaDB may omit column definitions that the client already has. Default: on. Turn it off for intermediaries that
+    /// do not support it.
     pub cached_metadata: bool,
-    /// Options of the socket.
+    /// The socket options.
     pub socket: SocketOptions,
-    /// What the server may make the client do.
+    /// The limits on what the server can make the client do.
     pub limits: Limits,
-    /// Memory that the connection's buffers keep once a command's rows are read, in bytes. 256 KiB; less where there are
-    /// many connections. Column definitions of statements and of the last text result come on top, and over TLS as much
-    /// again for ciphertext in each direction.
+    /// How many bytes of memory the connection's buffers may keep after the rows of a command were read. Default: 256 KiB; use
+    /// less for many connections.
+    ///
+    /// The column definitions of statements and of the last text result are added to this. Over TLS, so are as many bytes again
+    /// for ciphertext in each direction.
     pub idle_keep: usize,
-    /// Further connection attributes, beside the client's name and version. Servers take 65,535 bytes of them in all.
+    /// Additional connection attributes, besides the client's name and version. Servers accept 65,535 bytes of attributes in
+    /// total.
     pub attributes: Vec<(String, String)>,
     /// What was made of the options of TLS; clones share it, so connections of one configuration resume sessions.
     pub(crate) tls_cache: TlsCache,
@@ -124,27 +133,28 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads a URL: `mysql://user:password@host:port/database?option=value&...`, each part percent-encoded.
+    /// Parses a URL: `mysql://user:password@host:port/database?option=value&...`, each part percent-encoded.
     ///
     /// | option | value |
     /// |--------|-------|
-    /// | `socket` | path of a Unix socket, in place of host and port |
+    /// | `socket` | path of a Unix socket, instead of host and port |
     /// | `ssl-mode` | `disabled`, `preferred`, `required`, `verify-ca`, `verify-full`, see [`SslMode`]; the default is in [`Config::ssl_mode`] |
     /// | `ssl-ca`, `ssl-cert`, `ssl-key` | PEM files: trusted CAs, this client's certificate, its key |
-    /// | `ssl-server-name` | the host that the server's certificate is for |
-    /// | `auth-plugins` | names with a comma between: the authentication plugins to take part in, and no others |
-    /// | `server-public-key` | a file with the server's RSA key in PEM: `public_key.pem` of MySQL's data directory |
+    /// | `ssl-server-name` | the host name that the server's certificate must have |
+    /// | `auth-plugins` | comma-separated names of the allowed authentication plugins |
+    /// | `server-public-key` | PEM file with the server's RSA public key: `public_key.pem` in MySQL's data directory |
     /// | `get-server-public-key`, `password-over-unverified-tls` | `true` or `false` |
     /// | `password-file` | a file whose first line is the password |
     /// | `password-env` | an environment variable that holds the password |
-    /// | `connect-timeout`, `call-timeout`, `statement-timeout` | seconds, with a fraction; 0 for none |
-    /// | `abandoned` | `cancel` or `drain`: what becomes of a statement that nobody waits for any more |
+    /// | `connect-timeout`, `call-timeout`, `statement-timeout` | seconds, fractions allowed; 0 for none |
+    /// | `abandoned` | `cancel` or `drain`: what happens to an abandoned statement, see [`Abandoned`] |
     /// | `multi-statements`, `found-rows`, `cached-metadata`, `tcp-nodelay` | `true` or `false` |
     /// | `tcp-keepalive`, `tcp-user-timeout` | seconds; 0 for none |
-    /// | `max-row-bytes`, `idle-keep` | bytes |
+    /// | `max-row-bytes`, `idle-keep` | bytes, see [`Limits::max_row_bytes`] and [`Config::idle_keep`] |
     ///
     /// # Errors
-    /// What is wrong with the URL, and what would be right; an unknown option too. The password is never in the text.
+    /// Fails if the URL is invalid or has an unknown option. The error says what is wrong and how to correct it; it never
+    /// contains the password.
     pub fn from_url(url: &str) -> Result<Self, Error> {
         crate::url::parse(url)
     }
@@ -159,7 +169,7 @@ impl Config {
         }
     }
 
-    /// The TLS mode in force.
+    /// Returns the TLS mode in effect.
     pub fn effective_ssl_mode(&self) -> SslMode {
         let asks_for_tls =
             self.ssl_ca.is_some() || self.ssl_cert.is_some() || self.ssl_server_name.is_some();

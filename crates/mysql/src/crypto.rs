@@ -1,11 +1,11 @@
-//! Random bytes and RSA for the protocol's core, from aws-lc-rs.
+//! Random bytes and RSA for the protocol core, provided by aws-lc-rs.
 
 use aws_lc_rs::rand;
 use aws_lc_rs::rsa::{OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, PublicEncryptingKey};
 use onecopy_mysql_proto::auth::{Crypto, CryptoError, PublicKey};
 
-/// Random bytes and RSA by aws-lc-rs, which TLS uses too: for who drives the protocol's core without a connection of this
-/// crate's, as a proxy does.
+/// Random bytes and RSA from aws-lc-rs, the library that TLS uses too. It is for code that drives the protocol core without a
+/// connection of this crate, such as a proxy.
 #[derive(Debug)]
 pub struct AwsLc;
 

@@ -1,12 +1,12 @@
-//! What a statement without rows did.
+//! The outcome of a statement without rows.
 
-/// The numbers of a statement's end.
+/// The counters at the end of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Done {
-    /// Rows that were changed, or found with the option `found-rows`.
+    /// Number of rows that were changed, or that were found if [`Config::found_rows`](crate::Config::found_rows) is set.
     pub affected_rows: u64,
-    /// The first value that `AUTO_INCREMENT` gave, 0 for none.
+    /// First value that `AUTO_INCREMENT` generated, or 0 if none.
     pub last_insert_id: u64,
-    /// Number of warnings; `SHOW WARNINGS` has their texts.
+    /// Number of warnings; `SHOW WARNINGS` returns their texts.
     pub warnings: u16,
 }

@@ -1,4 +1,4 @@
-//! One opaque error, with questions.
+//! The error type, opaque, with methods to query it.
 
 use std::{fmt, io};
 
@@ -8,9 +8,10 @@ use onecopy_mysql_proto::packet::{ErrPacket, OneLine};
 use onecopy_mysql_proto::value::FromValueError;
 use onecopy_net::{ConnectError, DriveError, TlsError};
 
-/// What went wrong, whether the connection can go on, and whether the statement may have been executed.
+/// The error of all operations: what went wrong, whether the connection is still usable, and whether the statement may have been
+/// executed.
 ///
-/// One pointer in size, so that the good way costs nothing.
+/// It is the size of one pointer, so that a `Result` costs nothing on success.
 pub struct Error(Box<Failure>);
 
 struct Failure {
@@ -47,15 +48,15 @@ enum Kind {
     Cancel(Error),
 }
 
-/// An error that the server sent. The connection goes on unless [`Error::is_closed`] says otherwise.
+/// An error that the server sent. The connection stays usable unless [`Error::is_closed`] says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerError {
-    /// The error's number, such as 1062 for a duplicate key.
+    /// The error number, such as 1062 for a duplicate key.
     pub code: u16,
-    /// The five characters of SQLSTATE; absent in errors before the login.
+    /// The five characters of SQLSTATE. `None` for errors before the login.
     pub sql_state: Option<String>,
-    /// The server's text. Bytes that are not UTF-8 are shown as the replacement character; line ends and other control
-    /// characters are here as they came, and escaped where the error is displayed.
+    /// The server's text. Bytes that are not UTF-8 become the replacement character. Line ends and other control characters are
+    /// kept here, and escaped when the error is displayed.
     pub message: String,
 }
 
@@ -80,11 +81,12 @@ impl ServerError {
     }
 }
 
-/// The client libraries' own errors, which no server sends: a proxy says by them what became of its side of the connection, as
-/// 2013 where it has lost the server.
+/// The error numbers of client libraries, which no server sends. A proxy uses them to report what happened to its side of the
+/// connection, such as 2013 if it has lost the server.
 const OF_CLIENTS: std::ops::RangeInclusive<u16> = 2000..=2999;
 
-/// Whether it is the farewell of a server or of a proxy: shutting down, killed, idle or stuck for too long.
+/// Whether a server or a proxy announces with it that it ends the connection: it is shutting down, or the session was killed,
+/// idle or stuck for too long.
 fn is_farewell(code: u16) -> bool {
     const READ_INTERRUPTED: u16 = 1159;
     const WRITE_INTERRUPTED: u16 = 1161;
@@ -114,7 +116,8 @@ impl fmt::Display for ServerError {
 }
 
 impl Error {
-    /// The server's error, where it is one: then the connection goes on, but for a farewell and a refused change of user.
+    /// Returns the server's error, if the server sent one. The connection stays usable, unless the error announces its end (such
+    /// as a shutdown or an idle timeout) or refuses a change of user.
     pub fn server(&self) -> Option<&ServerError> {
         match self.kind() {
             Kind::Server(error) | Kind::Refusal(error) => Some(error),
@@ -123,7 +126,7 @@ impl Error {
         }
     }
 
-    /// The protocol's error, where it is one.
+    /// Returns the protocol error, if it is one.
     pub fn protocol(&self) -> Option<&ProtocolError> {
         match self.kind() {
             Kind::Protocol(error) => Some(error),
@@ -131,7 +134,7 @@ impl Error {
         }
     }
 
-    /// The failure of TLS, where it is one: a server that is not trusted, files that can't be read.
+    /// Returns the TLS failure, if it is one: an untrusted server, files that cannot be read.
     pub fn tls(&self) -> Option<&TlsError> {
         match self.kind() {
             Kind::Tls(error) => Some(error),
@@ -139,7 +142,7 @@ impl Error {
         }
     }
 
-    /// Why a value could not be the type that was asked for, where that is it. The connection goes on.
+    /// Returns why a value could not be converted to the requested type, if that is the error. The connection stays usable.
     pub fn conversion(&self) -> Option<&FromValueError> {
         match self.kind() {
             Kind::Value { source, .. } => Some(source),
@@ -147,7 +150,7 @@ impl Error {
         }
     }
 
-    /// Whether the connection is of no more use: connect again.
+    /// Returns whether the connection is unusable; connect again.
     pub fn is_closed(&self) -> bool {
         match self.kind() {
             Kind::Io { .. }
@@ -170,9 +173,11 @@ impl Error {
         }
     }
 
-    /// Whether the allocator said no. Where the connection [is closed](Self::is_closed), it was while a reply was read.
-    /// Else it goes on: either nothing of the call was sent, or what failed is a copy of what has come, and the next call
-    /// is behind it.
+    /// Returns whether memory could not be allocated.
+    ///
+    /// If the connection [is closed](Self::is_closed), this happened while a reply was read. Otherwise the connection stays
+    /// usable: either nothing of the call was sent, or received data could not be copied, and the next call continues after that
+    /// data.
     pub fn is_out_of_memory(&self) -> bool {
         match self.kind() {
             Kind::Protocol(error) => error.is_out_of_memory(),
@@ -181,8 +186,11 @@ impl Error {
         }
     }
 
-    /// Whether a deadline passed. The connection goes on: its next call first reads what is outstanding. Only a change of
-    /// user, and a command of which half was sent with parts of 16 KiB and more, have closed it.
+    /// Returns whether a deadline passed.
+    ///
+    /// The connection stays usable: its next call first reads what is outstanding. There are two exceptions: a change of user
+    /// that timed out has closed the connection, and so has a command that was partly sent and has parts of 16 KiB or more. The
+    /// next call reports that.
     pub fn is_timeout(&self) -> bool {
         match self.kind() {
             Kind::Timeout
@@ -194,8 +202,11 @@ impl Error {
         }
     }
 
-    /// Whether another try may succeed. No connection was made: connect again. Or the server chose this transaction as the
-    /// victim of a deadlock and rolled all of it back: run the whole transaction again, not the last statement alone.
+    /// Returns whether a retry may succeed. This is so in two cases:
+    ///
+    /// - No connection was made: connect again.
+    /// - The server chose this transaction as the victim of a deadlock, and rolled it back completely: run the whole transaction
+    ///   again, not only the last statement.
     pub fn is_retryable(&self) -> bool {
         const DEADLOCK: u16 = 1213;
         const TOO_MANY_CONNECTIONS: u16 = 1040;
@@ -206,12 +217,14 @@ impl Error {
         }
     }
 
-    /// Whether the server may have executed the statement all the same: it left, at least in part, and its reply did not come,
-    /// or not to its end. Then look for its effect on another connection, and repeat it only if that does no harm; a
-    /// transaction that was open is rolled back unless the statement was its COMMIT.
+    /// Returns whether the server may have executed the statement despite the error: at least a part of it was sent, and its
+    /// reply did not arrive or was incomplete.
     ///
-    /// False where nothing of it was sent, and where the server answered with an error. A proxy's error that it has lost the
-    /// server (2013) is no answer.
+    /// In that case look for the statement's effect on another connection, and repeat it only if that does no harm. An open
+    /// transaction is rolled back, unless the statement was its COMMIT.
+    ///
+    /// Returns false if nothing of the statement was sent, or if the server answered with an error. A proxy's error that it has
+    /// lost the server (2013) does not count as an answer.
     pub fn maybe_executed(&self) -> bool {
         self.0.maybe_executed
     }
@@ -359,7 +372,7 @@ impl From<DriveError<ProtocolError>> for Error {
     }
 }
 
-/// For readers of values, whose errors are IO errors; [`io::Error::get_ref`] gives the [`Error`] back.
+/// Converts the error for readers of values, whose errors are I/O errors. [`io::Error::get_ref`] returns the [`Error`].
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error.kind() {

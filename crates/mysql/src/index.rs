@@ -1,10 +1,10 @@
-//! Columns by position or by name.
+//! Column lookup by position or by name.
 
 use onecopy_mysql_proto::client::Definitions;
 
-/// A column's position, from 0, or its name, without regard to ASCII case.
+/// A column's position, counted from 0, or its name, which is compared without regard to ASCII case.
 pub trait ColumnIndex: Copy + std::fmt::Debug {
-    /// The position, where there is such a column.
+    /// Returns the position of the column, or `None` if there is no such column.
     fn find(self, columns: &Definitions) -> Option<usize>;
 }
 
@@ -15,7 +15,7 @@ impl ColumnIndex for usize {
     }
 }
 
-/// Compares with the names in turn: look the position up once where there are many rows.
+/// Compares the name with each column name in turn. If there are many rows, look up the position once.
 impl ColumnIndex for &str {
     fn find(self, columns: &Definitions) -> Option<usize> {
         columns.index_of(self)

@@ -1,4 +1,4 @@
-//! A MySQL and MariaDB client that copies each byte once, and can show it.
+//! A client for MySQL and MariaDB that copies each byte only once, and counts its copies.
 //!
 //! ```no_run
 //! use onecopy_mysql::blocking::Connection;
@@ -15,17 +15,18 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`blocking::Connection`] needs no runtime. With the feature `tokio` there is `aio::Connection`, with the same
-//! methods and `.await`.
+//! [`blocking::Connection`] needs no async runtime. The feature `tokio` adds `aio::Connection`, which has the same methods with
+//! `.await`.
 //!
-//! # Three ways to a row
-//! - [`Rows::next`](blocking::Rows::next) lends it: nothing is copied, values are gone with the next call.
-//! - [`Rows::next_owned`](blocking::Rows::next_owned) gives an [`OwnedRow`]: large values are moved, not copied.
-//! - [`Rows::next_streaming`](blocking::Rows::next_streaming) gives its values in order as readers, in constant memory.
+//! # Three ways to read a row
+//! - [`Rows::next`](blocking::Rows::next) borrows the row from the read buffer: nothing is copied, and the next call ends the
+//!   borrow.
+//! - [`Rows::next_owned`](blocking::Rows::next_owned) returns an [`OwnedRow`]: large values are moved, not copied.
+//! - [`Rows::next_streaming`](blocking::Rows::next_streaming) returns the row's values in order as readers, in constant memory.
 //!
 //! # TLS
-//! Over a network the server is verified: by the CAs in [`Config::ssl_ca`] or, without it, by the system's.
-//! [`SslMode`] has the other ways; to this host and over a Unix socket the default is clear text.
+//! Connections to remote servers verify the server by default, against the CAs in [`Config::ssl_ca`] or, without it, against the
+//! system's CAs. [`SslMode`] lists the other modes. Connections to this host and over a Unix socket are in clear text by default.
 //!
 //! ```no_run
 //! use onecopy_mysql::blocking::Connection;
@@ -36,10 +37,10 @@
 //! # Ok(()) }
 //! ```
 //!
-//! # Giving up and cancelling
-//! Rows may be dropped before their end, a call may time out, and a future may be dropped at any await: the next command
-//! of the connection has its own result. [`Config::abandoned`] says what becomes of the statement. From another thread or
-//! task [`cancel_token`](blocking::Connection::cancel_token) ends the statement under way, and never a later one.
+//! # Abandoned statements and cancellation
+//! Rows may be dropped before their end, a call may time out, and a future may be dropped at any await point: the next command on
+//! the connection still gets its own result. [`Config::abandoned`] says what happens to the abandoned statement. From another
+//! thread or task, a [`cancel_token`](blocking::Connection::cancel_token) cancels the running statement, and never a later one.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "tokio")]
@@ -84,7 +85,7 @@ pub use secret::Password;
 pub use statement::Statement;
 pub use tls::SslMode;
 
-/// An execution's parameters from values of any fitting types.
+/// Creates the parameters of an execution from values of any supported types.
 ///
 /// ```
 /// use onecopy_mysql::{Param, params};

@@ -81,7 +81,7 @@ pub(crate) enum Before {
     Forget(StatementId),
     /// An order to cancel is in flight: wait until the server has it.
     Await,
-    /// An order to cancel was executed, maybe behind its statement: run what it may hit.
+    /// An order to cancel was executed, possibly after its statement had ended: run a statement for it to hit.
     Barrier,
 }
 
@@ -155,8 +155,8 @@ impl Link {
         self.deadlines.set_statement_timeout(timeout);
     }
 
-    /// Looks at what an earlier call left: one dropped before a byte of it left is withdrawn; one dropped half written
-    /// with parts by reference has closed the connection, for the parts are gone.
+    /// Handles what an earlier call left. A command that was dropped before any of its bytes were sent is withdrawn. A command
+    /// that was dropped half sent, and has parts by reference, has closed the connection, because the parts are gone.
     #[inline]
     pub(crate) fn before(&mut self) -> Result<Before, Error> {
         if let Some(cause) = &self.closed {
@@ -179,7 +179,7 @@ impl Link {
         self.before_slow()
     }
 
-    /// The same once more: what was in the way may be over.
+    /// Tries again to begin: what prevented it may be over.
     #[cold]
     fn begin_slow(&mut self) -> Result<Before, Error> {
         let begin = self.target.get().map(|target| target.turn.begin());
@@ -191,7 +191,7 @@ impl Link {
         }
     }
 
-    /// Nobody knows when the server will execute the order, and what it will hit.
+    /// Closes the connection: it is unknown when the server will execute the order, and what it will hit.
     pub(crate) fn lost(&mut self) -> Error {
         self.close(
             "an order to cancel its statement was lost on the way, and could hit a later one",
@@ -283,8 +283,9 @@ impl Link {
         }
     }
 
-    /// Gives what was abandoned its time, if that has not begun: as long as another login takes. A call's deadline comes
-    /// after it, so that the rest of the call's time is left for the order.
+    /// Starts the time that an abandoned statement is read for before it is cancelled, unless it has already started: as long as
+    /// another login takes. It is at most a quarter of the time that the call has left, so that the rest is available for the
+    /// order.
     fn start_drain(&mut self) {
         // A reset takes no time; and among some hundred thousand drops MariaDB once closed the connection behind one, of
         // which an order is the likely cause.
@@ -318,8 +319,8 @@ impl Link {
             .is_some_and(|(until, _)| Instant::now() >= until)
     }
 
-    /// An order is about to be given for what is drained: to which target and statement, and until when it may take to
-    /// connect. Should it fail, or do nothing, the next one comes after twice the time.
+    /// Returns what is needed to give an order for the statement that is being drained: the target, the statement's generation,
+    /// and the deadline for connecting. If the order fails or has no effect, the next one follows after twice the time.
     pub(crate) fn order(&mut self) -> (Arc<Target>, u64, Option<Instant>) {
         let target = Arc::clone(self.target());
         let generation = target.turn.keep_under_way();
@@ -332,7 +333,7 @@ impl Link {
         (target, generation, deadline_in(Some(connect)))
     }
 
-    /// The order was given, with or without success: what is drained has time again.
+    /// Notes that the order was given, successfully or not: the drained statement gets time again.
     pub(crate) fn ordered(&mut self) {
         let patience = self.patience.map_or(MIN_PATIENCE, |(_, patience)| patience);
         self.be_patient(patience.saturating_mul(2));
@@ -344,7 +345,7 @@ impl Link {
         self.finish();
     }
 
-    /// What is queued from here on can be withdrawn as long as none of it has left.
+    /// Marks the start of a command: what is queued from now on can be withdrawn as long as none of it was sent.
     #[inline]
     pub(crate) fn mark(&mut self) {
         let waits = self.buffers.has_output();
@@ -353,8 +354,8 @@ impl Link {
         self.queued_before = if waits { output.len() } else { 0 };
     }
 
-    /// Takes back the command that was queued last where none of it has left; what is queued before it stays. One that
-    /// was sent in part goes on where the queue holds the rest of it.
+    /// Withdraws the command that was queued last, if none of it was sent; what was queued before it stays. A command that was
+    /// partly sent continues if the queue holds the rest of it.
     fn withdraw(&mut self) -> Result<(), Error> {
         let output = self.buffers.output();
         let sent = output.sent() - self.sent_before;

@@ -1,4 +1,4 @@
-//! A row that the caller owns.
+//! An owned row.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::link::move_value;
 use crate::shown::{shown, shown_bytes};
 use crate::{ColumnIndex, Error};
 
-/// A row that the caller owns: its small values in one allocation, each large one in the allocation it was read into.
+/// An owned row. Its small values share one allocation; each large value keeps the allocation that it was read into.
 #[derive(Debug, Clone)]
 pub struct OwnedRow {
     columns: Arc<Definitions>,
@@ -73,34 +73,34 @@ impl OwnedRow {
         })
     }
 
-    /// The row's columns.
+    /// Returns the row's columns.
     pub fn columns(&self) -> &Definitions {
         &self.columns
     }
 
-    /// Number of columns.
+    /// Returns the number of columns.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there is no column; a row of a server has at least one.
+    /// Returns whether the row has no columns. A server's row has at least one.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// A column as the caller's type.
+    /// Returns a column's value as type `T`.
     ///
     /// # Errors
-    /// As [`Row::get`](crate::Row::get).
+    /// Fails like [`Row::get`](crate::Row::get).
     pub fn get<'r, T: FromValue<'r>>(&'r self, column: impl ColumnIndex) -> Result<T, Error> {
         let index = self.find(column)?;
         T::from_value(self.value(index)?).map_err(|error| self.bad_value(index, error))
     }
 
-    /// A column in its own type.
+    /// Returns a column's value in the column's own type.
     ///
     /// # Errors
-    /// As [`Row::value`](crate::Row::value).
+    /// Fails like [`Row::value`](crate::Row::value).
     pub fn value(&self, column: impl ColumnIndex) -> Result<Value<'_>, Error> {
         let index = self.find(column)?;
         let Some(bytes) = self.bytes(index)? else {
@@ -111,10 +111,10 @@ impl OwnedRow {
         value.map_err(|error| self.bad_value(index, FromValueError::Malformed(error)))
     }
 
-    /// A column's bytes as they came, `None` for NULL.
+    /// Returns a column's bytes as received, or `None` for NULL.
     ///
     /// # Errors
-    /// No such column, or it was taken.
+    /// Fails if there is no such column, or if its value was taken.
     pub fn bytes(&self, column: impl ColumnIndex) -> Result<Option<&[u8]>, Error> {
         let index = self.find(column)?;
         match &self.values[index] {
@@ -125,10 +125,11 @@ impl OwnedRow {
         }
     }
 
-    /// Takes a column's bytes out, `None` for NULL: a large value is moved, a small one copied.
+    /// Takes a column's bytes out of the row, or returns `None` for NULL. A large value is moved, a small one is copied.
     ///
     /// # Errors
-    /// No such column, or it was taken before; no memory for the copy, the value is still there then.
+    /// Fails if there is no such column, if its value was already taken, or if there is no memory for the copy. In the last case
+    /// the value stays in the row.
     pub fn take_bytes(&mut self, column: impl ColumnIndex) -> Result<Option<Vec<u8>>, Error> {
         let index = self.find(column)?;
         let value = match &mut self.values[index] {

@@ -1,4 +1,4 @@
-//! A row that is borrowed.
+//! A borrowed row.
 
 use std::fmt;
 
@@ -9,7 +9,8 @@ use onecopy_wire::{Buffers, Span};
 use crate::shown::{shown, shown_bytes};
 use crate::{ColumnIndex, Error};
 
-/// A row, borrowed from the connection's buffers: `Copy`, no allocation, gone with the next call on its rows.
+/// A row, borrowed from the connection's buffers until the next call on its [`Rows`](crate::blocking::Rows). It is `Copy` and
+/// needs no allocation.
 #[derive(Clone, Copy)]
 pub struct Row<'r> {
     /// Looked up once a row: they are asked for each value.
@@ -32,28 +33,28 @@ impl<'r> Row<'r> {
         }
     }
 
-    /// The row's columns.
+    /// Returns the row's columns.
     #[inline]
     pub fn columns(&self) -> &'r Definitions {
         self.definitions
     }
 
-    /// Number of columns.
+    /// Returns the number of columns.
     #[inline]
     pub fn len(&self) -> usize {
         self.cells.len()
     }
 
-    /// Whether there is no column; a row of a server has at least one.
+    /// Returns whether the row has no columns. A server's row has at least one.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A column as the caller's type. `&str` and `&[u8]` are borrowed, `String` and `Vec<u8>` copied.
+    /// Returns a column's value as type `T`. `&str` and `&[u8]` are borrowed; `String` and `Vec<u8>` are copies.
     ///
     /// # Errors
-    /// No such column, NULL for a type that is not an `Option`, a number that does not fit, text that is not UTF-8; no
-    /// memory for a copy, while the value is still there to be borrowed.
+    /// Fails if there is no such column, if the value is NULL and `T` is not an `Option`, if a number does not fit, if text is
+    /// not UTF-8, or if there is no memory for a copy. In the last case the value can still be borrowed.
     #[inline]
     pub fn get<T: FromValue<'r>>(&self, column: impl ColumnIndex) -> Result<T, Error> {
         let index = self.find(column)?;
@@ -66,29 +67,30 @@ impl<'r> Row<'r> {
         T::from_value(value).map_err(|error| self.bad_value(index, error))
     }
 
-    /// A column in its own type.
+    /// Returns a column's value in the column's own type.
     ///
     /// # Errors
-    /// No such column, or a value that is not of its column's type: a server's mistake.
+    /// Fails if there is no such column, or if the value does not have its column's type, which is an error of the server.
     #[inline(always)]
     pub fn value(&self, column: impl ColumnIndex) -> Result<Value<'r>, Error> {
         self.value_at(self.find(column)?)
     }
 
-    /// All values in order, each in its column's own type.
+    /// Returns all values in order, each in its column's own type.
     ///
     /// # Errors
-    /// Each item as [`value`](Self::value).
+    /// Each item fails like [`value`](Self::value).
     #[inline(always)]
     pub fn values(&self) -> impl Iterator<Item = Result<Value<'r>, Error>> + use<'r> {
         let row = *self;
         (0..row.len()).map(move |index| row.value_at(index))
     }
 
-    /// A column's bytes as they came, `None` for NULL: text in the text protocol, the type's own form in the binary one.
+    /// Returns a column's bytes as received, or `None` for NULL. They are text in the text protocol, and the type's binary format
+    /// in the binary protocol.
     ///
     /// # Errors
-    /// No such column.
+    /// Fails if there is no such column.
     #[inline]
     pub fn bytes(&self, column: impl ColumnIndex) -> Result<Option<&'r [u8]>, Error> {
         self.bytes_at(self.find(column)?)
@@ -165,7 +167,7 @@ impl<'r> Row<'r> {
     }
 }
 
-/// Sizes only: a row may be large, and is nobody's business in a log.
+/// Shows sizes only: a row may be large, and its values do not belong in a log.
 impl fmt::Debug for Row<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Row")

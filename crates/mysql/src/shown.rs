@@ -1,4 +1,4 @@
-//! What errors show of names and causes that are as long as somebody likes.
+//! Limits how much of a name or cause of any length an error shows.
 
 use std::fmt::{self, Display, Write};
 

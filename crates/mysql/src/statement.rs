@@ -8,12 +8,14 @@ use onecopy_mysql_proto::client::StatementId;
 
 use crate::link::prepared::Handle;
 
-/// A prepared statement of one connection. Clones are the same statement.
+/// A prepared statement of one connection. Clones refer to the same statement.
 ///
-/// When the last clone is dropped, on whichever thread, the connection closes the statement on the server: together with its
-/// next command, in the same write. [`close_statement`](crate::blocking::Connection::close_statement) does not wait for the
-/// other clones. A statement is also gone once its connection is closed or reset; using it after that, or on another
-/// connection, is an error, and nothing is sent.
+/// After the last clone is dropped, on any thread, the connection closes the statement on the server: together with its next
+/// command, in the same write. [`close_statement`](crate::blocking::Connection::close_statement) closes it even if other clones
+/// exist.
+///
+/// A statement is no longer valid after its connection is closed or reset. Using it after that, or on another connection, is an
+/// error, and nothing is sent.
 #[derive(Clone)]
 pub struct Statement {
     pub(crate) id: StatementId,
@@ -23,7 +25,7 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// How many parameters it takes.
+    /// Returns the number of parameters.
     pub fn parameters(&self) -> u16 {
         self.parameters
     }

@@ -1,4 +1,4 @@
-//! What a configuration says of TLS.
+//! The TLS settings of a configuration.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -8,23 +8,24 @@ use onecopy_net::{Endpoint, Identity, TlsConnector, TlsOptions, Verify};
 
 use crate::{Config, Error};
 
-/// Whether and how TLS is used.
+/// Whether TLS is used, and how the server is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SslMode {
     /// Clear text, also over a network.
     Disabled,
-    /// TLS where the server offers it, unverified: protects from nobody who can change packets.
+    /// TLS if the server offers it. The server is not verified: there is no protection against an active attacker.
     Preferred,
-    /// TLS or no connection; the server is not verified.
+    /// TLS, or the connection fails. The server is not verified.
     Required,
-    /// TLS with a certificate of the CA in `ssl_ca`, whichever host it is for.
+    /// TLS with a certificate signed by a CA in `ssl_ca`; the host name is not checked.
     VerifyCa,
-    /// The same, and for this host: the default over a network. Without `ssl_ca` the system's CAs are trusted.
+    /// Like `VerifyCa`, and the certificate must be for this host. This is the default over a network. Without `ssl_ca` the
+    /// system's CAs are trusted.
     VerifyFull,
 }
 
 impl SslMode {
-    /// The mode's name in a URL.
+    /// Returns the mode's name in a URL.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Disabled => "disabled",
@@ -50,8 +51,8 @@ impl SslMode {
     }
 }
 
-/// The configuration for a stream of the caller's own: where no mode was chosen and the stream leads to another host, the
-/// server is verified, whatever the configuration's endpoint is.
+/// Returns the configuration for the caller's stream. If no mode was chosen and the stream leads to another host, the server is
+/// verified, whatever the configuration's endpoint is.
 pub(crate) fn over_stream(config: &Config, peer: Option<SocketAddr>) -> Cow<'_, Config> {
     let is_remote = peer.is_some_and(|peer| !peer.ip().to_canonical().is_loopback());
     if config.ssl_mode.is_some() || !is_remote {

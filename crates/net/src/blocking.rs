@@ -1,4 +1,4 @@
-//! The driver that blocks: one thread, no runtime, one system call a read.
+//! The blocking driver: one thread, no async runtime, one system call for each read.
 
 mod connect;
 mod drive;

@@ -1,4 +1,4 @@
-//! Where a server is, and how its socket is set.
+//! The address of a server, and the options of its socket.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,19 +7,19 @@ use std::{fmt, io};
 /// A server's address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
-    /// A host's name or address, and a port. Every address that the name has is tried in turn.
+    /// A host name or address, and a port. Each address of the name is tried in turn.
     Tcp {
-        /// Name, IPv4 or IPv6 address without brackets.
+        /// Host name, IPv4 address, or IPv6 address without brackets.
         host: String,
         /// Port.
         port: u16,
     },
-    /// A Unix socket: nobody but the two processes and the kernel sees its bytes.
+    /// The path of a Unix socket. Only the two processes and the kernel see its bytes.
     Unix(PathBuf),
 }
 
 impl Endpoint {
-    /// Whether nobody on a network can see the bytes: a Unix socket, or a host that is this one by its address.
+    /// Returns whether the bytes stay on this host: the endpoint is a Unix socket, `localhost`, or a loopback address.
     pub fn is_local(&self) -> bool {
         match self {
             Self::Tcp { host, .. } => {
@@ -43,22 +43,23 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// From one probe of keepalive to the next, at the most.
+/// The maximum interval between two keepalive probes.
 const PROBE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// So many of them without an answer are the end.
+/// The connection is lost after this many unanswered probes.
 const PROBES: u32 = 3;
 
-/// Options of TCP sockets. Unix sockets have none of them.
+/// The options of TCP sockets. They do not apply to Unix sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SocketOptions {
-    /// TCP_NODELAY: commands leave at once. On.
+    /// TCP_NODELAY: commands are sent at once. Default: on.
     pub nodelay: bool,
-    /// Idle time before the kernel probes the peer. One minute; `None` for never. Probes follow each other by ten seconds, or by
-    /// this time where it is shorter, and after three without an answer the peer is gone: where its host has vanished that takes
-    /// 90 s and not the kernel's own 12 minutes.
+    /// The idle time after which the kernel probes the peer. Default: one minute; `None`: never.
+    ///
+    /// The probes are ten seconds apart, or this time if it is shorter. After three unanswered probes the connection fails. A
+    /// vanished host is thus detected within 90 s instead of the kernel's own 12 minutes.
     pub keepalive: Option<Duration>,
-    /// TCP_USER_TIMEOUT: how long sent bytes may stay unacknowledged. `None` for the kernel's own.
+    /// TCP_USER_TIMEOUT: how long sent bytes may stay unacknowledged. `None`: the kernel's default.
     pub user_timeout: Option<Duration>,
 }
 
@@ -90,7 +91,7 @@ impl SocketOptions {
         Ok(())
     }
 
-    /// The same for a socket that had others before: what is not set is as it is from the start.
+    /// Like `apply`, for a socket that had other options before: options that are not set get their initial values.
     #[cfg(feature = "evented")]
     pub(crate) fn apply_anew<'s>(&self, socket: impl Into<socket2::SockRef<'s>>) -> io::Result<()> {
         let socket = socket.into();

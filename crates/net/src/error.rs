@@ -1,4 +1,4 @@
-//! Failures of the network, apart from failures of the protocol.
+//! Network errors, as opposed to protocol errors.
 
 use std::{fmt, io};
 
@@ -6,21 +6,21 @@ use onecopy_wire::WireError;
 
 use crate::TlsError;
 
-/// Why a message could not be had.
+/// Why a driver could not return a message.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DriveError<E> {
-    /// The protocol's own error: the core is dead.
+    /// The protocol's own error. The core is dead.
     Core(E),
     /// The socket failed while reading.
     Read(io::Error),
-    /// The socket failed while writing, and the peer had left no message that says why.
+    /// The socket failed while writing, and the peer had sent no message that explains it.
     Write(io::Error),
-    /// The deadline passed. What had come is kept, what was queued stays queued.
+    /// The deadline passed. Received data is kept, and queued data stays queued.
     Timeout,
-    /// TLS could not be had, or failed: the server is not trusted, or what it sends is wrong.
+    /// TLS is not available, or it failed: the server is not trusted, or it sent invalid data.
     Tls(Box<TlsError>),
-    /// The core asks for TLS and the stream was given none.
+    /// The core requested TLS, and none was offered to the stream.
     TlsUnavailable,
 }
 
@@ -55,23 +55,23 @@ impl<E: fmt::Display + fmt::Debug> std::error::Error for DriveError<E> {}
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The host's name could not be looked up.
+    /// The lookup of the host name failed.
     Resolve {
-        /// The name.
+        /// The host name.
         host: String,
-        /// The resolver's answer.
+        /// The resolver's error.
         source: io::Error,
     },
-    /// No address answered; the last one's error.
+    /// No address could be connected. This is the error of the last one.
     Connect {
-        /// What was tried last.
+        /// The address that was tried last.
         endpoint: String,
         /// How it failed.
         source: io::Error,
     },
     /// The deadline passed.
     Timeout {
-        /// What was under way.
+        /// The address that was being connected.
         endpoint: String,
     },
 }

@@ -1,8 +1,9 @@
-//! Non-blocking streams and listeners for event loops of one's own, over mio: no runtime, no task, no copy of what passes.
+//! Non-blocking streams and listeners for your own event loop, based on mio. There is no runtime and no task, and forwarded data
+//! is not copied.
 //!
-//! Everything is registered once, for reading and writing, and edge-triggered: an event says that something has changed since
-//! the last one. So whoever gets one reads until [`ReadOutcome`] says that nothing is left, or remembers that something is;
-//! and writes first, waiting for an event only where a write takes nothing or too little.
+//! A stream or listener is registered once, for reading and writing, and edge-triggered: an event says that something has changed
+//! since the last one. After an event, read until [`ReadOutcome`] says that nothing is left, or remember that something is left.
+//! Write first, and wait for an event only if a write accepts nothing or too little.
 //!
 //! ```
 //! use std::io::IoSlice;
@@ -49,7 +50,7 @@ mod stream;
 
 pub use address::Address;
 pub use listener::{AcceptError, Listener, ListenerOptions};
-/// The version whose types are in these signatures.
+/// The version of mio whose types are used in these signatures.
 pub use mio;
 pub use stream::{ReadOutcome, Stream, connect};
 

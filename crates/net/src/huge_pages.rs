@@ -1,11 +1,12 @@
-//! Large pages for large values: a fresh allocation of 64 MiB costs 16,384 page faults, with large pages 32.
+//! Huge pages for large values: a new allocation of 64 MiB costs 16,384 page faults, and 32 with huge pages.
 //!
-//! The only `unsafe` outside of the C surface: `docs/design/huge-pages.md` has what it buys, and why there is no other way.
+//! This file contains the only `unsafe` code outside the C interface. `docs/design/huge-pages.md` says what it gains, and why
+//! there is no alternative.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
 
-/// Asks the system for large pages in memory that was not touched yet. Where it has none to give nothing changes.
+/// Asks the system for huge pages in memory that was not touched yet. Has no effect if the system has none to give.
 #[cfg(target_os = "linux")]
 pub fn advise_huge_pages(memory: &mut [MaybeUninit<u8>]) {
     use rustix::mm::{Advice, madvise};
@@ -27,7 +28,7 @@ pub fn advise_huge_pages(memory: &mut [MaybeUninit<u8>]) {
     };
 }
 
-/// Other systems choose the size of their pages themselves.
+/// Does nothing: other systems choose the size of their pages themselves.
 #[cfg(not(target_os = "linux"))]
 pub fn advise_huge_pages(memory: &mut [MaybeUninit<u8>]) {
     let _ = memory;

@@ -1,8 +1,8 @@
-//! Sockets, deadlines and the two drivers: the only crate that does IO.
+//! Sockets, deadlines and the two drivers. This is the only library crate that does network I/O.
 //!
-//! A driver knows nothing of a protocol. It takes a [`Core`](onecopy_wire::Core), asks it what is needed, and does just
-//! that: [`blocking::drive`] with calls that block in the kernel, `tokio::drive` with readiness. `evented` has no driver: its
-//! streams are for whoever runs an event loop of his own.
+//! A driver knows no protocol. It takes a [`Core`](onecopy_wire::Core), asks it what it needs, and does exactly that:
+//! [`blocking::drive`] with blocking system calls, `tokio::drive` when the socket is ready. `evented` has no driver: its streams
+//! are for users with an event loop of their own.
 // In one file alone, which says why.
 #![deny(unsafe_code)]
 

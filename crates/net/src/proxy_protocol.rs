@@ -1,10 +1,11 @@
-//! The PROXY protocol, versions 1 and 2: what a proxy says in front of everything else of whom it speaks for. No IO.
+//! The PROXY protocol, versions 1 and 2: the header in which a proxy announces its client's addresses before all other data. No
+//! I/O.
 //!
 //! The specification is `doc/proxy-protocol.txt` of HAProxy, <https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt>.
-//! Version 1 is a line of text, version 2 is binary. Which one it is the first byte tells.
+//! Version 1 is a line of text, version 2 is binary. The first byte tells which one it is.
 //!
-//! Whoever may send a header may say that he is anyone. So it is read only from peers that are trusted to speak for others,
-//! and from these it must come: whether there is one is never guessed, as a client could then bring his own.
+//! A peer that may send a header can claim any client address. Read it only from trusted proxies, and require it from these.
+//! Never guess whether there is one, because a client could then send its own.
 //!
 //! ```
 //! use onecopy_net::proxy_protocol::{Addresses, Decoded, decode};
@@ -27,91 +28,92 @@ use std::{error, fmt};
 
 pub use encoded::Encoded;
 
-/// Longest header of version 1, its line's end included, as the specification has it.
+/// The maximum length of a version 1 header, including the end of its line, according to the specification.
 pub const MAX_V1: usize = 107;
 
-/// Longest header of version 2 that is taken: 4 KiB. The length has 16 bits, but what senders add to the addresses, names of
-/// hosts, of TLS and of networks, is some hundred bytes.
+/// The maximum accepted length of a version 2 header: 4 KiB. The length field has 16 bits, but what senders add to the addresses
+/// (names of hosts, of TLS and of networks) is some hundred bytes.
 pub const MAX_V2: usize = 4 << 10;
 
-/// What a header says.
+/// The contents of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header<'b> {
-    /// Bytes of the header: what follows them is the client's.
+    /// Length of the header in bytes. The client's data follows it.
     pub len: usize,
-    /// Whom the peer speaks for.
+    /// The addresses of the connection that the peer forwards.
     pub addresses: Addresses<'b>,
-    /// Version 2's further fields, each of one byte type, two of length, and value; as they came, not looked at.
+    /// The additional fields of version 2 as received, not checked. Each is a type of one byte, a length of two bytes, and a
+    /// value.
     pub tlvs: &'b [u8],
 }
 
-/// Between whom the connection is that the peer speaks for.
+/// The addresses of the connection that the peer forwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Addresses<'b> {
-    /// The peer speaks for itself, as when it asks whether anyone is there: the connection's own addresses hold.
+    /// The peer speaks for itself, for example in a health check. The connection's own addresses apply.
     Local,
-    /// The peer speaks for a client of which it tells nothing.
+    /// The peer forwards a client, but does not say which.
     Unknown,
     /// TCP over IPv4 or IPv6.
     Tcp {
-        /// The client.
+        /// The client's address.
         source: SocketAddr,
-        /// Where it connected to.
+        /// The address that the client connected to.
         destination: SocketAddr,
     },
-    /// A Unix socket: paths of at most 108 bytes, empty where there is none. An abstract name begins with a zero byte.
+    /// A Unix socket. The paths have at most 108 bytes, and are empty if there is none. An abstract name begins with a zero byte.
     Unix {
-        /// The client's, mostly empty.
+        /// The client's path, usually empty.
         source: &'b [u8],
-        /// Where it connected to.
+        /// The path that the client connected to.
         destination: &'b [u8],
     },
 }
 
-/// What has come so far.
+/// The result of [`decode`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decoded<'b> {
-    /// A header's beginning: at least so many bytes are missing.
+    /// The beginning of a header. At least this many more bytes are needed.
     NeedMore(usize),
-    /// A whole one.
+    /// A complete header.
     Header(Header<'b>),
 }
 
-/// Why bytes are no header.
+/// Why the bytes are not a valid header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProxyProtocolError {
-    /// They begin as no header does: the peer is a client, or speaks something else.
+    /// No header begins like this: the peer is a client, or uses another protocol.
     NotAHeader,
-    /// Version 1 has no end within [`MAX_V1`], or version 2 says that it has more than [`MAX_V2`] bytes.
+    /// A version 1 header does not end within [`MAX_V1`] bytes, or a version 2 header announces more than [`MAX_V2`] bytes.
     TooLong {
-        /// Bytes that have come, or that it says it has.
+        /// Number of bytes received, or announced.
         len: usize,
-        /// The limit.
+        /// The limit in bytes.
         max: usize,
     },
-    /// A field of version 1's line is missing, of another form, or too many.
+    /// A field of the version 1 line is missing, malformed or superfluous.
     Line(&'static str),
-    /// A version 2 that is none, the byte.
+    /// The header is binary, but its version is not 2. Contains the byte of version and command.
     Version(u8),
-    /// Neither LOCAL nor PROXY, the byte.
+    /// The command is neither LOCAL nor PROXY. Contains the byte of version and command.
     Command(u8),
-    /// An address family or a transport that no stream has, the byte.
+    /// The address family or transport is not that of a stream. Contains the byte of both.
     Family(u8),
     /// The header is shorter than the addresses of its family.
     AddressesCut {
-        /// Bytes that it says it has behind its first 16.
+        /// Announced number of bytes after the first 16.
         len: usize,
-        /// Bytes of the addresses.
+        /// Number of bytes that the addresses need.
         needed: usize,
     },
 }
 
-/// Reads a header at the beginning of what has come. Asked again with more bytes it reads from the beginning, at most 107
-/// bytes of text, or 16 until the rest is there.
+/// Reads a header at the beginning of the received bytes. If it is called again with more bytes, it starts again from the
+/// beginning: at most 107 bytes of text, or 16 bytes until the rest has arrived.
 ///
 /// # Errors
-/// Bytes that are no header, as soon as that is certain. The connection is then to be closed.
+/// Fails as soon as it is certain that the bytes are not a header. The connection must then be closed.
 pub fn decode(bytes: &[u8]) -> Result<Decoded<'_>, ProxyProtocolError> {
     match bytes.first() {
         None => Ok(Decoded::NeedMore(text::MIN)),
@@ -122,7 +124,7 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded<'_>, ProxyProtocolError> {
 }
 
 impl Addresses<'_> {
-    /// The client's address, where it is known and of TCP.
+    /// Returns the client's address, if it is known and a TCP address.
     pub fn source(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp { source, .. } => Some(*source),
@@ -130,13 +132,14 @@ impl Addresses<'_> {
         }
     }
 
-    /// A header of version 2, 16 to 232 bytes. An IPv4 address beside one of IPv6 is written as one of IPv6; a path of more
-    /// than 108 bytes is none, and the addresses then unknown.
+    /// Returns a version 2 header, of 16 to 232 bytes. If one address is IPv4 and the other IPv6, both are written as IPv6. If a
+    /// path has more than 108 bytes, the addresses are written as unknown.
     pub fn to_v2(&self) -> Encoded {
         binary::encode(self)
     }
 
-    /// A header of version 1, at most 107 bytes: of Unix sockets, and of the peer itself, it knows nothing.
+    /// Returns a version 1 header, of at most 107 bytes. This version cannot express Unix sockets, nor that the peer speaks for
+    /// itself.
     pub fn to_v1(&self) -> Encoded {
         text::encode(self)
     }

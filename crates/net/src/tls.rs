@@ -1,6 +1,7 @@
-//! TLS of either side over any stream: options, what is trusted, and the session.
+//! TLS of either side over any stream: options, trusted CAs, and the session.
 //!
-//! The library is rustls 0.23; nothing of it shows outside this folder, as its next release changes the interface.
+//! The library is rustls 0.23. None of its types are visible outside this directory, because its next release changes the
+//! interface.
 
 mod acceptor;
 mod connector;

@@ -1,4 +1,5 @@
-//! The driver for tokio: the same cores, by readiness. Its futures are `Send`; no `spawn_blocking` but tokio's own for DNS.
+//! The tokio driver: it drives the same cores when the socket is ready. Its futures are `Send`. It never uses `spawn_blocking`,
+//! except through tokio's own DNS lookup.
 
 mod connect;
 mod drive;

@@ -39,7 +39,7 @@ const SOCKET: Token = Token(0);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is told where there is no descriptor for a client.
-pub(crate) const NOT_ACCEPTED: &str = "clients are not accepted until descriptors are free";
+pub(crate) const NOT_ACCEPTED: &str = "no clients are accepted until file descriptors are free";
 
 /// How long nothing is accepted where the process has no descriptor left.
 const BREATH: Duration = Duration::from_millis(50);

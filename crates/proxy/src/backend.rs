@@ -111,9 +111,7 @@ impl Backend {
     pub(crate) fn move_to(&self, found: &[Address]) -> Option<String> {
         let [after, before] = self.state.addresses.move_to(found)?;
         let name = self.name();
-        Some(format!(
-            "backend '{name}' is at {after} and no longer at {before}"
-        ))
+        Some(format!("backend '{name}' moved from {before} to {after}"))
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -476,7 +474,7 @@ mod tests {
         let change = backend.move_to(&found).unwrap();
         assert_eq!(
             change,
-            "backend '127.0.0.1:1' is at 127.0.0.2:1, 127.0.0.3:1 and no longer at 127.0.0.1:1"
+            "backend '127.0.0.1:1' moved from 127.0.0.1:1 to 127.0.0.2:1, 127.0.0.3:1"
         );
         assert_eq!(backend.move_to(&found), None);
     }

@@ -1,6 +1,6 @@
-//! What is asked for. All of it has defaults but the addresses.
+//! The configuration. Everything except the addresses has a default.
 //!
-//! Plain structs, made by hand or [from a file](Config::from_file).
+//! It consists of plain structs, created in code or [from a file](Config::from_file).
 
 pub(crate) mod changes;
 mod check;
@@ -22,39 +22,40 @@ pub use compression::Offered;
 pub use file::{DEFAULTS, FileError, endpoint};
 pub use role::Role;
 
-/// A whole proxy.
+/// The configuration of a proxy.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Event loops, each a thread; 0 for one a processor. Stays as it was at the start.
+    /// The number of worker threads; 0 means one per CPU. It cannot be changed by a reload.
     pub workers: usize,
-    /// Bytes that the buffers of all sessions may take together. Sessions wait for their turn beyond it.
+    /// The memory limit for the buffers of all sessions together, in bytes. When it is reached, sessions wait for each other.
     pub memory: usize,
-    /// How long a session may keep buffers whose bytes the other side does not take, while others stand in line for them:
-    /// then it is ended with error 1161. Nobody is ended while there is memory for all; where what is held beside buffers is
-    /// by itself more than that, there need be no line. A kernel that holds megabytes for a
-    /// client tells its sender of what is read in steps of some hundred KB: a time that is short ends clients that read slowly.
+    /// How long a session may hold buffers whose bytes the other side does not read while other sessions wait for memory. After
+    /// that it ends with error 1161. Sessions are not ended while there is memory for all, unless the memory that is held besides
+    /// buffers (by TLS, compression and commands sent ahead) alone exceeds `memory`. A kernel that buffers megabytes for a client
+    /// reports progress to the sender only in steps of a few hundred KB, so a short time ends clients that read slowly.
     pub stall_timeout: Duration,
-    /// Clients in all; more wait for `queue_timeout` and then get error 1040.
+    /// The maximum number of clients. Further clients wait for `queue_timeout`, then get error 1040.
     pub max_connections: usize,
-    /// How long a client waits for a place where it would be one too many, in all or on the backends. Zero: not at all.
+    /// How long a client above a limit waits, total or per backend. Zero: it is refused at once.
     pub queue_timeout: Duration,
-    /// Clients that may wait for a place in all, and as many more on each listener for a backend's. Others are refused.
+    /// How many clients may wait for the total limit, and how many more on each listener for a backend. Others are refused at
+    /// once.
     pub queue_length: usize,
-    /// How often the addresses of backends' names are looked up again; `None` for never.
+    /// How often the host names of backends are resolved again; `None`: never.
     pub dns_interval: Option<Duration>,
-    /// How often it is looked whether certificates and keys have changed; `None` for never.
+    /// How often certificate and key files are checked for changes; `None`: never.
     pub certificate_interval: Option<Duration>,
-    /// How sessions are sent away.
+    /// How sessions are drained.
     pub drain: DrainConfig,
-    /// Where metrics and the state of the proxy are asked for.
+    /// The HTTP listener for metrics and health.
     pub metrics: MetricsConfig,
-    /// Where an administrator comes in.
+    /// The admin listener.
     pub admin: AdminConfig,
-    /// How it is found out that a backend is up.
+    /// The health checks of the backends.
     pub health: HealthConfig,
-    /// What is said while it runs.
+    /// The log.
     pub log: LogConfig,
-    /// Where clients come in.
+    /// The listeners for clients.
     pub listeners: Vec<ListenerConfig>,
 }
 
@@ -79,12 +80,12 @@ impl Default for Config {
     }
 }
 
-/// How sessions are sent away: all of them before the proxy ends, those of a backend that is no longer configured.
+/// How sessions are drained: all of them before the proxy stops, and those of a backend that was removed from the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DrainConfig {
-    /// From the moment at which health says that no client shall come any more to the one at which none can.
+    /// How long the health endpoint reports unavailability before new clients are refused.
     pub wait: Duration,
-    /// How long sessions may take to end their transactions; the rest is ended with error 1053.
+    /// How long sessions have to finish their transactions; the rest end with error 1053.
     pub timeout: Duration,
 }
 
@@ -97,21 +98,21 @@ impl Default for DrainConfig {
     }
 }
 
-/// Metrics and health over HTTP.
+/// The HTTP listener for metrics and health.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MetricsConfig {
-    /// Where it is listened; `None` for nowhere.
+    /// The address to listen on; `None`: off.
     pub listen: Option<Endpoint>,
 }
 
-/// Administration over MySQL's own protocol.
+/// The admin listener, which uses the MySQL protocol.
 #[derive(Debug, Clone)]
 pub struct AdminConfig {
-    /// Where it is listened; `None` for nowhere.
+    /// The address to listen on; `None`: off.
     pub listen: Option<Endpoint>,
-    /// Who may come in.
+    /// The user that may log in.
     pub user: String,
-    /// And with which password. Never empty where it is listened.
+    /// The password of the user. It must not be empty if there is an address.
     pub password: Secret,
 }
 
@@ -125,7 +126,7 @@ impl Default for AdminConfig {
     }
 }
 
-/// Wipes nothing while it compares: both are kept anyway.
+/// Compares without wiping the passwords, because both are kept anyway.
 impl PartialEq for AdminConfig {
     fn eq(&self, other: &Self) -> bool {
         let whole = |admin: &Self| (admin.listen.clone(), admin.user.clone());
@@ -133,18 +134,18 @@ impl PartialEq for AdminConfig {
     }
 }
 
-/// How backends are asked whether they are up.
+/// The health checks of the backends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HealthConfig {
-    /// From one question to the next; `None` for no questions: then only connects that fail tell.
+    /// The interval between checks. `None`: there are no checks, and only failed connection attempts count.
     pub interval: Option<Duration>,
-    /// How long an answer may take.
+    /// The timeout of a check.
     pub timeout: Duration,
-    /// Answers missing one after the other until a backend is down.
+    /// The number of consecutive failed checks that mark a backend down.
     pub fall: u32,
-    /// Answers one after the other until it is up again.
+    /// The number of consecutive successful checks that mark it up.
     pub rise: u32,
-    /// Who asks; `None`: nobody logs in, a greeting is answer enough.
+    /// The account for the checks. `None`: checks do not log in, and a greeting counts as success.
     pub login: Option<HealthLogin>,
 }
 
@@ -160,12 +161,12 @@ impl Default for HealthConfig {
     }
 }
 
-/// An account on all backends that may do nothing but connect.
+/// An account on all backends that has no privileges except to connect.
 #[derive(Debug, Clone)]
 pub struct HealthLogin {
-    /// Its name.
+    /// The name of the user.
     pub user: String,
-    /// Its password; empty for none.
+    /// The password; empty for none.
     pub password: Secret,
 }
 
@@ -175,69 +176,71 @@ impl PartialEq for HealthLogin {
     }
 }
 
-/// What is said while it runs, on standard error.
+/// The settings of the log, which `onecopy proxy` writes to standard error.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LogConfig {
-    /// How a line looks.
+    /// The format of a line.
     pub format: LogFormat,
-    /// From what on something is said.
+    /// The least severe level that is logged.
     pub level: LogLevel,
 }
 
-/// How a line of the log looks.
+/// The format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
-    /// For people.
+    /// Human-readable text.
     #[default]
     Text,
-    /// An object of JSON a line.
+    /// A JSON object per line.
     Json,
 }
 
-/// How much something matters; what matters less comes later.
+/// The severity of a log line, most severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum LogLevel {
-    /// Something does not work that should.
+    /// A failure.
     Error,
-    /// Something may soon not work.
+    /// A likely failure in the near future.
     Warn,
-    /// What has changed.
+    /// Changes.
     #[default]
     Info,
     /// Every session.
     Debug,
 }
 
-/// One listener, and where it leads.
+/// A listener and its backends.
 #[derive(Debug, Clone)]
 pub struct ListenerConfig {
-    /// Its name in metrics and logs.
+    /// The name in metrics and logs.
     pub name: String,
-    /// Addresses that are listened on; a port of 0 is any that is free.
+    /// The addresses to listen on; port 0 means any free port.
     pub listen: Vec<Endpoint>,
-    /// TLS with clients; `None` where it is not offered.
+    /// TLS with clients; `None`: not offered.
     pub tls: Option<TlsAcceptor>,
-    /// Whether clients without TLS are refused; over Unix sockets they never are.
+    /// Whether clients without TLS are refused, except over Unix sockets.
     pub requires_tls: bool,
-    /// Which algorithms clients may compress by.
+    /// The compression that is offered to clients.
     pub compression: Offered,
-    /// Whether clients have to say first, by the PROXY protocol, who they are.
+    /// Whether clients must send a PROXY protocol header first, which says who they are.
     pub expects_proxy_header: bool,
-    /// Whether the proxy may hold passwords of `caching_sha2_password` and `sha256_password` in clear text, for the moment
-    /// that it takes to put them under another key: where a client has TLS and its backend has not, or the other way round,
-    /// and the server does not know the password yet. Off by default: such a login ends with an error then.
+    /// Whether the proxy may briefly hold passwords of `caching_sha2_password` and `sha256_password` in clear text, to encrypt
+    /// them with another key. This is necessary if only one of client and backend uses TLS, and the server does not have the
+    /// password in its cache. Default: off; such a login then fails with an error.
     ///
-    /// A client without TLS gets a key of the proxy's own, of 2,048 bits, made at the start. A backend without TLS is asked
-    /// for its key, so that whoever is between it and the proxy can put in a key of their own and read the password, unless
-    /// the key is [pinned](BackendConfig::public_key). Over TLS a backend gets the password itself; have it verified.
+    /// A client without TLS gets a key of the proxy, of 2,048 bits, which is generated at the start. A backend without TLS is
+    /// asked for its key: a man in the middle between it and the proxy can substitute its own key and read the password, unless
+    /// the key is [pinned](BackendConfig::public_key). A backend with TLS gets the password itself, so configure its
+    /// verification.
     pub reencrypt_passwords: bool,
-    /// Clients of one user; more get error 1203. `None` for any number.
+    /// The maximum number of sessions per user; further ones get error 1203. `None`: unlimited.
     pub max_user_connections: Option<usize>,
-    /// From the greeting to the end of the login. Shorter than the servers' `connect_timeout`, 10 s by default, or these close first.
+    /// The time limit from the greeting to the end of the login. Keep it shorter than the servers' `connect_timeout`, 10 s by
+    /// default, or they close first.
     pub handshake_timeout: Duration,
-    /// Time without a byte in either direction after which a client is told to go; `None` for ever.
+    /// How long a session may have no traffic in either direction before it is ended; `None`: unlimited.
     pub idle_timeout: Option<Duration>,
-    /// How sockets of clients are set.
+    /// The socket options for clients.
     pub socket: SocketOptions,
     /// The servers.
     pub backends: Vec<BackendConfig>,
@@ -262,36 +265,36 @@ impl Default for ListenerConfig {
     }
 }
 
-/// One server.
+/// A server.
 #[derive(Debug, Clone)]
 pub struct BackendConfig {
-    /// Its name in metrics and logs.
+    /// The name in metrics and logs.
     pub name: String,
-    /// Where it is.
+    /// The address of the server.
     pub endpoint: Endpoint,
-    /// Which sessions it gets.
+    /// Which sessions it receives.
     pub role: Role,
-    /// Its share of the sessions beside the others'; 0 for none.
+    /// Its share of the sessions, relative to the other servers; 0 for none.
     pub weight: u32,
-    /// Sessions that it gets at the most; `None` for any number.
+    /// The maximum number of its sessions; `None`: unlimited.
     pub max_connections: Option<usize>,
-    /// TLS with it; `None` for clear text.
+    /// TLS with the server; `None`: clear text.
     pub tls: Option<TlsConnector>,
-    /// How bytes are compressed on the way to and from it; `None`: they are not. A server that does not offer it is not used.
+    /// Compression of the connections to the server; `None`: off. A server that does not offer it is not used.
     pub compression: Option<Method>,
-    /// Its RSA key, MySQL's own `public_key.pem`, for passwords that the listener
-    /// [puts under another key](ListenerConfig::reencrypt_passwords); `None`: whichever it sends.
+    /// The server's RSA public key (MySQL's `public_key.pem`), for passwords that the listener
+    /// [reencrypts](ListenerConfig::reencrypt_passwords). `None`: any key that the server sends.
     pub public_key: Option<PublicKey>,
-    /// Whether the server is told, by the PROXY protocol, who the client is.
+    /// Whether to send a PROXY protocol header, which tells the server who the client is.
     pub sends_proxy_header: bool,
-    /// How long a connect may take.
+    /// The timeout of a connection attempt.
     pub connect_timeout: Duration,
-    /// How sockets to it are set.
+    /// The socket options for connections to the server.
     pub socket: SocketOptions,
 }
 
 impl BackendConfig {
-    /// A server with all defaults.
+    /// Creates a server with default settings.
     pub fn new(endpoint: Endpoint) -> Self {
         Self {
             name: endpoint.to_string(),

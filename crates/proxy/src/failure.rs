@@ -272,7 +272,7 @@ impl Failure {
 
     /// The backend's bytes make no sense.
     pub(crate) fn backend_broken(name: &str, why: &dyn fmt::Display) -> Self {
-        let message = format!("Backend '{name}' does not keep to the protocol: {why}");
+        let message = format!("Backend '{name}' violates the protocol: {why}");
         Self::new(
             Side::Backend,
             Reason::BackendProtocol,
@@ -301,7 +301,7 @@ impl Failure {
             Reason::ClientLost,
             0,
             CONNECTION,
-            "the client is gone",
+            "the client disconnected",
         )
     }
 
@@ -424,7 +424,7 @@ impl Failure {
             _ => "use TLS on both sides, or another plugin for the account",
         };
         let message = format!(
-            "The password can't pass for '{plugin}': one side of the proxy is TLS or a Unix socket and the other is not; {way_out}"
+            "The proxy can't pass the password on for '{plugin}': one side is TLS or a Unix socket and the other is not; {way_out}"
         );
         Self::new(
             Side::Proxy,

@@ -114,10 +114,7 @@ impl Kills {
     pub(crate) fn ask(&self, job: Job) -> Result<(), Answer> {
         let id = job.id;
         self.0.try_send(job).map_err(|_| {
-            Answer::unknown(
-                id,
-                &"too many are being killed on other backends at once: try again",
-            )
+            Answer::unknown(id, &"too many KILLs to other backends at once: try again")
         })
     }
 }
@@ -189,7 +186,7 @@ fn run(job: &Job, credentials: &Credentials) -> Answer {
             },
             None => {
                 let why =
-                    format!("the session is on backend '{name}', which can't be asked: {error}");
+                    format!("the session is on backend '{name}', which can't be reached: {error}");
                 Answer::unknown(job.id, &why)
             }
         },

@@ -1,28 +1,28 @@
-//! A proxy for MySQL and MariaDB that is as transparent as a wire.
+//! A transparent proxy for MySQL and MariaDB.
 //!
-//! A session is a client's stream, a backend's stream, and what is known of the state between them. Both streams are on one
-//! worker, a thread with one event loop, so that nothing of a session ever waits for another thread. Bytes are forwarded from
-//! the buffer they were read into; only packet headers and the few bytes that decide are looked at.
+//! A session consists of a client's stream, a backend's stream, and the tracked state of the conversation between them. Both
+//! streams belong to one worker, a thread with one event loop, so a session never waits for another thread. Bytes are forwarded
+//! from the buffer into which they were read; only packet headers and the few bytes that matter are examined.
 //!
-//! | module | what is there |
+//! | module | contents |
 //! |--------|---------------|
-//! | [`config`] | what is asked for |
-//! | `proxy` | threads, and what can be asked of them while they run |
-//! | `running` | what is in force, and how that changes: reload, drain |
-//! | `watch` | what changes by itself: certificates, addresses |
-//! | `acceptor` | where clients come in: who may, who waits, and at which sockets workers accept them |
-//! | `queue` | sessions that wait for a place |
+//! | [`config`] | the configuration |
+//! | `proxy` | the threads, and the operations of a running proxy |
+//! | `running` | the current configuration, and how it changes: reload, drain |
+//! | `watch` | watches for changed certificates and addresses |
+//! | `acceptor` | accepts clients: limits, waiting clients, and the sockets on which workers accept |
+//! | `queue` | sessions that wait because a limit is reached |
 //! | `worker` | the event loop, its buffers and its sessions |
-//! | `session` | one client and its backend: connecting, login, relay, end |
-//! | `backend` | the servers, and which one is next |
-//! | `key` | RSA, where passwords are put under another key |
-//! | `registry` | connection ids that are live |
-//! | `control` | metrics, health checks and administration, on threads of their own |
+//! | `session` | a client and its backend: connecting, login, relay, end |
+//! | `backend` | the servers, and the choice of the next one |
+//! | `key` | RSA, to reencrypt passwords |
+//! | `registry` | the connection ids in use |
+//! | `control` | metrics, health checks and administration, on separate threads |
 //! | `errand` | the proxy's own connections to backends |
-//! | `kill` | `KILL` statements for another backend than the client's |
-//! | `open_files` | descriptors, and for how many sessions they do |
-//! | `log` | what is said while it runs |
-//! | `stats` | what was counted |
+//! | `kill` | `KILL` statements for a backend other than the client's |
+//! | `open_files` | file descriptors, and how many sessions they allow |
+//! | `log` | the log |
+//! | `stats` | the counters |
 #![forbid(unsafe_code)]
 
 mod acceptor;

@@ -1,4 +1,4 @@
-//! The proxy as a whole: its threads, and what can be asked of them while they run.
+//! The proxy as a whole: its threads, and the operations while they run.
 
 use std::fmt;
 use std::io;
@@ -96,22 +96,22 @@ impl worker::Handle {
     }
 }
 
-/// Why a proxy could not be started.
+/// Why a proxy could not be started or reloaded.
 #[derive(Debug)]
 pub enum Error {
-    /// An address that can't be listened on.
+    /// An address cannot be listened on.
     Listen(Endpoint, io::Error),
-    /// A backend's name that has no address.
+    /// The host name of a backend has no address.
     Resolve(String, io::Error),
-    /// A thread that can't be started, with its event loop: its name, and the system's error.
+    /// A thread and its event loop could not be started. Contains its name and the system's error.
     Start(String, io::Error),
-    /// An RSA key that could not be made.
+    /// An RSA key could not be generated.
     Key,
-    /// Something that can't be changed while the proxy runs.
+    /// A setting that cannot be changed while the proxy runs was changed.
     Restart(&'static str),
-    /// A change while it is being drained.
+    /// A change was requested while the proxy is draining.
     Draining,
-    /// A configuration that can't be served.
+    /// The configuration cannot be served.
     Config(ConfigError),
 }
 
@@ -134,9 +134,7 @@ impl fmt::Display for Error {
             }
             Self::Key => f.write_str("can't make an rsa key for reencrypt-passwords"),
             Self::Restart(what) => write!(f, "a change of `{what}` needs a restart"),
-            Self::Draining => {
-                f.write_str("nothing can be changed any more while the proxy is drained")
-            }
+            Self::Draining => f.write_str("nothing can be changed while the proxy is draining"),
             Self::Config(error) => error.fmt(f),
         }
     }
@@ -151,7 +149,7 @@ impl Error {
     }
 }
 
-/// A proxy that runs until it is [stopped](Self::stop) or dropped. All of it can be asked for from any thread.
+/// A running proxy. It runs until it is [stopped](Self::stop) or dropped. All methods can be called from any thread.
 #[derive(Debug)]
 pub struct Proxy {
     running: Arc<Running>,
@@ -165,18 +163,19 @@ pub struct Proxy {
 pub(crate) struct Hook(pub(crate) Arc<dyn Fn() -> Result<String, String> + Send + Sync>);
 
 impl Proxy {
-    /// Listens, and serves from then on.
+    /// Starts the proxy: listens and serves clients from now on.
     ///
     /// # Errors
-    /// Addresses that can't be had, names without an address.
+    /// Fails if an address cannot be listened on, or if a host name has no address.
     pub fn start(config: Config) -> Result<Self, Error> {
         Self::start_with_log(config, &Log::default())
     }
 
-    /// The same with a log of its own, which is written to `output`: by default a library says nothing.
+    /// Starts the proxy like [`start`](Self::start), with a log of its own that is written to `output`. Without one, a proxy in a
+    /// library logs nothing.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// Fails like [`start`](Self::start).
     pub fn start_logging(
         config: Config,
         output: impl io::Write + Send + 'static,
@@ -185,10 +184,10 @@ impl Proxy {
         Self::start_with_log(config, &log)
     }
 
-    /// The same with a log that the embedding program has started and writes to as well.
+    /// Starts the proxy like [`start`](Self::start), with a log that the embedding program has started and also writes to.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// Fails like [`start`](Self::start).
     pub fn start_with_log(config: Config, log: &Log) -> Result<Self, Error> {
         // Before anything is started for it.
         config.check().map_err(Error::Config)?;
@@ -242,37 +241,37 @@ impl Proxy {
         })
     }
 
-    /// Goes on with another configuration, all of it or nothing, and tells what has changed.
+    /// Switches to another configuration atomically, and returns what has changed.
     ///
-    /// New addresses are listened on before anything else changes. New sessions get what is configured now; those that are
-    /// there keep what they have, but those on a backend that is gone: they leave as soon as no transaction is open, at the
-    /// latest when the drain's timeout is over, with error 1053. Clients that have come in and have no backend yet get one of
-    /// the new ones. Names of new backends are looked up, which may take its time.
+    /// New addresses are listened on before anything else changes. New sessions use the new configuration. Existing sessions keep
+    /// the old one, except those on a removed backend: they end with error 1053 as soon as no transaction is open, or at the
+    /// latest after the drain's timeout. Clients that are connected and have no backend yet get one of the new ones. The names of
+    /// new backends are resolved, which may take time.
     ///
     /// # Errors
-    /// As [`start`](Self::start); a change of what can't be changed while the proxy runs; while it is drained. Nothing has
-    /// changed then.
+    /// Fails like [`start`](Self::start), on a change of a setting that cannot be changed while the proxy runs, and while the
+    /// proxy is draining. Nothing has changed then.
     pub fn reload(&self, config: Config) -> Result<Changes, Error> {
         self.running.install(config)
     }
 
-    /// What is in force.
+    /// Returns the current configuration.
     pub fn config(&self) -> Config {
         self.running.in_force().config.clone()
     }
 
-    /// Has `notice` told of what changes by itself, a line each: certificates, addresses. It is called by a thread that does
-    /// nothing else meanwhile.
+    /// Sets a function that is called with a line for each automatic change: certificates, addresses. It is called by a thread
+    /// that does nothing else meanwhile.
     pub fn on_notice(&self, notice: impl Fn(&str) + Send + 'static) {
         self.running.on_notice(Box::new(notice));
     }
 
-    /// Where it listens, in the order of the configuration; ports of 0 are filled in.
+    /// Returns the addresses that it listens on, in the order of the configuration; ports of 0 are replaced by the actual ones.
     pub fn addresses(&self) -> Vec<Address> {
         self.running.in_force().addresses.clone()
     }
 
-    /// The first TCP address that it listens on.
+    /// Returns the first TCP address that it listens on.
     pub fn tcp_address(&self) -> Option<SocketAddr> {
         let addresses = self.addresses();
         addresses.into_iter().find_map(|address| match address {
@@ -281,65 +280,66 @@ impl Proxy {
         })
     }
 
-    /// What was counted; with each client where that is asked for.
+    /// Returns the counters, and the clients if `with_clients` is set.
     pub fn snapshot(&self, with_clients: bool) -> Snapshot {
         self.view.snapshot(with_clients)
     }
 
-    /// Ends the session with this connection id. Ids are the backends' own, so that sessions of two listeners may have the
-    /// same one: then nobody is ended unless the listener is named.
+    /// Ends the session with this connection id. The backends assign ids, so sessions of two listeners may have the same one:
+    /// then no session is ended unless the listener is given.
     pub fn kill(&self, listener: Option<&str>, id: u32) -> Killed {
         self.view.kill(listener, id)
     }
 
-    /// What has failed in the proxy itself, if anything has: a thread that serves sessions and has died. Health says no from
-    /// then on; sessions of other threads go on, but it is time to drain and to start again.
+    /// Returns the failure of the proxy itself, if there was one: a worker thread has died. From then on the health endpoint
+    /// reports a failure. The sessions of other threads continue, but the proxy should be drained and restarted.
     pub fn failure(&self) -> Option<String> {
         self.running.alarm.why().map(str::to_owned)
     }
 
-    /// Has `hook` told of such a [failure](Self::failure), once, by the thread that dies.
+    /// Sets a function that is called once on such a [failure](Self::failure), by the thread that dies.
     pub fn on_failure(&self, hook: impl Fn(&str) + Send + 'static) {
         self.running.alarm.on_ring(Box::new(hook));
     }
 
-    /// Sends everybody away: health says no from now on; after the drain's wait nobody is let in any more, and sessions leave
-    /// as soon as no transaction is open; the rest is ended with error 1053 when its timeout is over. Returns at once.
+    /// Starts to drain the proxy. The health endpoint reports unavailability from now on. After the drain's wait, new clients are
+    /// refused, and sessions end as soon as no transaction is open; the rest end with error 1053 when its timeout is over.
+    /// Returns at once.
     pub fn drain(&self) {
         self.running.drain();
     }
 
-    /// Whether it was told to [drain](Self::drain), also by an administrator.
+    /// Returns whether [`drain`](Self::drain) was called, also by an administrator.
     pub fn is_draining(&self) -> bool {
         self.running.is_draining()
     }
 
-    /// Whether it was drained: nobody can come in, and nobody is there.
+    /// Returns whether the proxy is drained: no new clients are accepted, and there are no sessions.
     pub fn is_drained(&self) -> bool {
         self.running.is_closed() && self.sessions() == 0
     }
 
-    /// What the admin listener's `RELOAD` does: gives what has changed, or why nothing has.
+    /// Sets the function for the admin listener's `RELOAD`. It returns what has changed, or why nothing has.
     pub fn on_reload(&self, hook: impl Fn() -> Result<String, String> + Send + Sync + 'static) {
         self.view.set_reload(Hook(Arc::new(hook)));
     }
 
-    /// Where metrics are to be had, with the port filled in.
+    /// Returns the address of the metrics listener, with the actual port.
     pub fn metrics_address(&self) -> Option<&Address> {
         self.control.metrics_address()
     }
 
-    /// Where administrators come in, with the port filled in.
+    /// Returns the address of the admin listener, with the actual port.
     pub fn admin_address(&self) -> Option<&Address> {
         self.control.admin_address()
     }
 
-    /// Sessions that there are now.
+    /// Returns the number of current sessions.
     pub fn sessions(&self) -> usize {
         self.running.workers.sessions()
     }
 
-    /// Servers with the sessions on them: name, sessions, whether they are up, connects that failed.
+    /// Returns the servers: name, number of sessions, whether it is up, number of failed connection attempts.
     pub fn servers(&self) -> Vec<(String, usize, bool, u64)> {
         let row = |(_, backend): (String, Arc<Backend>)| {
             (
@@ -352,8 +352,8 @@ impl Proxy {
         self.view.backends().into_iter().map(row).collect()
     }
 
-    /// Ends all sessions at once, and the threads that serve them when clients have heard of it: within a second or two. Then
-    /// waits for the log's last lines, but for no longer than a second: nobody may be there to read them.
+    /// Ends all sessions at once, and then the threads that serve them, when clients have been notified: within a second or two.
+    /// Then waits for the last lines of the log, but at most a second, because its reader may be gone.
     pub fn stop(&self) {
         self.control.stop();
         self.running.stop();

@@ -89,7 +89,7 @@ fn watch_files(running: &Running, closings: &Receiver<Instant>) {
         };
         // Once, not every few seconds: the certificates that are there go on.
         if problem != said && !problem.is_empty() {
-            let line = format!("certificates can't be read again: {problem}");
+            let line = format!("certificates can't be reloaded: {problem}");
             running.tell(LogLevel::Warn, &line);
         }
         said = problem;

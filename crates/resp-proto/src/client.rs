@@ -1,4 +1,4 @@
-//! The client's side of a connection: which replies are outstanding, and whose they are.
+//! The client's side of a connection: which replies are outstanding, and which request each belongs to.
 
 mod handshake;
 mod refusal;
@@ -14,26 +14,26 @@ use crate::error::{ErrorKind, ProtocolError};
 use crate::scanner::{Borrowed, Broken, ReplyMode, Scanned, Scanner};
 use crate::{Frame, Limits, OwnedReply, Reply};
 
-/// What a client's core hands over.
+/// A message that the client's state machine returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Message {
-    /// The reply to the oldest request that has none.
+    /// The reply to the oldest outstanding request.
     Reply(Frame),
-    /// Something out of band.
+    /// A push message, which is out of band.
     Push(Frame),
-    /// The reply to the oldest request is a string of so many bytes, and [was to be streamed](Client::stream_next). Its bytes
-    /// come as pieces, then its end.
+    /// The reply to the oldest outstanding request is a string of this many bytes, and [streaming was
+    /// requested](Client::stream_next). Its bytes follow as [`Piece`](Self::Piece)s, then [`BulkEnd`](Self::BulkEnd).
     Bulk(u64),
     /// The next bytes of the string, valid until the next read.
     Piece(Span),
-    /// The string is over, its line end was right.
+    /// The end of the string; its line end was correct.
     BulkEnd,
 }
 
-/// The client's state machine: replies come in the order of the requests, pushes at any time between them.
+/// The client's state machine. Replies arrive in the order of the requests, push messages at any time between them.
 ///
-/// It knows nothing of what was asked. Each request that is queued is announced by [`expect`](Self::expect).
+/// It does not know the requests themselves: announce each queued request with [`expect`](Self::expect).
 ///
 /// ```text
 ///   replies to come:  | skipped | skipped | borrowed, or streamed | borrowed | borrowed |
@@ -51,7 +51,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A connection on which nothing was sent.
+    /// Creates the state of a connection on which nothing was sent.
     pub fn new(limits: Limits) -> Self {
         Self {
             scanner: Scanner::new(limits),
@@ -61,20 +61,20 @@ impl Client {
         }
     }
 
-    /// `requests` more were queued.
+    /// Announces that `requests` more requests were queued.
     #[inline]
     pub fn expect(&mut self, requests: u64) {
         self.in_flight += requests;
     }
 
-    /// The last `requests` that were announced are taken back: nothing of them has left.
+    /// Withdraws the last `requests` announced requests, of which nothing was sent.
     pub fn withdraw(&mut self, requests: u64) {
         self.in_flight -= requests.min(self.in_flight);
         self.to_skip = self.to_skip.min(self.in_flight);
     }
 
-    /// Nobody waits any more for the replies that are outstanding: they are passed over when they come, in constant memory,
-    /// also one that has come in part.
+    /// Abandons all outstanding replies: they are discarded as they arrive, in constant memory, including one that has arrived in
+    /// part.
     #[inline]
     pub fn abandon(&mut self) {
         self.to_skip = self.in_flight;
@@ -82,7 +82,7 @@ impl Client {
         self.scanner.skip_bulk();
     }
 
-    /// The same for the first reply that is outstanding alone.
+    /// Abandons only the first outstanding reply, like [`abandon`](Self::abandon).
     #[inline]
     pub fn abandon_first(&mut self) {
         if self.to_skip == 0 && self.in_flight > 0 {
@@ -92,98 +92,100 @@ impl Client {
         }
     }
 
-    /// The first reply that is awaited and has not begun to come is handed out in pieces if it is a bulk string or a verbatim
-    /// string, of up to 2^63 - 1 bytes, in constant memory. Any other reply is borrowed.
+    /// Requests streaming for the first awaited reply that has not begun to arrive. If it is a bulk string or a verbatim string,
+    /// of up to 2^63 - 1 bytes, it is returned in pieces, in constant memory. Any other reply is borrowed.
     #[inline]
     pub fn stream_next(&mut self) {
         self.streams = true;
     }
 
-    /// Requests without a reply, those that nobody waits for included. A reply that is being streamed is no more among them.
+    /// Returns the number of requests without a reply, including those whose replies were abandoned. A reply that is being
+    /// streamed is not counted any more.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.in_flight
     }
 
-    /// Requests without a reply that somebody waits for.
+    /// Returns the number of requests without a reply that were not abandoned.
     #[inline]
     pub fn awaited(&self) -> u64 {
         self.in_flight - self.to_skip
     }
 
-    /// Whether nothing is outstanding, no end of a streamed string either, nor anything half read.
+    /// Returns whether nothing is outstanding, including the end of a streamed string, and nothing has been read in part.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.in_flight == 0 && !self.scanner.is_inside()
     }
 
-    /// Whether a string is being streamed, whose end was not told.
+    /// Returns whether a string is being streamed, and its end was not returned yet.
     #[inline]
     pub fn is_in_bulk(&self) -> bool {
         self.scanner.is_in_bulk()
     }
 
-    /// Bytes of the streamed string that are to come.
+    /// Returns the number of bytes of the streamed string that are still to come.
     #[inline]
     pub fn bulk_left(&self) -> u64 {
         self.scanner.bulk_left()
     }
 
-    /// The rest of the streamed string is passed over in constant memory before the next reply; its end is not told. A
-    /// caller that goes away before [`Message::BulkEnd`] calls this.
+    /// Discards the rest of the streamed string, in constant memory, before the next reply. Its end is not returned. Call this if
+    /// you stop reading before [`Message::BulkEnd`].
     #[inline]
     pub fn skip_bulk(&mut self) {
         self.scanner.skip_bulk();
     }
 
-    /// Whether the next bytes of the streamed string can be read straight into the caller's slice, by
-    /// [`Buffers::prepare_into`]: none is buffered.
+    /// Returns whether the next bytes of the streamed string can be read directly into the caller's slice with
+    /// [`Buffers::prepare_into`], because none is buffered.
     pub fn can_read_direct(&mut self, buffers: &mut Buffers) -> bool {
         self.scanner.wrong().is_none() && self.scanner.can_read_direct(buffers)
     }
 
-    /// `n` bytes of the streamed string went straight to the caller.
+    /// Reports that `n` bytes of the streamed string were read directly into the caller's slice.
     pub fn direct_read(&mut self, n: usize) {
         self.scanner.direct_read(n);
     }
 
-    /// The error that ended the conversation.
+    /// Returns the error that ended the conversation.
     pub fn error(&self) -> Option<ProtocolError> {
         self.scanner.wrong().copied()
     }
 
-    /// The buffers have no room for what is to come, a limit or the allocator has said no: the conversation is over. Gives the
-    /// error that says where; an earlier one stays.
+    /// Ends the conversation because the buffers have no room for the next bytes: a limit was reached, or memory could not be
+    /// allocated. Returns the error with its position in the stream. If there was an earlier error, that one is kept.
     #[cold]
     pub fn handle_wire_error(&mut self, error: WireError) -> ProtocolError {
         let kind = ErrorKind::Wire(error);
         self.die(ProtocolError::new(kind, self.scanner.offset(), &[]))
     }
 
-    /// A view of the message that was handed over last.
+    /// Returns a view of the message that was returned last.
     #[inline]
     pub fn reply<'r>(&'r self, frame: Frame, buffers: &'r Buffers) -> Reply<'r> {
         self.scanner.reply(frame, buffers)
     }
 
-    /// Detaches the message that was handed over last.
+    /// Detaches the message that was returned last.
     ///
     /// # Errors
-    /// Memory that could not be had; the message can still be looked at then.
+    /// Fails if memory cannot be allocated; the message can still be read then.
     #[inline(always)]
     pub fn detach(&self, frame: Frame, buffers: &mut Buffers) -> Result<OwnedReply, WireError> {
         OwnedReply::detach(&self.scanner, frame, buffers)
     }
 
-    /// Bytes of memory beside the buffers' that tell where the values of a reply lie: 16 for each that the longest since the
-    /// last [`release`](Self::release) had, doubled up to, and 12 for each aggregate around others.
+    /// Returns the bytes of memory, besides the buffers, that record where the values of a reply are. That is 16 for each value
+    /// of the longest reply since the last [`release`](Self::release), up to twice as much because memory grows by doubling, and
+    /// 12 for each enclosing aggregate.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.scanner.capacity()
     }
 
-    /// Gives back all of [`capacity`](Self::capacity). The message that was handed over last is gone with it; of one that has
-    /// come in part what is known stays.
+    /// Releases all of the memory counted by [`capacity`](Self::capacity). The message that was returned last becomes invalid.
+    /// What is known of a partly received message is kept.
     #[inline]
     pub fn release(&mut self) {
         self.scanner.release();
@@ -226,9 +228,9 @@ impl Client {
         Some(frame)
     }
 
-    /// The reply to the oldest request where it has come whole and is like the one before it, a bulk of the same length or a line of
-    /// the same text, which costs the least. `None` says nothing, and has changed nothing: [`advance`](Core::advance) looks at all
-    /// that may come.
+    /// Returns the reply to the oldest request if it has completely arrived and resembles the previous one: a bulk string of the
+    /// same length, or a line with the same text. This is the cheapest path. `None` has no meaning and no effect: call
+    /// [`advance`](Core::advance), which handles all messages.
     #[inline(always)]
     pub fn borrowed_again(&mut self, buffers: &mut Buffers) -> Option<Frame> {
         if !self.lends() {

@@ -1,4 +1,4 @@
-//! What a peer did wrong, and where.
+//! Protocol errors of the peer, and their position in the stream.
 
 use std::fmt;
 
@@ -7,9 +7,10 @@ use onecopy_wire::WireError;
 /// Bytes of the stream that an error shows, escaped.
 const CONTEXT: usize = 64;
 
-/// The peer broke the protocol or a limit, or closed the stream. The connection is of no more use.
+/// The peer violated the protocol or a limit, or closed the stream. The connection is unusable.
 ///
-/// Two are equal where what was wrong and its place are: how much of it was seen depends on how the stream was cut.
+/// Two errors are equal if their kind and position are equal. The bytes seen are not compared, because they depend on how the
+/// stream was split.
 #[derive(Clone, Copy)]
 pub struct ProtocolError {
     kind: ErrorKind,
@@ -18,84 +19,85 @@ pub struct ProtocolError {
     context_len: u8,
 }
 
-/// What was wrong.
+/// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// No value begins with this byte.
+    /// No type begins with this byte.
     UnknownType(u8),
-    /// A length that is none: not a number, or below zero. Only `$-1` and `*-1` are null.
+    /// An invalid length: not a number, or negative. Only `$-1` and `*-1` are null.
     InvalidLength,
-    /// A bulk over [`Limits::max_bulk`](crate::Limits::max_bulk).
+    /// A bulk string longer than [`Limits::max_bulk`](crate::Limits::max_bulk).
     BulkTooLarge {
-        /// Bytes that it claims.
+        /// The announced length in bytes.
         len: u64,
-        /// Bytes that are allowed.
+        /// The allowed length in bytes.
         max: u64,
     },
     /// More elements than [`Limits::max_elements`](crate::Limits::max_elements) in one reply.
     TooManyElements {
-        /// Elements that the reply claims so far.
+        /// The number of elements announced so far.
         claimed: u64,
-        /// Elements that are allowed.
+        /// The allowed number of elements.
         max: u64,
     },
-    /// More bytes than [`Limits::max_total`](crate::Limits::max_total) in one reply that holds others.
+    /// More bytes than [`Limits::max_total`](crate::Limits::max_total) in one aggregate reply.
     TotalTooLarge {
-        /// Bytes up to the end of the string that passes the limit, or up to an aggregate's header, and 16 for each value.
+        /// The bytes up to the end of the string that exceeds the limit, or up to the header of an aggregate, plus 16 for each
+        /// value.
         claimed: u64,
-        /// Bytes that are allowed.
+        /// The allowed number of bytes.
         max: u64,
     },
     /// Aggregates nested deeper than [`Limits::max_depth`](crate::Limits::max_depth).
     TooDeep {
-        /// Aggregates inside each other that are allowed.
+        /// The allowed nesting depth.
         max: usize,
     },
     /// A line longer than [`Limits::max_line`](crate::Limits::max_line).
     LineTooLong {
-        /// Bytes that are allowed.
+        /// The allowed length in bytes.
         max: usize,
     },
-    /// A line feed or a carriage return by itself.
+    /// A line feed or a carriage return on its own.
     LoneLineEnd,
-    /// No CR LF behind a bulk.
+    /// No CR LF after a bulk string.
     MissingLineEnd,
-    /// An integer that is none, or beyond 64 bits.
+    /// An invalid integer, or one that does not fit in 64 bits.
     InvalidInteger,
-    /// A floating-point number that is none.
+    /// An invalid floating-point number.
     InvalidDouble,
-    /// A boolean that is neither `t` nor `f`.
+    /// A boolean other than `t` and `f`.
     InvalidBoolean,
-    /// Something behind the `_` of a null.
+    /// A null with something after the `_`.
     InvalidNull,
-    /// A big number without digits, or with something else.
+    /// A big number without digits, or with other characters.
     InvalidBigNumber,
     /// A verbatim string without its format and colon.
     InvalidVerbatim,
-    /// A push inside a reply.
+    /// A push message inside a reply.
     PushInside,
-    /// A streamed part or an end where none is under way, or a key without its value at the end.
+    /// A part or the end of a streamed value where none is open, or a map that ends with a key without its value.
     InvalidStream,
-    /// A request has something else than an argument here.
+    /// A request with something other than an argument, beginning with this byte.
     ExpectedBulk(u8),
-    /// A quote in a request of one line is not closed, or something is behind it.
+    /// An inline request with an unclosed quote, or with something directly after a closing quote.
     UnbalancedQuotes,
-    /// A request of HTTP, as a browser sends it that was made to.
+    /// An HTTP request, as in a cross-protocol attack by a browser.
     CrossProtocol,
     /// The client closed the stream inside a request.
     ClosedInRequest,
-    /// A reply to HELLO that is neither a map nor an array, or that names no protocol spoken here.
+    /// A reply to HELLO that is neither a map nor an array, or that names an unsupported protocol version.
     InvalidHello,
-    /// The server has refused the connection; its reply said why.
+    /// The server refused the connection; its reply said why.
     Refused,
-    /// A reply to nothing.
+    /// An unsolicited reply.
     Unexpected,
     /// The stream ended inside a reply, or with replies outstanding.
     ClosedInReply,
     /// The stream ended with nothing outstanding.
     Closed,
-    /// A limit of the buffers, or memory that could not be had.
+    /// A limit of the buffers was reached, or memory could not be allocated.
     Wire(WireError),
 }
 
@@ -122,27 +124,27 @@ impl ProtocolError {
         }
     }
 
-    /// What was wrong.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// Bytes of the stream in front of the value that was wrong, or of the value that was cut short.
+    /// Returns the number of bytes in the stream before the invalid or truncated value.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The first bytes of the value that was wrong, as far as they had come: as many as escaped are at most 64.
+    /// Returns the first bytes of the invalid value, as far as they had arrived: at most as many as need 64 bytes when escaped.
     pub fn context(&self) -> &[u8] {
         &self.context[..usize::from(self.context_len)]
     }
 
-    /// Whether the peer closed the stream between two replies, with nothing outstanding.
+    /// Returns whether the peer closed the stream between two replies, with nothing outstanding.
     pub fn is_clean_end(&self) -> bool {
         self.kind == ErrorKind::Closed
     }
 
-    /// What the peer probably is, where its first bytes are not this protocol.
+    /// Returns what the peer probably is, if its first bytes are not this protocol.
     pub fn likely_cause(&self) -> Option<LikelyCause> {
         let is_first = self.offset == 0
             && !matches!(
@@ -164,17 +166,17 @@ impl PartialEq for ProtocolError {
 
 impl Eq for ProtocolError {}
 
-/// What speaks in the place of a server.
+/// What may be listening instead of a Valkey or Redis server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LikelyCause {
     /// An HTTP server.
     Http,
-    /// A server that wants TLS.
+    /// A server that requires TLS.
     Tls,
     /// A MySQL or MariaDB server.
     Mysql,
-    /// Another service, which writes plain text.
+    /// Another service that sends plain text.
     Text,
 }
 
@@ -207,7 +209,8 @@ impl fmt::Display for LikelyCause {
     }
 }
 
-/// Without its place in the stream, which the core knows: [`Client::handle_wire_error`](crate::Client::handle_wire_error).
+/// Converts the error without its position in the stream, which the state machine knows: see
+/// [`Client::handle_wire_error`](crate::Client::handle_wire_error).
 impl From<WireError> for ProtocolError {
     fn from(error: WireError) -> Self {
         Self::new(ErrorKind::Wire(error), 0, &[])
@@ -272,7 +275,7 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// What was wrong, where, the bytes that were seen there, and what the peer probably is.
+/// Shows the kind, the position, the bytes that were seen there, and what the peer probably is.
 impl fmt::Display for ProtocolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind.fmt(f)?;

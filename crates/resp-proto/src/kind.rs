@@ -1,6 +1,6 @@
-//! What a value is, by its first byte.
+//! The type of a value, determined by its first byte.
 
-/// The type of a value. RESP2 has the first five, and a null of its own for strings and arrays.
+/// The type of a value. RESP2 has the first five, and its own null for strings and arrays.
 ///
 /// Source: <https://valkey.io/topics/protocol/>.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -9,9 +9,9 @@
 pub enum Kind {
     /// `+`, one line.
     SimpleString = b'+',
-    /// `-`, one line: an error of the server, which is a value of the protocol.
+    /// `-`, one line: an error of the server, as a value of the protocol.
     SimpleError = b'-',
-    /// `:`, 64 bits with sign.
+    /// `:`, a signed 64-bit integer.
     Integer = b':',
     /// `$`, any bytes.
     BulkString = b'$',
@@ -25,22 +25,22 @@ pub enum Kind {
     Double = b',',
     /// `(`, an integer of any length.
     BigNumber = b'(',
-    /// `!`: an error of the server that may hold any bytes.
+    /// `!`: an error of the server that may contain any bytes.
     BulkError = b'!',
-    /// `=`, three bytes of format, a colon and the text.
+    /// `=`, a format of three bytes, a colon and the text.
     VerbatimString = b'=',
-    /// `%`, keys and values in turn.
+    /// `%`, alternating keys and values.
     Map = b'%',
     /// `~`.
     Set = b'~',
-    /// `>`, out of band: never an answer to a request.
+    /// `>`, out of band: never the reply to a request.
     Push = b'>',
-    /// `|`, keys and values in turn about the value behind it.
+    /// `|`, alternating keys and values that describe the value after it.
     Attribute = b'|',
 }
 
 impl Kind {
-    /// Whether it holds other values.
+    /// Returns whether it contains other values.
     #[inline]
     pub const fn is_aggregate(self) -> bool {
         matches!(
@@ -49,13 +49,13 @@ impl Kind {
         )
     }
 
-    /// Whether its elements are keys and values in turn.
+    /// Returns whether its elements are alternating keys and values.
     #[inline]
     pub const fn is_pairs(self) -> bool {
         matches!(self, Self::Map | Self::Attribute)
     }
 
-    /// Whether it is an error of the server.
+    /// Returns whether it is a server error.
     #[inline]
     pub const fn is_error(self) -> bool {
         matches!(self, Self::SimpleError | Self::BulkError)

@@ -1,4 +1,4 @@
-//! RESP2 and RESP3 without IO: scanner, borrowed replies, requests, and the client's and server's state machines.
+//! RESP2 and RESP3 without I/O: scanner, borrowed replies, requests, and state machines for the client and the server.
 //!
 //! Source: <https://valkey.io/topics/protocol/>.
 #![forbid(unsafe_code)]

@@ -1,24 +1,26 @@
-//! What a peer may claim.
+//! Limits on what a peer may announce.
 
-/// Limits of one connection's replies. A claim over one of them is an error at its header: nothing is allocated for it.
+/// The limits on the replies of a connection. A value that exceeds one is an error as soon as its header arrives: nothing is
+/// allocated for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Longest bulk string, bulk error or verbatim string, in bytes: 512 MiB, the servers' own default. At most 4 GiB - 1,
-    /// but for those that are streamed.
+    /// The maximum length of a bulk string, bulk error or verbatim string in bytes. Default: 512 MiB, the servers' own default.
+    /// At most 4 GiB - 1, except for streamed strings.
     pub max_bulk: u64,
-    /// Aggregates inside each other: 128.
+    /// The maximum nesting depth of aggregates. Default: 128.
     pub max_depth: usize,
-    /// Elements of one reply in all, keys and values counted each: 16,777,216. Each costs 16 bytes once it has come.
+    /// The maximum total number of elements of one reply; keys and values are counted separately. Default: 16,777,216. Each
+    /// element costs 16 bytes once it has arrived.
     pub max_elements: usize,
-    /// Bytes of one reply in all that holds others, headers and large strings included, and 16 for each value that has come or
-    /// is announced: 1 GiB. Held at the header of each aggregate, and at that of each string in it, up to the string's end. A
-    /// reply that is one string is held to `max_bulk` alone; of one that is passed over or streamed nothing counts, as it takes
-    /// no memory.
+    /// The maximum total size of one aggregate reply in bytes, including headers and large strings, plus 16 for each value that
+    /// has arrived or is announced. Default: 1 GiB. It is checked at the header of each aggregate and of each string in it, up to
+    /// the end of that string. For a reply that is a single string only `max_bulk` applies. A reply that is discarded or streamed
+    /// is not counted, because it takes no memory.
     pub max_total: u64,
-    /// Longest line, without its end, in bytes: 64 KiB.
+    /// The maximum length of a line in bytes, without its line end. Default: 64 KiB.
     pub max_line: usize,
-    /// Bulks of at least this many bytes that have not come whole get an allocation of their own, and are read straight
-    /// there: 64 KiB.
+    /// Bulk strings of at least this many bytes that have not completely arrived get an allocation of their own, and are read
+    /// directly into it. Default: 64 KiB.
     pub large: usize,
 }
 

@@ -1,4 +1,4 @@
-//! A reply detached from its connection: its bytes, its nodes, and its large bulks, which are moved.
+//! A reply detached from its connection: its bytes, its nodes, and its large bulk strings, which are moved.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use crate::reply::Homes;
 use crate::scanner::Scanner;
 use crate::{Frame, Kind, Reply};
 
-/// One value that owns its bytes: they are copied once, in one piece, and large bulks are moved, not copied. A value that
-/// holds no others has one allocation of just its bytes; or none, where they are at most 15.
+/// A value that owns its bytes. They are copied once, contiguously; large bulk strings are moved, not copied. A value that is not
+/// an aggregate has one allocation of exactly its bytes, or none if it has at most 15 bytes.
 #[derive(Clone)]
 pub struct OwnedReply {
     nodes: Nodes,
@@ -238,14 +238,15 @@ impl OwnedReply {
         })
     }
 
-    /// The view of it.
+    /// Returns a view of the value.
     #[inline]
     pub fn reply(&self) -> Reply<'_> {
         let homes = Homes::Owned(&self.homes);
         Reply::of_frame(self.nodes.as_slice(), self.frame.as_slice(), homes)
     }
 
-    /// Bytes that came for it, but for the headers of large bulks and of one that is all there is.
+    /// Returns the number of bytes received for it, without the headers of large bulk strings, and without the header of a value
+    /// that is the whole reply.
     #[inline]
     pub fn size(&self) -> usize {
         // Most have none.
@@ -256,7 +257,7 @@ impl OwnedReply {
         self.frame.as_slice().len() + homes
     }
 
-    /// Bytes that it holds: what it costs to keep.
+    /// Returns the bytes of memory that it holds.
     pub fn capacity(&self) -> usize {
         let nodes = match &self.nodes {
             Nodes::One(_) => 0,
@@ -265,8 +266,8 @@ impl OwnedReply {
         nodes + self.frame.capacity() + self.homes.iter().map(Vec::capacity).sum::<usize>()
     }
 
-    /// The bytes of a single value, without a copy unless an attribute came with it or it is a verbatim string. An aggregate
-    /// has none.
+    /// Returns the bytes of a single value. Values of more than 15 bytes are copied only if they have an attribute or are a
+    /// verbatim string. The result is empty for an aggregate.
     pub fn into_bytes(mut self) -> Vec<u8> {
         let kind = self.reply().kind();
         match self.nodes.as_slice() {
@@ -280,7 +281,7 @@ impl OwnedReply {
     }
 }
 
-/// As the reply that it holds.
+/// Compares like the [`Reply`] that it contains.
 impl PartialEq for OwnedReply {
     fn eq(&self, other: &Self) -> bool {
         self.reply() == other.reply()

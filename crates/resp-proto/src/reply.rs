@@ -1,4 +1,4 @@
-//! A reply as a view: nothing is copied, numbers are read when they are asked for.
+//! A reply as a view: nothing is copied, and numbers are parsed on access.
 
 mod shape;
 
@@ -33,7 +33,7 @@ impl<'r> Homes<'r> {
 /// Of a value without an attribute.
 const NONE: u32 = u32::MAX;
 
-/// One value, borrowed: of a connection, until its next read, or of an [`OwnedReply`](crate::OwnedReply).
+/// A borrowed value: of a connection, until its next read, or of an [`OwnedReply`](crate::OwnedReply).
 #[derive(Clone, Copy)]
 pub struct Reply<'r> {
     nodes: &'r [Node],
@@ -97,20 +97,20 @@ impl<'r> Reply<'r> {
         }
     }
 
-    /// What it is.
+    /// Returns the type of the value.
     #[inline]
     pub fn kind(&self) -> Kind {
         self.node.kind
     }
 
-    /// Whether it is null: `_`, `$-1` or `*-1`.
+    /// Returns whether the value is null: `_`, `$-1` or `*-1`.
     #[inline]
     pub fn is_null(&self) -> bool {
         self.kind() == Kind::Null
     }
 
-    /// The bytes of a value that holds no others: a line's text, a bulk's body, a verbatim string's text without its
-    /// format. Empty for null and for aggregates.
+    /// Returns the bytes of a single value: the text of a line, the body of a bulk string, or the text of a verbatim string
+    /// without its format. Empty for null and for aggregates.
     #[inline]
     pub fn bytes(&self) -> &'r [u8] {
         let bytes = self.raw();
@@ -139,7 +139,7 @@ impl<'r> Reply<'r> {
         &self.frame[start..start + node.len as usize]
     }
 
-    /// The three bytes that tell a verbatim string's format, such as `txt` or `mkd`.
+    /// Returns the format of a verbatim string: three bytes, such as `txt` or `mkd`.
     pub fn format(&self) -> Option<&'r [u8]> {
         if self.kind() == Kind::VerbatimString {
             self.raw().get(..3)
@@ -148,23 +148,23 @@ impl<'r> Reply<'r> {
         }
     }
 
-    /// The text, where it is UTF-8. Costs a look at each byte.
+    /// Returns the text if it is UTF-8. Costs a check of each byte.
     pub fn as_str(&self) -> Option<&'r str> {
         std::str::from_utf8(self.bytes()).ok()
     }
 
-    /// An integer; or a text that is one, as RESP2 has for many.
+    /// Returns the integer, also if the value is a text that contains one, as often in RESP2.
     #[inline]
     pub fn as_i64(&self) -> Option<i64> {
         integer(self.bytes())
     }
 
-    /// A double or an integer; or a text that is one.
+    /// Returns the double or integer as a double, also if the value is a text that contains one.
     pub fn as_f64(&self) -> Option<f64> {
         double(self.bytes())
     }
 
-    /// A boolean; or 0 and 1, as RESP2 has for them.
+    /// Returns the boolean, also if the value is 0 or 1, as RESP2 sends booleans.
     pub fn as_bool(&self) -> Option<bool> {
         match (self.kind(), self.bytes()) {
             (Kind::Boolean, b"t") | (Kind::Integer, b"1") => Some(true),
@@ -173,7 +173,7 @@ impl<'r> Reply<'r> {
         }
     }
 
-    /// The text of the server's error, where it is one. Its first word is the error's code.
+    /// Returns the text of a server error. Its first word is the error code.
     #[inline]
     pub fn as_error(&self) -> Option<&'r [u8]> {
         if self.kind().is_error() {
@@ -183,7 +183,7 @@ impl<'r> Reply<'r> {
         }
     }
 
-    /// Elements of an aggregate, keys and values counted each; 0 for other values.
+    /// Returns the number of elements of an aggregate; keys and values are counted separately. 0 for other values.
     #[inline]
     pub fn len(&self) -> usize {
         let node = self.node;
@@ -194,13 +194,13 @@ impl<'r> Reply<'r> {
         }
     }
 
-    /// Whether it holds no other values.
+    /// Returns whether it contains no other values.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The elements of an aggregate, in order; keys and values in turn. None for other values.
+    /// Returns an iterator over the elements of an aggregate, in order; keys and values alternate. Empty for other values.
     #[inline]
     pub fn children(&self) -> Children<'r> {
         Children {
@@ -211,18 +211,20 @@ impl<'r> Reply<'r> {
         }
     }
 
-    /// Keys and values of a map; or of an array of them in turn, as RESP2 has for maps. A key without a value is left out.
+    /// Returns an iterator over the keys and values of a map, or of an array in which they alternate, as RESP2 sends maps. A key
+    /// without a value is left out.
     pub fn pairs(&self) -> Pairs<'r> {
         Pairs(self.children())
     }
 
-    /// What the server said about it: a map's keys and values, to be asked for by [`pairs`](Self::pairs). The last one where
-    /// it said [several](Self::attributes).
+    /// Returns the attribute of the value: a map, whose keys and values [`pairs`](Self::pairs) returns. If there are
+    /// [several](Self::attributes), returns the last one.
     pub fn attribute(&self) -> Option<Reply<'r>> {
         self.attributes().last()
     }
 
-    /// All attributes in front of it, in order. Servers send one at most; a proxy that adds its own makes them several.
+    /// Returns an iterator over all attributes before the value, in order. Servers send at most one; a proxy that adds its own
+    /// makes them several.
     pub fn attributes(&self) -> Attributes<'r> {
         Attributes {
             of: *self,
@@ -230,11 +232,11 @@ impl<'r> Reply<'r> {
         }
     }
 
-    /// A copy of the value and all it holds, which does not keep the rest of the reply: two allocations, and one more for
-    /// each bulk that has memory of its own.
+    /// Copies the value and everything it contains. The copy does not keep the rest of the reply alive. Costs two allocations,
+    /// and one more for each bulk string with an allocation of its own.
     ///
     /// # Errors
-    /// Memory that could not be had.
+    /// Fails if memory cannot be allocated.
     pub fn detach(&self) -> Result<OwnedReply, WireError> {
         OwnedReply::copy(self)
     }
@@ -260,7 +262,7 @@ impl<'r> Reply<'r> {
     }
 }
 
-/// The elements of an aggregate.
+/// An iterator over the elements of an aggregate.
 #[derive(Debug, Clone)]
 pub struct Children<'r> {
     parent: Reply<'r>,
@@ -303,7 +305,7 @@ impl<'r> Iterator for Children<'r> {
 
 impl ExactSizeIterator for Children<'_> {}
 
-/// The attributes of a value.
+/// An iterator over the attributes of a value.
 #[derive(Debug, Clone)]
 pub struct Attributes<'r> {
     of: Reply<'r>,
@@ -329,7 +331,7 @@ impl<'r> Iterator for Attributes<'r> {
     }
 }
 
-/// Keys and values.
+/// An iterator over keys and values.
 #[derive(Debug, Clone)]
 pub struct Pairs<'r>(Children<'r>);
 

@@ -1,4 +1,4 @@
-//! Replies: every type, written straight into the write queue, in the protocol's version that the client has.
+//! Writes replies of every type directly into the write queue, in the client's protocol version.
 
 use std::io::Write;
 
@@ -12,10 +12,11 @@ const LINE: usize = 24;
 /// Longest double as it is written.
 const DOUBLE: usize = 32;
 
-/// Writes one reply after the other into a queue. Nothing is kept in between: who opens an aggregate writes its elements.
+/// Writes replies into a queue, one after the other. It keeps no state in between: after the header of an aggregate the caller
+/// writes its elements.
 ///
-/// A client of RESP2 gets the forms that servers give it: maps as arrays of keys and values, sets and pushes as arrays,
-/// doubles, big numbers and verbatim strings as bulk strings, booleans as 1 and 0, null as `$-1`.
+/// RESP2 clients get the forms that servers send them: maps as arrays of alternating keys and values, sets and push messages as
+/// arrays, doubles, big numbers and verbatim strings as bulk strings, booleans as 1 and 0, null as `$-1`.
 #[derive(Debug)]
 pub struct ReplyWriter<'q> {
     queue: &'q mut WriteQueue,
@@ -23,7 +24,7 @@ pub struct ReplyWriter<'q> {
 }
 
 impl<'q> ReplyWriter<'q> {
-    /// A writer at the end of the queue, where a reply begins. It is [ended](Self::end) when it is written.
+    /// Begins a reply at the end of the queue. Call [`end`](Self::end) when it is written.
     #[inline]
     pub fn new(queue: &'q mut WriteQueue, protocol: Protocol) -> Self {
         queue.begin_here();
@@ -34,17 +35,18 @@ impl<'q> ReplyWriter<'q> {
         self.protocol == Protocol::Resp2
     }
 
-    /// A simple string. A line end in it would be another reply: it is written as a space.
+    /// Writes a simple string. Line ends in it are written as spaces, because they would start another reply.
     pub fn simple_string(&mut self, text: &[u8]) {
         self.line(b'+', text);
     }
 
-    /// An error of one line, its code first, as in `ERR unknown command`. As [`simple_string`](Self::simple_string).
+    /// Writes an error of one line, beginning with its code, as in `ERR unknown command`. Line ends are handled as in
+    /// [`simple_string`](Self::simple_string).
     pub fn error(&mut self, text: &[u8]) {
         self.line(b'-', text);
     }
 
-    /// An error of any bytes; in RESP2 one of one line.
+    /// Writes an error that may contain any bytes; for RESP2, an error of one line.
     pub fn bulk_error(&mut self, text: &[u8]) {
         if self.is_resp2() {
             return self.error(text);
@@ -52,7 +54,7 @@ impl<'q> ReplyWriter<'q> {
         self.string(b'!', text);
     }
 
-    /// An integer.
+    /// Writes an integer.
     pub fn integer(&mut self, number: i64) {
         let mut line = [0; LINE];
         let mut rest = line.as_mut_slice();
@@ -62,23 +64,23 @@ impl<'q> ReplyWriter<'q> {
         self.queue.push(&line[..len]);
     }
 
-    /// A bulk string, copied into the queue.
+    /// Writes a bulk string, copied into the queue.
     #[inline]
     pub fn bulk(&mut self, bytes: &[u8]) {
         RequestWriter::within(self.queue).bulk(bytes);
     }
 
-    /// A bulk string of `len` bytes that the caller lends to the driver under `index`.
+    /// Writes a bulk string of `len` bytes by reference: the caller passes the bytes to the driver under `index`.
     pub fn bulk_borrowed(&mut self, index: u32, len: usize) {
         RequestWriter::within(self.queue).bulk_borrowed(index, len);
     }
 
-    /// The header of a bulk string whose `len` bytes, and CR LF behind them, the caller sends in pieces.
+    /// Writes the header of a bulk string. The caller sends its `len` bytes, and CR LF after them, in pieces.
     pub fn bulk_header(&mut self, len: u64) {
         RequestWriter::within(self.queue).bulk_header(len);
     }
 
-    /// Null.
+    /// Writes null.
     pub fn null(&mut self) {
         match self.protocol {
             Protocol::Resp2 => self.queue.push_array(*b"$-1\r\n"),
@@ -86,7 +88,7 @@ impl<'q> ReplyWriter<'q> {
         }
     }
 
-    /// Null in the place of an array, which RESP2 tells apart.
+    /// Writes null in place of an array, which RESP2 distinguishes.
     pub fn null_array(&mut self) {
         match self.protocol {
             Protocol::Resp2 => self.queue.push_array(*b"*-1\r\n"),
@@ -94,7 +96,7 @@ impl<'q> ReplyWriter<'q> {
         }
     }
 
-    /// A boolean.
+    /// Writes a boolean.
     pub fn boolean(&mut self, is_true: bool) {
         self.queue.push(match (self.protocol, is_true) {
             (Protocol::Resp2, true) => b":1\r\n",
@@ -104,7 +106,7 @@ impl<'q> ReplyWriter<'q> {
         });
     }
 
-    /// A floating-point number, in the fewest digits that give it again.
+    /// Writes a floating-point number, in the fewest digits that parse back to the same value.
     pub fn double(&mut self, number: f64) {
         let mut text = [0; DOUBLE];
         let len = format_double(number, &mut text);
@@ -114,7 +116,7 @@ impl<'q> ReplyWriter<'q> {
         self.line(b',', &text[..len]);
     }
 
-    /// An integer of any length, which `digits` must be: a sign and digits.
+    /// Writes an integer of any length. `digits` must be digits with an optional sign.
     pub fn big_number(&mut self, digits: &[u8]) {
         if self.is_resp2() {
             return self.bulk(digits);
@@ -122,7 +124,7 @@ impl<'q> ReplyWriter<'q> {
         self.line(b'(', digits);
     }
 
-    /// A text and the three bytes that tell its format, such as `txt` or `mkd`.
+    /// Writes a text with its format of three bytes, such as `txt` or `mkd`.
     pub fn verbatim_string(&mut self, format: [u8; 3], text: &[u8]) {
         if self.is_resp2() {
             return self.bulk(text);
@@ -134,12 +136,12 @@ impl<'q> ReplyWriter<'q> {
         self.queue.push_array(*b"\r\n");
     }
 
-    /// An array's header; `count` elements follow.
+    /// Writes the header of an array; `count` elements follow.
     pub fn array(&mut self, count: usize) {
         self.header(b'*', count as u64);
     }
 
-    /// A map's header; `pairs` keys and values follow in turn.
+    /// Writes the header of a map; `pairs` alternating keys and values follow.
     pub fn map(&mut self, pairs: usize) {
         match self.protocol {
             Protocol::Resp2 => self.header(b'*', pairs as u64 * 2),
@@ -147,7 +149,7 @@ impl<'q> ReplyWriter<'q> {
         }
     }
 
-    /// A set's header; `count` elements follow.
+    /// Writes the header of a set; `count` elements follow.
     pub fn set(&mut self, count: usize) {
         match self.protocol {
             Protocol::Resp2 => self.array(count),
@@ -155,7 +157,7 @@ impl<'q> ReplyWriter<'q> {
         }
     }
 
-    /// The header of something out of band; `count` elements follow, the first of which tells what it is.
+    /// Writes the header of a push message; `count` elements follow, the first of which names its type.
     pub fn push(&mut self, count: usize) {
         match self.protocol {
             Protocol::Resp2 => self.array(count),
@@ -163,8 +165,8 @@ impl<'q> ReplyWriter<'q> {
         }
     }
 
-    /// The header of an attribute; `pairs` keys and values follow in turn, then the value that they are about. RESP2 has none:
-    /// nothing is written, the answer is `false`, and the caller leaves keys and values out.
+    /// Writes the header of an attribute; `pairs` alternating keys and values follow, then the value that they describe. RESP2
+    /// has no attributes: nothing is written, the method returns `false`, and the caller must not write the keys and values.
     #[must_use]
     pub fn attribute(&mut self, pairs: usize) -> bool {
         if self.is_resp2() {
@@ -174,10 +176,10 @@ impl<'q> ReplyWriter<'q> {
         true
     }
 
-    /// The reply is written.
+    /// Ends the reply.
     ///
     /// # Errors
-    /// Memory for a part of it could not be had. All of it is taken back; what was queued before it stays.
+    /// Fails if memory for a part of it could not be allocated. The whole reply is taken back; what was queued before it stays.
     #[inline]
     pub fn end(self) -> Result<(), WireError> {
         self.queue.end()

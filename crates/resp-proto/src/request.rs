@@ -1,26 +1,26 @@
-//! Requests: arrays of bulk strings, written straight into the write queue.
+//! Writes requests, arrays of bulk strings, directly into the write queue.
 
 use onecopy_wire::{LENT_THRESHOLD, WireError, WriteQueue};
 
 /// Longest decimal of a u64, with a sign before it and `$`, CR LF around it.
 const HEADER: usize = 24;
 
-/// Writes one request after the other into a queue. Nothing is kept in between.
+/// Writes requests into a queue, one after the other. It keeps no state in between.
 #[derive(Debug)]
 pub struct RequestWriter<'q> {
     queue: &'q mut WriteQueue,
 }
 
 impl<'q> RequestWriter<'q> {
-    /// A writer at the end of the queue, where a request begins. It is [ended](Self::end) when its last argument is written.
+    /// Begins a request at the end of the queue. Call [`end`](Self::end) when its last argument is written.
     #[inline]
     pub fn new(queue: &'q mut WriteQueue) -> Self {
         queue.begin_here();
         Self { queue }
     }
 
-    /// A writer inside a request of which a part has left. [Ended](Self::end) as well: only what it wrote is taken back where
-    /// memory ends.
+    /// Continues a request of which a part was sent. Call [`end`](Self::end) as for a new one. If memory runs out, only what this
+    /// writer wrote is taken back.
     #[inline]
     pub fn go_on(queue: &'q mut WriteQueue) -> Self {
         Self::new(queue)
@@ -32,19 +32,19 @@ impl<'q> RequestWriter<'q> {
         Self { queue }
     }
 
-    /// The request's head as one piece: its count, its name, and what else is always the same, encoded already.
+    /// Writes the constant start of a request, already encoded: its count, its name, and anything else that is always the same.
     #[inline]
     pub fn encoded(&mut self, bytes: &[u8]) {
         self.queue.push(bytes);
     }
 
-    /// As [`encoded`](Self::encoded), of at most 64 bytes that were just made: written from registers.
+    /// Writes at most 64 bytes that were just computed, like [`encoded`](Self::encoded), but from registers.
     #[inline]
     pub fn encoded_array<const N: usize>(&mut self, bytes: [u8; N]) {
         self.queue.push_array(bytes);
     }
 
-    /// `*count`: how many bulks follow.
+    /// Writes `*count`: the number of bulk strings that follow.
     #[inline]
     pub fn array(&mut self, count: usize) {
         match u8::try_from(count) {
@@ -53,13 +53,13 @@ impl<'q> RequestWriter<'q> {
         }
     }
 
-    /// An argument, copied into the queue.
+    /// Writes an argument, copied into the queue.
     #[inline]
     pub fn bulk(&mut self, bytes: &[u8]) {
         push_bulk(self.queue, bytes);
     }
 
-    /// An argument that is a number, in decimal.
+    /// Writes a number as an argument, in decimal.
     #[inline(never)] // or its digits weigh down what writes texts
     pub fn integer(&mut self, number: u64) {
         // A header is a number with something around it.
@@ -76,7 +76,7 @@ impl<'q> RequestWriter<'q> {
         }
     }
 
-    /// An argument that is a number with a sign, in decimal.
+    /// Writes a signed number as an argument, in decimal.
     #[inline(never)]
     pub fn signed(&mut self, number: i64) {
         match u64::try_from(number) {
@@ -90,39 +90,39 @@ impl<'q> RequestWriter<'q> {
         }
     }
 
-    /// Whether an argument of so many bytes is better borrowed than copied.
+    /// Returns whether an argument of this many bytes should be borrowed instead of copied.
     #[inline]
     pub const fn is_large(len: usize) -> bool {
         len >= LENT_THRESHOLD
     }
 
-    /// An argument of `len` bytes that the caller lends to the driver under `index`.
+    /// Writes an argument of `len` bytes by reference: the caller passes the bytes to the driver under `index`.
     pub fn bulk_borrowed(&mut self, index: u32, len: usize) {
         self.header(b'$', len as u64);
         self.queue.push_borrowed(index, 0, len);
         self.queue.push_array(*b"\r\n");
     }
 
-    /// The header of an argument whose `len` bytes follow in pieces, and [`bulk_end`](Self::bulk_end) behind them. Where they
-    /// do not all fit in memory, the request is [ended](Self::end) and flushed, and [gone on with](Self::go_on) for each piece.
+    /// Writes the header of an argument whose `len` bytes follow in pieces, with [`bulk_end`](Self::bulk_end) after them. If they
+    /// do not all fit in memory, [end](Self::end) and flush the request, and [continue](Self::go_on) it for each piece.
     #[inline]
     pub fn bulk_header(&mut self, len: u64) {
         self.header(b'$', len);
     }
 
-    /// A piece of such an argument, copied into the queue.
+    /// Writes a piece of such an argument, copied into the queue.
     #[inline]
     pub fn piece(&mut self, bytes: &[u8]) {
         self.queue.push(bytes);
     }
 
-    /// A piece of such an argument, `len` bytes that the caller lends to the driver under `index`.
+    /// Writes a piece of such an argument by reference: the caller passes its `len` bytes to the driver under `index`.
     #[inline]
     pub fn piece_borrowed(&mut self, index: u32, len: usize) {
         self.queue.push_borrowed(index, 0, len);
     }
 
-    /// All pieces of such an argument are written.
+    /// Ends an argument that was written in pieces.
     #[inline]
     pub fn bulk_end(&mut self) {
         self.queue.push_array(*b"\r\n");
@@ -132,16 +132,16 @@ impl<'q> RequestWriter<'q> {
         push_header(self.queue, kind, number);
     }
 
-    /// Takes the request back, in place of [ending](Self::end) it.
+    /// Takes the request back, instead of [ending](Self::end) it.
     #[cold]
     pub fn withdraw(self) {
         self.queue.withdraw();
     }
 
-    /// The request is written.
+    /// Ends the request.
     ///
     /// # Errors
-    /// Memory for a part of it could not be had. All of it is taken back; what was queued before it stays.
+    /// Fails if memory for a part of it could not be allocated. The whole request is taken back; what was queued before it stays.
     #[inline]
     pub fn end(self) -> Result<(), WireError> {
         self.queue.end()

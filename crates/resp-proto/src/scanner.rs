@@ -1,17 +1,17 @@
-//! Replies, from bytes to a flat list of nodes: incremental, iterative, in linear time.
+//! Scans replies from bytes to a flat list of nodes: incrementally, iteratively, in linear time.
 //!
 //! ```text
 //!   pending:  |  frame: scanned so far  | not scanned |
 //!             0                         at
 //! ```
 //!
-//! What is scanned is never looked at again, however the bytes are cut; the one line that has not come whole is searched
-//! on from where the search ended. A frame stays pending until it is complete, so that all of it is contiguous; bulks of
-//! [`Limits::large`] bytes and more that have not come whole are taken out of it, into homes of their own. What is passed
-//! over or handed out in pieces does not stay.
+//! Bytes are never scanned twice, however they are split; the search in the one line that is not complete continues where it
+//! ended. A frame stays pending until it is complete, so that it is contiguous. Bulk strings of [`Limits::large`] bytes and more
+//! that have not completely arrived are taken out of it, into allocations of their own. Discarded or streamed values are not
+//! kept.
 //!
-//! Each value is first tried as what most are, whole and in order, by a few comparisons; all else, errors too, is told by
-//! the slow path of [`value`], which begins with the same value again.
+//! Each value is first tried as a complete one of the most common form, with a few comparisons. Everything else, including
+//! errors, is left to the slow path of [`value`], which starts with the same value again.
 
 mod body;
 mod chunk;
@@ -83,7 +83,7 @@ enum Pause {
     PushBehind,
 }
 
-/// Scans replies out of a connection's buffers.
+/// A scanner for the replies in a connection's buffers.
 #[derive(Debug)]
 pub struct Scanner {
     nodes: Nodes,
@@ -135,7 +135,7 @@ pub struct Scanner {
 }
 
 impl Scanner {
-    /// A scanner that holds no memory yet.
+    /// Creates a scanner that holds no memory yet.
     pub fn new(limits: Limits) -> Self {
         let mut scanner = Self {
             nodes: Nodes::default(),
@@ -204,23 +204,23 @@ impl Scanner {
         self.nodes.as_slice()
     }
 
-    /// Whether a value has begun to come and is not complete.
+    /// Returns whether a value has begun to arrive and is not complete.
     #[inline]
     pub fn is_inside(&self) -> bool {
         self.at > 0 || self.searched > 0 || self.gone > 0
     }
 
-    /// Bytes of the stream in front of the value under way.
+    /// Returns the number of bytes in the stream before the current value.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Scans on until a value is complete or input is missing. The frame before it is gone.
+    /// Scans until a value is complete or input is missing. The previous frame becomes invalid.
     ///
-    /// A value that is passed over may be so from its middle on; one that was begun in another mode is not streamed.
+    /// A value may be discarded from its middle on. A value that was begun in another mode cannot be streamed.
     ///
     /// # Errors
-    /// What the peer did wrong, or a limit. The connection is of no more use, and the next scan gives the same.
+    /// Fails if the peer violates the protocol or a limit. The connection is unusable, and the next scan returns the same error.
     pub fn scan(
         &mut self,
         buffers: &mut Buffers,
@@ -298,7 +298,7 @@ impl Scanner {
         Borrowed::Odd
     }
 
-    /// A view of the frame that was scanned last.
+    /// Returns a view of the frame that was scanned last.
     #[inline]
     pub fn reply<'r>(&'r self, frame: Frame, buffers: &'r Buffers) -> Reply<'r> {
         let bytes = self.bytes(frame, buffers);
@@ -329,14 +329,14 @@ impl Scanner {
         buffers.bytes_in_place(self.span)
     }
 
-    /// Bytes of memory that it holds: the list of nodes, and that of aggregates around each other.
+    /// Returns the bytes of memory that it holds: the list of nodes, and that of enclosing aggregates.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.nodes.capacity() + self.outer.capacity() * size_of::<Open>()
     }
 
-    /// Gives back all of it, and with it the frame that was handed over last. Of a value that has come in part what is known
-    /// stays, unless it is passed over.
+    /// Releases this memory, and with it the frame that was returned last. What is known of a partly received value is kept,
+    /// unless the value is discarded.
     pub fn release(&mut self) {
         if !self.is_inside() || self.skips {
             self.nodes.release();

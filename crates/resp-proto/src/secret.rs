@@ -1,20 +1,20 @@
-//! Bytes that are wiped when they are dropped and never shown.
+//! Bytes that are wiped when dropped and never shown.
 
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// A password. Wiped on drop; `Debug` prints `***`.
+/// A password. It is wiped on drop, and `Debug` prints `***`.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(Zeroizing<Vec<u8>>);
 
 impl Secret {
-    /// Takes the bytes over; a `String` or `Vec` is not copied.
+    /// Takes ownership of the bytes; a `String` or `Vec` is not copied.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self(Zeroizing::new(bytes.into()))
     }
 
-    /// The bytes themselves.
+    /// Returns the bytes.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }

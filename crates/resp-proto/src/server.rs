@@ -1,6 +1,6 @@
-//! The server's side of a connection: requests in, replies out. For proxies, and for tests that play a server.
+//! The server's side of a connection: requests in, replies out. For proxies, and for tests that act as a server.
 //!
-//! A request is an array of bulk strings, or a line of words as one types it:
+//! A request is an array of bulk strings, or a line of words (an inline command):
 //!
 //! ```text
 //!   *2\r\n$3\r\nGET\r\n$1\r\nk\r\n        GET "k"\r\n
@@ -20,21 +20,23 @@ use crate::error::{ErrorKind, ProtocolError};
 use crate::scanner::{Scanned, Scanner};
 use crate::{Frame, Limits};
 
-/// Limits of one client's requests. A claim over one of them is an error at its header: nothing is allocated for it.
+/// The limits on the requests of a client. A value that exceeds one is an error as soon as its header arrives: nothing is
+/// allocated for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestLimits {
-    /// Longest argument, in bytes: 512 MiB, the servers' own default. At most 4 GiB - 1.
+    /// The maximum length of an argument in bytes. Default: 512 MiB, the servers' own default. At most 4 GiB - 1.
     pub max_bulk: u64,
-    /// Arguments of one request, its name included: 1,048,576, as long the servers' own limit. Each costs 16 bytes once it
-    /// has come.
+    /// The maximum number of arguments of one request, including its name. Default: 1,048,576, for a long time the servers' own
+    /// limit. Each argument costs 16 bytes once it has arrived.
     pub max_arguments: usize,
-    /// Bytes of one request in all, headers and large arguments included, and 16 for each argument that has come or is
-    /// announced: 1 GiB. Held at the request's header and at each argument's, up to the argument's end.
+    /// The maximum total size of one request in bytes, including headers and large arguments, plus 16 for each argument that has
+    /// arrived or is announced. Default: 1 GiB. It is checked at the header of the request and of each argument, up to the end of
+    /// that argument.
     pub max_total: u64,
-    /// Longest request as a line, in bytes: 64 KiB, as the servers have it.
+    /// The maximum length of an inline request in bytes. Default: 64 KiB, as in the servers.
     pub max_inline: usize,
-    /// Arguments of at least this many bytes that have not come whole get an allocation of their own, and are read straight
-    /// there: 64 KiB.
+    /// Arguments of at least this many bytes that have not completely arrived get an allocation of their own, and are read
+    /// directly into it. Default: 64 KiB.
     pub large: usize,
 }
 
@@ -50,17 +52,17 @@ impl Default for RequestLimits {
     }
 }
 
-/// What a server's core hands over.
+/// A message that the server's state machine returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerMessage {
-    /// A request, which has one argument at least: [`Server::request`].
+    /// A request, with at least one argument: see [`Server::request`].
     Request(Frame),
 }
 
-/// The server's state machine: requests as they come, each borrowed until the next.
+/// The server's state machine: it returns requests as they arrive, each borrowed until the next.
 ///
-/// It knows nothing of replies: they are queued by a [`ReplyWriter`](crate::ReplyWriter), in the order of the requests.
+/// It does not know the replies: queue them with a [`ReplyWriter`](crate::ReplyWriter), in the order of the requests.
 #[derive(Debug)]
 pub struct Server {
     scanner: Scanner,
@@ -70,7 +72,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A connection on which nothing has come.
+    /// Creates the state of a connection on which nothing has arrived.
     pub fn new(limits: RequestLimits) -> Self {
         Self {
             scanner: Scanner::new(Limits {
@@ -86,24 +88,24 @@ impl Server {
         }
     }
 
-    /// A view of the request that was handed over last.
+    /// Returns a view of the request that was returned last.
     #[inline]
     pub fn request<'r>(&'r self, frame: Frame, buffers: &'r Buffers) -> Request<'r> {
         Request::new(self.scanner.reply(frame, buffers))
     }
 
-    /// The error that ended the conversation.
+    /// Returns the error that ended the conversation.
     pub fn error(&self) -> Option<ProtocolError> {
         self.scanner.wrong().copied()
     }
 
-    /// Bytes of memory beside the buffers' that tell where the arguments of a request lie.
+    /// Returns the bytes of memory, besides the buffers, that record where the arguments of a request are.
     pub fn capacity(&self) -> usize {
         self.scanner.capacity()
     }
 
-    /// Gives back all of [`capacity`](Self::capacity). The request that was handed over last is gone with it; of one that has
-    /// come in part what is known stays.
+    /// Releases all of the memory counted by [`capacity`](Self::capacity). The request that was returned last becomes invalid.
+    /// What is known of a partly received request is kept.
     pub fn release(&mut self) {
         self.scanner.release();
     }

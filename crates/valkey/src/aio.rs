@@ -1,9 +1,10 @@
-//! The API for tokio, `aio` as redis-rs calls it: the same methods as [`blocking`](crate::blocking), with `.await`.
+//! The tokio API, named `aio` as in redis-rs: the same methods as [`blocking`](crate::blocking), with `.await`.
 //!
 //! # Cancel safety
-//! A future may be dropped at any await. A command of which nothing had left is withdrawn, and was not executed. Of any other
-//! the reply is passed over when it comes: the next command never sees it, but waits behind it. Only a command that was half
-//! sent with parts of 16 KiB or more, which were borrowed and are gone, closes the connection; it says so.
+//! All futures may be dropped at any await point. A command of which no byte was sent is withdrawn and not executed. For any
+//! other command the reply is discarded when it arrives: the next command waits for that, but never sees the reply. In one case
+//! dropping a future closes the connection: the command was partly sent, and it has arguments of 16 KiB or more, which are sent
+//! by reference and are no longer available. The next call then reports that the connection is closed.
 
 mod bulk_reader;
 mod clock;

@@ -1,13 +1,14 @@
-//! One argument of a command: bytes that are borrowed or owned, or a number that is written when the command is.
+//! One argument of a command: borrowed or owned bytes, or a number that is formatted when the command is written.
 
 use std::fmt::{self, Write as _};
 
 use bytes::Bytes;
 
-/// One argument. It is made by `From` of text, bytes and numbers, borrowed or owned.
+/// One argument of a command. It implements `From` for text, bytes and numbers, borrowed or owned.
 ///
-/// Arguments from 16 KiB on are sent from where they lie: borrowed ones always, owned ones ([`Bytes`], `Vec<u8>`, `String`)
-/// also where a command outlives the call, as on a shared connection. Smaller ones are copied into the write queue.
+/// Arguments of 16 KiB and more are sent from where they are in memory: borrowed ones always, and owned ones ([`Bytes`],
+/// `Vec<u8>`, `String`) also if the command outlives the call, as on a shared connection. Smaller ones are copied into the write
+/// queue.
 ///
 /// ```
 /// use onecopy_valkey::Arg;
@@ -28,7 +29,7 @@ pub(crate) enum Form<'a> {
 }
 
 impl Arg<'_> {
-    /// Bytes that go over the wire for it, without their header.
+    /// Returns the number of bytes that it has on the wire, without their header.
     pub fn len(&self) -> usize {
         match &self.0 {
             Form::Borrowed(bytes) => bytes.len(),
@@ -39,7 +40,7 @@ impl Arg<'_> {
         }
     }
 
-    /// Whether it is an empty text.
+    /// Returns whether the argument is an empty text.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -74,7 +75,7 @@ impl Arg<'_> {
     }
 }
 
-/// Numbers, and of texts the size only: arguments are keys, values and passwords.
+/// Shows numbers, but of texts only the size: arguments are keys, values and passwords.
 impl fmt::Debug for Arg<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {

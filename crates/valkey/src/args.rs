@@ -11,10 +11,10 @@ use crate::request::Request;
 /// Arguments by value that need no list of their own.
 const INLINE: usize = 4;
 
-/// One argument or many. It is made by `From` of a single one, of slices, arrays and vectors.
+/// One or more arguments of a command. It implements `From` for a single argument, slices, arrays and vectors.
 ///
-/// Slices are borrowed as they are. An array by value allocates where it has more than four arguments, or numbers or owned ones;
-/// a vector where it is not of [`Arg`]. A single argument never does.
+/// Slices are borrowed. An array by value allocates if it has more than four arguments, or contains numbers or owned arguments; a
+/// vector allocates unless its elements are [`Arg`]. A single argument never allocates.
 ///
 /// ```
 /// use onecopy_valkey::command::generic::del;
@@ -39,12 +39,12 @@ enum Form<'a> {
 }
 
 impl<'a> Args<'a> {
-    /// No argument at all.
+    /// Creates an empty list of arguments.
     pub const fn none() -> Self {
         Self(Form::Slices(&[]))
     }
 
-    /// How many there are.
+    /// Returns the number of arguments.
     pub fn len(&self) -> usize {
         match &self.0 {
             Form::One(_) => 1,
@@ -59,7 +59,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no arguments.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -106,7 +106,7 @@ impl Part for Args<'_> {
     }
 }
 
-/// How many: arguments are keys and values.
+/// Shows only the number of arguments: they are keys and values.
 impl fmt::Debug for Args<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} arguments", self.len())

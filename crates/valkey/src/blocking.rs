@@ -1,4 +1,4 @@
-//! The API that blocks: no runtime, one thread.
+//! The blocking API: no async runtime, and calls block the calling thread.
 
 mod bulk_reader;
 mod connection;

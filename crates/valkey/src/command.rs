@@ -1,7 +1,7 @@
-//! Commands as values: what is sent, what its reply is read as, and what a connection has to know of it.
+//! Commands as values: the request to send, the type of the reply, and what a connection must know about the command.
 //!
-//! There is a function for each command of Valkey, in the family that its documentation has it in, with its arguments; options
-//! are methods of what it gives. A connection runs it.
+//! Each Valkey command has a function that takes its arguments, in the module of the command group that Valkey's documentation
+//! lists it in. Options are methods of the value that the function returns. A connection runs that value.
 //!
 //! ```
 //! use onecopy_valkey::command::{list, sorted_set, string};
@@ -11,8 +11,8 @@
 //! let top = sorted_set::zrange("scores", 0, 9).rev().withscores();
 //! ```
 //!
-//! Typed commands have typed [outputs](Command::Output), borrowed from the reply; where a server's reply has not one type, the
-//! output is the [`Reply`] itself. What is not in the table, or is newer, is a [`raw`] command.
+//! Typed commands have typed [outputs](Command::Output), borrowed from the reply. If a command's reply has no single type, the
+//! output is the [`Reply`] itself. For commands that are not in the table, or are newer, use [`raw`].
 
 pub mod bitmap;
 mod blocking;
@@ -64,7 +64,7 @@ use crate::request::Request;
 /// assert!(get.flags().contains(Flags::READONLY));
 /// ```
 ///
-/// A module's command can be one as well:
+/// It can be implemented for the commands of server modules:
 ///
 /// ```
 /// use onecopy_valkey::command::{Command, Flags};
@@ -87,10 +87,10 @@ use crate::request::Request;
 /// }
 /// ```
 pub trait Command {
-    /// What the reply is read as; borrowed from it.
+    /// The type that the reply is read as. It borrows from the reply.
     type Output<'r>: FromReply<'r>;
 
-    /// What a connection has to know.
+    /// Returns what a connection must know about the command.
     fn flags(&self) -> Flags;
 
     /// Writes the command: its head, then its arguments.
@@ -99,23 +99,24 @@ pub trait Command {
     /// Reads the reply.
     ///
     /// # Errors
-    /// The reply is of another type, or an error of the server, which a connection looks for before.
+    /// Fails if the reply has another type, or is a server error. A connection checks for server errors before it calls this.
     fn decode<'r>(reply: Reply<'r>) -> Result<Self::Output<'r>, DecodeError> {
         FromReply::from_reply(reply)
     }
 
-    /// How long the server may keep the reply back, apart from what the command itself takes.
+    /// Returns how long the server may hold the reply back, in addition to the time for executing the command.
     fn blocking(&self) -> Blocking {
         Blocking::No
     }
 
-    /// Shows each key that the command names, as it goes over the wire. A [`raw`] command shows none.
+    /// Calls `visit` with each key of the command, as it is sent. A [`raw`] command shows no keys.
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         let _ = visit;
     }
 
-    /// Tells `hasher` its name and its first key, or of a [`raw`] command its first argument: by these a shared handle
-    /// remembers whose replies are large. For two commands that are alike in both it may be the same.
+    /// Feeds the command's name and its first key to `hasher`; for a [`raw`] command its name and its first argument. A shared
+    /// handle uses this hash to remember which commands have large replies. Commands with the same name and first key may have
+    /// the same hash.
     fn hash_name_and_key(&self, hasher: &mut dyn Hasher) {
         // The type is the name, whatever it is that it borrows.
         hasher.write(std::any::type_name::<Self>().as_bytes());

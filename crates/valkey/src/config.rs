@@ -1,4 +1,4 @@
-//! Where to connect, as whom, and under which limits.
+//! Which server to connect to, as which user, and with which limits.
 
 use std::time::Duration;
 
@@ -18,57 +18,60 @@ const USER_TIMEOUT: Duration = Duration::from_secs(90);
 /// The port of servers that were given none.
 pub(crate) const DEFAULT_PORT: u16 = 6379;
 
-/// Everything that a connection needs to know. Made from a URL, or from [`Config::default`] and its fields.
+/// The settings of a connection. Create it from a URL, or from [`Config::default`] and set its fields.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Config {
-    /// The server: `localhost:6379` by default.
+    /// The server's address. Default: `localhost:6379`.
     pub endpoint: Endpoint,
-    /// The user of an access control list. `None`: `default`, whose name servers before 6.0 need not be told.
+    /// The ACL user to log in as. `None` means `default`; RESP2's AUTH then has no user name, so that it works on servers before
+    /// 6.0 too.
     pub user: Option<String>,
-    /// The password. Without TLS it is sent as it is: that is how these servers log in.
+    /// The password. Without TLS it is sent in clear text: the protocol has no other way to log in.
     pub password: Password,
-    /// The database's number. 0, which is all that clusters have.
+    /// The number of the database. Default: 0, the only one in a cluster.
     pub database: u64,
-    /// The version of the protocol. `None`: RESP3 where the server has it, else RESP2.
+    /// The protocol version. `None`: RESP3 if the server supports it, else RESP2.
     pub protocol: Option<Protocol>,
-    /// The connection's name, which CLIENT LIST shows; without spaces.
+    /// The name of the connection, as shown by CLIENT LIST. It must not contain spaces.
     pub client_name: Option<String>,
-    /// Tell the server the library's name and version, which CLIENT LIST shows. On; a refusal is ignored.
+    /// Whether to send the library's name and version, as shown by CLIENT LIST. Default: on. If the server refuses it, that is
+    /// ignored.
     pub client_info: bool,
-    /// Whether TLS is spoken, from the first byte on. Off; on for `rediss://` and `valkeys://`.
+    /// Whether to use TLS from the first byte on. Default: off; on for `rediss://` and `valkeys://`.
     pub tls: bool,
-    /// What of the server's certificate is verified: CA and host.
+    /// What is verified of the server's certificate: its CA and its host name.
     pub tls_verify: Verify,
-    /// The CAs whose certificates are trusted; `None`: those of the system.
+    /// The trusted CA certificates. `None`: those of the system.
     pub tls_ca: Option<Pem>,
-    /// This client's certificate, and those between it and its CA, for servers that ask for one.
+    /// The client certificate and its intermediates, for servers that ask for one.
     pub tls_cert: Option<Pem>,
     /// The private key of `tls_cert`.
     pub tls_key: Option<Pem>,
-    /// The host that the server's certificate must be for, where it is not the one connected to.
+    /// The host name that the server's certificate must have, if it differs from the host in `endpoint`.
     pub tls_server_name: Option<String>,
-    /// One deadline over look-up, connect, TLS and handshake. 10 seconds.
+    /// The deadline for name lookup, connect, TLS and handshake together. Default: 10 seconds.
     pub connect_timeout: Option<Duration>,
-    /// Deadline of each command until its reply has come whole, without what a blocking command asks the server to wait;
-    /// of a value that is read or written in pieces, of each piece. None.
+    /// The timeout of each command, until its complete reply has arrived. The time that a blocking command asks the server to
+    /// wait is added. For a value that is read or written in pieces, it applies to each piece. Default: none.
     pub command_timeout: Option<Duration>,
-    /// How long the server of a [`aio::Shared`] handle may send nothing at all while it owes a reply; `None` for ever. 30
-    /// seconds. Half of it after the last byte a PING is sent behind what is outstanding. Servers answer in order, so one that is
-    /// busy with a command for longer looks just like one that is gone: raise it above the slowest command, or run that by
-    /// `run_dedicated`. Other connections are held to `command_timeout` alone.
+    /// How long the server of an [`aio::Shared`] handle may send nothing while it owes a reply. Default: 30 seconds; `None`: no
+    /// limit. If half of this time has passed since the last byte, a PING is queued after the outstanding commands. Servers
+    /// answer in order, so a server that is busy with one command for longer looks like one that is gone: set this above the
+    /// duration of the slowest command, or run that command with `run_dedicated`. For other connections only `command_timeout`
+    /// applies.
     ///
     /// [`aio::Shared`]: https://docs.rs/onecopy-valkey/latest/onecopy_valkey/aio/struct.Shared.html
     pub unresponsive_timeout: Option<Duration>,
-    /// Options of the socket. `user_timeout` is 90 seconds, which is when keepalive gives a vanished host up too.
+    /// The socket options. `user_timeout` defaults to 90 seconds, the time after which keepalive detects a vanished host too.
     pub socket: SocketOptions,
-    /// What the server may make the client allocate.
+    /// The limits on what the server can make the client allocate.
     pub limits: Limits,
-    /// Longest reply in bytes, without its strings of 64 KiB and more: 512 MiB. It lies in one piece.
+    /// The maximum size of a reply in bytes, not counting its strings of 64 KiB and more. Default: 512 MiB. These bytes are
+    /// stored contiguously.
     pub max_reply: usize,
-    /// Memory that the connection's read buffer and large values keep from one command to the next, in bytes. 256 KiB.
-    /// What a connection holds while it waits for its next command is less: see
-    /// [`release`](crate::blocking::Connection::release).
+    /// How many bytes of memory the read buffer and large values may keep from one command to the next. Default: 256 KiB. A
+    /// connection that waits for its next command holds less: see [`release`](crate::blocking::Connection::release).
     pub idle_keep: usize,
     /// What was made of the options of TLS; clones share it, so connections of one configuration resume sessions.
     pub(crate) tls_cache: TlsCache,
@@ -109,39 +112,40 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads a URL: `redis://user:password@host:port/database?option=value&...`, each part percent-encoded.
+    /// Parses a URL: `redis://user:password@host:port/database?option=value&...`, each part percent-encoded.
     ///
     /// | scheme | |
     /// |--------|-|
-    /// | `redis://`, `valkey://` | TCP in clear text, the password too |
+    /// | `redis://`, `valkey://` | TCP in clear text, including the password |
     /// | `rediss://`, `valkeys://` | TLS; the server is verified |
     /// | `redis+unix://`, `valkey+unix://` | a Unix socket: `redis+unix://user:password@/run/valkey.sock?db=0` |
     ///
-    /// `redis://password@host` has a user and no password: a password alone is written `redis://:password@host`.
+    /// `redis://password@host` sets a user and no password; a password alone is written `redis://:password@host`.
     ///
     /// | option | value |
     /// |--------|-------|
-    /// | `db` | the database's number, where it is not in the path |
-    /// | `protocol` | `2` or `3`; without it 3 where the server has it |
+    /// | `db` | the number of the database, if it is not in the path |
+    /// | `protocol` | `2` or `3`; default: 3 if the server supports it, else 2 |
     /// | `client-name` | the connection's name |
-    /// | `client-info` | `true` or `false`: whether the server is told the library's name and version |
+    /// | `client-info` | `true` or `false`: whether to send the library's name and version |
     /// | `tls-ca`, `tls-cert`, `tls-key` | PEM files: trusted CAs, this client's certificate, its key |
     /// | `tls-server-name` | the host that the server's certificate is for |
-    /// | `tls-verify` | `full`, `ca` (any host of a CA in `tls-ca`) or `none` |
+    /// | `tls-verify` | `full`, `ca` (signed by a CA in `tls-ca`; host name not checked) or `none` |
     /// | `password-file` | a file whose first line is the password |
     /// | `password-env` | an environment variable that holds the password |
-    /// | `connect-timeout`, `command-timeout` | seconds, with a fraction; 0 for none |
-    /// | `unresponsive-timeout` | seconds that the server of a shared handle may send nothing while it owes a reply; 0 for any |
+    /// | `connect-timeout`, `command-timeout` | seconds, fractions allowed; 0 for none |
+    /// | `unresponsive-timeout` | seconds that a shared handle's server may send nothing while it owes a reply; 0 for no limit |
     /// | `tcp-keepalive`, `tcp-user-timeout` | seconds; 0 for none |
     /// | `tcp-nodelay` | `true` or `false` |
     /// | `max-bulk`, `max-line` | bytes of one string, of one line |
-    /// | `max-depth`, `max-elements` | aggregates inside each other, elements of one reply in all |
-    /// | `max-total` | bytes of one reply in all that holds others |
-    /// | `max-reply` | bytes of one reply without its large strings |
-    /// | `idle-keep` | bytes |
+    /// | `max-depth`, `max-elements` | nesting depth of aggregates, total elements of one reply |
+    /// | `max-total` | total bytes of one aggregate reply |
+    /// | `max-reply` | bytes of one reply, not counting its large strings |
+    /// | `idle-keep` | bytes kept between commands |
     ///
     /// # Errors
-    /// What is wrong with the URL, and what would be right; an unknown option too. The password is never in the text.
+    /// Fails if the URL is invalid or has an unknown option. The error says what is wrong and how to correct it; it never
+    /// contains the password.
     pub fn from_url(url: &str) -> Result<Self, Error> {
         crate::url::parse(url)
     }

@@ -1,4 +1,4 @@
-//! One opaque error, with questions.
+//! The error type, opaque, with methods to query it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,9 +11,11 @@ use onecopy_wire::WireError;
 use crate::command::DecodeError;
 use crate::shown::{one_line, shown, shown_bytes};
 
-/// What went wrong, whether the connection can go on, and whether the command may have been executed.
+/// The error of all operations: what went wrong, whether the connection is still usable, and whether the command may have been
+/// executed.
 ///
-/// One pointer in size, so that the good way costs nothing. A clone shares the cause: several callers may fail for one.
+/// It is the size of one pointer, so that a `Result` costs nothing on success. Clones share the cause, because one failure may be
+/// reported to several callers.
 #[derive(Clone)]
 pub struct Error(Box<Failure>);
 
@@ -57,7 +59,7 @@ enum Cause {
     Source(io::Error),
 }
 
-/// An error that the server sent as a reply. The connection goes on.
+/// An error that the server sent as a reply. The connection stays usable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerError {
     text: String,
@@ -65,8 +67,8 @@ pub struct ServerError {
 }
 
 impl ServerError {
-    /// Of a reply's text, of which 1 KiB is kept. A server that does not know a command says its arguments again: they are
-    /// left out, for there may be passwords among them.
+    /// Creates it from the text of a reply, of which at most 1 KiB is kept. If the server does not know a command, its text
+    /// repeats the arguments: they are removed, because they may contain passwords.
     #[cold]
     pub fn new(text: &[u8]) -> Self {
         let text = shown(shown_bytes(without_arguments(text)));
@@ -74,13 +76,13 @@ impl ServerError {
         Self { text, code_len }
     }
 
-    /// The first word: `WRONGTYPE`, `NOAUTH`, `READONLY`, or `ERR` where there is no better one.
+    /// Returns the first word: `WRONGTYPE`, `NOAUTH`, `READONLY`, or `ERR` if there is no specific code.
     pub fn code(&self) -> &str {
         &self.text[..self.code_len]
     }
 
-    /// What stands behind the code. Bytes that are not UTF-8 are shown as the replacement character; control characters are
-    /// here as they came, and escaped where the error is displayed.
+    /// Returns the text after the code. Bytes that are not UTF-8 become the replacement character. Control characters are kept
+    /// here, and escaped when the error is displayed.
     pub fn message(&self) -> &str {
         self.text[self.code_len..].trim_start_matches(' ')
     }
@@ -101,7 +103,7 @@ impl fmt::Display for ServerError {
 }
 
 impl Error {
-    /// The server's error, where it is one: then the connection goes on, but for a refused handshake.
+    /// Returns the server's error, if the server sent one. The connection stays usable, except after a refused handshake.
     pub fn server(&self) -> Option<&ServerError> {
         match self.cause() {
             Cause::Server(error) | Cause::Refused(_, error) => Some(error),
@@ -109,7 +111,7 @@ impl Error {
         }
     }
 
-    /// Why the server refused the connection, where it did: no password, a wrong one, too many clients.
+    /// Returns why the server refused the connection, if it did: no password, a wrong one, too many clients.
     pub fn refusal(&self) -> Option<Refusal> {
         match self.cause() {
             Cause::Refused(refusal, _) => Some(*refusal),
@@ -117,7 +119,7 @@ impl Error {
         }
     }
 
-    /// The protocol's error, where it is one.
+    /// Returns the protocol error, if it is one.
     pub fn protocol(&self) -> Option<&ProtocolError> {
         match self.cause() {
             Cause::Protocol(error) => Some(error),
@@ -125,7 +127,7 @@ impl Error {
         }
     }
 
-    /// The failure of TLS, where it is one: a server that is not trusted, files that can't be read.
+    /// Returns the TLS failure, if it is one: an untrusted server, files that cannot be read.
     pub fn tls(&self) -> Option<&TlsError> {
         match self.cause() {
             Cause::Tls(error) => Some(error),
@@ -133,7 +135,7 @@ impl Error {
         }
     }
 
-    /// The reply's other type, where the command's output was to be read from it. The connection goes on.
+    /// Returns the type mismatch between the reply and the command's output, if it is one. The connection stays usable.
     pub fn decode(&self) -> Option<&DecodeError> {
         match self.cause() {
             Cause::Decode(error) => Some(error),
@@ -141,7 +143,7 @@ impl Error {
         }
     }
 
-    /// Whether the connection is of no more use: connect again.
+    /// Returns whether the connection is unusable; connect again.
     pub fn is_closed(&self) -> bool {
         match self.cause() {
             Cause::Io { .. }
@@ -164,8 +166,9 @@ impl Error {
         }
     }
 
-    /// Whether a deadline passed. The connection goes on: its late reply is passed over when it comes, and is never another
-    /// command's. Only a command of which half was sent with parts of 16 KiB and more closes it, with the next call.
+    /// Returns whether a deadline passed. The connection stays usable: the late reply is discarded when it arrives, and is never
+    /// taken for another command's. Only if the command was partly sent and has arguments of 16 KiB or more, the next call closes
+    /// the connection.
     pub fn is_timeout(&self) -> bool {
         matches!(
             self.cause(),
@@ -173,14 +176,15 @@ impl Error {
         )
     }
 
-    /// Whether the server of a shared handle sent nothing for [`Config::unresponsive_timeout`](crate::Config::unresponsive_timeout)
-    /// while it owed a reply. Its connection is closed, and the handle makes a new one by itself.
+    /// Returns whether the server of a shared handle sent nothing for
+    /// [`Config::unresponsive_timeout`](crate::Config::unresponsive_timeout) while it owed a reply. The connection is closed, and
+    /// the handle opens a new one by itself.
     pub fn is_unresponsive(&self) -> bool {
         matches!(self.cause(), Cause::Unresponsive(_))
     }
 
-    /// Whether the allocator said no. Where the connection [is closed](Self::is_closed), it was while a reply was read; else
-    /// nothing of the command was sent, or what failed is a copy of a reply.
+    /// Returns whether memory could not be allocated. If the connection [is closed](Self::is_closed), this happened while a reply
+    /// was read. Otherwise nothing of the command was sent, or a reply could not be copied.
     pub fn is_out_of_memory(&self) -> bool {
         match self.cause() {
             Cause::OutOfMemory(error) => is_out_of_memory(error),
@@ -192,8 +196,8 @@ impl Error {
         }
     }
 
-    /// Whether a shared handle has no connection now: the command was not sent, and waited for none or for too long. The
-    /// handle connects again by itself.
+    /// Returns whether a shared handle has no connection now. The command was not sent: it waited too long for a connection, or
+    /// was not allowed to wait. The handle reconnects by itself.
     pub fn is_offline(&self) -> bool {
         matches!(
             self.cause(),
@@ -201,18 +205,18 @@ impl Error {
         )
     }
 
-    /// Whether it was not sent because as many commands as may wait for a connection already.
+    /// Returns whether the command was not sent because the offline queue is full.
     pub fn is_offline_queue_full(&self) -> bool {
         matches!(self.cause(), Cause::OfflineQueueFull { .. })
     }
 
-    /// Whether the command is one that the connection does not take. Nothing was sent; the text says what to do instead.
+    /// Returns whether the connection does not accept this command. Nothing was sent; the text says what to do instead.
     pub fn is_misuse(&self) -> bool {
         matches!(self.cause(), Cause::Misuse(_))
     }
 
-    /// Whether another try may succeed, and does nothing twice: no connection was made, the connection was lost before
-    /// anything of the command had left, or the server is not ready (`LOADING`, `TRYAGAIN`, `CLUSTERDOWN`, `MASTERDOWN`,
+    /// Returns whether a retry may succeed and cannot execute anything twice: no connection was made, the connection was lost
+    /// before anything of the command was sent, or the server is not ready (`LOADING`, `TRYAGAIN`, `CLUSTERDOWN`, `MASTERDOWN`,
     /// `BUSY`).
     pub fn is_retryable(&self) -> bool {
         if self.maybe_executed() {
@@ -251,13 +255,13 @@ impl Error {
         )
     }
 
-    /// Whether the server may have executed the command all the same: it left, at least in part, and its reply did not come
-    /// or could not be read.
+    /// Returns whether the server may have executed the command despite the error: at least a part of it was sent, and its reply
+    /// did not arrive or could not be read.
     pub fn maybe_executed(&self) -> bool {
         self.0.maybe_executed
     }
 
-    /// The position, from 0, of the command for which the server refused a transaction.
+    /// Returns the position, counted from 0, of the command for which the server refused a transaction.
     pub fn command_index(&self) -> Option<usize> {
         self.0.command_index
     }
@@ -407,7 +411,7 @@ impl From<DriveError<ProtocolError>> for Error {
     }
 }
 
-/// For readers of values, whose errors are IO errors; [`io::Error::get_ref`] gives the [`Error`] back.
+/// Converts the error for readers of values, whose errors are I/O errors. [`io::Error::get_ref`] returns the [`Error`].
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error.cause() {

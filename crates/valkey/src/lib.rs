@@ -1,4 +1,4 @@
-//! A client for Valkey and Redis that copies each byte once, and can show it.
+//! A client for Valkey and Redis that copies each byte only once, and counts its copies.
 //!
 //! ```no_run
 //! use onecopy_valkey::blocking::Connection;
@@ -13,25 +13,25 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`blocking::Connection`] needs no runtime. With the feature `tokio` there is `aio::Connection`, with the same
-//! methods and `.await`, and `aio::Shared`, with which many tasks share one connection.
+//! [`blocking::Connection`] needs no async runtime. The feature `tokio` adds `aio::Connection`, which has the same methods with
+//! `.await`, and `aio::Shared`, which lets many tasks share one connection.
 //!
 //! # Ways to a reply
-//! - [`run`](blocking::Connection::run) borrows the output from the read buffer: nothing is copied, and the
-//!   next call ends the borrow.
-//! - [`run_owned`](blocking::Connection::run_owned) gives an [`OwnedReply`]: large strings are moved, not copied.
-//! - [`run_into`](blocking::Connection::run_into) reads a string into a vector of the caller's, which is used again.
-//! - [`run_streaming`](blocking::Connection::run_streaming) gives a string as a reader, and
-//!   [`run_from`](blocking::Connection::run_from) takes one, in constant memory whatever the length.
+//! - [`run`](blocking::Connection::run) borrows the output from the read buffer: nothing is copied, and the next call ends the
+//!   borrow.
+//! - [`run_owned`](blocking::Connection::run_owned) returns an [`OwnedReply`]: large strings are moved, not copied.
+//! - [`run_into`](blocking::Connection::run_into) reads a string into the caller's vector, whose memory is reused.
+//! - [`run_streaming`](blocking::Connection::run_streaming) returns a string as a reader, and
+//!   [`run_from`](blocking::Connection::run_from) sends a value from a reader. Both use constant memory, whatever the length.
 //!
 //! # Many commands
-//! A [`pipeline`](blocking::Connection::pipeline) has any number of commands leave together, a
-//! [`transaction`](blocking::Connection::transaction) has them executed all or none, and a
-//! [`pipe`](blocking::Connection::pipe) sends them without end.
+//! A [`pipeline`](blocking::Connection::pipeline) sends any number of commands together. A
+//! [`transaction`](blocking::Connection::transaction) executes all of its commands or none. A
+//! [`pipe`](blocking::Connection::pipe) sends an unlimited stream of commands.
 //!
 //! # Giving up
-//! A call may time out, and a future or replies may be dropped at any moment: the next command of the connection has its own
-//! reply. [`Error::maybe_executed`] says whether a command that failed had left.
+//! A call may time out, and a future or unread replies may be dropped at any moment: the next command on the connection still
+//! gets its own reply. [`Error::maybe_executed`] says whether a failed command may have reached the server.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "tokio")]

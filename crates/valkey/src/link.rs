@@ -29,7 +29,7 @@ pub(crate) const DIRECT_READ: usize = 16 << 10;
 /// Bytes of the write queue's first chunk, which is kept: most commands fit.
 const FIRST_CHUNK: usize = 256;
 
-/// Who is told of what comes out of band.
+/// The push listener.
 type Listener = Box<dyn FnMut(Reply<'_>) + Send + Sync>;
 
 /// One connection without its stream.
@@ -39,7 +39,7 @@ pub(crate) struct Link {
     session: Session,
     command_timeout: Option<Duration>,
     deadline: Option<Instant>,
-    /// What the commands of the call under way ask the server to wait; `None` for ever.
+    /// How long the commands of the current call ask the server to wait; `None` means no limit.
     blocking: Option<Duration>,
     /// Bytes that had left when the call under way began.
     sent_before: u64,
@@ -140,9 +140,9 @@ impl Link {
         self.command_timeout = old.command_timeout;
     }
 
-    /// A call of the caller's begins. Looks at what an earlier one left: replies that nobody waits for any more are passed
-    /// over when they come; what was queued and has not begun to leave is withdrawn; one half sent with parts by reference
-    /// has closed the connection, for the parts are gone.
+    /// Begins a call, after cleaning up after an earlier one: replies that nobody waits for are discarded as they arrive, and
+    /// queued bytes of which none was sent are withdrawn. If a command with parts by reference was sent in part, the connection
+    /// is closed, because the parts are gone.
     #[inline]
     pub(crate) fn begin(&mut self) -> Result<(), Error> {
         if let Some(cause) = &self.closed {
@@ -193,8 +193,8 @@ impl Link {
         }
     }
 
-    /// Takes back what the last call queued where none of it has left; what is queued before it stays. What was sent in part
-    /// goes on where the queue holds the rest of it.
+    /// Withdraws what the last call queued, if none of it was sent; bytes queued before it stay. If a part was sent, sending
+    /// continues, as long as the queue holds the rest.
     fn withdraw(&mut self) -> Result<(), Error> {
         let output = self.buffers.output();
         let sent = output.sent() - self.sent_before;
@@ -379,7 +379,7 @@ impl Link {
         Some(frame)
     }
 
-    /// The same for one that is not like the one before it, or comes behind others that nobody waits for.
+    /// The same for a reply that differs from the previous one, or follows replies that nobody waits for.
     #[inline(never)]
     fn buffered_otherwise(&mut self) -> Option<Frame> {
         // `advance` would say no more.
@@ -407,7 +407,7 @@ impl Link {
         self.listener = Some(listener);
     }
 
-    /// Nobody is told any more.
+    /// Removes the listener.
     #[cfg(feature = "tokio")]
     pub(crate) fn forget_listener(&mut self) {
         self.listener = None;

@@ -1,19 +1,19 @@
-//! What a command is made of: arguments, and options that may be there or not.
+//! The parts of a command: arguments and optional words.
 
 use bytes::Bytes;
 
 use crate::arg::{Arg, Form, Text};
 use crate::request::Request;
 
-/// Something that adds arguments to a command: one, several, or none where it is an option that was not chosen.
+/// A part that adds arguments to a command: one, several, or none if it is an option that was not chosen.
 pub trait Part {
-    /// Arguments that it adds.
+    /// Returns the number of arguments that it adds.
     fn count(&self) -> usize;
 
-    /// Writes as many arguments as it [counts](Self::count).
+    /// Writes exactly as many arguments as [`count`](Self::count) returns.
     fn write<'a>(&'a self, request: &mut Request<'_, 'a>);
 
-    /// Shows the bytes of each, as they go over the wire; words of the protocol left out.
+    /// Calls `visit` with the bytes of each argument, as they are sent. Fixed words of the protocol are left out.
     fn each(&self, visit: &mut dyn FnMut(&[u8])) {
         let _ = visit;
     }
@@ -50,7 +50,7 @@ fn write_other<'a>(form: &'a Form<'_>, request: &mut Request<'_, 'a>) {
     }
 }
 
-/// An option.
+/// An option: it adds nothing if it is `None`.
 impl<P: Part> Part for Option<P> {
     #[inline]
     fn count(&self) -> usize {
@@ -71,7 +71,7 @@ impl<P: Part> Part for Option<P> {
     }
 }
 
-/// Two that go together, such as `offset count`.
+/// Two arguments that belong together, such as `offset count`.
 impl<A: Part, B: Part> Part for (A, B) {
     #[inline]
     fn count(&self) -> usize {
@@ -129,7 +129,7 @@ impl<const N: usize> Part for Choice<'_, N> {
     }
 }
 
-/// Options that can be chosen several times, their words among them.
+/// Options that can be given several times, their words included.
 impl Part for Vec<Arg<'_>> {
     fn count(&self) -> usize {
         self.len()

@@ -1,4 +1,4 @@
-//! A command in flight into the write queue: its head, then its arguments, each written once.
+//! Encodes a command into the write queue: its head, then its arguments, each written once.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use onecopy_wire::{WireError, WriteQueue};
 use crate::arg::Text;
 use crate::part::Part;
 
-/// One command that is being written. A [`Command`](crate::Command) is handed one by a connection.
+/// A command that is being encoded. A connection passes it to a [`Command`](crate::Command).
 ///
-/// Arguments from 16 KiB on ([`LENT_THRESHOLD`](onecopy_wire::LENT_THRESHOLD)) are kept by reference in a list beside the
-/// queue, as long as that can grow, and copied where not.
+/// Arguments of 16 KiB and more ([`LENT_THRESHOLD`](onecopy_wire::LENT_THRESHOLD)) are kept by reference in a list beside the
+/// queue. If that list cannot grow, they are copied.
 pub struct Request<'q, 'a> {
     writer: RequestWriter<'q>,
     large: Large<'q, 'a>,
@@ -21,20 +21,20 @@ pub struct Request<'q, 'a> {
 /// The count in a head, of one digit.
 const COUNT: &[u8] = b"*0\r\n";
 
-/// Where arguments by reference go; with the parts that were there before.
+/// Where arguments by reference go, with the number of parts that were there before.
 enum Large<'q, 'a> {
-    /// The call lends them to the driver.
+    /// Borrowed by the driver during the call.
     Borrowed(&'q mut Vec<&'a [u8]>, usize),
-    /// They outlive the call: owned ones share their memory. The first of them has this number in the queue.
+    /// They outlive the call: owned ones share their memory. The number is that of the first of them in the queue.
     Owned(&'q mut Vec<Bytes>, usize, u32),
-    /// The same, numbered from 0, where nothing large is to be copied; and whether something would have to be.
+    /// The same, numbered from 0, but nothing large is copied. The flag says whether something would have had to be.
     #[cfg(feature = "tokio")]
     Shared(&'q mut Vec<Bytes>, usize, bool),
 }
 
 impl<'q, 'a> Request<'q, 'a> {
-    /// Begins a command at the end of the queue. Large arguments are added to `parts`, which is borrowed to the driver with the
-    /// same positions until the command has left.
+    /// Begins a command at the end of the queue. Large arguments are appended to `parts`, by reference. The driver needs them at
+    /// the same positions until the command has been sent.
     #[inline]
     pub fn lending(queue: &'q mut WriteQueue, parts: &'q mut Vec<&'a [u8]>) -> Self {
         let before = parts.len();
@@ -44,9 +44,9 @@ impl<'q, 'a> Request<'q, 'a> {
         }
     }
 
-    /// Begins a command that outlives the call. Large arguments that own their bytes are added to `parts` and share their
-    /// memory; large ones that are borrowed are copied, into an allocation of their own. The part at position `n` of `parts`
-    /// goes by the number `first + n` in the queue, wrapping.
+    /// Begins a command that outlives the call. Large arguments that own their bytes are appended to `parts` and share their
+    /// memory; large borrowed ones are copied into an allocation of their own. The part at position `n` of `parts` has the number
+    /// `first + n` in the queue, wrapping.
     #[inline]
     pub fn owning(queue: &'q mut WriteQueue, parts: &'q mut Vec<Bytes>, first: u32) -> Self {
         let before = parts.len();
@@ -68,7 +68,7 @@ impl<'q, 'a> Request<'q, 'a> {
         }
     }
 
-    /// The whole head where the number of arguments is always the same: `*3\r\n$4\r\nHGET\r\n`.
+    /// Writes the complete head of a command with a fixed number of arguments: `*3\r\n$4\r\nHGET\r\n`.
     #[inline]
     pub fn fixed(&mut self, head: &'static [u8]) {
         self.writer.encoded(head);
@@ -79,8 +79,8 @@ impl<'q, 'a> Request<'q, 'a> {
         self.writer.bulk_header(len);
     }
 
-    /// The head where the number of arguments varies: how many they are, the name's words included; and the head with a
-    /// zero for them, `*0\r\n$3\r\nSET\r\n`.
+    /// Writes the head of a command with a variable number of arguments. `count` is that number, including the words of the name;
+    /// `head` has a zero in its place, `*0\r\n$3\r\nSET\r\n`.
     #[inline]
     pub fn begin<const N: usize>(&mut self, count: usize, head: &'static [u8; N]) {
         const { assert!(N > COUNT.len()) };
@@ -101,19 +101,19 @@ impl<'q, 'a> Request<'q, 'a> {
         self.writer.encoded(&head[COUNT.len()..]);
     }
 
-    /// The head of a command whose name is among its arguments.
+    /// Writes the head of a command whose name is among its arguments.
     #[inline]
     pub fn count(&mut self, count: usize) {
         self.writer.array(count);
     }
 
-    /// Words that are encoded already: `$2\r\nNX\r\n`.
+    /// Writes words that are already encoded: `$2\r\nNX\r\n`.
     #[inline]
     pub fn token(&mut self, encoded: &'static [u8]) {
         self.writer.encoded(encoded);
     }
 
-    /// A word that is there or not.
+    /// Writes an encoded word if `is_set` is true.
     #[inline]
     pub fn flag(&mut self, is_set: bool, encoded: &'static [u8]) {
         if is_set {
@@ -121,13 +121,13 @@ impl<'q, 'a> Request<'q, 'a> {
         }
     }
 
-    /// Arguments.
+    /// Writes the arguments of a part.
     #[inline]
     pub fn part<P: Part + ?Sized>(&mut self, part: &'a P) {
         part.write(self);
     }
 
-    /// Arguments with words before them; neither where there are no arguments.
+    /// Writes encoded words and the arguments of a part after them. Writes nothing if the part has no arguments.
     #[inline]
     pub fn tagged<P: Part>(&mut self, encoded: &'static [u8], part: &'a P) {
         if part.count() > 0 {
@@ -136,31 +136,31 @@ impl<'q, 'a> Request<'q, 'a> {
         }
     }
 
-    /// How many arguments there are, as an argument.
+    /// Writes the number of arguments of a part, as an argument.
     #[inline]
     pub fn number_of<P: Part>(&mut self, part: &P) {
         self.unsigned(part.count() as u64);
     }
 
-    /// An integer.
+    /// Writes a signed integer.
     #[inline]
     pub fn integer(&mut self, number: i64) {
         self.writer.signed(number);
     }
 
-    /// An integer without sign.
+    /// Writes an unsigned integer.
     #[inline]
     pub fn unsigned(&mut self, number: u64) {
         self.writer.integer(number);
     }
 
-    /// A floating-point number, in the fewest digits that give it again.
+    /// Writes a floating-point number, in the fewest digits that parse back to the same value.
     #[inline(never)]
     pub fn double(&mut self, number: f64) {
         self.writer.bulk(Text::of_double(number).as_bytes());
     }
 
-    /// An argument that the caller holds.
+    /// Writes an argument that the caller owns. It is sent by reference if it is large.
     #[inline]
     pub fn borrowed(&mut self, bytes: &'a [u8]) {
         if RequestWriter::is_large(bytes.len()) {
@@ -170,7 +170,7 @@ impl<'q, 'a> Request<'q, 'a> {
         }
     }
 
-    /// An argument whose memory can be shared.
+    /// Writes an argument whose memory can be shared.
     #[inline]
     pub fn owned(&mut self, bytes: &'a Bytes) {
         if RequestWriter::is_large(bytes.len()) {
@@ -208,11 +208,11 @@ impl<'q, 'a> Request<'q, 'a> {
         }
     }
 
-    /// The command is written.
+    /// Ends the command.
     ///
     /// # Errors
-    /// Memory for a part of it could not be had. All of it is taken back, its large arguments too; what was queued before it
-    /// stays.
+    /// Fails if memory for a part of it could not be allocated. The whole command is taken back, its large arguments too; what
+    /// was queued before it stays.
     #[inline]
     pub fn end(self) -> Result<(), WireError> {
         let ended = self.writer.end();
@@ -283,7 +283,7 @@ fn push<T>(parts: &mut Vec<T>, part: impl FnOnce() -> Option<T>) -> bool {
     false
 }
 
-/// How it goes on: arguments are values.
+/// Shows only the number of large arguments: arguments are values.
 impl fmt::Debug for Request<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let large = match &self.large {

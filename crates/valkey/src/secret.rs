@@ -1,4 +1,4 @@
-//! A password that does not show itself.
+//! A password that is never shown.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use onecopy_resp_proto::Secret;
 
 use crate::command::{Raw, raw};
 
-/// A password: wiped from memory when dropped, `***` in `Debug`.
+/// A password. It is wiped from memory when dropped, and `Debug` prints `***`.
 #[derive(Clone, Default)]
 pub struct Password(Option<Secret>);
 
@@ -14,7 +14,7 @@ impl Password {
     /// No password.
     pub const NONE: Self = Self(None);
 
-    /// Whether there is one, be it empty or not.
+    /// Returns whether there is a password, even an empty one.
     pub fn is_some(&self) -> bool {
         self.0.is_some()
     }

@@ -1,4 +1,4 @@
-//! What errors show of names and causes that are as long as somebody likes.
+//! Limits the names and causes that errors show, because a peer may make them arbitrarily long.
 
 use std::fmt::{self, Display, Write};
 

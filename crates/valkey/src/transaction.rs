@@ -1,4 +1,4 @@
-//! What a transaction came to.
+//! The result of a transaction.
 
 use onecopy_resp_proto::{Children, Reply};
 
@@ -6,17 +6,17 @@ use crate::Error;
 use crate::command::Command;
 use crate::link::output;
 
-/// What EXEC came to.
+/// The result of EXEC.
 #[derive(Debug)]
 pub enum Executed<'r> {
-    /// All commands were executed: their replies, in order.
+    /// All commands were executed. Holds their replies, in order.
     Done(Results<'r>),
-    /// None was: a watched key had been changed.
+    /// No command was executed, because a watched key had been changed.
     Aborted,
 }
 
 impl<'r> Executed<'r> {
-    /// The replies; `None` where nothing was executed.
+    /// Returns the replies, or `None` if nothing was executed.
     pub fn done(self) -> Option<Results<'r>> {
         match self {
             Self::Done(results) => Some(results),
@@ -25,7 +25,7 @@ impl<'r> Executed<'r> {
     }
 }
 
-/// The replies of a transaction's commands, borrowed.
+/// The replies to a transaction's commands, borrowed.
 #[derive(Debug)]
 pub struct Results<'r>(Children<'r>);
 
@@ -34,27 +34,27 @@ impl<'r> Results<'r> {
         Self(replies.children())
     }
 
-    /// The next command's output, which the caller names. `None` behind the last.
+    /// Returns the output of the next command, whose type `C` the caller names. Returns `None` after the last one.
     ///
     /// # Errors
-    /// The server's error, as one command's does not undo the others; or a reply that is not what the command's output is
-    /// made of.
+    /// Fails with the server's error to this command, which does not undo the others; or if the reply does not have the type of
+    /// the command's output.
     #[allow(clippy::should_implement_trait)] // the caller names what it gives
     pub fn next<C: Command>(&mut self) -> Result<Option<C::Output<'r>>, Error> {
         self.0.next().map(output::<C>).transpose()
     }
 
-    /// The next reply as it is, an error of the server's too.
+    /// Returns the next reply unchanged, including server errors.
     pub fn next_reply(&mut self) -> Option<Reply<'r>> {
         self.0.next()
     }
 
-    /// Replies that are left.
+    /// Returns the number of replies left.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether none is left.
+    /// Returns whether no reply is left.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! Arguments that come in twos and threes: keys and values, scores and members; longitudes, latitudes and members.
+//! Arguments in pairs and triples: keys and values, scores and members; longitudes, latitudes and members.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use crate::arg::Arg;
 use crate::part::Part;
 use crate::request::Request;
 
-/// One pair of arguments or many. It is made by `From` of a single one, of slices, arrays and vectors.
+/// One or more pairs of arguments. It implements `From` for a single pair, slices, arrays and vectors.
 ///
-/// Arrays and vectors are borrowed as they are; a slice costs one small allocation, and so does what is handed over by value,
-/// but for a single pair.
+/// References to arrays and vectors are borrowed. A slice costs one small allocation, and so do values that are passed by value,
+/// except a single pair.
 ///
 /// ```
 /// use onecopy_valkey::command::{sorted_set::zadd, string::mset};
@@ -23,7 +23,7 @@ use crate::request::Request;
 #[derive(Clone)]
 pub struct Pairs<'a>(Form<'a, (Arg<'a>, Arg<'a>)>);
 
-/// Three arguments that go together, once or many times. It is made as [`Pairs`] are.
+/// One or more triples of arguments. It is created in the same way as [`Pairs`].
 ///
 /// ```
 /// use onecopy_valkey::command::geo::geoadd;
@@ -52,13 +52,13 @@ trait List: Send + Sync {
 macro_rules! tuples {
     ($name:ident, $count:literal, $first:ident $(, $field:ident: $type:ident)+) => {
         impl<'a> $name<'a> {
-            /// None at all.
+            /// Creates an empty list.
             pub const fn none() -> Self {
                 const NONE: &[(Arg<'static>, $(tuples!(@arg $field)),+); 0] = &[];
                 Self(Form::Borrowed(NONE))
             }
 
-            /// How many there are.
+            /// Returns the number of tuples.
             pub fn len(&self) -> usize {
                 match &self.0 {
                     Form::One(_) => 1,
@@ -67,7 +67,7 @@ macro_rules! tuples {
                 }
             }
 
-            /// Whether there is none.
+            /// Returns whether there are no tuples.
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }
@@ -100,7 +100,7 @@ macro_rules! tuples {
             }
         }
 
-        /// How many: they are keys and values.
+        /// Shows only how many there are: they are keys and values.
         impl fmt::Debug for $name<'_> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "{} times {} arguments", self.len(), $count)

@@ -1,6 +1,6 @@
 //! One connection's buffers, and the plan of each read.
 //!
-//! A read fills, in this order, by one vectored call:
+//! A read fills the following targets in this order, with one vectored call:
 //!
 //! ```text
 //!   | large home ... | side slot | ... large home | spare part of the read buffer |
@@ -21,11 +21,11 @@ pub use targets::Targets;
 /// Longest header or trailer that a side slot takes.
 const SIDE_MAX: usize = 8;
 
-/// How far a read goes on behind a large home: 4 KiB. Where one value is large the next one often is, and what is read
-/// ahead of its home has to be copied there. Enough for headers and the small columns between the two.
+/// How far a read continues after a large home: 4 KiB. After a large value the next one is often large too, and bytes that are
+/// read before its home is made must be copied there. This is enough for headers and the small columns between the two.
 const BEHIND_HOME: usize = 4 << 10;
 
-/// Bytes of framing that lie inside or behind the bytes under way, and are kept out of them.
+/// Framing bytes inside or after the current bytes, which are kept out of them.
 #[derive(Debug, Default, Clone, Copy)]
 struct Side {
     bytes: [u8; SIDE_MAX],
@@ -62,13 +62,16 @@ struct Plan {
     spare: usize,
 }
 
-/// Read buffer, large homes, side slot, write queue and meter of one connection.
+/// The read buffer, large homes, side slot, write queue and meter of one connection.
 ///
 /// Cores call [`pending`](Self::pending), [`consume`](Self::consume), [`need`](Self::need), [`cut`](Self::cut) and
-/// [`begin_home`](Self::begin_home); drivers [`prepare`](Self::prepare), [`targets`](Self::targets) and
-/// [`commit`](Self::commit), and the write queue's counterparts.
+/// [`begin_home`](Self::begin_home). Drivers call [`prepare`](Self::prepare), [`targets`](Self::targets) and
+/// [`commit`](Self::commit), and the corresponding methods for the write queue.
 ///
-/// `Debug` shows sizes, never bytes: there are rows, statements and passwords among them.
+/// A large home is the memory of one large value, into which reads put it directly. The side slot takes up to 8 bytes of framing,
+/// such as a packet header, that must not become part of a value.
+///
+/// `Debug` shows sizes, never bytes, because they contain rows, statements and passwords.
 #[derive(Debug)]
 pub struct Buffers {
     input: ReadBuffer,
@@ -87,7 +90,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Buffers that hold no memory yet.
+    /// Creates buffers that hold no memory yet.
     pub fn new(config: BufferConfig) -> Self {
         Self {
             input: ReadBuffer::new(&config),
@@ -105,14 +108,16 @@ impl Buffers {
         }
     }
 
-    /// The sizes and limits in force.
+    /// Returns the sizes and limits in effect.
     pub fn config(&self) -> &BufferConfig {
         &self.config
     }
 
-    /// Bounds the read buffer again, but not below what it holds: for memory that many connections share, where each asks
-    /// before it grows. Below [`BufferConfig::max_read`] it is the bound of reads as well; messages that must be contiguous
-    /// and are larger than it are an error, and what of a larger one is pending may be moved before each read.
+    /// Changes the limit of the read buffer, but not to less than its current capacity. It is for memory that many connections
+    /// share, where each connection asks before it grows.
+    ///
+    /// A limit below [`BufferConfig::max_read`] limits the size of reads too. Messages that must be contiguous and exceed the
+    /// limit fail, and pending bytes of a larger message may be moved before each read.
     pub fn set_max_buffer(&mut self, bytes: usize) {
         self.config.max_buffer = bytes;
         self.input.set_max(bytes);
@@ -120,20 +125,20 @@ impl Buffers {
 
     // ---- for cores: what has come
 
-    /// Bytes that have come and were not consumed.
+    /// Returns the bytes that were received and not yet consumed.
     #[inline]
     pub fn pending(&self) -> &[u8] {
         self.input.pending()
     }
 
-    /// The memory that begins with the pending bytes, and how many they are: a core may compare a word where fewer bytes are
-    /// pending. Behind them is what was there before, which the core holds for nothing.
+    /// Returns the memory that begins with the pending bytes, and the number of pending bytes. A core can compare a whole word
+    /// even if fewer bytes are pending. After the pending bytes comes old data, which the core must ignore.
     #[inline]
     pub fn pending_in_place(&self) -> (&[u8], usize) {
         self.input.pending_in_place()
     }
 
-    /// The same as [`pending`](Self::pending), to be changed in place: for what decrypts them.
+    /// Returns the [`pending`](Self::pending) bytes as a mutable slice, so that they can be decrypted in place.
     pub fn pending_mut(&mut self) -> &mut [u8] {
         self.input.pending_mut()
     }
@@ -141,28 +146,29 @@ impl Buffers {
     /// Turns the first `n` pending bytes into a span, valid until the next [`prepare`](Self::prepare).
     ///
     /// # Panics
-    /// When fewer are pending: a core's bug, not a peer's doing.
+    /// Panics if fewer bytes are pending, which is a bug of the core and cannot be caused by a peer.
     #[inline]
     pub fn consume(&mut self, n: usize) -> Span {
         self.input.consume(n)
     }
 
-    /// The same for a piece of a larger message, which tells nothing about how large messages are.
+    /// Consumes `n` bytes like [`consume`](Self::consume), for a piece of a larger message. Its length does not count for the
+    /// estimate of how large messages are.
     ///
     /// # Panics
-    /// As [`consume`](Self::consume).
+    /// Panics like [`consume`](Self::consume).
     #[inline]
     pub fn consume_piece(&mut self, n: usize) -> Span {
         self.input.consume_piece(n)
     }
 
-    /// Overwrites what was consumed of the read buffer with zeros, which spans of it give from then on: for passwords, once
-    /// they were taken from it.
+    /// Overwrites the consumed bytes of the read buffer with zeros, so that spans of it return zeros from now on. It is for
+    /// passwords, after they have been taken from it.
     pub fn wipe_spent(&mut self) {
         self.input.wipe_spent();
     }
 
-    /// The bytes of a span. One of no bytes never goes stale.
+    /// Returns the bytes of a span. An empty span never becomes stale.
     #[inline]
     pub fn bytes(&self, span: Span) -> &[u8] {
         if span.home == 0 {
@@ -172,8 +178,8 @@ impl Buffers {
         }
     }
 
-    /// The memory that begins with a span's bytes, of whichever message what is behind them is: a copy of a few of them may be
-    /// one of a word. None where the span lies in a large home.
+    /// Returns the memory that begins with the bytes of a span, including the bytes after them, which may belong to another
+    /// message. A short copy can thus copy a whole word. The result is empty if the span is in a large home.
     #[inline]
     pub fn bytes_in_place(&self, span: Span) -> &[u8] {
         if span.home == 0 {
@@ -191,39 +197,39 @@ impl Buffers {
         &self.homes.bytes(span.home)[span.start as usize..][..span.len as usize]
     }
 
-    /// Says what is missing before the core can go on: at least `min` bytes, and `until_end` until the message under way
-    /// ends (0 where that is not known). Reads may bring more.
+    /// Declares what the core needs before it can continue: at least `min` bytes, and `until_end` bytes until the end of the
+    /// current message (0 if that is unknown). Reads may return more.
     #[inline]
     pub fn need(&mut self, min: usize, until_end: usize) {
         self.min = min.max(1);
         self.until_end = until_end;
     }
 
-    /// How many bytes the core asked for at least.
+    /// Returns the minimum number of bytes that the core asked for.
     #[inline]
     pub fn needed(&self) -> usize {
         self.min
     }
 
-    /// The next reads bring as little ahead as at first: a large value goes on straight to the caller, and where one is large
-    /// the next one often is, of which what was read ahead has to be copied.
+    /// Resets the read size, so that the next reads bring as little ahead as at first. It is for a large value that continues
+    /// directly to the caller: the next value is often large too, and what was read ahead of it must be copied.
     pub fn read_less(&mut self) {
         self.input.read_less();
     }
 
-    /// Body bytes that have come since this was last asked, without what went to side slots.
+    /// Returns the number of body bytes received since the last call, not counting those in side slots.
     #[inline]
     pub fn take_arrived(&mut self) -> usize {
         std::mem::take(&mut self.arrived)
     }
 
-    /// Keeps the `size` bytes that come `distance` body bytes from now out of everything: they go to the side slot.
+    /// Puts `size` bytes, which start after `distance` more body bytes, into the side slot instead of the buffers.
     ///
-    /// There is one slot, and one read may bring a whole [`STEP`](crate::STEP) of a home behind it: framing inside a home
-    /// must lie further apart than that.
+    /// There is only one slot, and one read may bring up to a whole [`STEP`](crate::STEP) of a home after it. Framing inside a
+    /// home must therefore be further apart than that.
     ///
     /// # Panics
-    /// When `size` is over 8: a core's bug.
+    /// Panics if `size` is over 8, which is a bug of the core.
     pub fn cut(&mut self, distance: usize, size: usize) {
         assert!(
             size <= SIDE_MAX,
@@ -237,13 +243,13 @@ impl Buffers {
         };
     }
 
-    /// Whether a side slot waits for its bytes.
+    /// Returns whether a side slot is waiting for its bytes.
     #[inline]
     pub fn has_cut(&self) -> bool {
         self.side.size > 0
     }
 
-    /// The side slot's bytes once all of them have come; the slot is then gone.
+    /// Returns the bytes of the side slot once all of them have been received, and removes the slot.
     pub fn take_side(&mut self) -> Option<[u8; SIDE_MAX]> {
         if self.side.size == 0 || self.side.filled < self.side.size {
             return None;
@@ -253,23 +259,24 @@ impl Buffers {
         Some(bytes)
     }
 
-    /// Gives the cut up: its bytes come as all others from now on. Gives those that have come, and how many they are.
+    /// Removes the side slot: its remaining bytes are received like all others. Returns the slot's bytes received so far, and
+    /// their number.
     pub fn uncut(&mut self) -> ([u8; SIDE_MAX], usize) {
         let side = std::mem::take(&mut self.side);
         (side.bytes, side.filled)
     }
 
-    /// Moves pending bytes to the front of their part, over bytes that a core needs no more: for parts of one value that
-    /// framing stands between. `from` and `to` count from the first pending byte. Metered as moved.
+    /// Moves pending bytes towards the front, over bytes that the core no longer needs. It joins the parts of one value that have
+    /// framing between them. `from` and `to` count from the first pending byte. The bytes are metered as moved.
     ///
     /// # Panics
-    /// When the bytes are not pending: a core's bug.
+    /// Panics if the bytes are not pending, which is a bug of the core.
     pub fn move_pending(&mut self, from: Range<usize>, to: usize) {
         self.meter.bytes_moved += from.len() as u64;
         self.input.pending_mut().copy_within(from, to);
     }
 
-    /// Commands that wait to be sent.
+    /// Returns the queue of commands that wait to be sent.
     #[inline]
     pub fn output(&mut self) -> &mut WriteQueue {
         &mut self.output
@@ -277,21 +284,21 @@ impl Buffers {
 
     // ---- for drivers: read
 
-    /// Makes memory ready for the next read. All spans of the read buffer are stale afterwards.
+    /// Prepares memory for the next read. All spans of the read buffer are stale after this.
     ///
     /// # Errors
-    /// `LimitExceeded` or `OutOfMemory`; nothing has changed then.
+    /// Fails with `LimitExceeded` or `OutOfMemory`; nothing has changed then.
     pub fn prepare(&mut self) -> Result<(), WireError> {
         let home = self.homes.plan();
         self.plan(home, self.homes.missing() - home, false)
     }
 
-    /// The same, but the next body bytes go to a slice of `len` bytes that the caller passes to
-    /// [`targets_into`](Self::targets_into), and `later` more of the same value are to follow it. Only where there are
-    /// none does the read go on into the read buffer, so that a value is not split between the two.
+    /// Prepares the next read like [`prepare`](Self::prepare), but its body bytes go to a slice of `len` bytes, which the caller
+    /// passes to [`targets_into`](Self::targets_into). `later` is the number of bytes of the same value that follow after that
+    /// slice. The read continues into the read buffer only if `later` is 0, so that a value is not split between the two.
     ///
     /// # Errors
-    /// As [`prepare`](Self::prepare).
+    /// Fails like [`prepare`](Self::prepare).
     pub fn prepare_into(&mut self, len: usize, later: usize) -> Result<(), WireError> {
         // One read crosses one header at the most: a further one would need a second side slot.
         let step = len.min(STEP);
@@ -316,7 +323,7 @@ impl Buffers {
         Ok(())
     }
 
-    /// Where the next read goes, in order; at most four slices, none of them empty.
+    /// Returns where the next read goes, in order: at most four slices, none of them empty.
     #[inline]
     pub fn targets(&mut self) -> Targets<'_> {
         if self.plan.home == 0 && self.side.size == 0 {
@@ -343,8 +350,8 @@ impl Buffers {
         )
     }
 
-    /// As [`targets`](Self::targets), with the caller's slice in the place of the large home. The slice must be as long as
-    /// [`prepare_into`](Self::prepare_into) was told.
+    /// Returns the same as [`targets`](Self::targets), with the caller's slice in place of the large home. The slice must be as
+    /// long as the `len` that was passed to [`prepare_into`](Self::prepare_into).
     pub fn targets_into<'a>(&'a mut self, into: &'a mut [u8]) -> Targets<'a> {
         let len = self.plan.home.min(into.len());
         self.plan.home = len;
@@ -356,10 +363,11 @@ impl Buffers {
         Targets::around(&mut into[..len], &mut self.side, spare)
     }
 
-    /// `n` bytes have come into the targets. Gives how many went to the large home or the caller's slice.
+    /// Records that `n` bytes were received into the targets. Returns how many of them went to the large home or to the caller's
+    /// slice.
     ///
     /// # Panics
-    /// When `n` is more than the targets hold: a driver's bug.
+    /// Panics if `n` is more than the targets hold, which is a bug of the driver.
     pub fn commit(&mut self, n: usize) -> usize {
         let plan = std::mem::take(&mut self.plan);
         let body = n - self.side.commit(n);
@@ -379,8 +387,8 @@ impl Buffers {
         home
     }
 
-    /// Gives memory back until at most [`BufferConfig::idle_keep`] bytes stay. For the end of a command; free when there
-    /// is nothing to give back.
+    /// Releases memory until at most [`BufferConfig::idle_keep`] bytes are held. It is for the end of a command, and costs
+    /// nothing if there is nothing to release.
     #[inline]
     pub fn release(&mut self) {
         if self.capacity() > self.config.idle_keep || !self.homes.is_empty() {
@@ -388,8 +396,8 @@ impl Buffers {
         }
     }
 
-    /// Gives memory back until at most `keep` bytes stay (pending bytes and output always do). 0 gives all of it back, the
-    /// write queue's included.
+    /// Releases memory until at most `keep` bytes are held. Pending bytes and output are always kept. 0 releases everything else,
+    /// including the memory of the write queue.
     #[cold]
     pub fn release_to(&mut self, keep: usize) {
         // A failed allocation leaves the larger buffer: nothing is lost, and the next release tries again.
@@ -403,7 +411,7 @@ impl Buffers {
         }
     }
 
-    /// Bytes of memory that are held, by the write queue too.
+    /// Returns the number of bytes of memory held, including those of the write queue.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.readable() + self.output.capacity()
@@ -426,7 +434,7 @@ impl Buffers {
         self.meter.peak_capacity = self.meter.peak_capacity.max(capacity);
     }
 
-    /// Bytes that came since the buffers were made.
+    /// Returns the number of bytes received since the buffers were made.
     #[inline]
     pub fn bytes_read(&self) -> u64 {
         self.meter.bytes_read
@@ -434,19 +442,20 @@ impl Buffers {
 
     // ---- for drivers: write
 
-    /// Whether anything waits to be sent.
+    /// Returns whether anything waits to be sent.
     #[inline]
     pub fn has_output(&self) -> bool {
         !self.output.is_empty()
     }
 
-    /// All that is to be sent, where it lies in one piece.
+    /// Returns everything that is to be sent, if it is one contiguous piece.
     #[inline]
     pub fn whole_output(&self) -> Option<&[u8]> {
         self.output.whole()
     }
 
-    /// Fills `slices` with what is to be sent next, `borrowed` being the parts that the caller holds; gives how many.
+    /// Fills `slices` with what is to be sent next, and returns the number of slices filled. `borrowed` holds the parts that were
+    /// queued by reference.
     pub fn output_slices<'a>(
         &'a self,
         borrowed: &'a (impl Borrowed + ?Sized),
@@ -455,7 +464,7 @@ impl Buffers {
         self.output.slices(borrowed, slices)
     }
 
-    /// `n` bytes have left.
+    /// Records that `n` bytes were sent.
     #[inline]
     pub fn commit_output(&mut self, n: usize) {
         self.output.advance(n);
@@ -463,10 +472,11 @@ impl Buffers {
         self.meter.bytes_written += n as u64;
     }
 
-    /// The first `n` pending bytes were written to another peer from where they lie, without a copy: a relay.
+    /// Records that the first `n` pending bytes were written to another peer directly from the buffer, without a copy, as a relay
+    /// does.
     ///
     /// # Panics
-    /// As [`consume`](Self::consume).
+    /// Panics like [`consume`](Self::consume).
     #[inline]
     pub fn forward(&mut self, n: usize) {
         self.input.consume_piece(n);
@@ -476,7 +486,7 @@ impl Buffers {
 
     // ---- the meter
 
-    /// What this connection's bytes have cost since it was made.
+    /// Returns the counters of this connection since it was made.
     pub fn meter(&self) -> Meter {
         Meter {
             capacity_now: self.readable() as u64,
@@ -487,7 +497,7 @@ impl Buffers {
         }
     }
 
-    /// Counts `bytes` copied into a value that the caller owns.
+    /// Counts `bytes` copied into an owned value.
     #[inline]
     pub fn count_owned(&self, bytes: usize) {
         add(&self.owned, bytes);

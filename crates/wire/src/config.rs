@@ -1,25 +1,26 @@
-//! Sizes and limits of one connection's buffers.
+//! The sizes and limits of one connection's buffers.
 
-/// At most this much memory is made ready ahead of the bytes that have come: 256 KiB.
+/// The maximum number of bytes of memory that are prepared ahead of the bytes received: 256 KiB.
 ///
-/// A hostile length costs address space up to its limit, resident memory only up to this step, and none where a driver
-/// fills [memory that was never written](crate::Buffers::untouched_home); or up to one large page,
-/// 2 MiB, where [advice](crate::Buffers::set_home_advice) is asked for, which it is only once 1 MiB of the value has come. It
-/// is also the largest single read into one target, which on a Unix socket (about 208 KiB of kernel buffer) is never the
+/// A hostile length costs address space up to its limit, but resident memory only up to this step, and none if a driver fills
+/// [memory that was never written](crate::Buffers::untouched_home). If [advice](crate::Buffers::set_home_advice) is set, it can
+/// cost up to one large page, 2 MiB; advice is asked for only once 1 MiB of the value has arrived.
+///
+/// It is also the largest single read into one target. On a Unix socket, whose kernel buffer is about 208 KiB, that is never the
 /// bottleneck.
 pub const STEP: usize = 256 << 10;
 
-/// Sizes and limits of a connection's [`Buffers`](crate::Buffers). All in bytes.
+/// The sizes and limits of a connection's [`Buffers`](crate::Buffers), all in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BufferConfig {
-    /// Size of the first read, and the smallest that adaptation goes down to. A power of two; 16 KiB.
+    /// The size of the first read, and the minimum of the adaptive read size; a power of two. Default: 16 KiB.
     pub initial_read: usize,
-    /// Largest size that adaptation goes up to, and so the ordinary capacity of a busy connection. 256 KiB.
+    /// The maximum of the adaptive read size, and therefore the usual capacity of a busy connection. Default: 256 KiB.
     pub max_read: usize,
-    /// Hard limit of the read buffer, from 16 bytes to 4 GiB - 1. A message that must be contiguous and is larger fails with
-    /// `LimitExceeded`.
+    /// The hard limit of the read buffer, from 16 bytes to 4 GiB - 1. A larger message that must be contiguous fails with
+    /// `LimitExceeded`. Default: 64 MiB.
     pub max_buffer: usize,
-    /// What a connection may keep, of read buffer and large homes together, after a command. 256 KiB.
+    /// How many bytes of read buffer and large homes together a connection may keep after a command. Default: 256 KiB.
     pub idle_keep: usize,
 }
 

@@ -1,21 +1,22 @@
-//! What can go wrong with memory.
+//! Failures of memory: limits and the allocator.
 
 use std::fmt;
 
-/// A limit or the allocator said no. Nothing was allocated and nothing was lost: the buffers are as before the call.
+/// A limit was exceeded, or memory could not be allocated. Nothing was allocated and nothing was lost: the buffers are as before
+/// the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WireError {
-    /// A message or value needs `needed` bytes where at most `max` are allowed.
+    /// A message or value needs `needed` bytes, but at most `max` are allowed.
     LimitExceeded {
-        /// Bytes that the peer's claim would take.
+        /// Number of bytes that the peer announced.
         needed: u64,
         /// The configured limit in bytes.
         max: u64,
     },
-    /// The allocator could not give `bytes` bytes.
+    /// The allocator failed to provide `bytes` bytes.
     OutOfMemory {
-        /// Bytes that are needed; what grows step by step asks for up to twice as many.
+        /// Number of bytes needed. Memory that grows step by step requests up to twice as many.
         bytes: u64,
     },
 }

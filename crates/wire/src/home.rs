@@ -1,18 +1,20 @@
-//! Large homes: a value's own, final allocation, filled straight from the socket.
+//! Large homes: the final memory of one value each, filled directly from the socket.
 
 use std::fmt;
 use std::mem::MaybeUninit;
 
 use crate::{Meter, STEP, WireError};
 
-/// Told of memory that a large value is about to fill, none of which was touched yet. It may ask the system for larger pages.
+/// A function that is called with the memory that a large value is about to fill, none of which was touched yet. It may ask the
+/// system for larger pages.
 pub type HomeAdvice = fn(&mut [MaybeUninit<u8>]);
 
-/// Advice is asked for once so much of a value has come: 1 MiB. Before that its length is only a claim, for which not even
-/// one large page is given.
+/// Advice is asked for once this much of a value has arrived: 1 MiB. Before that, its length is only announced, and does not
+/// justify even one large page.
 const ADVISE_BEHIND: usize = 1 << 20;
 
-/// And only where at least so much is still to come: 4 MiB, two of the usual large pages and what surrounds them.
+/// Advice is asked for only if at least this much is still to come: 4 MiB, which is two of the usual large pages and the parts
+/// around them.
 const ADVISE_FROM: usize = 4 << 20;
 
 /// One value's memory. `bytes.len()` is what was ever initialised, `len` the value's own length.

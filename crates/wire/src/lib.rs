@@ -1,6 +1,8 @@
-//! The path on which each byte is copied once: read buffer, large homes, write queue, step and meter.
+//! Buffers for protocol implementations that copy each byte only once: read buffer, large homes, write queue, the interface of a
+//! protocol core, and copy counters.
 //!
-//! Nothing here does IO, reads a clock or knows a protocol. A protocol core is driven like this:
+//! A large home is the memory of one large value, into which the value is read directly. Nothing in this crate does I/O, reads a
+//! clock or knows a protocol. A protocol core is driven like this:
 //!
 //! ```
 //! use onecopy_wire::{BufferConfig, Buffers};
@@ -18,13 +20,13 @@
 //! ```
 //!
 //! # Limits and bounds
-//! - Bytes moved by compaction are at most a quarter of the bytes received plus 1 KiB for each read, whatever the
-//!   peer sends; ordinary traffic moves next to none.
-//! - The read buffer grows to powers of two up to [`BufferConfig::max_buffer`]; a need above it is
+//! - Compaction moves at most a quarter of the bytes received plus 1 KiB for each read, whatever the peer sends. Ordinary traffic
+//!   moves almost none.
+//! - The read buffer grows in powers of two up to [`BufferConfig::max_buffer`]. A need above that limit fails with
 //!   [`WireError::LimitExceeded`] before anything is allocated.
-//! - A claimed length costs address space; resident memory is lengthened by at most [`STEP`] bytes ahead of what came.
-//! - Large homes that are kept from one row to the next are together at most twice the largest row.
-//! - [`Buffers::release`] gives back everything above [`BufferConfig::idle_keep`].
+//! - An announced length costs only address space: resident memory grows at most [`STEP`] bytes ahead of the bytes received.
+//! - Large homes that are kept from one row to the next are together at most twice as large as the largest row.
+//! - [`Buffers::release`] releases everything above [`BufferConfig::idle_keep`].
 #![forbid(unsafe_code)]
 
 mod buffers;

@@ -1,52 +1,55 @@
-//! What each byte cost.
+//! Counters of what each byte cost.
 
 use std::fmt;
 
-/// Counters of one connection since it was made. Plain `u64`s in the unit of their name; reading them is free.
+/// The counters of one connection since it was made. They are plain `u64`s in the unit of their names; reading them costs
+/// nothing.
 ///
-/// "Copied" is every copy that onecopy makes in user space: a byte that goes from the kernel to the caller's value with
-/// no entry in [`copied`](Self::copied) was written once, by the kernel. What TLS copies is counted apart.
+/// "Copied" means any copy that onecopy makes in user space. A byte that gets from the kernel to the caller's value without being
+/// counted in [`copied`](Self::copied) was written once, by the kernel. Copies by TLS are counted separately.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Meter {
-    /// Read calls that gave at least one byte.
+    /// Number of read calls that returned at least one byte.
     pub reads: u64,
-    /// Bytes that came from the peer.
+    /// Number of bytes received from the peer.
     pub bytes_read: u64,
-    /// Write calls that took at least one byte.
+    /// Number of write calls that sent at least one byte.
     pub writes: u64,
-    /// Bytes that went to the peer.
+    /// Number of bytes sent to the peer.
     pub bytes_written: u64,
-    /// Times that pending bytes were moved to the front of the read buffer.
+    /// Number of times that pending bytes were moved to the front of the read buffer.
     pub compactions: u64,
-    /// Bytes moved by compactions, and to join the parts of one value.
+    /// Number of bytes moved by compactions, and to join the parts of one value.
     pub bytes_moved: u64,
-    /// Times that the read buffer was given more memory.
+    /// Number of times that the read buffer got more memory.
     pub growths: u64,
-    /// Pending bytes copied by growths.
+    /// Number of pending bytes copied by growths.
     pub bytes_copied_by_growth: u64,
-    /// Bytes of large values that were already buffered when their home was made, and were copied there.
+    /// Number of bytes of large values that were already buffered when their home was made, and were copied there.
     pub bytes_copied_to_homes: u64,
-    /// Bytes copied out of the buffers into values that the caller owns.
+    /// Number of bytes copied out of the buffers into owned values.
     pub bytes_copied_to_owned: u64,
-    /// Bytes of commands copied into the write queue.
+    /// Number of bytes of commands copied into the write queue.
     pub bytes_copied_to_output: u64,
-    /// Bytes of column metadata kept with prepared statements.
+    /// Number of bytes of column metadata stored with prepared statements.
     pub bytes_copied_to_metadata: u64,
-    /// Bytes copied between ciphertext and their place in front of and behind TLS, the TLS library's own copies included:
-    /// two for each byte, and one more where a record is larger than what was to be read. 0 without TLS.
+    /// Number of bytes copied between ciphertext and plaintext buffers, including the TLS library's own copies: two for each
+    /// byte, and one more if a record is larger than the room left for a read. 0 without TLS.
     pub bytes_copied_by_tls: u64,
-    /// Bytes set to zero ahead of reads, as safe Rust demands of fresh memory that is borrowed as a slice.
+    /// Number of bytes set to zero before reads. Safe Rust requires this for new memory that is borrowed as a slice.
     pub bytes_zeroed: u64,
-    /// Large values that were read straight into memory of their own.
+    /// Number of large values that were read directly into their own memory.
     pub large_values: u64,
-    /// Largest sum of read buffer and large homes, in bytes.
+    /// Maximum total size of read buffer and large homes, in bytes.
     pub peak_capacity: u64,
-    /// The same sum now; with the write queue's where a client says so.
+    /// Current total size of read buffer and large homes, in bytes. It includes the write queue if the client's documentation
+    /// says so.
     pub capacity_now: u64,
 }
 
 impl Meter {
-    /// Bytes copied or moved in user space, all kinds but [`bytes_copied_by_tls`](Self::bytes_copied_by_tls).
+    /// Returns the number of bytes copied or moved in user space, of all kinds except
+    /// [`bytes_copied_by_tls`](Self::bytes_copied_by_tls).
     pub const fn copied(&self) -> u64 {
         self.bytes_moved
             + self.bytes_copied_by_growth
@@ -56,8 +59,8 @@ impl Meter {
             + self.bytes_copied_to_metadata
     }
 
-    /// What was added since `earlier`, 0 where that is of another connection and larger; the two capacities are those of
-    /// `self`.
+    /// Returns the increase of each counter since `earlier`, or 0 if `earlier` is of another connection and larger. The two
+    /// capacities are those of `self`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -93,7 +96,7 @@ impl Meter {
         }
     }
 
-    /// Two meters together; the larger of the two peaks.
+    /// Returns the sum of two meters, with the larger of the two peaks.
     #[must_use]
     pub const fn plus(&self, other: &Self) -> Self {
         Self {
@@ -122,7 +125,7 @@ impl Meter {
         }
     }
 
-    /// Every counter with its name, in the order of the fields: for tables, JSON and metrics.
+    /// Returns all counters with their names, in the order of the fields, for tables, JSON and metrics.
     pub const fn fields(&self) -> [(&'static str, u64); 17] {
         [
             ("reads", self.reads),

@@ -1,10 +1,10 @@
-//! Where a message lies: a position instead of a borrow.
+//! The location of a message: a position instead of a borrow.
 
-/// A range of bytes in one connection's buffers; resolved by [`Buffers::bytes`](crate::Buffers::bytes).
+/// A range of bytes in one connection's buffers, resolved by [`Buffers::bytes`](crate::Buffers::bytes).
 ///
-/// `Copy` and free of lifetimes, so that a core can hand it out of a loop. It is valid until the next read is prepared;
-/// debug builds carry an epoch and panic on a stale span, release builds may show other bytes of the same connection.
-/// At most 4 GiB - 1 bytes.
+/// It is `Copy` and has no lifetime, so that a core can return it from a loop. It is valid until the next read is prepared. Debug
+/// builds store an epoch and panic on a stale span; release builds may return other bytes of the same connection. A span has at
+/// most 4 GiB - 1 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// 0 is the read buffer, n the large home n - 1.
@@ -16,7 +16,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// A span of no bytes, valid for ever.
+    /// A span of no bytes, which is always valid.
     pub const EMPTY: Self = Self {
         home: 0,
         start: 0,
@@ -25,7 +25,7 @@ impl Span {
         epoch: 0,
     };
 
-    /// All `len` bytes of the large home of that number.
+    /// Returns a span of all `len` bytes of the large home with this number.
     #[inline]
     pub const fn of_home(number: u32, len: u32) -> Self {
         Self {
@@ -36,35 +36,36 @@ impl Span {
         }
     }
 
-    /// The large home's number, counted from 1; 0 for the read buffer.
+    /// Returns the number of the large home, counted from 1, or 0 for the read buffer.
     #[inline]
     pub const fn home(self) -> u32 {
         self.home
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     #[inline]
     pub const fn len(self) -> usize {
         self.len as usize
     }
 
-    /// Whether it covers no byte.
+    /// Returns whether the span covers no bytes.
     #[inline]
     pub const fn is_empty(self) -> bool {
         self.len == 0
     }
 
-    /// Whether the bytes lie in a large home of their own.
+    /// Returns whether the bytes are in a large home of their own.
     #[inline]
     pub const fn is_large(self) -> bool {
         self.home != 0
     }
 
-    /// All bytes from its start to the end of `last`, which lies behind it in the same place: several messages with what
-    /// is between them, to be sent on in one part. A span of no bytes (`consume(0)`) will do for the start.
+    /// Returns the span from the start of this one to the end of `last`, which must follow it in the same place. This joins
+    /// several messages and the bytes between them, to send them on as one part. An empty span (`consume(0)`) is enough for the
+    /// start.
     ///
     /// # Panics
-    /// When `last` lies elsewhere: a core's bug.
+    /// Panics if `last` is elsewhere, which is a bug of the core.
     #[inline]
     #[must_use]
     pub fn to(self, last: Self) -> Self {
@@ -78,7 +79,7 @@ impl Span {
         }
     }
 
-    /// What is left behind its first `n` bytes.
+    /// Returns the rest of the span after its first `n` bytes.
     #[inline]
     #[must_use]
     pub fn after(self, n: usize) -> Self {
@@ -86,7 +87,7 @@ impl Span {
         self.slice(offset, u32::MAX)
     }
 
-    /// The part that starts `offset` bytes in and is `len` bytes long, cut to this span.
+    /// Returns the part that starts at `offset` and is `len` bytes long, limited to this span.
     #[inline]
     #[must_use]
     pub fn slice(self, offset: u32, len: u32) -> Self {

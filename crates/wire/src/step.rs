@@ -1,42 +1,45 @@
-//! What a core asks of its driver.
+//! What a protocol core asks of its driver.
 
 use crate::{Buffers, WireError};
 
-/// What must happen before the core can go on.
+/// What must happen before the core can continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step<M> {
-    /// A message: a kind and spans, never a borrow.
+    /// A message is complete. It is a kind and spans, never a borrow.
     Message(M),
     /// Flush the output, then read at least this many bytes.
     NeedInput(usize),
-    /// Flush the output, then hand the stream to TLS and tell the core with [`Core::tls_started`].
+    /// Flush the output, then switch the stream to TLS and call [`Core::tls_started`].
     StartTls,
 }
 
-/// A protocol's state machine: owns the state, while the caller owns the bytes.
+/// A protocol's state machine. It owns the state, and the caller owns the bytes.
 ///
-/// It does no IO and reads no clock, so that it can be driven whole, byte by byte, or with a fault at each step.
+/// It does no I/O and reads no clock. Tests can therefore feed it whole messages, single bytes, or a fault at each step.
 pub trait Core {
-    /// What it hands over, `Copy` and small.
+    /// The type of the messages that it returns, `Copy` and small.
     type Message: Copy;
-    /// A protocol error. After one the core stays dead and gives the same error again.
+    /// A protocol error. After an error the core is dead and returns the same error again.
     type Error: From<WireError>;
 
-    /// Goes on until something is needed. Queues output in the buffers, never blocks.
+    /// Continues until something is needed. It queues output in the buffers and never blocks.
     ///
     /// # Errors
-    /// What the peer did wrong, or a limit. The core is dead afterwards.
+    /// Fails if the peer violates the protocol, or if a limit is exceeded. The core is dead after that.
     fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<Self::Message>, Self::Error>;
 
-    /// The stream has been handed to TLS, as the core asked. One that never asks needs nothing here.
+    /// Tells the core that the stream has been switched to TLS, as it requested. A core that never requests TLS need not
+    /// implement this.
     ///
     /// # Errors
-    /// Bytes in the buffer: they came in clear text, and nothing of them may survive the switch. The core is dead then.
+    /// Fails if there are bytes in the buffer: they arrived in clear text and must not survive the switch. The core is dead after
+    /// that.
     fn tls_started(&mut self, buffers: &mut Buffers) -> Result<(), Self::Error> {
         let _ = buffers;
         Ok(())
     }
 
-    /// The peer closed its side while the core waited for input; gives the error that says what was cut short.
+    /// Tells the core that the peer closed its side while the core waited for input. Returns the error that says what was cut
+    /// short.
     fn handle_eof(&mut self, buffers: &mut Buffers) -> Self::Error;
 }

@@ -1,4 +1,4 @@
-//! The write queue: fixed chunks for small parts, references for large ones.
+//! The write queue: fixed-size chunks for small parts, references for large parts.
 //!
 //! ```text
 //!   chunk 0: | 212 bytes | 218 bytes | 71 bytes ...
@@ -6,12 +6,12 @@
 //!                 part 9, borrowed       part 11, borrowed: each leaves in front of the byte at its place
 //! ```
 //!
-//! All of it leaves with one vectored write. Nothing is regrown, nothing moves: a short write moves a cursor, and a
-//! length that is known only later is patched into its chunk. A command without borrowed parts, which most are, is no more
-//! than bytes in chunks: there is no list of pieces to keep.
+//! All of it is sent with one vectored write. Nothing is reallocated and nothing moves: a short write advances a cursor, and a
+//! length that is known only later is patched into its chunk. Most commands have no borrowed parts and are only bytes in chunks:
+//! no list of pieces is kept for them.
 //!
-//! Where memory for a chunk can't be had nothing is appended any more, and whoever ends the command hears of it: one look
-//! a command, not one a field.
+//! If memory for a chunk cannot be allocated, nothing more is appended, and the call that ends the command returns the error.
+//! That is one check for each command instead of one for each field.
 
 mod chunk;
 mod cursor;
@@ -24,44 +24,44 @@ use crate::WireError;
 use chunk::Chunk;
 use cursor::Cursor;
 
-/// Size of one chunk: 16 KiB. The whole of an ordinary command fits in the first, which is kept.
+/// The size of one chunk: 16 KiB. An ordinary command fits completely into the first chunk, which is kept.
 pub const CHUNK: usize = 16 << 10;
 
-/// Parts of at least this many bytes are cheaper to reference than to copy: 16 KiB.
+/// The minimum size of a part that is cheaper to reference than to copy: 16 KiB.
 pub const LENT_THRESHOLD: usize = 16 << 10;
 
-/// A string of at most this many bytes, its frame included, goes to the next chunk whole where the current one has no room
-/// for it, and leaves that room unused: 2 KiB, an eighth of a chunk.
+/// A string of at most this many bytes, including its framing, is not split: if it does not fit into the current chunk, it goes
+/// to the next one, and the rest of the current chunk stays unused. 2 KiB, an eighth of a chunk.
 const UNSPLIT: usize = CHUNK / 8;
 
-/// The large parts of a call, held by the caller until the call has left.
+/// The large parts of a call, held by the caller until they have been sent.
 pub trait Borrowed {
-    /// The part that was queued under `index`. Must give the same bytes each time.
+    /// Returns the part that was queued under `index`. It must return the same bytes each time.
     fn part(&self, index: u32) -> &[u8];
 }
 
-/// No large parts.
+/// Represents no large parts.
 impl Borrowed for () {
     fn part(&self, _index: u32) -> &[u8] {
         &[]
     }
 }
 
-/// One large part, whatever its index: an SQL text, a piece of a value.
+/// Represents one large part, whatever its index: an SQL text, a piece of a value.
 impl Borrowed for [u8] {
     fn part(&self, _index: u32) -> &[u8] {
         self
     }
 }
 
-/// Several large parts by position; empty where there is none.
+/// Represents several large parts by position. A part that does not exist is empty.
 impl Borrowed for [&[u8]] {
     fn part(&self, index: u32) -> &[u8] {
         self.get(index as usize).copied().unwrap_or_default()
     }
 }
 
-/// Where a command begins, or a length is to be patched in later.
+/// A position in the queue: the start of a command, or a field to be patched later.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Mark {
     chunk: usize,
@@ -87,19 +87,20 @@ struct BorrowedPart {
     end: usize,
 }
 
-/// Commands that wait to be sent.
+/// The commands that wait to be sent.
 #[derive(Default)]
 pub struct WriteQueue {
-    /// The chunk that is appended to. It is here, and not with the others, as each field would have to look for it there.
-    /// After a failure one without room, so that no append has to ask.
+    /// The chunk to which bytes are appended. It is stored here instead of in `chunks`, because otherwise each append would have
+    /// to look it up. After a failure it is a chunk without room, so that no append has to check for the failure.
     tail: Chunk,
-    /// All chunks by their numbers, but for the tail, in whose place there is an empty one.
+    /// All chunks by number, except the tail, in whose place there is an empty chunk.
     chunks: Vec<Chunk>,
-    /// The tail's number; chunks before it are full, or had no room for what came next, those behind it are empty. After a failure one past the last.
+    /// The tail's number. Chunks before it are full, or had no room for what came next; chunks after it are empty. After a
+    /// failure it is one more than the last chunk's number.
     current: usize,
-    /// Bytes that the allocator would not give since the last [`WriteQueue::end`]; 0 where nothing failed.
+    /// The number of bytes that could not be allocated since the last [`WriteQueue::end`], or 0 if nothing failed.
     failed: usize,
-    /// Where the command under way begins, which is taken back where memory ends.
+    /// The start of the current command, which is taken back if memory runs out.
     begin: Mark,
     /// Borrowed parts before it: it may itself begin with one.
     begin_borrowed: usize,
@@ -118,19 +119,19 @@ pub struct WriteQueue {
 }
 
 impl WriteQueue {
-    /// An empty queue that holds no memory.
+    /// Creates an empty queue that holds no memory.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether everything has left.
+    /// Returns whether everything has been sent.
     #[inline]
     pub fn is_empty(&self) -> bool {
         // Whoever takes the last byte clears, so that where anything is left that is told by the parts or the tail.
         self.borrowed.is_empty() && self.current == 0 && self.tail.is_empty()
     }
 
-    /// Bytes that wait, those by reference included.
+    /// Returns the number of bytes that wait to be sent, including those of parts by reference.
     pub fn len(&self) -> usize {
         let mut cursor = self.head;
         let mut bytes = 0;
@@ -141,25 +142,26 @@ impl WriteQueue {
         bytes
     }
 
-    /// Bytes that have left since the queue was made. Unchanged since a command was queued: it can be withdrawn.
+    /// Returns the number of bytes sent since the queue was made. If it has not changed since a command was queued, the command
+    /// can be withdrawn.
     #[inline]
     pub fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// Bytes copied into chunks since the queue was made.
+    /// Returns the number of bytes copied into chunks since the queue was made.
     #[inline]
     pub fn copied(&self) -> u64 {
         self.copied
     }
 
-    /// Whether parts by reference have not left yet: the caller's slices are still needed.
+    /// Returns whether parts by reference are still unsent, so that the caller's slices are still needed.
     #[inline]
     pub fn has_borrowed(&self) -> bool {
         self.head.part < self.borrowed.len()
     }
 
-    /// Begins a command with its first field, which can be patched as any other.
+    /// Begins a command with its first field, which can be patched like any other.
     #[inline]
     pub fn begin<const N: usize>(&mut self, bytes: [u8; N]) -> Mark {
         self.begin_borrowed = self.borrowed.len();
@@ -177,7 +179,8 @@ impl WriteQueue {
         };
     }
 
-    /// Bytes of the command that was [begun](Self::begin) last, parts by reference included, as far as it is appended.
+    /// Returns the number of bytes appended so far for the command that was last [begun](Self::begin), including parts by
+    /// reference.
     #[inline]
     pub fn command_len(&self) -> usize {
         let begin = self.begin;
@@ -196,10 +199,11 @@ impl WriteQueue {
         copied.saturating_sub(begin.start) + borrowed
     }
 
-    /// Ends the command that was [begun](Self::begin) last.
+    /// Ends the command that was last [begun](Self::begin).
     ///
     /// # Errors
-    /// Memory for a part of it could not be had. All of it is taken back; what was queued before it stays.
+    /// Fails if memory for a part of the command could not be allocated. The whole command is then taken back; what was queued
+    /// before it stays.
     #[inline]
     pub fn end(&mut self) -> Result<(), WireError> {
         if self.failed == 0 {
@@ -209,7 +213,7 @@ impl WriteQueue {
         }
     }
 
-    /// Takes back the command that was [begun](Self::begin) last, in place of ending it. None of it may have left.
+    /// Takes back the command that was last [begun](Self::begin), instead of ending it. None of it may have been sent.
     #[cold]
     pub fn withdraw(&mut self) {
         self.take_back();
@@ -267,8 +271,8 @@ impl WriteQueue {
         self.append_to(self.chunks.len());
     }
 
-    /// Appends a copy of `bytes`, spread over chunks where need be. Where memory can't be had it is left out, and
-    /// [`end`](Self::end) says so; so for everything that is appended.
+    /// Appends a copy of `bytes`, spread over several chunks if necessary. If memory cannot be allocated, the bytes are left out
+    /// and [`end`](Self::end) returns the error. The same applies to all methods that append.
     #[inline]
     pub fn push(&mut self, bytes: &[u8]) {
         match self.tail.ready().get_mut(..bytes.len()) {
@@ -279,8 +283,8 @@ impl WriteQueue {
         self.copied += bytes.len() as u64;
     }
 
-    /// Appends the first `head_len` bytes of `head`, a copy of `bytes`, and `tail`, with one look for room: what a protocol
-    /// has around its shorter strings. Head and tail are written from registers.
+    /// Appends the first `head_len` bytes of `head`, a copy of `bytes`, and `tail`, with a single check for room. This is the
+    /// form of the shorter strings of a protocol. Head and tail are written from registers.
     #[inline]
     pub fn push_framed(&mut self, head: [u8; 8], head_len: usize, bytes: &[u8], tail: [u8; 2]) {
         if let Some(place) = self.tail.frame(head, head_len, bytes.len(), tail) {
@@ -326,7 +330,7 @@ impl WriteQueue {
         }
     }
 
-    /// Appends a field that was just made: written once, from registers, and so no copy that counts.
+    /// Appends a field that was just computed. It is written once, from registers, and therefore not counted as a copy.
     #[inline]
     pub fn push_array<const N: usize>(&mut self, bytes: [u8; N]) {
         const { assert!(N <= 64) };
@@ -337,8 +341,8 @@ impl WriteQueue {
         self.tail.written(N);
     }
 
-    /// Sees that the tail has room for at least `bytes` more, or goes on to the next chunk, which has; `false` once the
-    /// allocator has said no.
+    /// Makes sure that the tail has room for at least `bytes` more bytes, and moves on to the next chunk if it has not. Returns
+    /// `false` once an allocation has failed.
     #[cold]
     fn chunk_with(&mut self, bytes: usize) -> bool {
         debug_assert!(bytes <= CHUNK);
@@ -370,7 +374,7 @@ impl WriteQueue {
         true
     }
 
-    /// Appends a field, at most 64 bytes, so that it can be patched as long as it has not left.
+    /// Appends a field of at most 64 bytes that can be patched as long as it has not been sent.
     #[inline]
     pub fn push_patchable<const N: usize>(&mut self, bytes: [u8; N]) -> Mark {
         const { assert!(N > 0) };
@@ -385,10 +389,10 @@ impl WriteQueue {
         }
     }
 
-    /// Overwrites what was appended at `mark`.
+    /// Overwrites the field that was appended at `mark`.
     ///
     /// # Panics
-    /// When the mark is not of this queue, or the queue has been emptied since: the caller's bug.
+    /// Panics if the mark is not of this queue, or if the queue has been emptied since, which is a bug of the caller.
     #[inline]
     pub fn patch<const N: usize>(&mut self, mark: Mark, bytes: [u8; N]) {
         let chunk = if mark.chunk == self.current {
@@ -402,7 +406,7 @@ impl WriteQueue {
         chunk.as_mut_slice()[mark.start..][..N].copy_from_slice(&bytes);
     }
 
-    /// Appends the part that the caller lends under `index`, from `start`, `len` bytes; it is not copied.
+    /// Appends `len` bytes, from `start`, of the part that the caller provides under `index`. They are not copied.
     pub fn push_borrowed(&mut self, index: u32, start: usize, len: usize) {
         if len == 0 {
             return; // a slice of nothing would be a write of nothing, which looks like a closed stream
@@ -422,7 +426,8 @@ impl WriteQueue {
         });
     }
 
-    /// Forgets everything that has not left. For a command of which no byte has, or a connection that is closed.
+    /// Discards everything that has not been sent. It is for a command of which no byte was sent, or for a connection that is
+    /// closed.
     pub fn clear(&mut self) {
         self.cut_back(0, 0);
         self.failed = 0;
@@ -430,7 +435,7 @@ impl WriteQueue {
         self.head = Cursor::default();
     }
 
-    /// Forgets all but the first `len` bytes of those that wait: a command that is withdrawn, not what is queued before it.
+    /// Discards all waiting bytes except the first `len`. This withdraws a command, but keeps what was queued before it.
     pub fn truncate(&mut self, len: usize) {
         let mut cursor = self.head;
         let mut left = len;
@@ -455,7 +460,7 @@ impl WriteQueue {
     }
 }
 
-/// Sizes only: the bytes are statements and logins.
+/// Shows sizes only, because the bytes are statements and logins.
 impl fmt::Debug for WriteQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WriteQueue")

@@ -131,7 +131,7 @@ impl Cancel {
         let cancelled = self.0.token.cancel();
         if let Err(error) = &cancelled {
             say(&format!(
-                "can't cancel the query, it may go on without us: {error}"
+                "can't cancel the query; it may still be running: {error}"
             ));
         }
         cancelled.ok()

@@ -18,7 +18,7 @@ impl fmt::Display for BadLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unclosed => "a quote has no end; \\\" is one inside double quotes",
-            Self::Glued => "a word goes on behind its closing quote; put a space there",
+            Self::Glued => "text follows a closing quote; put a space there",
         })
     }
 }

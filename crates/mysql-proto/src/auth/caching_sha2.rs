@@ -2,9 +2,9 @@
 //!
 //! response = SHA256(password) XOR SHA256(SHA256(SHA256(password)), nonce).
 //!
-//! A server that has SHA256(SHA256(password)) in its cache checks that and sends AuthMoreData 0x03. One that has not
-//! asks for the password itself by 0x04, which goes out with a NUL behind it over a secure channel only; over a plain one
-//! it goes out under the server's RSA key, see [`rsa`](super::rsa), or not at all. An empty password is a lone NUL.
+//! A server that has SHA256(SHA256(password)) in its cache checks the response and sends AuthMoreData 0x03. Otherwise it requests
+//! the password itself with 0x04. Over a secure channel the client sends the password and a NUL. Over a plain one it sends it
+//! encrypted with the server's RSA key, see [`rsa`](super::rsa), or not at all. An empty password is sent as a single NUL.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_caching_sha2_authentication_exchanges.html>
 
@@ -16,17 +16,17 @@ use zeroize::Zeroizing;
 
 use super::secret::Secret;
 
-/// The length of nonce, in bytes.
+/// The length of the nonce, in bytes.
 pub const NONCE_BYTES: usize = super::nonce::HASH_BYTES;
 /// The length of a hash, in bytes.
 const HASH_BYTES: usize = 32;
 
-/// AuthMoreData: the response was right, OK follows.
+/// AuthMoreData: the response was correct, and OK follows.
 pub const FAST_OK: u8 = 0x03;
 /// AuthMoreData: the server needs the password itself.
 pub const FULL_AUTHENTICATION: u8 = 0x04;
 
-/// The response to `nonce`; a lone NUL for an empty password.
+/// Returns the response to `nonce`; a single NUL for an empty password.
 pub fn respond(password: &Secret, nonce: &[u8; NONCE_BYTES]) -> Secret {
     if password.is_empty() {
         return with_nul(password);
@@ -36,23 +36,23 @@ pub fn respond(password: &Secret, nonce: &[u8; NONCE_BYTES]) -> Secret {
     Secret::new(xor(&once, &sha256(&[&twice, nonce])))
 }
 
-/// What a server keeps of a password: its hash's hash.
+/// What a server stores of a password: the hash of its hash.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Verifier([u8; HASH_BYTES]);
 
 impl Verifier {
-    /// From the password.
+    /// Creates it from the password.
     pub fn from_password(password: &Secret) -> Self {
         let once = Zeroizing::new(sha256(&[password.expose()]));
         Self(sha256(&[&*once]))
     }
 
-    /// From a hash's hash that was kept. What MySQL stores is another hash, of the password and a salt.
+    /// Creates it from a stored hash of the hash. MySQL itself stores another hash, of the password and a salt.
     pub fn from_bytes(hash: [u8; HASH_BYTES]) -> Self {
         Self(hash)
     }
 
-    /// Whether `response` was made from the password; takes the same time wherever it differs.
+    /// Returns whether `response` was computed from the password, in constant time.
     pub fn verify(&self, nonce: &[u8; NONCE_BYTES], response: &[u8]) -> bool {
         let Ok(response) = <[u8; HASH_BYTES]>::try_from(response) else {
             return false;
@@ -61,7 +61,7 @@ impl Verifier {
         sha256(&[&*once]).ct_eq(&self.0).into()
     }
 
-    /// Whether `response` is the password itself and its NUL.
+    /// Returns whether `response` is the password itself and its NUL.
     pub fn verify_password(&self, response: &[u8]) -> bool {
         let [password @ .., 0] = response else {
             return false;
@@ -71,7 +71,7 @@ impl Verifier {
     }
 }
 
-/// The password with the NUL that ends it where it goes out itself.
+/// Returns the password with the NUL that ends it if it is sent itself.
 pub fn with_nul(password: &Secret) -> Secret {
     let mut bytes = Vec::with_capacity(password.expose().len() + 1);
     bytes.extend_from_slice(password.expose());
@@ -79,7 +79,7 @@ pub fn with_nul(password: &Secret) -> Secret {
     Secret::new(bytes)
 }
 
-/// The hash is good for offline guessing, so it is not shown.
+/// Does not show the hash, because it allows offline guessing.
 impl fmt::Debug for Verifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Verifier(***)")

@@ -1,23 +1,23 @@
-//! What the connection protects a password from.
+//! How the connection protects a password.
 
 use core::fmt;
 
-/// What carries the connection.
+/// The kind of channel that the connection uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
-    /// TCP without TLS: anyone on the way may read and change it.
+    /// TCP without TLS: anyone on the network path can read and change the bytes.
     Plain,
-    /// A Unix socket: the kernel delivers to a process of this machine.
+    /// A Unix socket: the kernel delivers the bytes to a process on the same machine.
     UnixSocket,
-    /// TLS whose certificate was verified: for this host, or as one of a CA of the caller's own, who then trusts all
-    /// of its hosts.
+    /// TLS with a verified certificate: either for this host, or signed by a CA that the caller provides and whose hosts they all
+    /// trust.
     TlsVerified,
-    /// TLS with whoever answered: nobody reads along, but who the server is nobody knows.
+    /// TLS without verification: nobody can eavesdrop, but the identity of the server is unknown.
     TlsUnverified,
 }
 
 impl Channel {
-    /// Whether the server is who it should be and nobody reads along.
+    /// Returns whether the identity of the server is certain and nobody can eavesdrop.
     pub const fn is_verified(self) -> bool {
         matches!(self, Self::UnixSocket | Self::TlsVerified)
     }

@@ -22,12 +22,12 @@ use crate::codec::{DecodeErrorKind, Reader};
 use crate::packet::{AuthMoreData, AuthSwitchRequest};
 use crate::packet::{auth_more_data, auth_next_factor, auth_switch_request, err, ok};
 
-/// The most packets that an exchange takes. The longest one known has four.
+/// The maximum number of packets in an exchange. The longest known exchange has four.
 pub const MAX_STEPS: u8 = 16;
 /// What a server may ask for that is never answered.
 const OLD_PASSWORD: &[u8] = b"mysql_old_password";
 
-/// What is to be done with a server's packet.
+/// What to do after a packet of the server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AuthAction {
@@ -35,15 +35,15 @@ pub enum AuthAction {
     Send(Secret),
     /// Read the next packet.
     Wait,
-    /// The packet is an OK: the user is in. The caller reads it.
+    /// The packet is an OK: the login succeeded. The caller decodes it.
     Done,
-    /// The packet is an ERR: the user is not in. The caller reads it.
+    /// The packet is an ERR: the login was refused. The caller decodes it.
     Refused,
 }
 
-/// The client's side of one authentication.
+/// The client's side of an authentication.
 ///
-/// After an error it stays dead and gives the same error again.
+/// After an error it is unusable, and returns the same error again.
 #[derive(Clone, Debug)]
 pub struct ClientAuth {
     password: Secret,
@@ -73,14 +73,14 @@ enum State {
 }
 
 impl ClientAuth {
-    /// Begins with the greeting's plugin and nonce (without its NUL), and gives the response that goes with
-    /// [`plugin`](Self::plugin) into the handshake response.
+    /// Begins with the plugin and the nonce (without its NUL) of the greeting. Returns the response to send with the name of
+    /// [`plugin`](Self::plugin) in the handshake response.
     ///
-    /// A plugin that is unknown or may not be used here is no error yet: the server may ask for another one once it
-    /// knows the user. Until then the response is one of our own choice.
+    /// A plugin that is unknown or not allowed here is not an error yet: the server may request another one once it knows the
+    /// user. Until then, the client responds with a plugin of its own choice.
     ///
     /// # Errors
-    /// A nonce that the plugin can't use; options that allow no plugin.
+    /// Fails if the plugin cannot use the nonce, or if the options allow no plugin.
     pub fn new(
         options: AuthOptions,
         channel: Channel,
@@ -101,12 +101,12 @@ impl ClientAuth {
         Ok((auth, response))
     }
 
-    /// Begins with the plugin and the nonce that the connection had last, and gives the response that goes with
-    /// [`plugin`](Self::plugin) into COM_CHANGE_USER: at most 32 bytes, as its packet has room for 255. What is no hash
-    /// waits for the switch that servers answer with; MySQL and MariaDB always do, with a fresh nonce.
+    /// Begins with the plugin and the nonce that the connection used last. Returns the response to send with the name of
+    /// [`plugin`](Self::plugin) in COM_CHANGE_USER: at most 32 bytes, because its packet has room for 255. A response that is not
+    /// a hash is not sent before the server's switch request; MySQL and MariaDB always send one, with a fresh nonce.
     ///
     /// # Errors
-    /// Options that allow no plugin.
+    /// Fails if the options allow no plugin.
     pub fn change_user(
         options: AuthOptions,
         channel: Channel,
@@ -154,20 +154,20 @@ impl ClientAuth {
         }
     }
 
-    /// The plugin whose response went out last.
+    /// Returns the plugin of the last response.
     pub fn plugin(&self) -> Plugin {
         self.plugin
     }
 
-    /// The last nonce that a hash was made of, without its NUL.
+    /// Returns the last nonce that was hashed, without its NUL.
     pub fn nonce(&self) -> Option<&[u8]> {
         self.nonce.as_ref().map(<[u8; HASH_BYTES]>::as_slice)
     }
 
-    /// Takes the server's next payload.
+    /// Processes the server's next payload.
     ///
     /// # Errors
-    /// Whatever the server may not send or ask for; the connection is to be closed then.
+    /// Fails on anything that the server may not send or request. The connection must be closed then.
     pub fn on_packet(&mut self, payload: &[u8]) -> Result<AuthAction, AuthError> {
         match &self.state {
             State::Failed(error) => return Err(error.clone()),

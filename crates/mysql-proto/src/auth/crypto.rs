@@ -1,36 +1,36 @@
-//! What the protocol needs and this crate does not have: random bytes, and RSA.
+//! Cryptography that the protocol needs and this crate does not contain: random bytes, and RSA.
 //!
-//! The crate does no IO and stays pure Rust, so both come from outside, and tests can make them deterministic.
+//! The crate does no I/O and is pure Rust. The caller provides both, and tests can make them deterministic.
 
 use core::fmt;
 
 use super::public_key::PublicKey;
 
-/// Random bytes, and encryption under a server's key.
+/// A provider of random bytes, and of encryption with a server's key.
 pub trait Crypto: fmt::Debug + Send + Sync {
-    /// Fills `bytes` with random bytes that nobody can foresee.
+    /// Fills `bytes` with cryptographically secure random bytes.
     ///
     /// # Errors
-    /// [`CryptoError::NoRandom`].
+    /// Fails with [`CryptoError::NoRandom`].
     fn random(&self, bytes: &mut [u8]) -> Result<(), CryptoError>;
 
-    /// Encrypts `message` by RSA-OAEP with SHA-1, MGF1 with SHA-1 and no label (RFC 8017, section 7.1.1). `message` has at
-    /// most [`PublicKey::max_message_bytes`] bytes; the answer has [`PublicKey::bytes`].
+    /// Encrypts `message` with RSA-OAEP with SHA-1, MGF1 with SHA-1 and no label (RFC 8017, section 7.1.1). `message` has at most
+    /// [`PublicKey::max_message_bytes`] bytes; the result has [`PublicKey::bytes`].
     ///
     /// # Errors
-    /// [`CryptoError::KeyRejected`].
+    /// Fails with [`CryptoError::KeyRejected`].
     fn rsa_oaep(&self, key: &PublicKey, message: &[u8]) -> Result<Vec<u8>, CryptoError>;
 }
 
-/// Why a [`Crypto`] could not do its part.
+/// The error of a [`Crypto`] operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CryptoError {
-    /// There are no random bytes to be had.
+    /// Random bytes are not available.
     NoRandom,
-    /// The key can't be encrypted under: it is RSA in form, and not a key that anybody made.
+    /// The key cannot be used for encryption: it has the form of an RSA key, but its numbers are not valid.
     KeyRejected,
-    /// There is no [`Crypto`]: the caller gave none.
+    /// The caller provided no [`Crypto`].
     Missing,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for CryptoError {
     }
 }
 
-/// None: what needs random bytes or RSA fails with [`CryptoError::Missing`].
+/// No cryptography: anything that needs random bytes or RSA fails with [`CryptoError::Missing`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoCrypto;
 

@@ -1,4 +1,4 @@
-//! Why an authentication was broken off on this side.
+//! Why this side aborted an authentication.
 
 use core::fmt;
 
@@ -9,85 +9,85 @@ use super::plugin::Plugin;
 use super::public_key::PublicKeyError;
 use crate::codec::DecodeError;
 
-/// Why an authentication was broken off on this side. A server's refusal is not among these: it is an ERR packet.
+/// Why this side aborted an authentication. A refusal by the server is not one of these errors: it is an ERR packet.
 ///
-/// No variant ever holds a byte of the password.
+/// No variant ever contains a byte of the password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AuthError {
     /// A packet is malformed.
     Malformed(DecodeError),
-    /// A packet that has no place in an authentication.
+    /// A packet that is not allowed in an authentication.
     UnexpectedPacket {
-        /// Its first byte.
+        /// The first byte of the packet.
         header: u8,
     },
-    /// The server asks for a plugin that is not spoken here.
+    /// The server requests a plugin that is not supported.
     UnknownPlugin {
-        /// The plugin's name, its first 64 bytes, what is not printable ASCII replaced.
+        /// The first 64 bytes of the plugin's name; bytes that are not printable ASCII are replaced.
         name: String,
     },
-    /// The server asks for a plugin that the caller has not allowed.
+    /// The server requests a plugin that the caller has not allowed.
     PluginNotAllowed {
         /// The plugin.
         plugin: Plugin,
     },
-    /// The caller has allowed no plugin at all.
+    /// The caller has allowed no plugin.
     NoPluginAllowed,
-    /// The server asks for `mysql_old_password`, whose hash gives the password away.
+    /// The server requests `mysql_old_password`, whose hash reveals the password.
     OldPasswordRefused,
-    /// The plugin needs the password itself, and the channel is not fit for it.
+    /// The plugin must send the password itself, and the channel is not secure enough for it.
     InsecureChannel {
         /// The plugin.
         plugin: Plugin,
         /// The channel.
         channel: Channel,
     },
-    /// The server's nonce has the wrong length or is all zero.
+    /// The server's nonce has the wrong length or is all zeros.
     BadNonce {
-        /// The plugin that it is for.
+        /// The plugin that uses it.
         plugin: Plugin,
-        /// How many bytes came.
+        /// The number of bytes received.
         bytes: usize,
     },
-    /// The server asks for a second switch.
+    /// The server requests a second plugin switch.
     SwitchedTwice,
-    /// The server asks for another factor.
+    /// The server requests another authentication factor.
     MoreFactors,
     /// AuthMoreData without data.
     EmptyMoreData {
-        /// The plugin under way.
+        /// The current plugin.
         plugin: Plugin,
     },
-    /// AuthMoreData that the plugin does not know.
+    /// AuthMoreData that the plugin does not define.
     UnknownMoreData {
-        /// The plugin under way.
+        /// The current plugin.
         plugin: Plugin,
-        /// The data's first byte.
+        /// The first byte of the data.
         byte: u8,
     },
-    /// AuthMoreData where the plugin has nothing more to say.
+    /// AuthMoreData after the plugin has finished.
     UnexpectedMoreData {
-        /// The plugin under way.
+        /// The current plugin.
         plugin: Plugin,
     },
-    /// The server's key is not one to encrypt under.
+    /// The server's key cannot be used for encryption.
     PublicKey(PublicKeyError),
-    /// The password is longer than the server's key has room for.
+    /// The password is too long to be encrypted with the server's key.
     PasswordTooLong {
-        /// What there is room for, in bytes.
+        /// The maximum length, in bytes.
         max_bytes: usize,
     },
-    /// The server asks for more iterations of `parsec` than are computed.
+    /// The server requests more iterations of `parsec` than the client computes.
     TooManyIterations {
-        /// How often 1,024 iterations would be doubled.
+        /// How often the minimum of 1,024 iterations would be doubled.
         factor: u8,
     },
     /// Random bytes or RSA failed.
     Crypto(CryptoError),
-    /// The exchange goes on and on.
+    /// The exchange has too many packets, see [`MAX_STEPS`](super::MAX_STEPS).
     TooManySteps,
-    /// The exchange is over; another packet was given to it.
+    /// The exchange is over, and was given another packet.
     AlreadyDone,
 }
 

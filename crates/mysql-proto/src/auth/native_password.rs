@@ -1,6 +1,6 @@
 //! `mysql_native_password`.
 //!
-//! response = SHA1(password) XOR SHA1(nonce, SHA1(SHA1(password))); the server keeps SHA1(SHA1(password)).
+//! response = SHA1(password) XOR SHA1(nonce, SHA1(SHA1(password))); the server stores SHA1(SHA1(password)).
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_authentication_methods_native_password_authentication.html>
 
@@ -12,12 +12,12 @@ use zeroize::Zeroizing;
 
 use super::secret::Secret;
 
-/// The length of nonce, in bytes.
+/// The length of the nonce, in bytes.
 pub const NONCE_BYTES: usize = super::nonce::HASH_BYTES;
 /// The length of a hash, in bytes.
 const HASH_BYTES: usize = 20;
 
-/// The response to `nonce`; empty for an empty password.
+/// Returns the response to `nonce`; empty for an empty password.
 pub fn respond(password: &Secret, nonce: &[u8; NONCE_BYTES]) -> Secret {
     if password.is_empty() {
         return Secret::default();
@@ -27,23 +27,23 @@ pub fn respond(password: &Secret, nonce: &[u8; NONCE_BYTES]) -> Secret {
     Secret::new(xor(&once, &sha1(&[nonce, &twice])))
 }
 
-/// What a server keeps of a password: its hash's hash.
+/// What a server stores of a password: the hash of its hash.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Verifier([u8; HASH_BYTES]);
 
 impl Verifier {
-    /// From the password.
+    /// Creates it from the password.
     pub fn from_password(password: &Secret) -> Self {
         let once = Zeroizing::new(sha1(&[password.expose()]));
         Self(sha1(&[&*once]))
     }
 
-    /// From what a server has stored: the bytes behind the `*` of `PASSWORD()`.
+    /// Creates it from what a server stores: the bytes after the `*` of `PASSWORD()`.
     pub fn from_bytes(hash: [u8; HASH_BYTES]) -> Self {
         Self(hash)
     }
 
-    /// Whether `response` was made from the password; takes the same time wherever it differs.
+    /// Returns whether `response` was computed from the password, in constant time.
     pub fn verify(&self, nonce: &[u8; NONCE_BYTES], response: &[u8]) -> bool {
         let Ok(response) = <[u8; HASH_BYTES]>::try_from(response) else {
             return false;
@@ -53,7 +53,7 @@ impl Verifier {
     }
 }
 
-/// The hash is good for offline guessing, so it is not shown.
+/// Does not show the hash, because it allows offline guessing.
 impl fmt::Debug for Verifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Verifier(***)")

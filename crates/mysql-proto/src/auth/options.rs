@@ -1,26 +1,26 @@
-//! What a client takes part in, and what it lets a server have.
+//! Which authentication a client accepts, and what it may reveal to a server.
 
 use super::channel::Channel;
 use super::crypto::{Crypto, NoCrypto};
 use super::plugin::{Plugin, PluginSet};
 use super::public_key::PublicKey;
 
-/// What a client takes part in.
+/// Which authentication a client accepts.
 #[derive(Clone, Debug)]
 pub struct AuthOptions {
-    /// The plugins to take part in; [`PluginSet::SAFE`] by default.
+    /// The allowed plugins. Default: [`PluginSet::SAFE`].
     pub allowed: PluginSet,
-    /// Whether `caching_sha2_password` and `sha256_password` may send the password over TLS that is not verified, to
-    /// whoever answered. Off by default. `mysql_clear_password` is refused there all the same. It alone decides there:
-    /// over TLS servers take no password under a key.
+    /// Whether `caching_sha2_password` and `sha256_password` may send the password over unverified TLS, to a server of unknown
+    /// identity. Default: off. `mysql_clear_password` is refused there in any case. Over TLS no other option applies, because
+    /// servers accept no RSA-encrypted password there.
     pub password_over_unverified_tls: bool,
-    /// The server's key, which `caching_sha2_password` and `sha256_password` send the password under over clear text, and
-    /// the latter over a Unix socket too. None by default. Where there is one, the server is not asked for any.
+    /// The server's public key, with which `caching_sha2_password` and `sha256_password` encrypt the password over plain TCP, and
+    /// the latter also over a Unix socket. Default: none. If it is set, the server is not asked for its key.
     pub server_public_key: Option<PublicKey>,
-    /// Whether to ask the server for its key where none is given, and to send the password under whichever comes: whoever
-    /// is on the way can put in a key of their own and read the password. Off by default.
+    /// Whether to ask the server for its key if none is set, and to encrypt the password with the key that arrives. A man in the
+    /// middle can substitute its own key and read the password. Default: off.
     pub get_server_public_key: bool,
-    /// Where random bytes and RSA come from. [`NoCrypto`] by default, without which `parsec` and the two options above fail.
+    /// The provider of random bytes and RSA. Default: [`NoCrypto`], with which `parsec` and the two options above fail.
     pub crypto: &'static dyn Crypto,
 }
 

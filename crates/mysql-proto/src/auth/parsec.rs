@@ -1,4 +1,4 @@
-//! `parsec`, MariaDB from 11.6 on: a signature by a key that is derived from the password and a salt.
+//! `parsec`, MariaDB 11.6 and later: a signature with a key that is derived from the password and a salt.
 //!
 //! ```text
 //!   server: AuthSwitchRequest, scramble of 32 bytes
@@ -13,8 +13,8 @@
 //! | 1     | factor    | 1,024 iterations for 0, twice as many for each one more   |
 //! | 18    | salt      |                                                           |
 //!
-//! The 32 bytes that come of password and salt are the seed of an Ed25519 key as in RFC 8032; what is signed is both
-//! scrambles, the server's first.
+//! The 32 bytes derived from password and salt are the seed of an Ed25519 key as in RFC 8032. It signs both scrambles, the
+//! server's first.
 //!
 //! <https://mariadb.com/kb/en/authentication-plugin-parsec/>
 
@@ -31,10 +31,10 @@ use crate::codec::{DecodeErrorKind, Reader};
 pub const SCRAMBLE_BYTES: usize = super::nonce::SCRAMBLE_BYTES;
 /// The length of the salt, in bytes.
 pub const SALT_BYTES: usize = 18;
-/// The highest factor that is computed, 262,144 iterations.
+/// The highest accepted iteration factor, 262,144 iterations.
 ///
-/// MariaDB up to 12 has 0 to 3; 13.1 lets its administrator go to 20, which is seven minutes. The server picks it before
-/// anybody knows who it is, and no deadline interrupts it, so that it must stay below what a login may take.
+/// MariaDB up to 12 has 0 to 3; 13.1 allows up to 20, which takes seven minutes. The server picks the factor before its identity
+/// is known, and no deadline interrupts the computation, so the limit must stay below an acceptable login time.
 pub const MAX_FACTOR: u8 = 8;
 
 const NAME: &str = "ext-salt";
@@ -51,10 +51,10 @@ pub struct ExtSalt {
 }
 
 impl ExtSalt {
-    /// Reads the server's bytes.
+    /// Decodes the server's bytes.
     ///
     /// # Errors
-    /// Another length or algorithm; [`AuthError::TooManyIterations`] for a factor above [`MAX_FACTOR`].
+    /// Fails on another length or algorithm, and with [`AuthError::TooManyIterations`] on a factor above [`MAX_FACTOR`].
     pub fn decode(bytes: &[u8]) -> Result<Self, AuthError> {
         let mut reader = Reader::new(NAME, bytes);
         reader.expect(ALGORITHM, "algorithm")?;
@@ -70,9 +70,9 @@ impl ExtSalt {
     }
 }
 
-/// The response: the client's scramble, and the signature of both.
+/// Returns the response: the client's scramble, and the signature of both scrambles.
 ///
-/// Takes 0.7 ms of one core for the factor 0 and twice as long for each step, 0.17 s for [`MAX_FACTOR`].
+/// Takes 0.7 ms of CPU time for factor 0, twice as long for each step, and 0.17 s for [`MAX_FACTOR`].
 pub fn respond(
     password: &Secret,
     ext_salt: &ExtSalt,

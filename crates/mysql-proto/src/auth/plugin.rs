@@ -1,29 +1,29 @@
-//! The plugins by name.
+//! The authentication plugins by name.
 
 use core::fmt;
 
 use crate::flag_set::flag_set;
 
-/// An authentication plugin that is spoken here.
+/// A supported authentication plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Plugin {
-    /// `mysql_native_password`: SHA-1, every server up to MySQL 8 and MariaDB's default.
+    /// `mysql_native_password`: SHA-1; supported by every server up to MySQL 8, and MariaDB's default.
     NativePassword,
-    /// `caching_sha2_password`: SHA-256, MySQL's default since 8.0.
+    /// `caching_sha2_password`: SHA-256; MySQL's default since 8.0.
     CachingSha2Password,
-    /// `sha256_password`: MySQL, the password itself over a secure channel, or under the server's key.
+    /// `sha256_password`: MySQL; sends the password itself over a secure channel, else encrypted with the server's key.
     Sha256Password,
-    /// `client_ed25519`: MariaDB, a signature.
+    /// `client_ed25519`: MariaDB; sends a signature.
     ClientEd25519,
-    /// `parsec`: MariaDB from 11.6 on, a signature by a salted key.
+    /// `parsec`: MariaDB 11.6 and later; sends a signature with a salted key.
     Parsec,
-    /// `mysql_clear_password`: the password itself, for servers that ask PAM or LDAP.
+    /// `mysql_clear_password`: sends the password itself, for servers that use PAM or LDAP.
     ClearPassword,
 }
 
 impl Plugin {
-    /// Every plugin, the one to offer first in front.
+    /// All plugins, in the order in which to offer them.
     pub const ALL: [Self; 6] = [
         Self::CachingSha2Password,
         Self::NativePassword,
@@ -33,7 +33,7 @@ impl Plugin {
         Self::ClearPassword,
     ];
 
-    /// The name that goes over the wire.
+    /// Returns the plugin's name on the wire.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NativePassword => "mysql_native_password",
@@ -45,7 +45,7 @@ impl Plugin {
         }
     }
 
-    /// The plugin of that name.
+    /// Returns the plugin with this name.
     pub fn from_name(name: &[u8]) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -73,7 +73,7 @@ impl fmt::Display for Plugin {
 }
 
 flag_set! {
-    /// The plugins that a client takes part in.
+    /// A set of plugins that a client accepts.
     pub struct PluginSet(u8);
 
     /// `mysql_native_password`.
@@ -84,14 +84,14 @@ flag_set! {
     const SHA256_PASSWORD = 1 << 2;
     /// `client_ed25519`.
     const CLIENT_ED25519 = 1 << 3;
-    /// `mysql_clear_password`; not among [`SAFE`](Self::SAFE), and even then only on a verified channel.
+    /// `mysql_clear_password`. It is not in [`SAFE`](Self::SAFE), and is used only on a verified channel.
     const CLEAR_PASSWORD = 1 << 4;
     /// `parsec`.
     const PARSEC = 1 << 5;
 }
 
 impl PluginSet {
-    /// The plugins that never hand the password to a server that asks for it in clear text.
+    /// The plugins that never send the password in clear text to a server that requests it.
     pub const SAFE: Self = Self(0b0010_1111);
 }
 

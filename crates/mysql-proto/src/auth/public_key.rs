@@ -1,4 +1,4 @@
-//! A server's RSA key, as it sends it or as the caller has it in a file: PEM around SubjectPublicKeyInfo.
+//! A server's RSA public key, as the server sends it or the caller stores it in a file: PEM around SubjectPublicKeyInfo.
 //!
 //! ```text
 //!   -----BEGIN PUBLIC KEY-----
@@ -11,11 +11,11 @@
 
 use core::fmt;
 
-/// The longest PEM that is looked at, in bytes: a key of 8,192 bits takes about 1,500.
+/// The maximum length of a PEM, in bytes: a key of 8,192 bits takes about 1,500.
 pub const MAX_PEM_BYTES: usize = 4 << 10;
-/// The shortest key that is encrypted under, in bits: shorter ones can be broken.
+/// The minimum length of a key, in bits: shorter keys can be broken.
 pub const MIN_KEY_BITS: usize = 2048;
-/// The longest key, in bits: MySQL has no longer ones either, as what is encrypted must fit 1,024 bytes there.
+/// The maximum length of a key, in bits. MySQL has the same limit, because its ciphertext must fit in 1,024 bytes.
 pub const MAX_KEY_BITS: usize = 8192;
 
 /// What OAEP with SHA-1 takes of a message's room: two hashes of 20 bytes, and 2 bytes.
@@ -35,7 +35,7 @@ const RSA_ENCRYPTION: &[u8] = &[
     0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05, 0x00,
 ];
 
-/// A server's RSA key of 2,048 to 8,192 bits.
+/// A server's RSA public key of 2,048 to 8,192 bits.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PublicKey {
     /// SubjectPublicKeyInfo.
@@ -44,10 +44,11 @@ pub struct PublicKey {
 }
 
 impl PublicKey {
-    /// From PEM, with white space around it or none. MySQL 9 ends its `public_key.pem` with a NUL, so those may follow.
+    /// Parses a key in PEM, with or without surrounding white space. NULs at the end are accepted, because MySQL 9 ends its
+    /// `public_key.pem` with one.
     ///
     /// # Errors
-    /// What is no key, too long, no RSA, or of fewer or more bits than are taken.
+    /// Fails if the bytes are not a key, are too long, are not an RSA key, or have a key length that is not accepted.
     pub fn from_pem(pem: &[u8]) -> Result<Self, PublicKeyError> {
         if pem.len() > MAX_PEM_BYTES {
             return Err(PublicKeyError::TooLong { bytes: pem.len() });
@@ -60,10 +61,10 @@ impl PublicKey {
         Self::from_der(base64(text).ok_or(PublicKeyError::NotPem)?)
     }
 
-    /// From DER, a SubjectPublicKeyInfo.
+    /// Parses a key in DER, a SubjectPublicKeyInfo.
     ///
     /// # Errors
-    /// As [`from_pem`](Self::from_pem).
+    /// Fails like [`from_pem`](Self::from_pem).
     pub fn from_der(der: impl Into<Vec<u8>>) -> Result<Self, PublicKeyError> {
         let der = der.into();
         let bits = modulus_bits(&der)?;
@@ -73,7 +74,7 @@ impl PublicKey {
         Ok(Self { der, bits })
     }
 
-    /// The key in PEM, in lines of 64 characters, as servers send it.
+    /// Returns the key in PEM, in lines of 64 characters, as servers send it.
     pub fn to_pem(&self) -> String {
         let mut pem = String::from_utf8_lossy(BEGIN).into_owned();
         for (number, group) in self.der.chunks(3).enumerate() {
@@ -88,22 +89,22 @@ impl PublicKey {
         pem
     }
 
-    /// The key in DER, as SubjectPublicKeyInfo.
+    /// Returns the key in DER, as SubjectPublicKeyInfo.
     pub fn as_der(&self) -> &[u8] {
         &self.der
     }
 
-    /// The key's length, in bits.
+    /// Returns the length of the key, in bits.
     pub fn bits(&self) -> usize {
         self.bits
     }
 
-    /// The length of what is encrypted under it, in bytes.
+    /// Returns the length of a ciphertext, in bytes.
     pub fn bytes(&self) -> usize {
         self.bits.div_ceil(8)
     }
 
-    /// The longest message that RSA-OAEP with SHA-1 encrypts under it, in bytes.
+    /// Returns the maximum length of a message for RSA-OAEP with SHA-1, in bytes.
     pub fn max_message_bytes(&self) -> usize {
         self.bytes() - OAEP_BYTES
     }
@@ -115,24 +116,24 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-/// Why bytes are not a key to encrypt under.
+/// Why bytes are not a usable key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PublicKeyError {
-    /// More bytes than any key has.
+    /// The input is longer than any key.
     TooLong {
-        /// How many there are.
+        /// The length of the input, in bytes.
         bytes: usize,
     },
-    /// No `PUBLIC KEY` in PEM.
+    /// There is no PEM block `PUBLIC KEY`.
     NotPem,
-    /// PEM around what is no SubjectPublicKeyInfo.
+    /// The content of the PEM is not a SubjectPublicKeyInfo.
     Malformed,
-    /// A key of another kind.
+    /// The key has another type than RSA.
     NotRsa,
-    /// An RSA key that is too short or too long.
+    /// The RSA key is too short or too long.
     Bits {
-        /// Its length, in bits.
+        /// The length of the key, in bits.
         bits: usize,
     },
 }

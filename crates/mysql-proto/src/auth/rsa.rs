@@ -1,11 +1,11 @@
-//! A password under the server's RSA key: `caching_sha2_password` and `sha256_password` over clear text.
+//! Encryption of a password with the server's RSA key: `caching_sha2_password` and `sha256_password` over plain TCP.
 //!
-//! The password and its NUL, each byte XORed with the nonce's, the nonce repeated as often as it takes; all of that by
-//! RSA-OAEP with SHA-1. The client may ask for the key by one byte of its own; the server sends it as PEM.
+//! The password and its NUL are XORed with the nonce, repeated as often as needed, and then encrypted with RSA-OAEP with SHA-1.
+//! The client may request the key with a packet of one byte; the server sends it as PEM.
 //!
-//! Servers take this over clear text only, and for `sha256_password` over a Unix socket, where a key that is asked for is
-//! the server's own. Over TLS, verified or not, they take whatever comes for the password itself, so that there a key is of
-//! no use. Tried with MySQL 9.7.
+//! Servers accept this only over plain TCP and, for `sha256_password`, over a Unix socket, where a key that was requested is
+//! certainly the server's own. Over TLS, verified or not, they take any response for the password itself, so a key is of no use
+//! there. Tested with MySQL 9.7.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_caching_sha2_authentication_exchanges.html>
 
@@ -15,18 +15,18 @@ use super::nonce::HASH_BYTES;
 use super::public_key::PublicKey;
 use super::secret::Secret;
 
-/// Asks for the key in `caching_sha2_password`.
+/// The request for the key in `caching_sha2_password`.
 pub const CACHING_SHA2_REQUEST: u8 = 0x02;
-/// Asks for the key in `sha256_password`.
+/// The request for the key in `sha256_password`.
 pub const SHA256_REQUEST: u8 = 0x01;
 
 /// The first byte of a key in PEM.
 pub(super) const PEM_START: u8 = b'-';
 
-/// The password under `key`, bound to `nonce`.
+/// Encrypts the password with `key`, bound to `nonce`.
 ///
 /// # Errors
-/// [`AuthError::PasswordTooLong`] where the key has no room for it, [`AuthError::Crypto`].
+/// Fails with [`AuthError::PasswordTooLong`] if the password is too long for the key, and with [`AuthError::Crypto`].
 pub fn encrypt(
     password: &Secret,
     nonce: &[u8; HASH_BYTES],
@@ -41,8 +41,8 @@ pub fn encrypt(
     Ok(Secret::new(crypto.rsa_oaep(key, message.expose())?))
 }
 
-/// The password that was bound to `nonce` and put under a key, from what the key's owner has decrypted; `None` where it is
-/// none.
+/// Returns the password from a message that the owner of the key has decrypted and that was bound to `nonce`, or `None` if the
+/// message is not a password.
 pub fn unmask(message: &Secret, nonce: &[u8; HASH_BYTES]) -> Option<Secret> {
     let bytes = message.expose().iter().zip(nonce.iter().cycle());
     let mut plain = Vec::with_capacity(message.expose().len());

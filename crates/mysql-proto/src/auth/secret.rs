@@ -1,25 +1,25 @@
-//! Bytes that are wiped when they are dropped and never shown.
+//! Bytes that are wiped when dropped and never shown.
 
 use core::fmt;
 
 use zeroize::Zeroizing;
 
-/// A password, or what is sent in its place. Wiped on drop; `Debug` prints `***`.
+/// A password, or what is sent in its place. It is wiped on drop, and `Debug` prints `***`.
 #[derive(Clone, Default)]
 pub struct Secret(Zeroizing<Vec<u8>>);
 
 impl Secret {
-    /// Takes the bytes over; a `String` or `Vec` is not copied.
+    /// Takes ownership of the bytes; a `String` or `Vec` is not copied.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self(Zeroizing::new(bytes.into()))
     }
 
-    /// The bytes themselves.
+    /// Returns the bytes.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }
 
-    /// Whether there are none, which stands for an account without a password.
+    /// Returns whether there are no bytes, which means an account without a password.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -8,11 +8,11 @@ use super::native_password;
 use super::nonce;
 use super::plugin::Plugin;
 
-/// What a server keeps of an account's password.
+/// What a server stores of an account's password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verifier {
-    /// The account has no password; `mysql_native_password` with an empty response.
+    /// The account has no password: `mysql_native_password` with an empty response.
     NoPassword,
     /// `mysql_native_password`.
     NativePassword(native_password::Verifier),
@@ -22,24 +22,24 @@ pub enum Verifier {
     ClientEd25519(ed25519::Verifier),
 }
 
-/// What is to be done with a client's packet.
+/// What to do after a packet of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerAuthAction {
-    /// Send AuthSwitchRequest with [`plugin`](ServerAuth::plugin) and [`auth_data`](ServerAuth::auth_data), and read
-    /// on.
+    /// Send AuthSwitchRequest with [`plugin`](ServerAuth::plugin) and [`auth_data`](ServerAuth::auth_data), and read the next
+    /// packet.
     Switch,
-    /// Send AuthMoreData 0x04, which asks for the password itself, and read on.
+    /// Send AuthMoreData 0x04, which requests the password itself, and read the next packet.
     RequestPassword,
-    /// The user is in. Send OK.
+    /// The login succeeded. Send OK.
     Accept,
-    /// The user is in. Send AuthMoreData 0x03, then OK.
+    /// The login succeeded. Send AuthMoreData 0x03, then OK.
     AcceptFast,
-    /// The user is not in. Send ERR and close.
+    /// The login is refused. Send ERR and close.
     Reject,
 }
 
-/// The server's side of one authentication.
+/// The server's side of an authentication.
 #[derive(Clone, Debug)]
 pub struct ServerAuth {
     verifier: Verifier,
@@ -58,11 +58,11 @@ enum State {
 }
 
 impl ServerAuth {
-    /// Begins with an account's verifier and a fresh nonce from the caller's random source: 20 bytes, or 32 for
-    /// `client_ed25519`. The hash plugins' nonce should have no zero byte and is the greeting's where it can be.
+    /// Begins with an account's verifier and a fresh nonce from the caller's random source: 20 bytes, or 32 for `client_ed25519`.
+    /// The nonce of a hash plugin should contain no zero byte, and be that of the greeting if possible.
     ///
     /// # Errors
-    /// [`AuthError::BadNonce`] for another length or a nonce of zeros.
+    /// Fails with [`AuthError::BadNonce`] on another length or a nonce of zeros.
     pub fn new(verifier: Verifier, nonce: &[u8], channel: Channel) -> Result<Self, AuthError> {
         let plugin = plugin_of(&verifier);
         let nonce = match plugin {
@@ -81,7 +81,7 @@ impl ServerAuth {
         })
     }
 
-    /// Has `caching_sha2_password` ask for the password itself, as a server does whose cache is empty.
+    /// Makes `caching_sha2_password` request the password itself, like a server whose cache is empty.
     #[must_use]
     pub fn with_empty_cache(self) -> Self {
         Self {
@@ -90,12 +90,12 @@ impl ServerAuth {
         }
     }
 
-    /// The account's plugin.
+    /// Returns the plugin of the account.
     pub fn plugin(&self) -> Plugin {
         plugin_of(&self.verifier)
     }
 
-    /// The data of an AuthSwitchRequest: the nonce, for the hash plugins with a NUL behind it.
+    /// Returns the data of an AuthSwitchRequest: the nonce, followed by a NUL for the hash plugins.
     pub fn auth_data(&self) -> Vec<u8> {
         let mut data = self.nonce.clone();
         if self.plugin() != Plugin::ClientEd25519 {
@@ -104,8 +104,8 @@ impl ServerAuth {
         data
     }
 
-    /// Takes plugin name and response of the handshake response, or of COM_CHANGE_USER. The greeting's nonce must be
-    /// the one given to [`new`](Self::new), or the client is told to switch by `same_nonce` being `false`.
+    /// Processes the plugin name and the response of the handshake response, or of COM_CHANGE_USER. Set `same_nonce` to `false`
+    /// if the greeting's nonce is not the one given to [`new`](Self::new): the client must switch then.
     pub fn on_handshake_response(
         &mut self,
         plugin: Option<&[u8]>,
@@ -123,8 +123,7 @@ impl ServerAuth {
         self.check(response)
     }
 
-    /// Takes a payload after [`Switch`](ServerAuthAction::Switch) or
-    /// [`RequestPassword`](ServerAuthAction::RequestPassword).
+    /// Processes a payload after [`Switch`](ServerAuthAction::Switch) or [`RequestPassword`](ServerAuthAction::RequestPassword).
     pub fn on_packet(&mut self, payload: &[u8]) -> ServerAuthAction {
         match (self.state, &self.verifier) {
             (State::SwitchResponse, _) => self.check(payload),

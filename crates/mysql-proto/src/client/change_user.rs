@@ -5,8 +5,8 @@
 //!                                       --> ERR: dead
 //! ```
 //!
-//! MySQL 9.7 closes the connection behind the ERR; MariaDB 10.11 and 11.8 wait a second and go on as the user before, with a
-//! session that has been reset all the same. Nobody asked for that, so here it is over either way.
+//! MySQL 9.7 closes the connection after the ERR. MariaDB 10.11 and 11.8 wait a second and continue as the previous user, but
+//! with a session that was reset. No caller expects that, so the conversation ends in both cases.
 
 use onecopy_wire::{Buffers, Span, Step};
 
@@ -46,14 +46,14 @@ impl Default for Login {
 }
 
 impl ClientCore {
-    /// COM_CHANGE_USER: the session of another user, as after a login; every statement is closed. Reply: OK, or ERR, behind
-    /// which the core is dead with [`Error::UserRefused`]. An empty `database` is none.
+    /// Queues COM_CHANGE_USER: the session of another user, as after a login. Every statement is closed. The reply is OK, or ERR,
+    /// after which the state machine is dead with [`Error::UserRefused`]. An empty `database` means none.
     ///
-    /// Plugins, keys and channel are the login's. The password itself is never a part of the command, whose response has
-    /// room for 255 bytes: servers answer with a switch, and what follows that has no such limit.
+    /// Plugins, keys and channel are those of the login. The command never contains the password itself, because its response has
+    /// room for only 255 bytes: servers answer with a plugin switch, and the responses after that have no such limit.
     ///
     /// # Errors
-    /// `Busy`; a NUL in `user` or `database`. Nothing is queued then.
+    /// Fails with `Busy`, or on a NUL in `user` or `database`. Nothing is queued then.
     pub fn change_user(
         &mut self,
         buffers: &mut Buffers,

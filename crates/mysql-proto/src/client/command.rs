@@ -1,6 +1,6 @@
-//! Commands: each is queued whole, and says what reply is to come.
+//! Commands: each one is queued as a whole and determines the expected reply.
 //!
-//! Parts of 16 KiB and more stay with the caller: whoever sends the queue passes the same text, piece or parameters as
+//! Parts of 16 KiB and more stay with the caller: to send the queue, pass the same text, piece or parameters as
 //! [`Borrowed`](onecopy_wire::Borrowed).
 
 use onecopy_wire::{Buffers, LENT_THRESHOLD, WireError};
@@ -16,29 +16,30 @@ use crate::value::Param;
 use crate::{CollationId, Error};
 
 impl ClientCore {
-    /// COM_QUERY. `sql` is borrowed where it is large. Reply: a result, or several.
+    /// Queues COM_QUERY. `sql` is borrowed if it is large. The reply is one result or several.
     ///
     /// # Errors
-    /// `Busy` while a reply is outstanding, `OutOfMemory`; nothing is queued then. So for every command.
+    /// Fails with `Busy` while a reply is outstanding, and with `OutOfMemory`; nothing is queued then. The same applies to every
+    /// command.
     pub fn query(&mut self, buffers: &mut Buffers, sql: &[u8]) -> Result<(), Error> {
         self.begin(State::Header)?;
         self.source = Source::Text;
         self.send_text(buffers, CommandByte::QUERY, sql)
     }
 
-    /// COM_STMT_PREPARE. `sql` is borrowed where it is large. Reply: `Prepared`.
+    /// Queues COM_STMT_PREPARE. `sql` is borrowed if it is large. The reply is `Prepared`.
     ///
     /// # Errors
-    /// `Busy`.
+    /// Fails with `Busy`.
     pub fn prepare(&mut self, buffers: &mut Buffers, sql: &[u8]) -> Result<(), Error> {
         self.begin(State::Prepare(Preparing::Header))?;
         self.send_text(buffers, CommandByte::STMT_PREPARE, sql)
     }
 
-    /// COM_STMT_EXECUTE. Large parameters are borrowed. Reply: a result, or several.
+    /// Queues COM_STMT_EXECUTE. Large parameters are borrowed. The reply is one result or several.
     ///
     /// # Errors
-    /// `Busy`, `StatementClosed`, `ParameterCount`, `CharacterSet`.
+    /// Fails with `Busy`, `StatementClosed`, `ParameterCount` or `CharacterSet`.
     pub fn execute(
         &mut self,
         buffers: &mut Buffers,
@@ -84,11 +85,11 @@ impl ClientCore {
         }
     }
 
-    /// COM_STMT_SEND_LONG_DATA: a further piece of a parameter, before the execution. `piece` is borrowed where it is large.
-    /// No reply: an error shows at the execution.
+    /// Queues COM_STMT_SEND_LONG_DATA: another piece of a parameter, before the execution. `piece` is borrowed if it is large.
+    /// There is no reply: the server reports an error at the execution.
     ///
     /// # Errors
-    /// `Busy`, `StatementClosed`.
+    /// Fails with `Busy` or `StatementClosed`.
     pub fn send_long_data(
         &mut self,
         buffers: &mut Buffers,
@@ -107,10 +108,10 @@ impl ClientCore {
         self.queued(queued, sequence)
     }
 
-    /// COM_STMT_CLOSE. No reply: it leaves with the next command.
+    /// Queues COM_STMT_CLOSE. There is no reply, and it is sent with the next command.
     ///
     /// # Errors
-    /// `Busy`, `StatementClosed`.
+    /// Fails with `Busy` or `StatementClosed`.
     pub fn close_statement(
         &mut self,
         buffers: &mut Buffers,
@@ -123,10 +124,10 @@ impl ClientCore {
         Ok(())
     }
 
-    /// COM_STMT_RESET: forgets long data and closes a cursor. Reply: OK.
+    /// Queues COM_STMT_RESET: discards long data and closes a cursor. The reply is OK.
     ///
     /// # Errors
-    /// `Busy`, `StatementClosed`.
+    /// Fails with `Busy` or `StatementClosed`.
     pub fn reset_statement(
         &mut self,
         buffers: &mut Buffers,
@@ -137,55 +138,55 @@ impl ClientCore {
         self.send_id(buffers, CommandByte::STMT_RESET, id)
     }
 
-    /// COM_PING. Reply: OK.
+    /// Queues COM_PING. The reply is OK.
     ///
     /// # Errors
-    /// `Busy`.
+    /// Fails with `Busy`.
     pub fn ping(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
         self.begin(State::Header)?;
         self.send_text(buffers, CommandByte::PING, &[])
     }
 
-    /// COM_INIT_DB: another default database. Reply: OK.
+    /// Queues COM_INIT_DB: changes the default database. The reply is OK.
     ///
     /// # Errors
-    /// `Busy`.
+    /// Fails with `Busy`.
     pub fn init_db(&mut self, buffers: &mut Buffers, database: &[u8]) -> Result<(), Error> {
         self.begin(State::Header)?;
         self.send_text(buffers, CommandByte::INIT_DB, database)
     }
 
-    /// COM_RESET_CONNECTION: the session's state as after the login; every statement is closed. Reply: OK.
+    /// Queues COM_RESET_CONNECTION: resets the session to its state after the login; every statement is closed. The reply is OK.
     ///
     /// # Errors
-    /// `Busy`.
+    /// Fails with `Busy`.
     pub fn reset_connection(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
         self.begin(State::Header)?;
         self.forgets_statements = true;
         self.send_text(buffers, CommandByte::RESET_CONNECTION, &[])
     }
 
-    /// COM_QUIT. No reply: the server closes.
+    /// Queues COM_QUIT. There is no reply: the server closes the connection.
     ///
     /// # Errors
-    /// `Busy`.
+    /// Fails with `Busy`.
     pub fn quit(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
         self.begin(State::Idle)?;
         self.send_text(buffers, CommandByte::QUIT, &[])
     }
 
-    /// How many parameters a statement takes.
+    /// Returns the number of parameters of a statement.
     ///
     /// # Errors
-    /// `StatementClosed`.
+    /// Fails with `StatementClosed`.
     pub fn parameters(&self, statement: StatementId) -> Result<u16, Error> {
         Ok(self.statements.find(statement)?.parameters)
     }
 
-    /// The columns that a statement's rows have, as the prepare or the last execution told.
+    /// Returns the columns of a statement's rows, as reported by the prepare or by the last execution.
     ///
     /// # Errors
-    /// `StatementClosed`.
+    /// Fails with `StatementClosed`.
     pub fn statement_definitions(
         &self,
         statement: StatementId,

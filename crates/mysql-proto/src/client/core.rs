@@ -52,7 +52,7 @@ pub(super) enum Source {
     Statement(StatementId),
 }
 
-/// The client's core behind the login: commands in, replies out.
+/// The client's state machine after the login: commands in, replies out.
 pub struct ClientCore {
     pub(super) session: Session,
     pub(super) limits: Limits,
@@ -112,7 +112,7 @@ impl Core for ClientCore {
     }
 }
 
-/// The state, and no text of the server's.
+/// Shows the state, and no text from the server.
 impl fmt::Debug for ClientCore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientCore")
@@ -127,7 +127,7 @@ impl fmt::Debug for ClientCore {
 }
 
 impl ClientCore {
-    /// The core of a session that is logged in.
+    /// Creates the state machine of a session that is logged in.
     pub fn new(session: Session, limits: Limits) -> Self {
         Self {
             session,
@@ -158,28 +158,28 @@ impl ClientCore {
         }
     }
 
-    /// What the login agreed on.
+    /// Returns what the login agreed on.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// The limits in force.
+    /// Returns the limits in effect.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Whether no reply is outstanding, so that a command may be sent.
+    /// Returns whether no reply is outstanding, so that a command may be sent.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.state == State::Idle
     }
 
-    /// Whether the session is being reset, so that its statements are gone with the reply.
+    /// Returns whether the session is being reset, so that its statements are closed with the reply.
     pub fn is_resetting(&self) -> bool {
         self.forgets_statements && !self.is_idle()
     }
 
-    /// Whether rows or their definitions are still to come.
+    /// Returns whether rows, or the packet that ends them, are still to come. Column definitions do not count.
     pub fn is_in_rows(&self) -> bool {
         matches!(
             self.state,
@@ -187,12 +187,12 @@ impl ClientCore {
         )
     }
 
-    /// The error that ended the conversation.
+    /// Returns the error that ended the conversation.
     pub fn dead(&self) -> Option<&Error> {
         self.dead.as_ref()
     }
 
-    /// Ends the conversation: every further call gives `error`.
+    /// Ends the conversation: every further call returns `error`.
     pub fn kill(&mut self, error: Error) {
         self.die(error);
     }
@@ -203,7 +203,7 @@ impl ClientCore {
         self.dead.get_or_insert(error).clone()
     }
 
-    /// How rows are handed over from now on. In the middle of a streamed row, `Skip` drops the rest of it.
+    /// Sets how rows are returned from now on. In the middle of a streamed row, `Skip` discards the rest of it.
     #[inline]
     pub fn set_row_mode(&mut self, mode: RowMode) {
         self.mode = mode;
@@ -212,44 +212,45 @@ impl ClientCore {
         }
     }
 
-    /// How rows are handed over.
+    /// Returns how rows are returned.
     pub fn row_mode(&self) -> RowMode {
         self.mode
     }
 
-    /// The numbers of the last OK packet.
+    /// Returns the numbers of the last OK packet.
     #[inline]
     pub fn ok(&self) -> &OkState {
         &self.ok
     }
 
-    /// The last OK packet's text for people, such as `Rows matched: 1`. Bytes that are not UTF-8 are replaced.
+    /// Returns the human-readable text of the last OK packet, such as `Rows matched: 1`. Bytes that are not UTF-8 are replaced.
     pub fn info(&self) -> &str {
         &self.info
     }
 
-    /// The session's changes that the last OK packet told, in order.
+    /// Returns the session state changes of the last OK packet, in order.
     pub fn session_changes(&self) -> crate::packet::SessionTrack<'_> {
         crate::packet::SessionTrack::from_encoded(&self.changes)
     }
 
-    /// Where the values of the borrowed row are.
+    /// Returns the positions of the values in the borrowed row.
     #[inline]
     pub fn cells(&self) -> &[Cell] {
         &self.cells
     }
 
-    /// Only the large value of this column may use the vector that was offered to the buffers.
+    /// Restricts the vector that was offered to the buffers to the large value of this column.
     pub fn set_home_column(&mut self, column: Option<usize>) {
         self.home_column = column;
     }
 
-    /// Whether a large row is half read, so that its values are being put into memory of their own.
+    /// Returns whether a large row has been read in part, so that its values are being stored in their own memory.
     pub fn is_in_large_row(&self) -> bool {
         self.state == State::LargeRow
     }
 
-    /// Gives back what is kept of results that are over: columns of text results, texts of OK packets. Not in rows.
+    /// Releases what is kept of finished results: columns of text results, texts of OK packets. Has no effect while a reply is
+    /// outstanding.
     pub fn release(&mut self) {
         if self.is_idle() {
             self.text = Definitions::default();
@@ -260,7 +261,7 @@ impl ClientCore {
         }
     }
 
-    /// Marks a value of the borrowed row as moved out of it; gives where it was.
+    /// Marks a value of the borrowed row as moved out of it. Returns its position.
     pub fn take_cell(&mut self, column: usize) -> Option<Cell> {
         let cell = self.cells.get_mut(column)?;
         let taken = *cell;
@@ -274,19 +275,19 @@ impl ClientCore {
         self.ok.status_flags = status_flags;
     }
 
-    /// Withdraws a command of which no byte has left.
+    /// Withdraws a command of which no byte was sent.
     pub fn withdraw(&mut self) {
         self.auth = None;
         self.state = State::Idle;
     }
 
-    /// Whether values have the binary protocol's form.
+    /// Returns whether values are in the form of the binary protocol.
     #[inline]
     pub fn is_binary(&self) -> bool {
         matches!(self.source, Source::Statement(_))
     }
 
-    /// The columns of the result under way, or of the last one.
+    /// Returns the columns of the current result, or of the last one.
     #[inline]
     pub fn definitions(&self) -> &Definitions {
         match self.source {
@@ -295,10 +296,10 @@ impl ClientCore {
         }
     }
 
-    /// The same, shared: copied once a result, for rows that outlive it.
+    /// Returns the [`definitions`](Self::definitions), shared. They are copied once per result, for rows that outlive it.
     ///
     /// # Errors
-    /// `OutOfMemory`; the result goes on.
+    /// Fails with `OutOfMemory`; the result can still be read.
     pub fn shared_definitions(&mut self, buffers: &Buffers) -> Result<Arc<Definitions>, Error> {
         if let Some(shared) = &self.shared {
             return Ok(Arc::clone(shared));

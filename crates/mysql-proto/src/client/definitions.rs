@@ -21,7 +21,7 @@ const _: () = assert!(
     size_of::<Column>() + size_of::<u8>() + size_of::<usize>() + size_of::<Cell>() <= KEPT_A_COLUMN
 );
 
-/// One column of a result. Names are bytes as the server sent them, in the connection's character set.
+/// A column of a result. Names are bytes as the server sent them, in the connection's character set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     /// Where its definition starts in `Definitions::raw`; the ranges below count from there.
@@ -35,21 +35,21 @@ pub struct Column {
     form: Form,
     /// The type on the wire.
     pub column_type: ColumnType,
-    /// Flags: unsigned, not null, part of a key.
+    /// The flags: unsigned, not null, part of a key.
     pub flags: ColumnFlags,
-    /// Collation of the text; 63 for bytes.
+    /// The collation of the text; 63 for bytes.
     pub collation: CollationId,
-    /// Longest value in bytes.
+    /// The maximum length of a value in bytes.
     pub length: u32,
-    /// Digits behind the decimal point, 31 where that is not fixed.
+    /// The digits after the decimal point; 31 if their number is not fixed.
     pub decimals: u8,
 }
 
 impl Column {
-    /// A value of this column that is not NULL, from its bytes in a binary or a text row.
+    /// Decodes a value of this column that is not NULL, from its bytes in a binary or a text row.
     ///
     /// # Errors
-    /// Bytes that are no value of the column's type.
+    /// Fails if the bytes are not a value of the column's type.
     #[inline]
     pub fn decode<'v>(&self, binary: bool, bytes: &'v [u8]) -> Result<Value<'v>, ValueError> {
         if binary {
@@ -59,17 +59,18 @@ impl Column {
         }
     }
 
-    /// The same of a binary row, without a call further down: `Null` for DECIMAL and BIT, and for all that is an error.
+    /// Decodes a value of a binary row like [`decode`](Self::decode), but without calling other functions. Returns `Null` for
+    /// DECIMAL and BIT, and for every error.
     ///
-    /// It needs no stack frame and writes what it gives straight to its place, which makes it cheaper than the same code inlined
-    /// into a caller, where all kinds of values come together in one.
+    /// It needs no stack frame and writes its result directly to the destination. That makes it cheaper than inlining the same
+    /// code into a caller, where the branches for all kinds of values join.
     #[inline(never)]
     pub fn decode_plain<'v>(&self, bytes: &'v [u8]) -> Value<'v> {
         Value::read_plain(self.form, self.collation, bytes)
     }
 }
 
-/// The columns of one result.
+/// The columns of a result.
 #[derive(Debug, Clone, Default)]
 pub struct Definitions {
     raw: Vec<u8>,
@@ -83,44 +84,44 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// Number of columns.
+    /// Returns the number of columns.
     #[inline]
     pub fn len(&self) -> usize {
         self.columns.len()
     }
 
-    /// Whether there is no column.
+    /// Returns whether there are no columns.
     pub fn is_empty(&self) -> bool {
         self.columns.is_empty()
     }
 
-    /// The columns in order.
+    /// Returns the columns in order.
     #[inline]
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// The column's name or alias.
+    /// Returns the name or alias of the column.
     pub fn name(&self, index: usize) -> Option<&[u8]> {
         self.part(index, |column| column.name)
     }
 
-    /// The column's name in its table, empty for expressions.
+    /// Returns the name of the column in its table; empty for expressions.
     pub fn org_name(&self, index: usize) -> Option<&[u8]> {
         self.part(index, |column| column.org_name)
     }
 
-    /// The table's name or alias.
+    /// Returns the name or alias of the table.
     pub fn table(&self, index: usize) -> Option<&[u8]> {
         self.part(index, |column| column.table)
     }
 
-    /// The table's own name.
+    /// Returns the original name of the table.
     pub fn org_table(&self, index: usize) -> Option<&[u8]> {
         self.part(index, |column| column.org_table)
     }
 
-    /// The database.
+    /// Returns the database.
     pub fn schema(&self, index: usize) -> Option<&[u8]> {
         self.part(index, |column| column.schema)
     }
@@ -133,7 +134,7 @@ impl Definitions {
             .get(..len as usize)
     }
 
-    /// The index of the first column of that name, compared without regard to ASCII case as servers do.
+    /// Returns the index of the first column with this name, ignoring ASCII case as servers do.
     pub fn index_of(&self, name: &str) -> Option<usize> {
         (0..self.len()).find(|&index| {
             self.name(index)
@@ -141,7 +142,7 @@ impl Definitions {
         })
     }
 
-    /// Bytes that they take as they came.
+    /// Returns the size of the definitions as received, in bytes.
     pub fn raw_len(&self) -> usize {
         self.raw.len()
     }

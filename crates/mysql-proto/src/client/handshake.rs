@@ -23,19 +23,19 @@ pub(super) const COLLATION: u8 = 45;
 /// What servers' packets may have at most during the login; the largest there is is a key of some hundred bytes.
 pub(super) const MAX_LOGIN_PACKET: usize = 64 << 10;
 
-/// Whether the connection is to be turned to TLS.
+/// Whether the connection must switch to TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TlsDemand {
-    /// No.
+    /// TLS is not used.
     #[default]
     None,
-    /// Where the server offers it.
+    /// TLS is used if the server offers it.
     IfOffered,
-    /// Or no connection: the user's name is not sent before.
+    /// TLS is required: without it the login fails before the user's name is sent.
     Required,
 }
 
-/// Who logs in, and how.
+/// The settings of a login.
 #[derive(Debug, Clone, Default)]
 pub struct HandshakeConfig {
     /// The user, in UTF-8.
@@ -44,43 +44,43 @@ pub struct HandshakeConfig {
     pub password: Secret,
     /// The default database.
     pub database: Option<Vec<u8>>,
-    /// Whether the stream is a Unix socket, which passwords may be sent over.
+    /// Whether the stream is a Unix socket, over which passwords may be sent.
     pub is_unix: bool,
-    /// Whether TLS is wanted.
+    /// Whether to use TLS.
     pub tls: TlsDemand,
-    /// Whether the TLS of the stream verifies the server.
+    /// Whether the stream's TLS verifies the server.
     pub tls_verifies: bool,
-    /// Which authentication is taken part in.
+    /// The accepted authentication.
     pub auth: AuthOptions,
-    /// Several statements in one query.
+    /// Whether a query may contain several statements.
     pub multi_statements: bool,
-    /// Affected rows count the rows found.
+    /// Whether affected rows are the rows found, not the rows changed.
     pub found_rows: bool,
-    /// Have MariaDB send all column definitions each time, also those that the client has.
+    /// Whether MariaDB sends all column definitions each time, including those that the client already has.
     pub full_metadata: bool,
-    /// Connection attributes.
+    /// The connection attributes.
     pub attributes: Vec<(String, String)>,
 }
 
 /// What the login agreed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// What both sides can do.
+    /// The capabilities of both sides.
     pub capabilities: Capabilities,
-    /// The connection's number.
+    /// The id of the connection.
     pub connection_id: u32,
-    /// The server's version as it writes it; bytes that are not UTF-8 are replaced.
+    /// The server's version as it reports it. Bytes that are not UTF-8 are replaced.
     pub server_version: String,
-    /// The same, read.
+    /// The server's version, parsed.
     pub version: ServerVersion,
 }
 
-/// What came of the login.
+/// The result of the login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandshakeReply {
-    /// The user is in: [`Handshake::into_core`].
+    /// The login succeeded: call [`Handshake::into_core`].
     Done,
-    /// The server refuses, by an ERR packet.
+    /// The server refused the login with an ERR packet.
     Err(Span),
 }
 
@@ -147,7 +147,7 @@ impl Core for Handshake {
 }
 
 impl Handshake {
-    /// A login that waits for the server's greeting.
+    /// Creates a login that waits for the server's greeting.
     pub fn new(config: HandshakeConfig, limits: Limits) -> Self {
         Self {
             config,
@@ -168,7 +168,7 @@ impl Handshake {
         }
     }
 
-    /// The core for commands, once the login is done.
+    /// Returns the state machine for commands, once the login is done.
     pub fn into_core(self) -> ClientCore {
         let mut core = ClientCore::new(self.session, self.limits);
         core.set_status(self.status_flags);
@@ -176,7 +176,7 @@ impl Handshake {
         core
     }
 
-    /// Whether the server's greeting has come, the first packet of every MySQL and MariaDB server.
+    /// Returns whether the greeting, the first packet of every MySQL and MariaDB server, has arrived.
     pub fn is_greeted(&self) -> bool {
         !matches!(self.state, State::Greeting)
     }

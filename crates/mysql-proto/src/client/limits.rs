@@ -1,24 +1,24 @@
-//! What a server may make a client do.
+//! Limits on what a server can make a client do.
 
 use onecopy_wire::BufferConfig;
 
 use super::definitions::KEPT_A_COLUMN;
 
-/// Limits of one connection. A claim above one of them is refused before anything is allocated for it.
+/// The limits of a connection. A length above its limit is refused before anything is allocated for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Longest row that is borrowed or owned, in bytes. A row that is streamed has no limit. 1 GiB + 1 MiB: a server's own
-    /// maximum, `max_allowed_packet`, is 1 GiB.
+    /// The maximum size of a row that is borrowed or owned, in bytes. Streamed rows have no limit. Default: 1 GiB + 1 MiB; a
+    /// server's own maximum, `max_allowed_packet`, is 1 GiB.
     pub max_row_bytes: u64,
-    /// Longest message that is not a row: OK, ERR, one column's definition. 16 MiB - 2, a single packet.
+    /// The maximum size of a message that is not a row: OK, ERR, a column definition. Default: 16 MiB - 2, a single packet.
     pub max_message_bytes: usize,
-    /// All column definitions of one result together, in bytes: each as it came and 96 more for what is known of its column.
-    /// 64 MiB, which hold some 500,000 columns. There is no limit of columns beside it.
+    /// The maximum total size of a result's column definitions in bytes: each as received, plus 96 for the parsed column.
+    /// Default: 64 MiB, enough for about 500,000 columns. There is no other limit on the number of columns.
     pub max_metadata_bytes: usize,
-    /// Rows up to this size are borrowed from the read buffer as a whole; in larger ones large values get their own memory.
-    /// 256 KiB.
+    /// The maximum size of a row that is borrowed from the read buffer as a whole. In larger rows, large values get their own
+    /// memory. Default: 256 KiB.
     pub contiguous_row_bytes: usize,
-    /// In larger rows a value of this size or more is read straight into its own memory. 64 KiB.
+    /// The minimum size of a value that, in such a larger row, is read directly into its own memory. Default: 64 KiB.
     pub large_value_bytes: usize,
 }
 
@@ -40,7 +40,7 @@ impl Limits {
         (self.max_metadata_bytes / KEPT_A_COLUMN) as u64
     }
 
-    /// Buffers that fit these limits.
+    /// Returns a buffer configuration that fits these limits.
     pub fn buffer_config(&self) -> BufferConfig {
         let max_row = usize::try_from(self.max_row_bytes).unwrap_or(usize::MAX);
         BufferConfig {

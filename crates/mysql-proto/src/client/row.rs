@@ -15,7 +15,7 @@ use onecopy_wire::Span;
 
 use crate::codec::{DecodeError, DecodeErrorKind, Reader};
 
-/// One value's place: an offset in the row's bytes, or a large home of its own.
+/// The position of a value: an offset in the row's bytes, or a large value's own memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
     /// 0: `start` counts in the row; else the home's number.
@@ -35,7 +35,7 @@ impl Cell {
         len: Self::NULL_LEN,
     };
 
-    /// Whether it is SQL's NULL.
+    /// Returns whether the value is NULL.
     #[inline]
     pub const fn is_null(self) -> bool {
         self.len == Self::NULL_LEN
@@ -47,13 +47,13 @@ impl Cell {
         len: Self::TAKEN_LEN,
     };
 
-    /// Whether the value was moved out of the row.
+    /// Returns whether the value was moved out of the row.
     #[inline]
     pub const fn is_taken(self) -> bool {
         self.len == Self::TAKEN_LEN
     }
 
-    /// The value's bytes where they are among those of the row; `None` for NULL, what was taken, and large values.
+    /// Returns the value's bytes if they are part of the row's bytes. Returns `None` for NULL, moved and large values.
     #[inline]
     pub fn within(self, row: &[u8]) -> Option<&[u8]> {
         // NULL and taken lie beyond every row, so that one comparison finds them too.
@@ -64,13 +64,13 @@ impl Cell {
         }
     }
 
-    /// The span of a large value.
+    /// Returns the span of a large value.
     #[inline]
     pub fn home(self) -> Option<Span> {
         (self.home != 0).then(|| Span::of_home(self.home, self.len))
     }
 
-    /// The value's bytes, `row` being those of the row. Of no bytes for NULL and what was taken.
+    /// Returns the span of the value's bytes; `row` is the span of the row. It is empty for NULL and moved values.
     #[inline]
     pub fn span(self, row: Span) -> Span {
         match self.home {
@@ -79,7 +79,7 @@ impl Cell {
         }
     }
 
-    /// Length of the value in bytes, 0 for NULL.
+    /// Returns the length of the value in bytes, 0 for NULL.
     #[inline]
     pub const fn len(self) -> usize {
         if self.len >= Self::TAKEN_LEN {
@@ -89,12 +89,12 @@ impl Cell {
         }
     }
 
-    /// Whether it has no bytes; NULL has none either.
+    /// Returns whether the value has no bytes, as also for NULL.
     pub const fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the value has memory of its own.
+    /// Returns whether the value has its own memory.
     #[inline]
     pub const fn is_large(self) -> bool {
         self.home != 0

@@ -161,28 +161,28 @@ impl ClientCore {
         )
     }
 
-    /// Streamed rows: bytes of the value under way that were not handed over yet.
+    /// Streamed rows: returns the number of bytes of the current value that were not returned yet.
     pub fn value_left(&self) -> u64 {
         self.streamed.as_ref().map_or(0, StreamedRow::value_left)
     }
 
-    /// Streamed rows: the index of the next value, once [`Reply::Value`] was given the one behind it.
+    /// Streamed rows: returns the index of the next value, which is the number of values that [`Reply::Value`] has announced.
     pub fn streamed_column(&self) -> usize {
         self.streamed.as_ref().map_or(0, StreamedRow::column)
     }
 
-    /// Streamed rows: drops what is left of the value under way.
+    /// Streamed rows: discards the rest of the current value.
     pub fn skip_value(&mut self) {
         if let Some(row) = &mut self.streamed {
             row.skip_value();
         }
     }
 
-    /// Streamed rows: whether the value's next bytes can be read straight into the caller's slice, none of them being
-    /// buffered. Follow it by a read into at most [`value_left`](Self::value_left) bytes and [`direct_read`](Self::direct_read).
+    /// Streamed rows: returns whether the next bytes of the value can be read directly into the caller's slice, because none is
+    /// buffered. Then read at most [`value_left`](Self::value_left) bytes, and call [`direct_read`](Self::direct_read).
     ///
     /// # Errors
-    /// As `advance`: a continuation out of order.
+    /// Fails like `advance`, on a continuation packet out of order.
     pub fn can_read_direct(&mut self, buffers: &mut Buffers) -> Result<bool, Error> {
         if let Some(dead) = &self.dead {
             return Err(dead.clone());
@@ -196,7 +196,7 @@ impl ClientCore {
         }
     }
 
-    /// Streamed rows: `n` bytes of the value were read straight into the caller's slice.
+    /// Streamed rows: reports that `n` bytes of the value were read directly into the caller's slice.
     pub fn direct_read(&mut self, n: usize) {
         if let Some(row) = &mut self.streamed {
             row.direct_read(n);

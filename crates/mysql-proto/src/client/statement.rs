@@ -7,7 +7,7 @@ use crate::Error;
 use crate::packet::PrepareOk;
 use crate::value::Param;
 
-/// A prepared statement of one connection. Closed ones are recognised, also after their place was used again.
+/// A prepared statement of a connection. The id of a closed statement is recognised as closed, even if its slot was reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StatementId {
     index: u32,
@@ -152,11 +152,11 @@ impl Preparing {
     }
 }
 
-/// An execution's parameters, in order.
+/// The parameters of an execution, in order.
 #[derive(Debug, Clone, Copy)]
 pub struct Params<'p>(pub &'p [Param<'p>]);
 
-/// Large parameters are borrowed under their index.
+/// Provides large parameters to the driver under their index.
 impl Borrowed for Params<'_> {
     fn part(&self, index: u32) -> &[u8] {
         self.0

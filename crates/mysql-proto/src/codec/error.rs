@@ -1,33 +1,33 @@
-//! What is wrong with a packet, and where in it.
+//! What is wrong with a packet, and in which field.
 
 use core::fmt;
 
-/// A payload that is not what its packet prescribes.
+/// A payload does not have the format of its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecodeError {
-    /// The packet that was read, as the specification names it.
+    /// The packet that was decoded, as the specification names it.
     pub packet: &'static str,
     /// The field at which reading stopped.
     pub field: &'static str,
-    /// Where that field starts, in bytes from the start of the payload; stays at `u32::MAX` beyond it.
+    /// The start of that field, in bytes from the start of the payload; at most `u32::MAX`.
     pub offset: u32,
     /// What is wrong with it.
     pub kind: DecodeErrorKind,
 }
 
-/// The ways a field can be wrong.
+/// What is wrong with a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeErrorKind {
     /// The payload ends inside the field.
     Truncated,
-    /// The field claims a length that the payload does not have, or that the packet does not allow.
+    /// The field has a length that exceeds the payload, or that the packet does not allow.
     BadLength,
-    /// The field holds a value that the packet does not allow.
+    /// The field has a value that the packet does not allow.
     BadValue,
-    /// A string that ends with a NUL byte has none.
+    /// The NUL that ends a string is missing.
     MissingNul,
-    /// Bytes are left after the packet's last field.
+    /// There are bytes after the packet's last field.
     Trailing,
 }
 
@@ -55,28 +55,28 @@ impl fmt::Display for DecodeError {
 
 impl core::error::Error for DecodeError {}
 
-/// A value of the caller's that a packet has no place for.
+/// The caller's value does not fit into a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EncodeError {
-    /// The packet that was to be written, as the specification names it.
+    /// The packet that was encoded, as the specification names it.
     pub packet: &'static str,
-    /// The field that can't hold its value.
+    /// The field that cannot contain its value.
     pub field: &'static str,
     /// What is wrong with the value.
     pub kind: EncodeErrorKind,
 }
 
-/// The ways a value can be unfit for its field.
+/// Why a value does not fit into its field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncodeErrorKind {
-    /// The field ends with a NUL byte, so its value can't hold one.
+    /// The field ends with a NUL byte, so its value must not contain one.
     ContainsNul,
-    /// The value is longer than the field's length can say.
+    /// The value is longer than the field's length prefix can express.
     TooLong,
-    /// The value does not have the length that the field prescribes.
+    /// The value does not have the length that the field requires.
     BadLength,
-    /// The capabilities that both sides agreed on leave the field out.
+    /// The capabilities that both sides agreed on do not include the field.
     NotNegotiated,
 }
 

@@ -1,7 +1,7 @@
 //! A bounds-checked cursor over one payload.
 //!
-//! It never allocates and never panics: each read takes from the front of what is left, or says which field of which
-//! packet could not be read. Length-encoded integers, per
+//! It never allocates and never panics: each read consumes bytes from the front of the rest, or fails with the names of the field
+//! and the packet. Length-encoded integers, per
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_dt_integers.html>:
 //!
 //! | first byte   | value                   |
@@ -16,9 +16,9 @@
 
 use super::{DecodeError, DecodeErrorKind};
 
-/// Reads the fields of one packet from the front of its payload.
+/// Reads the fields of a packet from the front of its payload.
 ///
-/// Cheap to clone, so that a decoder can look ahead. After an error the reader stands where the field began.
+/// It is cheap to clone, so that a decoder can look ahead. After an error the reader stays at the start of the field.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     packet: &'static str,
@@ -29,7 +29,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader at the start of `bytes`; `packet` is the name that errors carry.
+    /// Creates a reader at the start of `bytes`; `packet` is the name to use in errors.
     #[inline]
     pub fn new(packet: &'static str, bytes: &'a [u8]) -> Self {
         Self {
@@ -39,20 +39,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// One byte.
+    /// Reads one byte.
     ///
     /// # Errors
-    /// `Truncated` at the end of the payload.
+    /// Fails with `Truncated` at the end of the payload.
     #[inline]
     pub fn u8(&mut self, field: &'static str) -> Result<u8, DecodeError> {
         let [byte] = self.array(field)?;
         Ok(byte)
     }
 
-    /// One byte that can only be `value`, such as a packet's header.
+    /// Reads one byte that must be `value`, such as a packet's header.
     ///
     /// # Errors
-    /// `Truncated` at the end of the payload, `BadValue` for any other byte.
+    /// Fails with `Truncated` at the end of the payload, and with `BadValue` on any other byte.
     #[inline]
     pub fn expect(&mut self, value: u8, field: &'static str) -> Result<(), DecodeError> {
         match self.rest {
@@ -65,47 +65,47 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Two bytes, little-endian.
+    /// Reads two bytes, little-endian.
     ///
     /// # Errors
-    /// `Truncated` where fewer are left.
+    /// Fails with `Truncated` if fewer are left.
     #[inline]
     pub fn u16(&mut self, field: &'static str) -> Result<u16, DecodeError> {
         self.array(field).map(u16::from_le_bytes)
     }
 
-    /// Three bytes, little-endian.
+    /// Reads three bytes, little-endian.
     ///
     /// # Errors
-    /// `Truncated` where fewer are left.
+    /// Fails with `Truncated` if fewer are left.
     #[inline]
     pub fn u24(&mut self, field: &'static str) -> Result<u32, DecodeError> {
         let [a, b, c] = self.array(field)?;
         Ok(u32::from_le_bytes([a, b, c, 0]))
     }
 
-    /// Four bytes, little-endian.
+    /// Reads four bytes, little-endian.
     ///
     /// # Errors
-    /// `Truncated` where fewer are left.
+    /// Fails with `Truncated` if fewer are left.
     #[inline]
     pub fn u32(&mut self, field: &'static str) -> Result<u32, DecodeError> {
         self.array(field).map(u32::from_le_bytes)
     }
 
-    /// Eight bytes, little-endian.
+    /// Reads eight bytes, little-endian.
     ///
     /// # Errors
-    /// `Truncated` where fewer are left.
+    /// Fails with `Truncated` if fewer are left.
     #[inline]
     pub fn u64(&mut self, field: &'static str) -> Result<u64, DecodeError> {
         self.array(field).map(u64::from_le_bytes)
     }
 
-    /// The next `N` bytes by value.
+    /// Reads the next `N` bytes by value.
     ///
     /// # Errors
-    /// `Truncated` where fewer are left.
+    /// Fails with `Truncated` if fewer are left.
     #[inline]
     pub fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], DecodeError> {
         let Some((array, rest)) = self.rest.split_first_chunk::<N>() else {
@@ -115,10 +115,10 @@ impl<'a> Reader<'a> {
         Ok(*array)
     }
 
-    /// A length-encoded integer. Longer forms than the value needs are accepted.
+    /// Reads a length-encoded integer. Longer encodings than necessary are accepted.
     ///
     /// # Errors
-    /// `Truncated`, or `BadValue` for the bytes 0xFB (NULL) and 0xFF, which start no integer.
+    /// Fails with `Truncated`, or with `BadValue` on the bytes 0xFB (NULL) and 0xFF, which do not start an integer.
     #[inline]
     pub fn lenenc(&mut self, field: &'static str) -> Result<u64, DecodeError> {
         if let [byte @ 0..=0xFA, rest @ ..] = self.rest {
@@ -131,10 +131,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A length-encoded integer, or `None` for the byte 0xFB.
+    /// Reads a length-encoded integer, or `None` on the byte 0xFB.
     ///
     /// # Errors
-    /// `Truncated`, or `BadValue` for the byte 0xFF.
+    /// Fails with `Truncated`, or with `BadValue` on the byte 0xFF.
     #[inline]
     pub fn lenenc_or_null(&mut self, field: &'static str) -> Result<Option<u64>, DecodeError> {
         match self.rest {
@@ -150,10 +150,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Bytes behind their length-encoded length.
+    /// Reads bytes after their length-encoded length.
     ///
     /// # Errors
-    /// As [`lenenc`](Self::lenenc), and `BadLength` where the payload has fewer bytes than the length says.
+    /// Fails like [`lenenc`](Self::lenenc), and with `BadLength` if the payload has fewer bytes than the length says.
     #[inline]
     pub fn lenenc_bytes(&mut self, field: &'static str) -> Result<&'a [u8], DecodeError> {
         let start = self.clone();
@@ -169,10 +169,10 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// Bytes up to the next NUL, which is read too and left out of the result.
+    /// Reads bytes up to the next NUL, which is consumed but not part of the result.
     ///
     /// # Errors
-    /// `MissingNul` where the payload has none.
+    /// Fails with `MissingNul` if the payload has none.
     pub fn nul_bytes(&mut self, field: &'static str) -> Result<&'a [u8], DecodeError> {
         let end = self.rest.iter().position(|&byte| byte == 0);
         let Some((bytes, [_, rest @ ..])) = end.and_then(|end| self.rest.split_at_checked(end))
@@ -183,10 +183,10 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// The next `length` bytes.
+    /// Reads the next `length` bytes.
     ///
     /// # Errors
-    /// `Truncated` where fewer are left.
+    /// Fails with `Truncated` if fewer are left.
     #[inline]
     pub fn take(&mut self, length: usize, field: &'static str) -> Result<&'a [u8], DecodeError> {
         let Some((bytes, rest)) = self.rest.split_at_checked(length) else {
@@ -196,34 +196,34 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// All that is left; the reader is at the end afterwards.
+    /// Reads all bytes that are left.
     #[inline]
     pub fn rest(&mut self) -> &'a [u8] {
         core::mem::take(&mut self.rest)
     }
 
-    /// All that is left, without reading it.
+    /// Returns all bytes that are left, without consuming them.
     #[inline]
     pub fn peek(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// How many bytes are left.
+    /// Returns the number of bytes left.
     #[inline]
     pub fn remaining(&self) -> usize {
         self.rest.len()
     }
 
-    /// How many bytes were read.
+    /// Returns the number of bytes consumed.
     #[inline]
     pub fn offset(&self) -> usize {
         self.length - self.rest.len()
     }
 
-    /// Ends a packet that has a fixed end.
+    /// Checks that the packet ends here.
     ///
     /// # Errors
-    /// `Trailing` where bytes are left.
+    /// Fails with `Trailing` if bytes are left.
     #[inline]
     pub fn finish(self) -> Result<(), DecodeError> {
         if self.rest.is_empty() {
@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The error for `field`, which starts where the reader stands.
+    /// Creates an error for `field`, which starts at the current position.
     #[cold]
     pub fn error(&self, field: &'static str, kind: DecodeErrorKind) -> DecodeError {
         let offset = u32::try_from(self.offset()).unwrap_or(u32::MAX);

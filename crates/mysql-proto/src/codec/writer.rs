@@ -1,33 +1,33 @@
-//! Writes the protocol's integers and strings to whatever takes bytes.
+//! Writes the protocol's integers and strings to any destination for bytes.
 
 use super::{EncodeError, EncodeErrorKind};
 
-/// A place to which packets are written.
+/// A destination to which packets are written.
 ///
-/// Everything stands on [`put`](Self::put), so an encoder serves a vector as well as a queue of chunks.
+/// All methods are based on [`put`](Self::put), so an encoder can write to a vector as well as to a queue of chunks.
 pub trait Put {
     /// Appends `bytes`.
     fn put(&mut self, bytes: &[u8]);
 
-    /// Appends a field of a known length; cheaper than [`put`](Self::put) where it can be written in place.
+    /// Appends a field of a known length. This is cheaper than [`put`](Self::put) if it can be written in place.
     #[inline]
     fn put_array<const N: usize>(&mut self, bytes: [u8; N]) {
         self.put(&bytes);
     }
 
-    /// One byte.
+    /// Appends one byte.
     #[inline]
     fn put_u8(&mut self, value: u8) {
         self.put_array([value]);
     }
 
-    /// Two bytes, little-endian.
+    /// Appends two bytes, little-endian.
     #[inline]
     fn put_u16(&mut self, value: u16) {
         self.put_array(value.to_le_bytes());
     }
 
-    /// The lower three bytes, little-endian; `value` is at most 0xFFFFFF.
+    /// Appends the lower three bytes, little-endian; `value` is at most 0xFFFFFF.
     #[inline]
     fn put_u24(&mut self, value: u32) {
         debug_assert!(value <= 0xFF_FFFF, "{value} needs more than three bytes");
@@ -35,19 +35,19 @@ pub trait Put {
         self.put_array([a, b, c]);
     }
 
-    /// Four bytes, little-endian.
+    /// Appends four bytes, little-endian.
     #[inline]
     fn put_u32(&mut self, value: u32) {
         self.put_array(value.to_le_bytes());
     }
 
-    /// Eight bytes, little-endian.
+    /// Appends eight bytes, little-endian.
     #[inline]
     fn put_u64(&mut self, value: u64) {
         self.put_array(value.to_le_bytes());
     }
 
-    /// A length-encoded integer in its shortest form: 1, 3, 4 or 9 bytes.
+    /// Appends a length-encoded integer in its shortest form: 1, 3, 4 or 9 bytes.
     #[inline]
     fn put_lenenc(&mut self, value: u64) {
         let [a, b, c, d, e, f, g, h] = value.to_le_bytes();
@@ -59,14 +59,14 @@ pub trait Put {
         }
     }
 
-    /// `bytes` behind their length-encoded length.
+    /// Appends `bytes` after their length-encoded length.
     #[inline]
     fn put_lenenc_bytes(&mut self, bytes: &[u8]) {
         self.put_lenenc(length_of(bytes));
         self.put(bytes);
     }
 
-    /// `bytes` and a closing NUL; they hold no NUL themselves.
+    /// Appends `bytes` and a terminating NUL; they must not contain a NUL.
     #[inline]
     fn put_nul_bytes(&mut self, bytes: &[u8]) {
         debug_assert!(
@@ -77,7 +77,7 @@ pub trait Put {
         self.put_u8(0);
     }
 
-    /// `count` zero bytes.
+    /// Appends `count` zero bytes.
     fn put_zeros(&mut self, count: usize) {
         const ZEROS: [u8; 32] = [0; 32];
         let mut left = count;
@@ -108,7 +108,7 @@ impl<P: Put> Put for &mut P {
     }
 }
 
-/// How many bytes [`Put::put_lenenc`] writes for `value`.
+/// Returns the number of bytes that [`Put::put_lenenc`] writes for `value`.
 #[inline]
 pub const fn lenenc_len(value: u64) -> u64 {
     match value {
@@ -119,16 +119,17 @@ pub const fn lenenc_len(value: u64) -> u64 {
     }
 }
 
-/// A slice's length as the protocol counts; `usize` is never wider than 64 bits here.
+/// Returns the length of a slice as the protocol counts it; `usize` is never wider than 64 bits here.
 #[inline]
 pub fn length_of(bytes: &[u8]) -> u64 {
     u64::try_from(bytes.len()).unwrap_or(u64::MAX)
 }
 
-/// Refuses a caller's value that would end its field early and let the rest of it pass for the fields behind.
+/// Checks that a caller's value contains no NUL, which would end its field early, so that the rest would be read as the next
+/// fields.
 ///
 /// # Errors
-/// `ContainsNul`, naming `packet` and `field`.
+/// Fails with `ContainsNul`, with the names `packet` and `field`.
 pub fn require_nul_free(
     packet: &'static str,
     field: &'static str,

@@ -1,13 +1,13 @@
-//! Frames to the stream of packets that is in them.
+//! Decodes frames to the stream of packets in them.
 
 use super::inflater::{Inflated, Inflater, Inflaters};
 use super::{Algorithm, CompressionError, HEADER_BYTES};
 
-/// Takes frames as they come, however they are cut.
+/// Decodes frames as they arrive, however they are split.
 ///
-/// It keeps no bytes but a header that has not come whole, and between frames it holds no memory beside itself. Bytes are
-/// decompressed straight to where the caller wants them, as far as there is room; a frame is never waited for, and what
-/// it claims to hold costs nothing. What it does hold is checked against the claim.
+/// It stores no bytes except those of a partly received header, and between frames it holds no further memory. Bytes are
+/// decompressed directly into the caller's buffer, as far as there is room. It never waits for a complete frame, and nothing is
+/// allocated for the announced length. The actual length is checked against the announced one.
 ///
 /// ```
 /// use onecopy_mysql_proto::compression::{Algorithm, Decoder, FrameEvent, Inflaters};
@@ -53,33 +53,33 @@ struct Packed {
     inflater: Option<Inflater>,
 }
 
-/// How far one call got.
+/// The progress of one call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Decoded {
-    /// Bytes of the input that are used up.
+    /// The number of input bytes that were consumed.
     pub taken: usize,
-    /// Bytes that were put into the output.
+    /// The number of bytes that were written to the output.
     pub put: usize,
-    /// What stopped it; `None` where it wants more of either: of room where there is none left, else of input.
+    /// The event at which the call stopped. `None` if it needs more room, because the output is full, or else more input.
     pub event: Option<FrameEvent>,
 }
 
-/// Where frames begin and end.
+/// The start or the end of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameEvent {
-    /// A header has come whole. Nothing of what it announces was looked at.
+    /// A complete header has arrived. The content was not examined yet.
     Began {
-        /// For the caller to check.
+        /// The sequence id, for the caller to check.
         sequence: u8,
-        /// Whether the content is compressed, so that something is borrowed for it.
+        /// Whether the content is compressed, so that working memory is borrowed for it.
         is_packed: bool,
     },
-    /// All of the frame was put.
+    /// The whole frame was written.
     Ended,
 }
 
 impl Decoder {
-    /// For a stream that begins with a frame.
+    /// Creates a decoder for a stream that begins with a frame.
     pub fn new(algorithm: Algorithm) -> Self {
         Self {
             algorithm,
@@ -90,12 +90,12 @@ impl Decoder {
         }
     }
 
-    /// Goes on with `input`, what has come behind what was taken before, and puts what is in it at the start of `output`. Stops
+    /// Decodes `input`, the bytes after those that were consumed before, and writes the content to the start of `output`. Stops
     /// at each event.
     ///
     /// # Errors
-    /// A frame that can't be read; each further call gives the same error. What was put before is right as far as it goes,
-    /// but for its checksum.
+    /// Fails on an invalid frame; each further call returns the same error. The bytes written before are correct as far as they
+    /// go, but their checksum was not verified.
     pub fn decode(
         &mut self,
         input: &[u8],
@@ -168,12 +168,13 @@ impl Decoder {
         decoded
     }
 
-    /// Whether it is between frames, and holds nothing of the next one's header.
+    /// Returns whether the decoder is between frames and has received nothing of the next header.
     pub fn is_between_frames(&self) -> bool {
         matches!(self.state, State::Between) && self.header_bytes == 0
     }
 
-    /// Whether there may be more without more input: the room was short, or all of the frame has come.
+    /// Returns whether more output or an event is possible without more input: the output was too small, or the whole frame has
+    /// arrived.
     pub fn may_go_on(&self) -> bool {
         match &self.state {
             State::Between => false,
@@ -182,7 +183,7 @@ impl Decoder {
         }
     }
 
-    /// Bytes that it has borrowed.
+    /// Returns the bytes of memory that it has borrowed.
     pub fn memory(&self) -> usize {
         match &self.state {
             State::Packed(packed) => packed.inflater.as_ref().map_or(0, Inflater::memory),
@@ -190,7 +191,7 @@ impl Decoder {
         }
     }
 
-    /// Gives back what it has borrowed, where the stream ends here.
+    /// Returns the borrowed memory if the stream ends here.
     pub fn give_up(&mut self, inflaters: &mut Inflaters) {
         if let State::Packed(packed) = &mut self.state
             && let Some(inflater) = packed.inflater.take()

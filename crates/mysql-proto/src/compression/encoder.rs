@@ -1,4 +1,4 @@
-//! The stream of packets to frames.
+//! Encodes the stream of packets to frames.
 
 use core::fmt;
 
@@ -17,7 +17,7 @@ const SHORTEST: usize = 50;
 /// zlib's largest window, 32 KiB.
 const WINDOW_BITS: u8 = 15;
 
-/// What a connection's bytes are compressed by.
+/// The algorithm and level with which a connection is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Method {
     algorithm: Algorithm,
@@ -25,13 +25,13 @@ pub struct Method {
 }
 
 impl Method {
-    /// At a level of 1, the fastest, to [`max_level`](Self::max_level); others become the nearest.
+    /// Creates it with a level from 1, the fastest, to [`max_level`](Self::max_level); other values become the nearest.
     pub fn new(algorithm: Algorithm, level: u8) -> Self {
         let level = level.clamp(1, Self::max_level(algorithm));
         Self { algorithm, level }
     }
 
-    /// The algorithm's highest level.
+    /// Returns the highest level of the algorithm.
     pub const fn max_level(algorithm: Algorithm) -> u8 {
         match algorithm {
             Algorithm::Zlib => 9,
@@ -40,7 +40,7 @@ impl Method {
         }
     }
 
-    /// The level that servers take by default.
+    /// Returns the default level of servers.
     pub const fn default_level(algorithm: Algorithm) -> u8 {
         match algorithm {
             Algorithm::Zlib => 6,
@@ -49,21 +49,21 @@ impl Method {
         }
     }
 
-    /// How.
+    /// Returns the algorithm.
     pub fn algorithm(self) -> Algorithm {
         self.algorithm
     }
 
-    /// And how hard it is tried.
+    /// Returns the compression level.
     pub fn level(self) -> u8 {
         self.level
     }
 }
 
-/// Makes frames, of any number of connections one after the other.
+/// Creates frames, for any number of connections one after the other.
 ///
-/// It holds nothing until the first frame is made. From then on it has 64 KiB for the frame, and what each algorithm works
-/// with where that was used: some 300 KiB for zlib, for zstd as much as the level takes.
+/// It holds no memory until the first frame. From then on it has 64 KiB for the frame, and the working memory of each algorithm
+/// that was used: about 300 KiB for zlib, and for zstd an amount that depends on the level.
 #[derive(Default)]
 pub struct Encoder {
     frame: Vec<u8>,
@@ -73,16 +73,16 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// One that holds nothing.
+    /// Creates an encoder that holds no memory.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Makes a frame of what `bytes` begin with, at most 64 KiB; gives it, and how many of the bytes are in it. What would
-    /// not become shorter is stored as it is, with one copy.
+    /// Creates a frame from the start of `bytes`, at most 64 KiB. Returns the frame, and the number of bytes in it. Bytes that
+    /// compression would not shorten are stored uncompressed, with one copy.
     ///
     /// # Errors
-    /// `OutOfMemory`; nothing has changed then.
+    /// Fails with `OutOfMemory`; nothing has changed then.
     pub fn frame(
         &mut self,
         method: Method,
@@ -115,7 +115,7 @@ impl Encoder {
         Ok((frame, content.len()))
     }
 
-    /// Bytes that it holds, as far as they are known.
+    /// Returns the bytes of memory that it holds, as far as they are known.
     pub fn memory(&self) -> usize {
         let bytes = self.frame.capacity() + self.zlib.as_ref().map_or(0, |_| DEFLATE_BYTES);
         #[cfg(feature = "zstd")]
@@ -123,7 +123,7 @@ impl Encoder {
         bytes
     }
 
-    /// Gives back all of it.
+    /// Releases all memory.
     pub fn release(&mut self) {
         *self = Self::default();
     }

@@ -4,40 +4,40 @@ use core::fmt;
 
 use super::Algorithm;
 
-/// A frame that can't be read. The stream is lost with it: where the next one begins is not known.
+/// A frame is invalid. The stream is lost with it, because the start of the next frame is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CompressionError {
     /// The sequence id is not the next one: a frame was lost, repeated, or belongs to another command.
     Sequence {
-        /// The id that had to come.
+        /// The expected id.
         expected: u8,
-        /// The id that came.
+        /// The received id.
         found: u8,
     },
-    /// The bytes are none of the algorithm's, or their checksum is wrong, or they need more memory than a frame may.
+    /// The bytes are not in the algorithm's format, or their checksum is wrong, or they need more memory than a frame may use.
     Malformed {
-        /// What they had to be.
+        /// The expected algorithm.
         algorithm: Algorithm,
     },
-    /// There is more in the frame than its header says.
+    /// The content is longer than the header says.
     Longer {
-        /// The length before compression of its header.
+        /// The length before compression in the header.
         claimed: u32,
     },
-    /// There is less in the frame than its header says, or its last bytes are missing.
+    /// The content is shorter than the header says, or its last bytes are missing.
     Shorter {
-        /// The length before compression of its header.
+        /// The length before compression in the header.
         claimed: u32,
-        /// What was in it.
+        /// The actual length of the content.
         found: u32,
     },
-    /// Bytes behind the end of what is compressed, in the same frame.
+    /// There are bytes after the end of the compressed data, in the same frame.
     Trailing {
-        /// How many.
+        /// The number of these bytes.
         bytes: u32,
     },
-    /// No memory to be had for what the algorithm works with.
+    /// The working memory of the algorithm could not be allocated.
     OutOfMemory,
 }
 

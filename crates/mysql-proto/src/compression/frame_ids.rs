@@ -1,16 +1,16 @@
-//! Sequence ids of the frames on one side of a relay.
+//! The sequence ids of the frames on one side of a relay.
 //!
-//! Frames count as packets do: from 0 where a command begins, on in the reply, and on in what belongs to the same exchange,
-//! whoever speaks. MySQL and MariaDB check them as servers, libmysqlclient, go-sql-driver and `mysql_common` as clients; those
-//! of the packets inside are checked by the last one only, see [`PacketIds`](super::PacketIds). Commands that are sent ahead
-//! have counts of their own:
+//! Frames are counted like packets: from 0 at the start of a command, continuing in the reply and in everything else that belongs
+//! to the same exchange, whichever side sends it. MySQL and MariaDB check these ids as servers; libmysqlclient, go-sql-driver and
+//! `mysql_common` check them as clients. The ids of the packets inside are checked only by `mysql_common`, see
+//! [`PacketIds`](super::PacketIds). Commands that are sent ahead have counts of their own:
 //!
 //! ```text
 //!   client:  A 0   B 0 1                     B waits in `ahead` with 2, which its reply begins with
 //!   server:              A's 1 2 3   B's 2 3
 //! ```
 //!
-//! A command whose reply was not begun may be in the middle of its frames, so its count goes on where it waits.
+//! If the reply to a command has not begun, more of the command's frames may follow, so its count continues while it waits.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ use super::CompressionError;
 /// A longer list is given back when it is empty.
 const KEPT: usize = 16;
 
-/// Counts the frames between a client and a server, of which a relay is one.
+/// Counts the frames between a client and a server, one of which is a relay.
 #[derive(Debug, Default)]
 pub struct FrameIds {
     /// The next frame's in the exchange under way, whoever sends it.
@@ -47,31 +47,32 @@ enum Asking {
     Alone(u8),
 }
 
-/// What the next frame of the server may be.
+/// What the server's next frame may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
-    /// The reply goes on.
+    /// The reply continues.
     Reply,
-    /// The reply begins. A server that was killed meanwhile may not have counted the command.
+    /// The reply begins. A server that was killed in the meantime may not have counted the command.
     Start,
-    /// A binary log goes on. Behind an event that a replica acknowledges (semi-synchronous replication) MariaDB and MySQL go on from
-    /// 1, as the replica does behind its acknowledgement, and wait for none.
+    /// A binary log continues. After an event that a replica acknowledges (semi-synchronous replication), MariaDB and MySQL
+    /// continue from 1, like the replica after its acknowledgement, and do not wait for it.
     Log,
-    /// Nothing is due, so that it can only be a farewell, with an id of no meaning.
+    /// Nothing is expected, so it can only be the server's final error packet, whose id has no meaning.
     Nothing,
 }
 
 impl FrameIds {
-    /// Both sides are between commands.
+    /// Creates counters for two sides that are between commands.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A command has to be counted: it has a `reply` or none, and it is the `next` to be answered or one that waits behind
-    /// others. Its frames are announced by [`begin`](Self::begin), or are those that were heard.
+    /// Counts a command. `has_reply` says whether the server answers it; `is_next` says whether it is the next one to be
+    /// answered, or waits behind others. Its frames are announced by [`begin`](Self::begin), or are those that were already
+    /// received.
     ///
     /// # Errors
-    /// No memory for the list of commands ahead.
+    /// Fails if memory for the list of commands sent ahead cannot be allocated.
     pub fn command(&mut self, has_reply: bool, is_next: bool) -> Result<(), CompressionError> {
         if has_reply && is_next {
             self.current = 0;
@@ -83,8 +84,7 @@ impl FrameIds {
         Ok(())
     }
 
-    /// The client's frames are those of the command that was counted last, from the first one on, for a relay that sends
-    /// them.
+    /// Assigns the client's frames to the command that was counted last, from its first frame on. For a relay that sends them.
     pub fn begin(&mut self, has_reply: bool) {
         self.asking = match has_reply {
             false => Asking::Alone(0),
@@ -96,7 +96,7 @@ impl FrameIds {
         *self.of_client() = 0;
     }
 
-    /// The same for a relay that has heard frames of it already.
+    /// Assigns the client's frames like [`begin`](Self::begin), for a relay that has already received some of them.
     pub fn begin_heard(&mut self, has_reply: bool) {
         self.begin(has_reply);
         *self.of_client() = self.heard;
@@ -104,20 +104,20 @@ impl FrameIds {
         self.is_flushed |= self.asking == Asking::Current;
     }
 
-    /// The id of the next frame to the server.
+    /// Returns the id of the next frame to the server.
     pub fn to_server(&mut self) -> u8 {
         take(self.of_client())
     }
 
-    /// The id of the next frame to the client.
+    /// Returns the id of the next frame to the client.
     pub fn to_client(&mut self) -> u8 {
         take(&mut self.current)
     }
 
-    /// A frame of the client's has come; `is_between` is whether all that came before it were whole commands.
+    /// Checks a frame from the client. `is_between` says whether everything before it was complete commands.
     ///
     /// # Errors
-    /// `Sequence`.
+    /// Fails with `Sequence`.
     pub fn from_client(&mut self, sequence: u8, is_between: bool) -> Result<(), CompressionError> {
         if is_between {
             // Behind a frame of no bytes it is still the same command.
@@ -141,10 +141,10 @@ impl FrameIds {
         Ok(())
     }
 
-    /// A frame of the server's has come.
+    /// Checks a frame from the server.
     ///
     /// # Errors
-    /// `Sequence`.
+    /// Fails with `Sequence`.
     pub fn from_server(&mut self, sequence: u8, due: Due) -> Result<(), CompressionError> {
         let missed_one = sequence.wrapping_add(1) == self.current;
         let goes_on = match due {
@@ -160,18 +160,18 @@ impl FrameIds {
         Ok(())
     }
 
-    /// A server flushes here: a result is over, and another one of the same reply follows.
+    /// Reports that a server would flush here: a result is over, and another one of the same reply follows.
     pub fn flush(&mut self) {
         self.is_flushed = true;
     }
 
-    /// Whether the next frame to the client is the first one behind a flush, or behind something that the client has said. To be
-    /// asked once for each such frame, before its id.
+    /// Returns whether the next frame to the client is the first one after a flush, or after something that the client has sent.
+    /// Call it once for each such frame, before its id is taken.
     pub fn begins_count(&mut self) -> bool {
         core::mem::take(&mut self.is_flushed)
     }
 
-    /// The reply under way is over: the next command's turn.
+    /// Reports that the current reply is over, so that the next command is current.
     pub fn done(&mut self) {
         self.is_flushed = true;
         self.current = self.ahead.pop_front().unwrap_or_default();
@@ -185,7 +185,8 @@ impl FrameIds {
         };
     }
 
-    /// The command that was heard last is answered by the relay itself: nobody else hears of it. No other one waits.
+    /// Reports that the relay itself answers the last received command, which it does not forward. No other command may be
+    /// waiting.
     pub fn answer(&mut self) {
         self.current = self.heard;
         self.is_flushed = true;

@@ -25,8 +25,8 @@ const ZSTD_KEPT_BYTES: usize = 1 << 20;
 /// States that are kept for the next frames: those who are in the middle of one at the same time are few.
 const KEPT: usize = 4;
 
-/// What any number of decoders share: each of them borrows while a compressed frame is under way, and gives back at its
-/// end.
+/// The working memory that any number of decoders share: each of them borrows some while it decodes a compressed frame, and
+/// returns it at the end of the frame.
 #[derive(Default)]
 pub struct Inflaters {
     #[allow(clippy::vec_box)] // they go from hand to hand
@@ -55,12 +55,12 @@ pub(super) struct Inflated {
 }
 
 impl Inflaters {
-    /// Nothing yet.
+    /// Creates a pool that holds no memory.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Bytes of what is kept and not borrowed.
+    /// Returns the bytes of memory that are held and not borrowed.
     pub fn memory(&self) -> usize {
         let zlib = self.zlib.len() * ZLIB_BYTES;
         #[cfg(feature = "zstd")]
@@ -68,7 +68,7 @@ impl Inflaters {
         zlib
     }
 
-    /// Gives back what is kept.
+    /// Releases the memory that is not borrowed.
     pub fn release(&mut self) {
         *self = Self::default();
     }

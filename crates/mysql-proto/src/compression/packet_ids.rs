@@ -1,9 +1,9 @@
-//! Sequence ids of the packets in frames to a client.
+//! The sequence ids of the packets in frames to a client.
 //!
-//! MySQL's and MariaDB's servers count them from the next frame's id on wherever they flush (`pkt_nr = compress_pkt_nr` in
-//! `net_flush`): where a reply begins, where one of its results does, and behind what the client says in the middle of it.
-//! `mysql_common` and go-sql-driver count likewise, and the first of them ends the connection where a packet has neither the
-//! next id nor that of its frame.
+//! After every flush, MySQL and MariaDB servers count packets from the next frame's id on (`pkt_nr = compress_pkt_nr` in
+//! `net_flush`): at the start of a reply, at the start of each of its results, and after anything that the client sends in the
+//! middle of it. `mysql_common` and go-sql-driver count the same way, and `mysql_common` closes the connection if a packet has
+//! neither the next id nor that of its frame.
 //!
 //! ```text
 //!   frame 1: 1 2 3 4 5    frame 2: 2 3 4 5 6        two results of five packets each
@@ -11,7 +11,7 @@
 
 use crate::frame::{HEADER_BYTES, split_header};
 
-/// Numbers packets in flight to a compressed client, in place.
+/// Numbers the packets that are sent to a compressed client, in place.
 #[derive(Debug, Default)]
 pub struct PacketIds {
     /// The next packet's.
@@ -21,21 +21,21 @@ pub struct PacketIds {
 }
 
 impl PacketIds {
-    /// The next packet is the first one.
+    /// Creates a counter that expects the first packet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The next packet begins a frame of this id, behind a flush: packets are counted from it on. In the middle of a packet
-    /// nothing is counted again.
+    /// Restarts the count for a frame with the id `frame` after a flush: the next packet begins this frame and gets its id. In
+    /// the middle of a packet, the count does not restart.
     pub fn restart(&mut self, frame: u8) {
         if self.to_header == 0 {
             self.next = frame;
         }
     }
 
-    /// Numbers the packets that begin in `bytes`, which are the next to be sent and have whole headers. Those that have a number
-    /// keep it.
+    /// Numbers the packets that begin in `bytes`, which are the next bytes to be sent and contain only complete headers. Packets
+    /// that already have a number keep it.
     pub fn number(&mut self, bytes: &mut [u8]) {
         while let Some(header) = header(bytes, self.to_header) {
             let (length, _) = split_header(*header);
@@ -46,7 +46,7 @@ impl PacketIds {
         }
     }
 
-    /// So many of the bytes were sent.
+    /// Reports that this many of the bytes were sent.
     pub fn sent(&mut self, bytes: usize) {
         self.to_header = self.to_header.saturating_sub(bytes);
     }

@@ -1,19 +1,19 @@
-//! What is wrong with a packet's frame.
+//! What is wrong with a packet's header.
 
 use core::fmt;
 
-/// A header that can't be the next one.
+/// A header that cannot be the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FrameError {
     /// The sequence id is not the next one: a packet was lost, repeated, or belongs to another command.
     Sequence {
-        /// The id that had to come.
+        /// The expected id.
         expected: u8,
-        /// The id that came.
+        /// The received id.
         found: u8,
     },
-    /// A payload of no bytes where a packet is due.
+    /// An empty payload where a packet is expected.
     Empty,
 }
 

@@ -1,13 +1,13 @@
-//! A payload that is parsed while it comes, over as many packets as it takes.
+//! A payload that is parsed as it arrives, in any number of packets.
 //!
-//! Positions count the payload's own bytes: the headers between its packets are cut out by the read itself.
+//! Positions count only the payload's bytes: the read itself removes the headers between its packets.
 #![deny(clippy::indexing_slicing)]
 
 use onecopy_wire::Buffers;
 
 use super::{FrameError, FrameReader, HEADER_BYTES, MAX_BODY, split_header};
 
-/// How far a large payload is.
+/// The progress of a large payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Large {
     /// Bytes of all packets whose headers have come.
@@ -27,10 +27,10 @@ impl Large {
         }
     }
 
-    /// Takes note of what the last read brought, and of the header in it, and sees that the next header is cut out.
+    /// Records what the last read received, including a header in it, and arranges for the next header to be removed.
     ///
     /// # Errors
-    /// A continuation's sequence id out of order.
+    /// Fails if the sequence id of a continuation packet is out of order.
     pub fn update(
         &mut self,
         buffers: &mut Buffers,
@@ -53,31 +53,31 @@ impl Large {
         Ok(())
     }
 
-    /// Bytes that are known to belong to it: all of them once [`is_last`](Self::is_last).
+    /// Returns the number of bytes known to belong to it: all of them once [`is_last`](Self::is_last) is true.
     #[inline]
     pub fn known(&self) -> u64 {
         self.known
     }
 
-    /// Whether its last packet's header has come, so that [`known`](Self::known) is its length.
+    /// Returns whether the header of its last packet has arrived, so that [`known`](Self::known) is its length.
     #[inline]
     pub fn is_last(&self) -> bool {
         self.last
     }
 
-    /// Bytes that have come and lie behind `position`.
+    /// Returns the number of received bytes after `position`.
     #[inline]
     pub fn available(&self, position: u64) -> u64 {
         self.arrived.min(self.known).saturating_sub(position)
     }
 
-    /// Whether all of it has come.
+    /// Returns whether all of it has arrived.
     #[inline]
     pub fn is_complete(&self) -> bool {
         self.last && self.arrived >= self.known
     }
 
-    /// Bytes until its end; more than any buffer has while a further packet is to come.
+    /// Returns the number of bytes until its end. While another packet is to come, that is more than any buffer holds.
     #[inline]
     pub fn until_end(&self) -> usize {
         if self.last {

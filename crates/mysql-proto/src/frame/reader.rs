@@ -1,23 +1,23 @@
-//! Finds whole payloads in the read buffer, and the heads of those that are too large for it.
+//! Finds complete payloads in the read buffer, and the start of those that are too large for it.
 #![deny(clippy::indexing_slicing)]
 
 use onecopy_wire::{Buffers, Span};
 
 use super::{FrameError, HEADER_BYTES, Large, MAX_BODY, split_header};
 
-/// What the next packet turned out to be.
+/// The next payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// Not enough has come; the buffers know how much is missing.
+    /// Not enough bytes have arrived; the buffers know how many are missing.
     Missing(usize),
-    /// A whole payload, contiguous.
+    /// A complete payload, contiguous.
     Whole(Span),
-    /// A payload that is too large for the read buffer, or that goes on in further packets. Its header is consumed, at
+    /// A payload that is too large for the read buffer, or that continues in further packets. Its header is consumed, and at
     /// least one byte of it is pending.
     Large(Large),
 }
 
-/// Takes packets off the read buffer and checks their order.
+/// Takes packets from the read buffer and checks their sequence ids.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FrameReader {
     /// The sequence id that the next packet must have.
@@ -25,22 +25,22 @@ pub struct FrameReader {
 }
 
 impl FrameReader {
-    /// A new command or reply begins: the next packet's sequence id is `sequence`.
+    /// Begins a new command or reply: the next packet must have the id `sequence`.
     #[inline]
     pub fn restart(&mut self, sequence: u8) {
         self.sequence = sequence;
     }
 
-    /// The sequence id that is due next.
+    /// Returns the sequence id of the next packet.
     #[inline]
     pub fn sequence(&self) -> u8 {
         self.sequence
     }
 
-    /// The next payload. One of at most `contiguous` bytes is waited for and given whole.
+    /// Returns the next payload. A payload of at most `contiguous` bytes is returned once it is complete.
     ///
     /// # Errors
-    /// A sequence id out of order; an ERR packet (first byte 0xFF) is taken with any.
+    /// Fails if a sequence id is out of order; an ERR packet (first byte 0xFF) is accepted with any id.
     #[inline]
     pub fn next(&mut self, buffers: &mut Buffers, contiguous: usize) -> Result<Frame, FrameError> {
         let pending = buffers.pending();
@@ -66,11 +66,11 @@ impl FrameReader {
         self.large(buffers)
     }
 
-    /// The next payload, which is no row: whole, or [`Large`] where its packet claims more than `max` bytes, which is to be
-    /// refused, however much of it has come and whatever it starts with.
+    /// Returns the next payload, which is not a row. It is complete, or [`Large`] if its packet announces more than `max` bytes.
+    /// The caller must refuse a large one, however much of it has arrived and whatever it starts with.
     ///
     /// # Errors
-    /// As [`next`](Self::next).
+    /// Fails like [`next`](Self::next).
     #[inline]
     pub fn message(&mut self, buffers: &mut Buffers, max: usize) -> Result<Frame, FrameError> {
         match buffers.pending().first_chunk::<HEADER_BYTES>() {
@@ -79,16 +79,16 @@ impl FrameReader {
         }
     }
 
-    /// The head of the next payload, whatever its size: for payloads that are read in pieces.
+    /// Returns the start of the next payload, whatever its size, for payloads that are read in pieces.
     ///
     /// # Errors
-    /// As [`next`](Self::next).
+    /// Fails like [`next`](Self::next).
     pub fn head(&mut self, buffers: &mut Buffers) -> Result<Frame, FrameError> {
         self.large(buffers)
     }
 
-    /// The first byte of the next payload and its packet's length, once both have come; nothing is consumed. An empty
-    /// packet has no first byte to wait for: it is given as 0.
+    /// Returns the first byte of the next payload and the length of its packet, once both have arrived; nothing is consumed. An
+    /// empty packet has no first byte to wait for: it is returned as 0.
     pub fn peek(&self, buffers: &mut Buffers) -> Option<(u8, usize)> {
         let pending = buffers.pending();
         let length = pending

@@ -1,4 +1,4 @@
-//! Writes one payload into the queue, as many packets as it takes, their lengths patched in behind.
+//! Writes a payload into the queue, in as many packets as necessary, and fills in their lengths afterwards.
 #![deny(clippy::indexing_slicing)]
 
 use onecopy_wire::{Mark, WireError, WriteQueue};
@@ -6,10 +6,10 @@ use onecopy_wire::{Mark, WireError, WriteQueue};
 use super::{HEADER_BYTES, MAX_BODY};
 use crate::codec::Put;
 
-/// One payload under way to the write queue.
+/// A payload that is being written to the write queue.
 ///
-/// Bytes put are copied once, into the queue's chunks; parts [borrowed](Self::put_borrowed) are not copied at all. Must be
-/// [finished](Self::finish).
+/// Bytes put are copied once, into the queue's chunks; parts put by [reference](Self::put_borrowed) are not copied. Call
+/// [`finish`](Self::finish) at the end.
 #[derive(Debug)]
 #[must_use = "a payload without its end desynchronises the connection"]
 pub struct PayloadWriter<'q> {
@@ -22,7 +22,7 @@ pub struct PayloadWriter<'q> {
 }
 
 impl<'q> PayloadWriter<'q> {
-    /// Starts a payload whose first packet has the id `sequence`; that is counted on for each packet.
+    /// Starts a payload whose first packet has the id `sequence`, which is incremented for each packet.
     #[inline]
     pub fn new(queue: &'q mut WriteQueue, sequence: &'q mut u8) -> Self {
         let header = queue.begin([0; HEADER_BYTES]);
@@ -34,7 +34,7 @@ impl<'q> PayloadWriter<'q> {
         }
     }
 
-    /// Appends `len` bytes that the caller lends under `index`.
+    /// Appends `len` bytes by reference: the caller passes them to the driver under `index`.
     #[inline]
     pub fn put_borrowed(&mut self, index: u32, len: usize) {
         let mut start = 0;
@@ -48,10 +48,11 @@ impl<'q> PayloadWriter<'q> {
         self.filled += len - start;
     }
 
-    /// Ends the payload: with a packet of no bytes where the last one is full.
+    /// Ends the payload, with an empty packet if the last one is full.
     ///
     /// # Errors
-    /// Memory for a part of it could not be had: nothing of it is queued, and the sequence ids count for nothing.
+    /// Fails if memory for a part of it could not be allocated. Nothing of it is queued then, and its sequence ids are not used
+    /// up.
     #[inline(always)] // called, it takes the whole writer through memory: 33 instructions a command
     pub fn finish(mut self) -> Result<(), WireError> {
         if self.filled == MAX_BODY {

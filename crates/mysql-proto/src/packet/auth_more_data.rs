@@ -3,7 +3,7 @@
 //! | bytes | field  | note             |
 //! |-------|--------|------------------|
 //! | 1     | header | 0x01             |
-//! | rest  | data   | the plugin's own |
+//! | rest  | data   | of the plugin    |
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_packets_protocol_auth_more_data.html>
 
@@ -16,15 +16,15 @@ pub const HEADER: u8 = 0x01;
 /// The next step of an authentication exchange, from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuthMoreData<'a> {
-    /// The plugin's data; may be empty, which no plugin understands.
+    /// The plugin's data. It may be empty, which no plugin accepts.
     pub data: &'a [u8],
 }
 
 impl<'a> AuthMoreData<'a> {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// Another header.
+    /// Fails on another header.
     pub fn decode(payload: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
         reader.expect(HEADER, "header")?;
@@ -33,7 +33,7 @@ impl<'a> AuthMoreData<'a> {
         })
     }
 
-    /// Writes the packet.
+    /// Encodes the packet.
     pub fn encode(&self, out: &mut impl Put) {
         out.put_u8(HEADER);
         out.put(self.data);

@@ -1,4 +1,4 @@
-//! AuthNextFactor: one factor is done, the server asks for the next (MySQL 8.0.27).
+//! AuthNextFactor: one factor is done, and the server requests the next (MySQL 8.0.27).
 //!
 //! | bytes  | field       | note |
 //! |--------|-------------|------|
@@ -14,20 +14,20 @@ const NAME: &str = "AuthNextFactor";
 /// The packet's first byte.
 pub const HEADER: u8 = 0x02;
 
-/// One factor is done, the server asks for the next.
+/// AuthNextFactor: one factor is done, and the server requests the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuthNextFactor<'a> {
-    /// The next factor's plugin.
+    /// The plugin of the next factor.
     pub plugin: &'a [u8],
     /// The plugin's data.
     pub data: &'a [u8],
 }
 
 impl<'a> AuthNextFactor<'a> {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// Another header, or a plugin name without its NUL.
+    /// Fails on another header, or a plugin name without its NUL.
     pub fn decode(payload: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
         reader.expect(HEADER, "header")?;
@@ -38,10 +38,10 @@ impl<'a> AuthNextFactor<'a> {
         })
     }
 
-    /// Writes the packet.
+    /// Encodes the packet.
     ///
     /// # Errors
-    /// A NUL in the plugin name.
+    /// Fails on a NUL in the plugin name.
     pub fn encode(&self, out: &mut impl Put) -> Result<(), EncodeError> {
         require_nul_free(NAME, "plugin name", self.plugin)?;
         out.put_u8(HEADER);

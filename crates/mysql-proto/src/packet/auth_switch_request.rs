@@ -1,12 +1,12 @@
-//! AuthSwitchRequest: the server asks for another plugin.
+//! AuthSwitchRequest: the server requests another plugin.
 //!
 //! | bytes  | field       | note                                          |
 //! |--------|-------------|-----------------------------------------------|
 //! | 1      | header      | 0xFE                                          |
 //! | to NUL | plugin name |                                               |
-//! | rest   | auth data   | the nonce, for most plugins with a NUL behind |
+//! | rest   | auth data   | the nonce, for most plugins followed by a NUL |
 //!
-//! The header alone asks for `mysql_old_password`.
+//! The header alone requests `mysql_old_password`.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_packets_protocol_auth_switch_request.html>
 
@@ -18,20 +18,20 @@ pub const HEADER: u8 = 0xFE;
 /// What the header alone stands for.
 const OLD_PASSWORD: &[u8] = b"mysql_old_password";
 
-/// The server asks for another plugin.
+/// AuthSwitchRequest: the server requests another plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuthSwitchRequest<'a> {
-    /// The plugin to use from here on.
+    /// The plugin to use from now on.
     pub plugin: &'a [u8],
-    /// The plugin's data as it came. A NUL at its end may be the packet's or, in `client_ed25519`, the nonce's own.
+    /// The plugin's data as received. A NUL at its end may belong to the packet or, in `client_ed25519`, to the nonce.
     pub data: &'a [u8],
 }
 
 impl<'a> AuthSwitchRequest<'a> {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// Another header, or a plugin name without its NUL.
+    /// Fails on another header, or a plugin name without its NUL.
     pub fn decode(payload: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
         reader.expect(HEADER, "header")?;
@@ -48,10 +48,10 @@ impl<'a> AuthSwitchRequest<'a> {
         })
     }
 
-    /// Writes the packet, always in its long form.
+    /// Encodes the packet, always in its long form.
     ///
     /// # Errors
-    /// A NUL in the plugin name.
+    /// Fails on a NUL in the plugin name.
     pub fn encode(&self, out: &mut impl Put) -> Result<(), EncodeError> {
         require_nul_free(NAME, "plugin name", self.plugin)?;
         out.put_u8(HEADER);

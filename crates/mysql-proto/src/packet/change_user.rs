@@ -1,4 +1,4 @@
-//! COM_CHANGE_USER: log in again on the same connection, which resets the session.
+//! COM_CHANGE_USER: logs in again on the same connection, which resets the session.
 //!
 //! | bytes  | field                 | note                                       |
 //! |--------|-----------------------|--------------------------------------------|
@@ -23,28 +23,28 @@ use crate::codec::{DecodeError, EncodeError, EncodeErrorKind, Put, Reader, requi
 
 const NAME: &str = "COM_CHANGE_USER";
 
-/// Log in again on the same connection.
+/// COM_CHANGE_USER: logs in again on the same connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ChangeUser<'a> {
     /// The user's name.
     pub user: &'a [u8],
-    /// What the plugin makes of password and nonce, at most 255 bytes.
+    /// The plugin's response, computed from password and nonce, at most 255 bytes.
     pub auth_response: &'a [u8],
     /// The database to use; empty for none.
     pub database: &'a [u8],
-    /// The connection's collation; `None` where the packet ends before it.
+    /// The connection's collation; `None` if the packet ends before it.
     pub collation: Option<u16>,
     /// The plugin that made `auth_response`, with `PLUGIN_AUTH`.
     pub auth_plugin: Option<&'a [u8]>,
-    /// What the client tells of itself, with `CONNECT_ATTRS`.
+    /// The connection attributes, with `CONNECT_ATTRS`.
     pub attributes: ConnectAttributes<'a>,
 }
 
 impl<'a> ChangeUser<'a> {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// Another command, a field cut short, trailing bytes.
+    /// Fails on another command, a truncated field, or trailing bytes.
     pub fn decode(payload: &'a [u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
         let mut change = Self::read_up_to_collation(&mut reader)?;
@@ -61,11 +61,11 @@ impl<'a> ChangeUser<'a> {
         Ok(change)
     }
 
-    /// Reads the packet up to the plugin name, as servers do: the name ends at a NUL or with the packet, and what follows
-    /// it is ignored. mysql_common, for one, sends attributes without `CONNECT_ATTRS`.
+    /// Decodes the packet up to the plugin name, as servers do: the name ends at a NUL or with the packet, and anything after it
+    /// is ignored. mysql_common, for example, sends attributes without `CONNECT_ATTRS`.
     ///
     /// # Errors
-    /// Another command, a field before the plugin name cut short.
+    /// Fails on another command, or a truncated field before the plugin name.
     pub fn decode_authentication(
         payload: &'a [u8],
         capabilities: Capabilities,
@@ -98,10 +98,10 @@ impl<'a> ChangeUser<'a> {
         })
     }
 
-    /// Writes the packet; without a collation it ends at the database.
+    /// Encodes the packet; without a collation it ends at the database.
     ///
     /// # Errors
-    /// A NUL in user, database or plugin name, an auth response over 255 bytes. Nothing is written then.
+    /// Fails on a NUL in user, database or plugin name, or on an auth response over 255 bytes. Nothing is written then.
     pub fn encode(
         &self,
         capabilities: Capabilities,
@@ -134,7 +134,7 @@ impl<'a> ChangeUser<'a> {
     }
 }
 
-/// The auth response stays out: it may be a password.
+/// Does not show the auth response, which may be a password.
 impl fmt::Debug for ChangeUser<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ChangeUser")

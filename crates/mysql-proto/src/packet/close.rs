@@ -1,4 +1,4 @@
-//! COM_STMT_CLOSE: forget a prepared statement. The server sends no response.
+//! COM_STMT_CLOSE: closes a prepared statement. The server sends no response.
 //!
 //! | bytes | field        | note          |
 //! |-------|--------------|---------------|
@@ -10,18 +10,18 @@
 use super::command::CommandByte;
 use crate::codec::{DecodeError, Put, Reader};
 
-/// Forget a prepared statement; the server sends no response.
+/// COM_STMT_CLOSE: closes a prepared statement. The server sends no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Close {
-    /// The statement's number on this connection.
+    /// The id of the statement on this connection.
     pub statement_id: u32,
 }
 
 impl Close {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// Another command, or any length but 5 bytes.
+    /// Fails on another command, or on any length other than 5 bytes.
     pub fn decode(payload: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new("COM_STMT_CLOSE", payload);
         reader.expect(CommandByte::STMT_CLOSE.0, "command")?;
@@ -32,7 +32,7 @@ impl Close {
         Ok(command)
     }
 
-    /// Writes the packet.
+    /// Encodes the packet.
     pub fn encode(&self, out: &mut impl Put) {
         out.put_u8(CommandByte::STMT_CLOSE.0);
         out.put_u32(self.statement_id);

@@ -1,4 +1,4 @@
-//! ColumnDefinition41: one column of a result, or one parameter of a prepared statement.
+//! ColumnDefinition41: a column of a result, or a parameter of a prepared statement.
 //!
 //! | bytes  | field             | note                                            |
 //! |--------|-------------------|-------------------------------------------------|
@@ -29,7 +29,7 @@ const NAME: &str = "ColumnDefinition41";
 /// How many bytes follow the names.
 const FIXED_BYTES: u64 = 0x0C;
 
-/// One column of a result, or one parameter of a prepared statement. Names are bytes in the connection's character set.
+/// A column of a result, or a parameter of a prepared statement. Names are bytes in the connection's character set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ColumnDefinition<'a> {
     /// Always `def`.
@@ -38,31 +38,31 @@ pub struct ColumnDefinition<'a> {
     pub schema: &'a [u8],
     /// The table's alias.
     pub table: &'a [u8],
-    /// The table's own name.
+    /// The original name of the table.
     pub org_table: &'a [u8],
     /// The column's alias.
     pub name: &'a [u8],
-    /// The column's own name.
+    /// The original name of the column.
     pub org_name: &'a [u8],
-    /// MariaDB's name or format of the type; empty where it says nothing or nothing was agreed on.
+    /// MariaDB's name or format of the type; empty if the server sends none, or if the capability was not agreed on.
     pub extended: ExtendedMetadata<'a>,
-    /// The values' collation; 63 is binary.
+    /// The collation of the values; 63 is binary.
     pub collation: u16,
-    /// The longest value, in bytes.
+    /// The maximum length of a value, in bytes.
     pub column_length: u32,
-    /// The type's number; one that is not known is no error.
+    /// The number of the type; an unknown one is not an error.
     pub column_type: u8,
     /// The column's flags.
     pub flags: u16,
-    /// Digits after the point.
+    /// The digits after the decimal point.
     pub decimals: u8,
 }
 
 impl<'a> ColumnDefinition<'a> {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// A field cut short, a fixed part that is not 12 bytes long, trailing bytes.
+    /// Fails on a truncated field, a fixed part that is not 12 bytes long, or trailing bytes.
     pub fn decode(payload: &'a [u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
         let mut column = Self {
@@ -91,7 +91,7 @@ impl<'a> ColumnDefinition<'a> {
         Ok(column)
     }
 
-    /// Writes the packet.
+    /// Encodes the packet.
     pub fn encode(&self, capabilities: Capabilities, out: &mut impl Put) {
         for name in [
             self.catalog,
@@ -116,24 +116,24 @@ impl<'a> ColumnDefinition<'a> {
     }
 }
 
-/// MariaDB's further word on a column's type, in its encoded form.
+/// MariaDB's additional information about a column's type, in its encoded form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExtendedMetadata<'a>(&'a [u8]);
 
-/// What a chunk of extended metadata says.
+/// The kind of a chunk of extended metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExtendedMetadataKind {
-    /// The type's name, such as `uuid`, `inet6` or `point`.
+    /// The name of the type, such as `uuid`, `inet6` or `point`.
     TypeName,
     /// The format of a text, such as `json`.
     Format,
-    /// Something that is not known here.
+    /// A kind that is not known here.
     Unknown(u8),
 }
 
 impl<'a> ExtendedMetadata<'a> {
-    /// Metadata from bytes that [`push`](Self::push) wrote.
+    /// Creates metadata from bytes that [`push`](Self::push) wrote.
     pub const fn from_encoded(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -148,12 +148,12 @@ impl<'a> ExtendedMetadata<'a> {
         out.put_lenenc_bytes(value);
     }
 
-    /// The encoded form.
+    /// Returns the encoded form.
     pub fn as_encoded(&self) -> &'a [u8] {
         self.0
     }
 
-    /// The first well-formed chunk of a kind; what follows a malformed chunk is not checked.
+    /// Returns the first well-formed chunk of a kind. Anything after a malformed chunk is ignored.
     pub fn find(&self, kind: ExtendedMetadataKind) -> Option<&'a [u8]> {
         let mut reader = Reader::new(NAME, self.0);
         loop {

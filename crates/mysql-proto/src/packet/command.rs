@@ -1,4 +1,4 @@
-//! Commands: what a client's payload asks for, told by its first byte.
+//! Commands of a client, identified by the first byte of the payload.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_command_phase.html>, and for MariaDB's own
 //! <https://mariadb.com/kb/en/2-text-protocol/>
@@ -10,54 +10,54 @@ use super::{
 use crate::capability::Capabilities;
 use crate::codec::{DecodeError, Reader};
 
-/// A command's first byte.
+/// The first byte of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CommandByte(pub u8);
 
 impl CommandByte {
-    /// COM_QUIT: end the connection.
+    /// COM_QUIT: ends the connection.
     pub const QUIT: Self = Self(0x01);
-    /// COM_INIT_DB: change the default database.
+    /// COM_INIT_DB: changes the default database.
     pub const INIT_DB: Self = Self(0x02);
-    /// COM_QUERY: run a statement given as text.
+    /// COM_QUERY: runs a statement given as text.
     pub const QUERY: Self = Self(0x03);
-    /// COM_FIELD_LIST: list a table's columns; gone from MySQL 9.
+    /// COM_FIELD_LIST: lists a table's columns; removed in MySQL 9.
     pub const FIELD_LIST: Self = Self(0x04);
-    /// COM_REFRESH: flush caches; gone from MySQL 9.
+    /// COM_REFRESH: flushes caches; removed in MySQL 9.
     pub const REFRESH: Self = Self(0x07);
-    /// COM_STATISTICS: a line of figures as text.
+    /// COM_STATISTICS: returns a line of statistics as text.
     pub const STATISTICS: Self = Self(0x09);
-    /// COM_PROCESS_KILL: end another connection; gone from MySQL 9.
+    /// COM_PROCESS_KILL: ends another connection; removed in MySQL 9.
     pub const PROCESS_KILL: Self = Self(0x0C);
-    /// COM_DEBUG: have the server write to its log.
+    /// COM_DEBUG: makes the server write debug information to its log.
     pub const DEBUG: Self = Self(0x0D);
-    /// COM_PING: ask whether the server is there.
+    /// COM_PING: checks whether the server responds.
     pub const PING: Self = Self(0x0E);
-    /// COM_CHANGE_USER: log in again on the same connection.
+    /// COM_CHANGE_USER: logs in again on the same connection.
     pub const CHANGE_USER: Self = Self(0x11);
-    /// COM_BINLOG_DUMP: follow the binary log.
+    /// COM_BINLOG_DUMP: follows the binary log.
     pub const BINLOG_DUMP: Self = Self(0x12);
-    /// COM_REGISTER_SLAVE: tell the server of a replica.
+    /// COM_REGISTER_SLAVE: registers a replica with the server.
     pub const REGISTER_REPLICA: Self = Self(0x15);
-    /// COM_STMT_PREPARE: prepare a statement.
+    /// COM_STMT_PREPARE: prepares a statement.
     pub const STMT_PREPARE: Self = Self(0x16);
-    /// COM_STMT_EXECUTE: run a prepared statement.
+    /// COM_STMT_EXECUTE: runs a prepared statement.
     pub const STMT_EXECUTE: Self = Self(0x17);
-    /// COM_STMT_SEND_LONG_DATA: append to one parameter's value.
+    /// COM_STMT_SEND_LONG_DATA: appends to a parameter's value.
     pub const STMT_SEND_LONG_DATA: Self = Self(0x18);
-    /// COM_STMT_CLOSE: forget a prepared statement.
+    /// COM_STMT_CLOSE: closes a prepared statement.
     pub const STMT_CLOSE: Self = Self(0x19);
-    /// COM_STMT_RESET: close a prepared statement's cursor and drop its long data.
+    /// COM_STMT_RESET: closes a prepared statement's cursor and discards its long data.
     pub const STMT_RESET: Self = Self(0x1A);
-    /// COM_SET_OPTION: turn multi-statements on or off.
+    /// COM_SET_OPTION: turns multi-statements on or off.
     pub const SET_OPTION: Self = Self(0x1B);
-    /// COM_STMT_FETCH: ask for a cursor's next rows.
+    /// COM_STMT_FETCH: fetches a cursor's next rows.
     pub const STMT_FETCH: Self = Self(0x1C);
-    /// COM_BINLOG_DUMP_GTID: follow the binary log from a GTID set, MySQL.
+    /// COM_BINLOG_DUMP_GTID: follows the binary log from a GTID set (MySQL).
     pub const BINLOG_DUMP_GTID: Self = Self(0x1E);
-    /// COM_RESET_CONNECTION: bring the session back to its first state.
+    /// COM_RESET_CONNECTION: resets the session to its initial state.
     pub const RESET_CONNECTION: Self = Self(0x1F);
-    /// COM_STMT_BULK_EXECUTE: run a prepared statement for many rows, MariaDB.
+    /// COM_STMT_BULK_EXECUTE: runs a prepared statement for many rows (MariaDB).
     pub const STMT_BULK_EXECUTE: Self = Self(0xFA);
 }
 
@@ -65,44 +65,44 @@ impl CommandByte {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Command<'a> {
-    /// End the connection.
+    /// COM_QUIT: ends the connection.
     Quit(Quit),
-    /// Change the default database.
+    /// COM_INIT_DB: changes the default database.
     InitDb(InitDb<'a>),
-    /// Run a statement given as text.
+    /// COM_QUERY: runs a statement given as text.
     Query(Query<'a>),
-    /// Ask whether the server is there.
+    /// COM_PING: checks whether the server responds.
     Ping(Ping),
-    /// Log in again on the same connection.
+    /// COM_CHANGE_USER: logs in again on the same connection.
     ChangeUser(ChangeUser<'a>),
-    /// Prepare a statement.
+    /// COM_STMT_PREPARE: prepares a statement.
     Prepare(Prepare<'a>),
-    /// Run a prepared statement.
+    /// COM_STMT_EXECUTE: runs a prepared statement.
     Execute(Execute<'a>),
-    /// Append to one parameter's value.
+    /// COM_STMT_SEND_LONG_DATA: appends to a parameter's value.
     SendLongData(SendLongData<'a>),
-    /// Forget a prepared statement.
+    /// COM_STMT_CLOSE: closes a prepared statement.
     Close(Close),
-    /// Close a prepared statement's cursor and drop its long data.
+    /// COM_STMT_RESET: closes a prepared statement's cursor and discards its long data.
     StmtReset(StmtReset),
-    /// Ask for a cursor's next rows.
+    /// COM_STMT_FETCH: fetches a cursor's next rows.
     Fetch(Fetch),
-    /// Bring the session back to its first state.
+    /// COM_RESET_CONNECTION: resets the session to its initial state.
     ResetConnection(ResetConnection),
     /// Any other command.
     Raw {
-        /// Its first byte.
+        /// The first byte.
         command: CommandByte,
-        /// What follows that byte.
+        /// The bytes after it.
         body: &'a [u8],
     },
 }
 
 impl<'a> Command<'a> {
-    /// Reads a command; what the body of another than these says is for the caller.
+    /// Decodes a command. The body of a command without a variant of its own is left to the caller.
     ///
     /// # Errors
-    /// An empty payload, or what the command's own decoder refuses.
+    /// Fails on an empty payload, and like the decoder of the command.
     pub fn decode(payload: &'a [u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
         let mut reader = Reader::new("command", payload);
         let command = CommandByte(reader.u8("command")?);

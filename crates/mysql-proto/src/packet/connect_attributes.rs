@@ -1,4 +1,4 @@
-//! Connection attributes: what a client tells of itself, in the handshake response and in COM_CHANGE_USER.
+//! Connection attributes: what a client reports about itself, in the handshake response and in COM_CHANGE_USER.
 //!
 //! | bytes         | field                      |
 //! |---------------|----------------------------|
@@ -8,21 +8,21 @@
 //!
 //! <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-connection-attribute-tables.html>
 //!
-//! MySQL and MariaDB end the login over more than 65,535 bytes of them; what they keep is a matter of their settings.
+//! MySQL and MariaDB abort the login if there are more than 65,535 bytes. Which of them they keep depends on their settings.
 
 use crate::codec::{DecodeError, EncodeError, EncodeErrorKind, Put, Reader};
 
 const NAME: &str = "connection attributes";
 
-/// The most that servers take, in bytes of the encoded form.
+/// The maximum size that servers accept, in bytes of the encoded form.
 pub const MAX_ATTRIBUTES_BYTES: usize = 0xFFFF;
 
-/// Connection attributes in their encoded form, without the length in front.
+/// Connection attributes in their encoded form, without the length before them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectAttributes<'a>(&'a [u8]);
 
 impl<'a> ConnectAttributes<'a> {
-    /// Attributes from bytes that [`push`](Self::push) wrote.
+    /// Creates attributes from bytes that [`push`](Self::push) wrote.
     pub fn from_encoded(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -33,10 +33,10 @@ impl<'a> ConnectAttributes<'a> {
         out.put_lenenc_bytes(value);
     }
 
-    /// Appends the encoded form of all of them to `encoded`, which is empty.
+    /// Appends the encoded form of all attributes to `encoded`, which must be empty.
     ///
     /// # Errors
-    /// `TooLong` where it has more than [`MAX_ATTRIBUTES_BYTES`].
+    /// Fails with `TooLong` if it has more than [`MAX_ATTRIBUTES_BYTES`].
     pub fn encode_all(
         attributes: &[(String, String)],
         encoded: &mut Vec<u8>,
@@ -54,12 +54,12 @@ impl<'a> ConnectAttributes<'a> {
         Ok(())
     }
 
-    /// The encoded form.
+    /// Returns the encoded form.
     pub fn as_encoded(&self) -> &'a [u8] {
         self.0
     }
 
-    /// Key and value of each; ends after the first error, whose offset counts from the first key.
+    /// Returns an iterator over keys and values. It ends after the first error, whose offset counts from the first key.
     pub fn iter(&self) -> Iter<'a> {
         Iter {
             reader: Reader::new(NAME, self.0),
@@ -84,7 +84,7 @@ impl<'a> IntoIterator for ConnectAttributes<'a> {
     }
 }
 
-/// Iterates over connection attributes.
+/// An iterator over connection attributes.
 #[derive(Clone, Debug)]
 pub struct Iter<'a> {
     reader: Reader<'a>,

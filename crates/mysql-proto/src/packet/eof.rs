@@ -1,4 +1,4 @@
-//! EOF: columns or rows end here, on a connection without `DEPRECATE_EOF`.
+//! EOF: ends columns or rows, on a connection without `DEPRECATE_EOF`.
 //!
 //! | bytes | field        | note |
 //! |-------|--------------|------|
@@ -23,20 +23,20 @@ const SHORTEST_ROW: u64 = 9;
 /// many bytes: shorter ones have shorter lengths.
 const SHORTEST_LONG_VALUE: u64 = 0xFF_FFFF;
 
-/// Columns or rows end here.
+/// EOF: ends columns or rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EofPacket {
-    /// How many warnings `SHOW WARNINGS` would give.
+    /// The number of warnings that `SHOW WARNINGS` would return.
     pub warnings: u16,
-    /// The server's state.
+    /// The server's status.
     pub status_flags: StatusFlags,
 }
 
 impl EofPacket {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// Another header, or any length but 5 bytes.
+    /// Fails on another header, or on any length other than 5 bytes.
     pub fn decode(payload: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
         reader.expect(HEADER, "header")?;
@@ -48,7 +48,7 @@ impl EofPacket {
         Ok(eof)
     }
 
-    /// Writes the packet.
+    /// Encodes the packet.
     pub fn encode(&self, out: &mut impl Put) {
         out.put_u8(HEADER);
         out.put_u16(self.warnings);
@@ -56,10 +56,10 @@ impl EofPacket {
     }
 }
 
-/// Whether a payload where a row could stand ends the rows instead.
+/// Returns whether a payload in the place of a row ends the rows instead.
 ///
-/// `payload_bytes` is the whole payload's length, all packets it was split into together: a row whose first value has
-/// 16 MiB or more starts with 0xFE as well.
+/// `payload_bytes` is the length of the whole payload, in all of its packets: a row whose first value has 16 MiB or more starts
+/// with 0xFE too.
 pub fn ends_rows(first_byte: u8, payload_bytes: u64, capabilities: Capabilities) -> bool {
     let shortest_row = if capabilities.contains(Capabilities::DEPRECATE_EOF) {
         SHORTEST_LONG_VALUE

@@ -34,44 +34,44 @@ pub const HEADER: u8 = 0xFF;
 /// The code that makes the packet a progress report.
 pub(crate) const PROGRESS: u16 = 0xFFFF;
 
-/// What a packet with header 0xFF can be.
+/// The meaning of a packet with header 0xFF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrReply<'a> {
     /// The command failed, and nothing follows.
     Error(ErrPacket<'a>),
-    /// The command goes on; another packet follows.
+    /// The command continues; another packet follows.
     Progress(ProgressReport<'a>),
 }
 
-/// A command failed.
+/// ERR: a command failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrPacket<'a> {
-    /// The server's error number; 0 where the packet is too short to have one.
+    /// The server's error number; 0 if the packet is too short to contain one.
     pub code: u16,
-    /// Five letters and digits; missing before the handshake is answered.
+    /// Five letters and digits. `None` before the handshake is answered.
     pub sql_state: Option<[u8; 5]>,
-    /// The message as it came, which need not be UTF-8.
+    /// The message as received, which need not be UTF-8.
     pub message: &'a [u8],
 }
 
-/// How far a long statement is.
+/// The progress of a long statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgressReport<'a> {
-    /// The stage under way, from 1.
+    /// The current stage, from 1.
     pub stage: u8,
-    /// How many stages there are.
+    /// The number of stages.
     pub stages: u8,
-    /// How much of the stage is done, in thousandths of a percent.
+    /// The progress of the stage, in thousandths of a percent.
     pub progress: u32,
-    /// What the stage does.
+    /// A description of the stage.
     pub info: &'a [u8],
 }
 
 impl<'a> ErrReply<'a> {
-    /// Reads a packet with header 0xFF; without `MARIADB_PROGRESS` it is always an error.
+    /// Decodes a packet with header 0xFF; without `MARIADB_PROGRESS` it is always an error.
     ///
     /// # Errors
-    /// Another header, or a progress report cut short.
+    /// Fails on another header, or a truncated progress report.
     pub fn decode(payload: &'a [u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
         let error = ErrPacket::decode(payload)?;
         if error.code == PROGRESS && capabilities.contains(Capabilities::MARIADB_PROGRESS) {
@@ -82,10 +82,10 @@ impl<'a> ErrReply<'a> {
 }
 
 impl<'a> ErrPacket<'a> {
-    /// Reads the packet. One that is cut short still tells of an error: what is there is kept as message.
+    /// Decodes the packet. A truncated packet still reports an error: its bytes become the message.
     ///
     /// # Errors
-    /// Another header.
+    /// Fails on another header.
     pub fn decode(payload: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
         reader.expect(HEADER, "header")?;
@@ -111,12 +111,12 @@ impl<'a> ErrPacket<'a> {
         }
     }
 
-    /// The message as text; what is not UTF-8 shows as replacement characters.
+    /// Returns the message as text, with replacement characters for bytes that are not UTF-8.
     pub fn message_lossy(&self) -> std::borrow::Cow<'a, str> {
         String::from_utf8_lossy(self.message)
     }
 
-    /// Writes the packet; without SQL state for a client that has not answered the greeting.
+    /// Encodes the packet; without SQL state for a client that has not answered the greeting.
     pub fn encode(&self, out: &mut impl Put) {
         out.put_u8(HEADER);
         out.put_u16(self.code);
@@ -145,7 +145,7 @@ impl fmt::Display for ErrPacket<'_> {
     }
 }
 
-/// A peer's text on one line of an error or a log: control characters, line ends among them, are shown escaped.
+/// Displays a peer's text on one line of an error or a log: control characters, including line ends, are escaped.
 #[derive(Clone, Copy, Debug)]
 pub struct OneLine<'a>(pub &'a str);
 
@@ -163,10 +163,10 @@ impl fmt::Display for OneLine<'_> {
 }
 
 impl<'a> ProgressReport<'a> {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// Another header or code, a field cut short, trailing bytes.
+    /// Fails on another header or code, a truncated field, or trailing bytes.
     pub fn decode(payload: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new("progress report", payload);
         reader.expect(HEADER, "header")?;
@@ -184,7 +184,7 @@ impl<'a> ProgressReport<'a> {
         Ok(report)
     }
 
-    /// Writes the packet; `progress` is at most 0xFFFFFF.
+    /// Encodes the packet; `progress` is at most 0xFFFFFF.
     pub fn encode(&self, out: &mut impl Put) {
         out.put_u8(HEADER);
         out.put_u16(PROGRESS);

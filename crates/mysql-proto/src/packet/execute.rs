@@ -1,15 +1,15 @@
-//! COM_STMT_EXECUTE: run a prepared statement.
+//! COM_STMT_EXECUTE: runs a prepared statement.
 //!
 //! | bytes  | field           | note                                                  |
 //! |--------|-----------------|-------------------------------------------------------|
 //! | 1      | command         | 0x17                                                  |
-//! | 4      | statement id    | MariaDB takes 0xFFFFFFFF for the last one prepared    |
-//! | 1      | flags           | the cursor's type; 0x08 where a parameter count comes |
+//! | 4      | statement id    | MariaDB: 0xFFFFFFFF is the last one prepared          |
+//! | 1      | flags           | the cursor's type; 0x08 if a parameter count follows  |
 //! | 4      | iteration count | always 1                                              |
 //! | lenenc | parameter count | with `QUERY_ATTRIBUTES`                               |
 //! | rest   | parameter block | see [`parameters`](super::parameters)                 |
 //!
-//! The last two are there only for a statement with parameters, or with attributes and flag 0x08.
+//! The last two are present only for a statement with parameters, or with attributes and flag 0x08.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_stmt_execute.html>,
 //! <https://mariadb.com/kb/en/com_stmt_execute/>
@@ -21,40 +21,40 @@ use crate::codec::{DecodeError, DecodeErrorKind, Put, Reader};
 use crate::flag_set::flag_set;
 
 const NAME: &str = "COM_STMT_EXECUTE";
-/// The id by which MariaDB 10.2 runs the statement prepared last, so that both commands go out at once.
+/// The id with which MariaDB 10.2 and later execute the statement prepared last, so that both commands can be sent together.
 pub const LAST_PREPARED: u32 = u32::MAX;
 const ITERATIONS: u32 = 1;
 
 flag_set! {
-    /// The flags of COM_STMT_EXECUTE; none of them for rows without a cursor.
+    /// The flags of COM_STMT_EXECUTE; empty for rows without a cursor.
     pub struct CursorType(u8);
 
-    /// Rows stay with the server until they are fetched.
+    /// The rows stay on the server until they are fetched.
     const READ_ONLY = 1;
     /// Never implemented by a server.
     const FOR_UPDATE = 1 << 1;
     /// Never implemented by a server.
     const SCROLLABLE = 1 << 2;
-    /// A parameter count comes even where the statement has no parameters; with `QUERY_ATTRIBUTES`.
+    /// A parameter count is sent even if the statement has no parameters; with `QUERY_ATTRIBUTES`.
     const PARAMETER_COUNT_AVAILABLE = 1 << 3;
 }
 
-/// Run a prepared statement.
+/// COM_STMT_EXECUTE: runs a prepared statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Execute<'a> {
-    /// The statement's number on this connection.
+    /// The id of the statement on this connection.
     pub statement_id: u32,
     /// The cursor's type.
     pub cursor_type: CursorType,
-    /// The parameters as they came; how many there are, only the statement knows.
+    /// The parameters as received; only the statement knows their number.
     pub body: &'a [u8],
 }
 
 impl<'a> Execute<'a> {
-    /// Reads the packet up to the parameters.
+    /// Decodes the packet up to the parameters.
     ///
     /// # Errors
-    /// Another command, a field cut short, an iteration count other than 1 (`BadValue`).
+    /// Fails on another command, a truncated field, or an iteration count other than 1 (`BadValue`).
     pub fn decode(payload: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
         reader.expect(CommandByte::STMT_EXECUTE.0, "command")?;
@@ -71,12 +71,12 @@ impl<'a> Execute<'a> {
         })
     }
 
-    /// Reads the parameters of a statement that takes `count`. With `QUERY_ATTRIBUTES` there may be more: the rest are
+    /// Decodes the parameters of a statement that has `count` parameters. With `QUERY_ATTRIBUTES` there may be more: the rest are
     /// attributes.
     ///
     /// # Errors
-    /// A field cut short (offsets count from the start of the body), fewer parameters than `count` (`BadValue`), bytes
-    /// where none are due.
+    /// Fails on a truncated field (offsets count from the start of the body), fewer parameters than `count` (`BadValue`), or
+    /// unexpected bytes.
     pub fn parameters(
         &self,
         count: u16,
@@ -103,7 +103,7 @@ impl<'a> Execute<'a> {
         Parameters::read(&mut reader, usize::from(total), attributes)
     }
 
-    /// Writes what stands before the parameters, 10 bytes.
+    /// Encodes the part before the parameters, 10 bytes.
     pub fn encode_header(statement_id: u32, cursor_type: CursorType, out: &mut impl Put) {
         out.put_u8(CommandByte::STMT_EXECUTE.0);
         out.put_u32(statement_id);
@@ -111,14 +111,14 @@ impl<'a> Execute<'a> {
         out.put_u32(ITERATIONS);
     }
 
-    /// Writes the parameter count where the capabilities ask for one; the null bitmap follows.
+    /// Encodes the parameter count if the capabilities require one; the null bitmap follows.
     pub fn encode_parameter_count(count: u16, capabilities: Capabilities, out: &mut impl Put) {
         if capabilities.contains(Capabilities::QUERY_ATTRIBUTES) && count > 0 {
             out.put_lenenc(u64::from(count));
         }
     }
 
-    /// Writes the types, or the byte that says the last ones hold; the values follow.
+    /// Encodes the types, or the byte that says that the previous ones are still valid; the values follow.
     pub fn encode_types(
         types: Option<&[ParameterType]>,
         capabilities: Capabilities,

@@ -1,4 +1,4 @@
-//! COM_STMT_FETCH: ask for a cursor's next rows.
+//! COM_STMT_FETCH: fetches a cursor's next rows.
 //!
 //! | bytes | field        | note          |
 //! |-------|--------------|---------------|
@@ -11,20 +11,20 @@
 use super::command::CommandByte;
 use crate::codec::{DecodeError, Put, Reader};
 
-/// Ask for a cursor's next rows.
+/// COM_STMT_FETCH: fetches a cursor's next rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fetch {
-    /// The statement's number on this connection.
+    /// The id of the statement on this connection.
     pub statement_id: u32,
-    /// How many rows to send at most.
+    /// The maximum number of rows to send.
     pub rows: u32,
 }
 
 impl Fetch {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// Another command, or any length but 9 bytes.
+    /// Fails on another command, or on any length other than 9 bytes.
     pub fn decode(payload: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new("COM_STMT_FETCH", payload);
         reader.expect(CommandByte::STMT_FETCH.0, "command")?;
@@ -36,7 +36,7 @@ impl Fetch {
         Ok(command)
     }
 
-    /// Writes the packet.
+    /// Encodes the packet.
     pub fn encode(&self, out: &mut impl Put) {
         out.put_u8(CommandByte::STMT_FETCH.0);
         out.put_u32(self.statement_id);

@@ -13,7 +13,7 @@
 //! | 2              | capabilities, upper    |                                                      |
 //! | 1              | length of auth data    | with its NUL; 0x00 without `PLUGIN_AUTH`             |
 //! | 6              | filler                 |                                                      |
-//! | 4              | MariaDB's capabilities | where `LONG_PASSWORD` is not set, else filler        |
+//! | 4              | MariaDB's capabilities | if `LONG_PASSWORD` is not set, else filler           |
 //! | max(13, n - 8) | auth data, second part | n is the length of auth data; the last byte is a NUL |
 //! | to NUL         | plugin name            | with `PLUGIN_AUTH`                                   |
 //!
@@ -35,35 +35,35 @@ const NO_AUTH_DATA: u8 = 0xFF;
 /// Without these the packets that follow have another layout, last spoken by MySQL 4.0.
 const REQUIRED: Capabilities = Capabilities::PROTOCOL_41.union(Capabilities::SECURE_CONNECTION);
 
-/// The server's first packet.
+/// HandshakeV10: the server's first packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Greeting<'a> {
-    /// The server's version as it writes it; read it with [`ServerVersion`](crate::ServerVersion).
+    /// The server's version as it reports it; parse it with [`ServerVersion`](crate::ServerVersion).
     pub server_version: &'a [u8],
-    /// The connection's number, which `KILL` takes.
+    /// The id of the connection, which `KILL` takes.
     pub connection_id: u32,
     /// The first 8 bytes of the nonce.
     pub nonce_head: [u8; 8],
-    /// The rest of the nonce without its NUL: 12 bytes for every plugin in use, at least 12 and at most 245.
+    /// The rest of the nonce without its NUL: 12 bytes for all plugins in use, at least 12 and at most 245.
     pub nonce_tail: &'a [u8],
-    /// What the server can do.
+    /// The capabilities of the server.
     pub capabilities: Capabilities,
     /// The lower 8 bits of the server's default collation.
     pub collation: u8,
-    /// The server's state.
+    /// The server's status.
     pub status_flags: StatusFlags,
     /// The plugin that the nonce is for; `None` without `PLUGIN_AUTH`.
     pub auth_plugin: Option<&'a [u8]>,
 }
 
 impl<'a> Greeting<'a> {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
-    /// A server that refuses the connection sends an ERR packet in its place: look for the header 0xFF first.
+    /// A server that refuses the connection sends an ERR packet instead: check for the header 0xFF first.
     ///
     /// # Errors
-    /// Any protocol but 10, a missing NUL, a nonce that is cut or shorter than 20 bytes, trailing bytes, and a server
-    /// that speaks only the protocol before MySQL 4.1 (`BadValue`, field `capabilities`).
+    /// Fails on any protocol version other than 10, a missing NUL, a nonce that is truncated or shorter than 20 bytes, trailing
+    /// bytes, and a server that supports only the protocol before MySQL 4.1 (`BadValue`, field `capabilities`).
     pub fn decode(payload: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
         reader.expect(PROTOCOL_VERSION, "protocol version")?;
@@ -117,16 +117,16 @@ impl<'a> Greeting<'a> {
         })
     }
 
-    /// Both parts of the nonce in one vector, at most 253 bytes.
+    /// Returns both parts of the nonce in one vector, at most 253 bytes.
     pub fn to_nonce(&self) -> Vec<u8> {
         [&self.nonce_head, self.nonce_tail].concat()
     }
 
-    /// Writes the packet. MariaDB's capabilities go out only where `LONG_PASSWORD` is not set.
+    /// Encodes the packet. MariaDB's capabilities are included only if `LONG_PASSWORD` is not set.
     ///
     /// # Errors
-    /// A NUL in the version or the plugin name, a nonce that is not 20 to 253 bytes long; without a plugin, whose greeting
-    /// does not say the length, one that is not 20.
+    /// Fails on a NUL in the version or the plugin name, and on a nonce that is not 20 to 253 bytes long. Without a plugin the
+    /// nonce must have 20 bytes, because the greeting then does not contain its length.
     pub fn encode(&self, out: &mut impl Put) -> Result<(), EncodeError> {
         require_nul_free(NAME, "server version", self.server_version)?;
         require_nul_free(NAME, "plugin name", self.auth_plugin.unwrap_or_default())?;

@@ -1,8 +1,8 @@
-//! HandshakeResponse41: the client's answer to the greeting.
+//! HandshakeResponse41: the client's response to the greeting.
 //!
 //! | bytes  | field                 | note                                                            |
 //! |--------|-----------------------|-----------------------------------------------------------------|
-//! | 32     | as an SSLRequest      | capabilities, maximal packet size, collation, filler            |
+//! | 32     | as in an SSLRequest   | capabilities, maximum packet size, collation, filler            |
 //! | to NUL | user                  |                                                                 |
 //! | lenenc | auth response         | its length is lenenc with `PLUGIN_AUTH_LENENC_CLIENT_DATA`, one |
 //! |        |                       | byte with `SECURE_CONNECTION` alone; to NUL with neither        |
@@ -24,36 +24,36 @@ use crate::codec::{
 
 const NAME: &str = "HandshakeResponse41";
 
-/// The client's answer to the greeting.
+/// HandshakeResponse41: the client's response to the greeting.
 ///
 /// Each field is on the wire only with its capability; the others are empty or `None` after decoding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct HandshakeResponse<'a> {
-    /// What the client will use: a subset of what the server offered.
+    /// The capabilities that the client will use: a subset of those that the server offered.
     pub capabilities: Capabilities,
-    /// The largest payload the client takes, in bytes.
+    /// The maximum payload that the client accepts, in bytes.
     pub max_packet_bytes: u32,
     /// The lower 8 bits of the connection's collation.
     pub collation: u8,
     /// The user's name.
     pub user: &'a [u8],
-    /// What the plugin makes of password and nonce.
+    /// The plugin's response, computed from password and nonce.
     pub auth_response: &'a [u8],
     /// The database to use, with `CONNECT_WITH_DB`.
     pub database: Option<&'a [u8]>,
     /// The plugin that made `auth_response`, with `PLUGIN_AUTH`.
     pub auth_plugin: Option<&'a [u8]>,
-    /// What the client tells of itself, with `CONNECT_ATTRS`.
+    /// The connection attributes, with `CONNECT_ATTRS`.
     pub attributes: ConnectAttributes<'a>,
     /// The zstd level, 1 to 22, with `ZSTD_COMPRESSION_ALGORITHM`.
     pub zstd_level: Option<u8>,
 }
 
 impl<'a> HandshakeResponse<'a> {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// A field cut short, trailing bytes, or capabilities without `PROTOCOL_41` (`BadValue`).
+    /// Fails on a truncated field, trailing bytes, or capabilities without `PROTOCOL_41` (`BadValue`).
     pub fn decode(payload: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
         let start = reader.clone();
@@ -103,11 +103,11 @@ impl<'a> HandshakeResponse<'a> {
         })
     }
 
-    /// Writes the packet; a capability whose field is `None` is written with an empty field.
+    /// Encodes the packet; if a capability is set and its field is `None`, the field is empty.
     ///
     /// # Errors
-    /// A NUL in user, database or plugin name; an auth response over 255 bytes without
-    /// `PLUGIN_AUTH_LENENC_CLIENT_DATA`; a database without `CONNECT_WITH_DB`. Nothing is written then.
+    /// Fails on a NUL in user, database or plugin name; an auth response over 255 bytes without `PLUGIN_AUTH_LENENC_CLIENT_DATA`;
+    /// a database without `CONNECT_WITH_DB`. Nothing is written then.
     pub fn encode(&self, out: &mut impl Put) -> Result<(), EncodeError> {
         require_nul_free(NAME, "user", self.user)?;
         require_nul_free(NAME, "database", self.database.unwrap_or_default())?;
@@ -167,7 +167,7 @@ impl<'a> HandshakeResponse<'a> {
 /// zstd's own default level, which servers take as well.
 pub(crate) const DEFAULT_ZSTD_LEVEL: u8 = 3;
 
-/// The auth response stays out: it may be a password.
+/// Does not show the auth response, which may be a password.
 impl fmt::Debug for HandshakeResponse<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HandshakeResponse")

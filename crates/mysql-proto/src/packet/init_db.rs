@@ -1,4 +1,4 @@
-//! COM_INIT_DB: change the default database.
+//! COM_INIT_DB: changes the default database.
 //!
 //! | bytes | field    | note                              |
 //! |-------|----------|-----------------------------------|
@@ -10,18 +10,18 @@
 use super::command::CommandByte;
 use crate::codec::{DecodeError, Put, Reader};
 
-/// Change the default database.
+/// COM_INIT_DB: changes the default database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InitDb<'a> {
-    /// The database's name.
+    /// The name of the database.
     pub database: &'a [u8],
 }
 
 impl<'a> InitDb<'a> {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// Another command.
+    /// Fails on another command.
     pub fn decode(payload: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new("COM_INIT_DB", payload);
         reader.expect(CommandByte::INIT_DB.0, "command")?;
@@ -30,7 +30,7 @@ impl<'a> InitDb<'a> {
         })
     }
 
-    /// Writes the packet.
+    /// Encodes the packet.
     pub fn encode(&self, out: &mut impl Put) {
         out.put_u8(CommandByte::INIT_DB.0);
         out.put(self.database);

@@ -8,12 +8,13 @@
 //! | 2      | status flags   |                                                                     |
 //! | 2      | warnings       |                                                                     |
 //! | lenenc | info           | may be missing; without `SESSION_TRACK` it may be plain text        |
-//! | lenenc | session state  | with `SESSION_TRACK`, where the status says `SESSION_STATE_CHANGED` |
+//! | lenenc | session state  | with `SESSION_TRACK`, if the status has `SESSION_STATE_CHANGED`     |
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_ok_packet.html>,
 //! <https://mariadb.com/kb/en/ok_packet/>
 //!
-//! MySQL's page has the info run to the end without `SESSION_TRACK`; MySQL and MariaDB both put a length in front.
+//! According to MySQL's page, the info extends to the end without `SESSION_TRACK`; MySQL and MariaDB both send a length before
+//! it.
 
 use super::session_track::SessionTrack;
 use crate::capability::Capabilities;
@@ -28,13 +29,13 @@ pub(crate) const NUMBERS_BYTES: usize = 1 + 9 + 9 + 2 + 2;
 /// The fewest, and so the shortest OK packet.
 pub(crate) const SHORTEST: usize = 1 + 1 + 1 + 2 + 2;
 
-/// The two first bytes that an OK packet can have.
+/// The two possible first bytes of an OK packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OkHeader {
     /// 0x00: a command is done and has no rows.
     #[default]
     Ok,
-    /// 0xFE: the rows end here.
+    /// 0xFE: ends the rows.
     Eof,
 }
 
@@ -47,29 +48,29 @@ impl OkHeader {
     }
 }
 
-/// A command is done.
+/// OK: a command is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OkPacket<'a> {
-    /// Rows that the statement changed, or found with `FOUND_ROWS`.
+    /// The rows that the statement changed, or found with `FOUND_ROWS`.
     pub affected_rows: u64,
     /// The first generated `AUTO_INCREMENT` value, or 0.
     pub last_insert_id: u64,
-    /// The server's state.
+    /// The server's status.
     pub status_flags: StatusFlags,
-    /// How many warnings `SHOW WARNINGS` would give.
+    /// The number of warnings that `SHOW WARNINGS` would return.
     pub warnings: u16,
-    /// Text for people, such as `Records: 2  Duplicates: 0  Warnings: 0`.
+    /// Human-readable text, such as `Records: 2  Duplicates: 0  Warnings: 0`.
     pub info: &'a [u8],
-    /// Changes of the session's state; empty without `SESSION_TRACK`.
+    /// The session state changes; empty without `SESSION_TRACK`.
     pub session_track: SessionTrack<'a>,
 }
 
 impl<'a> OkPacket<'a> {
-    /// Reads either form; which one may come, the caller knows from the conversation.
+    /// Decodes either form; the caller knows from the conversation which one is allowed.
     ///
     /// # Errors
-    /// Another header, a field cut short, trailing bytes. Session changes are checked only for their whole length;
-    /// each is checked when it is read.
+    /// Fails on another header, a truncated field, or trailing bytes. Of the session state changes only the total length is
+    /// checked; each change is checked when it is read.
     #[inline]
     pub fn decode(payload: &'a [u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
         // Numbers of one byte and no text: what nearly every statement ends with.
@@ -132,7 +133,7 @@ impl<'a> OkPacket<'a> {
         })
     }
 
-    /// Writes the packet. The status says `SESSION_STATE_CHANGED` exactly where changes are written.
+    /// Encodes the packet. The status has `SESSION_STATE_CHANGED` exactly if changes are written.
     pub fn encode(&self, header: OkHeader, capabilities: Capabilities, out: &mut impl Put) {
         let tracks =
             capabilities.contains(Capabilities::SESSION_TRACK) && !self.session_track.is_empty();

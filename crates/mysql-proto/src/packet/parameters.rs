@@ -1,11 +1,11 @@
-//! The parameter block of COM_STMT_EXECUTE, which COM_QUERY has too where it carries attributes.
+//! The parameter block of COM_STMT_EXECUTE, and of COM_QUERY if it has attributes.
 //!
 //! | bytes       | field            | note                                                    |
 //! |-------------|------------------|---------------------------------------------------------|
 //! | (n + 7) / 8 | null bitmap      | bit i % 8 of byte i / 8 is parameter i                  |
-//! | 1           | new params bound | 0x01 where the types follow                             |
+//! | 1           | new params bound | 0x01 if the types follow                                |
 //! | 2           | type             | of each: its number, then 0x80 for unsigned             |
-//! | lenenc      | name             | of each, behind its type, with `QUERY_ATTRIBUTES`       |
+//! | lenenc      | name             | of each, after its type, with `QUERY_ATTRIBUTES`        |
 //! | rest        | values           | of each that is neither NULL nor sent by SEND_LONG_DATA |
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_stmt_execute.html>
@@ -15,12 +15,12 @@ use crate::codec::{DecodeError, DecodeErrorKind, Put, Reader};
 const NAME: &str = "COM_STMT_EXECUTE";
 const UNSIGNED: u16 = 0x8000;
 
-/// A parameter's type as it is sent: the type's number and whether it is unsigned.
+/// The type of a parameter as it is sent: the number of the type, and whether it is unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParameterType(pub u16);
 
 impl ParameterType {
-    /// From the type's number.
+    /// Creates it from the number of the type.
     pub const fn new(column_type: u8, unsigned: bool) -> Self {
         Self(u16::from_le_bytes([
             column_type,
@@ -28,36 +28,36 @@ impl ParameterType {
         ]))
     }
 
-    /// The type's number.
+    /// Returns the number of the type.
     pub const fn column_type(self) -> u8 {
         let [column_type, _] = self.0.to_le_bytes();
         column_type
     }
 
-    /// Whether an integer is unsigned.
+    /// Returns whether an integer is unsigned.
     pub const fn is_unsigned(self) -> bool {
         self.0 & UNSIGNED != 0
     }
 }
 
-/// One bit for each parameter, set where it is NULL.
+/// A bitmap with one bit for each parameter, set if it is NULL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NullBitmap<'a>(&'a [u8]);
 
 impl NullBitmap<'_> {
-    /// How many bytes the bitmap of `count` parameters has.
+    /// Returns the number of bytes in the bitmap of `count` parameters.
     pub const fn bytes_for(count: usize) -> usize {
         count.div_ceil(8)
     }
 
-    /// Whether the parameter at `index` is NULL; beyond the last one it is.
+    /// Returns whether the parameter at `index` is NULL; true beyond the last one.
     pub fn is_null(&self, index: usize) -> bool {
         self.0
             .get(index / 8)
             .is_none_or(|byte| byte >> (index % 8) & 1 == 1)
     }
 
-    /// Writes the bitmap of the parameters that `is_null` tells of.
+    /// Encodes the bitmap of the parameters in `is_null`.
     pub fn encode(is_null: impl IntoIterator<Item = bool>, out: &mut impl Put) {
         let mut byte = 0_u8;
         let mut bit = 0_u32;
@@ -75,17 +75,17 @@ impl NullBitmap<'_> {
     }
 }
 
-/// The parameter block, its values not read yet.
+/// The parameter block, with its values not decoded yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parameters<'a> {
-    /// How many parameters there are.
+    /// The number of parameters.
     pub count: usize,
     /// Which of them are NULL.
     pub nulls: NullBitmap<'a>,
     /// Their types in the encoded form; `None` where the last execution's hold.
     types: Option<&'a [u8]>,
     named: bool,
-    /// The values, one after another; read them with [`read_value`].
+    /// The values, one after another; decode them with [`read_value`].
     pub values: &'a [u8],
 }
 
@@ -93,7 +93,7 @@ impl<'a> Parameters<'a> {
     /// Reads the block of `count` parameters, to the end of the payload.
     ///
     /// # Errors
-    /// A null bitmap, a type or a name cut short.
+    /// Fails on a truncated null bitmap, type or name.
     pub(crate) fn read(
         reader: &mut Reader<'a>,
         count: usize,
@@ -122,12 +122,12 @@ impl<'a> Parameters<'a> {
         })
     }
 
-    /// Whether types came with this execution; if not, those of the last one hold.
+    /// Returns whether types were sent with this execution; if not, those of the previous one are still valid.
     pub fn has_types(&self) -> bool {
         self.types.is_some()
     }
 
-    /// Type and name of each parameter; the name is empty without `QUERY_ATTRIBUTES`.
+    /// Returns an iterator over type and name of each parameter; the name is empty without `QUERY_ATTRIBUTES`.
     pub fn types(&self) -> impl Iterator<Item = (ParameterType, &'a [u8])> + use<'a> {
         let mut reader = Reader::new(NAME, self.types.unwrap_or_default());
         let named = self.named;
@@ -148,11 +148,11 @@ fn read_type<'a>(
     Ok((parameter_type, name))
 }
 
-/// Reads one value in its binary form: a number's bytes; a date's or time's without their length byte; any other
-/// type's without their length.
+/// Reads a value in its binary form: the bytes of a number; a date or time without its length byte; any other type without its
+/// length.
 ///
 /// # Errors
-/// A value cut short, or a date or time of a length that its type does not have (`BadLength`).
+/// Fails on a truncated value, or on a date or time of a length that its type does not have (`BadLength`).
 pub fn read_value<'a>(reader: &mut Reader<'a>, column_type: u8) -> Result<&'a [u8], DecodeError> {
     let start = reader.clone();
     match column_type {

@@ -1,4 +1,4 @@
-//! COM_PING: ask whether the server is there; it answers OK.
+//! COM_PING: checks whether the server responds. It answers OK.
 //!
 //! | bytes | field   | note |
 //! |-------|---------|------|
@@ -9,15 +9,15 @@
 use super::command::CommandByte;
 use crate::codec::{DecodeError, Put, Reader};
 
-/// Ask whether the server is there; it answers OK.
+/// COM_PING: checks whether the server responds. It answers OK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ping;
 
 impl Ping {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// Another command, or any length but 1 byte.
+    /// Fails on another command, or on any length other than 1 byte.
     pub fn decode(payload: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new("COM_PING", payload);
         reader.expect(CommandByte::PING.0, "command")?;
@@ -25,7 +25,7 @@ impl Ping {
         Ok(Self)
     }
 
-    /// Writes the packet.
+    /// Encodes the packet.
     pub fn encode(&self, out: &mut impl Put) {
         out.put_u8(CommandByte::PING.0);
     }

@@ -1,4 +1,4 @@
-//! COM_STMT_PREPARE: prepare a statement.
+//! COM_STMT_PREPARE: prepares a statement.
 //!
 //! | bytes | field     | note                              |
 //! |-------|-----------|-----------------------------------|
@@ -10,30 +10,30 @@
 use super::command::CommandByte;
 use crate::codec::{DecodeError, Put, Reader};
 
-/// Prepare a statement.
+/// COM_STMT_PREPARE: prepares a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prepare<'a> {
-    /// The statement, `?` where a parameter goes.
+    /// The statement, with `?` for each parameter.
     pub sql: &'a [u8],
 }
 
 impl<'a> Prepare<'a> {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// Another command.
+    /// Fails on another command.
     pub fn decode(payload: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new("COM_STMT_PREPARE", payload);
         reader.expect(CommandByte::STMT_PREPARE.0, "command")?;
         Ok(Self { sql: reader.rest() })
     }
 
-    /// Writes what stands before the statement; the statement's bytes follow, from wherever they are.
+    /// Encodes the part before the statement. The caller appends the statement's bytes, from wherever they are.
     pub fn encode_header(out: &mut impl Put) {
         out.put_u8(CommandByte::STMT_PREPARE.0);
     }
 
-    /// Writes the packet.
+    /// Encodes the packet.
     pub fn encode(&self, out: &mut impl Put) {
         Self::encode_header(out);
         out.put(self.sql);

@@ -1,10 +1,10 @@
-//! COM_STMT_PREPARE response, first packet.
+//! The first packet of the response to COM_STMT_PREPARE.
 //!
 //! | bytes | field            | note                               |
 //! |-------|------------------|------------------------------------|
 //! | 1     | status           | always 0x00                        |
 //! | 4     | statement id     | little-endian                      |
-//! | 2     | columns          | 0 where the statement has no rows  |
+//! | 2     | columns          | 0 if the statement has no rows     |
 //! | 2     | parameters       |                                    |
 //! | 1     | filler           | 0x00                               |
 //! | 2     | warnings         |                                    |
@@ -12,7 +12,7 @@
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_stmt_prepare.html>
 //!
-//! MariaDB reports 0 columns for `INSERT ... RETURNING`: the execution's own header counts.
+//! MariaDB reports 0 columns for `INSERT ... RETURNING`: use the count in the header of the execution.
 
 use crate::capability::Capabilities;
 use crate::codec::{DecodeError, Put, Reader};
@@ -21,26 +21,26 @@ const NAME: &str = "COM_STMT_PREPARE_OK";
 /// The longest packet, with its last byte.
 pub(crate) const LONGEST: usize = 13;
 
-/// A statement is prepared.
+/// The response to a successful COM_STMT_PREPARE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrepareOk {
-    /// The statement's number on this connection.
+    /// The id of the statement on this connection.
     pub statement_id: u32,
-    /// How many columns its rows have. Servers give the count's lower 16 bits where there are more than 65,535.
+    /// The number of columns of its rows. For more than 65,535 columns servers send the lower 16 bits of the count.
     pub columns: u16,
-    /// How many parameters it takes.
+    /// The number of parameters.
     pub parameters: u16,
-    /// How many warnings `SHOW WARNINGS` would give.
+    /// The number of warnings that `SHOW WARNINGS` would return.
     pub warnings: u16,
     /// Whether definitions of parameters and columns follow; `true` without `OPTIONAL_RESULTSET_METADATA`.
     pub metadata_follows: bool,
 }
 
 impl PrepareOk {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// Another status, a field cut short, trailing bytes.
+    /// Fails on another status, a truncated field, or trailing bytes.
     pub fn decode(payload: &[u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
         reader.expect(0x00, "status")?;
@@ -61,7 +61,7 @@ impl PrepareOk {
         })
     }
 
-    /// Writes the packet.
+    /// Encodes the packet.
     pub fn encode(&self, capabilities: Capabilities, out: &mut impl Put) {
         out.put_u8(0x00);
         out.put_u32(self.statement_id);

@@ -1,11 +1,11 @@
-//! COM_QUERY: run a statement given as text.
+//! COM_QUERY: runs a statement given as text.
 //!
 //! | bytes  | field               | note                                         |
 //! |--------|---------------------|----------------------------------------------|
 //! | 1      | command             | 0x03                                         |
 //! | lenenc | attribute count     | with `QUERY_ATTRIBUTES`                      |
 //! | lenenc | attribute set count | with `QUERY_ATTRIBUTES`, always 1            |
-//! | n      | parameter block     | with attributes: names and types always come |
+//! | n      | parameter block     | with attributes; always has names and types  |
 //! | rest   | statement           | in the connection's character set            |
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_query.html>
@@ -17,20 +17,20 @@ use crate::codec::{DecodeError, DecodeErrorKind, Put, Reader};
 
 const NAME: &str = "COM_QUERY";
 
-/// Run a statement given as text.
+/// COM_QUERY: runs a statement given as text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Query<'a> {
-    /// Attributes, with `QUERY_ATTRIBUTES`; their `values` hold the attributes alone.
+    /// The attributes, with `QUERY_ATTRIBUTES`; their `values` contain only the attributes.
     pub attributes: Parameters<'a>,
     /// The statement.
     pub sql: &'a [u8],
 }
 
 impl<'a> Query<'a> {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// Another command, or attributes that are cut short, come in more than one set or without types.
+    /// Fails on another command, or on attributes that are truncated, are in more than one set, or have no types.
     pub fn decode(payload: &'a [u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
         reader.expect(CommandByte::QUERY.0, "command")?;
@@ -69,7 +69,7 @@ impl<'a> Query<'a> {
         Ok(Self { attributes, sql })
     }
 
-    /// Writes what stands before the statement, without attributes; the statement's bytes follow, from wherever they
+    /// Encodes the part before the statement, without attributes. The caller appends the statement's bytes, from wherever they
     /// are.
     pub fn encode_header(capabilities: Capabilities, out: &mut impl Put) {
         out.put_u8(CommandByte::QUERY.0);
@@ -79,7 +79,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Writes the packet, without attributes.
+    /// Encodes the packet, without attributes.
     pub fn encode(sql: &[u8], capabilities: Capabilities, out: &mut impl Put) {
         Self::encode_header(capabilities, out);
         out.put(sql);

@@ -1,4 +1,4 @@
-//! COM_QUIT: end the connection; the server closes it without a response.
+//! COM_QUIT: ends the connection. The server closes it without a response.
 //!
 //! | bytes | field   | note |
 //! |-------|---------|------|
@@ -9,15 +9,15 @@
 use super::command::CommandByte;
 use crate::codec::{DecodeError, Put, Reader};
 
-/// End the connection; the server closes it without a response.
+/// COM_QUIT: ends the connection. The server closes it without a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quit;
 
 impl Quit {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// Another command, or any length but 1 byte.
+    /// Fails on another command, or on any length other than 1 byte.
     pub fn decode(payload: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new("COM_QUIT", payload);
         reader.expect(CommandByte::QUIT.0, "command")?;
@@ -25,7 +25,7 @@ impl Quit {
         Ok(Self)
     }
 
-    /// Writes the packet.
+    /// Encodes the packet.
     pub fn encode(&self, out: &mut impl Put) {
         out.put_u8(CommandByte::QUIT.0);
     }

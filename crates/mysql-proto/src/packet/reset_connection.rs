@@ -1,4 +1,4 @@
-//! COM_RESET_CONNECTION: bring the session back to its first state without logging in again.
+//! COM_RESET_CONNECTION: resets the session to its initial state without another login.
 //!
 //! | bytes | field   | note |
 //! |-------|---------|------|
@@ -9,15 +9,15 @@
 use super::command::CommandByte;
 use crate::codec::{DecodeError, Put, Reader};
 
-/// Bring the session back to its first state without logging in again.
+/// COM_RESET_CONNECTION: resets the session to its initial state without another login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResetConnection;
 
 impl ResetConnection {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// Another command, or any length but 1 byte.
+    /// Fails on another command, or on any length other than 1 byte.
     pub fn decode(payload: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new("COM_RESET_CONNECTION", payload);
         reader.expect(CommandByte::RESET_CONNECTION.0, "command")?;
@@ -25,7 +25,7 @@ impl ResetConnection {
         Ok(Self)
     }
 
-    /// Writes the packet.
+    /// Encodes the packet.
     pub fn encode(&self, out: &mut impl Put) {
         out.put_u8(CommandByte::RESET_CONNECTION.0);
     }

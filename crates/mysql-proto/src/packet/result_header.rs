@@ -6,11 +6,11 @@
 //! | 0xFF       | ERR                                                                |
 //! | 0xFB       | LOCAL INFILE request: the rest is the file's name                  |
 //! | any other  | column count, lenenc; with `MARIADB_CACHE_METADATA` or             |
-//! |            | `OPTIONAL_RESULTSET_METADATA` one more byte, 0x01 where column     |
-//! |            | definitions follow and 0x00 where they don't                       |
+//! |            | `OPTIONAL_RESULTSET_METADATA` one more byte, 0x01 if column        |
+//! |            | definitions follow and 0x00 if not                                 |
 //!
-//! MySQL's page has the byte of `OPTIONAL_RESULTSET_METADATA` in front of the count, where 0x00 would pass for OK; its
-//! server writes it behind, and its client library reads it there. Our client never asks for it.
+//! According to MySQL's page the byte of `OPTIONAL_RESULTSET_METADATA` is before the count, where 0x00 could not be told from OK.
+//! MySQL's server sends it after the count, and its client library expects it there. Our client never requests it.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_query_response.html>,
 //! <https://mariadb.com/kb/en/result-set-packets/#column-count-packet>
@@ -29,34 +29,34 @@ pub(crate) const LONGEST_COUNT: usize = 9 + 1;
 pub(crate) const TELLS_METADATA: Capabilities =
     Capabilities::MARIADB_CACHE_METADATA.union(Capabilities::OPTIONAL_RESULTSET_METADATA);
 
-/// What a query's response starts with.
+/// The start of the response to a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultHeader<'a> {
     /// The statement is done and has no rows.
     Ok(OkPacket<'a>),
-    /// The statement failed, or is still under way.
+    /// The statement failed, or is still running.
     Err(ErrReply<'a>),
-    /// The server asks for the contents of a file. The name is the server's word and may name any file.
+    /// The server requests the contents of a file. The server chooses the name, so it may be any file.
     LocalInfile {
-        /// The file's name as the server gives it.
+        /// The name of the file, as the server sent it.
         file_name: &'a [u8],
     },
     /// Rows follow.
     Columns {
-        /// How many columns each row has: at least 1. Servers limit a table to 4,096 of them, but no result: MariaDB 10.11
+        /// The number of columns of each row: at least 1. Servers limit tables to 4,096 columns, but not results: MariaDB 10.11
         /// and MySQL 9.7 send 70,000.
         count: u32,
-        /// Whether column definitions come first; always so without `MARIADB_CACHE_METADATA` and
+        /// Whether column definitions are sent first; always true without `MARIADB_CACHE_METADATA` and
         /// `OPTIONAL_RESULTSET_METADATA`.
         metadata_follows: bool,
     },
 }
 
 impl<'a> ResultHeader<'a> {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// An empty payload, a malformed OK or progress report, a column count of 0 or over `u32::MAX` (`BadValue`),
+    /// Fails on an empty payload, a malformed OK or progress report, a column count of 0 or over `u32::MAX` (`BadValue`),
     /// trailing bytes.
     pub fn decode(payload: &'a [u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
         match payload {
@@ -91,7 +91,7 @@ impl<'a> ResultHeader<'a> {
         })
     }
 
-    /// Writes the header of a result with rows.
+    /// Encodes the header of a result with rows.
     pub fn encode_columns(
         count: u32,
         metadata_follows: bool,
@@ -104,7 +104,7 @@ impl<'a> ResultHeader<'a> {
         }
     }
 
-    /// Writes the request for a file.
+    /// Encodes the request for a file.
     pub fn encode_local_infile(file_name: &[u8], out: &mut impl Put) {
         out.put_u8(LOCAL_INFILE);
         out.put(file_name);

@@ -1,4 +1,4 @@
-//! COM_STMT_SEND_LONG_DATA: append to one parameter's value. The server sends no response.
+//! COM_STMT_SEND_LONG_DATA: appends to a parameter's value. The server sends no response.
 //!
 //! | bytes | field        | note              |
 //! |-------|--------------|-------------------|
@@ -12,10 +12,10 @@
 use super::command::CommandByte;
 use crate::codec::{DecodeError, Put, Reader};
 
-/// Append to one parameter's value; the server sends no response.
+/// COM_STMT_SEND_LONG_DATA: appends to a parameter's value. The server sends no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendLongData<'a> {
-    /// The statement's number on this connection.
+    /// The id of the statement on this connection.
     pub statement_id: u32,
     /// The parameter's index, from 0.
     pub parameter: u16,
@@ -24,10 +24,10 @@ pub struct SendLongData<'a> {
 }
 
 impl<'a> SendLongData<'a> {
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// Another command, or a field cut short.
+    /// Fails on another command, or a truncated field.
     pub fn decode(payload: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new("COM_STMT_SEND_LONG_DATA", payload);
         reader.expect(CommandByte::STMT_SEND_LONG_DATA.0, "command")?;
@@ -38,14 +38,14 @@ impl<'a> SendLongData<'a> {
         })
     }
 
-    /// Writes what stands before the data, 7 bytes; the data follow, from wherever they are.
+    /// Encodes the part before the data, 7 bytes. The caller appends the data, from wherever they are.
     pub fn encode_header(statement_id: u32, parameter: u16, out: &mut impl Put) {
         out.put_u8(CommandByte::STMT_SEND_LONG_DATA.0);
         out.put_u32(statement_id);
         out.put_u16(parameter);
     }
 
-    /// Writes the packet.
+    /// Encodes the packet.
     pub fn encode(&self, out: &mut impl Put) {
         Self::encode_header(self.statement_id, self.parameter, out);
         out.put(self.data);

@@ -10,7 +10,7 @@
 //! |------|-----------------------------|---------------------------------------------------|
 //! | 0x00 | system variables            | lenenc name and lenenc value, once or more        |
 //! | 0x01 | schema                      | lenenc name                                       |
-//! | 0x02 | state change                | `1` for yes, with or without a length of its own  |
+//! | 0x02 | state change                | `1` for yes, with or without its own length       |
 //! | 0x03 | GTIDs                       | 1 byte of encoding, 0x00, then lenenc text        |
 //! | 0x04 | transaction characteristics | lenenc SQL that would start the transaction again |
 //! | 0x05 | transaction state           | lenenc text of 8 letters, `_` for unset           |
@@ -28,33 +28,33 @@ const GTIDS: u8 = 0x03;
 const TRANSACTION_CHARACTERISTICS: u8 = 0x04;
 const TRANSACTION_STATE: u8 = 0x05;
 
-/// One change of the session's state.
+/// A change of the session's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionChange<'a> {
     /// A system variable was set.
     SystemVariable {
-        /// The variable's name.
+        /// The name of the variable.
         name: &'a [u8],
         /// Its value as text.
         value: &'a [u8],
     },
-    /// The default database is another.
+    /// The default database has changed.
     Schema(&'a [u8]),
-    /// Whether anything of the session's state changed.
+    /// Whether any part of the session's state has changed.
     StateChange(bool),
-    /// The GTIDs of what was committed.
+    /// The GTIDs of the committed transactions.
     Gtids {
-        /// How `gtids` is written; 0 is text.
+        /// The encoding of `gtids`; 0 is text.
         encoding: u8,
         /// The GTIDs.
         gtids: &'a [u8],
     },
     /// The statements that would start the same transaction elsewhere; empty for none.
     TransactionCharacteristics(&'a [u8]),
-    /// Eight letters that say what the transaction has done so far.
+    /// Eight letters that describe what the transaction has done so far.
     TransactionState(&'a [u8]),
-    /// A type that is not known here.
+    /// A type of change that is not known here.
     Unknown {
         /// The type.
         kind: u8,
@@ -63,27 +63,28 @@ pub enum SessionChange<'a> {
     },
 }
 
-/// The changes of one OK packet, in their encoded form without the size in front.
+/// The changes in an OK packet, in their encoded form without the size before them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionTrack<'a>(&'a [u8]);
 
 impl<'a> SessionTrack<'a> {
-    /// Changes from bytes that [`SessionChange::encode`] wrote.
+    /// Creates changes from bytes that [`SessionChange::encode`] wrote.
     pub fn from_encoded(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    /// The encoded form.
+    /// Returns the encoded form.
     pub fn as_encoded(&self) -> &'a [u8] {
         self.0
     }
 
-    /// Whether nothing changed.
+    /// Returns whether nothing has changed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Each change in turn; ends after the first error. The offset of an error in a change's data counts from there.
+    /// Returns an iterator over the changes. It ends after the first error. The offset of an error in a change's data counts from
+    /// the start of that data.
     pub fn iter(&self) -> Iter<'a> {
         Iter {
             changes: Reader::new(NAME, self.0),
@@ -109,7 +110,7 @@ impl<'a> IntoIterator for SessionTrack<'a> {
     }
 }
 
-/// Iterates over session state changes.
+/// An iterator over session state changes.
 #[derive(Clone, Debug)]
 pub struct Iter<'a> {
     changes: Reader<'a>,

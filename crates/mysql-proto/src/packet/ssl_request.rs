@@ -1,14 +1,14 @@
-//! SSLRequest: the client's wish to turn to TLS, sent in the handshake response's place.
+//! SSLRequest: the client's request to switch to TLS, sent before the handshake response.
 //!
-//! It is the handshake response cut before the user name; the response follows inside TLS.
+//! It is the handshake response up to the user name; the complete response follows inside TLS.
 //!
 //! | bytes | field                  | note                                          |
 //! |-------|------------------------|-----------------------------------------------|
 //! | 4     | capabilities           | with `SSL`                                    |
-//! | 4     | maximal packet size    |                                               |
+//! | 4     | maximum packet size    |                                               |
 //! | 1     | collation              | its lower 8 bits                              |
 //! | 19    | filler                 |                                               |
-//! | 4     | MariaDB's capabilities | where `LONG_PASSWORD` is not set, else filler |
+//! | 4     | MariaDB's capabilities | if `LONG_PASSWORD` is not set, else filler    |
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_packets_protocol_ssl_request.html>
 
@@ -19,27 +19,27 @@ const NAME: &str = "SSLRequest";
 /// The whole packet's length; anything longer is a handshake response.
 pub(crate) const LENGTH: usize = 32;
 
-/// The client's wish to turn to TLS.
+/// SSLRequest: the client's request to switch to TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SslRequest {
-    /// What the client will use; `SSL` is added when it is written.
+    /// The capabilities that the client will use; `encode` adds `SSL`.
     pub capabilities: Capabilities,
-    /// The largest payload the client takes, in bytes.
+    /// The maximum payload that the client accepts, in bytes.
     pub max_packet_bytes: u32,
     /// The lower 8 bits of the connection's collation.
     pub collation: u8,
 }
 
 impl SslRequest {
-    /// Whether a client's first payload is this packet and not a handshake response.
+    /// Returns whether a client's first payload is this packet and not a handshake response.
     pub fn is(payload: &[u8]) -> bool {
         payload.len() == LENGTH && Self::decode(payload).is_ok()
     }
 
-    /// Reads the packet.
+    /// Decodes the packet.
     ///
     /// # Errors
-    /// Any length but 32 bytes; capabilities without `SSL` are a `BadValue`.
+    /// Fails on any length other than 32 bytes, and on capabilities without `SSL` (`BadValue`).
     pub fn decode(payload: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(NAME, payload);
         let start = reader.clone();
@@ -51,7 +51,7 @@ impl SslRequest {
         Ok(request)
     }
 
-    /// Writes the packet.
+    /// Encodes the packet.
     pub fn encode(&self, out: &mut impl Put) {
         let capabilities = self.capabilities | Capabilities::SSL;
         Self {

@@ -15,13 +15,13 @@ use crate::frame::HEADER_BYTES;
 use crate::packet::CommandByte;
 use crate::{Capabilities, StatusFlags};
 
-/// Follows the command phase of a client and a server whose bytes pass as they are.
+/// Follows the command phase of a client and a server whose bytes are forwarded unchanged.
 ///
-/// It has no buffers and does no IO: whoever forwards shows it what was read, from the first byte that it has not let
-/// pass, and sends on as many bytes as it says. It allocates for prepared statements, 4 bytes each, and for commands that
-/// are sent ahead of the replies. An ordinary row costs some 14 instructions, whatever its size.
+/// It has no buffers and does no I/O: the proxy passes it the bytes that were received and not forwarded yet, and forwards as
+/// many bytes as it says. It allocates memory for prepared statements, 4 bytes each, and for commands that are sent ahead of the
+/// replies. An ordinary row costs about 14 instructions, whatever its size.
 ///
-/// Sequence ids are remembered and not checked: that is for the two that talk.
+/// Sequence ids are recorded but not checked: the client and the server do that.
 ///
 /// ```
 /// use onecopy_mysql_proto::packet::CommandByte;
@@ -92,10 +92,11 @@ pub(super) enum Carries {
 }
 
 impl Relay {
-    /// A session behind its login, in which client and server agreed on `capabilities`: both speak the same ones.
+    /// Creates the state of a session after its login, in which client and server agreed on `capabilities`: both use the same
+    /// ones.
     ///
-    /// `MARIADB_COM_MULTI`, which only MariaDB 10.2 to 10.4 had, must not be among them: how many replies its packets of
-    /// several commands have is not known. [`login::greeting`](super::login::greeting) can take it out.
+    /// `MARIADB_COM_MULTI`, which only MariaDB 10.2 to 10.4 had, must not be among them, because the number of replies to its
+    /// packets of several commands is unknown. [`login::greeting`](super::login::greeting) can remove it.
     pub fn new(capabilities: Capabilities) -> Self {
         Self {
             capabilities,
@@ -128,30 +129,31 @@ impl Relay {
         }
     }
 
-    /// The same with the server's state as the login's OK packet told it.
+    /// Sets the server's status, as reported by the login's OK packet.
     #[must_use]
     pub fn with_status(mut self, status: StatusFlags) -> Self {
         self.status = status;
         self
     }
 
-    /// The same where only one of the two sides may be secure: a change of user in which the password itself would pass from
-    /// one to the other is an error, before anything of it has passed.
+    /// Sets a guard for passwords, for a proxy of which only one side may be secure. A change of user that would pass the
+    /// password itself from one side to the other is then an error, before any of it is forwarded.
     #[must_use]
     pub fn with_guard(mut self, guard: PasswordGuard) -> Self {
         self.guard = (!guard.is_idle()).then_some(guard);
         self
     }
 
-    /// Has [`Event::Result`](super::Event::Result) told from now on. A proxy needs it that compresses what goes to the client.
+    /// Enables [`Event::Result`](super::Event::Result) from now on. A proxy needs it if it compresses what it sends to the
+    /// client.
     pub fn tell_results(&mut self) {
         self.tells_results = true;
     }
 
-    /// Looks at `bytes`: what the client has sent behind what was told to pass already.
+    /// Examines `bytes`: what the client has sent after the bytes that were already reported to pass.
     ///
     /// # Errors
-    /// What can't be followed; the session is over, and each further call gives the same error.
+    /// Fails if the conversation cannot be followed. The session is over, and each further call returns the same error.
     pub fn client(&mut self, bytes: &[u8]) -> Result<Passage, RelayError> {
         match self.dead {
             None => self.look_at_client(bytes).map_err(|error| self.die(error)),
@@ -159,10 +161,10 @@ impl Relay {
         }
     }
 
-    /// Looks at `bytes`: what the server has sent behind what was told to pass already.
+    /// Examines `bytes`: what the server has sent after the bytes that were already reported to pass.
     ///
     /// # Errors
-    /// What can't be followed; the session is over, and each further call gives the same error.
+    /// Fails if the conversation cannot be followed. The session is over, and each further call returns the same error.
     #[inline]
     pub fn server(&mut self, bytes: &[u8]) -> Result<Passage, RelayError> {
         match self.dead {
@@ -201,12 +203,12 @@ impl Relay {
         error
     }
 
-    /// What client and server agreed on.
+    /// Returns the capabilities that client and server agreed on.
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
 
-    /// Whether no reply is outstanding and both sides are between packets.
+    /// Returns whether no reply is outstanding and both sides are between packets.
     pub fn is_idle(&self) -> bool {
         self.awaited == Awaited::Nothing
             && !self.in_file
@@ -214,43 +216,44 @@ impl Relay {
             && self.client.is_between_payloads()
     }
 
-    /// Whether the server sends a binary log: see [`Due::Log`](crate::compression::Due::Log).
+    /// Returns whether the server is sending a binary log: see [`Due::Log`](crate::compression::Due::Log).
     pub fn follows_binary_log(&self) -> bool {
         self.awaited != Awaited::Nothing && self.current.is_binlog_dump()
     }
 
-    /// Whether the client's next byte begins a command: it is in no packet, no file and no authentication.
+    /// Returns whether the client's next byte begins a command, and is not part of a packet, a file or an authentication.
     #[inline]
     pub fn client_is_between_payloads(&self) -> bool {
         self.client.is_between_payloads() && !self.in_file && !self.in_authentication
     }
 
-    /// How many commands of the client the server has still to answer, the one whose reply is under way among them.
+    /// Returns the number of commands that the server has yet to answer, including the one whose reply is in progress.
     pub fn outstanding(&self) -> usize {
         usize::from(self.awaited != Awaited::Nothing) + self.queue.with_reply()
     }
 
-    /// The command whose reply is awaited or under way.
+    /// Returns the command whose reply is outstanding or in progress.
     pub fn command(&self) -> Option<CommandByte> {
         (self.awaited != Awaited::Nothing).then_some(self.current.command)
     }
 
-    /// Whether a transaction is open, as the server told last.
+    /// Returns whether a transaction is open, according to the server's last status.
     pub fn in_transaction(&self) -> bool {
         self.status.contains(StatusFlags::IN_TRANS)
     }
 
-    /// The server's state as it told last.
+    /// Returns the server's last status.
     pub fn status(&self) -> StatusFlags {
         self.status
     }
 
-    /// How many commands the client has sent.
+    /// Returns the number of commands that the client has sent.
     pub fn commands(&self) -> u64 {
         self.commands
     }
 
-    /// The number of the server's last error, where the client has sent no command since: why it closes, if it does now.
+    /// Returns the number of the server's last error, if the client has sent no command since. If the server closes the
+    /// connection now, this is the reason.
     pub fn last_error(&self) -> Option<u16> {
         let is_last = self.last_error_at == lower(self.commands);
         (self.last_error != 0 && is_last).then_some(self.last_error)
@@ -261,39 +264,39 @@ impl Relay {
         (self.last_error, self.last_error_at) = (code, lower(self.commands));
     }
 
-    /// Bytes of memory that it holds beside itself: lists of prepared statements and of commands that were sent ahead.
+    /// Returns the bytes of allocated memory: lists of prepared statements and of commands that were sent ahead.
     pub fn memory(&self) -> usize {
         self.statements.memory() + self.queue.memory()
     }
 
-    /// Bytes of the list of commands that were sent ahead: fewer from reply to reply.
+    /// Returns the size of the list of commands that were sent ahead, in bytes. It shrinks with each reply.
     pub fn sent_ahead_bytes(&self) -> usize {
         self.queue.bytes()
     }
 
-    /// How many prepared statements are open.
+    /// Returns the number of open prepared statements.
     pub fn statements(&self) -> usize {
         self.statements.len()
     }
 
-    /// Whether the command that the client began last is one that the server answers.
+    /// Returns whether the server answers the command that the client began last.
     pub fn last_has_reply(&self) -> bool {
         self.carries == Carries::Command
     }
 
-    /// Whether the client is sending a file that the server asked for.
+    /// Returns whether the client is sending a file that the server requested.
     pub fn in_file(&self) -> bool {
         self.in_file
     }
 
-    /// The sequence id that an ERR packet of the proxy's own needs towards the client now: 0 while nothing is asked.
-    /// `None` in the middle of a packet, behind which no other may come; in a row, say. While the client is still sending
-    /// a command of more than 16 MiB it is the one behind the packet under way.
+    /// Returns the sequence id that an ERR packet of the proxy to the client must have now: 0 while no reply is outstanding.
+    /// `None` in the middle of a packet, for example in a row, where no other packet may follow. While the client is still
+    /// sending a command of more than 16 MiB, it is the id after the current packet.
     pub fn error_sequence(&self) -> Option<u8> {
         self.server.is_between_payloads().then_some(self.sequence)
     }
 
-    /// Whether anything of the reply under way has passed.
+    /// Returns whether any part of the current reply was forwarded.
     pub fn reply_begun(&self) -> bool {
         self.begun
     }

@@ -1,10 +1,10 @@
-//! What ends a session that is followed.
+//! The errors that end a session.
 
 use core::fmt;
 
 use crate::codec::DecodeError;
 
-/// Who sent it.
+/// The sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The client.
@@ -22,52 +22,51 @@ impl fmt::Display for Side {
     }
 }
 
-/// Why a session can't be followed any more. What passed before is right; nothing behind it may be sent on.
+/// Why a session cannot be followed any more. The bytes that passed before are correct; no later bytes may be forwarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RelayError {
     /// A payload of another kind than the conversation allows.
     Unexpected {
-        /// Who sent it.
+        /// The sender.
         side: Side,
-        /// What was due.
+        /// What was expected.
         expected: &'static str,
-        /// The payload's first byte.
+        /// The first byte of the payload.
         byte: u8,
     },
-    /// A payload of no bytes.
+    /// An empty payload.
     Empty {
-        /// Who sent it.
+        /// The sender.
         side: Side,
-        /// What was due.
+        /// What was expected.
         expected: &'static str,
     },
-    /// One of the few bytes that decide is wrong.
+    /// One of the few bytes that matter is invalid.
     Decode {
-        /// Who sent it.
+        /// The sender.
         side: Side,
         /// What is wrong.
         error: DecodeError,
     },
-    /// The server spoke without being asked, and it was no error.
+    /// The server sent an unsolicited packet that was not an error.
     Unsolicited {
-        /// The payload's first byte.
+        /// The first byte of the payload.
         byte: u8,
     },
-    /// A login packet whose header does not fit its bytes, or of 16 MiB and more.
+    /// A login packet whose header does not match its length, or of 16 MiB and more.
     BadLength {
-        /// Who sent it.
+        /// The sender.
         side: Side,
     },
-    /// The server's authentication goes on and on.
+    /// The server's authentication has too many packets.
     EndlessLogin,
-    /// The client sent a command ahead where the server takes it for a part of the one before: of a file, of an
+    /// The client sent a command ahead at a point where the server takes it for a part of the previous one: of a file, of an
     /// authentication.
     SentAhead,
-    /// In a change of user the password itself would pass from a side that is secure to one that is not, or the other way
-    /// round.
+    /// A change of user would pass the password itself from a secure side to an insecure one, or the other way round.
     PasswordExposed,
-    /// The client sent more commands ahead than are kept.
+    /// The client sent more commands ahead than the limit.
     TooManyOutstanding {
         /// The limit.
         max: usize,
@@ -77,15 +76,15 @@ pub enum RelayError {
         /// The limit.
         max: usize,
     },
-    /// The allocator would not give these bytes for a list of statements or of commands sent ahead.
+    /// Memory for a list of statements, or of commands sent ahead, could not be allocated.
     OutOfMemory {
-        /// Bytes that are needed.
+        /// The number of bytes needed.
         bytes: u64,
     },
 }
 
 impl RelayError {
-    /// Who is to blame, where it is one of the two.
+    /// Returns which side caused the error, if one of them did.
     pub fn side(&self) -> Option<Side> {
         match self {
             Self::Unexpected { side, .. }

@@ -1,7 +1,7 @@
-//! The login between a client and a server, which a proxy stands between with TLS and compression of its own.
+//! The login between a client and a server, through a proxy that has its own TLS and compression.
 //!
-//! The server's [`greeting`] goes to the client and the client's [`response`] to the server, each with only those
-//! capability bits changed that the proxy has for itself; then [`Login`] follows the packets of the authentication.
+//! The server's [`greeting`] is forwarded to the client, and the client's [`response`] to the server. In each, only those
+//! capability bits are changed that the proxy handles itself. Then [`Login`] follows the packets of the authentication.
 //!
 //! ```text
 //!   client                    proxy                     server
@@ -11,7 +11,7 @@
 //!      <-- 3 -------------    OK    ------------- 2 <--
 //! ```
 //!
-//! A request for TLS takes a sequence id, so that the ids differ by one where only one side has it.
+//! A request for TLS uses a sequence id, so the ids differ by one if only one side has TLS.
 
 mod authentication;
 mod capability;

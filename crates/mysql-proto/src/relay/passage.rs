@@ -1,54 +1,54 @@
-//! What a look at bytes comes to.
+//! The result of examining bytes.
 
 use crate::StatusFlags;
 use crate::packet::CommandByte;
 
-/// How many bytes may be sent on, and what the last of them ended or began.
+/// How many bytes may be forwarded, and what the last of them ended or began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passage {
-    /// So many bytes from the start may be sent on; the next call gets what is behind them.
+    /// The number of bytes from the start that may be forwarded. Pass the bytes after them to the next call.
     pub pass: usize,
-    /// At least so many bytes must be there behind `pass` before more can be told; 0 where an event stopped it, or
-    /// an error that the next call gives: that one may be made at once.
+    /// The number of bytes that must be present after `pass` before more can be determined. 0 if it stopped at an event, or at an
+    /// error that the next call returns: then make that call at once.
     pub need: usize,
-    /// Bytes that the packet under way still has behind all of the bytes that were given. At most 16,777,219.
+    /// The number of bytes that the current packet still has after all of the given bytes. At most 16,777,219.
     pub until_end: usize,
     /// What happened at `pass`, or what begins there.
     pub event: Option<Event>,
 }
 
-/// What a proxy has to know of.
+/// An event that a proxy must know of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// The client began a command. Its packet is in `pass` as far as it has come: its header, the command's byte, and of
-    /// COM_STMT_CLOSE all.
+    /// The client began a command. Its packet is in `pass` as far as it has arrived: its header and the command byte, and all of
+    /// COM_STMT_CLOSE.
     Command {
-        /// Where the command's header is in the bytes that were given.
+        /// The position of the command's header in the given bytes.
         at: usize,
         /// The command.
         command: CommandByte,
     },
-    /// The client acknowledged an event of the binary log that it follows: semi-synchronous replication. The packet belongs to no
-    /// exchange and is numbered for itself, its frame too where the client or the server is compressed.
+    /// The client acknowledged an event of the binary log that it follows (semi-synchronous replication). The packet belongs to
+    /// no exchange and is numbered separately; so is its frame if the client or the server is compressed.
     Acknowledgement {
-        /// Where its header is in the bytes that were given.
+        /// The position of its header in the given bytes.
         at: usize,
     },
-    /// A result is over, and another one of the same reply follows: its last packet ends at `pass`. Told only where it is
-    /// [asked](super::Relay::tell_results) for.
+    /// A result is over, and another one of the same reply follows: its last packet ends at `pass`. Reported only if it was
+    /// [enabled](super::Relay::tell_results).
     Result,
     /// A reply is over: its last packet ends at `pass`.
     Done {
-        /// The command that it was the reply to.
+        /// The command that the reply belongs to.
         command: CommandByte,
         /// Whether it ended with an ERR packet.
         failed: bool,
-        /// The server's state, as far as it is known: an ERR packet does not tell it.
+        /// The server's status, as far as it is known: an ERR packet does not contain it.
         status: StatusFlags,
     },
-    /// The server sent an ERR packet that nobody asked for, which ends at `pass`: its farewell, such as 4031 or
-    /// MariaDB's 1927. It may be sent on, and the server closes behind it.
+    /// The server sent an unsolicited ERR packet, which ends at `pass`: its final message, such as 4031 or MariaDB's 1927. It may
+    /// be forwarded, and the server closes the connection after it.
     Farewell {
         /// The server's error number.
         code: u16,

@@ -1,20 +1,20 @@
-//! Where a password itself may not pass a proxy, whose two sides need not be alike.
+//! Prevents a password from being exposed by a proxy whose two sides have different security.
 //!
-//! A client decides by its own side whether it sends a password itself, a server by its own whether it takes one. Where one
-//! of the two sides is secure and the other is not, both are wrong.
+//! A client decides by its own connection whether it sends the password itself, and a server by its own whether it accepts it. If
+//! one of the two connections is secure and the other is not, one of these decisions is wrong for the other connection.
 //!
-//! | plugin                                              | a side is secure  | client's alone | server's alone |
+//! | plugin                                              | a side is secure  | only client's  | only server's  |
 //! |-----------------------------------------------------|-------------------|----------------|----------------|
 //! | `mysql_native_password`, `client_ed25519`, `parsec`  | always: hashes    | passes         | passes         |
 //! | tickets: GSSAPI, Kerberos, Windows, WebAuthn, FIDO   | always            | passes         | passes         |
-//! | `caching_sha2_password`, the server knows it        | always: a hash    | passes         | passes         |
-//! | `caching_sha2_password` else                        | TLS, Unix socket  | [`Encrypt`]    | [`Decrypt`]    |
+//! | `caching_sha2_password`, password in the cache      | always: a hash    | passes         | passes         |
+//! | `caching_sha2_password`, otherwise                  | TLS, Unix socket  | [`Encrypt`]    | [`Decrypt`]    |
 //! | `sha256_password`                                   | TLS               | [`Encrypt`]    | [`Decrypt`]    |
 //! | `mysql_clear_password`, `dialog`                    | TLS, Unix socket  | [`Refuse`]     | [`Refuse`]     |
 //! | others                                              | TLS, Unix socket  | [`Refuse`]     | passes         |
 //!
-//! What a plugin sends that is not known here may be a password, so that it passes only where the client's side shows it to
-//! nobody whom the server's does not show it to as well.
+//! An unknown plugin may send a password. Its packets therefore pass unless the client's side is secure and the server's side is
+//! not.
 //!
 //! [`Encrypt`]: Verdict::Encrypt
 //! [`Decrypt`]: Verdict::Decrypt
@@ -26,28 +26,29 @@ use crate::packet::{auth_more_data, auth_next_factor, auth_switch_request};
 /// Bytes of a server's packet that decide: its header, a plugin's name and a NUL. No plugin has a name as long as this.
 pub(super) const DECIDING_BYTES: usize = 66;
 
-/// What one side of a proxy protects a password from.
+/// How one side of a proxy protects a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protection {
     /// TCP without TLS.
     None,
     /// A Unix socket.
     Socket,
-    /// TLS, whether or not it verifies anybody.
+    /// TLS, with or without verification.
     Tls,
 }
 
-/// What is to become of a packet of an authentication.
+/// What to do with a packet of an authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may pass.
+    /// The packet may pass.
     Pass,
-    /// The client sends the password itself, as its side is secure. For the server it has to be put under the server's key.
+    /// The client sends the password itself, because its side is secure. It must be encrypted with the server's key before it is
+    /// forwarded.
     Encrypt,
-    /// The client asks for the server's key, or uses one that it has, as its side is not secure. The server takes nothing
-    /// but the password itself.
+    /// The client requests the server's key, or uses one that it has, because its side is not secure. The server accepts only the
+    /// password itself.
     Decrypt,
-    /// There is no way for a password to pass.
+    /// The password cannot be passed on.
     Refuse,
 }
 
@@ -66,7 +67,7 @@ enum Sends {
     Unknown,
 }
 
-/// Watches an authentication between a client and a server whose sides may differ.
+/// Watches an authentication between a client and a server whose sides may have different security.
 #[derive(Debug, Clone, Copy)]
 pub struct PasswordGuard {
     client: Protection,
@@ -75,7 +76,7 @@ pub struct PasswordGuard {
 }
 
 impl PasswordGuard {
-    /// Between a client's side and a server's.
+    /// Creates a guard between a client's side and a server's side.
     pub fn new(client: Protection, server: Protection) -> Self {
         Self {
             client,
@@ -84,13 +85,13 @@ impl PasswordGuard {
         }
     }
 
-    /// Whether every plugin passes, so that there is nothing to watch.
+    /// Returns whether every plugin may pass, so that there is nothing to watch.
     pub fn is_idle(&self) -> bool {
         (self.client == Protection::None) == (self.server == Protection::None)
             && (self.client == Protection::Tls) == (self.server == Protection::Tls)
     }
 
-    /// Looks at plugin and response of the client's handshake response or COM_CHANGE_USER. A client that names no plugin
+    /// Checks the plugin and the response of the client's handshake response or COM_CHANGE_USER. A client that names no plugin
     /// means `mysql_native_password`.
     pub fn client(&mut self, plugin: Option<&[u8]>, response: &[u8]) -> Verdict {
         self.sends = plugin.map_or(Sends::Hash, sends);
@@ -102,7 +103,7 @@ impl PasswordGuard {
         }
     }
 
-    /// Looks at a payload of the server's, of which the first 66 bytes are enough; `has_factors`: whether both agreed on
+    /// Checks a payload of the server, of which the first 66 bytes are enough. `has_factors` says whether both sides agreed on
     /// `MULTI_FACTOR_AUTHENTICATION`.
     pub fn server(&mut self, payload: &[u8], has_factors: bool) -> Verdict {
         match payload {

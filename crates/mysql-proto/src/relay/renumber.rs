@@ -1,9 +1,10 @@
-//! Packets of a side that is compressed.
+//! Renumbers the packets of a side that is compressed.
 //!
-//! Behind compression ids of packets follow those of frames: a server goes on from the number of *frames* that the command
-//! came in, and jumps to the number of its own frames wherever it flushes (`pkt_nr = compress_pkt_nr` in MySQL's and MariaDB's
-//! `net_flush`), as clients do. A peer that is not compressed checks them otherwise. So what comes from a compressed side gets
-//! the ids here that it would have without. On the way to a compressed client [`PacketIds`] numbers packets again.
+//! With compression the ids of packets depend on those of frames. A server continues from the number of *frames* in which the
+//! command arrived, and jumps to the number of its own frames at every flush (`pkt_nr = compress_pkt_nr` in MySQL's and MariaDB's
+//! `net_flush`); clients do the same. A peer that is not compressed checks for other ids. Packets from a compressed side
+//! therefore get the ids here that they would have without compression. On the way to a compressed client, [`PacketIds`] numbers
+//! them again.
 //!
 //! [`PacketIds`]: crate::compression::PacketIds
 
@@ -13,10 +14,10 @@ use super::{Event, Passage, RelayError};
 use crate::frame::{HEADER_BYTES, MAX_BODY, split_header};
 
 impl Relay {
-    /// As [`client`](Self::client), of a client whose bytes were compressed: packets are numbered again before they pass.
+    /// Examines bytes like [`client`](Self::client), for a client that is compressed: packets are renumbered before they pass.
     ///
     /// # Errors
-    /// As [`client`](Self::client).
+    /// Fails like [`client`](Self::client).
     pub fn client_renumbered(&mut self, bytes: &mut [u8]) -> Result<Passage, RelayError> {
         self.number_client(bytes);
         self.client(bytes)
@@ -55,10 +56,10 @@ impl Relay {
         }
     }
 
-    /// As [`server`](Self::server), of a server whose bytes were compressed: what passes is numbered again.
+    /// Examines bytes like [`server`](Self::server), for a server that is compressed: the bytes that pass are renumbered.
     ///
     /// # Errors
-    /// As [`server`](Self::server).
+    /// Fails like [`server`](Self::server).
     pub fn server_renumbered(&mut self, bytes: &mut [u8]) -> Result<Passage, RelayError> {
         let (left, mut continues) = (self.server.left(), self.server.continues());
         let is_log = self.follows_binary_log();

@@ -14,12 +14,12 @@ use crate::Capabilities;
 use crate::frame::{Frame, FrameError, FrameReader, HEADER_BYTES, Large};
 use crate::packet::{Close, Command, CommandByte, Execute, SendLongData, StmtReset};
 
-/// What the client said.
+/// A message from the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerMessage {
-    /// A command's payload, whole: read it with [`ServerCore::command`].
+    /// The complete payload of a command: read it with [`ServerCore::command`].
     Command(Span),
-    /// The payload that was [expected](ServerCore::expect_packet); may have no bytes.
+    /// The payload that was [expected](ServerCore::expect_packet); it may be empty.
     Packet(Span),
 }
 
@@ -39,10 +39,10 @@ struct Joining {
     room: u64,
 }
 
-/// The server's core behind the login: commands in, replies out.
+/// The server's state machine after the login: commands in, replies out.
 ///
-/// Replies are queued in the buffers under the sequence ids that the command asks for; the driver sends them. A command
-/// that comes before the last one's reply is queued waits until `advance` is called again.
+/// Replies are queued in the buffers with the sequence ids that belong to the command; the driver sends them. A command that
+/// arrives before the previous reply is queued waits until `advance` is called again.
 #[derive(Debug)]
 pub struct ServerCore {
     pub(super) session: ServerSession,
@@ -81,7 +81,7 @@ impl Core for ServerCore {
 }
 
 impl ServerCore {
-    /// The core of a client that is logged in.
+    /// Creates the state machine of a client that is logged in.
     pub fn new(session: ServerSession, limits: ServerLimits) -> Self {
         Self {
             session,
@@ -95,31 +95,31 @@ impl ServerCore {
         }
     }
 
-    /// What the login agreed on.
+    /// Returns what the login agreed on.
     pub fn session(&self) -> &ServerSession {
         &self.session
     }
 
-    /// What both sides can do.
+    /// Returns the capabilities of both sides.
     #[inline]
     pub fn capabilities(&self) -> Capabilities {
         self.session.capabilities
     }
 
-    /// A prepared statement that is open.
+    /// Returns an open prepared statement.
     pub fn statement(&self, id: u32) -> Option<&ServerStatement> {
         self.statements.find(id)
     }
 
-    /// The sequence id that the next packet has, on whichever side it is.
+    /// Returns the sequence id of the next packet, whichever side sends it.
     pub fn sequence(&self) -> u8 {
         self.frames.sequence()
     }
 
-    /// Reads a command. One that this fails for is the client's mistake; the connection goes on, with an ERR.
+    /// Decodes a command. If this fails, the client made an error; the connection continues after an ERR.
     ///
     /// # Errors
-    /// What the command's own decoder refuses.
+    /// Fails like the decoder of the command.
     pub fn command<'b>(
         &self,
         buffers: &'b Buffers,
@@ -131,8 +131,8 @@ impl ServerCore {
         )?)
     }
 
-    /// The client's next payload is no command, but goes on with the one under way: a piece of a file, an answer to a
-    /// change of user. For this one packet.
+    /// Declares that the client's next payload is not a command but continues the current one: a piece of a file, an answer to a
+    /// change of user. This applies to one packet.
     pub fn expect_packet(&mut self) {
         self.expected = Expected::Packet;
     }

@@ -1,4 +1,4 @@
-//! What ends a conversation with a client.
+//! The errors that end a conversation with a client.
 
 use core::fmt;
 
@@ -8,30 +8,30 @@ use crate::auth::AuthError;
 use crate::codec::{DecodeError, EncodeError};
 use crate::frame::FrameError;
 
-/// What a client did wrong, a limit, or a call that does not fit the state.
+/// An error of the client, an exceeded limit, or a call that the current state does not allow.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ServerError {
     /// A packet is malformed. The connection is dead.
     Decode(DecodeError),
-    /// A packet came out of order, or without a payload. The connection is dead.
+    /// A packet is out of order, or has no payload. The connection is dead.
     Frame(FrameError),
-    /// A command is over the limit, or the allocator said no. The connection is dead.
+    /// A command exceeds the limit, or memory could not be allocated. The connection is dead.
     Wire(WireError),
-    /// The account's nonce can't be used. The connection is dead.
+    /// The nonce of the account is not usable. The connection is dead.
     Auth(AuthError),
-    /// What is to be sent does not fit its packet; nothing was sent.
+    /// The value to be sent does not fit its packet; nothing was sent.
     Encode(EncodeError),
-    /// Bytes came in clear text behind the request for TLS. The connection is dead.
+    /// Bytes in clear text arrived after the request for TLS. The connection is dead.
     BytesBeforeTls,
-    /// The client asked for TLS, which it was not offered. The connection is dead.
+    /// The client requested TLS, which was not offered. The connection is dead.
     TlsNotOffered,
     /// The client closed the connection.
     Closed {
-        /// What was under way.
+        /// The current step of the conversation.
         during: &'static str,
     },
-    /// A call that the state has no place for, such as an answer where none is waited for; nothing was sent.
+    /// A call that the current state does not allow, such as an answer that nobody waits for; nothing was sent.
     Misuse(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! The login, from the server's side.
+//! The server's side of the login.
 //!
 //! ```text
 //!   greeting --> [StartTls] --> response: User --answer--> [switch, password ...] --> OK: Accepted, or ERR: Rejected
@@ -22,69 +22,69 @@ use crate::{Capabilities, StatusFlags};
 
 const HEAD: usize = 8;
 
-/// What a server says of itself.
+/// What a server reports about itself.
 #[derive(Debug, Clone)]
 pub struct ServerHandshakeConfig {
-    /// The version as it is written.
+    /// The version text.
     pub server_version: Vec<u8>,
-    /// The connection's number.
+    /// The id of the connection.
     pub connection_id: u32,
     /// Fresh random bytes, none of them zero.
     pub nonce: [u8; 20],
-    /// What is offered; with `SSL` also TLS.
+    /// The offered capabilities; with `SSL`, TLS too.
     pub capabilities: Capabilities,
-    /// The plugin that the greeting names.
+    /// The plugin named in the greeting.
     pub plugin: Plugin,
     /// The lower 8 bits of the default collation.
     pub collation: u8,
-    /// What carries the connection before TLS.
+    /// The kind of channel before TLS.
     pub channel: Channel,
 }
 
-/// What a client's login said, and what was agreed on.
+/// What a client sent in its login, and what was agreed on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerSession {
-    /// What both sides can do.
+    /// The capabilities of both sides.
     pub capabilities: Capabilities,
     /// The user's name.
     pub user: Vec<u8>,
-    /// The database that the client wants.
+    /// The database that the client requests.
     pub database: Option<Vec<u8>>,
     /// The lower 8 bits of the connection's collation.
     pub collation: u8,
-    /// The largest payload the client takes, in bytes.
+    /// The maximum payload that the client accepts, in bytes.
     pub max_packet_bytes: u32,
     /// Connection attributes in their encoded form, see [`attributes`](Self::attributes).
     encoded_attributes: Vec<u8>,
 }
 
 impl ServerSession {
-    /// What the client tells of itself.
+    /// Returns the connection attributes of the client.
     pub fn attributes(&self) -> ConnectAttributes<'_> {
         ConnectAttributes::from_encoded(&self.encoded_attributes)
     }
 }
 
-/// What the login came to.
+/// A result of the login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerHandshakeMessage {
-    /// A user wants in, see [`ServerHandshake::session`]: [answer](ServerHandshake::answer) or
-    /// [reject](ServerHandshake::reject), then go on.
+    /// A user wants to log in, see [`ServerHandshake::session`]: [answer](ServerHandshake::answer) or
+    /// [reject](ServerHandshake::reject), then continue.
     User,
-    /// The user is in, and OK is queued: [`ServerHandshake::into_core`].
+    /// The login succeeded, and OK is queued: call [`ServerHandshake::into_core`].
     Accepted,
-    /// The user is not in, and ERR is queued: send it and close.
+    /// The login is refused, and ERR is queued: send it and close.
     Rejected,
 }
 
-/// What the server has of a user's account.
+/// What the server knows of a user's account.
 #[derive(Debug, Clone)]
 pub struct Account {
-    /// What is kept of the password.
+    /// What is stored of the password.
     pub verifier: Verifier,
-    /// Fresh random bytes for a switch of the plugin, 32 for `client_ed25519`; `None` to stay with the greeting's.
+    /// Fresh random bytes for a plugin switch, 32 for `client_ed25519`; `None` to use the greeting's nonce.
     pub nonce: Option<Vec<u8>>,
-    /// Whether `caching_sha2_password` asks for the password itself.
+    /// Whether `caching_sha2_password` requests the password itself.
     pub empty_cache: bool,
 }
 
@@ -158,7 +158,7 @@ impl Core for ServerHandshake {
 }
 
 impl ServerHandshake {
-    /// A login that begins with the greeting.
+    /// Creates a login that begins with the greeting.
     pub fn new(config: ServerHandshakeConfig, limits: ServerLimits) -> Self {
         Self {
             channel: config.channel,
@@ -171,12 +171,12 @@ impl ServerHandshake {
         }
     }
 
-    /// What the client said, from the message `User` on.
+    /// Returns what the client sent, available from the message `User` on.
     pub fn session(&self) -> &ServerSession {
         &self.session
     }
 
-    /// The plugin that the user's response is of, as the client names it; while the user waits for an answer.
+    /// Returns the plugin of the user's response, as the client names it, while the user waits for an answer.
     pub fn client_plugin(&self) -> Option<&[u8]> {
         match &self.state {
             State::User { plugin, .. } => plugin.as_deref(),
@@ -184,21 +184,21 @@ impl ServerHandshake {
         }
     }
 
-    /// Whether the stream has turned to TLS.
+    /// Returns whether the stream has switched to TLS.
     pub fn is_tls(&self) -> bool {
         self.tls
     }
 
-    /// The core for commands, once the user is in.
+    /// Returns the state machine for commands, once the login has succeeded.
     pub fn into_core(self) -> ServerCore {
         ServerCore::new(self.session, self.limits)
     }
 
-    /// Answers the message `User` with the user's account: what is queued is a switch, a request for the password, OK or
-    /// ERR. Where there is no such account, [`reject`](Self::reject).
+    /// Answers the message `User` with the user's account. This queues a plugin switch, a request for the password, OK or ERR. If
+    /// there is no such account, call [`reject`](Self::reject).
     ///
     /// # Errors
-    /// A nonce that the account's plugin can't use; no user that waits.
+    /// Fails if the account's plugin cannot use the nonce, or if no user is waiting.
     pub fn answer(&mut self, buffers: &mut Buffers, account: Account) -> Result<(), ServerError> {
         let State::User { plugin, response } = &mut self.state else {
             return Err(ServerError::Misuse("no user waits for an answer"));
@@ -216,7 +216,7 @@ impl ServerHandshake {
         self.act(buffers, action)
     }
 
-    /// Refuses the connection, also in place of the greeting or of an answer.
+    /// Refuses the connection, also instead of the greeting or of an answer.
     pub fn reject(&mut self, buffers: &mut Buffers, err: &ErrPacket<'_>) {
         self.state = match self.send(buffers, |out| err.encode(out)) {
             Ok(()) => State::Over(ServerHandshakeMessage::Rejected),

@@ -1,17 +1,18 @@
-//! What a client may make a server do.
+//! Limits on what a client can make a server do.
 
 use onecopy_wire::BufferConfig;
 
 use crate::frame::HEADER_BYTES;
 
-/// Limits of one client's connection. A claim above one of them is refused before anything is allocated for it.
+/// The limits of a client's connection. A length above its limit is refused before anything is allocated for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerLimits {
-    /// Longest command, all its packets together, in bytes: what servers call `max_allowed_packet`. 64 MiB.
+    /// The maximum size of a command, all its packets together, in bytes: `max_allowed_packet` of servers. Default: 64 MiB.
     pub max_command_bytes: u64,
-    /// Commands up to this size are read into the read buffer; a larger one gets memory of its own. 256 KiB.
+    /// The maximum size of a command that is read into the read buffer; a larger one gets its own memory. Default: 256 KiB.
     pub contiguous_bytes: usize,
-    /// Longest packet of a login: names and connection attributes, which servers take up to 64 KiB of. 128 KiB.
+    /// The maximum size of a login packet: names and connection attributes, of which servers accept up to 64 KiB. Default: 128
+    /// KiB.
     pub max_login_bytes: usize,
 }
 
@@ -26,7 +27,7 @@ impl Default for ServerLimits {
 }
 
 impl ServerLimits {
-    /// Buffers that fit these limits.
+    /// Returns a buffer configuration that fits these limits.
     pub fn buffer_config(&self) -> BufferConfig {
         let ordinary = BufferConfig::default();
         let longest = self.contiguous_bytes.max(self.max_login_bytes) + HEADER_BYTES;

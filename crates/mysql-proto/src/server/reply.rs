@@ -1,7 +1,7 @@
-//! Replies: each is queued whole, under the sequence ids that the command under way asks for.
+//! Replies: each is queued as a whole, with the sequence ids that belong to the current command.
 //!
-//! Values of 16 KiB and more may stay with the caller: whoever sends the queue passes them as
-//! [`Borrowed`](onecopy_wire::Borrowed), so that a proxy forwards them without a copy.
+//! Values of 16 KiB and more may stay with the caller: to send the queue, pass them as [`Borrowed`](onecopy_wire::Borrowed), so
+//! that a proxy forwards them without a copy.
 
 use onecopy_wire::Buffers;
 
@@ -12,18 +12,18 @@ use crate::frame::PayloadWriter;
 use crate::packet::ok::OkHeader;
 use crate::packet::{ColumnDefinition, EofPacket, ErrPacket, OkPacket, PrepareOk, ResultHeader};
 
-/// One value of a row.
+/// A value of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field<'a> {
-    /// SQL's NULL.
+    /// NULL.
     Null,
-    /// A value behind its length: every value of a text row; texts, bytes, dates and times of a binary one.
+    /// A value after its length: every value of a text row; texts, bytes, dates and times of a binary one.
     Bytes(&'a [u8]),
-    /// The same, `len` bytes that the caller lends under `index`.
+    /// The same by reference: `len` bytes that the caller passes to the driver under `index`.
     Borrowed {
-        /// Where the caller has it; unique until the queue has left.
+        /// The number under which the caller has it; unique until the queue has been sent.
         index: u32,
-        /// Its length.
+        /// The length of the value in bytes.
         len: usize,
     },
     /// A value without a length: a number of a binary row.
@@ -31,19 +31,19 @@ pub enum Field<'a> {
 }
 
 impl ServerCore {
-    /// OK: the command or result is done and has no rows.
+    /// Queues OK: the command or result is done and has no rows.
     pub fn ok(&mut self, buffers: &mut Buffers, ok: &OkPacket<'_>) {
         let capabilities = self.capabilities();
         self.send(buffers, |out| ok.encode(OkHeader::Ok, capabilities, out));
     }
 
-    /// ERR: the command failed.
+    /// Queues ERR: the command failed.
     pub fn err(&mut self, buffers: &mut Buffers, err: &ErrPacket<'_>) {
         self.send(buffers, |out| err.encode(out));
     }
 
-    /// A result with rows begins. `metadata_follows` may be `false` where `MARIADB_CACHE_METADATA` was agreed on and the
-    /// statement's last definitions still hold.
+    /// Begins a result with rows. `metadata_follows` may be `false` if `MARIADB_CACHE_METADATA` was agreed on and the statement's
+    /// last definitions are still valid.
     pub fn column_count(&mut self, buffers: &mut Buffers, count: u32, metadata_follows: bool) {
         let capabilities = self.capabilities();
         self.send(buffers, |out| {
@@ -51,21 +51,20 @@ impl ServerCore {
         });
     }
 
-    /// One column, or one parameter.
+    /// Queues the definition of a column or of a parameter.
     pub fn column_definition(&mut self, buffers: &mut Buffers, column: &ColumnDefinition<'_>) {
         let capabilities = self.capabilities();
         self.send(buffers, |out| column.encode(capabilities, out));
     }
 
-    /// The column definitions end here: an EOF packet, or nothing at all with `DEPRECATE_EOF`.
+    /// Ends the column definitions: queues an EOF packet, or nothing with `DEPRECATE_EOF`.
     pub fn definitions_end(&mut self, buffers: &mut Buffers, eof: &EofPacket) {
         if !self.capabilities().contains(Capabilities::DEPRECATE_EOF) {
             self.send(buffers, |out| eof.encode(out));
         }
     }
 
-    /// The rows end here: an OK packet with header 0xFE with `DEPRECATE_EOF`, else an EOF packet of its status and
-    /// warnings.
+    /// Ends the rows: queues an OK packet with header 0xFE with `DEPRECATE_EOF`, else an EOF packet with its status and warnings.
     pub fn rows_end(&mut self, buffers: &mut Buffers, ok: &OkPacket<'_>) {
         let capabilities = self.capabilities();
         self.send(buffers, |out| {
@@ -82,7 +81,7 @@ impl ServerCore {
         });
     }
 
-    /// One row of the text protocol.
+    /// Queues a row of the text protocol.
     pub fn text_row<'a>(
         &mut self,
         buffers: &mut Buffers,
@@ -99,7 +98,7 @@ impl ServerCore {
         });
     }
 
-    /// One row of the binary protocol.
+    /// Queues a row of the binary protocol.
     pub fn binary_row(&mut self, buffers: &mut Buffers, fields: &[Field<'_>]) {
         self.send(buffers, |out| {
             out.put_u8(0x00);
@@ -123,7 +122,7 @@ impl ServerCore {
         });
     }
 
-    /// A statement is prepared; gives the number that the client has for it. Definitions of parameters and columns
+    /// Queues the reply to a prepare. Returns the statement id that the client gets. Definitions of parameters and columns
     /// follow, each list with its [end](Self::definitions_end).
     pub fn prepared(
         &mut self,
@@ -146,7 +145,8 @@ impl ServerCore {
         statement_id
     }
 
-    /// Asks for a file. Its bytes come as [packets](Self::expect_packet), the last of them empty; the first is expected.
+    /// Requests a file. Its bytes arrive as [packets](Self::expect_packet), the last of them empty; the first is already
+    /// expected.
     pub fn local_infile(&mut self, buffers: &mut Buffers, file_name: &[u8]) {
         self.send(buffers, |out| {
             ResultHeader::encode_local_infile(file_name, out);
@@ -154,13 +154,13 @@ impl ServerCore {
         self.expect_packet();
     }
 
-    /// Any payload, under the next sequence id.
+    /// Queues any payload, with the next sequence id.
     pub fn payload(&mut self, buffers: &mut Buffers, payload: &[u8]) {
         self.send(buffers, |out| out.put(payload));
     }
 
-    /// Any payload by parts, copied or borrowed, under the next sequence ids. Where memory for it can't be had it is left out,
-    /// and the next `advance` gives `Wire`: the connection is dead. So for every reply.
+    /// Queues any payload in parts, copied or borrowed, with the next sequence ids. If memory for it cannot be allocated, it is
+    /// left out, and the next `advance` fails with `Wire`: the connection is dead. The same applies to every reply.
     pub fn send(&mut self, buffers: &mut Buffers, write: impl FnOnce(&mut PayloadWriter<'_>)) {
         let mut sequence = self.frames.sequence();
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
@@ -171,7 +171,7 @@ impl ServerCore {
         }
     }
 
-    /// Bytes as they are, headers and all: for what no honest server sends. Sequence ids are not counted on.
+    /// Queues bytes unchanged, including headers, for what no honest server sends. Sequence ids are not advanced.
     pub fn raw(&mut self, buffers: &mut Buffers, bytes: &[u8]) {
         let Some((first, rest)) = bytes.split_first() else {
             return;
@@ -184,7 +184,7 @@ impl ServerCore {
         }
     }
 
-    /// The sequence id of the next packet, out of order: for what no honest server does.
+    /// Sets the sequence id of the next packet, out of order, for what no honest server does.
     pub fn set_sequence(&mut self, sequence: u8) {
         self.frames.restart(sequence);
     }

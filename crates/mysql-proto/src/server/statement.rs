@@ -16,17 +16,17 @@ pub struct ServerStatement {
 }
 
 impl ServerStatement {
-    /// How many parameters it takes.
+    /// Returns the number of its parameters.
     pub fn parameters(&self) -> u16 {
         self.parameters
     }
 
-    /// How many columns its rows have, as the reply to the prepare told.
+    /// Returns the number of columns of its rows, as in the reply to the prepare.
     pub fn columns(&self) -> u16 {
         self.columns
     }
 
-    /// Whether a parameter's value came as long data: then it is not among an execution's values.
+    /// Returns whether the value of a parameter was sent as long data: then it is not among the values of an execution.
     pub fn has_long_data(&self, parameter: u16) -> bool {
         self.long_data.binary_search(&parameter).is_ok()
     }

@@ -2,10 +2,10 @@
 
 use super::{ValueError, ValueKind};
 
-/// The bits as a number.
+/// Decodes the bits as a number.
 ///
 /// # Errors
-/// No byte, or more than eight.
+/// Fails on no bytes, and on more than eight.
 ///
 /// ```
 /// use onecopy_mysql_proto::value::bit;

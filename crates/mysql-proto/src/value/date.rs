@@ -1,4 +1,4 @@
-//! DATE, binary form.
+//! The binary form of DATE.
 //!
 //! | bytes | field       | note                                             |
 //! |-------|-------------|--------------------------------------------------|
@@ -16,8 +16,8 @@ use super::{ValueError, ValueKind};
 
 /// A DATE, `0000-00-00` to `9999-12-31`.
 ///
-/// Like the servers it allows a month or a day of zero, and with `sql_mode` `ALLOW_INVALID_DATES` a day its month does
-/// not have. Fields set by hand are not checked: an impossible one is for the server to refuse.
+/// Like the servers, it allows a month or a day of zero and, for `sql_mode` `ALLOW_INVALID_DATES`, a day that its month does not
+/// have. Fields that are set directly are not checked: the server refuses an impossible date.
 ///
 /// ```
 /// use onecopy_mysql_proto::value::Date;
@@ -32,9 +32,9 @@ use super::{ValueError, ValueKind};
 pub struct Date {
     /// 0 to 9999.
     pub year: u16,
-    /// 1 to 12, or 0 where the date has none.
+    /// 1 to 12, or 0 if the date has no month.
     pub month: u8,
-    /// 1 to 31, or 0 where the date has none.
+    /// 1 to 31, or 0 if the date has no day.
     pub day: u8,
 }
 
@@ -53,10 +53,10 @@ impl Date {
         day: 0,
     };
 
-    /// The most bytes [`encode_binary`](Self::encode_binary) writes.
+    /// The maximum number of bytes that [`encode_binary`](Self::encode_binary) writes.
     pub const MAX_BINARY_BYTES: usize = 5;
 
-    /// A date whose fields are each in range, zero included, or `None`.
+    /// Creates a date, or returns `None` if a field is out of range. Zero is in range for each field.
     pub const fn new(year: u16, month: u8, day: u8) -> Option<Self> {
         if year <= 9999 && month <= 12 && day <= 31 {
             Some(Self { year, month, day })
@@ -65,20 +65,20 @@ impl Date {
         }
     }
 
-    /// Whether this is `0000-00-00`.
+    /// Returns whether this is `0000-00-00`.
     pub const fn is_zero(self) -> bool {
         self.year == 0 && self.month == 0 && self.day == 0
     }
 
-    /// Whether month or day is zero, as in `2020-00-00`. The zero date is partial too.
+    /// Returns whether month or day is zero, as in `2020-00-00`. The zero date is partial too.
     pub const fn is_partial(self) -> bool {
         self.month == 0 || self.day == 0
     }
 
-    /// Reads the text form, `YYYY-MM-DD`, all ten bytes.
+    /// Parses the text form, `YYYY-MM-DD`, exactly ten bytes.
     ///
     /// # Errors
-    /// A byte out of place, too few or too many, a month over 12 or a day over 31.
+    /// Fails on an invalid byte, a wrong length, a month over 12, or a day over 31.
     #[inline]
     pub fn parse_text(bytes: &[u8]) -> Result<Self, ValueError> {
         let Ok(text) = <[u8; 10]>::try_from(bytes) else {
@@ -92,10 +92,10 @@ impl Date {
         date.in_range(ValueKind::Date, TEXT_OFFSETS)
     }
 
-    /// Reads the binary form without its length byte. A length of 7 or 11 is taken if the time in it is zero.
+    /// Decodes the binary form without its length byte. A length of 7 or 11 is accepted if the time in it is zero.
     ///
     /// # Errors
-    /// A length other than 0, 4, 7 and 11, a field out of range, a time that would be lost.
+    /// Fails on a length other than 0, 4, 7 and 11, a field out of range, or a time that would be lost.
     #[inline]
     pub fn decode_binary(body: &[u8]) -> Result<Self, ValueError> {
         match *body {
@@ -121,7 +121,7 @@ impl Date {
         }
     }
 
-    /// Writes length and body in the shortest form; gives the bytes written, 1 or 5.
+    /// Encodes length and body in the shortest form. Returns the number of bytes written, 1 or 5.
     #[inline]
     pub fn encode_binary(&self, out: &mut [u8; Self::MAX_BINARY_BYTES]) -> usize {
         if self.is_zero() {

@@ -1,4 +1,4 @@
-//! DATETIME and TIMESTAMP, binary form. The length says how much of the rest is there; what is not is zero.
+//! The binary form of DATETIME and TIMESTAMP. The length says which of the other fields are present; missing ones are zero.
 //!
 //! | bytes | field       | note                          |
 //! |-------|-------------|-------------------------------|
@@ -21,8 +21,8 @@ use super::{Date, ValueError, ValueKind};
 
 /// A DATETIME or TIMESTAMP, `0000-00-00 00:00:00` to `9999-12-31 23:59:59.999999`.
 ///
-/// It has no time zone: a TIMESTAMP is in that of the session. Its date may be zero, partial or, with `sql_mode`
-/// `ALLOW_INVALID_DATES`, one that no calendar has. Fields set by hand are not checked.
+/// It has no time zone: a TIMESTAMP is in the time zone of the session. Its date may be zero, partial or, for `sql_mode`
+/// `ALLOW_INVALID_DATES`, one that is in no calendar. Fields that are set directly are not checked.
 ///
 /// `Display` shows the fraction if there is one, with six digits; `{:.3}` shows the three digits of a DATETIME(3).
 ///
@@ -39,15 +39,15 @@ use super::{Date, ValueError, ValueKind};
 pub struct DateTime {
     /// 0 to 9999.
     pub year: u16,
-    /// 1 to 12, or 0 where the date has none.
+    /// 1 to 12, or 0 if the date has no month.
     pub month: u8,
-    /// 1 to 31, or 0 where the date has none.
+    /// 1 to 31, or 0 if the date has no day.
     pub day: u8,
     /// 0 to 23.
     pub hour: u8,
     /// 0 to 59.
     pub minute: u8,
-    /// 0 to 59: the servers know no leap second.
+    /// 0 to 59: the servers do not support leap seconds.
     pub second: u8,
     /// 0 to 999,999.
     pub microsecond: u32,
@@ -63,10 +63,10 @@ impl DateTime {
     /// `0000-00-00 00:00:00`.
     pub const ZERO: Self = Self::at_midnight(Date::ZERO);
 
-    /// The most bytes [`encode_binary`](Self::encode_binary) writes.
+    /// The maximum number of bytes that [`encode_binary`](Self::encode_binary) writes.
     pub const MAX_BINARY_BYTES: usize = 12;
 
-    /// The first moment of a day.
+    /// Returns the first moment of a day.
     pub const fn at_midnight(date: Date) -> Self {
         Self {
             year: date.year,
@@ -79,7 +79,7 @@ impl DateTime {
         }
     }
 
-    /// The date part.
+    /// Returns the date part.
     pub const fn date(self) -> Date {
         Date {
             year: self.year,
@@ -88,20 +88,20 @@ impl DateTime {
         }
     }
 
-    /// Whether every field is zero.
+    /// Returns whether every field is zero.
     pub const fn is_zero(self) -> bool {
         self.date().is_zero() && self.is_midnight()
     }
 
-    /// Whether the time of day is `00:00:00`.
+    /// Returns whether the time of day is `00:00:00`.
     pub const fn is_midnight(self) -> bool {
         self.hour == 0 && self.minute == 0 && self.second == 0 && self.microsecond == 0
     }
 
-    /// Reads the text form, `YYYY-MM-DD hh:mm:ss` and a fraction of one to six digits if there is one.
+    /// Parses the text form, `YYYY-MM-DD hh:mm:ss`, with an optional fraction of one to six digits.
     ///
     /// # Errors
-    /// A byte out of place, too few or too many, a field out of range.
+    /// Fails on an invalid byte, a wrong length, or a field out of range.
     #[inline]
     pub fn parse_text(bytes: &[u8]) -> Result<Self, ValueError> {
         let Some((&head, rest)) = bytes.split_first_chunk::<19>() else {
@@ -120,10 +120,10 @@ impl DateTime {
         .in_range(TEXT_OFFSETS, TEXT_TIME_OFFSETS)
     }
 
-    /// Reads the binary form without its length byte.
+    /// Decodes the binary form without its length byte.
     ///
     /// # Errors
-    /// A length other than 0, 4, 7 and 11, a field out of range.
+    /// Fails on a length other than 0, 4, 7 and 11, or a field out of range.
     #[inline]
     pub fn decode_binary(body: &[u8]) -> Result<Self, ValueError> {
         let (date, [hour, minute, second], fraction) = match *body {
@@ -152,7 +152,7 @@ impl DateTime {
         .in_range(BINARY_OFFSETS, BINARY_TIME_OFFSETS)
     }
 
-    /// Writes length and body in the shortest form; gives the bytes written, 1, 5, 8 or 12.
+    /// Encodes length and body in the shortest form. Returns the number of bytes written, 1, 5, 8 or 12.
     #[inline]
     pub fn encode_binary(&self, out: &mut [u8; Self::MAX_BINARY_BYTES]) -> usize {
         let length = match self {
@@ -219,7 +219,7 @@ impl DateTime {
 }
 
 impl From<Date> for DateTime {
-    /// The first moment of the day.
+    /// Returns the first moment of the day.
     fn from(date: Date) -> Self {
         Self::at_midnight(date)
     }

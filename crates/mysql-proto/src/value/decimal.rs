@@ -7,10 +7,9 @@ use std::str::{self, FromStr};
 
 use super::{ValueError, ValueKind, ValueProblem};
 
-/// A DECIMAL as the server wrote it, every digit kept: a sign, digits, and digits after a point, checked once.
+/// A DECIMAL as the server sent it, with every digit: a sign, digits, and digits after a decimal point. The text is checked once.
 ///
-/// Equality, order and hash are by number: `1.50` equals `1.5`. For the digits as they came, ask
-/// [`as_str`](Self::as_str).
+/// Equality, order and hash depend on the number: `1.50` equals `1.5`. [`as_str`](Self::as_str) returns the digits as received.
 ///
 /// ```
 /// use onecopy_mysql_proto::value::Decimal;
@@ -36,10 +35,10 @@ pub struct OwnedDecimal {
 }
 
 impl<'a> Decimal<'a> {
-    /// The most digits, leading zeros not counted.
+    /// The maximum number of digits, not counting leading zeros.
     ///
-    /// A column has at most 65, of them 30 after the point (38 in MariaDB), but a literal or an expression has as many
-    /// as the servers calculate with, nine words of nine digits: MariaDB 10.11 sends 81 for a literal of 81 nines.
+    /// A column has at most 65, of them 30 after the decimal point (38 in MariaDB). A literal or an expression may have as many
+    /// as the servers compute with, nine words of nine digits: MariaDB 10.11 sends 81 for a literal of 81 nines.
     pub const MAX_DIGITS: usize = 81;
 
     /// The longest text, zeros in front of the digits included, which `ZEROFILL` gives, some tens at most: 4 KiB. A copy
@@ -49,8 +48,8 @@ impl<'a> Decimal<'a> {
     /// Checks the text, which is the same in both protocols.
     ///
     /// # Errors
-    /// A byte out of place, no digit at the end, more than [`MAX_DIGITS`](Self::MAX_DIGITS) or more than
-    /// 4 KiB of zeros before them.
+    /// Fails on an invalid byte, a missing digit at the end, more than [`MAX_DIGITS`](Self::MAX_DIGITS), or more than 4 KiB of
+    /// zeros before them.
     pub fn parse_text(bytes: &'a [u8]) -> Result<Self, ValueError> {
         if bytes.len() > Self::MAX_BYTES {
             return Err(too_many_digits(Self::MAX_BYTES));
@@ -82,33 +81,33 @@ impl<'a> Decimal<'a> {
         }
     }
 
-    /// Reads the binary protocol's form, which is the text.
+    /// Decodes the binary protocol's form, which is the text.
     ///
     /// # Errors
-    /// Those of [`parse_text`](Self::parse_text).
+    /// Fails like [`parse_text`](Self::parse_text).
     pub fn decode_binary(body: &'a [u8]) -> Result<Self, ValueError> {
         Self::parse_text(body)
     }
 
-    /// The text as it came, with every zero.
+    /// Returns the text as received, with every zero.
     #[inline]
     pub const fn as_str(self) -> &'a str {
         self.text
     }
 
-    /// Whether the number is below zero. `-0.0` is not.
+    /// Returns whether the number is below zero. `-0.0` is not.
     pub fn is_negative(self) -> bool {
         self.parts().negative
     }
 
-    /// Digits after the point, as they came.
+    /// Returns the number of digits after the decimal point, as received.
     pub fn scale(self) -> usize {
         self.text
             .split_once('.')
             .map_or(0, |(_, fraction)| fraction.len())
     }
 
-    /// The number, if it has no fraction but zeros and an `i128` can hold it.
+    /// Returns the number as an integer, if its fraction is zero and it fits in an `i128`.
     pub fn to_i128(self) -> Option<i128> {
         let Parts {
             negative,
@@ -129,7 +128,7 @@ impl<'a> Decimal<'a> {
         })
     }
 
-    /// Digits from the first to the last that is not 0: none for zero, 2 for `-01.50` and for `150000`.
+    /// Returns the number of digits from the first to the last that is not 0: none for zero, 2 for `-01.50` and for `150000`.
     pub fn significant_digits(self) -> usize {
         let Parts {
             integer, fraction, ..
@@ -141,13 +140,13 @@ impl<'a> Decimal<'a> {
         }
     }
 
-    /// The nearest `f64`, which seldom is the same number.
+    /// Returns the nearest `f64`, which is rarely the same number.
     pub fn to_f64(self) -> f64 {
         // Checked text is always a number to Rust, so that the fallback is never taken.
         self.text.parse().unwrap_or(f64::NAN)
     }
 
-    /// A copy that owns its text; allocates once.
+    /// Copies the text; allocates once.
     pub fn to_owned_decimal(self) -> OwnedDecimal {
         OwnedDecimal {
             text: self.text.into(),
@@ -249,13 +248,13 @@ impl fmt::Debug for Decimal<'_> {
 }
 
 impl OwnedDecimal {
-    /// The same number, borrowed.
+    /// Returns the same number, borrowed.
     #[inline]
     pub fn as_decimal(&self) -> Decimal<'_> {
         Decimal { text: &self.text }
     }
 
-    /// The text as it came, with every zero.
+    /// Returns the text as received, with every zero.
     #[inline]
     pub fn as_str(&self) -> &str {
         &self.text

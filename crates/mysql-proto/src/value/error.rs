@@ -1,35 +1,35 @@
-//! What can be wrong with a value's bytes.
+//! What is wrong with the bytes of a value.
 
 use std::fmt;
 
 use super::ValueKind;
 
-/// A value's bytes are not what its type says: which type, what is wrong, and where.
+/// The bytes of a value do not have the format of its type: which type, what is wrong, and where.
 ///
-/// The packet around the value may still be sound; only this value can't be read as its type.
+/// The packet around the value may still be valid; only this value cannot be read as its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ValueError {
-    /// The type the bytes were read as.
+    /// The type that the bytes were read as.
     pub kind: ValueKind,
     /// What is wrong.
     pub problem: ValueProblem,
-    /// Bytes from the value's start to what is wrong; for a wrong length, the length. At most `u32::MAX`.
+    /// The position of the problem, in bytes from the start of the value; for a wrong length, the length. At most `u32::MAX`.
     pub offset: u32,
 }
 
-/// What is wrong with a value's bytes.
+/// What is wrong with the bytes of a value.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueProblem {
     /// The type has no binary form of this length.
     WrongLength,
-    /// The text ends where more must come.
+    /// The text ends too early.
     CutShort,
-    /// This byte has no place here.
+    /// This byte is not allowed here.
     UnexpectedByte(u8),
     /// The number that starts here is outside the type's range.
     OutOfRange,
-    /// More digits than any server's DECIMAL has.
+    /// There are more digits than any server's DECIMAL has.
     TooManyDigits,
 }
 

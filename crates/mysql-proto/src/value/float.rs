@@ -2,29 +2,29 @@
 //!
 //! # The text form of FLOAT is rounded
 //!
-//! The servers write a FLOAT with six significant digits (MariaDB 10.11: 16777217 is stored as 16777216 and sent as
-//! `16777200`; the largest, 3.4028235e38, as `3.40282e38`), and one declared FLOAT(M,D) with D digits after the point.
-//! Such a value is not the stored one, and nothing here can restore it. The binary protocol sends the four bytes; with
-//! the text protocol, `SELECT f + 0e0` sends it exactly, as a DOUBLE. The text form of DOUBLE is exact.
+//! The servers send a FLOAT with six significant digits (MariaDB 10.11: 16777217 is stored as 16777216 and sent as `16777200`;
+//! the largest, 3.4028235e38, as `3.40282e38`), and a FLOAT(M,D) with D digits after the decimal point. Such a value is not the
+//! stored one, and cannot be restored here. The binary protocol sends the four bytes. In the text protocol, `SELECT f + 0e0`
+//! sends the exact value, as a DOUBLE. The text form of DOUBLE is exact.
 
 use std::str::{self, FromStr};
 
 use super::{ValueError, ValueKind};
 
-/// Reads a FLOAT: the `f32` nearest to the text, which itself is rounded, see the [module](self).
+/// Parses a FLOAT: returns the `f32` nearest to the text, which itself is rounded, see the [module](self).
 ///
 /// # Errors
-/// Text that is no number, or one too large for an `f32`.
+/// Fails if the text is not a number, or is too large for an `f32`.
 pub fn parse_f32(bytes: &[u8]) -> Result<f32, ValueError> {
     let value: f32 = parse(ValueKind::Float, bytes)?;
     check_overflow(ValueKind::Float, bytes, value.is_infinite())?;
     Ok(value)
 }
 
-/// Reads a DOUBLE: the `f64` nearest to the text, which is the one the server has.
+/// Parses a DOUBLE: returns the `f64` nearest to the text, which is the stored one.
 ///
 /// # Errors
-/// Text that is no number, or one too large for an `f64`.
+/// Fails if the text is not a number, or is too large for an `f64`.
 pub fn parse_f64(bytes: &[u8]) -> Result<f64, ValueError> {
     let value: f64 = parse(ValueKind::Double, bytes)?;
     check_overflow(ValueKind::Double, bytes, value.is_infinite())?;

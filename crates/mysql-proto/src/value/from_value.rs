@@ -11,27 +11,27 @@ pub use float::Lossy;
 
 use super::{Date, DateTime, Decimal, OwnedDecimal, Time, Value};
 
-/// A Rust type that a [`Value`] can become.
+/// A Rust type that a [`Value`] can be converted to.
 ///
-/// Nothing is rounded, cut or guessed: what does not fit is an error, and so is NULL for a type that is no `Option`.
-/// Borrowed types live as long as the row.
+/// Nothing is rounded, truncated or guessed: a value that does not fit is an error, and so is NULL for a type other than
+/// `Option`. Borrowed types live as long as the row.
 ///
-/// | Rust type | takes | if |
+/// | Rust type | accepts | if |
 /// |-----------|-------|----|
 /// | `i8` to `i128`, `u8` to `u64`, `isize`, `usize` | integers, YEAR, BIT | in the type's range |
 /// | | DECIMAL | whole, and in the type's range; not FLOAT and DOUBLE, which become `f64` |
 /// | `bool` | integers, BIT | 0 or 1 |
 /// | `f64` | DOUBLE, FLOAT | |
 /// | | integers, YEAR, BIT | at most 2^53, negative or not |
-/// | | DECIMAL, as `AVG()` gives | at most 15 significant digits, which survive the way back |
+/// | | DECIMAL, as `AVG()` gives | at most 15 significant digits, which survive a round trip |
 /// | `f32` | FLOAT | |
-/// | | DOUBLE | an `f32` is the same number |
+/// | | DOUBLE | it is exactly an `f32` |
 /// | | integers, YEAR, BIT | at most 2^24, negative or not |
 /// | | DECIMAL | at most 6 significant digits, in the normal range of `f32` |
 /// | [`Lossy<f64>`](Lossy), `Lossy<f32>` | every number: the nearest one | |
 /// | `&str` | text, bytes | UTF-8; text in another character set if it is ASCII |
-/// | | DECIMAL: its digits as they came | |
-/// | `String` | the same, and as text: integers, FLOAT, DOUBLE, DATE, DATETIME, TIMESTAMP, TIME | |
+/// | | DECIMAL: its digits as received | |
+/// | `String` | the same; and as text, integers, FLOAT, DOUBLE, DATE, DATETIME, TIMESTAMP, TIME | |
 /// | `&[u8]`, `Vec<u8>` | text, bytes | |
 /// | [`Decimal`], [`OwnedDecimal`] | DECIMAL | |
 /// | [`Date`] | DATE | |
@@ -39,10 +39,10 @@ use super::{Date, DateTime, Decimal, OwnedDecimal, Time, Value};
 /// | [`DateTime`] | DATETIME, TIMESTAMP; DATE, as midnight | |
 /// | [`Time`] | TIME | |
 /// | [`Duration`](std::time::Duration) | TIME | not negative |
-/// | `Option<T>` | NULL, and what `T` takes | |
-/// | [`Value`] | everything, as it is | |
+/// | `Option<T>` | NULL, and what `T` accepts | |
+/// | [`Value`] | everything, unchanged | |
 ///
-/// Text of dates and times has six digits of a second where there is a fraction, whatever the column has. ENUM, SET, JSON
+/// The text of dates and times has a fraction of six digits if the fraction is not zero, whatever the column has. ENUM, SET, JSON
 /// and UUID are text.
 ///
 /// ```
@@ -55,13 +55,13 @@ use super::{Date, DateTime, Decimal, OwnedDecimal, Time, Value};
 /// assert_eq!(error.to_string(), "the int does not fit u8 without loss: ask for i64 or i128");
 /// ```
 pub trait FromValue<'a>: Sized {
-    /// Whether the value's bytes are copied into memory of the type's own; rows count those copies.
+    /// Whether the conversion copies the value's bytes into memory of its own; rows count these copies.
     const COPIES: bool = false;
 
-    /// Makes the type from the value.
+    /// Converts the value.
     ///
     /// # Errors
-    /// The value is of another kind, does not fit without loss, or is NULL.
+    /// Fails if the value is of another kind, does not fit without loss, or is NULL.
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError>;
 }
 
@@ -104,7 +104,7 @@ fn integer_of_others<T: TryFrom<i128>>(
 }
 
 impl<'a> FromValue<'a> for bool {
-    /// 0 and 1 only: a TINYINT(1) may hold other numbers, and they are no truth values to guess at.
+    /// Accepts only 0 and 1: a TINYINT(1) may have other values, which are not booleans.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         match value {
@@ -140,7 +140,7 @@ same_kind! {
 }
 
 impl<'a> FromValue<'a> for Date {
-    /// From DATE, and from a DATETIME or TIMESTAMP at midnight.
+    /// Accepts DATE, and a DATETIME or TIMESTAMP at midnight.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         match value {
@@ -161,7 +161,7 @@ fn date_of(value: Value<'_>) -> Option<Date> {
 }
 
 impl<'a> FromValue<'a> for Duration {
-    /// From a TIME that is not negative.
+    /// Accepts a TIME that is not negative.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         let Value::Time(time) = value else {
@@ -175,7 +175,7 @@ impl<'a> FromValue<'a> for Duration {
 }
 
 impl<'a> FromValue<'a> for DateTime {
-    /// From DATETIME and TIMESTAMP, and from a DATE, at midnight.
+    /// Accepts DATETIME and TIMESTAMP, and a DATE as midnight.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         match value {

@@ -1,14 +1,14 @@
-//! Integers of the text protocol. Leading zeros, which ZEROFILL adds, are fine; blanks and a plus are not.
+//! Integers of the text protocol. Leading zeros, which ZEROFILL adds, are accepted; blanks and a plus sign are not.
 
 use super::{ValueError, ValueKind};
 
 /// This many digits fit a `u64` whatever they are.
 const SAFE_DIGITS: usize = 19;
 
-/// Reads an integer with a sign.
+/// Parses a signed integer.
 ///
 /// # Errors
-/// No digit, a byte that is none, a number that an `i64` can't hold.
+/// Fails if there is no digit, on any byte that is not a digit, and if the number does not fit in an `i64`.
 #[inline]
 pub fn parse_i64(bytes: &[u8]) -> Result<i64, ValueError> {
     let (digits, start) = match bytes {
@@ -23,10 +23,10 @@ pub fn parse_i64(bytes: &[u8]) -> Result<i64, ValueError> {
     value.ok_or_else(|| ValueError::out_of_range(ValueKind::Int, 0))
 }
 
-/// Reads an integer without a sign.
+/// Parses an unsigned integer.
 ///
 /// # Errors
-/// No digit, a byte that is none, a number that a `u64` can't hold.
+/// Fails if there is no digit, on any byte that is not a digit, and if the number does not fit in a `u64`.
 #[inline]
 pub fn parse_u64(bytes: &[u8]) -> Result<u64, ValueError> {
     parse(ValueKind::UInt, bytes, 0)

@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-/// What a value is, without the value.
+/// The kind of a value.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueKind {
     /// NULL.
     Null,
-    /// An integer with a sign.
+    /// A signed integer.
     Int,
-    /// An integer without a sign.
+    /// An unsigned integer.
     UInt,
     /// A FLOAT, 4 bytes.
     Float,
@@ -28,9 +28,9 @@ pub enum ValueKind {
     Time,
     /// A DECIMAL.
     Decimal,
-    /// A BIT; as a value it is a [`UInt`](Self::UInt).
+    /// A BIT; its value is a [`UInt`](Self::UInt).
     Bit,
-    /// A YEAR; as a value it is a [`UInt`](Self::UInt).
+    /// A YEAR; its value is a [`UInt`](Self::UInt).
     Year,
 }
 

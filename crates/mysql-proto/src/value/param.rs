@@ -1,4 +1,4 @@
-//! One parameter of a prepared statement.
+//! A parameter of a prepared statement.
 //!
 //! Specification: <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_stmt_execute.html>.
 
@@ -6,9 +6,9 @@ use super::{Date, DateTime, Decimal, OwnedDecimal, Time, Value};
 use crate::charset::CollationId;
 use crate::column_type::ColumnType;
 
-/// One parameter of a prepared statement, 24 bytes and `Copy`; bytes, text and decimals are borrowed.
+/// A parameter of a prepared statement, 24 bytes and `Copy`; bytes, text and decimals are borrowed.
 ///
-/// It is made by `From` from the Rust types of the same range.
+/// It implements `From` for the Rust types of the same range.
 ///
 /// ```
 /// use onecopy_mysql_proto::value::Param;
@@ -19,30 +19,30 @@ use crate::column_type::ColumnType;
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Param<'a> {
-    /// NULL; it has a bit and no bytes in the packet.
+    /// NULL; in the packet it has a bit and no bytes.
     Null,
-    /// An integer with a sign, sent as a BIGINT.
+    /// A signed integer, sent as a BIGINT.
     Int(i64),
-    /// An integer without a sign, sent as a BIGINT UNSIGNED.
+    /// An unsigned integer, sent as a BIGINT UNSIGNED.
     UInt(u64),
     /// A FLOAT.
     Float(f32),
     /// A DOUBLE.
     Double(f64),
-    /// Bytes, sent as a BLOB: the server stores them as they are, in a column of text too. For text see `Str` and `Text`.
+    /// Bytes, sent as a BLOB: the server stores them unchanged, in a text column too. For text use `Str` or `Text`.
     Bytes(&'a [u8]),
     /// Text, which the server converts to the column's character set. It is sent as UTF-8, so the session's
-    /// `character_set_client` has to be utf8mb4, as it is unless a statement changed it.
+    /// `character_set_client` must be utf8mb4, as it is unless a statement changed it.
     Str(&'a str),
-    /// Text in UTF-8 that is not checked yet, as it comes in rows. The execution is refused where it is not UTF-8, or where
-    /// the session's `character_set_client` is another character set.
+    /// Text in UTF-8 that is not checked yet, as received in rows. The execution is refused if it is not UTF-8, or if the
+    /// session's `character_set_client` is another character set.
     Text(&'a [u8]),
-    /// Text in another character set, as it comes in rows. The execution is refused where the session's
-    /// `character_set_client` is another one.
+    /// Text in another character set, as received in rows. The execution is refused if the session's `character_set_client` is a
+    /// different one.
     OtherText {
         /// The text.
         bytes: &'a [u8],
-        /// Tells the character set of `bytes`.
+        /// The collation, which determines the character set of `bytes`.
         collation: CollationId,
     },
     /// A DATE.
@@ -51,22 +51,23 @@ pub enum Param<'a> {
     DateTime(DateTime),
     /// A TIME.
     Time(Time),
-    /// A DECIMAL, sent as one: as mere text it would be compared with a DECIMAL as a DOUBLE, which loses digits.
+    /// A DECIMAL, sent as one: the server would compare text with a DECIMAL as a DOUBLE, which loses digits.
     Decimal(Decimal<'a>),
-    /// A BLOB that was sent earlier, by COM_STMT_SEND_LONG_DATA; it has no bytes in the packet. As [`Bytes`](Self::Bytes),
-    /// it is not converted.
+    /// A BLOB that was sent earlier with COM_STMT_SEND_LONG_DATA; it has no bytes in the packet. Like [`Bytes`](Self::Bytes), it
+    /// is not converted.
     LongData,
-    /// Text that was sent earlier, by COM_STMT_SEND_LONG_DATA. As [`Str`](Self::Str), it is converted.
+    /// Text that was sent earlier with COM_STMT_SEND_LONG_DATA. Like [`Str`](Self::Str), it is converted.
     LongText,
 }
 
 const MAX_FIXED_BYTES: usize = 16;
 
 impl<'a> Param<'a> {
-    /// The most bytes [`encode_fixed`](Self::encode_fixed) writes: a TIME with its length byte has 13, rounded up.
+    /// The maximum number of bytes that [`encode_fixed`](Self::encode_fixed) writes: a TIME with its length byte has 13, rounded
+    /// up.
     pub const MAX_FIXED_BYTES: usize = MAX_FIXED_BYTES;
 
-    /// The type byte for the execute packet.
+    /// Returns the type byte for the execute packet.
     #[inline]
     pub const fn column_type(&self) -> ColumnType {
         match self {
@@ -85,19 +86,19 @@ impl<'a> Param<'a> {
         }
     }
 
-    /// Whether the packet's unsigned flag is set.
+    /// Returns whether the packet's unsigned flag is set.
     #[inline]
     pub const fn is_unsigned(&self) -> bool {
         matches!(self, Self::UInt(_))
     }
 
-    /// Whether this is NULL.
+    /// Returns whether this is NULL.
     #[inline]
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
-    /// The bytes of a kind that goes with a length of its own before it: bytes, text, decimals.
+    /// Returns the bytes of a kind that is sent after its length: bytes, text, decimals.
     #[inline]
     pub const fn as_bytes(&self) -> Option<&'a [u8]> {
         match self {
@@ -108,10 +109,9 @@ impl<'a> Param<'a> {
         }
     }
 
-    /// Writes a number, date or time as it goes into the packet; gives the bytes written.
+    /// Encodes a number, date or time as in the packet. Returns the number of bytes written.
     ///
-    /// That is 0 for NULL and long data, which have no bytes there, and for the kinds that have
-    /// [`as_bytes`](Self::as_bytes).
+    /// That is 0 for NULL and long data, which have no bytes there, and for the kinds that have [`as_bytes`](Self::as_bytes).
     #[inline]
     pub fn encode_fixed(&self, out: &mut [u8; MAX_FIXED_BYTES]) -> usize {
         match self {
@@ -214,7 +214,7 @@ impl<'a, const N: usize> From<&'a [u8; N]> for Param<'a> {
 }
 
 impl<'a, T: Into<Param<'a>>> From<Option<T>> for Param<'a> {
-    /// `None` is NULL.
+    /// Converts `None` to NULL.
     #[inline]
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
@@ -222,7 +222,7 @@ impl<'a, T: Into<Param<'a>>> From<Option<T>> for Param<'a> {
 }
 
 impl<'a> From<Value<'a>> for Param<'a> {
-    /// A value that came in a row, as it was: text as text, bytes as bytes.
+    /// Converts a value that was received in a row without changing it: text stays text, bytes stay bytes.
     #[inline]
     fn from(value: Value<'a>) -> Self {
         match value {

@@ -1,4 +1,4 @@
-//! TIME, binary form. The length says how much of the rest is there; what is not is zero.
+//! The binary form of TIME. The length says which of the other fields are present; missing ones are zero.
 //!
 //! | bytes | field        | note                        |
 //! |-------|--------------|-----------------------------|
@@ -19,10 +19,10 @@ use std::hash::{Hash, Hasher};
 use super::text::{Fields, fraction, mismatch, write_fraction};
 use super::{ValueError, ValueKind};
 
-/// A TIME, `-838:59:59.999999` to `838:59:59.999999`: a length of time with a sign, or a time of day.
+/// A TIME, `-838:59:59.999999` to `838:59:59.999999`: a signed duration, or a time of day.
 ///
-/// `-00:00:00`, which MariaDB sends as text, is the same as `00:00:00`, which it sends in binary. Fields set by hand
-/// are not checked.
+/// `-00:00:00`, which MariaDB sends as text, equals `00:00:00`, which it sends in binary. Fields that are set directly are not
+/// checked.
 ///
 /// `Display` shows the fraction if there is one, with six digits; `{:.3}` shows the three digits of a TIME(3).
 ///
@@ -37,9 +37,9 @@ use super::{ValueError, ValueKind};
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Time {
-    /// Whether it is below zero. Without meaning where everything else is zero.
+    /// Whether it is below zero. Has no meaning if all other fields are zero.
     pub negative: bool,
-    /// 0 to 838, days included.
+    /// 0 to 838, including days.
     pub hours: u16,
     /// 0 to 59.
     pub minutes: u8,
@@ -72,15 +72,15 @@ impl Time {
         microseconds: 0,
     };
 
-    /// The most bytes [`encode_binary`](Self::encode_binary) writes.
+    /// The maximum number of bytes that [`encode_binary`](Self::encode_binary) writes.
     pub const MAX_BINARY_BYTES: usize = 13;
 
-    /// Whether this is `00:00:00`, of either sign.
+    /// Returns whether this is `00:00:00`, with either sign.
     pub const fn is_zero(self) -> bool {
         self.hours == 0 && self.minutes == 0 && self.seconds == 0 && self.microseconds == 0
     }
 
-    /// The whole in microseconds, below zero if negative.
+    /// Returns the duration in microseconds, negative if [`negative`](Self::negative) is set.
     pub fn total_microseconds(self) -> i64 {
         let minutes = i64::from(self.hours) * 60 + i64::from(self.minutes);
         let seconds = minutes * 60 + i64::from(self.seconds);
@@ -88,10 +88,11 @@ impl Time {
         if self.negative { -total } else { total }
     }
 
-    /// Reads the text form: `hh:mm:ss` or `hhh:mm:ss`, a minus in front and a fraction of one to six digits if there.
+    /// Parses the text form: `hh:mm:ss` or `hhh:mm:ss`, with an optional minus sign before it and an optional fraction of one to
+    /// six digits.
     ///
     /// # Errors
-    /// A byte out of place, too few or too many, a field out of range.
+    /// Fails on an invalid byte, a wrong length, or a field out of range.
     #[inline]
     pub fn parse_text(bytes: &[u8]) -> Result<Self, ValueError> {
         let (negative, start, text) = match bytes {
@@ -135,10 +136,10 @@ impl Time {
         .in_range([start, end - 5, end - 2, end + 1])
     }
 
-    /// Reads the binary form without its length byte.
+    /// Decodes the binary form without its length byte.
     ///
     /// # Errors
-    /// A length other than 0, 8 and 12, a field out of range.
+    /// Fails on a length other than 0, 8 and 12, or a field out of range.
     #[inline]
     pub fn decode_binary(body: &[u8]) -> Result<Self, ValueError> {
         let ([negative, d0, d1, d2, d3, hours, minutes, seconds], fraction) = match *body {
@@ -172,7 +173,7 @@ impl Time {
         .in_range(BINARY_OFFSETS)
     }
 
-    /// Writes length and body in the shortest form; gives the bytes written, 1, 9 or 13.
+    /// Encodes length and body in the shortest form. Returns the number of bytes written, 1, 9 or 13.
     #[inline]
     pub fn encode_binary(&self, out: &mut [u8; Self::MAX_BINARY_BYTES]) -> usize {
         let length = match self {

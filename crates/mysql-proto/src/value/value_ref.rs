@@ -7,10 +7,10 @@ use crate::charset::CollationId;
 use crate::column_flags::ColumnFlags;
 use crate::column_type::ColumnType;
 
-/// One value of a row, 24 bytes and `Copy`; text, bytes and decimals are borrowed.
+/// A value of a row, 24 bytes and `Copy`; text, bytes and decimals are borrowed.
 ///
-/// The same SQL value is an equal `Value` from both protocols. FLOAT is the one exception, and it is the servers': they
-/// round its text form, see [`float`].
+/// Both protocols yield equal `Value`s for the same SQL value. The only exception is FLOAT, because the servers round its text
+/// form, see [`float`].
 ///
 /// | SQL type | variant |
 /// |----------|---------|
@@ -20,16 +20,16 @@ use crate::column_type::ColumnType;
 /// | DECIMAL | `Decimal` |
 /// | DATE, TIME | `Date`, `Time` |
 /// | DATETIME, TIMESTAMP | `DateTime` |
-/// | BINARY, BLOB, GEOMETRY, VECTOR and all else of collation `binary` | `Bytes` |
+/// | BINARY, BLOB, GEOMETRY, VECTOR and everything else with collation `binary` | `Bytes` |
 /// | CHAR, TEXT, ENUM, SET, JSON, UUID, INET6 and every other or unknown type | `Text` or `OtherText` |
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
     /// NULL.
     Null,
-    /// An integer with a sign.
+    /// A signed integer.
     Int(i64),
-    /// An integer without a sign, a YEAR or a BIT.
+    /// An unsigned integer, a YEAR or a BIT.
     UInt(u64),
     /// A FLOAT.
     Float(f32),
@@ -37,13 +37,13 @@ pub enum Value<'a> {
     Double(f64),
     /// Bytes that are not text: the column's collation is `binary`.
     Bytes(&'a [u8]),
-    /// Text in UTF-8. It is checked when it is asked for as a `str`, not before.
+    /// Text in UTF-8. It is checked when it is read as a `str`, not before.
     Text(&'a [u8]),
-    /// Text in another character set, as results have it after `SET NAMES latin1` or `SET character_set_results`.
+    /// Text in another character set, as in results after `SET NAMES latin1` or `SET character_set_results`.
     OtherText {
         /// The text.
         bytes: &'a [u8],
-        /// The collation of the result's column, which tells the character set of `bytes`.
+        /// The collation of the result's column, which determines the character set of `bytes`.
         collation: CollationId,
     },
     /// A DATE.
@@ -57,10 +57,10 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// Reads a value that is not NULL from a text row; `bytes` is the whole of it without its length.
+    /// Decodes a value that is not NULL from a text row; `bytes` is the complete value without its length.
     ///
     /// # Errors
-    /// Bytes that are no number, date or time where the type says so. Never for a type that is not known.
+    /// Fails if the bytes are not a number, date or time although the type requires it. Never fails for an unknown type.
     #[inline]
     pub fn decode_text(
         ty: ColumnType,
@@ -71,11 +71,11 @@ impl<'a> Value<'a> {
         Self::read_text(Form::new(ty, flags, collation), collation, bytes)
     }
 
-    /// Reads a value that is not NULL from a binary row; `body` is the whole of it without its length, if it has one.
+    /// Decodes a value that is not NULL from a binary row; `body` is the complete value without its length, if it has one.
     ///
     /// # Errors
-    /// A length the type does not have, a date or time out of range, text that is no decimal. Never for a type that is
-    /// not known.
+    /// Fails on a length that the type does not have, a date or time out of range, or text that is not a decimal. Never fails for
+    /// an unknown type.
     #[inline]
     pub fn decode_binary(
         ty: ColumnType,
@@ -175,7 +175,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The bytes of text and of bytes.
+    /// Returns the bytes of text and of bytes.
     #[inline]
     pub const fn as_bytes(&self) -> Option<&'a [u8]> {
         match self {
@@ -184,7 +184,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What kind of value this is.
+    /// Returns the kind of the value.
     pub const fn kind(&self) -> ValueKind {
         match self {
             Self::Null => ValueKind::Null,
@@ -201,7 +201,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether this is NULL.
+    /// Returns whether this is NULL.
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }

@@ -1,4 +1,4 @@
-//! One value as a reader.
+//! A reader for one value.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -18,12 +18,14 @@ use crate::link::DIRECT_READ;
 use crate::shown::shown_bytes;
 use crate::{ColumnType, Error, Value};
 
-/// One value of a streamed row. As [`AsyncBufRead`] it lends the bytes as they lie in the read buffer; as [`AsyncRead`] with a large
-/// slice (16 KiB or more) they come straight from the socket into it.
+/// A reader for one value of a streamed row.
+///
+/// [`AsyncBufRead`] borrows the bytes from the read buffer. [`AsyncRead`] with a large slice (16 KiB or more) reads directly from
+/// the socket into that slice.
 ///
 /// # Cancel safety
-/// A read may be dropped while it waits; nothing is lost. Where calls have a timeout, the next read goes on with what is left
-/// of the dropped one's.
+/// A read may be dropped while it waits; nothing is lost. If calls have a timeout, the next read continues with the time that is
+/// left of the dropped read's timeout.
 #[derive(Debug)]
 pub struct ColumnReader<'r> {
     conn: &'r mut Connection,
@@ -44,19 +46,19 @@ impl<'r> ColumnReader<'r> {
         }
     }
 
-    /// The column's position.
+    /// Returns the column's position, counted from 0.
     pub fn index(&self) -> usize {
         self.conn.link.core.streamed_column().saturating_sub(1)
     }
 
-    /// The column's name; of one that is not UTF-8 the first 1 KiB, with replacement characters.
+    /// Returns the column's name. If it is not UTF-8, returns its first 1 KiB with replacement characters.
     pub fn name(&self) -> std::borrow::Cow<'_, str> {
         let columns = self.conn.link.core.definitions();
         let name = columns.name(self.index()).unwrap_or_default();
         std::str::from_utf8(name).map_or_else(|_| shown_bytes(name), Into::into)
     }
 
-    /// The column's type.
+    /// Returns the column's type.
     pub fn column_type(&self) -> ColumnType {
         let columns = self.conn.link.core.definitions().columns();
         columns
@@ -64,28 +66,28 @@ impl<'r> ColumnReader<'r> {
             .map_or(ColumnType::NULL, |column| column.column_type)
     }
 
-    /// Whether the value is NULL.
+    /// Returns whether the value is NULL.
     pub fn is_null(&self) -> bool {
         self.len.is_none()
     }
 
-    /// Length of the whole value in bytes, `None` for NULL.
+    /// Returns the length of the whole value in bytes, or `None` for NULL.
     pub fn len(&self) -> Option<u64> {
         self.len
     }
 
-    /// Whether the value has no bytes; NULL has none either.
+    /// Returns whether the value has no bytes, which includes NULL.
     pub fn is_empty(&self) -> bool {
         self.len.unwrap_or(0) == 0
     }
 
-    /// A value of at most 4 KiB as the caller's type: every number and date.
+    /// Returns a value of at most 4 KiB as type `T`. Every number and date fits.
     ///
     /// # Errors
-    /// As [`Row::get`](crate::Row::get); a value that is longer, or of which a part was read.
+    /// Fails like [`Row::get`](crate::Row::get), or if the value is longer or was read in part.
     ///
     /// # Cancel safety
-    /// Safe: see [the module](crate::aio).
+    /// Cancel-safe: see [the module](crate::aio).
     pub async fn get<'v, T: FromValue<'v>>(&'v mut self) -> Result<T, Error> {
         let index = self.index();
         let Some(len) = self.len else {
@@ -104,7 +106,7 @@ impl<'r> ColumnReader<'r> {
         self.conn.link.decode(index, bytes)
     }
 
-    /// Makes the next bytes ready to be borrowed.
+    /// Makes the next bytes available to be borrowed.
     async fn fill(&mut self) -> Result<(), Error> {
         poll_fn(|context| self.poll_fill(context)).await
     }
@@ -121,7 +123,7 @@ impl<'r> ColumnReader<'r> {
         Poll::Ready(Ok(()))
     }
 
-    /// Bounds a wait by the call's deadline, which is that of the first poll that is pending.
+    /// Limits a wait to the call's deadline, which is that of the first poll that is pending.
     fn within<T>(
         &mut self,
         context: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! What happens before a command: replies of earlier ones are read to their end, or cancelled.
+//! What happens before a command: the replies of earlier commands are read to their end, or cancelled.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::cancel::BARRIER;
 use crate::link::Before;
 
 impl Connection {
-    /// Sees that no reply is outstanding, and no order in flight.
+    /// Makes sure that no reply is outstanding and no order to cancel is in flight.
     #[inline]
     pub(super) async fn settle(&mut self) -> Result<(), Error> {
         self.link.start_statement();
@@ -43,7 +43,7 @@ impl Connection {
         }
     }
 
-    /// Has the server forget the long data of a statement.
+    /// Makes the server discard the long data of a statement.
     async fn forget(&mut self, statement: StatementId) -> Result<(), Error> {
         self.link.mark();
         let buffers = &mut self.link.buffers;
@@ -67,7 +67,8 @@ impl Connection {
         }
     }
 
-    /// Reads what is left for as long as that is cheaper than an order to cancel; then gives one, and reads on.
+    /// Reads what is left for as long as that is cheaper than an order to cancel. Then gives such an order, and continues to
+    /// read.
     async fn drain(&mut self) -> Result<(), Error> {
         self.wait_for_order().await?;
         while !self.link.core.is_idle() {
@@ -101,7 +102,7 @@ impl Connection {
         reply
     }
 
-    /// Cancels what is being drained. Where that fails there is nothing better than to read on.
+    /// Cancels the statement that is being drained. If that fails, the only option is to continue to read.
     async fn cancel_slow(&mut self) -> Result<(), Error> {
         let (target, generation, connect_by) = self.link.order();
         let ordered = async {
@@ -122,7 +123,7 @@ impl Connection {
         }
     }
 
-    /// Waits until the order that is in flight is delivered, by whomever it was given.
+    /// Waits until the order in flight is delivered, whether a token or the connection itself gave it.
     async fn wait_for_order(&mut self) -> Result<(), Error> {
         let Some(target) = self.link.delivering() else {
             return Ok(());
@@ -155,7 +156,7 @@ impl Connection {
         self.link.lost()
     }
 
-    /// Runs a statement for the mark of an order that came late.
+    /// Runs a statement that consumes the mark of an order that arrived late.
     async fn barrier(&mut self) -> Result<(), Error> {
         let target = Arc::clone(self.link.target());
         if !target.turn.start_barrier() {

@@ -12,7 +12,7 @@ use crate::cancel::{AGAIN, Outcome, Start, Target, Turn, order_deadline};
 use crate::tls::connector;
 use crate::{Cancelled, Error};
 
-/// Cancels what its connection is doing, from anywhere; see [`Connection::cancel_token`].
+/// Cancels the running statement of its connection, from anywhere; see [`Connection::cancel_token`].
 #[derive(Debug, Clone)]
 pub struct CancelToken(Arc<Target>);
 
@@ -21,26 +21,27 @@ impl CancelToken {
         Self(Arc::clone(target))
     }
 
-    /// Cancels the statement that is under way now, by KILL QUERY over a connection of its own to the same address, under
-    /// the same login. No later statement of the connection is hit: the next one waits while the order is delivered, and
-    /// is preceded by `DO 0`, which forgets warnings and counts of found rows.
+    /// Cancels the running statement, with KILL QUERY on a second connection to the same address, under the same login.
     ///
-    /// A statement that is still being sent may be overtaken by its order; so the order is repeated for up to a third of a
-    /// second until the connection has seen the statement's end. MariaDB may still lose it, seldom, between two results of a
-    /// procedure: where a `CALL` goes on, cancel again.
+    /// No later statement on the connection is ever hit: the next statement waits while the KILL is being delivered. `DO 0` is
+    /// executed before it, which resets the warnings and the count of found rows.
     ///
-    /// Connecting has the deadline [`Config::connect_timeout`](crate::Config::connect_timeout), or 10 seconds where there
-    /// is none, and the order has it once more. Without a statement under way it costs nothing. A token outlives its
-    /// connection, and cancels what that left running.
+    /// The KILL may overtake a statement that is still being sent. It is therefore repeated for up to a third of a second, until
+    /// the connection has seen the end of the statement. In rare cases MariaDB may still lose it, between two results of a
+    /// procedure: if a `CALL` continues, cancel again.
     ///
-    /// Behind a balancer with several servers at one address the order could reach another server's statement of the same
-    /// number; that is seen only if their versions differ. Once the connection itself has failed nothing is cancelled: its
-    /// number may be another's by then.
+    /// The deadline for connecting is [`Config::connect_timeout`](crate::Config::connect_timeout), or 10 seconds if there is
+    /// none; the KILL has the same time again. If no statement is running, the call costs nothing. A token may outlive its
+    /// connection, and then cancels the statement that the connection left running.
+    ///
+    /// Behind a load balancer with several servers at one address, the KILL could reach another server, and hit a statement of
+    /// the connection with the same id there. That is detected only if the servers' versions differ. After the connection itself
+    /// has failed nothing is cancelled, because its id may belong to another connection by then.
     ///
     /// # Errors
-    /// No second connection can be had; another version of the server answered; the connection is over a stream of the
-    /// caller's own. Nothing was cancelled then. Where the second connection fails behind the order, nobody knows when it
-    /// will be executed: the connection is closed, and its next call says so.
+    /// Fails without cancelling anything if no second connection can be made, if a server of another version answers, or if the
+    /// connection uses the caller's stream, so that its address is unknown. If the second connection fails after the KILL was
+    /// sent, it is unknown when the server will execute it: the connection is closed, and its next call reports that.
     pub fn cancel(&self) -> Result<Cancelled, Error> {
         let target = &self.0;
         let Some(generation) = target.turn.under_way() else {
@@ -62,7 +63,7 @@ impl CancelToken {
     }
 }
 
-/// The order that is being delivered.
+/// The order (a KILL) that is being delivered.
 #[derive(Debug, Default)]
 pub(crate) struct Delivery {
     /// One that nobody waits for at the moment.
@@ -70,7 +71,7 @@ pub(crate) struct Delivery {
     changed: Condvar,
 }
 
-/// A connection for orders, while no order is under way over it.
+/// A connection for orders, or `None` while an order uses it.
 pub(super) type Side = Option<Box<Connection>>;
 
 /// An order under way.
@@ -82,7 +83,7 @@ struct Order {
     sql: Option<String>,
 }
 
-/// A connection for orders, made by `deadline`.
+/// Makes a connection for orders, by `deadline`.
 pub(super) fn connect(target: &Target, deadline: Option<Instant>) -> Result<Side, Error> {
     let way = target.way()?;
     let login = || {
@@ -94,8 +95,8 @@ pub(super) fn connect(target: &Target, deadline: Option<Instant>) -> Result<Side
     Ok(Some(Box::new(side)))
 }
 
-/// Gives an order to the statement `generation`, and waits for its delivery until `wait_until`, behind which it is left,
-/// with its connection, to the next command.
+/// Gives an order to the statement `generation`, and waits for its delivery until `wait_until`. After that the order is left to
+/// the next command, together with its connection.
 pub(super) fn order(
     target: &Target,
     generation: u64,

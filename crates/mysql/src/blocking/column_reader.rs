@@ -1,4 +1,4 @@
-//! One value as a reader.
+//! A reader for one value.
 
 use std::io::{self, BufRead, Read};
 
@@ -11,8 +11,10 @@ use crate::link::DIRECT_READ;
 use crate::shown::shown_bytes;
 use crate::{ColumnType, Error, Value};
 
-/// One value of a streamed row. As [`BufRead`] it lends the bytes as they lie in the read buffer; as [`Read`] with a large
-/// slice (16 KiB or more) they come straight from the socket into it.
+/// A reader for one value of a streamed row.
+///
+/// [`BufRead`] borrows the bytes from the read buffer. [`Read`] with a large slice (16 KiB or more) reads directly from the
+/// socket into that slice.
 #[derive(Debug)]
 pub struct ColumnReader<'r> {
     conn: &'r mut Connection,
@@ -30,19 +32,19 @@ impl<'r> ColumnReader<'r> {
         }
     }
 
-    /// The column's position.
+    /// Returns the column's position, counted from 0.
     pub fn index(&self) -> usize {
         self.conn.link.core.streamed_column().saturating_sub(1)
     }
 
-    /// The column's name; of one that is not UTF-8 the first 1 KiB, with replacement characters.
+    /// Returns the column's name. If it is not UTF-8, returns its first 1 KiB with replacement characters.
     pub fn name(&self) -> std::borrow::Cow<'_, str> {
         let columns = self.conn.link.core.definitions();
         let name = columns.name(self.index()).unwrap_or_default();
         std::str::from_utf8(name).map_or_else(|_| shown_bytes(name), Into::into)
     }
 
-    /// The column's type.
+    /// Returns the column's type.
     pub fn column_type(&self) -> ColumnType {
         let columns = self.conn.link.core.definitions().columns();
         columns
@@ -50,25 +52,25 @@ impl<'r> ColumnReader<'r> {
             .map_or(ColumnType::NULL, |column| column.column_type)
     }
 
-    /// Whether the value is NULL.
+    /// Returns whether the value is NULL.
     pub fn is_null(&self) -> bool {
         self.len.is_none()
     }
 
-    /// Length of the whole value in bytes, `None` for NULL.
+    /// Returns the length of the whole value in bytes, or `None` for NULL.
     pub fn len(&self) -> Option<u64> {
         self.len
     }
 
-    /// Whether the value has no bytes; NULL has none either.
+    /// Returns whether the value has no bytes, which includes NULL.
     pub fn is_empty(&self) -> bool {
         self.len.unwrap_or(0) == 0
     }
 
-    /// A value of at most 4 KiB as the caller's type: every number and date.
+    /// Returns a value of at most 4 KiB as type `T`. Every number and date fits.
     ///
     /// # Errors
-    /// As [`Row::get`](crate::Row::get); a value that is longer, or of which a part was read.
+    /// Fails like [`Row::get`](crate::Row::get), or if the value is longer or was read in part.
     pub fn get<'v, T: FromValue<'v>>(&'v mut self) -> Result<T, Error> {
         let index = self.index();
         let Some(len) = self.len else {
@@ -87,7 +89,7 @@ impl<'r> ColumnReader<'r> {
         self.conn.link.decode(index, bytes)
     }
 
-    /// Makes the next bytes ready to be borrowed.
+    /// Makes the next bytes available to be borrowed.
     fn fill(&mut self) -> Result<(), Error> {
         if self.piece.is_empty() && self.conn.link.core.value_left() > 0 {
             self.conn.link.start_call()?;

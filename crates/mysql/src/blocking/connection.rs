@@ -1,4 +1,4 @@
-//! A connection, and what can be asked of it.
+//! A connection and its operations.
 
 use std::io::Read;
 use std::time::{Duration, Instant};
@@ -17,8 +17,8 @@ use crate::{Config, Definitions, Done, Error, Param, Password, Statement};
 
 /// A connection to a MySQL or MariaDB server.
 ///
-/// After a server's error the connection goes on; after any error for which [`Error::is_closed`] is true it is closed and
-/// says so to every further call.
+/// It stays usable after a server error. After any error for which [`Error::is_closed`] is true it is closed: all further calls
+/// fail and report that.
 #[derive(Debug)]
 pub struct Connection {
     pub(super) link: Link,
@@ -26,19 +26,19 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects by URL, see [`Config::from_url`].
+    /// Connects to the server of a URL, see [`Config::from_url`].
     ///
     /// # Errors
-    /// A bad URL, no server there, a login that is refused, the deadline.
+    /// Fails if the URL is invalid, the server cannot be reached, the login is refused, or the deadline passes.
     pub fn connect(url: &str) -> Result<Self, Error> {
         Self::connect_with(&Config::from_url(url)?)
     }
 
-    /// Connects within [`Config::connect_timeout`]; there is no round trip after the login.
+    /// Connects within [`Config::connect_timeout`]. There is no round trip after the login.
     ///
     /// # Errors
-    /// No server there, TLS that can't be had, a server that is not trusted, a login that is refused, options that
-    /// contradict each other, the deadline.
+    /// Fails if the server cannot be reached, TLS is not available, the server is not trusted, the login is refused, options
+    /// contradict each other, or the deadline passes.
     pub fn connect_with(config: &Config) -> Result<Self, Error> {
         let tls = connector(config)?;
         let begun = Instant::now();
@@ -51,13 +51,15 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Logs in over a stream of the caller's own. Where the configuration names no TLS mode, a socket to another host is
-    /// turned to TLS and the server verified, as by `connect`; over a transport of the caller's own the configuration's
-    /// endpoint decides. A stream that was offered TLS before is turned to that: the mode then says whether it is used, and
-    /// whether what it verifies is enough for a password.
+    /// Logs in over the caller's stream.
+    ///
+    /// If the configuration sets no TLS mode, a socket to another host switches to TLS and the server is verified, as with
+    /// `connect`; for a user-provided transport the configuration's endpoint decides. If the stream was already [offered
+    /// TLS](Stream::offer_tls), it uses that TLS connector. The mode then decides whether TLS is used, and whether its
+    /// verification is enough to send a password.
     ///
     /// # Errors
-    /// A login that is refused, TLS that can't be had, options that contradict each other, the deadline.
+    /// Fails if the login is refused, TLS is not available, options contradict each other, or the deadline passes.
     pub fn from_stream(config: &Config, stream: Stream) -> Result<Self, Error> {
         let config = &*over_stream(config, stream.peer_addr());
         let tls = if stream.offers_tls() {
@@ -91,10 +93,11 @@ impl Connection {
         }
     }
 
-    /// Runs SQL as text: a `&str`, or bytes where a literal in it is not UTF-8. Large texts are sent without a copy.
+    /// Runs SQL in the text protocol and returns its rows. The SQL may be a `&str`, or bytes if a literal in it is not UTF-8.
+    /// Large texts are sent without a copy.
     ///
     /// # Errors
-    /// The server's error, or a failure of the connection.
+    /// Fails with the server's error, or if the connection fails.
     #[inline]
     pub fn query(&mut self, sql: impl AsRef<[u8]>) -> Result<Rows<'_>, Error> {
         let sql = sql.as_ref();
@@ -104,18 +107,18 @@ impl Connection {
         Ok(Rows::new(self, reply))
     }
 
-    /// Runs SQL whose rows are of no interest, all of its results.
+    /// Runs SQL and discards the rows of all its results.
     ///
     /// # Errors
-    /// As [`query`](Self::query); the first result's error.
+    /// Fails like [`query`](Self::query), with the error of the first result that has one.
     pub fn run(&mut self, sql: impl AsRef<[u8]>) -> Result<Done, Error> {
         self.query(sql)?.finish_within()
     }
 
-    /// Prepares a statement; its text may be bytes as that of [`query`](Self::query).
+    /// Prepares a statement. Its text may be bytes, as for [`query`](Self::query).
     ///
     /// # Errors
-    /// The server's error, or a failure of the connection.
+    /// Fails with the server's error, or if the connection fails.
     pub fn prepare(&mut self, sql: impl AsRef<[u8]>) -> Result<Statement, Error> {
         let sql = sql.as_ref();
         self.settle()?;
@@ -126,10 +129,11 @@ impl Connection {
         }
     }
 
-    /// Executes a statement. Parameters of 16 KiB and more are sent without a copy.
+    /// Executes a prepared statement and returns its rows. Parameters of 16 KiB and more are sent without a copy.
     ///
     /// # Errors
-    /// The server's error, a wrong number of parameters, a statement of another connection.
+    /// Fails with the server's error, or if the number of parameters is wrong, the statement belongs to another connection, or
+    /// the connection fails.
     #[inline]
     pub fn execute(
         &mut self,
@@ -146,12 +150,14 @@ impl Connection {
         Ok(Rows::new(self, reply))
     }
 
-    /// Sends a parameter's value from a reader, in constant memory; then execute with [`Param::LongData`] in its place.
-    /// Gives its length in bytes. What is wrong with it on the server shows at the execution.
+    /// Sends a parameter's value from a reader, in constant memory, and returns its length in bytes.
+    ///
+    /// Then execute the statement with [`Param::LongData`] in place of the parameter. The server reports errors in the value only
+    /// at the execution.
     ///
     /// # Errors
-    /// The reader's error, or a failure of the connection. What was sent for this statement, of its other parameters too, is
-    /// forgotten then; so after a timeout and where the call is dropped.
+    /// Fails with the reader's error, or if the connection fails. The long data sent so far for this statement, including its
+    /// other parameters, is then discarded; so it is after a timeout and if the call is dropped.
     pub fn send_long_data(
         &mut self,
         statement: &Statement,
@@ -194,11 +200,11 @@ impl Connection {
         }
     }
 
-    /// Closes a statement; this leaves with the next command. Dropping the statement does the same, once its last clone is
-    /// dropped.
+    /// Closes a statement. The request is sent with the next command. Dropping the last clone of the statement has the same
+    /// effect.
     ///
     /// # Errors
-    /// A statement that is closed already, or of another connection.
+    /// Fails if the statement is already closed or belongs to another connection.
     pub fn close_statement(&mut self, statement: Statement) -> Result<(), Error> {
         self.link.own(&statement)?;
         self.settle()?;
@@ -206,19 +212,19 @@ impl Connection {
         self.link.close_statement(&statement)
     }
 
-    /// The columns that a statement's rows have; none where it gives no rows.
+    /// Returns the columns of a statement's rows, or no columns if it returns no rows.
     ///
     /// # Errors
-    /// A statement that is closed, or of another connection.
+    /// Fails if the statement is closed or belongs to another connection.
     pub fn statement_columns(&self, statement: &Statement) -> Result<&Definitions, Error> {
         self.link.own(statement)?;
         Ok(self.link.core.statement_definitions(statement.id)?)
     }
 
-    /// Asks whether the server is there.
+    /// Checks that the server responds.
     ///
     /// # Errors
-    /// A failure of the connection.
+    /// Fails if the connection fails.
     pub fn ping(&mut self) -> Result<(), Error> {
         self.settle()?;
         self.link.core.ping(&mut self.link.buffers)?;
@@ -228,7 +234,7 @@ impl Connection {
     /// Changes the default database.
     ///
     /// # Errors
-    /// The server's error, or a failure of the connection.
+    /// Fails with the server's error, or if the connection fails.
     pub fn use_database(&mut self, database: &str) -> Result<(), Error> {
         self.settle()?;
         self.link
@@ -237,11 +243,11 @@ impl Connection {
         self.ok()
     }
 
-    /// Brings the session back to its state after the login: transaction, variables, temporary tables, locks and prepared
-    /// statements are gone.
+    /// Resets the session to its state after the login. The open transaction, variables, temporary tables, locks and prepared
+    /// statements are discarded.
     ///
     /// # Errors
-    /// The server's error, or a failure of the connection.
+    /// Fails with the server's error, or if the connection fails.
     pub fn reset(&mut self) -> Result<(), Error> {
         self.settle()?;
         self.link.core.reset_connection(&mut self.link.buffers)?;
@@ -250,15 +256,17 @@ impl Connection {
         self.ok()
     }
 
-    /// Logs in as another user on this connection, which is quicker than a new one: the session is as after a login,
-    /// transaction, variables, temporary tables, locks and prepared statements are gone. Without a database none is in use.
-    /// Plugins, keys and attributes are those that this connection was made with.
+    /// Logs in as another user on this connection, which is faster than a new connection.
     ///
-    /// MySQL and MariaDB take two round trips for it, `caching_sha2_password` and `parsec` a third where they have to.
+    /// The session is as after a login: the open transaction, variables, temporary tables, locks and prepared statements are
+    /// discarded. If `database` is `None`, no default database is selected. Plugins, keys and attributes are those of the
+    /// configuration that this connection was made with.
+    ///
+    /// MySQL and MariaDB need two round trips, and `caching_sha2_password` and `parsec` sometimes a third.
     ///
     /// # Errors
-    /// After any of them the connection is closed, the server's refusal and a deadline included: MySQL closes it, MariaDB
-    /// would go on as the user before. Only a NUL byte in `user` or `database` leaves everything as it was.
+    /// Every error closes the connection, including a refusal by the server and a timeout: MySQL closes it, and MariaDB would
+    /// continue as the previous user. The only exception is a NUL byte in `user` or `database`, which changes nothing.
     pub fn change_user(
         &mut self,
         user: &str,
@@ -272,10 +280,10 @@ impl Connection {
         self.link.user_changed(reply, user, &password)
     }
 
-    /// Says goodbye and closes.
+    /// Sends the quit command and closes the connection.
     ///
     /// # Errors
-    /// A failure of the connection, which is closed all the same.
+    /// Fails if the connection fails; it is closed nevertheless.
     pub fn close(mut self) -> Result<(), Error> {
         self.settle()?;
         self.link.ended();
@@ -286,7 +294,7 @@ impl Connection {
         left
     }
 
-    /// What this connection's bytes have cost so far.
+    /// Returns the copy counters of this connection.
     pub fn meter(&self) -> Meter {
         Meter {
             bytes_copied_by_tls: self.stream.bytes_copied_by_tls(),
@@ -294,60 +302,60 @@ impl Connection {
         }
     }
 
-    /// What TLS agreed on; `None` in clear text.
+    /// Returns the parameters of the TLS session, or `None` in clear text.
     pub fn tls(&self) -> Option<TlsSession> {
         self.stream.tls()
     }
 
-    /// Deadline of each further call, see [`Config::call_timeout`].
+    /// Sets the timeout of all further calls, see [`Config::call_timeout`].
     pub fn set_call_timeout(&mut self, timeout: Option<Duration>) {
         self.link.set_call_timeout(timeout);
     }
 
-    /// Deadline of each further statement, see [`Config::statement_timeout`]. One whose rows are being read has none from here
-    /// on.
+    /// Sets the timeout of all further statements, see [`Config::statement_timeout`]. A statement whose rows are being read has
+    /// no deadline from now on.
     pub fn set_statement_timeout(&mut self, timeout: Option<Duration>) {
         self.link.set_statement_timeout(timeout);
     }
 
-    /// The server's number for this connection, which `KILL` takes.
+    /// Returns the server's id of this connection, which `KILL` takes.
     pub fn connection_id(&self) -> u32 {
         self.link.core.session().connection_id
     }
 
-    /// A token that cancels what this connection is doing, from another thread: see [`CancelToken::cancel`]. From the first one on a
-    /// command costs two atomic writes more.
+    /// Returns a token that cancels the running statement from another thread: see [`CancelToken::cancel`]. After the first call
+    /// of this method, each command costs two more atomic writes.
     pub fn cancel_token(&self) -> CancelToken {
         CancelToken::new(self.link.target())
     }
 
-    /// The server's version as it writes it.
+    /// Returns the server's version as it reports it.
     pub fn server_version(&self) -> &str {
         &self.link.core.session().server_version
     }
 
-    /// The server's state as the last command left it: in a transaction, autocommit.
+    /// Returns the server status after the last command: in a transaction, autocommit.
     pub fn status(&self) -> StatusFlags {
         self.link.core.ok().status_flags
     }
 
-    /// The session's changes that the last command reported, where the server tracks them.
+    /// Returns the session state changes that the last command reported, if the server tracks them.
     pub fn session_changes(&self) -> SessionTrack<'_> {
         self.link.core.session_changes()
     }
 
-    /// Whether it is closed for good.
+    /// Returns whether the connection is permanently closed.
     pub fn is_closed(&self) -> bool {
         self.link.is_closed()
     }
 
-    /// Gives buffers back until at most `keep` bytes stay; 0 for a connection that will be idle for long.
+    /// Releases buffers until at most `keep` bytes are held; use 0 for a connection that will be idle for long.
     pub fn release(&mut self, keep: usize) {
         self.link.release(keep);
         self.stream.release(keep);
     }
 
-    /// The command is over: memory goes back, TLS's too.
+    /// Releases memory at the end of a command, including TLS buffers.
     #[inline]
     pub(super) fn finish(&mut self) -> Done {
         if self.stream.is_tls() {
@@ -392,7 +400,7 @@ impl Connection {
             .map_err(|error| self.fail(error))
     }
 
-    /// Reads of the value under way straight into the caller's slice. Gives how many bytes are there.
+    /// Reads directly from the current value into the caller's slice. Returns the number of bytes in the slice.
     pub(super) fn read_direct(&mut self, into: &mut [u8]) -> Result<usize, Error> {
         self.link.start_call()?;
         let left = self.link.core.value_left();
@@ -420,7 +428,7 @@ impl Connection {
     }
 }
 
-/// Says goodbye where that takes no wait, so that the server does not log an aborted connection.
+/// Sends the quit command if that does not block, so that the server does not log an aborted connection.
 impl Drop for Connection {
     fn drop(&mut self) {
         if let Some(goodbye) = self.link.goodbye() {

@@ -1,4 +1,4 @@
-//! The rows of a result, and the results behind it.
+//! The rows of a result, and the results that follow it.
 
 use onecopy_mysql_proto::Error as ProtocolError;
 use onecopy_mysql_proto::client::{Reply, RowMode};
@@ -8,8 +8,10 @@ use super::{Connection, StreamingRow};
 use crate::shown::shown;
 use crate::{ColumnIndex, Definitions, Done, Error, OwnedRow, Row};
 
-/// The rows of one result after the other. Dropped early, the next command reads what is left and drops it; until then,
-/// or until [`Connection::release`], the connection keeps the memory of the row that was borrowed last.
+/// The rows of a statement's results, one result after the other.
+///
+/// If it is dropped early, the next command reads and discards what is left. Until then, or until [`Connection::release`], the
+/// connection keeps the memory of the row that was last borrowed.
 #[derive(Debug)]
 #[must_use = "rows are read one by one"]
 pub struct Rows<'c> {
@@ -43,15 +45,16 @@ impl<'c> Rows<'c> {
         }
     }
 
-    /// The columns; none where the statement gives no rows.
+    /// Returns the columns of this result, or `None` if the statement returns no rows.
     pub fn columns(&self) -> Option<&Definitions> {
         self.has_columns.then(|| self.conn.link.core.definitions())
     }
 
-    /// The next row, borrowed until the next call. `None` at the end of this result.
+    /// Returns the next row, borrowed until the next call, or `None` at the end of this result.
     ///
     /// # Errors
-    /// The server's error, after which the results are over; a failure of the connection, one of memory included.
+    /// Fails with the server's error, which ends all results, or if the connection fails. A lack of memory for the row is such a
+    /// failure.
     #[inline]
     #[allow(clippy::should_implement_trait)] // a borrowed row can't be an iterator's item
     pub fn next(&mut self) -> Result<Option<Row<'_>>, Error> {
@@ -61,10 +64,11 @@ impl<'c> Rows<'c> {
         }
     }
 
-    /// The next row as the caller's own. Large values are moved, the others copied once, together.
+    /// Returns the next row as an owned row. Large values are moved; the others are copied once, into one allocation.
     ///
     /// # Errors
-    /// As [`next`](Self::next); no memory for the copy: the row is passed over, unless [`take`](Self::take) has it.
+    /// Fails like [`next`](Self::next), or if there is no memory for the copy. In that case the row is skipped, but
+    /// [`take`](Self::take) can still return its values.
     pub fn next_owned(&mut self) -> Result<Option<OwnedRow>, Error> {
         match self.next_span()? {
             Some(span) => self.conn.link.owned_row(span).map(Some),
@@ -72,12 +76,13 @@ impl<'c> Rows<'c> {
         }
     }
 
-    /// The next row, one of whose values goes into `value`: read straight into it where it is large, and reallocated only
-    /// where it is too small. The row is borrowed with its other values; `value` is empty where this one is NULL.
+    /// Returns the next row and puts the value of one column into `value`. A large value is read directly into the vector, which
+    /// is reallocated only if it is too small. The other values are borrowed with the row. `value` is empty if the column is
+    /// NULL.
     ///
     /// # Errors
-    /// As [`next`](Self::next), and no such column. Where no memory is left for a value that did not come straight into
-    /// the vector, the row is passed over.
+    /// Fails like [`next`](Self::next), or if there is no such column. If there is no memory for a value that was not read
+    /// directly into the vector, the row is skipped.
     pub fn next_into(
         &mut self,
         column: impl ColumnIndex,
@@ -103,10 +108,11 @@ impl<'c> Rows<'c> {
         }
     }
 
-    /// Takes a value out of the row that was borrowed last, `None` for NULL: a large one is moved, not copied.
+    /// Takes a value out of the row that was last borrowed, or returns `None` for NULL. A large value is moved, not copied.
     ///
     /// # Errors
-    /// No such column, no row, or the value was taken before; no memory for the copy, the value is still there then.
+    /// Fails if there is no such column, if there is no row, if the value was already taken, or if there is no memory for the
+    /// copy. In the last case the value stays in the row.
     pub fn take(&mut self, column: impl ColumnIndex) -> Result<Option<Vec<u8>>, Error> {
         let span = self
             .current
@@ -119,10 +125,10 @@ impl<'c> Rows<'c> {
             .then_some(value))
     }
 
-    /// The next row as a stream of its values in order, each a reader, in constant memory.
+    /// Returns the next row as a stream of its values in order, each as a reader, in constant memory.
     ///
     /// # Errors
-    /// As [`next`](Self::next).
+    /// Fails like [`next`](Self::next).
     pub fn next_streaming(&mut self) -> Result<Option<StreamingRow<'_>>, Error> {
         if !self.open {
             return Ok(None);
@@ -143,10 +149,10 @@ impl<'c> Rows<'c> {
         }
     }
 
-    /// Passes over the rest of this result to the next one. `false` where there is none.
+    /// Skips the rest of this result and moves to the next one. Returns `false` if there is none.
     ///
     /// # Errors
-    /// The next result's error; a failure of the connection.
+    /// Fails with the server's error for the next result, or if the connection fails.
     pub fn next_result(&mut self) -> Result<bool, Error> {
         if self.is_over() {
             return Ok(false);
@@ -155,7 +161,7 @@ impl<'c> Rows<'c> {
         self.advance_result()
     }
 
-    /// Whether nothing is left: then no deadline can pass any more.
+    /// Returns whether nothing is left, so that no deadline can pass any more.
     fn is_over(&self) -> bool {
         !self.open && self.conn.link.core.is_idle()
     }
@@ -170,10 +176,10 @@ impl<'c> Rows<'c> {
         Ok(true)
     }
 
-    /// Passes over everything that is left; gives the last result's numbers.
+    /// Skips everything that is left and returns the counters of the last result.
     ///
     /// # Errors
-    /// As [`next_result`](Self::next_result).
+    /// Fails like [`next_result`](Self::next_result).
     pub fn finish(self) -> Result<Done, Error> {
         if !self.is_over() {
             self.conn.link.start_call()?;
@@ -181,16 +187,16 @@ impl<'c> Rows<'c> {
         self.finish_within()
     }
 
-    /// [`finish`](Self::finish) within the call under way.
+    /// Does what [`finish`](Self::finish) does, within the deadline of the current call.
     pub(super) fn finish_within(mut self) -> Result<Done, Error> {
         while self.advance_result()? {}
         Ok(self.done())
     }
 
-    /// All rows of this result as the caller's own.
+    /// Returns all rows of this result as owned rows.
     ///
     /// # Errors
-    /// As [`next_owned`](Self::next_owned); what was collected is dropped.
+    /// Fails like [`next_owned`](Self::next_owned); the rows collected so far are dropped.
     pub fn collect_owned(&mut self) -> Result<Vec<OwnedRow>, Error> {
         let mut rows = Vec::new();
         while let Some(row) = self.next_owned()? {
@@ -202,12 +208,13 @@ impl<'c> Rows<'c> {
         Ok(rows)
     }
 
-    /// The numbers of this result; complete once its rows are over.
+    /// Returns the counters of this result. They are complete once its rows have ended.
     pub fn done(&self) -> Done {
         self.conn.link.done()
     }
 
-    /// The server's text for people about this result, such as `Rows matched: 1`. Bytes that are not UTF-8 are replaced.
+    /// Returns the server's human-readable text about this result, such as `Rows matched: 1`. Bytes that are not UTF-8 are
+    /// replaced.
     pub fn info(&self) -> &str {
         self.conn.link.core.info()
     }
@@ -242,7 +249,7 @@ impl<'c> Rows<'c> {
         }
     }
 
-    /// The next reply within the rows; `None` at their end.
+    /// Returns the next reply within the rows, or `None` at their end.
     #[inline]
     fn receive(&mut self) -> Result<Option<Reply>, Error> {
         match self.conn.drive(&()) {

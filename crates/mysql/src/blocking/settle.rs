@@ -1,4 +1,4 @@
-//! What happens before a command: replies of earlier ones are read to their end, or cancelled.
+//! What happens before a command: the replies of earlier commands are read to their end, or cancelled.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::cancel::BARRIER;
 use crate::link::Before;
 
 impl Connection {
-    /// Sees that no reply is outstanding, and no order in flight.
+    /// Makes sure that no reply is outstanding and no order to cancel is in flight.
     #[inline]
     pub(super) fn settle(&mut self) -> Result<(), Error> {
         self.link.start_statement();
@@ -40,7 +40,7 @@ impl Connection {
         }
     }
 
-    /// Has the server forget the long data of a statement.
+    /// Makes the server discard the long data of a statement.
     #[cold]
     fn forget(&mut self, statement: StatementId) -> Result<(), Error> {
         self.link.mark();
@@ -65,7 +65,8 @@ impl Connection {
         }
     }
 
-    /// Reads what is left for as long as that is cheaper than an order to cancel; then gives one, and reads on.
+    /// Reads what is left for as long as that is cheaper than an order to cancel. Then gives such an order, and continues to
+    /// read.
     #[cold]
     fn drain(&mut self) -> Result<(), Error> {
         self.wait_for_order()?;
@@ -100,7 +101,7 @@ impl Connection {
         reply
     }
 
-    /// Cancels what is being drained. Where that fails there is nothing better than to read on.
+    /// Cancels the statement that is being drained. If that fails, the only option is to continue to read.
     fn cancel_slow(&mut self) -> Result<(), Error> {
         let (target, generation, connect_by) = self.link.order();
         let wait_until = self.link.deadline();
@@ -114,7 +115,7 @@ impl Connection {
         }
     }
 
-    /// Waits until the order that is in flight is delivered, by whomever it was given.
+    /// Waits until the order in flight is delivered, whether a token or the connection itself gave it.
     fn wait_for_order(&mut self) -> Result<(), Error> {
         let Some(target) = self.link.delivering() else {
             return Ok(());
@@ -132,7 +133,7 @@ impl Connection {
         self.link.lost()
     }
 
-    /// Runs a statement for the mark of an order that came late.
+    /// Runs a statement that consumes the mark of an order that arrived late.
     fn barrier(&mut self) -> Result<(), Error> {
         let target = Arc::clone(self.link.target());
         if !target.turn.start_barrier() {

@@ -1,11 +1,11 @@
-//! A row whose values come in order, each as a reader.
+//! A row whose values are read in order, each with a reader.
 
 use onecopy_mysql_proto::client::{Reply, RowMode};
 
 use super::{ColumnReader, Connection};
 use crate::Error;
 
-/// A row whose values come strictly in order, in constant memory. Dropped early, the rest of the row is passed over.
+/// A row whose values are read strictly in order, in constant memory. If it is dropped early, the rest of the row is skipped.
 #[derive(Debug)]
 pub struct StreamingRow<'r> {
     conn: &'r mut Connection,
@@ -17,10 +17,10 @@ impl<'r> StreamingRow<'r> {
         Self { conn, ended: false }
     }
 
-    /// The next column; what was not read of the one before is passed over. `None` at the row's end.
+    /// Returns a reader for the next column, or `None` at the end of the row. Unread bytes of the previous column are skipped.
     ///
     /// # Errors
-    /// A failure of the connection.
+    /// Fails if the connection fails.
     pub fn next_column(&mut self) -> Result<Option<ColumnReader<'_>>, Error> {
         if self.ended {
             return Ok(None);

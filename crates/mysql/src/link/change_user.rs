@@ -1,8 +1,8 @@
-//! A change of user: closed until it is done.
+//! A change of user: the connection counts as closed until it is done.
 //!
-//! Whatever ends it half way, a refusal, a deadline, a dropped call, nobody may go on with a session of which it is not
-//! known whose it is. So the connection counts as closed from the moment that the command is queued, and is open again with
-//! the server's OK.
+//! If a refusal, a deadline or a dropped call ends it half way, it is unknown which user the session belongs to, and nobody may
+//! continue to use it. The connection therefore counts as closed from the moment that the command is queued, and is open again
+//! after the server's OK.
 
 use onecopy_mysql_proto::client::Reply;
 

@@ -1,4 +1,4 @@
-//! Connects a socket within one deadline, the look-up of the name included.
+//! Connects a socket within one deadline, including the name lookup.
 
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::OwnedFd;
@@ -13,10 +13,10 @@ use socket2::{Domain, SockAddr, Socket, Type};
 use super::Stream;
 use crate::{ConnectError, Endpoint, SocketOptions};
 
-/// Connects to `endpoint`; each address of a name is tried in turn, with its share of the time left.
+/// Connects to `endpoint`. The addresses of a name are tried in turn, each with its share of the time left.
 ///
 /// # Errors
-/// The last address's failure, or `Timeout`.
+/// Fails with the error of the last address, or with `Timeout`.
 pub fn connect(
     endpoint: &Endpoint,
     options: &SocketOptions,
@@ -75,7 +75,7 @@ fn connect_tcp(
     Ok(stream.into())
 }
 
-/// Connecting a Unix socket blocks while the server's backlog is full; its time to write is what bounds that.
+/// Connecting a Unix socket blocks while the server's backlog is full. The socket's write timeout limits that.
 fn connect_unix(path: &Path, deadline: Option<Instant>) -> io::Result<UnixStream> {
     let Some(deadline) = deadline else {
         return UnixStream::connect(path);
@@ -88,7 +88,8 @@ fn connect_unix(path: &Path, deadline: Option<Instant>) -> io::Result<UnixStream
     Ok(UnixStream::from(OwnedFd::from(socket)))
 }
 
-/// The system's resolver has no deadline: under one it runs on a thread of its own, which is left behind if it is late.
+/// Resolves a name. The system's resolver has no timeout: with a deadline it runs on a thread of its own, which is abandoned if
+/// it is late.
 fn resolve(
     host: &str,
     port: u16,

@@ -1,4 +1,4 @@
-//! Does what a core asks for, one blocking call at a time.
+//! Does what a core asks for, with one blocking call at a time.
 
 use std::io::{self, ErrorKind};
 use std::time::Instant;
@@ -10,12 +10,13 @@ use super::stream::is_gone;
 use crate::output::write_once;
 use crate::{DriveError, TlsError};
 
-/// Runs `core` until it hands over a message: flushes what it queued, reads what it needs.
+/// Runs `core` until it returns a message. Sends the output that it queues, and reads the input that it needs.
 ///
-/// `borrowed` holds the parts that were queued by reference. Output that a message left queued goes with the next read.
+/// `borrowed` holds the parts that were queued by reference. Output that is still queued when a message is returned is sent
+/// before the next read.
 ///
 /// # Errors
-/// After [`DriveError::Timeout`] the call can be made again; after any other error the connection is of no more use.
+/// After [`DriveError::Timeout`] the call can be repeated. After any other error the connection is unusable.
 #[inline]
 pub fn drive<C: Core, L: Borrowed + ?Sized>(
     core: &mut C,
@@ -44,11 +45,11 @@ pub fn drive<C: Core, L: Borrowed + ?Sized>(
     }
 }
 
-/// Sends what is to go in clear text, then turns the stream to TLS: where the protocol asks for it, or before a word of it
-/// is spoken.
+/// Sends what is queued in clear text, then switches the stream to TLS: when the protocol requests it, or before the protocol
+/// starts.
 ///
 /// # Errors
-/// TLS that was not offered or can't be had. After [`DriveError::Timeout`] the call can be made again.
+/// Fails if TLS was not offered or is not available. After [`DriveError::Timeout`] the call can be repeated.
 #[cold]
 pub fn start_tls<E>(
     buffers: &mut Buffers,
@@ -112,7 +113,7 @@ fn flush_or_hear<E>(
 /// Sends everything that is queued.
 ///
 /// # Errors
-/// After [`DriveError::Timeout`] what has not left is still queued.
+/// After [`DriveError::Timeout`] the unsent data is still queued.
 pub fn flush<E>(
     buffers: &mut Buffers,
     stream: &mut Stream,
@@ -132,10 +133,10 @@ pub fn flush<E>(
     Ok(())
 }
 
-/// Reads once into the buffers' own targets; 0 is the end of the stream.
+/// Reads once into the buffers' own targets. Returns the number of bytes, or 0 at the end of the stream.
 ///
 /// # Errors
-/// After [`DriveError::Timeout`], or where memory could not be had, nothing is lost.
+/// After [`DriveError::Timeout`], or if memory cannot be allocated, nothing is lost.
 #[inline]
 pub fn read<E: From<onecopy_wire::WireError>>(
     buffers: &mut Buffers,
@@ -167,11 +168,11 @@ pub(super) fn read_now(buffers: &mut Buffers, stream: &mut Stream) -> io::Result
     stream.read(buffers.targets().as_mut())
 }
 
-/// Reads once, straight into the caller's slice, of a value that goes on for `later` bytes behind it. Gives the bytes
-/// that came in all, and those of them that are in the slice.
+/// Reads once, directly into the caller's slice, a part of a value of which `later` more bytes follow after the slice. Returns
+/// the total number of bytes received, and the number of those in the slice.
 ///
 /// # Errors
-/// As [`read`].
+/// Fails like [`read`].
 pub fn read_into<E: From<onecopy_wire::WireError>>(
     buffers: &mut Buffers,
     stream: &mut Stream,

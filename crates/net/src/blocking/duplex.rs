@@ -1,4 +1,4 @@
-//! The same where both directions are in use: replies are read while requests are written.
+//! The driver for both directions at once: replies are read while requests are written.
 //!
 //! ```text
 //!   write what the kernel takes ---- all of it ----> one read that blocks
@@ -23,14 +23,14 @@ use crate::output::write_once;
 /// What a look at the stream takes at most, where it can neither be read nor written.
 const SOON: Duration = Duration::from_millis(1);
 
-/// As [`drive`](super::drive()), for protocols in which several requests are outstanding: it never waits to write without also
-/// reading, so that more can be outstanding than both sides' socket buffers hold.
+/// Does what [`drive`](super::drive()) does, for protocols with several outstanding requests. It never waits to write without
+/// also reading. The outstanding data may therefore exceed the socket buffers of both sides.
 ///
-/// A message is handed over as soon as it is there, be there output left or not; that leaves with the further calls.
-/// Where everything leaves at once it makes the same calls as `drive`: one write, one read.
+/// A message is returned as soon as it is complete, even if output is left. The output is sent by the next calls. If everything
+/// can be sent at once, it makes the same calls as `drive`: one write, one read.
 ///
 /// # Errors
-/// After [`DriveError::Timeout`] the call can be made again; after any other error the connection is of no more use.
+/// After [`DriveError::Timeout`] the call can be repeated. After any other error the connection is unusable.
 #[inline]
 pub fn drive_duplex<C: Core, L: Borrowed + ?Sized>(
     core: &mut C,
@@ -59,11 +59,11 @@ pub fn drive_duplex<C: Core, L: Borrowed + ?Sized>(
     }
 }
 
-/// Sends everything that is queued, and reads meanwhile where it would have to wait: `None` once all has left. A message that
-/// has come before that is handed over, and what is left leaves with the further calls.
+/// Sends everything that is queued, and reads while it would have to wait. Returns `None` when everything has been sent. If a
+/// message arrives before that, it is returned, and the remaining output is sent by the next calls.
 ///
 /// # Errors
-/// As [`drive_duplex`].
+/// Fails like [`drive_duplex`].
 pub fn flush_duplex<C: Core, L: Borrowed + ?Sized>(
     core: &mut C,
     buffers: &mut Buffers,
@@ -91,11 +91,11 @@ pub fn flush_duplex<C: Core, L: Borrowed + ?Sized>(
     Ok(None)
 }
 
-/// The next message that has come, without a wait for one: `None` where none is whole. Over a transport of the caller's own,
-/// which can't be asked whether it would wait, only what was read before.
+/// Returns the next message that has arrived, without waiting for one, or `None` if none is complete. A user-provided transport
+/// cannot be asked whether a read would wait, so only data that was already read is used then.
 ///
 /// # Errors
-/// As [`drive_duplex`], without its timeout.
+/// Fails like [`drive_duplex`], but never with its timeout.
 pub fn drive_ready<C: Core>(
     core: &mut C,
     buffers: &mut Buffers,

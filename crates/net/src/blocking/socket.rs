@@ -1,4 +1,4 @@
-//! What a blocking stream is over: a socket or the caller's own transport.
+//! The base of a blocking stream: a socket or a user-provided transport.
 
 use std::fmt;
 use std::io::{self, IoSlice, IoSliceMut, Read};
@@ -14,42 +14,44 @@ use rustix::net::SendFlags;
 /// What the kernel takes without a wait.
 const AT_ONCE: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 
-/// A stream of the caller's own: a tunnel, a test's script.
+/// A user-provided stream, such as a tunnel or a test script.
 ///
-/// A call that ran into the timeout gives `WouldBlock` or `TimedOut`.
+/// A call that reaches the timeout fails with `WouldBlock` or `TimedOut`.
 pub trait Transport: Send {
-    /// Fills the slices in order with at least one byte; 0 at the end of the stream.
+    /// Fills the slices in order with at least one byte. Returns 0 at the end of the stream.
     ///
     /// # Errors
-    /// As [`Read::read_vectored`].
+    /// Fails like [`Read::read_vectored`].
     fn read_vectored(&mut self, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize>;
 
-    /// Takes at least one byte of the slices.
+    /// Writes at least one byte of the slices.
     ///
     /// # Errors
-    /// As [`Write::write_vectored`](io::Write::write_vectored).
+    /// Fails like [`Write::write_vectored`](io::Write::write_vectored).
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
 
-    /// As [`write_vectored`](Self::write_vectored), but `WouldBlock` where it would wait: what has come is read first then,
-    /// and the call made again. One that waits all the same, as this does by default, may wait for ever where the peer
-    /// waits to be read.
+    /// Writes like [`write_vectored`](Self::write_vectored), but fails with `WouldBlock` if it would have to wait. The driver
+    /// then first reads what has arrived, and calls it again.
+    ///
+    /// The default implementation may wait. It can then block indefinitely, if the peer in turn waits for its own output to be
+    /// read.
     ///
     /// # Errors
-    /// As [`Write::write_vectored`](io::Write::write_vectored).
+    /// Fails like [`Write::write_vectored`](io::Write::write_vectored).
     fn try_write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         self.write_vectored(slices)
     }
 
-    /// From now on one call waits at most this long.
+    /// Sets the maximum time that one call may wait, from now on.
     ///
     /// # Errors
-    /// The stream's own.
+    /// Fails with an error of the stream.
     fn set_timeout(&mut self, timeout: Option<Duration>) -> io::Result<()>;
 
-    /// Ends both directions; errors are of no interest any more.
+    /// Shuts down both directions. Errors are ignored.
     fn shutdown(&mut self) {}
 
-    /// Whether nobody but the kernel is between the two ends, as on a Unix socket: passwords may be sent over it.
+    /// Returns whether only the kernel is between the two ends, as on a Unix socket. Passwords may then be sent in clear text.
     fn is_unix(&self) -> bool {
         false
     }

@@ -1,13 +1,13 @@
-//! Where to connect to or to listen: no name is left in it that would have to be looked up.
+//! An address to connect to or to listen on. It contains no name that would need a lookup.
 
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// An address of TCP, or the path of a Unix socket.
+/// A TCP address, or the path of a Unix socket.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Address {
-    /// IPv4 or IPv6, and a port.
+    /// An IPv4 or IPv6 address, and a port.
     Tcp(SocketAddr),
     /// A path in the file system.
     Unix(PathBuf),

@@ -1,4 +1,4 @@
-//! Listens on an address of TCP or a Unix socket's path.
+//! Listens on a TCP address or on the path of a Unix socket.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};
@@ -19,16 +19,16 @@ use super::stream::canonical;
 use super::{Address, Stream};
 use crate::SocketOptions;
 
-/// How it is listened.
+/// The options of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListenerOptions {
-    /// Clients that may wait to be accepted, as far as the system has so many. 4,096, Linux's own bound.
+    /// The maximum number of clients that wait to be accepted, as far as the system allows it. Default: 4,096, Linux's own limit.
     pub backlog: u32,
-    /// Who may connect to a Unix socket, as the mode of its file. 0o777, everyone, as the servers have it: who is let in is
-    /// said by the login.
+    /// The mode of a Unix socket's file, which decides who may connect. Default: 0o777, everyone, as MySQL servers have it,
+    /// because the login decides who gets access.
     pub unix_mode: u32,
-    /// What clients' streams have from the kernel, over TCP, so that none is to be set on each. As they are by default;
-    /// [`set_options`](Listener::set_options) changes them.
+    /// The TCP options that clients' streams inherit from the listener, so that they need not be set on each stream.
+    /// [`set_options`](Listener::set_options) changes them. Default: [`SocketOptions::default`].
     pub socket: SocketOptions,
 }
 
@@ -42,7 +42,7 @@ impl Default for ListenerOptions {
     }
 }
 
-/// A listening socket. A Unix socket's file goes with it.
+/// A listening socket. The file of a Unix socket is removed when the listener is dropped.
 #[derive(Debug)]
 pub struct Listener {
     socket: Listening,
@@ -54,7 +54,7 @@ enum Listening {
     Unix(UnixListener, Place),
 }
 
-/// A Unix socket's file, and by what it is known to be still the same.
+/// The file of a Unix socket, and what identifies it as still the same file.
 #[derive(Debug)]
 struct Place {
     path: PathBuf,
@@ -67,19 +67,22 @@ struct Place {
 pub enum AcceptError {
     /// One client's connection failed before it was accepted. Others may be waiting: accept again at once.
     Connection(io::Error),
-    /// Descriptors or memory are used up. The client goes on waiting and no event comes for it: accept again once a
+    /// No file descriptors or memory are left. The client keeps waiting and causes no further event: accept again when a
     /// connection has ended, or after a while.
     Exhausted(io::Error),
-    /// The listener itself.
+    /// The listener itself failed.
     Listener(io::Error),
 }
 
 impl Listener {
-    /// Listens. On `[::]` it takes clients of IPv4 as well. A file that a Unix socket's listener has left behind is removed;
-    /// one on which somebody listens is not, nor is any other file.
+    /// Creates a listener. On `[::]` it accepts IPv4 clients too.
+    ///
+    /// A Unix socket's file that a previous listener left behind is removed. It is not removed if a process still listens on it,
+    /// and neither is any other file.
     ///
     /// # Errors
-    /// The system's. `AddrInUse` where somebody listens there, or a Unix socket's path is another file's.
+    /// Fails with the system's error. It is `AddrInUse` if a process already listens there, or if the path of a Unix socket is
+    /// another kind of file.
     pub fn bind(address: &Address, options: &ListenerOptions) -> io::Result<Self> {
         let socket = match address {
             Address::Tcp(address) => Listening::Tcp(bind_tcp(*address, options)?),
@@ -88,10 +91,10 @@ impl Listener {
         Ok(Self { socket })
     }
 
-    /// Where it listens, with the port that the system chose for port 0.
+    /// Returns the address that it listens on, with the port that the system chose for port 0.
     ///
     /// # Errors
-    /// The system's.
+    /// Fails with the system's error.
     pub fn address(&self) -> io::Result<Address> {
         match &self.socket {
             Listening::Tcp(listener) => listener.local_addr().map(Address::Tcp),
@@ -99,20 +102,20 @@ impl Listener {
         }
     }
 
-    /// Registers it, edge-triggered: an event says that at least one client waits.
+    /// Registers the listener, edge-triggered: an event says that at least one client is waiting.
     ///
     /// # Errors
-    /// The system's.
+    /// Fails with the system's error.
     pub fn register(&self, registry: &Registry, token: Token) -> io::Result<()> {
         let fd = self.as_fd().as_raw_fd();
         registry.register(&mut SourceFd(&fd), token, Interest::READABLE)
     }
 
-    /// Registers it for one of several loops, level-triggered: a client wakes one of those that wait, not all, and whoever has
-    /// taken none is woken again. Loops that were busy may find that another one was quicker.
+    /// Registers the listener with one of several event loops, level-triggered. A client wakes one of the waiting loops, not all
+    /// of them, and a loop that accepts no client is woken again. A loop that was busy may find that another loop was faster.
     ///
     /// # Errors
-    /// The system's. `Unsupported` but on Linux, whose `EPOLLEXCLUSIVE` it takes.
+    /// Fails with the system's error. It is `Unsupported` on systems other than Linux, because this uses `EPOLLEXCLUSIVE`.
     pub fn share(&self, registry: &Registry, token: Token) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         {
@@ -132,18 +135,18 @@ impl Listener {
         }
     }
 
-    /// Takes it out.
+    /// Deregisters the listener.
     ///
     /// # Errors
-    /// The system's; `NotFound` where it is not registered.
+    /// Fails with the system's error. It is `NotFound` if the listener is not registered.
     pub fn deregister(&self, registry: &Registry) -> io::Result<()> {
         registry.deregister(&mut SourceFd(&self.as_fd().as_raw_fd()))
     }
 
-    /// Sets other options of TCP for the streams of clients that come from now on. A Unix socket has none of them.
+    /// Sets the TCP options for the streams of clients that connect from now on. They do not apply to Unix sockets.
     ///
     /// # Errors
-    /// The system's.
+    /// Fails with the system's error.
     pub fn set_options(&self, options: &SocketOptions) -> io::Result<()> {
         match &self.socket {
             Listening::Tcp(listener) => options.apply_anew(listener),
@@ -151,11 +154,12 @@ impl Listener {
         }
     }
 
-    /// The next client that waits, and its address where it is one of TCP; `None`: none waits, and an event tells of the
-    /// next. Its stream is not registered, and has the listener's [options](ListenerOptions::socket).
+    /// Accepts the next waiting client. Returns its stream, and its address if that is a TCP address. Returns `None` if no client
+    /// is waiting; an event announces the next one. The stream is not registered, and has the listener's
+    /// [options](ListenerOptions::socket).
     ///
     /// # Errors
-    /// As [`AcceptError`] says; the listener goes on with the first two.
+    /// Fails with an [`AcceptError`]. After `Connection` and `Exhausted` the listener is still usable.
     pub fn accept(&self) -> Result<Option<(Stream, Option<SocketAddr>)>, AcceptError> {
         let accepted = match &self.socket {
             Listening::Tcp(listener) => again(|| listener.accept()).map(|accepted| {

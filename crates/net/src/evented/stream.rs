@@ -1,4 +1,4 @@
-//! A non-blocking stream in clear text or over TLS.
+//! A non-blocking stream, in clear text or with TLS.
 
 mod secure;
 
@@ -15,16 +15,16 @@ use super::socket::Socket;
 use crate::SocketOptions;
 use crate::tls::{Session, TlsSession};
 
-/// A non-blocking stream: a socket of TCP or Unix, and either side of TLS over it.
+/// A non-blocking stream: a TCP or Unix socket, and TLS over it as client or server.
 ///
-/// Without TLS it is 24 bytes and holds no memory beside; what passes goes from the kernel to the caller's buffers and back.
+/// Without TLS it is 24 bytes and allocates no memory. Data moves directly between the kernel and the caller's buffers.
 #[derive(Debug)]
 pub struct Stream {
     socket: Socket,
     /// Over TLS everything goes through this.
     tls: Option<Box<Session>>,
-    /// An event has said that the peer sends nothing more. None comes for it again, so from then on a short read does not
-    /// mean that nothing is left: the end is.
+    /// An event has said that the peer sends nothing more. No further event comes for that. From then on a short read does not
+    /// mean that nothing is left, because the end of the stream is left.
     is_ending: bool,
     /// The peer was told over TLS that nothing more comes.
     has_said_end: bool,
@@ -34,28 +34,29 @@ pub struct Stream {
     hears_of_room: bool,
 }
 
-/// What came of a read.
+/// The result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadOutcome {
-    /// Bytes are in the buffers.
+    /// Bytes were read into the buffers.
     Bytes {
-        /// How many. 0 only over TLS, where what was received is not a whole record yet.
+        /// Number of bytes. It is 0 only over TLS, if the received data is not a complete record yet.
         len: usize,
-        /// Nothing more is to be had before the next event, so there is no need to ask. Otherwise a further call may bring
-        /// more, and has to be made some time: no event comes for what is there already.
+        /// Whether nothing more can be read before the next event. Otherwise another call may return more. It must be made at
+        /// some time, because no event comes for data that has already arrived.
         is_drained: bool,
     },
-    /// Nothing has come. The next event tells.
+    /// Nothing has arrived. The next event announces data.
     WouldBlock,
     /// The peer sends nothing more. It may still read.
     Closed,
 }
 
-/// Begins to connect. Once the stream is registered, an event says that it may be [connected](Stream::connected).
+/// Starts to connect. After the stream is registered, an event says that it may be [connected](Stream::connected).
 ///
 /// # Errors
-/// What fails at once, as an address of no route or a path of no socket. `WouldBlock` for a Unix socket whose server has as
-/// many clients waiting as it lets wait: no event comes for that, so it is a failure as others.
+/// Fails if the connection fails at once, for example if there is no route to the address or no socket at the path. For a Unix
+/// socket it fails with `WouldBlock` if the server's backlog is full. No event comes for that, so treat it like any other
+/// failure.
 pub fn connect(address: &Address) -> io::Result<Stream> {
     Ok(Stream::new(match address {
         Address::Tcp(address) => Socket::Tcp(mio::net::TcpStream::connect(*address)?),
@@ -75,10 +76,10 @@ impl Stream {
         }
     }
 
-    /// Whether a connect that was begun has come to its end.
+    /// Returns whether a connection that was started is established.
     ///
     /// # Errors
-    /// Why it has failed.
+    /// Fails with the reason why it could not be established.
     pub fn connected(&self) -> io::Result<bool> {
         // Who has a peer has no error of connecting.
         if self.socket.has_peer()? {
@@ -90,10 +91,10 @@ impl Stream {
         }
     }
 
-    /// The same connection for the blocking driver. One that is registered is to be deregistered before.
+    /// Converts the stream for the blocking driver. Deregister a registered stream first.
     ///
     /// # Errors
-    /// The system's; `InvalidInput` where TLS was begun.
+    /// Fails with the system's error, or with `InvalidInput` if TLS has begun.
     pub fn into_blocking(self) -> io::Result<crate::blocking::Stream> {
         if self.tls.is_some() {
             return Err(ErrorKind::InvalidInput.into());
@@ -101,10 +102,10 @@ impl Stream {
         self.socket.into_blocking()
     }
 
-    /// Registers it for reading and writing, edge-triggered. What has come already makes an event.
+    /// Registers the stream for reading and writing, edge-triggered. Data that has already arrived causes an event.
     ///
     /// # Errors
-    /// The system's; `AlreadyExists` where it is registered.
+    /// Fails with the system's error. It is `AlreadyExists` if the stream is registered.
     pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         let interest = Interest::READABLE | Interest::WRITABLE;
         registry.register(self.socket.source(), token, interest)?;
@@ -112,26 +113,26 @@ impl Stream {
         Ok(())
     }
 
-    /// Registers one that is connected for reading only, edge-triggered: most never find their socket full, and are spared the
-    /// event that says that it is not. Whoever writes looks at [`needs_room`](Self::needs_room) afterwards.
+    /// Registers a connected stream for reading only, edge-triggered. Most streams never find their socket full, and this saves
+    /// the event that says that they can be written. Check [`needs_room`](Self::needs_room) after each write.
     ///
     /// # Errors
-    /// As [`register`](Self::register).
+    /// Fails like [`register`](Self::register).
     pub fn register_for_reading(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         registry.register(self.socket.source(), token, Interest::READABLE)
     }
 
-    /// Whether a write has found the socket full, or has not sent all that TLS holds, and no event will tell when it takes more:
-    /// [`await_room`](Self::await_room) is to be called.
+    /// Returns whether [`await_room`](Self::await_room) must be called: a write found the socket full, or did not send all that
+    /// TLS holds, and no event would announce that the socket accepts more.
     #[inline]
     pub fn needs_room(&self) -> bool {
         self.is_full && !self.hears_of_room
     }
 
-    /// From now on events tell also when something can be written; one comes at once where it can be already.
+    /// Requests events for writing too, from now on. If the stream can be written already, an event comes at once.
     ///
     /// # Errors
-    /// The system's; `NotFound` where it is not registered.
+    /// Fails with the system's error. It is `NotFound` if the stream is not registered.
     #[cold]
     pub fn await_room(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         let interest = Interest::READABLE | Interest::WRITABLE;
@@ -140,29 +141,32 @@ impl Stream {
         Ok(())
     }
 
-    /// Takes it out, as before it goes to another loop. A stream that is dropped needs no call.
+    /// Deregisters the stream, for example before it moves to another event loop. A stream that is dropped does not need this
+    /// call.
     ///
     /// # Errors
-    /// The system's; `NotFound` where it is not registered.
+    /// Fails with the system's error. It is `NotFound` if the stream is not registered.
     pub fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
         self.hears_of_room = false;
         registry.deregister(self.socket.source())
     }
 
-    /// Tells the stream of an event of its own, to be called before anything else is done about it: the one that says that
-    /// the peer has closed comes only once, and a read that brings the last bytes could pass for one that has left nothing.
+    /// Tells the stream about one of its events. Call it before you handle the event in any other way.
+    ///
+    /// The event that says that the peer has closed comes only once. Without this call, the read that returns the last bytes
+    /// could report that nothing is left, and the end of the stream would be missed.
     #[inline]
     pub fn observe(&mut self, event: &Event) {
         self.is_ending |= event.is_read_closed() || event.is_error();
     }
 
-    /// Makes the buffers ready and fills them with one read. Over TLS what was received before comes first, without a call of
-    /// the system.
+    /// Prepares the buffers and fills them with one read. Over TLS, data that was already received comes first, without a system
+    /// call.
     ///
     /// # Errors
-    /// The socket's; over TLS one that [`TlsError::from_io`](crate::TlsError::from_io) takes out. A [`WireError`] as source
-    /// where the buffers can't be made ready: nothing was read then. After an error of the socket or of TLS nothing can be
-    /// done but [`shutdown`](Self::shutdown).
+    /// Fails with the socket's error, or over TLS with an error that [`TlsError::from_io`](crate::TlsError::from_io) extracts. If
+    /// the buffers cannot be prepared, the source of the error is a [`WireError`], and nothing was read. After an error of the
+    /// socket or of TLS, only [`shutdown`](Self::shutdown) is possible.
     #[inline]
     pub fn read(&mut self, buffers: &mut Buffers) -> io::Result<ReadOutcome> {
         buffers.prepare().map_err(no_buffer)?;
@@ -184,13 +188,14 @@ impl Stream {
         })
     }
 
-    /// Writes what the slices begin with, with one call of the system; gives how many bytes were taken, `None` where none
-    /// were. In clear text one that takes less than all has filled the socket: the next event says when it takes more. Over
-    /// TLS it takes at most 64 KiB of a large first slice and 16 KiB of small ones, so call again with the rest until it is
-    /// `None`; what was taken may still have to leave: [`has_unsent`](Self::has_unsent).
+    /// Writes the beginning of the slices with one system call. Returns the number of bytes accepted, or `None` if none were.
+    ///
+    /// In clear text, a write that accepts less than everything has filled the socket: the next event says when it accepts more.
+    /// Over TLS, it accepts at most 64 KiB of a large first slice and 16 KiB of small slices, so call it again with the rest
+    /// until it returns `None`. The accepted bytes may still be unsent: see [`has_unsent`](Self::has_unsent).
     ///
     /// # Errors
-    /// As [`read`](Self::read). How much has left is not known then.
+    /// Fails like [`read`](Self::read). It is then unknown how much was sent.
     #[inline]
     pub fn write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<Option<usize>> {
         if self.tls.is_some() {
@@ -201,23 +206,23 @@ impl Stream {
         Ok(written)
     }
 
-    /// Whether TLS holds ciphertext that has not left. An event that something can be written is then to be answered by
-    /// [`flush`](Self::flush), or a write.
+    /// Returns whether TLS holds unsent ciphertext. When an event says that the stream can be written, call
+    /// [`flush`](Self::flush) or write.
     #[inline]
     pub fn has_unsent(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| tls.has_unsent())
     }
 
-    /// How many bytes of ciphertext TLS holds that have not left; 0 without TLS.
+    /// Returns the number of bytes of unsent ciphertext that TLS holds, or 0 without TLS.
     pub fn unsent_len(&self) -> usize {
         self.tls.as_ref().map_or(0, |tls| tls.unsent().len())
     }
 
-    /// Says that nothing more comes from here; the peer may go on. `false`: it can't be said yet, call again once something
-    /// can be written.
+    /// Ends the output of this side; the peer may continue to send. Returns `false` if that is not possible yet: call it again
+    /// once the stream can be written.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// Fails like [`write`](Self::write).
     pub fn shutdown_write(&mut self) -> io::Result<bool> {
         if !self.flush()? {
             return Ok(false);
@@ -237,17 +242,19 @@ impl Stream {
         }
     }
 
-    /// Whether the peer has said over TLS that nothing more comes. One that has died has not.
+    /// Returns whether the peer has said over TLS that it sends nothing more. A peer that has died has not.
     pub fn has_heard_end(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| tls.is_closed())
     }
 
-    /// The same as [`shutdown_write`](Self::shutdown_write) without a word of TLS: the peer finds the end of the stream and nothing before it, as of a client that has died. A
-    /// server that looks for that end while it is busy, by a poll and the number of bytes that wait, takes an alert for the next
-    /// command of one that is still there.
+    /// Ends the output of this side like [`shutdown_write`](Self::shutdown_write), but without TLS's close notification. The peer
+    /// finds the end of the stream without one, as if the client had died.
+    ///
+    /// Some servers look for that end while they are busy, with a poll and the number of waiting bytes. Such a server would take
+    /// the notification for the next command of a client that is still there.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// Fails like [`write`](Self::write).
     pub fn shutdown_write_unsaid(&mut self) -> io::Result<bool> {
         if !self.flush()? {
             return Ok(false);
@@ -259,18 +266,19 @@ impl Stream {
         }
     }
 
-    /// Ends both directions as [`shutdown`](Self::shutdown) does, and
-    /// [without a word of TLS](Self::shutdown_write_unsaid).
+    /// Shuts down both directions like [`shutdown`](Self::shutdown), but [without TLS's close
+    /// notification](Self::shutdown_write_unsaid).
     pub fn shutdown_unsaid(&mut self) {
         self.has_said_end = true;
         self.shutdown();
     }
 
-    /// Ends both directions. TLS says so where it can be said at once, and why if something went wrong.
+    /// Shuts down both directions. TLS notifies the peer if that is possible at once, including the reason if something went
+    /// wrong.
     ///
-    /// Bytes that the peer has sent and nobody has read make the kernel reset the connection, and last words in clear text that
-    /// are still in flight may be lost by that: after those, [`shutdown_write`](Self::shutdown_write) and reads until the
-    /// peer closes, within a deadline.
+    /// If the peer has sent bytes that nobody has read, the kernel resets the connection, and the last bytes sent in clear text
+    /// may be lost if they are still in flight. To make sure that they arrive, call [`shutdown_write`](Self::shutdown_write) and
+    /// read until the peer closes, within a deadline.
     pub fn shutdown(&mut self) {
         if let Some(tls) = &mut self.tls {
             if !self.has_said_end {
@@ -283,41 +291,41 @@ impl Stream {
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 
-    /// The peer's address, where it is one of TCP; an IPv4 address is one, also on a socket of IPv6.
+    /// Returns the peer's address, if it is a TCP address. An IPv4 address is returned as such, even on an IPv6 socket.
     pub fn peer_addr(&self) -> Option<SocketAddr> {
         self.socket.peer_addr().map(canonical)
     }
 
-    /// The own address, where it is one of TCP.
+    /// Returns the local address, if it is a TCP address.
     pub fn local_addr(&self) -> Option<SocketAddr> {
         self.socket.local_addr().map(canonical)
     }
 
-    /// Whether only the kernel is between the two ends.
+    /// Returns whether only the kernel is between the two ends.
     pub fn is_unix(&self) -> bool {
         matches!(self.socket, Socket::Unix(_))
     }
 
-    /// Whether TLS was begun.
+    /// Returns whether TLS has begun.
     #[inline]
     pub fn is_tls(&self) -> bool {
         self.tls.is_some()
     }
 
-    /// What TLS agreed on, once it has.
+    /// Returns the parameters of the TLS session, or `None` as long as they are not agreed on.
     pub fn tls(&self) -> Option<TlsSession> {
         self.tls.as_ref().and_then(|tls| tls.agreed())
     }
 
-    /// Bytes that TLS copied on the way, the library's own copies included.
+    /// Returns the number of bytes that TLS copied, including the library's own copies.
     pub fn bytes_copied_by_tls(&self) -> u64 {
         self.tls.as_ref().map_or(0, |tls| tls.copied())
     }
 
-    /// Sets options of TCP; a Unix socket has none of them.
+    /// Sets TCP options. They do not apply to Unix sockets.
     ///
     /// # Errors
-    /// The system's.
+    /// Fails with the system's error.
     pub fn set_options(&self, options: &SocketOptions) -> io::Result<()> {
         match &self.socket {
             Socket::Tcp(stream) => options.apply(stream),
@@ -325,39 +333,39 @@ impl Stream {
         }
     }
 
-    /// What went wrong with the socket since this was last asked.
+    /// Returns the socket's error since the last call, if any.
     ///
     /// # Errors
-    /// The system's, where it can't be asked.
+    /// Fails with the system's error, if the socket's error cannot be queried.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.socket.take_error()
     }
 
-    /// Gives TLS's buffers back until at most `keep` bytes of each stay; what is in them stays. Without TLS there are none.
+    /// Releases TLS buffers until each holds at most `keep` bytes. Their contents are kept. A stream without TLS has no buffers.
     pub fn release(&mut self, keep: usize) {
         if let Some(tls) = &mut self.tls {
             tls.release(keep);
         }
     }
 
-    /// Bytes that have come for TLS and were not given to anybody yet: ciphertext, of a handshake too, and what was decrypted
-    /// and had no room; 0 without TLS.
+    /// Returns the number of bytes that were received for TLS and not yet returned to the caller: ciphertext, including that of a
+    /// handshake, and decrypted data for which there was no room. 0 without TLS.
     pub fn unread_len(&self) -> usize {
         self.tls.as_ref().map_or(0, |tls| tls.unread_len())
     }
 
-    /// Bytes of TLS's buffers, which [`release`](Self::release) gives back as far as they are empty; 0 without TLS.
+    /// Returns the size of the TLS buffers in bytes, or 0 without TLS. [`release`](Self::release) releases those that are empty.
     pub fn buffer_bytes(&self) -> usize {
         self.tls.as_ref().map_or(0, |tls| tls.buffer_bytes())
     }
 
-    /// Bytes of memory that it holds, without those inside of the TLS library.
+    /// Returns the number of bytes of memory that the stream holds, not counting memory inside the TLS library.
     pub fn memory(&self) -> usize {
         size_of::<Self>() + self.tls.as_ref().map_or(0, |tls| tls.memory())
     }
 }
 
-/// An IPv4 address that came by way of IPv6 as what it is.
+/// Converts an IPv4 address that is mapped to IPv6 back to IPv4.
 pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
@@ -370,7 +378,7 @@ fn no_buffer(error: WireError) -> io::Error {
 impl TryFrom<std::net::TcpStream> for Stream {
     type Error = io::Error;
 
-    /// Makes it non-blocking.
+    /// Converts the stream and makes it non-blocking.
     fn try_from(stream: std::net::TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         Ok(Self::new(Socket::Tcp(mio::net::TcpStream::from_std(
@@ -382,7 +390,7 @@ impl TryFrom<std::net::TcpStream> for Stream {
 impl TryFrom<std::os::unix::net::UnixStream> for Stream {
     type Error = io::Error;
 
-    /// Makes it non-blocking.
+    /// Converts the stream and makes it non-blocking.
     fn try_from(stream: std::os::unix::net::UnixStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         Ok(Self::new(Socket::Unix(mio::net::UnixStream::from_std(

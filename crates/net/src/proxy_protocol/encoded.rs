@@ -1,4 +1,4 @@
-//! A header to be sent, without an allocation.
+//! An encoded header, without an allocation.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use std::ops::Deref;
 /// The longest: version 2 with two paths.
 const MAX: usize = 232;
 
-/// A header's bytes.
+/// The bytes of a header.
 #[derive(Clone, Copy)]
 pub struct Encoded {
     bytes: [u8; MAX],
@@ -16,7 +16,7 @@ pub struct Encoded {
 }
 
 impl Encoded {
-    /// What has no room is left out.
+    /// Appends bytes; those that do not fit are left out.
     pub(super) fn put(&mut self, bytes: &[u8]) {
         let room = &mut self.bytes[self.len..];
         let n = bytes.len().min(room.len());

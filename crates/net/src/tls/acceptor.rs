@@ -1,4 +1,4 @@
-//! TLS of a server: what it shows to clients, and which of theirs it asks for.
+//! TLS as a server: the certificate it shows, and whether it asks clients for theirs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,30 +13,32 @@ use super::connector::roots;
 use super::pem::Stamp;
 use super::{Identity, Pem, Session, TlsError};
 
-/// Whether clients are asked for a certificate, and the CAs that it must be of.
+/// Whether clients are asked for a certificate, and which CAs must have signed it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ClientCertificates {
-    /// They are not asked.
+    /// Clients are not asked for a certificate.
     #[default]
     Off,
-    /// A client may have none. One that it shows must be of these CAs.
+    /// A client may have no certificate. If it shows one, one of these CAs must have signed it.
     Optional(Pem),
-    /// A client without one of these CAs has no session.
+    /// A client must have a certificate signed by one of these CAs. Otherwise the handshake fails.
     Required(Pem),
 }
 
-/// How a server speaks TLS.
+/// The TLS options of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsServerOptions {
-    /// What is shown to clients.
+    /// The certificate that is shown to clients, and its key.
     pub identity: Identity,
-    /// What of theirs is asked for.
+    /// Whether clients are asked for a certificate.
     pub clients: ClientCertificates,
 }
 
-/// TLS with clients, ready to begin, version 1.2 or 1.3. A clone costs one count, and shares the keys of the session tickets
-/// by which clients come back with a short handshake; a new acceptor, as one makes after a change of the files, has keys of
-/// its own and takes no ticket of an older one. Sessions under way are not touched.
+/// Creates TLS sessions with clients, of version 1.2 or 1.3.
+///
+/// A clone only increments a reference count, and shares the keys of the session tickets, with which returning clients resume
+/// with a short handshake. A new acceptor, created for example after the files have changed, has keys of its own and does not
+/// accept tickets of an older one. Existing sessions are not affected.
 #[derive(Clone)]
 pub struct TlsAcceptor(Arc<Made>);
 
@@ -47,11 +49,12 @@ struct Made {
 }
 
 impl TlsAcceptor {
-    /// TLS as `options` say. Reads their files, at most 16 MiB each.
+    /// Creates an acceptor. Reads the files in `options`, at most 16 MiB each.
     ///
     /// # Errors
-    /// Files that can't be read or are not PEM, a key that is not the certificate's, no CAs; each names the option
-    /// and the file. Certificates of X.509 version 1 are accepted, but clients built on rustls refuse to verify them.
+    /// Fails if a file cannot be read or is not PEM, if the key does not belong to the certificate, or if there are no CAs. The
+    /// error names the option and the file. Certificates of X.509 version 1 are accepted, but clients that use rustls refuse to
+    /// verify them.
     pub fn new(options: &TlsServerOptions) -> Result<Self, TlsError> {
         // Before the files are read: one that changes meanwhile is then seen to have changed.
         let stamps = options.stamps();
@@ -62,12 +65,13 @@ impl TlsAcceptor {
         })))
     }
 
-    /// What it was made with.
+    /// Returns the options that the acceptor was created with.
     pub fn options(&self) -> &TlsServerOptions {
         &self.0.options
     }
 
-    /// Whether one of the files has changed since it was read, or is gone. Looks at up to three files, reads none.
+    /// Returns whether one of the files has changed since it was read, or is gone. It looks at the metadata of up to three files
+    /// and reads none.
     pub fn is_stale(&self) -> bool {
         self.0.options.stamps() != self.0.stamps
     }
@@ -124,7 +128,7 @@ impl TlsServerOptions {
     }
 }
 
-/// Paths and nothing of the key.
+/// Shows paths, and nothing of the key.
 impl fmt::Debug for TlsAcceptor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("TlsAcceptor").field(&self.0.options).finish()

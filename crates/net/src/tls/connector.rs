@@ -1,4 +1,4 @@
-//! What TLS is made with: whom it trusts, and who it says it is.
+//! TLS as a client: whom it trusts, and which certificate it shows.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
@@ -16,30 +16,30 @@ use super::pem::Stamp;
 use super::verifier::AnyHost;
 use super::{Identity, Pem, Session, TlsError};
 
-/// What of the peer's certificate is verified.
+/// What is verified of the peer's certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Verify {
-    /// Nothing: whoever answers is spoken to.
+    /// Nothing: any server is accepted.
     Nothing,
-    /// That it is of a trusted CA, whichever host it is for.
+    /// That a trusted CA signed it. The host name is not checked.
     Authority,
-    /// The same, and that it is for this host.
+    /// That a trusted CA signed it, and that it is for this host.
     #[default]
     AuthorityAndHost,
 }
 
-/// How TLS is spoken.
+/// The TLS options of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TlsOptions {
-    /// What is verified.
+    /// What is verified of the server's certificate.
     pub verify: Verify,
-    /// The trusted CAs; `None`: those of the system.
+    /// The trusted CAs. `None`: those of the system.
     pub authorities: Option<Pem>,
-    /// The client's certificate.
+    /// The client's certificate and key, for servers that ask for one.
     pub identity: Option<Identity>,
 }
 
-/// What was made of the options last, so that files are read once and sessions are resumed. Clones share it.
+/// The TLS configuration that was made last, so that files are read once and sessions are resumed. Clones share it.
 #[derive(Clone, Default)]
 pub struct TlsCache(Arc<Mutex<Option<Arc<Made>>>>);
 
@@ -55,7 +55,7 @@ struct Key {
     stamps: [Option<Stamp>; 3],
 }
 
-/// TLS to one host, ready to begin.
+/// Creates TLS sessions with one host.
 #[derive(Clone)]
 pub struct TlsConnector {
     made: Arc<Made>,
@@ -63,11 +63,12 @@ pub struct TlsConnector {
 }
 
 impl TlsConnector {
-    /// TLS to the host `name`: a DNS name, or an address in its text form. Reads files where they have changed.
+    /// Creates a connector for the host `name`: a DNS name, or an address in text form. Reads the files in `options` if they have
+    /// changed.
     ///
     /// # Errors
-    /// Files that can't be read or are not PEM, a key that is not the certificate's, no CAs, a name that no
-    /// certificate can be for where the host is verified.
+    /// Fails if a file cannot be read or is not PEM, if the key does not belong to the certificate, or if there are no CAs. If
+    /// the host is verified, it also fails if no certificate can be for `name`.
     pub fn new(options: &TlsOptions, name: &str, cache: &TlsCache) -> Result<Self, TlsError> {
         let name = match ServerName::try_from(name.to_owned()) {
             Ok(name) => name,
@@ -81,23 +82,24 @@ impl TlsConnector {
         Ok(Self { made, name })
     }
 
-    /// What it was made with.
+    /// Returns the options that the connector was created with.
     pub fn options(&self) -> &TlsOptions {
         &self.made.of.options
     }
 
-    /// The host that the peer's certificate is to be for, as it was given; an address that stands for none where the name
-    /// given is no host's and nobody asks.
+    /// Returns the host name that the peer's certificate must have, as it was given. If the host is not verified and the given
+    /// name is not a host name, returns a placeholder address.
     pub fn server_name(&self) -> String {
         self.name.to_str().into_owned()
     }
 
-    /// Whether one of the files has changed since it was read, or is gone. Looks at up to three files, reads none.
+    /// Returns whether one of the files has changed since it was read, or is gone. It looks at the metadata of up to three files
+    /// and reads none.
     pub fn is_stale(&self) -> bool {
         self.options().stamps() != self.made.of.stamps
     }
 
-    /// What of the server is verified.
+    /// Returns what is verified of the server's certificate.
     pub fn verify(&self) -> Verify {
         self.options().verify
     }

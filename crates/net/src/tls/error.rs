@@ -1,4 +1,4 @@
-//! Why TLS could not be had.
+//! TLS errors.
 
 use std::path::PathBuf;
 use std::{fmt, io};
@@ -6,46 +6,46 @@ use std::{fmt, io};
 use onecopy_wire::WireError;
 use rustls::{AlertDescription, CertificateError};
 
-/// Why TLS could not be had, or ended. No text in here is secret.
+/// Why TLS could not be established, or ended. The error's text contains no secrets.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TlsError {
-    /// A file of certificates or keys can't be read.
+    /// A file of certificates or keys cannot be read.
     File {
-        /// The option that names it.
+        /// The option that names the file.
         option: &'static str,
-        /// Its path.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// What should be PEM is not.
+    /// The PEM input cannot be used: it is invalid, or a key does not belong to its certificate.
     Pem {
-        /// The option that gives it.
+        /// The option that provides it.
         option: &'static str,
-        /// The file's path, or that it was in memory.
+        /// The path of the file, or a note that it was in memory.
         place: String,
         /// What is wrong with it.
         problem: String,
     },
-    /// The system's own trusted CAs can't be had.
+    /// The system's trusted CAs are not available.
     NoSystemRoots(String),
-    /// The host is no name or address that a certificate could be for.
+    /// The host is neither a name nor an address that a certificate could be for.
     BadServerName(String),
-    /// The server closed while TLS was being set up.
+    /// The server closed the connection during the handshake.
     ClosedInHandshake,
-    /// The client did.
+    /// The client closed the connection during the handshake.
     ClientClosedInHandshake,
-    /// So many bytes of the server's came in clear text behind the word that begins TLS: whoever sent them, they are not
-    /// to be taken for the server's.
+    /// This many bytes arrived in clear text after the request for TLS. Whoever sent them, they must not be taken for the
+    /// server's.
     ClearText(usize),
     /// The handshake or a later record failed.
     Failed(Failure),
-    /// Memory could not be had, or a limit was reached.
+    /// Memory could not be allocated, or a limit was reached.
     Buffer(WireError),
 }
 
-/// The TLS library's own error.
+/// An error of the TLS library.
 pub struct Failure {
     error: rustls::Error,
     /// Whose doing it is, as far as it is the other side's.
@@ -59,7 +59,7 @@ enum Peer {
 }
 
 impl TlsError {
-    /// Whether it is the peer's certificate that was refused.
+    /// Returns whether the peer's certificate was refused.
     pub fn is_untrusted(&self) -> bool {
         matches!(
             self,
@@ -94,10 +94,10 @@ impl TlsError {
         }
     }
 
-    /// The error in an IO error that a stream over TLS gave, or the IO error again.
+    /// Extracts the error from an I/O error that a TLS stream returned.
     ///
     /// # Errors
-    /// An IO error of another kind, as it was.
+    /// Returns any other I/O error unchanged.
     pub fn from_io(error: io::Error) -> Result<Self, io::Error> {
         error.downcast()
     }
@@ -118,7 +118,7 @@ impl From<WireError> for TlsError {
     }
 }
 
-/// Streams give IO errors; the drivers take this one out again.
+/// Converts the error, because streams return I/O errors. The drivers extract it again.
 impl From<TlsError> for io::Error {
     fn from(error: TlsError) -> Self {
         Self::new(io::ErrorKind::InvalidData, error)

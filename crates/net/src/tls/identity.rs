@@ -1,4 +1,4 @@
-//! Who one side says it is.
+//! The certificate and key of one side.
 
 use rustls::InconsistentKeys;
 use rustls::crypto::CryptoProvider;
@@ -6,12 +6,12 @@ use rustls::sign::CertifiedKey;
 
 use super::{Pem, TlsError};
 
-/// Who this side says it is: a server to every client, a client to servers that ask for a certificate.
+/// The certificate and key of this side. A server shows the certificate to every client, a client to servers that ask for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// The certificate, and those between it and the CA.
+    /// The certificate, and the intermediates between it and the CA.
     pub certificate: Pem,
-    /// Its private key, not encrypted: PKCS#8, PKCS#1 or SEC1.
+    /// The certificate's private key, not encrypted: PKCS#8, PKCS#1 or SEC1.
     pub key: Pem,
 }
 

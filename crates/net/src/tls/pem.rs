@@ -10,19 +10,19 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::TlsError;
 
-/// The most that a PEM file may have: the whole set of the public CAs is about 220 KiB.
+/// The maximum size of a PEM file. The complete set of public CAs is about 220 KiB.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Certificates or a key in PEM.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Pem {
-    /// In a file, which is read when a connection is made and again once it has changed.
+    /// The path of a file. It is read when a connection is made, and again after it has changed.
     File(PathBuf),
-    /// In memory.
+    /// The PEM text in memory.
     Text(Vec<u8>),
 }
 
-/// A file's path; of what is in memory nothing, for it may be a key.
+/// Shows the path of a file, but nothing of what is in memory, because it may be a key.
 impl fmt::Debug for Pem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -32,8 +32,8 @@ impl fmt::Debug for Pem {
     }
 }
 
-/// By what a change of a file is noticed: device, inode, and the time of the last change of either content or place,
-/// which no program can set; beside it the length.
+/// What identifies the state of a file: device, inode, length, and the time of its last status change (ctime), which no program
+/// can set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stamp(Option<[i128; 4]>);
 

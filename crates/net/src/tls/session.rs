@@ -49,14 +49,14 @@ const MAX_READ: usize = 128 << 10;
 /// A handshake message has up to 64 KiB, and must be whole before it is read.
 const MAX_INPUT: usize = 256 << 10;
 
-/// What was agreed on, for people.
+/// The parameters of a TLS session, for display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TlsSession {
-    /// The version, as `TLSv1.3`.
+    /// The version, such as `TLSv1.3`.
     pub version: &'static str,
-    /// The cipher suite, as `TLS13_AES_256_GCM_SHA384`.
+    /// The cipher suite, such as `TLS13_AES_256_GCM_SHA384`.
     pub cipher_suite: &'static str,
-    /// What of the peer was verified. Of a client it is the CA of its certificate, or nothing where it has none.
+    /// What of the peer was verified. For a client it is the CA of its certificate, or nothing if it has none.
     pub verify: Verify,
 }
 

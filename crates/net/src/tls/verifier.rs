@@ -1,4 +1,4 @@
-//! Whom TLS trusts.
+//! Certificate verification with the CA only, or without any check.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// Takes a certificate of the given CAs, whichever host it is for; without CAs any certificate: nobody
-/// reads along then, but who the server is nobody knows.
+/// Accepts a certificate of the given CAs, whichever host it is for. Without CAs it accepts any certificate: nobody can read the
+/// connection passively, but the identity of the server is unknown.
 ///
-/// Then signatures are not checked either: who may bring any certificate may bring one of his own, and old servers'
-/// own certificates are of forms that can't be read any more.
+/// Without CAs signatures are not checked either. Where any certificate is accepted, an attacker can use its own, and old
+/// servers' certificates have forms that can no longer be parsed.
 #[derive(Debug)]
 pub(super) struct AnyHost {
     pub(super) roots: Option<RootCertStore>,

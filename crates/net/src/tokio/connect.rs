@@ -1,4 +1,4 @@
-//! Connects a socket within one deadline, the look-up of the name included.
+//! Connects a socket within one deadline, including the name lookup.
 
 use std::io;
 use std::path::Path;
@@ -10,13 +10,13 @@ use super::Stream;
 use super::drive::within;
 use crate::{ConnectError, Endpoint, SocketOptions};
 
-/// Connects to `endpoint`; each address of a name is tried in turn, with its share of the time left.
+/// Connects to `endpoint`. The addresses of a name are tried in turn, each with its share of the time left.
 ///
 /// # Errors
-/// The last address's failure, or `Timeout`.
+/// Fails with the error of the last address, or with `Timeout`.
 ///
 /// # Cancel safety
-/// Dropped before it is done, nothing is left.
+/// If the future is dropped before it completes, nothing is left behind.
 pub async fn connect(
     endpoint: &Endpoint,
     options: &SocketOptions,
@@ -77,7 +77,7 @@ pub async fn connect(
     }
 }
 
-/// A full backlog can't be waited for by readiness: the kernel says no at once.
+/// Connects a Unix socket. The wait for a full backlog cannot use readiness, because the kernel refuses at once.
 async fn connect_unix(path: &Path) -> io::Result<UnixStream> {
     const PAUSE: Duration = Duration::from_millis(5);
     loop {

@@ -1,8 +1,8 @@
-//! Does what a core asks for, waiting by readiness.
+//! Does what a core asks for, and waits for readiness.
 //!
 //! # Cancel safety
-//! Every future here may be dropped at any await: a read or a write happens whole, and is counted, within one poll. What
-//! the core and the buffers know afterwards is what happened on the socket.
+//! All futures in this module may be dropped at any await point. A read or write happens completely, and is counted, within one
+//! poll. The core and the buffers therefore always match what happened on the socket.
 
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind, IoSlice};
@@ -16,12 +16,13 @@ use super::stream::is_gone;
 use crate::output::write_once;
 use crate::{DriveError, TlsError};
 
-/// Runs `core` until it hands over a message: flushes what it queued, reads what it needs.
+/// Runs `core` until it returns a message. Sends the output that it queues, and reads the input that it needs.
 ///
-/// `borrowed` holds the parts that were queued by reference. Output that a message left queued goes with the next read.
+/// `borrowed` holds the parts that were queued by reference. Output that is still queued when a message is returned is sent
+/// before the next read.
 ///
 /// # Errors
-/// After [`DriveError::Timeout`] the call can be made again; after any other error the connection is of no more use.
+/// After [`DriveError::Timeout`] the call can be repeated. After any other error the connection is unusable.
 pub async fn drive<C: Core, L: Borrowed + Sync + ?Sized>(
     core: &mut C,
     buffers: &mut Buffers,
@@ -35,10 +36,10 @@ pub async fn drive<C: Core, L: Borrowed + Sync + ?Sized>(
         .unwrap_or(Err(DriveError::Timeout))
 }
 
-/// [`drive`] as one poll, without a deadline.
+/// Does what [`drive`] does, as one poll, without a deadline.
 ///
 /// # Errors
-/// As [`drive`].
+/// Fails like [`drive`].
 pub fn poll_drive<C: Core, L: Borrowed + ?Sized>(
     context: &mut Context<'_>,
     core: &mut C,
@@ -66,11 +67,11 @@ pub fn poll_drive<C: Core, L: Borrowed + ?Sized>(
     }
 }
 
-/// Sends what is to go in clear text, then turns the stream to TLS: where the protocol asks for it, or before a word of it
-/// is spoken.
+/// Sends what is queued in clear text, then switches the stream to TLS: when the protocol requests it, or before the protocol
+/// starts.
 ///
 /// # Errors
-/// TLS that was not offered or can't be had. After [`DriveError::Timeout`] the call can be made again.
+/// Fails if TLS was not offered or is not available. After [`DriveError::Timeout`] the call can be repeated.
 pub async fn start_tls<E>(
     buffers: &mut Buffers,
     stream: &mut Stream,
@@ -136,7 +137,7 @@ pub(super) fn poll_flush_or_hear<E>(
 /// Sends everything that is queued.
 ///
 /// # Errors
-/// After [`DriveError::Timeout`] what has not left is still queued.
+/// After [`DriveError::Timeout`] the unsent data is still queued.
 pub async fn flush<E>(
     buffers: &mut Buffers,
     stream: &mut Stream,
@@ -149,10 +150,10 @@ pub async fn flush<E>(
         .unwrap_or(Err(DriveError::Timeout))
 }
 
-/// [`flush`] as one poll, without a deadline.
+/// Does what [`flush`] does, as one poll, without a deadline.
 ///
 /// # Errors
-/// As [`flush`].
+/// Fails like [`flush`].
 // Once a command: a call and a result that goes through memory would cost as much as the rest of it.
 #[inline(always)]
 pub fn poll_flush<E>(
@@ -175,10 +176,10 @@ pub fn poll_flush<E>(
     Poll::Ready(Ok(()))
 }
 
-/// Reads once into the buffers' own targets; 0 is the end of the stream.
+/// Reads once into the buffers' own targets. Returns the number of bytes, or 0 at the end of the stream.
 ///
 /// # Errors
-/// Where memory could not be had, nothing is lost.
+/// If memory cannot be allocated, nothing is lost.
 // Once a reply: the call alone would cost a few dozen instructions.
 #[inline(always)]
 pub fn poll_read<E: From<WireError>>(
@@ -208,11 +209,11 @@ fn poll_read_now(
     stream.poll_read(context, buffers.targets().as_mut())
 }
 
-/// Reads once, straight into the caller's slice, of a value that goes on for `later` bytes behind it. Gives the bytes
-/// that came in all, and those of them that are in the slice.
+/// Reads once, directly into the caller's slice, a part of a value of which `later` more bytes follow after the slice. Returns
+/// the total number of bytes received, and the number of those in the slice.
 ///
 /// # Errors
-/// As [`poll_read`].
+/// Fails like [`poll_read`].
 pub fn poll_read_into<E: From<WireError>>(
     context: &mut Context<'_>,
     buffers: &mut Buffers,
@@ -226,7 +227,7 @@ pub fn poll_read_into<E: From<WireError>>(
     Poll::Ready(Ok((n, buffers.commit(n))))
 }
 
-/// `None` when the deadline passed first. Without one no timer is made.
+/// Returns `None` if the deadline passed first. Without a deadline it creates no timer.
 pub(super) async fn within<T>(
     deadline: Option<Instant>,
     work: impl Future<Output = T>,

@@ -1,4 +1,4 @@
-//! The same where both directions are in use: replies are read while requests are written.
+//! The driver for both directions at once: replies are read while requests are written.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
@@ -10,13 +10,13 @@ use super::Stream;
 use super::drive::{poll_flush_or_hear, poll_read, poll_start_tls, within};
 use crate::DriveError;
 
-/// As [`drive`](super::drive()), for protocols in which several requests are outstanding: it never waits to write without also
-/// reading, so that more can be outstanding than both sides' socket buffers hold.
+/// Does what [`drive`](super::drive()) does, for protocols with several outstanding requests. It never waits to write without
+/// also reading. The outstanding data may therefore exceed the socket buffers of both sides.
 ///
-/// A message is handed over as soon as it is there, be there output left or not; that leaves with the further calls.
+/// A message is returned as soon as it is complete, even if output is left. The output is sent by the next calls.
 ///
 /// # Errors
-/// After [`DriveError::Timeout`] the call can be made again; after any other error the connection is of no more use.
+/// After [`DriveError::Timeout`] the call can be repeated. After any other error the connection is unusable.
 pub async fn drive_duplex<C: Core, L: Borrowed + Sync + ?Sized>(
     core: &mut C,
     buffers: &mut Buffers,
@@ -30,10 +30,10 @@ pub async fn drive_duplex<C: Core, L: Borrowed + Sync + ?Sized>(
         .unwrap_or(Err(DriveError::Timeout))
 }
 
-/// [`drive_duplex`] as one poll, without a deadline. Where it is pending it waits for both directions.
+/// Does what [`drive_duplex`] does, as one poll, without a deadline. If it returns pending, it waits for both directions.
 ///
 /// # Errors
-/// As [`drive_duplex`].
+/// Fails like [`drive_duplex`].
 pub fn poll_drive_duplex<C: Core, L: Borrowed + ?Sized>(
     context: &mut Context<'_>,
     core: &mut C,
@@ -65,11 +65,11 @@ pub fn poll_drive_duplex<C: Core, L: Borrowed + ?Sized>(
     }
 }
 
-/// Sends everything that is queued, and reads meanwhile where it would have to wait: `None` once all has left. A message that
-/// has come before that is handed over, and what is left leaves with the further calls.
+/// Sends everything that is queued, and reads while it would have to wait. Returns `None` when everything has been sent. If a
+/// message arrives before that, it is returned, and the remaining output is sent by the next calls.
 ///
 /// # Errors
-/// As [`drive_duplex`].
+/// Fails like [`drive_duplex`].
 pub async fn flush_duplex<C: Core, L: Borrowed + Sync + ?Sized>(
     core: &mut C,
     buffers: &mut Buffers,
@@ -83,10 +83,10 @@ pub async fn flush_duplex<C: Core, L: Borrowed + Sync + ?Sized>(
         .unwrap_or(Err(DriveError::Timeout))
 }
 
-/// [`flush_duplex`] as one poll, without a deadline. Where it is pending it waits for both directions.
+/// Does what [`flush_duplex`] does, as one poll, without a deadline. If it returns pending, it waits for both directions.
 ///
 /// # Errors
-/// As [`drive_duplex`].
+/// Fails like [`drive_duplex`].
 #[allow(clippy::type_complexity)] // it is that of the future, as a poll
 pub fn poll_flush_duplex<C: Core, L: Borrowed + ?Sized>(
     context: &mut Context<'_>,

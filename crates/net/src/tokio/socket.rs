@@ -1,4 +1,4 @@
-//! What a stream of the runtime is over: a socket or the caller's own transport, read and written by vectors.
+//! The base of a tokio stream: a socket or a user-provided transport, with vectored reads and writes.
 
 use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
@@ -26,32 +26,32 @@ macro_rules! when_ready {
     };
 }
 
-/// A stream of the caller's own: a tunnel, a test's script.
+/// A user-provided stream, such as a tunnel or a test script.
 pub trait Transport: Send {
-    /// Fills the slices in order with at least one byte; 0 at the end of the stream.
+    /// Fills the slices in order with at least one byte. Returns 0 at the end of the stream.
     ///
     /// # Errors
-    /// As `Read::read_vectored`; never `WouldBlock`.
+    /// Fails like `Read::read_vectored`, but never with `WouldBlock`.
     fn poll_read_vectored(
         &mut self,
         context: &mut Context<'_>,
         slices: &mut [IoSliceMut<'_>],
     ) -> Poll<io::Result<usize>>;
 
-    /// Takes at least one byte of the slices.
+    /// Writes at least one byte of the slices.
     ///
     /// # Errors
-    /// As `Write::write_vectored`; never `WouldBlock`.
+    /// Fails like `Write::write_vectored`, but never with `WouldBlock`.
     fn poll_write_vectored(
         &mut self,
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>>;
 
-    /// Ends both directions; errors are of no interest any more.
+    /// Shuts down both directions. Errors are ignored.
     fn shutdown(&mut self) {}
 
-    /// Whether nobody but the kernel is between the two ends, as on a Unix socket: passwords may be sent over it.
+    /// Returns whether only the kernel is between the two ends, as on a Unix socket. Passwords may then be sent in clear text.
     fn is_unix(&self) -> bool {
         false
     }

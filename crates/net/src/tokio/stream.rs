@@ -1,4 +1,4 @@
-//! A stream of the runtime, and TLS over it.
+//! A stream for the tokio runtime, and TLS over it.
 
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::sync::Mutex;
@@ -22,7 +22,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A stream over the caller's own transport.
+    /// Creates a stream over a user-provided transport.
     pub fn own(transport: impl Transport + 'static) -> Self {
         Self::new(Socket::Own(Mutex::new(Box::new(transport))))
     }
@@ -36,38 +36,38 @@ impl Stream {
         }
     }
 
-    /// Has TLS ready for when the protocol asks for it.
+    /// Provides TLS for when the protocol requests it.
     pub fn offer_tls(&mut self, connector: TlsConnector) {
         self.connector = Some(Box::new(connector));
     }
 
-    /// Whether TLS is ready for that.
+    /// Returns whether TLS was [offered](Self::offer_tls) and has not begun.
     pub fn offers_tls(&self) -> bool {
         self.connector.is_some()
     }
 
-    /// What TLS agreed on, where it is spoken.
+    /// Returns the parameters of the TLS session, or `None` without TLS.
     pub fn tls(&self) -> Option<TlsSession> {
         self.tls.as_ref().and_then(|tls| tls.agreed())
     }
 
-    /// Bytes that TLS copied on the way, the library's own copies included.
+    /// Returns the number of bytes that TLS copied, including the library's own copies.
     pub fn bytes_copied_by_tls(&self) -> u64 {
         self.tls.as_ref().map_or(0, |tls| tls.copied())
     }
 
-    /// Whether only the kernel is between the two ends.
+    /// Returns whether only the kernel is between the two ends.
     pub fn is_unix(&self) -> bool {
         self.socket.is_unix()
     }
 
-    /// The peer's address, where it is one of TCP.
+    /// Returns the peer's address, if it is a TCP address.
     pub fn peer_addr(&self) -> Option<std::net::SocketAddr> {
         self.socket.peer_addr()
     }
 
-    /// Sends a few last words where the kernel takes them at once; nobody waits for them, and a failure is of no interest.
-    /// Not over a transport of the caller's own.
+    /// Sends a few last bytes if the kernel accepts them at once. It does not wait, and ignores errors. It sends nothing over a
+    /// user-provided transport.
     pub fn try_send(&mut self, bytes: &[u8]) {
         let Some(tls) = &mut self.tls else {
             return self.socket.try_send(bytes);
@@ -80,7 +80,7 @@ impl Stream {
         }
     }
 
-    /// Ends both directions.
+    /// Shuts down both directions.
     pub fn shutdown(&mut self) {
         if let Some(tls) = &mut self.tls {
             self.socket.try_send(tls.last_words());
@@ -89,7 +89,7 @@ impl Stream {
         self.socket.shutdown();
     }
 
-    /// Gives TLS's buffers back until at most `keep` bytes of them stay; without TLS a stream has none.
+    /// Releases TLS buffers until at most `keep` bytes of them are held. A stream without TLS has no buffers.
     pub fn release(&mut self, keep: usize) {
         if let Some(tls) = &mut self.tls {
             tls.release(keep);
@@ -154,7 +154,7 @@ impl Stream {
         }
     }
 
-    /// Whether TLS was begun.
+    /// Returns whether TLS has begun.
     #[inline]
     pub fn is_tls(&self) -> bool {
         self.tls.is_some()

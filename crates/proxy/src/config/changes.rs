@@ -1,4 +1,4 @@
-//! What one configuration has otherwise than another, in lines for the log.
+//! The differences between two configurations, as lines for the log.
 
 use std::fmt::{self, Debug, Display};
 use std::time::Duration;
@@ -8,19 +8,19 @@ use onecopy_net::{Endpoint, TlsAcceptor, TlsConnector};
 
 use super::{BackendConfig, Config, ListenerConfig};
 
-/// What a reload has changed. Its display is a line for each, none where nothing has changed.
+/// The changes made by a reload. `Display` shows one line per change, and nothing if there are none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
     lines: Vec<String>,
 }
 
 impl Changes {
-    /// A line for each, such as `mysql 'front': idle-timeout: off -> 10m`. Passwords are not in them.
+    /// Returns one line per change, such as `mysql 'front': idle-timeout: off -> 10m`. Passwords are not included.
     pub fn lines(&self) -> &[String] {
         &self.lines
     }
 
-    /// Whether all is as it was.
+    /// Returns whether nothing has changed.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
@@ -42,14 +42,14 @@ impl Changes {
         all.place("admin.listen", &old.admin.listen, &new.admin.listen);
         all.value("admin.user", &old.admin.user, &new.admin.user);
         if old.admin.password.expose() != new.admin.password.expose() {
-            all.line("admin.password is another one");
+            all.line("admin.password has changed");
         }
         all.time("health.interval", old.health.interval, new.health.interval);
         all.time("health.timeout", old.health.timeout, new.health.timeout);
         all.value("health.fall", old.health.fall, new.health.fall);
         all.value("health.rise", old.health.rise, new.health.rise);
         if old.health.login != new.health.login {
-            all.line("health.user or its password is another one");
+            all.line("health.user or its password has changed");
         }
         all.debug("log.format", old.log.format, new.log.format);
         all.debug("log.level", old.log.level, new.log.level);
@@ -93,11 +93,11 @@ impl Changes {
         listener.value("tls.required", old.requires_tls, new.requires_tls);
         match (&old.tls, &new.tls) {
             (None, Some(_)) => listener.line("tls is offered"),
-            (Some(_), None) => listener.line("tls is no longer offered"),
+            (Some(_), None) => listener.line("tls is not offered any more"),
             (Some(old), Some(new)) if old.options() != new.options() => {
                 listener.line("tls is set otherwise");
             }
-            (Some(old), Some(_)) if old.is_stale() => listener.line("certificate is read again"),
+            (Some(old), Some(_)) if old.is_stale() => listener.line("certificate was reloaded"),
             _ => {}
         }
         for backend in &new.backends {
@@ -114,7 +114,7 @@ impl Changes {
             let mut after = new.backends.iter();
             if !after.any(|new| new.endpoint == backend.endpoint) {
                 let line = format!(
-                    "backend '{}' is gone; its sessions are drained",
+                    "backend '{}' was removed; its sessions are drained",
                     backend.name
                 );
                 self.of(&format!("mysql '{}': ", new.name)).line(line);
@@ -135,7 +135,7 @@ impl Changes {
             new.sends_proxy_header,
         );
         if old.public_key != new.public_key {
-            backend.line("public-key is another one");
+            backend.line("public-key has changed");
         }
         backend.time("connect-timeout", old.connect_timeout, new.connect_timeout);
         backend.time("keepalive", old.socket.keepalive, new.socket.keepalive);
@@ -148,9 +148,9 @@ impl Changes {
         backend.value("compression", By(compression.0), By(compression.1));
         match (&old.tls, &new.tls) {
             (None, Some(_)) => backend.line("tls is spoken"),
-            (Some(_), None) => backend.line("tls is no longer spoken"),
+            (Some(_), None) => backend.line("tls was turned off"),
             (Some(old), Some(new)) if !is_same(old, new) => backend.line("tls is set otherwise"),
-            (Some(old), Some(_)) if old.is_stale() => backend.line("certificates are read again"),
+            (Some(old), Some(_)) if old.is_stale() => backend.line("certificates were reloaded"),
             _ => {}
         }
     }

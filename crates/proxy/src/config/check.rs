@@ -1,4 +1,4 @@
-//! Configurations that no proxy can serve, although each of their keys is well-formed.
+//! Configurations that cannot be served although each key is well-formed.
 
 mod address;
 
@@ -11,63 +11,63 @@ use super::{Config, ListenerConfig};
 use crate::worker::pool::LEAST_BUDGET;
 use address::Listening;
 
-/// Why a configuration can't be served.
+/// Why a configuration cannot be served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// There is no listener, or none has an address.
+    /// There is no listener, or none of them has an address.
     NothingToListenOn,
-    /// A listener without a server.
+    /// A listener has no backend.
     NoBackend {
-        /// The listener's name.
+        /// The name of the listener.
         listener: String,
     },
     /// The admin listener has an address and no password.
     NoAdminPassword,
-    /// A number or time that is 0 where 0 would refuse or fail everything.
+    /// A number or time is 0, which would refuse or fail everything.
     Zero {
         /// The key.
         key: &'static str,
-        /// The table it is in, by its name; empty for the top of the file.
+        /// The name of the table that contains it; empty for the top of the file.
         table: String,
-        /// What to write instead.
+        /// The value to write instead.
         instead: &'static str,
     },
-    /// Less memory than each worker needs for one session.
+    /// The memory is less than each worker needs for one session.
     Memory {
-        /// What is configured, in bytes.
+        /// The configured memory, in bytes.
         bytes: usize,
-        /// What is needed, in bytes.
+        /// The required memory, in bytes.
         least: usize,
-        /// Among how many workers it is divided.
+        /// The number of workers that share it.
         workers: usize,
     },
-    /// Two listeners on one address; `[metrics]` and `[admin]` are listeners too.
+    /// Two listeners have the same address; `[metrics]` and `[admin]` are listeners too.
     SameAddress {
         /// One listener and its address.
         one: (String, Endpoint),
-        /// The other one.
+        /// The other listener and its address.
         other: (String, Endpoint),
     },
-    /// A backend that is the proxy itself.
+    /// A backend is the proxy itself.
     OwnBackend {
-        /// The listener in front of the backend.
+        /// The listener with this backend.
         listener: String,
         /// The backend.
         backend: (String, Endpoint),
-        /// The listener that is at the backend's address.
+        /// The listener at the backend's address.
         is: String,
-        /// Whether sessions come back to `listener` only by way of `is` and its backends.
+        /// Whether sessions return to `listener` only through `is` and its backends.
         is_indirect: bool,
     },
 }
 
 impl Config {
-    /// Looks for what makes a configuration useless or harmful although each key is well-formed. Names are looked up where a
-    /// backend has a listener's port; one that has no address now is not an error here.
+    /// Checks for settings that make a configuration useless or harmful although each key is well-formed. If a backend has the
+    /// port of a listener, its host name is resolved; a name without an address is not an error here.
     ///
     /// # Errors
-    /// The first such thing.
+    /// Fails with the first problem found.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.check_listeners()?;
         self.check_zeros()?;
@@ -254,7 +254,7 @@ impl fmt::Display for ConfigError {
                 workers,
             } => write!(
                 f,
-                "`memory` is {bytes} bytes, and {workers} workers need {least} to serve one session each; raise it"
+                "`memory` is {bytes} bytes, but {workers} workers need {least} to serve one session each; raise it"
             ),
             Self::SameAddress { one, other } if one.1 == other.1 => write!(
                 f,

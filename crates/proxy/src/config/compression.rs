@@ -1,17 +1,17 @@
-//! Compression as it is asked for on each side.
+//! The compression settings of clients.
 
 use std::fmt;
 
 use onecopy_mysql_proto::Capabilities;
 use onecopy_mysql_proto::compression::Algorithm;
 
-/// Which algorithms a listener offers to clients. Where both are agreed on it is zlib, as with servers.
+/// The compression algorithms that a listener offers to clients. If client and proxy agree on both, zlib is used, as by servers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Offered {
     /// Those that the client's backend offers: the client sees what it would see without the proxy.
     Backend,
-    /// None. mysql-connector-python without its C extension waits for ever where a packet comes in more than two frames, as large
-    /// ones do here.
+    /// None. mysql-connector-python without its C extension hangs if a packet spans more than two frames, as large packets do
+    /// here.
     #[default]
     Off,
     /// zlib.

@@ -1,8 +1,8 @@
-//! The file: one TOML, every key of which has a default but the addresses.
+//! The configuration file: a TOML file in which every key except the addresses has a default.
 //!
-//! Text is parsed into [sections](section), which say what is there and where; then they are put over the defaults. A key is
-//! known, has a default and is explained in three places that tests hold together: `section`, the plain structs, and
-//! [`DEFAULTS`].
+//! Text is parsed into [sections](section), which record the keys that are present and their position; then they are applied to
+//! the defaults. Each key occurs in three places, whose consistency tests check: it is known in `section`, has its default in the
+//! plain structs, and is explained in [`DEFAULTS`].
 
 mod compression;
 mod error;
@@ -17,18 +17,19 @@ pub use error::FileError;
 use error::Problem;
 pub use value::endpoint;
 
-/// Every key with what it is for and its default, as a file: one listener and one backend, all else as by default.
+/// Every key with its explanation and default, as a file with one listener and one backend.
 pub const DEFAULTS: &str = include_str!("file/defaults.toml");
 
 /// A larger file is not a configuration: 1 MiB.
 const MAX_BYTES: u64 = 1 << 20;
 
 impl Config {
-    /// What a file says, and the defaults for all that it does not say. Reads the files that it names: certificates, keys
-    /// and passwords, whose relative paths begin in its folder.
+    /// Reads a configuration file; keys that are not set get their defaults. Also reads the files named in it: certificates, keys
+    /// and passwords, whose relative paths are relative to the file's directory.
     ///
     /// # Errors
-    /// With file, line and what can be done: what is no TOML, unknown keys, values that are none, files that can't be read.
+    /// Fails if the file is not TOML, on unknown keys and invalid values, and if a file cannot be read. The error contains the
+    /// file, the line and what to do.
     pub fn from_file(path: &Path) -> Result<Self, FileError> {
         let failed = |message: String| FileError::new(path, "", Problem::new(message));
         let read = |error: std::io::Error| failed(format!("can't be read: {error}"));
@@ -38,10 +39,10 @@ impl Config {
         Self::from_toml(&std::fs::read_to_string(path).map_err(read)?, path)
     }
 
-    /// The same of text. `path` is where it is from, for errors and relative paths.
+    /// Parses the text of a configuration file. `path` is the file's path, for errors and relative paths.
     ///
     /// # Errors
-    /// As [`from_file`](Self::from_file).
+    /// Fails like [`from_file`](Self::from_file).
     pub fn from_toml(text: &str, path: &Path) -> Result<Self, FileError> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let failed = |problem| FileError::new(path, text, problem);

@@ -1,24 +1,24 @@
-//! What a backend is to its listener.
+//! The role of a backend.
 
 use std::fmt;
 
-/// Which sessions a backend gets, beside those that its weight gives it.
+/// Which sessions a backend may receive; its weight then determines its share.
 ///
-/// Whether a server is read only its health checks ask, with a [login](super::HealthLogin) and every
-/// [interval](super::HealthConfig::interval): so long a session may still be sent to one that has just changed. Sessions that
-/// are on it stay. Before the first answer, and without checks that ask, a server may be either, and comes after those
-/// that are known to be right.
+/// Whether a server is read-only is known only from health checks with a [login](super::HealthLogin), once per
+/// [interval](super::HealthConfig::interval). Until the next check, a session may still go to a server that has just changed.
+/// Existing sessions stay where they are. Before the first result, and without such checks, a server may be in either state; it
+/// is chosen only after servers that are known to be in the right one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Role {
-    /// All that come.
+    /// Receives all sessions.
     #[default]
     Any,
-    /// Those that come while it takes writes: `@@global.read_only` is off.
+    /// Receives new sessions while the server is writable: `@@global.read_only` is off.
     Primary,
-    /// Those that come while it does not.
+    /// Receives new sessions while the server is read-only.
     Replica,
-    /// Those that come while no other one of the listener can be had: all of them are down, play no part by their role, or did
-    /// not answer this session or the last. Full ones can be had.
+    /// Receives new sessions while no other backend of the listener is available: each one is down, is excluded by its role, or
+    /// did not answer this session or the previous one. Backends that are merely full count as available.
     Backup,
 }
 

@@ -38,7 +38,7 @@ fn answer(request: Result<Request, RequestError>, view: &View) -> String {
     let Request { path, has_body } = match request {
         Ok(request) => request,
         Err(RequestError::Bad) => {
-            return response("400 Bad Request", "", "not a request of HTTP/1\n", true);
+            return response("400 Bad Request", "", "not an HTTP/1 request\n", true);
         }
         Err(RequestError::TooLarge) => {
             let status = "431 Request Header Fields Too Large";
@@ -49,13 +49,13 @@ fn answer(request: Result<Request, RequestError>, view: &View) -> String {
         Path::Health => state(health(view), has_body),
         Path::Ready => state(ready(view), has_body),
         Path::Metrics | Path::Other => {
-            let paths = "there are /metrics, /health and /ready\n";
+            let paths = "try /metrics, /health or /ready\n";
             response("404 Not Found", "", paths, has_body)
         }
         Path::OtherMethod => response(
             "405 Method Not Allowed",
             "Allow: GET, HEAD\r\n",
-            "GET and HEAD are served\n",
+            "only GET and HEAD are supported\n",
             has_body,
         ),
     }
@@ -79,7 +79,7 @@ fn health(view: &View) -> State {
     }
     let mut listeners = view.listeners().into_iter();
     if !listeners.any(|listener| listener.backends.serve()) {
-        return State::Not("no backend that is up gets sessions by its role\n");
+        return State::Not("no backend is up and eligible by its role\n");
     }
     State::Fine
 }
@@ -89,7 +89,7 @@ fn ready(view: &View) -> State {
     let has_backend = |listener: &Arc<crate::proxy::Listener>| listener.backends.serve();
     match health(view) {
         State::Fine if !view.listeners().iter().all(has_backend) => {
-            State::Not("a listener has no backend that is up and gets sessions by its role\n")
+            State::Not("a listener has no backend that is up and eligible by its role\n")
         }
         state => state,
     }

@@ -26,61 +26,61 @@ pub(super) fn text(view: &View) -> String {
     page.one(
         "onecopy_buffers_in_use",
         "gauge",
-        "Buffers that sessions hold now. An idle session holds none: this follows the sessions that have bytes on their way.",
+        "Buffers in use by sessions. An idle session holds none, so this follows the sessions with bytes in flight.",
         snapshot.buffers_in_use as u64,
     );
     page.one(
         "onecopy_buffer_bytes",
         "gauge",
-        "Memory of all buffers, those that wait for use in the pools, of logins and of TLS included.",
+        "Memory of all buffers, including unused ones in the pools and those of logins and TLS.",
         snapshot.buffer_bytes as u64,
     );
     page.one(
         "onecopy_login_and_tls_bytes",
         "gauge",
-        "Of these, the bytes of logins under way and of TLS.",
+        "The part of onecopy_buffer_bytes that logins in progress and TLS use.",
         snapshot.login_and_tls_bytes as u64,
     );
     page.one(
         "onecopy_sessions_in_line",
         "gauge",
-        "Sessions that wait for a buffer because memory is used up: more than 0 for long asks for a larger setting.",
+        "Sessions queued for a buffer because memory is used up. If it stays above 0, raise `memory`.",
         snapshot.sessions_in_line as u64,
     );
     page.one(
         "onecopy_buffer_bytes_limit",
         "gauge",
-        "The setting memory: near it sessions wait for their turn to get buffers.",
+        "The setting `memory`. Near it, sessions queue for buffers.",
         view.memory() as u64,
     );
     page.one(
         "onecopy_event_loop_turns_total",
         "counter",
-        "Turns of all event loops. Commands divided by turns tell how many are served a wake-up: more is cheaper.",
+        "Iterations of all event loops. Commands divided by iterations is the number of commands per wake-up: more is cheaper.",
         snapshot.counters.turns,
     );
     page.one(
         "onecopy_workers",
         "gauge",
-        "Event loops, each a thread, that run.",
+        "Running worker threads, one event loop each.",
         view.workers().running() as u64,
     );
     page.one(
         "onecopy_draining",
         "gauge",
-        "1 while nobody is let in any more and sessions leave at the end of their transactions.",
+        "1 while draining: no new sessions are accepted, and sessions end after their transaction.",
         view.is_draining().into(),
     );
     page.one(
         "onecopy_uptime_seconds",
         "gauge",
-        "Seconds since the proxy was started.",
+        "Seconds since the proxy started.",
         view.began.elapsed().as_secs(),
     );
     page.one(
         "onecopy_log_events_dropped_total",
         "counter",
-        "Lines that the log lacks because it could not be written fast enough.",
+        "Log lines dropped because the log could not be written fast enough.",
         view.log().dropped(),
     );
     page.write_process();
@@ -110,14 +110,14 @@ impl Page {
             entrances,
             "onecopy_sessions",
             "gauge",
-            "Clients that are connected now, also those that are logging in.",
+            "Clients connected now, including those that are logging in.",
             |entrance| entrance.sessions,
         );
         self.by_listener(
             entrances,
             "onecopy_sessions_accepted_total",
             "counter",
-            "Clients that came in. Far more than logins: health checks of a load balancer, scanners, or logins that fail.",
+            "Accepted client connections. Far more than logins means load balancer checks, scanners or failing logins.",
             |entrance| entrance.accepted,
         );
         self.head(
@@ -176,30 +176,29 @@ impl Page {
         self.by_route(
             routes,
             "onecopy_logins_total",
-            "Logins that succeeded. As many a second as commands: clients without a pool of connections.",
+            "Successful logins. If the rate is close to that of commands, clients do not use a connection pool.",
             |route| route.logins,
         );
         self.by_route(
             routes,
             "onecopy_command_errors_total",
-            "Commands that the backend answered with an error. The proxy passes errors on and never makes one of a command.",
+            "Commands that the backend answered with an error. The proxy only passes these on.",
             |route| route.errors,
         );
         self.by_route(
             routes,
             "onecopy_bytes_from_clients_total",
-            "Bytes passed on from clients to the backend, behind their logins.",
+            "Bytes forwarded from clients to the backend after login.",
             |route| route.bytes_from_clients,
         );
         self.by_route(
             routes,
             "onecopy_bytes_from_backend_total",
-            "Bytes passed on from the backend to clients, behind their logins.",
+            "Bytes forwarded from the backend to clients after login.",
             |route| route.bytes_from_backend,
         );
         let name = "onecopy_commands_total";
-        let help =
-            "Commands of clients, also those that have no reply, such as the close of a statement.";
+        let help = "Client commands, including those without a reply, such as closing a statement.";
         self.head(name, "counter", help);
         for route in routes {
             for (kind, &count) in Kind::ALL.iter().zip(&route.commands) {
@@ -265,25 +264,25 @@ impl Page {
             (
                 "onecopy_backend_sessions",
                 "gauge",
-                "Sessions on the backend, also those that are logging in.",
+                "Sessions on the backend, including those that are logging in.",
                 |backend| backend.sessions() as u64,
             ),
             (
                 "onecopy_backend_failed_connects_total",
                 "counter",
-                "Connects for a session that failed; the session was then tried on another backend.",
+                "Failed connection attempts for a session, which was then tried on another backend.",
                 |backend| backend.failed_connects(),
             ),
             (
                 "onecopy_backend_failed_checks_total",
                 "counter",
-                "Health checks that were not answered.",
+                "Failed health checks.",
                 |backend| backend.health().failed.load(Relaxed),
             ),
             (
                 "onecopy_backend_weight",
                 "gauge",
-                "Its share of new sessions beside the others'; 0 for none.",
+                "Weight for new sessions relative to the other backends; 0 for none.",
                 |backend| u64::from(backend.config.weight),
             ),
         ];
@@ -296,7 +295,7 @@ impl Page {
         self.head(
             "onecopy_backend_read_only",
             "gauge",
-            "1 where it says that it is read only, 0 where not. Known only where health checks log in.",
+            "1 if the backend reports read_only, 0 if not. Known only if health checks log in.",
         );
         for (listener, backend) in &backends {
             if let Some(read_only) = backend.health().read_only() {

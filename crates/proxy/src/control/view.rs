@@ -169,7 +169,7 @@ impl View {
     pub(crate) fn reload(&self) -> Result<String, String> {
         let hook = lock(&self.reload).clone();
         let Some(hook) = hook else {
-            return Err("there is no configuration file to read again".to_owned());
+            return Err("there is no configuration file to reload".to_owned());
         };
         let outcome = (hook.0)();
         let (level, lines) = match &outcome {

@@ -1,7 +1,7 @@
 //! One line: when, how much it matters, what happened, and what belongs to it.
 
 use std::fmt::Write;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use crate::config::{LogFormat, LogLevel};
 
@@ -130,39 +130,16 @@ fn push_quoted(line: &mut String, text: &str) {
     line.push('"');
 }
 
-/// UTC, as RFC 3339 has it, with milliseconds.
+/// UTC, as RFC 3339 has it, with milliseconds; a clock that shows a year no date has, the year 1970.
 fn push_time(line: &mut String, time: SystemTime) {
-    let since = time
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or(Duration::ZERO);
-    let seconds = since.as_secs();
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = civil(days);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    let millis = since.subsec_millis();
-    push(
-        line,
-        format_args!(
-            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z"
-        ),
-    );
-}
-
-/// The date of a day since 1970, in years that begin with March, so that the leap day is their last.
-fn civil(days: u64) -> (u64, u64, u64) {
-    const ERA: u64 = 146_097; // 400 years
-    let day = days + 719_468; // since 0000-03-01
-    let (era, day) = (day / ERA, day % ERA);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year + u64::from(month <= 2), month, day)
+    let time = jiff::Timestamp::try_from(time).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    push(line, format_args!("{time:.3}"));
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn at(seconds: u64) -> SystemTime {

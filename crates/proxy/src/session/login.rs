@@ -377,7 +377,7 @@ impl Session {
                         Ok(true)
                     }
                     Ok(None) => Ok(true),
-                    Ok(Some(_)) => Err(self.lost("it sent something out of turn")),
+                    Ok(Some(_)) => Err(self.lost("it sent an unexpected packet")),
                     Err(why) => Err(self.lost(&why)),
                 }
             }

@@ -135,8 +135,8 @@ impl Session {
     /// Ends it because it has kept for too long what others stand in line for.
     pub(crate) fn stop_stalled(&mut self, context: &mut Context<'_>) -> Status {
         let who = match self.is_left_by_client() {
-            false => "the backend took nothing",
-            true => "the client took nothing",
+            false => "the backend did not read",
+            true => "the client did not read",
         };
         let status = self.end(End::Failed(Failure::stalled(who)), context);
         // A client that took nothing before takes no last words: what it keeps from others goes now, not in a second.

@@ -434,7 +434,7 @@ impl Session {
             return Failure::backend_gone(name, why).into();
         }
         let when = match self.relay.reply_begun() {
-            false => "before its reply to a command, which it may have run",
+            false => "before replying to a command, which it may have executed",
             true => "in the middle of its reply",
         };
         Failure::backend_lost(name, when, why).into()

@@ -218,7 +218,7 @@ fn sessions_follow_the_server_that_takes_writes() {
     set_read_only(one, 1);
     until("the writers' last server", || port_behind(0).is_err());
     let error = port_behind(0).unwrap_err().to_string();
-    let said = "no backend that is up gets sessions by its role";
+    let said = "no backend is up and eligible by its role";
     assert!(error.contains("1429") && error.contains(said), "{error}");
     assert_eq!(get(&proxy, "/health").0, 200);
     assert_eq!(get(&proxy, "/ready").0, 503);

@@ -123,7 +123,7 @@ fn sessions_of_a_backend_that_is_gone_end_their_transactions() {
     endpoint.name = "other".into();
     config.listeners[0].backends = vec![endpoint];
     let changes = proxy.reload(config).unwrap().to_string();
-    assert!(changes.contains("is gone"), "{changes}");
+    assert!(changes.contains("was removed"), "{changes}");
     until("the end of the idle session", || proxy.sessions() == 1);
     assert_eq!(code(&idle.ping().unwrap_err()), Some(1053));
     busy.run("DO 1").unwrap();

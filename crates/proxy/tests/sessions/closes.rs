@@ -20,7 +20,7 @@ use crate::sides::{Way, sides, unique};
 
 /// What a backend still says of a reply before it closes.
 const PARTS: [(&[u8], &str); 2] = [
-    (b"", "before its reply"),
+    (b"", "before replying"),
     (b"\x01\0\0\x01\x01", "in the middle of its reply"),
 ];
 

@@ -1,4 +1,4 @@
-//! What sets a connection up: all of it in one write, then the replies to it.
+//! The handshake that sets up a connection: all requests in one write, then their replies.
 //!
 //! ```text
 //!   HELLO 3 [AUTH user password] [SETNAME name]        RESP3, or where the server chooses
@@ -7,8 +7,8 @@
 //!   [SELECT database]
 //! ```
 //!
-//! A server that does not know HELLO, or not that version, is asked once more in RESP2's way, unless RESP3 is required; the
-//! other replies of the first attempt are passed over.
+//! If the server does not know HELLO or that version, the handshake is repeated in RESP2, unless RESP3 is required. The other
+//! replies of the first attempt are discarded.
 //!
 //! Source: <https://valkey.io/commands/hello/>, <https://valkey.io/commands/client-setinfo/>.
 
@@ -38,30 +38,30 @@ const LIMITS: Limits = Limits {
 /// The user of a password that is given alone.
 const DEFAULT_USER: &[u8] = b"default";
 
-/// How a connection is set up.
+/// The settings of a handshake.
 #[derive(Debug, Clone, Default)]
 pub struct HandshakeConfig {
-    /// The version that is required. `None`: RESP3 where the server has it, else RESP2.
+    /// The required protocol version. `None`: RESP3 if the server supports it, else RESP2.
     pub protocol: Option<Protocol>,
-    /// The user of an access control list. `None`: `default`.
+    /// The ACL user. `None`: `default`.
     pub user: Option<Vec<u8>>,
-    /// The password. `None`: no login, unless there is a user, whose password is empty then.
+    /// The password. `None`: no login, unless there is a user, whose password is then empty.
     pub password: Option<Secret>,
-    /// The connection's name, which CLIENT LIST shows; without spaces and line ends.
+    /// The name of the connection, as shown by CLIENT LIST. It must not contain spaces or line ends.
     pub client_name: Option<Vec<u8>>,
-    /// The library's name, which CLIENT LIST shows.
+    /// The name of the library, as shown by CLIENT LIST.
     pub library_name: Option<Vec<u8>>,
-    /// The library's version.
+    /// The version of the library.
     pub library_version: Option<Vec<u8>>,
-    /// The database's number; 0 is every connection's at first, and not asked for.
+    /// The number of the database. 0 is the initial one of each connection, so no SELECT is sent for it.
     pub database: u64,
 }
 
-/// What a part of the handshake asks for.
+/// A request of the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HandshakeRequest {
-    /// HELLO: the protocol, and with it the login and the connection's name.
+    /// HELLO: selects the protocol, logs in and sets the name of the connection.
     Hello,
     /// AUTH.
     Auth,
@@ -73,18 +73,18 @@ pub enum HandshakeRequest {
     Select,
 }
 
-/// What came of the handshake.
+/// The result of the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandshakeReply {
-    /// The connection is set up: [`Handshake::into_client`].
+    /// The connection is set up: call [`Handshake::into_client`].
     Done,
-    /// The server refuses. The connection is of no more use.
+    /// The server refused the connection, which is unusable.
     Refused {
-        /// What was refused.
+        /// The request that was refused.
         request: HandshakeRequest,
-        /// Why.
+        /// The reason.
         refusal: Refusal,
-        /// The server's own words: [`Handshake::reply`].
+        /// The server's error message: see [`Handshake::reply`].
         frame: Frame,
     },
 }
@@ -98,7 +98,7 @@ enum State {
     Refused,
 }
 
-/// The client's side of the handshake.
+/// The state machine of the client's handshake.
 #[derive(Debug)]
 pub struct Handshake {
     config: HandshakeConfig,
@@ -111,7 +111,7 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// A handshake to be driven on a connection on which nothing was sent; `limits` are those of the replies behind it.
+    /// Creates a handshake, to be driven on a connection on which nothing was sent. `limits` apply to the replies after it.
     pub fn new(config: HandshakeConfig, limits: Limits) -> Self {
         Self {
             config,
@@ -123,17 +123,17 @@ impl Handshake {
         }
     }
 
-    /// What was agreed on; known when it is done.
+    /// Returns what was agreed on, once the handshake is done.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// The server's own words, where it refused.
+    /// Returns the server's error message, if it refused the connection.
     pub fn reply<'r>(&'r self, frame: Frame, buffers: &'r Buffers) -> Reply<'r> {
         self.client.reply(frame, buffers)
     }
 
-    /// The core of the connection that is set up, and what was agreed on.
+    /// Returns the state machine of the connection, and what was agreed on.
     pub fn into_client(self) -> (Client, Session) {
         let mut client = self.client;
         client.set_limits(self.limits);

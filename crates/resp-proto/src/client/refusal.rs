@@ -1,24 +1,24 @@
-//! Why a server refuses a connection, by the first word of its error.
+//! Why a server refuses a connection, determined by the first word of its error.
 
 use std::fmt;
 
-/// Why a server refuses a connection. The reply has the server's own words.
+/// Why a server refused a connection. The reply contains the server's own message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// `NOAUTH`: a password is demanded and none was given.
+    /// `NOAUTH`: a password is required and none was given.
     NoAuth,
-    /// `WRONGPASS`, and the older servers' `ERR invalid password`: the user or the password is wrong, or the user is disabled.
+    /// `WRONGPASS`, or `ERR invalid password` of older servers: the user or the password is wrong, or the user is disabled.
     WrongPass,
-    /// `NOPERM`: the user may not do what the handshake asks for.
+    /// `NOPERM`: the user lacks the permission for a command of the handshake.
     NoPerm,
-    /// `NOPROTO`, or HELLO is not known: the server does not speak the version of the protocol that is required.
+    /// `NOPROTO`, or HELLO is unknown: the server does not support the required protocol version.
     NoProto,
-    /// `DENIED`: the server is in protected mode, and takes connections of its own machine only.
+    /// `DENIED`: the server is in protected mode, and accepts only local connections.
     Denied,
     /// `ERR max number of clients reached`.
     MaxClients,
-    /// Another error: a name that it does not take, a database that is not there.
+    /// Another error: an invalid name, or a database that does not exist.
     Other,
 }
 

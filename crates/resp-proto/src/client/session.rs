@@ -1,4 +1,4 @@
-//! What a server says of itself in its reply to HELLO.
+//! What a server reports about itself in its reply to HELLO.
 //!
 //! | key     | value   | note                                         |
 //! |---------|---------|----------------------------------------------|
@@ -22,22 +22,22 @@ const MAX_TEXT: usize = 256;
 /// A version of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// RESP2, which every server has.
+    /// RESP2, which every server supports.
     Resp2,
-    /// RESP3, of servers since 6.0.
+    /// RESP3, supported by servers since 6.0.
     Resp3,
 }
 
-/// What the handshake agreed on. All but the protocol is what the reply to HELLO said, so RESP2 has none of it.
+/// What the handshake agreed on. All fields except the protocol come from the reply to HELLO, so RESP2 has none of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// The protocol that replies have.
+    /// The protocol version of the replies.
     pub protocol: Protocol,
-    /// The server's name: `valkey` or `redis`, for most.
+    /// The name of the server: usually `valkey` or `redis`.
     pub server: Option<String>,
-    /// The server's version, as it writes it.
+    /// The version of the server, as it reports it.
     pub version: Option<String>,
-    /// The connection's number.
+    /// The ID of the connection.
     pub connection_id: Option<i64>,
     /// `standalone`, `cluster` or `sentinel`.
     pub mode: Option<String>,
@@ -46,7 +46,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// One of which nothing is known but the protocol.
+    /// Creates a session of which only the protocol is known.
     pub fn new(protocol: Protocol) -> Self {
         Self {
             protocol,

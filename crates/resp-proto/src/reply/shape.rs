@@ -5,7 +5,7 @@ use std::fmt;
 use super::Reply;
 use crate::Kind;
 
-/// The same kinds, elements and bytes, attributes inside included; not the attribute of the value itself.
+/// Compares kinds, elements and bytes, including attributes inside the value, but not the attribute of the value itself.
 impl PartialEq for Reply<'_> {
     fn eq(&self, other: &Self) -> bool {
         let (own, others) = (self.own_subtree(), other.own_subtree());
@@ -20,8 +20,8 @@ impl PartialEq for Reply<'_> {
 
 impl Eq for Reply<'_> {}
 
-/// Shows the value and all it holds, attributes inside in front of their values, bytes escaped: for a look at it, not for
-/// logs.
+/// Shows the value and everything it contains, with inner attributes before their values, and with bytes escaped. Use it for
+/// debugging, not for logs.
 impl fmt::Debug for Reply<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Where the aggregates that are open end.

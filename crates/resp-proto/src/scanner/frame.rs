@@ -1,11 +1,11 @@
-//! What a scan is asked for, and what it gives.
+//! The input and the results of a scan.
 
 use onecopy_wire::Span;
 
-/// One whole reply or push, with all that it holds; valid until the next one is scanned.
+/// A complete reply or push message with everything it contains; valid until the next one is scanned.
 ///
-/// The scanner knows where it lies: a place that is handed from call to call is written in parts and read at once, which
-/// costs more than the scan of a short reply.
+/// The scanner stores its position. Passing the position from call to call would cost more than scanning a short reply, because
+/// it would be written in parts and read back at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
     pub(super) is_push: bool,
@@ -15,41 +15,41 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Whether it came out of band.
+    /// Returns whether it is a push message.
     #[inline]
     pub fn is_push(self) -> bool {
         self.is_push
     }
 }
 
-/// What becomes of a reply. Pushes are borrowed in any mode.
+/// How a reply is scanned. Push messages are borrowed in every mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplyMode {
-    /// It is borrowed whole.
+    /// The complete reply is borrowed.
     Borrow,
-    /// If it is a bulk string or a verbatim string it is handed out in pieces, up to 2^63 - 1 bytes, in constant memory; if
-    /// not, or if it has an attribute, it is borrowed.
+    /// A bulk string or a verbatim string of up to 2^63 - 1 bytes is returned in pieces, in constant memory. Any other reply, and
+    /// one with an attribute, is borrowed.
     Stream,
-    /// It is passed over in constant memory.
+    /// The reply is discarded, in constant memory.
     Skip,
-    /// There is none to come: its first byte is an error.
+    /// No reply is expected: the first byte of one is an error.
     Refuse,
 }
 
-/// What a scan ended with.
+/// The result of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scanned {
-    /// A whole value.
+    /// A complete value.
     Frame(Frame),
-    /// At least so many bytes are missing; the buffers know.
+    /// At least this many bytes are missing; the buffers know that too.
     NeedInput(usize),
-    /// A whole reply was passed over.
+    /// A complete reply was discarded.
     Skipped,
-    /// A string of so many bytes begins, which comes in pieces.
+    /// A string of this many bytes begins, which is returned in pieces.
     Bulk(u64),
-    /// The string's next bytes.
+    /// The next bytes of the string.
     Piece(Span),
-    /// The string is over.
+    /// The end of the string.
     BulkEnd,
 }
 

@@ -1,10 +1,10 @@
-//! A request as a view: its arguments are borrowed as they came.
+//! A request as a view: its arguments are borrowed as they arrived.
 
 use std::fmt;
 
 use crate::{Children, Reply};
 
-/// One request, borrowed until the server's core goes on.
+/// A request, borrowed until the server's state machine is advanced.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Request<'r>(Reply<'r>);
 
@@ -13,34 +13,34 @@ impl<'r> Request<'r> {
         Self(array)
     }
 
-    /// The command's name, as the client wrote it: in whichever case.
+    /// Returns the name of the command, in the letter case that the client used.
     pub fn name(&self) -> &'r [u8] {
         self.arguments().next().unwrap_or_default()
     }
 
-    /// Whether that is the command's name, in any case.
+    /// Returns whether `name` is the name of the command, ignoring letter case.
     pub fn is(&self, name: &str) -> bool {
         self.name().eq_ignore_ascii_case(name.as_bytes())
     }
 
-    /// Arguments in order, the name first.
+    /// Returns an iterator over the arguments in order, the name first.
     pub fn arguments(&self) -> Arguments<'r> {
         Arguments(self.0.children())
     }
 
-    /// How many arguments there are, the name included; one at least.
+    /// Returns the number of arguments, including the name; at least one.
     #[allow(clippy::len_without_is_empty)] // it never is
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The same as an array of bulk strings, to be detached or sent on.
+    /// Returns the request as an array of bulk strings, to detach it or send it on.
     pub fn as_array(&self) -> Reply<'r> {
         self.0
     }
 }
 
-/// Shows names and arguments, bytes escaped: passwords among them, so for a look at it and not for logs.
+/// Shows the name and the arguments, with bytes escaped. They may include passwords: use it for debugging, not for logs.
 impl fmt::Debug for Request<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = self
@@ -50,7 +50,7 @@ impl fmt::Debug for Request<'_> {
     }
 }
 
-/// The arguments of a request.
+/// An iterator over the arguments of a request.
 #[derive(Debug, Clone)]
 pub struct Arguments<'r>(Children<'r>);
 

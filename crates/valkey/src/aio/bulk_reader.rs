@@ -1,4 +1,4 @@
-//! A string that is read in pieces.
+//! A reader for a string.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -15,17 +15,17 @@ use super::Connection;
 use crate::Error;
 use crate::link::DIRECT_READ;
 
-/// A reply's string as a reader, in constant memory. Reads of 16 KiB and more go straight into the caller's slice;
-/// smaller ones, such as those of `tokio::io::copy`, copy from the connection's buffer, which `fill_buf` lends and from which
-/// [`copy_to`](Self::copy_to) writes.
+/// A reader for the string of a reply, in constant memory. Reads of 16 KiB and more go directly into the caller's slice. Smaller
+/// ones, such as those of `tokio::io::copy`, copy from the connection's buffer; `fill_buf` borrows from that buffer, and
+/// [`copy_to`](Self::copy_to) writes from it.
 ///
-/// Dropped before its end, the rest is passed over before the next reply. Its errors hold an [`Error`], to be had by
-/// [`io::Error::get_ref`].
+/// If the reader is dropped before the end, the rest is discarded before the next reply. Its errors contain an [`Error`], which
+/// [`io::Error::get_ref`] returns.
 #[derive(Debug)]
 pub struct BulkReader<'c> {
     conn: &'c mut Connection,
     len: u64,
-    /// Bytes that have come and were not given yet.
+    /// Bytes that have arrived and were not yet returned.
     piece: Span,
     is_over: bool,
     /// The deadline of a wait that is under way.
@@ -46,32 +46,32 @@ impl<'c> BulkReader<'c> {
         }
     }
 
-    /// Length of the whole string in bytes.
+    /// Returns the length of the whole string in bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether the string has no bytes.
+    /// Returns whether the string is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Bytes that are left.
+    /// Returns the number of bytes left.
     pub fn left(&self) -> u64 {
         self.conn.link.core.bulk_left() + self.piece.len() as u64
     }
 
-    /// Writes all bytes that are left, in pieces of up to 256 KiB from where they lie in the connection's buffer: none is
-    /// copied. Gives how many there were. The writer is not flushed.
+    /// Writes all remaining bytes to `writer`, in pieces of up to 256 KiB, directly from the connection's buffer without copying.
+    /// Returns their number. The writer is not flushed.
     ///
     /// # Errors
-    /// A failure of the connection, which holds an [`Error`]; or the writer's own, that it takes nothing more
-    /// ([`WriteZero`](io::ErrorKind::WriteZero)) included. What it has taken is not left any more then, and what
-    /// [`left`](Self::left) counts can be read on.
+    /// Fails if the connection fails, with an [`Error`] inside; or with the writer's error, including
+    /// [`WriteZero`](io::ErrorKind::WriteZero) if it accepts no more bytes. The bytes that the writer accepted are consumed; the
+    /// rest, whose length [`left`](Self::left) returns, can still be read.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, the same holds as after an error of the writer: not a byte is lost or written twice, as long
-    /// as the writer's own writes are cancel safe.
+    /// If the future is dropped before it completes, the same holds as after an error of the writer: no byte is lost or written
+    /// twice, as long as the writer's own writes are cancel-safe.
     pub async fn copy_to(&mut self, mut writer: impl AsyncWrite + Unpin) -> io::Result<u64> {
         let before = self.left();
         loop {
@@ -102,7 +102,7 @@ impl<'c> BulkReader<'c> {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads straight into the caller's slice; gives how many bytes are there.
+    /// Reads directly into the caller's slice, and returns the number of bytes.
     fn poll_read_direct(
         &mut self,
         context: &mut Context<'_>,
@@ -206,7 +206,7 @@ impl AsyncRead for BulkReader<'_> {
     }
 }
 
-/// What is left is nobody's any more.
+/// Discards the rest of the string.
 impl Drop for BulkReader<'_> {
     fn drop(&mut self) {
         self.conn.link.core.skip_bulk();

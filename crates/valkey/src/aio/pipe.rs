@@ -1,4 +1,4 @@
-//! Commands without end.
+//! An unlimited stream of commands.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -20,11 +20,11 @@ const MAX_REQUESTS: u64 = 8 << 10;
 /// Commands between two looks at how much has gathered.
 const LOOK_EVERY: u32 = 16;
 
-/// Commands that leave as they come; their replies go to a function of the caller's, in order.
+/// Commands that are sent as they are pushed. Their replies are passed to a function of the caller, in order.
 ///
-/// Commands gather until they are worth a write, so that only [`finish`](Self::finish) sees the last of them off. Dropped
-/// before, those that have gathered since the last write are not sent, and replies that are to come are passed over. Where
-/// that write was broken off half way, all of it is sent with the next call, or, if it has arguments of 16 KiB and more, that
+/// Commands are collected until a write is worthwhile, so only [`finish`](Self::finish) sends the last of them. If the pipe is
+/// dropped without it, the commands collected since the last write are not sent, and the outstanding replies are discarded. If
+/// that write was interrupted half way, the next call sends the rest of it; if the rest has arguments of 16 KiB and more, that
 /// call finds the connection closed.
 pub struct Pipe<'c, F> {
     conn: &'c mut Connection,
@@ -45,14 +45,14 @@ impl<'c, F: FnMut(Reply<'_>)> Pipe<'c, F> {
         }
     }
 
-    /// Adds a command. Large arguments that own their bytes share them; those that are borrowed are copied.
+    /// Adds a command. Large arguments that own their bytes share them; large borrowed ones are copied.
     ///
     /// # Errors
-    /// Memory that could not be had, or a command that the connection does not take: the pipe goes on. Or a failure of the
-    /// connection.
+    /// Fails if memory cannot be allocated, or if the connection does not accept the command: the pipe stays usable. Fails if the
+    /// connection fails.
     ///
     /// # Cancel safety
-    /// Safe: dropped before it is done, the command is queued all the same, and the next call goes on.
+    /// Cancel-safe: if the future is dropped before it completes, the command stays queued, and the next call continues.
     #[inline]
     pub async fn push<C: Command>(&mut self, command: &C) -> Result<(), Error> {
         self.conn.link.queue_owned(command, &mut self.parts)?;
@@ -72,13 +72,13 @@ impl<'c, F: FnMut(Reply<'_>)> Pipe<'c, F> {
         Ok(())
     }
 
-    /// Sends what has gathered.
+    /// Sends the collected commands.
     ///
     /// # Errors
-    /// A failure of the connection.
+    /// Fails if the connection fails.
     ///
     /// # Cancel safety
-    /// Safe: dropped before it is done, the next call goes on.
+    /// Cancel-safe: if the future is dropped before it completes, the next call continues.
     pub async fn flush(&mut self) -> Result<(), Error> {
         self.conn.link.start_wait();
         while let Some(message) = self.conn.flush(&self.parts).await? {
@@ -90,14 +90,14 @@ impl<'c, F: FnMut(Reply<'_>)> Pipe<'c, F> {
         Ok(())
     }
 
-    /// Hands over the replies that have come as far as the runtime knows, and waits for none: for a source of commands that is
-    /// slow. Commands that have gathered may leave.
+    /// Delivers the replies that have arrived, as far as the runtime knows, without waiting for more. Use it if commands are
+    /// produced slowly. It may send collected commands.
     ///
     /// # Errors
-    /// A failure of the connection.
+    /// Fails if the connection fails.
     ///
     /// # Cancel safety
-    /// Safe: it never waits.
+    /// Cancel-safe: it never waits.
     pub async fn take_replies(&mut self) -> Result<(), Error> {
         loop {
             self.conn.link.start_wait();
@@ -112,13 +112,13 @@ impl<'c, F: FnMut(Reply<'_>)> Pipe<'c, F> {
         }
     }
 
-    /// Sends what is left, waits for the replies that are to come, and gives how many came in all.
+    /// Sends the remaining commands, waits for all outstanding replies, and returns the total number of replies.
     ///
     /// # Errors
-    /// A failure of the connection.
+    /// Fails if the connection fails.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, the pipe is gone, as where it is dropped itself.
+    /// If the future is dropped before it completes, the pipe is dropped with it.
     pub async fn finish(mut self) -> Result<u64, Error> {
         self.flush().await?;
         while self.conn.link.core.awaited() > 0 {
@@ -127,7 +127,7 @@ impl<'c, F: FnMut(Reply<'_>)> Pipe<'c, F> {
         Ok(self.answered)
     }
 
-    /// Replies that came so far.
+    /// Returns the number of replies so far.
     pub fn answered(&self) -> u64 {
         self.answered
     }

@@ -1,4 +1,4 @@
-//! A handle with which many tasks share one connection.
+//! A handle that lets many tasks share one connection.
 
 mod backoff;
 mod call;
@@ -51,25 +51,26 @@ use pool::Pool;
 use queue::Queue;
 use single::{Single, admit};
 
-/// A handle to one connection that many tasks share, cheap to clone. What they send while the connection is busy leaves
-/// together, in one write; each gets the reply to his own command, whatever becomes of the others.
+/// A handle to one connection that many tasks share; clones are cheap. Commands that tasks issue while the connection is busy are
+/// sent together, in one write. Each task gets the reply to its own command, whatever happens to the others.
 ///
-/// A task of the runtime drives the connection, and makes a new one when it is lost: [`SharedOptions`] says how, and what
-/// happens to commands meanwhile. It ends when the last handle is dropped.
+/// A background task drives the connection, and reconnects when it is lost: [`SharedOptions`] controls how, and what happens to
+/// commands meanwhile. The task ends when the last handle is dropped.
 ///
-/// - A server that sends nothing for [`Config::unresponsive_timeout`] (30 seconds) while it owes a reply is given up: all whose
-///   commands had left fail, once, with [`Error::is_unresponsive`], the others are sent on the next connection.
-/// - Blocking commands go to a connection of their own by themselves. What changes the connection (SELECT, MULTI, WATCH) is
-///   refused: [`acquire`](Self::acquire) lends a connection for that, [`transaction`](Self::transaction) needs none.
-/// - [`Config::command_timeout`] is the time from the call to its reply, waiting for room or for a connection included. For a
-///   deadline of a single command wrap its future in `tokio::time::timeout`.
-/// - A reply of [`SharedOptions::large_reply`] bytes and more holds up those behind it. Its command and first key are
-///   remembered, and further runs of the same command, if that only reads, go to a connection of their own where one is free
-///   or may be opened, until a reply is smaller. A caller who has awaited a write sees it there too; a read that is run while
-///   his own write is under way, as in `tokio::join!`, is not ordered behind it then. Writes, pipelines and transactions never
-///   leave the shared connection.
-/// - Responses are the caller's own: they are copied once out of the connection's buffer, strings of 64 KiB and more are not.
-///   Large arguments are best given as [`bytes::Bytes`], whose memory is shared until it has left; others are copied.
+/// - If a server owes a reply and sends nothing for [`Config::unresponsive_timeout`] (30 seconds), the connection is closed.
+///   Commands that were sent fail with [`Error::is_unresponsive`] and are not retried; all others are sent on the next
+///   connection.
+/// - Blocking commands run on a connection of their own automatically. Commands that change the connection (SELECT, MULTI, WATCH)
+///   are refused: [`acquire`](Self::acquire) a dedicated connection for them. A [`transaction`](Self::transaction) needs none.
+/// - [`Config::command_timeout`] covers the time from the call to its reply, including waiting for room or for a connection. To
+///   set a deadline for a single command, wrap its future in `tokio::time::timeout`.
+/// - A reply of [`SharedOptions::large_reply`] bytes and more delays the replies after it. The command and its first key are
+///   therefore remembered. If the command is read-only, it then runs on a dedicated connection whenever one is free or may be
+///   opened, until one of its replies is smaller. There it still sees every write that the caller has awaited before. A write
+///   that is still in flight, as in `tokio::join!`, may be executed after the read. Writes, pipelines and transactions always use
+///   the shared connection.
+/// - Responses are owned: they are copied once out of the connection's buffer, except strings of 64 KiB and more, which are
+///   moved. Pass large arguments as [`bytes::Bytes`], whose memory is shared until it has been sent; others are copied.
 ///
 /// ```no_run
 /// use onecopy_valkey::command::string;
@@ -86,19 +87,19 @@ use single::{Single, admit};
 /// ```
 ///
 /// # Cancel safety
-/// Every future may be dropped at any await, and times out as if it were. A command that was not written yet is then not
-/// sent; of one that was, the reply is dropped when it comes, and never reaches another caller. Replies of a pipeline that had
-/// come already are dropped with it.
+/// Every future may be dropped at any await point; a timeout has the same effect. If the command was not written yet, it is not
+/// sent. If it was, its reply is discarded when it arrives, and never reaches another caller. If a pipeline is dropped, the
+/// replies that it has already received are dropped too.
 ///
-/// One that is neither dropped nor polled on, as where a `select!` is left standing, keeps its place for as long: of the
-/// [`max_in_flight`](SharedOptions::max_in_flight) one where its turn has come, and [`close`](Self::close) waits for it.
-/// [`Config::command_timeout`] bounds that too: when it is over the place is the next caller's.
+/// A future that is neither dropped nor polled, for example one left behind by a `select!`, keeps its place. When its turn comes
+/// it occupies one of the [`max_in_flight`](SharedOptions::max_in_flight) slots, and [`close`](Self::close) waits for it.
+/// [`Config::command_timeout`] bounds that too: after it, the next caller gets the slot.
 #[derive(Clone)]
 pub struct Shared {
     handle: Arc<Handle>,
 }
 
-/// What all clones have in common; dropped with the last of them.
+/// The state that all clones share; dropped with the last of them.
 struct Handle {
     inner: Arc<Inner>,
     pool: Arc<Pool>,
@@ -107,16 +108,16 @@ struct Handle {
 }
 
 impl Shared {
-    /// Connects by URL, see [`Config::from_url`], with the default options.
+    /// Connects to the server of a URL, see [`Config::from_url`], with the default options.
     ///
     /// # Errors
-    /// As [`Connection::connect`].
+    /// Fails like [`Connection::connect`].
     ///
     /// # Cancel safety
-    /// Dropped before it is done, the socket is closed.
+    /// If the future is dropped before it completes, the socket is closed.
     ///
     /// # Panics
-    /// Outside of a tokio runtime with IO and time.
+    /// Panics outside of a tokio runtime with I/O and time enabled.
     pub async fn connect(url: &str) -> Result<Self, Error> {
         Self::connect_with(&Config::from_url(url)?, SharedOptions::default()).await
     }
@@ -124,13 +125,13 @@ impl Shared {
     /// Connects, and spawns the task that drives the connection.
     ///
     /// # Errors
-    /// As [`Connection::connect_with`].
+    /// Fails like [`Connection::connect_with`].
     ///
     /// # Cancel safety
-    /// Dropped before it is done, the socket is closed.
+    /// If the future is dropped before it completes, the socket is closed.
     ///
     /// # Panics
-    /// Outside of a tokio runtime with IO and time.
+    /// Panics outside of a tokio runtime with I/O and time enabled.
     pub async fn connect_with(config: &Config, options: SharedOptions) -> Result<Self, Error> {
         let connection = Connection::connect_with(config).await?;
         let inner = Arc::new(Inner::new(options.limits(config)));
@@ -149,16 +150,17 @@ impl Shared {
         })
     }
 
-    /// Runs a command. A blocking one runs on a connection of its own. Where the future outlives its statement, as in
-    /// `tokio::join!`, the command needs a `let` of its own.
+    /// Runs a command. A blocking command runs on a connection of its own. If the future outlives its statement, as in
+    /// `tokio::join!`, bind the command with `let` first.
     ///
     /// # Errors
-    /// The server's error, a failure of the connection, or its command timeout; [`Error::maybe_executed`] tells whether the
-    /// server may have executed the command. After a failure of the connection the handle makes a new one by itself. A command that would break the order of replies or change the connection is
-    /// refused, and so is one for which there is no place while there is no connection.
+    /// Fails with the server's error, if the connection fails, or after the command timeout; [`Error::maybe_executed`] says
+    /// whether the server may have executed the command. After a failure of the connection the handle reconnects by itself.
+    /// Commands that break the order of replies or change the connection are refused. While there is no connection, a command
+    /// fails if the offline queue has no room for it.
     ///
     /// # Cancel safety
-    /// Safe: see [the type](Self). On a connection of its own that is closed.
+    /// Cancel-safe: see [the type](Self). If the command runs on a connection of its own, that connection is closed.
     #[inline]
     pub async fn run<C: Command + Sync>(&self, command: &C) -> Result<Response<C>, Error> {
         let flags = command.flags();
@@ -183,7 +185,7 @@ impl Shared {
         large.response(command, answer)
     }
 
-    /// Runs a command that may wait in the server, on a connection of its own.
+    /// Runs a command that may block in the server, on a connection of its own.
     async fn run_blocking<C: Command + Sync>(&self, command: &C) -> Result<Response<C>, Error> {
         let pool = &self.handle.pool;
         // What the server was asked to wait for without an end has no end here.
@@ -196,8 +198,8 @@ impl Shared {
         Response::new(connection.run_watched(command, silence).await?)
     }
 
-    /// Runs a command that only reads, whose last reply was large: on a connection of its own if there is one for it, else on
-    /// the shared one, and in the same time.
+    /// Runs a read-only command whose last reply was large. It uses a dedicated connection if one is available, else the shared
+    /// one, within the same timeout.
     async fn run_aside<C: Command + Sync>(&self, command: &C) -> Result<Response<C>, Error> {
         let Handle {
             inner, pool, large, ..
@@ -227,13 +229,13 @@ impl Shared {
         timed.unwrap_or_else(|_| Err(timed_out.into()))
     }
 
-    /// Runs a command on a connection of its own: one that takes long, or whose reply is large, holds nobody else up there.
+    /// Runs a command on a connection of its own, so that a slow command or a large reply does not delay others.
     ///
     /// # Errors
-    /// As [`acquire`](Self::acquire) and [`Connection::run`].
+    /// Fails like [`acquire`](Self::acquire) and [`Connection::run`].
     ///
     /// # Cancel safety
-    /// Dropped before it is done, that connection is closed.
+    /// If the future is dropped before it completes, that connection is closed.
     pub async fn run_dedicated<C: Command + Sync>(
         &self,
         command: &C,
@@ -242,37 +244,37 @@ impl Shared {
         Response::new(connection.run_owned(command).await?)
     }
 
-    /// Lends a connection of its own: for transactions that watch keys, for commands that change the connection, for values
-    /// that are streamed. It is one that was used before where there is one, or a new one; when as many are borrowed as
-    /// [`SharedOptions::max_dedicated`] allows, it waits for its turn, for at most [`Config::command_timeout`].
+    /// Borrows a dedicated connection: for transactions that watch keys, for commands that change the connection, for streamed
+    /// values. An idle one is reused if possible; otherwise a new one is opened. If [`SharedOptions::max_dedicated`] connections
+    /// are in use, it waits for one, for at most [`Config::command_timeout`].
     ///
     /// # Errors
-    /// As [`Connection::connect_with`]; a handle that is closed; a timeout where its turn did not come, nothing was sent then.
+    /// Fails like [`Connection::connect_with`], if the handle is closed, or if the wait times out; nothing was sent then.
     ///
     /// # Cancel safety
-    /// Safe: nothing is left of it.
+    /// Cancel-safe: dropping the future has no effect.
     pub async fn acquire(&self) -> Result<Dedicated, Error> {
         Pool::acquire(&self.handle.pool).await
     }
 
-    /// Commands that are sent together, with none of another task between them.
+    /// Creates a pipeline: commands that are sent together, with no other task's commands between them.
     pub fn pipeline(&self) -> SharedPipeline {
         SharedPipeline::new(self)
     }
 
-    /// Commands that are executed together, with none of another client between them: MULTI and EXEC. For one that depends on
-    /// keys that it read before, WATCH them on a connection that [`acquire`](Self::acquire) lends.
+    /// Creates a transaction: commands that are executed together, with no other client's commands between them, by MULTI and
+    /// EXEC. If it depends on keys that are read first, WATCH them on a connection from [`acquire`](Self::acquire) instead.
     pub fn transaction(&self) -> SharedTransaction {
         SharedTransaction::new(self)
     }
 
-    /// Takes no more commands, waits until those that were taken are finished, for at most
-    /// [`SharedOptions::close_timeout`], and closes the connection. Commands that are not finished then fail;
-    /// [`Error::maybe_executed`] says which of them the server may have. All clones are closed with it; connections that are
-    /// borrowed are closed when they are given back.
+    /// Closes the handle and all of its clones. No more commands are accepted. It waits until the accepted ones are finished, for
+    /// at most [`SharedOptions::close_timeout`], and then closes the connection. Commands that are not finished by then fail;
+    /// [`Error::maybe_executed`] says which of them the server may have executed. Dedicated connections are closed when they are
+    /// returned.
     ///
     /// # Cancel safety
-    /// Dropped before it is done, it is closing all the same, and in the same time.
+    /// If the future is dropped before it completes, the handle still closes, within the same time.
     pub async fn close(&self) {
         let Handle {
             inner,
@@ -286,37 +288,36 @@ impl Shared {
         poll_fn(|context| inner.with(|queue| queue.poll_closed(context.waker()))).await;
     }
 
-    /// Whether it takes no more commands: it was closed, or its runtime has ended.
+    /// Returns whether no more commands are accepted: the handle was closed, or its runtime has ended.
     pub fn is_closed(&self) -> bool {
         self.handle.inner.with(|queue| queue.is_closed())
     }
 
-    /// Whether there is a connection now, as far as is known.
+    /// Returns whether there is a connection now, as far as is known.
     pub fn is_connected(&self) -> bool {
         self.handle.inner.with(|queue| queue.is_up())
     }
 
-    /// Requests without a reply, and callers that wait for room or for a connection.
+    /// Returns the number of requests in flight, and the number of callers that wait for room or for a connection.
     pub fn load(&self) -> (u64, u64) {
         self.handle.inner.with(|queue| queue.load())
     }
 
-    /// Replies that came with nothing outstanding, since the handle was made: each has closed its connection, and was given to
-    /// nobody. Those on connections that are borrowed count once they are given back. See
-    /// [`Connection::unexpected_replies`].
+    /// Returns the number of unsolicited replies since the handle was made. Each of them closed its connection and was discarded.
+    /// Those on dedicated connections are counted when the connection is returned. See [`Connection::unexpected_replies`].
     pub fn unexpected_replies(&self) -> u64 {
         let Handle { inner, pool, .. } = &*self.handle;
         inner.with(|queue| queue.unexpected_replies()) + pool.unexpected_replies()
     }
 
-    /// What the bytes of the shared connection have cost, and of those that were lost before it, as of the driver's last
-    /// round. What went [beside it](Self::acquire) has a [meter of its own](Self::dedicated_meter).
+    /// Returns the copy counters of the shared connection and of those that it replaced, as of the driver's last iteration.
+    /// [Dedicated connections](Self::acquire) have a [meter of their own](Self::dedicated_meter).
     pub fn meter(&self) -> Meter {
         self.handle.inner.with(|queue| queue.meter())
     }
 
-    /// What the bytes of the connections beside the shared one have cost, those that are borrowed as of when they were given back
-    /// for last; that of their logins is not in it. `capacity_now` is 0: those that rest hold nothing.
+    /// Returns the copy counters of the dedicated connections. A borrowed connection counts up to when it was last returned;
+    /// logins are not included. `capacity_now` is 0, because idle ones hold no memory.
     pub fn dedicated_meter(&self) -> Meter {
         self.handle.pool.meter()
     }

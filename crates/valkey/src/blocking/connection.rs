@@ -1,4 +1,4 @@
-//! A connection, and what can be asked of it.
+//! A connection and its operations.
 
 use std::io::{self, Read};
 use std::time::Duration;
@@ -16,32 +16,32 @@ use crate::{Config, Error, Password};
 
 /// A connection to a Valkey or Redis server.
 ///
-/// After a server's error the connection goes on; after any error for which [`Error::is_closed`] is true it is closed and
-/// says so to every further call, until [`reconnect`](Self::reconnect).
+/// It stays usable after a server error. After any error for which [`Error::is_closed`] is true it is closed: all further calls
+/// fail until [`reconnect`](Self::reconnect).
 #[derive(Debug)]
 pub struct Connection {
     pub(super) link: Link,
     pub(super) stream: Stream,
-    /// What a new connection is made by, as `select`, `auth` and `set_client_name` have left it.
+    /// The configuration for reconnecting, as updated by `select`, `auth` and `set_client_name`.
     config: Config,
-    /// Over a stream of the caller's own there is nothing to connect to.
+    /// Whether the caller provided the stream, so that it cannot be reconnected.
     is_given: bool,
 }
 
 impl Connection {
-    /// Connects by URL, see [`Config::from_url`].
+    /// Connects to the server of a URL, see [`Config::from_url`].
     ///
     /// # Errors
-    /// A bad URL, no server there, a handshake that is refused, the deadline.
+    /// Fails if the URL is invalid, the server cannot be reached, the handshake is refused, or the deadline passes.
     pub fn connect(url: &str) -> Result<Self, Error> {
         Self::connect_with(&Config::from_url(url)?)
     }
 
-    /// Connects within [`Config::connect_timeout`]; the handshake is one write and one wait.
+    /// Connects within [`Config::connect_timeout`]. The handshake is one write and one wait for its replies.
     ///
     /// # Errors
-    /// No server there, TLS that can't be had, a server that is not trusted, a handshake that is refused, options that
-    /// contradict each other, the deadline.
+    /// Fails if the server cannot be reached, TLS is not available, the server is not trusted, the handshake is refused, options
+    /// contradict each other, or the deadline passes.
     pub fn connect_with(config: &Config) -> Result<Self, Error> {
         let (link, stream) = Self::open(config)?;
         Ok(Self {
@@ -52,10 +52,10 @@ impl Connection {
         })
     }
 
-    /// Shakes hands over a stream of the caller's own, over TLS where [`Config::tls`] says so.
+    /// Performs the handshake over the caller's stream, with TLS if [`Config::tls`] is set.
     ///
     /// # Errors
-    /// A handshake that is refused, TLS that can't be had, options that contradict each other, the deadline.
+    /// Fails if the handshake is refused, TLS is not available, options contradict each other, or the deadline passes.
     pub fn from_stream(config: &Config, stream: Stream) -> Result<Self, Error> {
         let tls = connector(config)?;
         let deadline = deadline_in(config.connect_timeout);
@@ -91,15 +91,16 @@ impl Connection {
         Ok((link, stream))
     }
 
-    /// Makes the connection again, with the same configuration, the database, user and name that [`select`](Self::select),
-    /// [`auth`](Self::auth) and [`set_client_name`](Self::set_client_name) set last, and the same listener. Where it
-    /// fails the connection is closed, and this may be called again.
+    /// Reconnects with the same configuration, the same push listener, and the database, user and name that were last set with
+    /// [`select`](Self::select), [`auth`](Self::auth) and [`set_client_name`](Self::set_client_name). If it fails, the connection
+    /// is closed, and this may be called again.
     ///
     /// # Errors
-    /// As [`connect_with`](Self::connect_with). Where a command that was run has changed the connection itself (SELECT by
-    /// `run`, say), where its stream was the caller's own, or where it is not closed and a MULTI or WATCH was not ended by an
-    /// EXEC, DISCARD or UNWATCH that was run by itself or by the transaction's `exec`, nothing is done, and the error says so.
-    /// Of a connection that is closed the transaction is gone: see [`has_transaction`](Self::has_transaction).
+    /// Fails like [`connect_with`](Self::connect_with). In three cases it fails without doing anything, and the error says so: a
+    /// command changed the state of the connection (for example SELECT by `run`); the caller provided the stream; or the
+    /// connection is not closed and has an open MULTI or WATCH. An EXEC, DISCARD or UNWATCH ends those if it is run by itself, or
+    /// by the transaction's `exec`. On a closed connection there is no transaction any more: see
+    /// [`has_transaction`](Self::has_transaction).
     pub fn reconnect(&mut self) -> Result<(), Error> {
         if self.is_given {
             return Err(Error::misuse(
@@ -117,8 +118,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Runs a command; its output is borrowed from the reply, until the next call. Arguments of 16 KiB and more are sent without
-    /// a copy.
+    /// Runs a command and returns its output, which is borrowed from the reply until the next call. Arguments of 16 KiB and more
+    /// are sent without a copy.
     ///
     /// ```no_run
     /// use onecopy_valkey::blocking::Connection;
@@ -132,28 +133,28 @@ impl Connection {
     /// ```
     ///
     /// # Errors
-    /// The server's error, a reply that is not what the command's output is made of, or a failure of the connection.
+    /// Fails with the server's error, or if the reply does not have the type of the command's output, or if the connection fails.
     #[inline]
     pub fn run<C: Command>(&mut self, command: &C) -> Result<C::Output<'_>, Error> {
         let frame = self.round_trip(command)?;
         self.link.output::<C>(frame)
     }
 
-    /// Runs a command whose reply becomes the caller's own: its bytes are copied once, large strings are moved.
+    /// Runs a command and returns an owned reply. Its bytes are copied once; large strings are moved.
     ///
     /// # Errors
-    /// As [`run`](Self::run); memory that could not be had.
+    /// Fails like [`run`](Self::run), or if memory cannot be allocated.
     pub fn run_owned<C: Command>(&mut self, command: &C) -> Result<OwnedReply, Error> {
         let frame = self.round_trip(command)?;
         self.link.owned(frame)
     }
 
-    /// Runs a command whose reply is a string, into the caller's vector, whose memory is used where it is large enough;
-    /// large strings are read straight there. Gives the string's length, `None` where it is null: the vector is empty then.
-    /// After a failure of the connection the vector may have lost its memory.
+    /// Runs a command whose reply is a string, and reads it into the caller's vector. The vector's memory is reused if it is
+    /// large enough; large strings are read directly into it. Returns the length of the string, or `None` if the reply is null:
+    /// the vector is empty then. After a failure of the connection the vector may have lost its memory.
     ///
     /// # Errors
-    /// As [`run`](Self::run); a reply that is no string.
+    /// Fails like [`run`](Self::run), or if the reply is not a string.
     pub fn run_into<C: Command>(
         &mut self,
         command: &C,
@@ -167,11 +168,11 @@ impl Connection {
         self.link.fill(frame, into)
     }
 
-    /// Runs a command whose reply is a string that is read in pieces, in constant memory whatever its length. `None` where it
-    /// is null.
+    /// Runs a command whose reply is a string, and returns a reader for it, in constant memory whatever its length. Returns
+    /// `None` if the reply is null.
     ///
     /// # Errors
-    /// As [`run`](Self::run); a reply that is no string.
+    /// Fails like [`run`](Self::run), or if the reply is not a string.
     pub fn run_streaming<C: Command>(
         &mut self,
         command: &C,
@@ -189,12 +190,12 @@ impl Connection {
         }
     }
 
-    /// Runs a command with one argument more, whose `len` bytes come from a reader, in constant memory: `raw("SET").arg(key)`
-    /// stores them. Bytes that the reader has behind them stay there.
+    /// Runs a command with one more argument, whose `len` bytes are read from `reader`, in constant memory. `raw("SET").arg(key)`
+    /// stores such a value. Bytes after the first `len` are not read.
     ///
     /// # Errors
-    /// As [`run`](Self::run). Where the reader fails or ends early after a part of the command has left, the connection is
-    /// closed. The error's [source](std::error::Error::source) is the reader's.
+    /// Fails like [`run`](Self::run), or if the reader fails or ends early. If a part of the command was sent by then, the
+    /// connection is closed. The [source](std::error::Error::source) of the error is the reader's error.
     pub fn run_from(
         &mut self,
         command: &Raw<'_>,
@@ -233,38 +234,38 @@ impl Connection {
         self.failed(error)
     }
 
-    /// A pipeline: commands are queued, leave together, and their replies are taken one by one.
+    /// Starts a pipeline: commands are queued and sent together, and their replies are read one by one.
     ///
     /// # Errors
-    /// A connection that is closed.
+    /// Fails if the connection is closed.
     pub fn pipeline<'a>(&mut self) -> Result<Pipeline<'_, 'a>, Error> {
         self.begin()?;
         Ok(Pipeline::new(self))
     }
 
-    /// A pipe: commands leave as they come, any number of them, and `on_reply` is given their replies, in order, errors of the
-    /// server's too. Both what waits to be sent and what has no reply yet are bounded.
+    /// Starts a pipe: any number of commands are sent as they are pushed, and `on_reply` is called with their replies in order,
+    /// including server errors. Both the unsent data and the number of outstanding replies are bounded.
     ///
     /// # Errors
-    /// A connection that is closed.
+    /// Fails if the connection is closed.
     pub fn pipe<F: FnMut(Reply<'_>)>(&mut self, on_reply: F) -> Result<Pipe<'_, F>, Error> {
         self.begin()?;
         Ok(Pipe::new(self, on_reply))
     }
 
-    /// A transaction: commands between MULTI and EXEC, which leave together.
+    /// Starts a transaction: commands between MULTI and EXEC, sent together.
     ///
     /// # Errors
-    /// A connection that is closed; memory that could not be had.
+    /// Fails if the connection is closed, or if memory cannot be allocated.
     pub fn transaction<'a>(&mut self) -> Result<Transaction<'_, 'a>, Error> {
         self.begin()?;
         Transaction::new(self)
     }
 
-    /// Uses the database of this number from now on, after a [`reconnect`](Self::reconnect) too.
+    /// Selects a database, also for later [`reconnect`](Self::reconnect)s.
     ///
     /// # Errors
-    /// As [`run`](Self::run); the database is the one before then.
+    /// Fails like [`run`](Self::run); the database stays the same then.
     pub fn select(&mut self, database: u64) -> Result<(), Error> {
         let was_changed = self.link.is_changed();
         let done = self
@@ -278,10 +279,10 @@ impl Connection {
         Ok(())
     }
 
-    /// Is this user from now on, after a [`reconnect`](Self::reconnect) too; `None` is the user `default`.
+    /// Logs in as another user, also for later [`reconnect`](Self::reconnect)s. `None` is the user `default`.
     ///
     /// # Errors
-    /// As [`run`](Self::run); the user is the one before then.
+    /// Fails like [`run`](Self::run); the user stays the same then.
     pub fn auth(&mut self, user: Option<&str>, password: impl Into<Password>) -> Result<(), Error> {
         let password = password.into();
         let was_changed = self.link.is_changed();
@@ -293,10 +294,10 @@ impl Connection {
         Ok(())
     }
 
-    /// Gives the connection a name, which CLIENT LIST shows, after a [`reconnect`](Self::reconnect) too.
+    /// Sets the name of the connection, which CLIENT LIST shows, also for later [`reconnect`](Self::reconnect)s.
     ///
     /// # Errors
-    /// As [`run`](Self::run); the name is the one before then.
+    /// Fails like [`run`](Self::run); the name stays the same then.
     pub fn set_client_name(&mut self, name: &str) -> Result<(), Error> {
         let was_changed = self.link.is_changed();
         let done = self.run(&connection::client_setname(name)).map(drop);
@@ -306,8 +307,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Has `listener` be told of everything that the server sends out of band: invalidated keys of client-side caching. It is
-    /// called while the connection is in another call; what comes between two calls waits for the next.
+    /// Sets a listener for push messages, such as the invalidated keys of client-side caching. It is called during other calls on
+    /// the connection; messages that arrive between two calls are delivered during the next.
     pub fn on_push(&mut self, listener: impl FnMut(Reply<'_>) + Send + Sync + 'static) {
         self.link.listen(Box::new(listener));
     }
@@ -318,62 +319,64 @@ impl Connection {
         self.stream.shutdown();
     }
 
-    /// What this connection's bytes have cost since it was made first. `capacity_now` is all memory that it holds
-    /// between two calls but for TLS's own: read buffer, large strings, write queue, and 16 bytes and more for each value of
-    /// its last replies.
+    /// Returns the copy counters of this connection, since it was first made. `capacity_now` is all memory that it holds between
+    /// two calls, except TLS's own: read buffer, large strings, write queue, and at least 16 bytes for each value of its last
+    /// replies.
     pub fn meter(&self) -> Meter {
         let mut meter = self.link.meter();
         meter.bytes_copied_by_tls += self.stream.bytes_copied_by_tls();
         meter
     }
 
-    /// Replies that came with nothing outstanding, since the connection was made first: each has closed it, and was given to
-    /// nobody. It is seen with the next call at the latest, unless the system still holds it then: a server that sends what
-    /// nobody asked for could be told from an honest one only by a read before each command.
+    /// Returns the number of unsolicited replies since the connection was first made. Each of them closed the connection and was
+    /// discarded. An unsolicited reply is detected during the next call at the latest, unless it is then still in the kernel's
+    /// socket buffer. Detecting every one of them would cost an extra read before each command.
     pub fn unexpected_replies(&self) -> u64 {
         self.link.unexpected_replies()
     }
 
-    /// What TLS agreed on; `None` in clear text.
+    /// Returns the parameters of the TLS session, or `None` in clear text.
     pub fn tls(&self) -> Option<TlsSession> {
         self.stream.tls()
     }
 
-    /// Deadline of each further command, see [`Config::command_timeout`].
+    /// Sets the timeout of all further commands, see [`Config::command_timeout`].
     pub fn set_command_timeout(&mut self, timeout: Option<Duration>) {
         self.link.set_command_timeout(timeout);
     }
 
-    /// The version of the protocol that the handshake agreed on.
+    /// Returns the protocol version that the handshake agreed on.
     pub fn protocol(&self) -> Protocol {
         self.link.session().protocol
     }
 
-    /// The server's version as it writes it; RESP2's handshake does not tell.
+    /// Returns the server's version as it reports it. `None` with RESP2, whose handshake does not tell.
     pub fn server_version(&self) -> Option<&str> {
         self.link.session().version.as_deref()
     }
 
-    /// What the server said of itself in the handshake.
+    /// Returns what the server reported about itself in the handshake.
     pub fn session(&self) -> &Session {
         self.link.session()
     }
 
-    /// Whether it is closed, until a [`reconnect`](Self::reconnect).
+    /// Returns whether the connection is closed; [`reconnect`](Self::reconnect) opens it again.
     pub fn is_closed(&self) -> bool {
         self.link.is_closed()
     }
 
-    /// Whether a MULTI or WATCH that was run has not been ended by an EXEC, DISCARD or UNWATCH that was run by itself or by the
-    /// transaction's `exec`, as far as is known. Of a connection that is closed, whether it was so when it ended: what was
-    /// queued was not executed then, nothing is watched any more, and after a [`reconnect`](Self::reconnect) a command that
-    /// was meant to go on with the transaction is one by itself. What reconnects by itself asks this first.
+    /// Returns whether a MULTI or WATCH is open, as far as is known. An EXEC, DISCARD or UNWATCH ends it if it is run by itself,
+    /// or by the transaction's `exec`.
+    ///
+    /// For a closed connection, returns whether one was open when the connection ended. The queued commands were not executed
+    /// then, and nothing is watched any more. After a [`reconnect`](Self::reconnect), a command that was meant to continue the
+    /// transaction would be executed on its own: code that reconnects automatically must check this first.
     pub fn has_transaction(&self) -> bool {
         self.link.is_watching()
     }
 
-    /// Gives memory back until at most `keep` bytes stay; 0 for a connection that will be idle for long. Without it a
-    /// connection at rest keeps what its last replies needed: less than 1 KiB where they were small.
+    /// Releases memory until at most `keep` bytes are held; use 0 for a connection that will be idle for long. Without this call
+    /// an idle connection keeps what its last replies needed: less than 1 KiB if they were small.
     pub fn release(&mut self, keep: usize) {
         self.link.release(keep);
         self.stream.release(keep);

@@ -1,4 +1,4 @@
-//! Commands that leave together, and their replies in order.
+//! Commands that are sent together, and their replies in order.
 
 use onecopy_resp_proto::{Frame, OwnedReply, Reply};
 
@@ -7,10 +7,11 @@ use crate::Error;
 use crate::command::Command;
 use crate::parts::Parts;
 
-/// Commands that are queued, and leave when the first reply is asked for.
+/// A queue of commands that are sent when the first reply is read.
 ///
-/// Any number may be queued: replies are read while commands are written. What is queued is held in memory until it has left;
-/// for millions of commands there is [`pipe`](Connection::pipe). Dropped before any reply was asked for, nothing was sent.
+/// Any number of commands may be queued: replies are read while commands are written. The queue is held in memory until it has
+/// been sent; for millions of commands use [`pipe`](Connection::pipe). If the pipeline is dropped before the first reply is read,
+/// nothing is sent.
 ///
 /// ```no_run
 /// use onecopy_valkey::command::string;
@@ -40,11 +41,11 @@ impl<'c, 'a> Pipeline<'c, 'a> {
         }
     }
 
-    /// Queues a command that may be gone afterwards. Large arguments that own their bytes share them; those that are borrowed are
+    /// Queues a command that need not outlive the call. Large arguments that own their bytes share them; large borrowed ones are
     /// copied.
     ///
     /// # Errors
-    /// Memory that could not be had, or a command that the connection does not take; the others stay queued.
+    /// Fails if memory cannot be allocated, or if the connection does not accept the command. The other commands stay queued.
     #[inline]
     pub fn push<C: Command>(&mut self, command: &C) -> Result<&mut Self, Error> {
         self.conn.link.queue_owned(command, &mut self.parts)?;
@@ -52,10 +53,10 @@ impl<'c, 'a> Pipeline<'c, 'a> {
         Ok(self)
     }
 
-    /// Queues a command that outlives the pipeline: arguments of 16 KiB and more are sent without a copy.
+    /// Queues a command that outlives the pipeline. Its arguments of 16 KiB and more are sent without a copy.
     ///
     /// # Errors
-    /// As [`push`](Self::push).
+    /// Fails like [`push`](Self::push).
     #[inline]
     pub fn push_borrowed<C: Command>(&mut self, command: &'a C) -> Result<&mut Self, Error> {
         self.conn.link.queue(command, &mut self.parts)?;
@@ -63,17 +64,17 @@ impl<'c, 'a> Pipeline<'c, 'a> {
         Ok(self)
     }
 
-    /// Commands that are queued.
+    /// Returns the number of queued commands.
     pub fn len(&self) -> u64 {
         self.queued
     }
 
-    /// Whether none is.
+    /// Returns whether no command is queued.
     pub fn is_empty(&self) -> bool {
         self.queued == 0
     }
 
-    /// The replies, in order. Everything leaves with the first that is asked for.
+    /// Returns the replies, in order. All commands are sent when the first reply is read.
     pub fn replies(self) -> Replies<'c, 'a> {
         Replies {
             conn: self.conn,
@@ -83,10 +84,10 @@ impl<'c, 'a> Pipeline<'c, 'a> {
     }
 }
 
-/// A pipeline's replies.
+/// The replies of a pipeline.
 ///
-/// They may be dropped before their end: those that are left are passed over when they come. Only where commands with borrowed
-/// arguments of 16 KiB and more have left in part, the next call finds the connection closed.
+/// They may be dropped before the last one is read: the rest is discarded as it arrives. In one case the next call finds the
+/// connection closed: commands with arguments of 16 KiB and more, which are sent by reference, were only partly sent.
 #[derive(Debug)]
 pub struct Replies<'c, 'a> {
     conn: &'c mut Connection,
@@ -95,11 +96,12 @@ pub struct Replies<'c, 'a> {
 }
 
 impl Replies<'_, '_> {
-    /// The next command's output, which the caller names; borrowed until the next call. `None` behind the last.
+    /// Returns the output of the next command, whose type `C` the caller names. It is borrowed until the next call. Returns
+    /// `None` after the last one.
     ///
     /// # Errors
-    /// The server's error or a reply that is not what the command's output is made of: the next replies come all the same.
-    /// After a failure of the connection none comes any more.
+    /// Fails with the server's error, or if the reply does not have the type of the command's output; later replies are not
+    /// affected. After a failure of the connection there are no more replies.
     #[inline]
     #[allow(clippy::should_implement_trait)] // what it gives is borrowed
     pub fn next<C: Command>(&mut self) -> Result<Option<C::Output<'_>>, Error> {
@@ -113,20 +115,20 @@ impl Replies<'_, '_> {
         }
     }
 
-    /// The next reply as it is, an error of the server's too.
+    /// Returns the next reply unchanged, including server errors.
     ///
     /// # Errors
-    /// A failure of the connection.
+    /// Fails if the connection fails.
     #[inline]
     pub fn next_reply(&mut self) -> Result<Option<Reply<'_>>, Error> {
         let frame = self.receive()?;
         Ok(frame.map(|frame| self.conn.link.reply(frame)))
     }
 
-    /// The next reply as one that is the caller's own.
+    /// Returns the next reply as an owned one.
     ///
     /// # Errors
-    /// As [`next`](Self::next); memory that could not be had.
+    /// Fails like [`next`](Self::next), or if memory cannot be allocated.
     pub fn next_owned(&mut self) -> Result<Option<OwnedReply>, Error> {
         match self.receive()? {
             Some(frame) => self.conn.link.owned(frame).map(Some),
@@ -134,17 +136,18 @@ impl Replies<'_, '_> {
         }
     }
 
-    /// Replies that are left.
+    /// Returns the number of replies left.
     pub fn len(&self) -> u64 {
         self.left
     }
 
-    /// Whether none is left.
+    /// Returns whether no reply is left.
     pub fn is_empty(&self) -> bool {
         self.left == 0
     }
 
-    /// The next reply where it has come already: told by a register, where a result that may be an error lies in memory.
+    /// Returns the next reply if it has already arrived. `Option<Frame>` is returned in a register; a `Result` would be returned
+    /// in memory.
     #[inline]
     fn buffered(&mut self) -> Option<Frame> {
         if self.left == 0 {
@@ -163,7 +166,7 @@ impl Replies<'_, '_> {
         }
     }
 
-    /// Sends what has not left, and waits for the next reply. The time allowed begins here.
+    /// Sends what is still queued, and waits for the next reply. The timeout starts here.
     fn wait(&mut self) -> Result<Option<Frame>, Error> {
         if self.left == 0 {
             return Ok(None);

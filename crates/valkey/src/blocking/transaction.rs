@@ -1,4 +1,4 @@
-//! Commands that are executed all together, or not at all.
+//! Commands that are executed all together or not at all.
 
 use onecopy_resp_proto::{Frame, Kind};
 
@@ -9,11 +9,11 @@ use crate::link::{EXEC, MULTI, Queueing};
 use crate::parts::Parts;
 use crate::transaction::{Executed, Results};
 
-/// Commands between MULTI and EXEC, which leave together in one pipeline when it is executed. Dropped before, nothing was
-/// sent.
+/// Commands between MULTI and EXEC, sent together in one pipeline by [`exec`](Self::exec). If the transaction is dropped before
+/// that, nothing is sent.
 ///
-/// Keys are watched before it, by `run(&transactions::watch(keys))` on the same connection, and read; whatever changes them
-/// before EXEC then aborts the transaction.
+/// To watch keys, call `run(&transactions::watch(keys))` on the same connection first, and read the keys. If one of them changes
+/// before EXEC, the transaction is aborted.
 ///
 /// ```no_run
 /// use onecopy_valkey::Executed;
@@ -50,42 +50,42 @@ impl<'c, 'a> Transaction<'c, 'a> {
         })
     }
 
-    /// Adds a command that may be gone afterwards. Large arguments that own their bytes share them; those that are borrowed are
+    /// Adds a command that need not outlive the call. Large arguments that own their bytes share them; large borrowed ones are
     /// copied.
     ///
     /// # Errors
-    /// Memory that could not be had, or a command that the connection does not take; the others stay.
+    /// Fails if memory cannot be allocated, or if the connection does not accept the command. The other commands stay.
     pub fn push<C: Command>(&mut self, command: &C) -> Result<&mut Self, Error> {
         self.conn.link.queue_owned(command, &mut self.parts)?;
         self.queued += 1;
         Ok(self)
     }
 
-    /// Adds a command that outlives the transaction: arguments of 16 KiB and more are sent without a copy.
+    /// Adds a command that outlives the transaction. Its arguments of 16 KiB and more are sent without a copy.
     ///
     /// # Errors
-    /// As [`push`](Self::push).
+    /// Fails like [`push`](Self::push).
     pub fn push_borrowed<C: Command>(&mut self, command: &'a C) -> Result<&mut Self, Error> {
         self.conn.link.queue(command, &mut self.parts)?;
         self.queued += 1;
         Ok(self)
     }
 
-    /// Commands that were added.
+    /// Returns the number of commands that were added.
     pub fn len(&self) -> usize {
         self.queued
     }
 
-    /// Whether none was.
+    /// Returns whether no command was added.
     pub fn is_empty(&self) -> bool {
         self.queued == 0
     }
 
-    /// Sends all of it, and gives the commands' replies. Watched keys are no more watched afterwards.
+    /// Sends all commands and returns their replies. Afterwards no keys are watched any more.
     ///
     /// # Errors
-    /// Where the server refuses one of the commands, its error: [`Error::command_index`] says whose; nothing was executed
-    /// then. Else a failure of the connection: whether it was executed nobody knows.
+    /// Fails with the server's error if the server refuses one of the commands: [`Error::command_index`] says which one, and
+    /// nothing was executed. Fails if the connection fails: then it is unknown whether the commands were executed.
     pub fn exec(self) -> Result<Executed<'c>, Error> {
         let Self {
             conn,

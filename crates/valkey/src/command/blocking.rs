@@ -1,20 +1,20 @@
-//! How long a server may keep a reply back.
+//! How long a server may hold a reply back.
 
 use std::time::Duration;
 
-/// How long a server may keep a reply back because the command says so: BLPOP's timeout, XREAD's BLOCK.
+/// How long a server may hold a reply back because the command asks for it: BLPOP's timeout, XREAD's BLOCK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocking {
-    /// Not at all.
+    /// The reply is not held back.
     No,
-    /// At most so long, and what the way takes.
+    /// At most this long, plus the network round trip.
     AtMost(Duration),
-    /// Until something comes.
+    /// Until something arrives, without a limit.
     Forever,
 }
 
 impl Blocking {
-    /// As BLPOP has it: 0 is for ever.
+    /// Reads a timeout as BLPOP does: 0 means no limit.
     pub(crate) fn seconds(seconds: f64) -> Self {
         if seconds == 0.0 {
             return Self::Forever;
@@ -25,7 +25,7 @@ impl Blocking {
         Duration::try_from_secs_f64(seconds).map_or(Self::Forever, Self::AtMost)
     }
 
-    /// As XREAD and WAIT have it: 0 is for ever.
+    /// Reads a timeout as XREAD and WAIT do: 0 means no limit.
     pub(crate) fn milliseconds(milliseconds: i64) -> Self {
         match u64::try_from(milliseconds) {
             Ok(0) => Self::Forever,

@@ -1,21 +1,21 @@
-//! A reply that is not what its command's output is made of.
+//! The error for a reply that does not have the type of its command's output.
 
 use std::fmt;
 
 use onecopy_resp_proto::{Kind, Reply};
 
-/// A reply is of another type than the command's output. The reply itself was whole, and the connection goes on.
+/// A reply has another type than the command's output. The reply itself was complete, and the connection stays usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodeError {
-    /// What was expected, in words.
+    /// The expected type, in words.
     pub expected: &'static str,
-    /// What there was.
+    /// The type of the reply.
     pub found: Kind,
 }
 
 impl DecodeError {
-    /// Of a reply, or of one inside it.
+    /// Creates the error for a reply, or for a value inside a reply.
     #[inline] // or the reply would be in memory only to be passed here
     pub fn new(expected: &'static str, found: Reply<'_>) -> Self {
         Self::of_kind(expected, found.kind())

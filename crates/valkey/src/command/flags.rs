@@ -1,4 +1,4 @@
-//! What a connection has to know of a command.
+//! What a connection must know about a command.
 
 use std::fmt;
 
@@ -7,25 +7,27 @@ use std::fmt;
 pub struct Flags(u16);
 
 impl Flags {
-    /// Nothing.
+    /// The empty set.
     pub const NONE: Self = Self(0);
-    /// It changes nothing: it can be sent again where its reply was lost.
+    /// The command changes nothing: it can be sent again if its reply was lost.
     pub const READONLY: Self = Self(1);
-    /// It may change keys.
+    /// The command may change keys.
     pub const WRITE: Self = Self(1 << 1);
-    /// It looks after the server.
+    /// The command administers the server.
     pub const ADMIN: Self = Self(1 << 2);
-    /// The server may keep its reply back, and with it those of all later commands: it wants a connection of its own.
+    /// The server may hold the reply back, and with it the replies to all later commands: the command needs a connection of its
+    /// own.
     pub const BLOCKING: Self = Self(1 << 3);
-    /// It names no keys.
+    /// The command names no keys.
     pub const KEYLESS: Self = Self(1 << 4);
-    /// After it there is no longer one reply a request: SUBSCRIBE and its like, MONITOR, SYNC, CLIENT REPLY.
+    /// After the command, replies no longer match requests one to one: SUBSCRIBE and similar commands, MONITOR, SYNC, CLIENT
+    /// REPLY.
     pub const BREAKS_ORDER: Self = Self(1 << 5);
-    /// It leaves something behind on its connection: another user, database, protocol or name.
+    /// The command changes the state of its connection: the user, database, protocol or name.
     pub const CONNECTION_STATE: Self = Self(1 << 6);
-    /// It leaves a transaction or watched keys on its connection, until one that ends them: MULTI, WATCH.
+    /// The command opens a transaction or watches keys, until another command ends that: MULTI, WATCH.
     pub const TRANSACTION: Self = Self(1 << 7);
-    /// It ends a transaction, and watches keys no more: EXEC, DISCARD, UNWATCH.
+    /// The command ends a transaction and stops watching keys: EXEC, DISCARD, UNWATCH.
     pub const ENDS_TRANSACTION: Self = Self(1 << 8);
 
     const NAMES: [(Self, &'static str); 9] = [
@@ -40,29 +42,29 @@ impl Flags {
         (Self::ENDS_TRANSACTION, "ends-transaction"),
     ];
 
-    /// These and the others.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn with(self, others: Self) -> Self {
         Self(self.0 | others.0)
     }
 
-    /// These but for the others.
+    /// Returns this set without `others`.
     #[must_use]
     pub const fn without(self, others: Self) -> Self {
         Self(self.0 & !others.0)
     }
 
-    /// Whether all of the others are among these.
+    /// Returns whether all of `others` are in this set.
     pub const fn contains(self, others: Self) -> bool {
         self.0 & others.0 == others.0
     }
 
-    /// Whether any of the others is among these.
+    /// Returns whether any of `others` is in this set.
     pub const fn intersects(self, others: Self) -> bool {
         self.0 & others.0 != 0
     }
 
-    /// Their names, for people.
+    /// Returns the names of the flags, for display.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let is_set = move |(flag, _): &(Self, &str)| self.contains(*flag);
         Self::NAMES.into_iter().filter(is_set).map(|(_, name)| name)

@@ -1,10 +1,10 @@
-//! What replies are read as. RESP2's forms are taken as RESP3's: numbers as texts, null as nil, maps as arrays.
+//! The types that replies are read as. RESP2's forms are accepted like RESP3's: numbers as strings, null as nil, maps as arrays.
 
 use onecopy_resp_proto::{Kind, Reply};
 
 use super::DecodeError;
 
-/// Something that a reply can be read as; what it holds is borrowed from the reply.
+/// A type that a reply can be read as. It borrows from the reply.
 ///
 /// ```
 /// use onecopy_valkey::Reply;
@@ -20,11 +20,11 @@ pub trait FromReply<'r>: Sized {
     /// Reads the reply.
     ///
     /// # Errors
-    /// It is of another type.
+    /// Fails if the reply has another type.
     fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError>;
 }
 
-/// Whatever it is.
+/// Accepts any reply.
 impl<'r> FromReply<'r> for Reply<'r> {
     #[inline]
     fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
@@ -32,7 +32,7 @@ impl<'r> FromReply<'r> for Reply<'r> {
     }
 }
 
-/// The status `OK`, and RESET's.
+/// Accepts the status `OK`, and RESET's status.
 impl<'r> FromReply<'r> for () {
     #[inline]
     fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
@@ -43,7 +43,7 @@ impl<'r> FromReply<'r> for () {
     }
 }
 
-/// A string of any kind: simple, bulk or verbatim, this one without its format.
+/// Accepts a simple, bulk or verbatim string, the last without its format.
 impl<'r> FromReply<'r> for &'r [u8] {
     #[inline]
     fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
@@ -54,7 +54,7 @@ impl<'r> FromReply<'r> for &'r [u8] {
     }
 }
 
-/// A string that is UTF-8. Costs a look at each byte.
+/// Accepts a string that is UTF-8. Costs a check of each byte.
 impl<'r> FromReply<'r> for &'r str {
     fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
         <&[u8]>::from_reply(reply)?;
@@ -63,7 +63,7 @@ impl<'r> FromReply<'r> for &'r str {
     }
 }
 
-/// An integer; or a string that is one.
+/// Accepts an integer, or a string that contains one.
 impl<'r> FromReply<'r> for i64 {
     #[inline]
     fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
@@ -75,7 +75,7 @@ impl<'r> FromReply<'r> for i64 {
     }
 }
 
-/// A double, an integer, or a string that is one.
+/// Accepts a double, an integer, or a string that contains one.
 impl<'r> FromReply<'r> for f64 {
     #[inline]
     fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
@@ -87,7 +87,7 @@ impl<'r> FromReply<'r> for f64 {
     }
 }
 
-/// A boolean, or 0 and 1.
+/// Accepts a boolean, or 0 and 1.
 impl<'r> FromReply<'r> for bool {
     #[inline]
     fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
@@ -96,7 +96,7 @@ impl<'r> FromReply<'r> for bool {
     }
 }
 
-/// `None` where it is null.
+/// Reads null as `None`.
 impl<'r, T: FromReply<'r>> FromReply<'r> for Option<T> {
     #[inline]
     fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
@@ -109,7 +109,7 @@ impl<'r, T: FromReply<'r>> FromReply<'r> for Option<T> {
 
 macro_rules! tuple {
     ($expected:literal, $($type:ident),+) => {
-        /// An array of exactly as many.
+        /// Accepts an array of exactly this length.
         impl<'r, $($type: FromReply<'r>),+> FromReply<'r> for ($($type),+) {
             fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
                 let wrong = || DecodeError::new($expected, reply);

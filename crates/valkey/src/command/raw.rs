@@ -1,4 +1,4 @@
-//! Any command, word by word.
+//! Any command, given as words.
 
 use std::hash::Hasher;
 
@@ -8,7 +8,7 @@ use super::{Blocking, Command, Flags, table};
 use crate::arg::Arg;
 use crate::request::Request;
 
-/// A command by its words, whose output is the [`Reply`]. Costs one allocation for the list of its arguments.
+/// Creates a command from its words; its output is the [`Reply`]. Costs one allocation, for the list of arguments.
 ///
 /// ```
 /// use onecopy_valkey::command::raw;
@@ -25,22 +25,22 @@ pub fn raw<'a>(name: impl Into<Arg<'a>>) -> Raw<'a> {
 
 /// The command that [`raw`] builds.
 ///
-/// What a connection has to know of it is looked up in the [table](table()) by its name: a command that is not there has no
-/// flags. Whether it blocks and for how long is read from its arguments.
+/// Its flags are looked up by name in the [table](table()); a command that is not there has no flags. Whether and for how long it
+/// blocks is read from its arguments.
 #[derive(Clone, Debug)]
 pub struct Raw<'a> {
     args: Vec<Arg<'a>>,
 }
 
 impl<'a> Raw<'a> {
-    /// One more argument.
+    /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, arg: impl Into<Arg<'a>>) -> Self {
         self.args.push(arg.into());
         self
     }
 
-    /// More arguments.
+    /// Adds several arguments.
     #[must_use]
     pub fn args<T: Into<Arg<'a>>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
@@ -54,7 +54,7 @@ impl<'a> Raw<'a> {
         request.streamed(len);
     }
 
-    /// The row of the table, where the command is known.
+    /// Returns the command's entry in the table, if the command is known.
     pub fn entry(&self) -> Option<&'static table::Entry> {
         let text = |index: usize| self.args.get(index).and_then(Arg::as_bytes);
         table::find_words(text(0)?, text(1))

@@ -1,15 +1,15 @@
-//! What the reply of a command is read as, where that hangs on its options.
+//! The reply types of commands for which they depend on the options.
 //!
-//! `zrange("key", 0, 9)` gives members, and `zrange("key", 0, 9).withscores()` members with their scores: the method changes
-//! the command's type, `Zrange<shape::Bulks>` to `Zrange<shape::Scores>`, and with it its output.
+//! `zrange("key", 0, 9)` returns members, and `zrange("key", 0, 9).withscores()` returns members with their scores. The method
+//! changes the command's type from `Zrange<shape::Bulks>` to `Zrange<shape::Scores>`, and with it the output.
 
 use onecopy_resp_proto::Reply;
 
 use super::{Array, Entry, FromReply, Map};
 
-/// One of this module's types.
+/// A shape of a reply: one of this module's types.
 pub trait Shape {
-    /// What a reply of this shape is read as.
+    /// The type that a reply of this shape is read as.
     type Output<'r>: FromReply<'r>;
 }
 
@@ -40,9 +40,9 @@ shapes! {
     MaybeBulk => Option<&'r [u8]>;
     /// Strings.
     Bulks => Array<'r, &'r [u8]>;
-    /// Strings, or nil instead of them.
+    /// An array of strings, or nil instead of the array.
     MaybeBulks => Option<Array<'r, &'r [u8]>>;
-    /// Strings, some of them nil.
+    /// An array of strings, some of which may be nil.
     BulksWithNil => Array<'r, Option<&'r [u8]>>;
     /// Members and scores.
     Scores => Map<'r, &'r [u8], f64>;
@@ -50,18 +50,18 @@ shapes! {
     RankAndScore => Option<(i64, f64)>;
     /// Fields and values.
     Fields => Map<'r, &'r [u8], &'r [u8]>;
-    /// Names and what they are the names of.
+    /// Names and their values, of any type.
     Properties => Map<'r, &'r [u8], Reply<'r>>;
     /// Elements of several types.
     Replies => Array<'r, Reply<'r>>;
     /// Entries of a stream.
     Entries => Array<'r, Entry<'r>>;
-    /// The ID to go on from, entries, and the IDs of those that were deleted.
+    /// The ID to continue from, the claimed entries, and the IDs of deleted entries.
     Claimed => (&'r [u8], Array<'r, Entry<'r>>, Array<'r, &'r [u8]>);
-    /// The ID to go on from, IDs, and the IDs of those that were deleted.
+    /// The ID to continue from, the claimed IDs, and the IDs of deleted entries.
     ClaimedIds => (&'r [u8], Array<'r, &'r [u8]>, Array<'r, &'r [u8]>);
-    /// How many entries are pending, the first and the last ID, and how many each consumer has.
+    /// The number of pending entries, the first and the last ID, and the number of entries of each consumer.
     PendingSummary => (i64, Option<&'r [u8]>, Option<&'r [u8]>, Option<Map<'r, &'r [u8], i64>>);
-    /// Of each pending entry its ID, its consumer, the milliseconds since it was delivered, and how often it was.
+    /// For each pending entry its ID, its consumer, the milliseconds since its last delivery, and the number of deliveries.
     Pending => Array<'r, (&'r [u8], &'r [u8], i64, i64)>;
 }

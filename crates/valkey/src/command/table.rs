@@ -1,4 +1,4 @@
-//! All commands of Valkey, for completion and help, and for what a connection has to know of a raw command.
+//! A table of all Valkey commands, for completion and help, and for the flags of raw commands.
 
 mod entries;
 
@@ -6,34 +6,35 @@ use std::cmp::Ordering;
 
 use super::Flags;
 
-/// What is known of a command.
+/// The description of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry {
-    /// Its name in capitals, a subcommand's behind that of its container: `CLIENT SETNAME`.
+    /// The name in capitals. A subcommand's name follows that of its container: `CLIENT SETNAME`.
     pub name: &'static str,
-    /// Name and arguments: `GETEX key [EX seconds | PERSIST]`.
+    /// The name and the arguments: `GETEX key [EX seconds | PERSIST]`.
     pub usage: &'static str,
-    /// Its family, as documentation has it: `string`.
+    /// The command group, as in Valkey's documentation: `string`.
     pub family: &'static str,
-    /// The version of Valkey or Redis that had it first.
+    /// The first version of Valkey or Redis that has the command.
     pub since: &'static str,
-    /// What it costs the server, such as `O(N)`; empty where that can't be said.
+    /// The time complexity on the server, such as `O(N)`; empty if none is documented.
     pub complexity: &'static str,
-    /// How many words it has, its name's included; below zero at least so many.
+    /// The number of words, including the name. A negative number is a minimum.
     pub arity: i32,
-    /// What a connection has to know of it.
+    /// What a connection must know about the command.
     pub flags: Flags,
-    /// The version from which on something else is to be used instead.
+    /// The version since which the command is deprecated.
     pub deprecated_since: Option<&'static str>,
 }
 
-/// All commands, sorted by name. Those that only hold subcommands are in front of them.
+/// Returns all commands, sorted by name. A container command comes before its subcommands.
 pub fn table() -> &'static [Entry] {
     &entries::ENTRIES
 }
 
-/// The command of that name in capitals or not, its two words with a space between: `client setname`.
+/// Returns the command with this name, in any letter case. The two words of a subcommand are separated by a space: `client
+/// setname`.
 ///
 /// ```
 /// use onecopy_valkey::command::table;
@@ -46,7 +47,7 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     table().get(at)
 }
 
-/// All commands whose name begins so, in capitals or not.
+/// Returns all commands whose names begin with `prefix`, in any letter case.
 pub fn starting_with(prefix: &str) -> &'static [Entry] {
     let start = position(prefix.bytes()).unwrap_or_else(|at| at);
     let rest = table().get(start..).unwrap_or_default();
@@ -58,7 +59,7 @@ pub fn starting_with(prefix: &str) -> &'static [Entry] {
     rest.get(..end).unwrap_or_default()
 }
 
-/// The command that a request begins with: of a container's the subcommand, where it is known.
+/// Returns the command that a request begins with. For a container command that is the subcommand, if it is known.
 pub(crate) fn find_words(name: &[u8], argument: Option<&[u8]>) -> Option<&'static Entry> {
     let at = position(name.iter().copied()).ok()?;
     let entry = table().get(at)?;

@@ -1,4 +1,4 @@
-//! Aggregates as views: each element is read when it is come to.
+//! Aggregates as views: each element is read when it is accessed.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,7 +7,7 @@ use onecopy_resp_proto::{Children, Kind, Reply};
 
 use super::{DecodeError, FromReply};
 
-/// An array or a set whose elements are all of one type, which was checked when the reply was read.
+/// An array or a set whose elements all have one type. The types were checked when the reply was read.
 ///
 /// ```no_run
 /// # fn show(members: onecopy_valkey::command::Array<'_, &[u8]>) {
@@ -22,17 +22,17 @@ pub struct Array<'r, T> {
 }
 
 impl<'r, T: FromReply<'r>> Array<'r, T> {
-    /// How many there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.reply.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.reply.is_empty()
     }
 
-    /// The elements in order. Each is read from the reply; nothing is copied.
+    /// Returns an iterator over the elements, in order. Each is read from the reply; nothing is copied.
     pub fn iter(&self) -> Elements<'r, T> {
         Elements {
             children: self.reply.children(),
@@ -65,7 +65,7 @@ impl<'r, T: FromReply<'r>> IntoIterator for Array<'r, T> {
     }
 }
 
-/// The elements of an [`Array`].
+/// An iterator over the elements of an [`Array`].
 pub struct Elements<'r, T> {
     children: Children<'r>,
     element: PhantomData<fn() -> T>,
@@ -87,9 +87,10 @@ impl<'r, T: FromReply<'r>> Iterator for Elements<'r, T> {
 
 impl<'r, T: FromReply<'r>> ExactSizeIterator for Elements<'r, T> {}
 
-/// Keys and values, or members and scores, all of one type each, which was checked when the reply was read.
+/// A map of keys and values, or of members and scores. All keys have one type and all values have one type, which was checked
+/// when the reply was read.
 ///
-/// RESP3 has a map for them or an array of pairs, RESP2 an array of keys and values in turn: it is all the same here.
+/// RESP3 sends a map or an array of pairs, RESP2 an array of alternating keys and values. All of them are accepted.
 pub struct Map<'r, K, V> {
     reply: Reply<'r>,
     /// Whether it is an array of pairs.
@@ -98,7 +99,7 @@ pub struct Map<'r, K, V> {
 }
 
 impl<'r, K: FromReply<'r>, V: FromReply<'r>> Map<'r, K, V> {
-    /// How many pairs there are.
+    /// Returns the number of pairs.
     pub fn len(&self) -> usize {
         match self.is_nested {
             true => self.reply.len(),
@@ -106,12 +107,12 @@ impl<'r, K: FromReply<'r>, V: FromReply<'r>> Map<'r, K, V> {
         }
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no pairs.
     pub fn is_empty(&self) -> bool {
         self.reply.is_empty()
     }
 
-    /// The pairs in the server's order. Each is read from the reply; nothing is copied.
+    /// Returns an iterator over the pairs, in the server's order. Each is read from the reply; nothing is copied.
     pub fn iter(&self) -> Pairs<'r, K, V> {
         Pairs {
             children: self.reply.children(),
@@ -122,7 +123,7 @@ impl<'r, K: FromReply<'r>, V: FromReply<'r>> Map<'r, K, V> {
 }
 
 impl<'r, V: FromReply<'r>> Map<'r, &'r [u8], V> {
-    /// The value of that key. Costs a look at each key before it.
+    /// Returns the value of `key`. Costs a comparison with each key before it.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Option<V> {
         let mut pairs = self.iter();
         pairs.find_map(|(found, value)| (found == key.as_ref()).then_some(value))
@@ -167,7 +168,7 @@ impl<'r, K: FromReply<'r>, V: FromReply<'r>> IntoIterator for Map<'r, K, V> {
     }
 }
 
-/// The pairs of a [`Map`].
+/// An iterator over the pairs of a [`Map`].
 pub struct Pairs<'r, K, V> {
     children: Children<'r>,
     is_nested: bool,
@@ -208,9 +209,9 @@ impl<'r, K: FromReply<'r>, V: FromReply<'r>> ExactSizeIterator for Pairs<'r, K, 
 /// An entry of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'r> {
-    /// Its ID, such as `1526919030474-55`.
+    /// The ID of the entry, such as `1526919030474-55`.
     pub id: &'r [u8],
-    /// Its fields; `None` where it was deleted while a consumer had it.
+    /// The fields of the entry. `None` if it was deleted while it was pending for a consumer.
     pub fields: Option<Map<'r, &'r [u8], &'r [u8]>>,
 }
 
@@ -221,12 +222,12 @@ impl<'r> FromReply<'r> for Entry<'r> {
     }
 }
 
-/// One step of a scan.
+/// The result of one step of a scan.
 #[derive(Clone, Copy, Debug)]
 pub struct Scanned<'r> {
-    /// Where the next step begins; 0 where this was the last.
+    /// The cursor for the next step; 0 after the last step.
     pub cursor: u64,
-    /// What was found: keys or members, and for HSCAN and ZSCAN fields and values, members and scores in turn.
+    /// The keys or members that were found. For HSCAN fields and values alternate, for ZSCAN members and scores.
     pub elements: Array<'r, &'r [u8]>,
 }
 
@@ -251,7 +252,7 @@ macro_rules! view {
 
         impl<$($type),+> Copy for $name<'_, $($type),+> {}
 
-        /// Shows the reply and all it holds, bytes escaped: for a look at it, not for logs.
+        /// Shows the whole reply, with bytes escaped. Use it for debugging, not for logs.
         impl<$($type),+> fmt::Debug for $name<'_, $($type),+> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.reply.fmt(f)
@@ -263,14 +264,14 @@ macro_rules! view {
 view!(Array<T>);
 view!(Map<K, V>);
 
-/// How many are left.
+/// Shows the number of elements left.
 impl<T> fmt::Debug for Elements<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Elements({})", self.children.len())
     }
 }
 
-/// How many replies are left.
+/// Shows the number of replies left.
 impl<K, V> fmt::Debug for Pairs<'_, K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Pairs({})", self.children.len())

@@ -1,18 +1,19 @@
-//! Large values: each in a home of its own, which reads fill straight.
+//! Large values: each has its own memory, its home, which reads fill directly.
 
 use super::Buffers;
 use crate::home::HomeAdvice;
 use crate::{Span, WireError};
 
 impl Buffers {
-    /// Gives a value of `total` bytes, of which the last `buffered` pending ones are the first, an allocation of its own;
-    /// all further bytes of it are read straight there. The buffered part is copied, and metered.
+    /// Allocates a home for a value of `total` bytes. The last `buffered` pending bytes are the first bytes of the value; they
+    /// are copied there, and metered. All further bytes of the value are read directly into the home.
     ///
     /// # Errors
-    /// The allocator's no. Nothing has changed then, but for an offered vector that was too small, which is gone.
+    /// Fails if memory cannot be allocated, or if the value has 4 GiB or more. Nothing has changed then, except that an offered
+    /// vector that was too small is gone.
     ///
     /// # Panics
-    /// When fewer bytes are pending, or more than the value has: a core's bug.
+    /// Panics if fewer bytes are pending, or if `buffered` is more than the value has, which is a bug of the core.
     pub fn begin_home(&mut self, total: usize, buffered: usize) -> Result<(), WireError> {
         if total > u32::MAX as usize {
             return Err(WireError::LimitExceeded {
@@ -33,11 +34,11 @@ impl Buffers {
         Ok(())
     }
 
-    /// The value under way, whose home is full, goes on for `more` bytes: for payloads whose length is told packet by
-    /// packet. Pending bytes that belong to it are copied there, and metered; so is a growth of the home.
+    /// Extends the current value, whose home is full, by `more` bytes. It is for payloads whose length is announced packet by
+    /// packet. Pending bytes that belong to the value are copied to its home, and metered; so is any growth of the home.
     ///
     /// # Errors
-    /// The allocator's no, or a value of 4 GiB and more. Nothing has changed then.
+    /// Fails if memory cannot be allocated, or if the value has 4 GiB or more. Nothing has changed then.
     pub fn extend_home(&mut self, more: usize) -> Result<(), WireError> {
         let total = self.homes.total().saturating_add(more);
         if total > u32::MAX as usize {
@@ -55,35 +56,36 @@ impl Buffers {
         Ok(())
     }
 
-    /// Bytes that the large home under way still misses.
+    /// Returns the number of bytes that the current large home still lacks.
     #[inline]
     pub fn home_missing(&self) -> usize {
         self.homes.missing()
     }
 
-    /// The large home is full: its value as a span.
+    /// Returns the value of the large home, which must be full, as a span.
     #[allow(clippy::cast_possible_truncation)] // `begin_home` refused more than u32::MAX
     pub fn finish_home(&mut self) -> Span {
         let (home, len) = self.homes.finish();
         Span::of_home(home, len as u32)
     }
 
-    /// Has `advice` be asked about the memory of each further value of some megabytes, once the first of them has come.
+    /// Sets a function that is called with the memory of each further value of some megabytes, once its first megabyte has
+    /// arrived.
     pub fn set_home_advice(&mut self, advice: HomeAdvice) {
         self.homes.set_advice(advice);
     }
 
-    /// Offers a vector as the home of the next large value: it is replaced, by one of just the size, only if it is too small.
+    /// Offers a vector as the home of the next large value. If it is too small, it is replaced by a vector of the exact size.
     pub fn offer_home(&mut self, home: Vec<u8>) {
         self.homes.offer(home);
     }
 
-    /// Takes back a vector that no large value has used.
+    /// Takes back the offered vector, if no large value has used it.
     pub fn withdraw_home(&mut self) -> Option<Vec<u8>> {
         self.homes.withdraw_offer()
     }
 
-    /// Takes a large value out, without a copy. `None` where the span lies in the read buffer.
+    /// Takes a large value out of the buffers without a copy. Returns `None` if the span is in the read buffer.
     pub fn take_home(&mut self, span: Span) -> Option<Vec<u8>> {
         if span.home == 0 {
             return None;
@@ -93,17 +95,19 @@ impl Buffers {
         Some(taken)
     }
 
-    /// The row is over: its large homes may be used again.
+    /// Marks the end of a row: its large homes may be reused.
     #[inline]
     pub fn recycle_homes(&mut self) {
         self.homes.recycle();
     }
 
-    /// A vector to be filled in place of the [`targets`](Self::targets), by drivers that can read into memory that was never
-    /// written: it is a large home of which only what has come was written, and the read fills nothing else. Append to it what
-    /// one read brings, up to its capacity and without growing it, and [`commit`](Self::commit) that; or
-    /// [`prepare`](Self::prepare) again. The home's memory is not set to zero then, and the read may bring more than a
-    /// [`STEP`](crate::STEP). `None` wherever the targets must be used.
+    /// Returns a vector to be filled in place of the [`targets`](Self::targets), for drivers that can read into memory that was
+    /// never written. Returns `None` if the targets must be used.
+    ///
+    /// The vector is a large home of which only the bytes received so far were written, and which the read fills alone. Append
+    /// what one read brings to it, up to its capacity and without growing it, and [`commit`](Self::commit) that number of bytes;
+    /// or call [`prepare`](Self::prepare) again. The memory of the home is then not set to zero, and the read may bring more than
+    /// a [`STEP`](crate::STEP).
     #[inline]
     pub fn untouched_home(&mut self) -> Option<&mut Vec<u8>> {
         if self.plan.home == 0 || self.plan.spare > 0 || self.plan.external {

@@ -1,4 +1,4 @@
-//! Where one read goes.
+//! The destination of one read.
 
 use std::fmt;
 use std::io::IoSliceMut;
@@ -55,7 +55,7 @@ impl<'a> Targets<'a> {
         }
     }
 
-    /// The only slice, where there is just one: a plain read is a little cheaper than a vectored one.
+    /// Returns the slice if there is only one. A plain read is slightly cheaper than a vectored one.
     #[inline]
     pub fn single(&mut self) -> Option<&mut [u8]> {
         if self.len == 1 {
@@ -65,7 +65,7 @@ impl<'a> Targets<'a> {
         }
     }
 
-    /// Bytes that the slices hold together.
+    /// Returns the total length of the slices in bytes.
     pub fn total(&self) -> usize {
         self.slices[..self.len]
             .iter()

@@ -1,8 +1,8 @@
-//! What memory a queue holds between two commands, and when it goes back.
+//! What memory a queue keeps between two commands, and when it is released.
 
 use super::{BorrowedPart, CHUNK, Chunk, WriteQueue};
 
-/// Largest chunk, of a queue whose commands need several again and again: 64 KiB.
+/// The size of the largest chunk, used if commands repeatedly need several chunks: 64 KiB.
 pub(super) const LARGEST: usize = 4 * CHUNK;
 
 /// Smallest first chunk: any field that can be patched fits.
@@ -12,13 +12,13 @@ const SMALLEST: usize = 64;
 const PARTS_KEPT: usize = 64;
 
 impl WriteQueue {
-    /// From the next one on the first chunk, which is kept, has `bytes` bytes instead of [`CHUNK`]: for connections of which
-    /// there are many, and whose commands are small. At least 64, at most [`CHUNK`].
+    /// Sets the size of the first chunk, which is kept, to `bytes` instead of [`CHUNK`], from the next one on. It is limited to
+    /// 64 bytes up to [`CHUNK`], and is for many connections with small commands.
     pub fn set_first_chunk(&mut self, bytes: usize) {
         self.first = bytes.clamp(SMALLEST, CHUNK);
     }
 
-    /// Bytes of memory that the queue holds.
+    /// Returns the number of bytes of memory that the queue holds.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.capacity + self.borrowed.capacity() * size_of::<BorrowedPart>()
@@ -32,8 +32,9 @@ impl WriteQueue {
         }
     }
 
-    /// Everything has left, out of several chunks. Where that was so before, and one would have held it, there is one in their
-    /// place from here on: a pipeline like the last one then finds its room in one place, and leaves in one piece.
+    /// Called when everything has been sent from several chunks. If that happened before, and one chunk of at most [`LARGEST`]
+    /// bytes would have been enough, it replaces them with one chunk: a pipeline like the last one is then contiguous and sent as
+    /// one piece.
     #[cold]
     pub(super) fn gather(&mut self) {
         let used = (0..=self.current).map(|number| self.chunk(number).len());
@@ -49,8 +50,8 @@ impl WriteQueue {
         }
     }
 
-    /// Gives chunks back until at most `keep` bytes of them stay, or one of the first's size alone, and a list of borrowed parts
-    /// that has become long. Nothing while something waits.
+    /// Releases chunks until at most `keep` bytes of them are held, or a single chunk of the first one's size, and releases a
+    /// list of borrowed parts that has become long. Does nothing while something waits to be sent.
     #[inline]
     pub fn shrink(&mut self, keep: usize) {
         let is_long = self.borrowed.capacity() > PARTS_KEPT;
@@ -77,7 +78,7 @@ impl WriteQueue {
         }
     }
 
-    /// Gives back all memory. Nothing while something waits.
+    /// Releases all memory. Does nothing while something waits to be sent.
     pub fn release(&mut self) {
         if self.is_empty() {
             (self.tail, self.chunks) = (Chunk::default(), Vec::new());

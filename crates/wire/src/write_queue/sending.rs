@@ -1,4 +1,4 @@
-//! What leaves: in one piece where it lies in one, and as a list of pieces else.
+//! What is sent: one piece if it is contiguous, otherwise a list of pieces.
 
 use std::io::IoSlice;
 
@@ -39,7 +39,7 @@ impl WriteQueue {
         }
     }
 
-    /// All that waits, where it lies in one piece: what most commands are, and what then costs no list of pieces.
+    /// Returns all waiting bytes if they are one contiguous piece. Most commands are, and then need no list of pieces.
     #[inline]
     pub fn whole(&self) -> Option<&[u8]> {
         if self.is_one_chunk() {
@@ -55,7 +55,7 @@ impl WriteQueue {
         self.current == 0 && self.borrowed.is_empty()
     }
 
-    /// Fills `slices` with what is to be sent next; gives how many.
+    /// Fills `slices` with what is to be sent next, and returns the number of slices filled.
     pub fn slices<'a>(
         &'a self,
         borrowed: &'a (impl Borrowed + ?Sized),
@@ -76,10 +76,10 @@ impl WriteQueue {
         slices.len()
     }
 
-    /// `n` bytes have left.
+    /// Records that `n` bytes were sent.
     ///
     /// # Panics
-    /// When that is more than there was: a driver's bug.
+    /// Panics if that is more than was queued, which is a bug of the driver.
     #[inline]
     pub fn advance(&mut self, n: usize) {
         self.sent += n as u64;

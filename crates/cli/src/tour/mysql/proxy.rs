@@ -38,7 +38,7 @@ pub(super) fn show(config: &Config) -> Result<(), Failure> {
     title("1. The proxy: the same server, directly and through `onecopy proxy`");
     if !may_pass(config) {
         plain(
-            "Left out: it would be between you and a server of which you want to be sure that nobody is.",
+            "Skipped: your URL asks for a verified server, and a proxy in between could not prove that.",
         );
         return Ok(());
     }
@@ -240,11 +240,11 @@ impl Stop {
         if let Some(Address::Tcp(address)) = self.proxy.admin_address() {
             let (host, port) = (address.ip(), address.port());
             item(
-                "who is there, on which server",
+                "sessions and their servers",
                 &format!("mariadb -h {host} -P {port} -u admin -p{admin} -e 'SHOW CLIENTS'"),
             );
             item(
-                "bytes copied beside carried",
+                "bytes copied, and bytes forwarded",
                 "... -e 'SHOW BUFFERS'; SHOW HELP lists the others",
             );
         }

@@ -37,7 +37,7 @@ pub(super) fn few_rows(config: &Config) -> Result<(), Failure> {
     table.print();
     table::costs(&[("onecopy", &ours), ("floor", &floor)]);
     plain(
-        "A row is borrowed: its values are looked at where the kernel put them. What was copied is the statement on its way out.",
+        "A row is borrowed: its values are read where the kernel put them. The bytes copied are the statement being sent.",
     );
     Ok(())
 }

@@ -8,22 +8,22 @@ use crate::{Capabilities, StatusFlags};
 /// The most packets of the server in one login: plugins need a handful for each of three factors, dialogs a few more.
 const MAX_STEPS: u8 = 64;
 
-/// What a packet of the server says.
+/// The meaning of a packet from the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoginPacket {
-    /// The plugin's data goes on. Whether the client has something to answer, the plugin alone knows.
+    /// More data of the plugin. Only the plugin knows whether the client must answer.
     More,
-    /// The client shall use another plugin; it answers.
+    /// The client must use another plugin, and answers.
     Switch,
-    /// One factor is done, the client answers the next.
+    /// One factor is done, and the client answers the next.
     NextFactor,
-    /// The client is in: the command phase begins.
+    /// The login succeeded: the command phase begins.
     Ok {
-        /// The server's state.
+        /// The server's status.
         status: StatusFlags,
     },
-    /// The server refuses, and closes.
+    /// The server refuses the login, and closes the connection.
     Err {
         /// The server's error number.
         code: u16,
@@ -56,8 +56,8 @@ pub struct Login {
 }
 
 impl Login {
-    /// The login of a client and a server that agreed on `capabilities`, behind the requests for TLS that were made:
-    /// the client's to the proxy, the proxy's to the server.
+    /// Creates the state of a login of a client and a server that agreed on `capabilities`. The flags say which requests for TLS
+    /// were made: by the client to the proxy, and by the proxy to the server.
     pub fn new(
         capabilities: Capabilities,
         client_asked_for_tls: bool,
@@ -73,11 +73,11 @@ impl Login {
         }
     }
 
-    /// A packet of the client, whole and with its header, gets the sequence id that the server waits for: the handshake
+    /// Gives a packet of the client, complete and with its header, the sequence id that the server expects: the handshake
     /// response, and each answer to the server.
     ///
     /// # Errors
-    /// A header that does not fit, or a packet of 16 MiB.
+    /// Fails if the header does not match the packet, or if the packet has 16 MiB.
     pub fn client(&mut self, packet: &mut [u8]) -> Result<(), RelayError> {
         let (sequence, _) = split(packet, Side::Client)?;
         self.sequence = sequence.wrapping_add(1);
@@ -85,10 +85,12 @@ impl Login {
         Ok(())
     }
 
-    /// A packet of the server, whole and with its header, gets the sequence id that the client waits for.
+    /// Gives a packet of the server, complete and with its header, the sequence id that the client expects. Returns what the
+    /// packet means.
     ///
     /// # Errors
-    /// A header that does not fit, a packet of 16 MiB, an OK packet cut short, or an authentication without end.
+    /// Fails if the header does not match the packet, if the packet has 16 MiB, if an OK packet is truncated, or if the
+    /// authentication has too many packets.
     pub fn server(&mut self, packet: &mut [u8]) -> Result<LoginPacket, RelayError> {
         let (sequence, payload) = split(packet, Side::Server)?;
         self.steps = self.steps.saturating_add(1);
@@ -102,12 +104,12 @@ impl Login {
         Ok(said)
     }
 
-    /// Whether OK or ERR has come.
+    /// Returns whether OK or ERR has arrived.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// The sequence id that an ERR packet of the proxy's own needs towards the client.
+    /// Returns the sequence id that an ERR packet of the proxy to the client must have.
     pub fn error_sequence(&self) -> u8 {
         self.sequence
     }

@@ -1,4 +1,4 @@
-//! Capability bits of greeting and response, replaced where they stand; all else stays byte for byte.
+//! Replaces the capability bits of greeting and response in place; all other bytes stay unchanged.
 
 use crate::Capabilities;
 use crate::codec::{DecodeError, DecodeErrorKind, Reader};
@@ -15,30 +15,30 @@ const GREETING_UPPER: usize = GREETING_LOWER + 2 + 1 + 2;
 /// And to MariaDB's, behind it the length of auth data and a filler.
 const GREETING_EXTENDED: usize = GREETING_UPPER + 2 + 1 + 6;
 
-/// The capabilities that one side has for itself.
+/// A change of the capabilities, for those that one side handles itself.
 ///
-/// `LONG_PASSWORD`, `PROTOCOL_41`, `PLUGIN_AUTH`, `CONNECT_WITH_DB` and others that lay packets out must not be among
-/// them: client and server have to agree on these.
+/// `LONG_PASSWORD`, `PROTOCOL_41`, `PLUGIN_AUTH`, `CONNECT_WITH_DB` and others that determine the format of packets must not be
+/// among them: client and server have to agree on these.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Change {
-    /// What is taken out.
+    /// The capabilities to remove.
     pub clear: Capabilities,
-    /// What is put in, after that.
+    /// The capabilities to add, after that.
     pub set: Capabilities,
 }
 
 impl Change {
-    /// The capabilities behind the change.
+    /// Returns the changed capabilities.
     pub fn apply(self, capabilities: Capabilities) -> Capabilities {
         capabilities.difference(self.clear) | self.set
     }
 }
 
-/// Changes the capabilities of a server's greeting for the client; gives what the greeting says then. MariaDB's extended
-/// bytes are left alone where the server is no MariaDB.
+/// Changes the capabilities of a server's greeting for the client. Returns the changed greeting. MariaDB's extended bytes stay
+/// unchanged if the server is not MariaDB.
 ///
 /// # Errors
-/// As [`Greeting::decode`]; the payload is as before.
+/// Fails like [`Greeting::decode`]; the payload is unchanged then.
 pub fn greeting(payload: &mut [u8], change: Change) -> Result<Greeting<'_>, DecodeError> {
     let before = Greeting::decode(payload)?;
     let capabilities = change.apply(before.capabilities);
@@ -51,11 +51,12 @@ pub fn greeting(payload: &mut [u8], change: Change) -> Result<Greeting<'_>, Deco
     Greeting::decode(payload)
 }
 
-/// Changes the capabilities of a client's handshake response for the server; gives what the response says then. With
-/// zstd, whose level stands at the end, the payload becomes one byte longer or shorter.
+/// Changes the capabilities of a client's handshake response for the server. Returns the changed response. With zstd, whose level
+/// is at the end, the payload becomes one byte longer or shorter.
 ///
 /// # Errors
-/// As [`HandshakeResponse::decode`], or no memory for that byte (`BadLength`); the payload is as before.
+/// Fails like [`HandshakeResponse::decode`], or if memory for that byte cannot be allocated (`BadLength`); the payload is
+/// unchanged then.
 pub fn response(
     payload: &mut Vec<u8>,
     change: Change,
@@ -78,11 +79,11 @@ pub fn response(
     HandshakeResponse::decode(payload)
 }
 
-/// The payload of a request for TLS to the server, from the client's response or from its own request: the same 32 bytes
-/// with the capabilities changed and `SSL` among them.
+/// Returns the payload of a request for TLS to the server, from the client's response or from its own request: the same 32 bytes
+/// with the capabilities changed and `SSL` added.
 ///
 /// # Errors
-/// Fewer than 32 bytes (`Truncated`), or capabilities without `PROTOCOL_41` (`BadValue`).
+/// Fails on fewer than 32 bytes (`Truncated`), or on capabilities without `PROTOCOL_41` (`BadValue`).
 pub fn ssl_request(
     response: &[u8],
     change: Change,

@@ -1,18 +1,18 @@
-//! What servers let pass in a client's handshake response although it is not right.
+//! Errors in a client's handshake response that servers tolerate.
 //!
-//! Run against MariaDB 10.11 and 11.8 and MySQL 9.7. Others are errors there too, but for attributes cut short, which MySQL takes
-//! for none.
+//! Tested with MariaDB 10.11 and 11.8 and MySQL 9.7. Other errors are rejected there too, except truncated attributes, which
+//! MySQL treats as none.
 //!
 //! | the response              | servers                                       |
 //! |---------------------------|-----------------------------------------------|
-//! | bytes behind its end      | are not checked                             |
-//! | its end in place of a NUL | ends the plugin's name, where it is the last  |
+//! | bytes after its end       | are not checked                               |
+//! | its end in place of a NUL | ends the plugin's name, if it is the last field |
 
 use crate::codec::DecodeErrorKind;
 use crate::packet::HandshakeResponse;
 
-/// The response as it should have been; `None` where there is nothing to fix, or nothing that servers let pass. There may be
-/// a password in it.
+/// Returns the corrected response, or `None` if there is nothing to correct, or nothing that servers tolerate. It may contain a
+/// password.
 pub fn tidy(payload: &[u8]) -> Option<Vec<u8>> {
     let error = HandshakeResponse::decode(payload).err()?;
     let repaired = match error.kind {

@@ -1,4 +1,4 @@
-//! Why a value can't be the Rust type that was asked for.
+//! Why a value cannot be converted to the requested Rust type.
 
 use std::fmt;
 
@@ -7,48 +7,48 @@ use onecopy_wire::WireError;
 use crate::charset::CollationId;
 use crate::value::{Value, ValueError, ValueKind};
 
-/// A value can't be the Rust type that was asked for: which type, what was there, and what to do.
+/// A value cannot be converted to the requested Rust type: which type, what was found, and what to do.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FromValueError {
-    /// The value is NULL, and the type is no `Option`.
+    /// The value is NULL, and the type is not an `Option`.
     Null {
-        /// The type asked for.
+        /// The requested type.
         wanted: &'static str,
     },
-    /// The type never holds values of this kind.
+    /// The type never accepts values of this kind.
     WrongKind {
-        /// The type asked for.
+        /// The requested type.
         wanted: &'static str,
-        /// What was there.
+        /// The kind of the value.
         found: ValueKind,
     },
-    /// The type holds values of this kind, but not this one.
+    /// The type accepts values of this kind, but not this one.
     DoesNotFit {
-        /// The type asked for.
+        /// The requested type.
         wanted: &'static str,
-        /// What was there.
+        /// The kind of the value.
         found: ValueKind,
     },
-    /// The bytes are no UTF-8.
+    /// The bytes are not UTF-8.
     NotUtf8 {
-        /// The type asked for.
+        /// The requested type.
         wanted: &'static str,
-        /// Bytes before the first that is wrong.
+        /// The number of bytes before the first invalid one.
         offset: usize,
     },
-    /// The text is in a character set other than UTF-8, and has characters beyond ASCII.
+    /// The text is in a character set other than UTF-8, and has characters that are not ASCII.
     CharacterSet {
-        /// The type asked for.
+        /// The requested type.
         wanted: &'static str,
-        /// Tells the text's character set.
+        /// The collation, which determines the character set of the text.
         collation: CollationId,
     },
-    /// The bytes are no value of the column's type: the server's mistake.
+    /// The bytes are not a value of the column's type: an error of the server.
     Malformed(ValueError),
-    /// Memory for a copy of the value could not be had; the value is still there, to be borrowed.
+    /// Memory for a copy of the value could not be allocated; the value can still be borrowed.
     OutOfMemory {
-        /// Size of the allocation that failed.
+        /// The size of the failed allocation.
         bytes: u64,
     },
 }

@@ -3,9 +3,9 @@
 use super::{FromValue, FromValueError};
 use crate::value::{Decimal, Value};
 
-/// The nearest number of a type, where the exact one may not fit: `Lossy<f64>` and `Lossy<f32>` take every number.
+/// The nearest number of a type, if the exact one may not fit: `Lossy<f64>` and `Lossy<f32>` accept every number.
 ///
-/// What is too large for the type becomes an infinity, as by `as`. What is no number is an error as without it.
+/// A number too large for the type becomes infinity, as with `as`. A value that is not a number is an error, as without `Lossy`.
 ///
 /// ```
 /// use onecopy_mysql_proto::value::{Decimal, FromValue, Lossy, Value};
@@ -25,7 +25,7 @@ const MAX_EXACT_F64: u64 = 1 << f64::MANTISSA_DIGITS;
 const MAX_EXACT_F32: u64 = 1 << f32::MANTISSA_DIGITS;
 
 impl<'a> FromValue<'a> for f64 {
-    /// From DOUBLE, FLOAT, integers up to 2^53 and decimals of at most 15 significant digits; others by [`Lossy`].
+    /// Accepts DOUBLE, FLOAT, integers up to 2^53 and decimals of at most 15 significant digits; for others use [`Lossy`].
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         match value {
@@ -50,8 +50,8 @@ fn f64_of(value: Value<'_>) -> Option<f64> {
 }
 
 impl<'a> FromValue<'a> for f32 {
-    /// From FLOAT; from a DOUBLE that is an `f32`, integers up to 2^24 and decimals of at most 6 significant digits; others by
-    /// [`Lossy`]. By the text protocol a FLOAT is the servers' rounded form, see [`float`](crate::value::float).
+    /// Accepts FLOAT, a DOUBLE that is exactly an `f32`, integers up to 2^24 and decimals of at most 6 significant digits; for
+    /// others use [`Lossy`]. In the text protocol a FLOAT is the servers' rounded form, see [`float`](crate::value::float).
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         match value {
@@ -91,7 +91,7 @@ fn has_at_most(decimal: Decimal<'_>, digits: u32) -> bool {
 }
 
 impl<'a> FromValue<'a> for Lossy<f64> {
-    /// From every number.
+    /// Accepts every number.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         Ok(Self(match value {
@@ -106,7 +106,7 @@ impl<'a> FromValue<'a> for Lossy<f64> {
 }
 
 impl<'a> FromValue<'a> for Lossy<f32> {
-    /// From every number.
+    /// Accepts every number.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         Ok(Self(match value {

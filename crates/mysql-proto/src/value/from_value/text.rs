@@ -40,7 +40,7 @@ fn bytes<'a>(wanted: &'static str, value: Value<'a>) -> Result<&'a [u8], FromVal
 }
 
 impl<'a> FromValue<'a> for &'a str {
-    /// Borrowed text, checked to be UTF-8, or a decimal's digits.
+    /// Borrows text, checked to be UTF-8, or the digits of a decimal.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         text("&str", value)
@@ -50,7 +50,7 @@ impl<'a> FromValue<'a> for &'a str {
 impl<'a> FromValue<'a> for String {
     const COPIES: bool = true;
 
-    /// A copy of the text, checked to be UTF-8, or of a decimal's digits; numbers, dates and times as text.
+    /// Copies text, checked to be UTF-8, or the digits of a decimal. Numbers, dates and times are converted to text.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         match text("String", value) {
@@ -61,7 +61,7 @@ impl<'a> FromValue<'a> for String {
 }
 
 impl<'a> FromValue<'a> for &'a [u8] {
-    /// Borrowed bytes or text, as it came.
+    /// Borrows bytes or text, as received.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         bytes("&[u8]", value)
@@ -71,7 +71,7 @@ impl<'a> FromValue<'a> for &'a [u8] {
 impl<'a> FromValue<'a> for Vec<u8> {
     const COPIES: bool = true;
 
-    /// A copy of the bytes or the text, as it came.
+    /// Copies bytes or text, as received.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
         owned::bytes(bytes("Vec<u8>", value)?).map_err(FromValueError::of_copy)

@@ -1,4 +1,4 @@
-//! The stream over TLS.
+//! The stream with TLS.
 
 use std::io::{self, ErrorKind, IoSlice};
 
@@ -18,15 +18,15 @@ enum Received {
 }
 
 impl Stream {
-    /// Begins TLS as its server, the client having asked for it: everything goes through it from here on. Then
-    /// [`shake_hands`](Self::shake_hands).
+    /// Begins TLS as the server, after the client has requested it. From now on all data goes through TLS. Call
+    /// [`shake_hands`](Self::shake_hands) next.
     ///
-    /// What is pending in `buffers` came behind the word that begins TLS, as clients don't wait for an answer to that one: it
-    /// goes to TLS, with one copy, and is pending no more. So nobody's clear text is ever taken for the client's: it is no
-    /// TLS, and the handshake fails.
+    /// Bytes that are pending in `buffers` came after the client's request for TLS, because clients do not wait for an answer to
+    /// that. They are passed to TLS, with one copy, and are no longer pending. Clear text that somebody injected is thus never
+    /// taken for the client's: it is not valid TLS, and the handshake fails.
     ///
     /// # Errors
-    /// Memory that can't be had, or more than 256 KiB pending.
+    /// Fails if memory cannot be allocated, or if more than 256 KiB are pending.
     pub fn accept_tls(
         &mut self,
         acceptor: &TlsAcceptor,
@@ -41,12 +41,12 @@ impl Stream {
         Ok(())
     }
 
-    /// Begins TLS as its client, the word that begins it having been written: everything goes through it from here on. Then
-    /// [`shake_hands`](Self::shake_hands).
+    /// Begins TLS as the client, after the request for TLS was written. From now on all data goes through TLS. Call
+    /// [`shake_hands`](Self::shake_hands) next.
     ///
     /// # Errors
-    /// `ClearText` where anything is pending in `buffers`: the server has nothing to say before TLS stands, so it is not of
-    /// the server's. The connection is then to be given up.
+    /// Fails with `ClearText` if anything is pending in `buffers`. The server sends nothing before TLS is established, so these
+    /// bytes are not from the server. The connection must then be abandoned.
     pub fn connect_tls(
         &mut self,
         connector: &TlsConnector,
@@ -68,13 +68,15 @@ impl Stream {
         session.map(Box::new)
     }
 
-    /// Goes on with the handshake as far as it goes now; whether TLS stands. `false`: call again after the next event. Once it
-    /// is `true` the last of the handshake may be [unsent](Self::has_unsent), and [`read`](Self::read) is to be called without
-    /// an event: what came behind the peer's last of it has none of its own. `true` without TLS.
+    /// Continues the handshake as far as possible. Returns whether TLS is established; without TLS it returns `true`.
+    ///
+    /// If it returns `false`, call it again after the next event. When it returns `true`, the end of the handshake may still be
+    /// [unsent](Self::has_unsent). Also call [`read`](Self::read) without waiting for an event: data that came together with the
+    /// end of the peer's handshake causes no event of its own.
     ///
     /// # Errors
-    /// One that [`TlsError::from_io`](crate::TlsError::from_io) takes out where it is the handshake's: the peer was told why if
-    /// the socket took it. Else the socket's.
+    /// Fails with an error that [`TlsError::from_io`](crate::TlsError::from_io) extracts if the handshake fails; the peer was
+    /// told why if the socket accepted the alert. Otherwise fails with the socket's error.
     pub fn shake_hands(&mut self) -> io::Result<bool> {
         loop {
             let Some(tls) = &mut self.tls else {
@@ -101,10 +103,10 @@ impl Stream {
         }
     }
 
-    /// Sends ciphertext that was not sent yet; whether all of it has left.
+    /// Sends ciphertext that is still unsent. Returns whether everything has been sent.
     ///
     /// # Errors
-    /// The socket's.
+    /// Fails with the socket's error.
     pub fn flush(&mut self) -> io::Result<bool> {
         let Some(tls) = &mut self.tls else {
             return Ok(true);
@@ -194,7 +196,8 @@ impl Stream {
         })
     }
 
-    /// As [`flush`](Self::flush), but a peer that takes nothing any more is heard all the same: it may have said why.
+    /// Does what [`flush`](Self::flush) does, but ignores that the peer accepts nothing more, because it may have sent the
+    /// reason, which must still be read.
     fn flush_while_heard(&mut self) -> io::Result<()> {
         match self.flush() {
             Err(error) if is_gone(&error) => {

@@ -172,7 +172,7 @@ fn memory_is_enough_for_a_session_of_each_worker() {
     config.memory = 1 << 10;
     assert_eq!(
         error(&config),
-        "`memory` is 1024 bytes, and 2 workers need 32768 to serve one session each; raise it"
+        "`memory` is 1024 bytes, but 2 workers need 32768 to serve one session each; raise it"
     );
     config.memory = 32 << 10;
     assert_eq!(config.check(), Ok(()));

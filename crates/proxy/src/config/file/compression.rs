@@ -49,7 +49,7 @@ pub(super) fn method(
             return match level {
                 None => Ok(None),
                 Some(level) => {
-                    let message = "there is a level of compression and no algorithm";
+                    let message = "a compression level needs an algorithm";
                     Err(Problem::at(level.span(), message)
                         .hint("set `compression` to \"zlib\" or \"zstd\""))
                 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::DEFAULTS;
 
-/// Why a file is no configuration.
+/// Why a file is not a valid configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {
     path: PathBuf,
@@ -34,12 +34,12 @@ impl FileError {
         }
     }
 
-    /// The line, from 1 on, where one line is to blame.
+    /// Returns the line number, from 1, if the error is in one line.
     pub fn line(&self) -> Option<usize> {
         self.place.map(|(line, _)| line)
     }
 
-    /// What was probably meant, or what there is to choose from.
+    /// Returns what was probably meant, or the possible values.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
@@ -213,7 +213,9 @@ fn elsewhere(word: &str, known: &[&str]) -> Option<String> {
 /// The known word that `word` was probably meant to be: at most a third of it is otherwise, or it begins or ends like it.
 fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     let word = word.to_lowercase().replace('_', "-");
-    let near = known.iter().map(|known| (distance(&word, known), *known));
+    let near = known
+        .iter()
+        .map(|known| (strsim::levenshtein(&word, known), *known));
     let (distance, near) = near.min()?;
     if distance <= near.len().max(word.len()) / 3 {
         return Some(near);
@@ -223,21 +225,6 @@ fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
             && (known.starts_with(&word) || known.ends_with(&word) || word.contains(**known))
     };
     known.iter().find(is_part).copied()
-}
-
-/// Letters that have to be put in, left out or changed to make one word of the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<_> = b.chars().collect();
-    let mut row: Vec<_> = (0..=b.len()).collect();
-    for (i, letter) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, other) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(letter != *other);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// The line in which a byte is.

@@ -378,12 +378,12 @@ fn compression_is_said_of_each_side() {
         (
             "",
             "compression-level = 3",
-            "6:21: there is a level of compression and no algorithm; set",
+            "6:21: a compression level needs an algorithm; set",
         ),
         (
             "",
             "compression = \"off\"\ncompression-level = 3",
-            "7:21: there is a level of compression and no algorithm",
+            "7:21: a compression level needs an algorithm",
         ),
         (
             "",

@@ -71,7 +71,7 @@ impl ClientTls {
                     .hint("set `client-certificates` to \"optional\" or \"required\""));
             }
             (_, None) => {
-                let message = "clients are asked for certificates, but of no authority";
+                let message = "clients are asked for certificates, but no CA is set";
                 return Err(Problem::at(span, message).hint("give `client-ca`"));
             }
         };

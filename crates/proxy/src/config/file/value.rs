@@ -31,10 +31,10 @@ pub(super) struct Places(pub(super) Vec<Endpoint>);
 #[derive(Debug, Clone)]
 pub(super) struct Password(pub(super) Secret);
 
-/// An address as people write it: `HOST:PORT`, `[IPV6]:PORT`, or the path of a Unix socket, which has a `/` in it.
+/// Parses an address: `HOST:PORT`, `[IPV6]:PORT`, or the path of a Unix socket, which contains a `/`.
 ///
 /// # Errors
-/// What is missing, in a line.
+/// Fails with one line that says what is missing.
 pub fn endpoint(text: &str) -> Result<Endpoint, String> {
     if text.contains('/') {
         return Ok(Endpoint::Unix(text.into()));

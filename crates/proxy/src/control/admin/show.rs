@@ -74,7 +74,7 @@ pub(super) fn servers(view: &View) -> Table {
         let addresses = fine.iter().map(ToString::to_string);
         let doubted = doubted
             .iter()
-            .map(|address| format!("{address} (does not answer)"));
+            .map(|address| format!("{address} (not answering)"));
         let addresses: Vec<_> = addresses.chain(doubted).collect();
         table.row([
             listener.as_str().into(),
@@ -180,22 +180,22 @@ pub(super) fn buffers(view: &View) -> Table {
         (
             "buffers_in_use",
             snapshot.buffers_in_use as u64,
-            "buffers that sessions hold now; an idle session holds none",
+            "buffers in use by sessions; an idle session holds none",
         ),
         (
             "buffer_bytes",
             snapshot.buffer_bytes as u64,
-            "memory of all buffers, those in the pools, of logins and of TLS included",
+            "memory of all buffers, including those in the pools, of logins and of TLS",
         ),
         (
             "login_and_tls_bytes",
             snapshot.login_and_tls_bytes as u64,
-            "of these, the bytes of logins under way and of TLS",
+            "the part of buffer_bytes that logins in progress and TLS use",
         ),
         (
             "sessions_in_line",
             snapshot.sessions_in_line as u64,
-            "sessions that wait for a buffer because memory is used up",
+            "sessions queued for a buffer because memory is used up",
         ),
         (
             "buffer_bytes_limit",
@@ -205,15 +205,15 @@ pub(super) fn buffers(view: &View) -> Table {
         (
             "bytes_read",
             meter.bytes_read,
-            "bytes carried, both directions",
+            "bytes forwarded, both directions",
         ),
         (
             "bytes_written",
             meter.bytes_written,
             "bytes sent, both directions",
         ),
-        ("reads", meter.reads, "reads that brought something"),
-        ("writes", meter.writes, "writes that took something"),
+        ("reads", meter.reads, "reads that returned data"),
+        ("writes", meter.writes, "writes that sent data"),
         (
             "bytes_moved",
             meter.bytes_moved,
@@ -222,32 +222,28 @@ pub(super) fn buffers(view: &View) -> Table {
         (
             "bytes_copied",
             meter.copied(),
-            "bytes copied or moved in all, but by TLS and compression",
+            "bytes copied or moved in total, except by TLS and compression",
         ),
         (
             "bytes_copied_by_tls",
             meter.bytes_copied_by_tls,
-            "two for each byte over TLS",
+            "copies made by TLS: two for each byte",
         ),
         (
             "bytes_unpacked",
             compression.unpacked,
-            "bytes that came in compressed frames, each put once in its place",
+            "bytes received in compressed frames, each written once",
         ),
         (
             "bytes_packed",
             compression.packed,
-            "bytes that left in compressed frames, each looked at once",
+            "bytes sent in compressed frames, each read once",
         ),
-        (
-            "growths",
-            meter.growths,
-            "times that a buffer was given more memory",
-        ),
+        ("growths", meter.growths, "how often a buffer was enlarged"),
         (
             "peak_capacity",
             meter.peak_capacity,
-            "the largest that one buffer has been",
+            "the largest size of one buffer so far",
         ),
     ];
     for (name, value, meaning) in rows {
@@ -261,35 +257,32 @@ pub(super) fn help() -> Table {
     for (statement, what) in [
         (
             "SHOW CLIENTS",
-            "sessions: who, from where, on which backend, and what they are at",
+            "sessions: user, address, backend, current command",
         ),
-        (
-            "SHOW SERVERS",
-            "backends: whether they are up, and how many sessions they have",
-        ),
+        ("SHOW SERVERS", "backends: state and sessions"),
         (
             "SHOW LISTENERS",
-            "ways in: how many came, were refused, failed",
+            "listeners: accepted, refused and failed sessions",
         ),
         (
             "SHOW STATS",
-            "commands and how long they took, by listener, backend and kind",
+            "commands and their latency, by listener, backend and kind",
         ),
         (
             "SHOW BUFFERS",
-            "memory, and bytes copied beside bytes carried",
+            "memory, and bytes copied compared with bytes forwarded",
         ),
         (
             "KILL id, KILL listener:id",
-            "ends a session, with error 1927; the listener where others have the id too",
+            "ends a session with error 1927; name the listener if several have the id",
         ),
         (
             "DRAIN",
-            "nobody comes in any more; sessions leave at the end of their transactions",
+            "no new sessions are accepted; sessions end after their transaction",
         ),
         (
             "RELOAD",
-            "reads the configuration again, as a whole or not at all",
+            "reloads the configuration, as a whole or not at all",
         ),
     ] {
         table.row([statement.into(), what.into()]);

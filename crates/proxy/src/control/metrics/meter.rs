@@ -7,23 +7,23 @@ impl Page {
     pub(super) fn write_meter(&mut self, fields: &[(&str, u64)]) {
         for (field, value) in fields {
             let help = match *field {
-                "reads" => "Reads that brought something, of all sessions' buffers.",
-                "bytes_read" => {
-                    "Bytes read: what was carried, in both directions, logins included."
-                }
-                "writes" => "Writes that took something.",
-                "bytes_written" => "Bytes written; over TLS before they were encrypted.",
-                "compactions" => "Times that the live bytes of a buffer were moved to its front.",
+                "reads" => "Reads that returned data, over all sessions.",
+                "bytes_read" => "Bytes read, both directions, logins included.",
+                "writes" => "Writes that sent data.",
+                "bytes_written" => "Bytes written; over TLS, counted before encryption.",
+                "compactions" => "How often the unread bytes of a buffer were moved to its front.",
                 "bytes_moved" => {
-                    "Bytes moved so. Beside bytes_read it tells what carrying costs: it should stay near 0."
+                    "Bytes moved that way. Should stay near 0 compared with bytes_read."
                 }
-                "growths" => "Times that a buffer was given more memory.",
+                "growths" => "How often a buffer was enlarged.",
                 "bytes_copied_by_growth" => "Bytes copied when buffers grew.",
                 "bytes_copied_by_tls" => {
-                    "Bytes copied in front of and behind TLS, which can't be helped: two for each byte."
+                    "Bytes copied by TLS: two for each byte, which is unavoidable."
                 }
-                "bytes_zeroed" => "Bytes set to zero before they were read into.",
-                "bytes_copied_to_output" => "Bytes copied into packets of the proxy's own: logins.",
+                "bytes_zeroed" => "Bytes zeroed before being read into.",
+                "bytes_copied_to_output" => {
+                    "Bytes copied into packets that the proxy writes itself, such as logins."
+                }
                 // A relay makes no values, and its capacity has gauges of its own.
                 _ => continue,
             };
@@ -39,10 +39,10 @@ impl Page {
                 "Bytes of compressed frames read.",
                 counts.packed_read,
             ),
-            ("unpacked", "Bytes that were in them.", counts.unpacked),
+            ("unpacked", "Bytes decompressed from them.", counts.unpacked),
             (
                 "packed",
-                "Bytes that were compressed, or stored in frames.",
+                "Bytes written into compressed frames, compressed or stored.",
                 counts.packed,
             ),
             (

@@ -50,7 +50,7 @@ impl Page {
             self.one("process_open_fds", "gauge", help, open as u64);
         }
         if let Some(limit) = open_files::limit() {
-            let help = "The limit of open file descriptors (ulimit -n).";
+            let help = "Limit of open file descriptors (ulimit -n).";
             self.one("process_max_fds", "gauge", help, limit as u64);
         }
         let Some(stat) = Stat::read() else { return };
@@ -63,14 +63,14 @@ impl Page {
         self.one(
             "process_resident_memory_bytes",
             "gauge",
-            "Memory of the process: beside onecopy_buffer_bytes also code, stacks and what the allocator keeps.",
+            "Resident memory: onecopy_buffer_bytes, code, stacks and what the allocator keeps.",
             stat.resident_pages.saturating_mul(page_size() as u64),
         );
         let ticks = clock_ticks_per_second().max(1);
         self.decimal(
             "process_cpu_seconds_total",
             "counter",
-            "Processor time of all threads, user and system.",
+            "CPU time of all threads, user and system.",
             (stat.cpu_ticks, ticks),
         );
         if let Some(boot) = boot_time() {
@@ -78,7 +78,7 @@ impl Page {
             self.decimal(
                 "process_start_time_seconds",
                 "gauge",
-                "When the process was started, in seconds since 1970.",
+                "Start time of the process, in seconds since 1970.",
                 (start, ticks),
             );
         }

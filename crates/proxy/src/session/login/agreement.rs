@@ -67,7 +67,10 @@ impl Session {
         login.backend_can = greeting.capabilities;
         login.authentication.plugin = greeting.auth_plugin.unwrap_or_default().to_vec();
         if backend.config.tls.is_some() && !greeting.capabilities.contains(Capabilities::SSL) {
-            return self.try_another("it does not offer TLS, which is asked for", context);
+            return self.try_another(
+                "it does not offer TLS, which the configuration requires",
+                context,
+            );
         }
         if let Some(why) = not_offered(backend.config.compression, greeting.capabilities) {
             return self.try_another(&why, context);
@@ -124,7 +127,7 @@ impl Session {
         if SslRequest::is(bytes) && !self.client.stream.is_tls() {
             let Some(acceptor) = &self.listener.config.tls else {
                 return Err(
-                    Failure::client_broken(&"TLS was asked for, which was not offered").into(),
+                    Failure::client_broken(&"the client began TLS, which was not offered").into(),
                 );
             };
             let begun = self

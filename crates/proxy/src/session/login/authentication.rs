@@ -84,7 +84,7 @@ impl Authentication {
 
     /// The password under the backend's key.
     fn encrypt(&self, password: &Secret, key: &PublicKey) -> Result<Secret, String> {
-        let nonce = self.nonce.ok_or("its nonce is not of 20 bytes")?;
+        let nonce = self.nonce.ok_or("its nonce is not 20 bytes long")?;
         rsa::encrypt(password, &nonce, key, &AwsLc).map_err(|error| error.to_string())
     }
 
@@ -154,7 +154,7 @@ impl Session {
         let authentication = &mut login.authentication;
         authentication.steps += 1;
         if authentication.steps > MAX_STEPS {
-            return Err(self.broken("its authentication does not come to an end"));
+            return Err(self.broken("its authentication does not end"));
         }
         let bytes = login.server.buffers.bytes(payload);
         match authentication.exchange.take() {
@@ -166,7 +166,7 @@ impl Session {
             }
             // The client's answer, which is in flight, would be taken for something else and pass as it is.
             Some(Exchange::OfClient | Exchange::UnderKey { .. }) => {
-                return Err(self.broken("it went on before it had its answer"));
+                return Err(self.broken("it continued before it had its answer"));
             }
         }
         let has_factors = login
@@ -213,7 +213,7 @@ impl Session {
         };
         let bytes = login.client.buffers.bytes(payload);
         if !fits(&login.authentication.plugin, bytes) {
-            let why = "an answer to the plugin of the wrong length";
+            let why = "an answer of the wrong length for the plugin";
             return Err(Failure::client_broken(&why).into());
         }
         let exchange = login.authentication.exchange.take();
@@ -224,7 +224,7 @@ impl Session {
             None => login.server.send_secret(bytes).map_err(End::from),
             Some(Exchange::OfClient) => self.take_password(payload),
             Some(Exchange::KeyOfBackend(_)) => {
-                Err(Failure::client_broken(&"a packet of a login out of turn").into())
+                Err(Failure::client_broken(&"an unexpected packet during the login").into())
             }
             Some(Exchange::UnderKey { was_asked }) => self.take_under_key(payload, was_asked),
         };
@@ -245,7 +245,7 @@ impl Session {
             return Ok(());
         };
         let [password @ .., 0] = login.client.buffers.bytes(payload) else {
-            return Err(Failure::client_broken(&"a password without its NUL").into());
+            return Err(Failure::client_broken(&"a password without its final NUL").into());
         };
         let password = Secret::new(password);
         let authentication = &mut login.authentication;
@@ -297,7 +297,7 @@ impl Session {
         }
         // One answer for all that is wrong with it: which of it, would help to guess.
         let Some(password) = authentication.decrypt(bytes, key) else {
-            let why = "the password is not under the proxy's key";
+            let why = "the password is not encrypted with the proxy's key";
             return Err(Failure::client_broken(&why).into());
         };
         let password = caching_sha2::with_nul(&password);

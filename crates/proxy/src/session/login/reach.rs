@@ -48,7 +48,7 @@ impl Session {
                     "" if backends.all().iter().any(|backend| backend.is_up())
                         && !backends.serve() =>
                     {
-                        "no backend that is up gets sessions by its role"
+                        "no backend is up and eligible by its role"
                     }
                     "" => "no backend is up",
                     reason => reason,
@@ -232,7 +232,7 @@ impl Session {
         }
         // No fault of its own: others may well connect to it.
         self.pass_over(
-            "its connection ids are those of another backend's sessions",
+            "its connection ids are in use by sessions on another backend",
             context,
         )
     }

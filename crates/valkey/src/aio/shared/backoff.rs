@@ -4,13 +4,13 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 
-/// Exponential backoff with full jitter: the pause before the n-th attempt is anything from nothing to `base` doubled n
-/// times, at most `cap`. So a thousand clients that lost the same server come back spread over that time, not together.
+/// Exponential backoff with full jitter: the delay before the n-th attempt is a random time between zero and `base` times 2^(n -
+/// 1), at most `cap`. A thousand clients that lost the same server therefore do not all reconnect at the same moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
-    /// The longest pause before the first attempt. 100 ms.
+    /// The maximum delay before the first attempt. Default: 100 ms.
     pub base: Duration,
-    /// The longest pause of all. 10 s.
+    /// The maximum delay before any attempt. Default: 10 s.
     pub cap: Duration,
 }
 

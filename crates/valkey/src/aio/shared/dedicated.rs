@@ -1,4 +1,4 @@
-//! A connection that is borrowed.
+//! A dedicated connection.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -10,9 +10,9 @@ use super::pool::Pool;
 use crate::Meter;
 use crate::aio::Connection;
 
-/// A connection of one's own, borrowed by [`Shared::acquire`](super::Shared::acquire). When it is dropped it is given back for the
-/// next one, if it is as it was borrowed: nothing outstanding, no transaction, nothing watched, the same database, user and name.
-/// Otherwise it is closed, and the next one gets a new one.
+/// A dedicated connection, borrowed with [`Shared::acquire`](super::Shared::acquire). When it is dropped, it is returned for the
+/// next caller if its state is as it was: nothing outstanding, no transaction, no watched keys, and the same database, user and
+/// name. Otherwise it is closed, and the next caller gets a new one.
 pub struct Dedicated {
     /// There until it is dropped.
     connection: Option<Box<Connection>>,

@@ -20,7 +20,7 @@ pub(super) enum Failure {
     Closed,
     /// The command could not be written.
     Wire(WireError),
-    /// The command has large arguments that are borrowed, and is to come with copies of them: nobody hears of this.
+    /// The command has large borrowed arguments, and must be retried with copies of them. Never returned to a caller.
     NeedsCopy,
     /// There was no memory for the reply.
     Reply(WireError),

@@ -1,7 +1,7 @@
-//! Whose replies were large: the next ones go where they hold nobody up.
+//! Remembers which commands had large replies, so that their next runs do not delay other commands.
 //!
-//! What is known of a command is a hash of its name and its first key, with a state drawn at random, so that nobody can choose
-//! keys that are taken for each other. One that is taken for another goes to a connection of its own once, and is forgotten.
+//! A command is remembered as a hash of its name and its first key, with a random state, so that nobody can choose keys that
+//! collide. A command that collides with a remembered one runs on a dedicated connection once, and is then forgotten.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher, RandomState};

@@ -1,4 +1,4 @@
-//! How a shared handle behaves.
+//! The options of a shared handle.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,62 +7,63 @@ use super::backoff::Backoff;
 use super::limits::{Limits, Offline};
 use crate::{Config, Reply};
 
-/// Longest time that is told to a clock: "for ever" must not overflow it.
+/// The longest time that is passed to a clock: an "unlimited" time must not overflow it.
 const LONG: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
-/// Who is told of what is no reply.
+/// The push listener.
 pub(super) type Listener = Box<dyn FnMut(Event<'_>) + Send>;
 
-/// What comes to a listener.
+/// What a push listener is called with.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'r> {
-    /// The server sent something out of band: an invalidated key, a message.
+    /// A push message of the server: an invalidated key, a published message.
     Push(Reply<'r>),
-    /// The connection was lost and there is a new one: what the server would have sent in between is missing, and what it
-    /// knew of the old connection it has forgotten.
+    /// The connection was lost and replaced by a new one. Push messages in between are missing, and the server has forgotten its
+    /// state for the old connection.
     Gap,
 }
 
-/// Bounds and manners of a [`Shared`](super::Shared).
+/// The limits and behavior of a [`Shared`](super::Shared) handle.
 #[non_exhaustive]
 pub struct SharedOptions {
-    /// Requests without a reply, on the shared connection; who wants more waits for his turn, and holds it until his future
-    /// is polled or dropped. 16,384.
+    /// The maximum number of requests in flight on the shared connection. Default: 16,384. When it is reached, callers wait for
+    /// their turn. A caller whose turn has come holds it until its future is polled or dropped.
     pub max_in_flight: usize,
-    /// Bytes of requests that wait to be sent; the last one may exceed it. Who finds so many waits for his turn. 16 MiB.
-    /// Large arguments that own their bytes are counted, though their memory is shared with the caller.
+    /// The maximum number of unsent request bytes; the last request may exceed it. Default: 16 MiB. When it is reached, callers
+    /// wait for their turn. Large arguments that own their bytes are counted, although their memory is shared with the caller.
     pub max_unsent_bytes: usize,
-    /// What happens to commands while there is no connection. [`OfflineQueue::default`].
+    /// The queue for commands while there is no connection. Default: [`OfflineQueue::default`]. `None`: they fail at once.
     pub offline: Option<OfflineQueue>,
-    /// Pauses before attempts to connect again.
+    /// The delays before attempts to reconnect.
     pub backoff: Backoff,
-    /// Bytes of a reply from which on the command's next runs go to connections of their own, if it only reads: 1 MiB;
-    /// `usize::MAX` for never. [`Shared`](super::Shared) says more.
+    /// The size of a reply in bytes from which the next runs of a read-only command use dedicated connections. Default: 1 MiB.
+    /// `usize::MAX`: never. See [`Shared`](super::Shared).
     pub large_reply: usize,
-    /// Connections beside the shared one: for blocking commands, large replies and transactions that watch keys. 16 at most;
-    /// who wants more waits for his turn.
+    /// The maximum number of dedicated connections: for blocking commands, large replies and transactions that watch keys.
+    /// Default: 16. When it is reached, callers wait for their turn.
     pub max_dedicated: usize,
-    /// How long a connection of these is kept without use. 30 seconds.
+    /// How long an idle dedicated connection is kept. Default: 30 seconds.
     pub dedicated_idle_time: Duration,
-    /// In place of [`Config::unresponsive_timeout`]; zero turns it off. `None`: as the configuration or its URL says.
+    /// Overrides [`Config::unresponsive_timeout`]; zero turns it off. Default: `None`, the value of the configuration or its URL.
     pub unresponsive_timeout: Option<Duration>,
-    /// How long [`close`](super::Shared::close) waits for commands that were taken; `None` for as long as they take. 30 seconds.
+    /// How long [`close`](super::Shared::close) waits for accepted commands. Default: 30 seconds. `None`: until they are
+    /// finished.
     pub close_timeout: Option<Duration>,
     pub(super) listener: Option<Listener>,
 }
 
-/// How callers may wait for a connection, when there is none. What waits is not copied; a caller who walks away, or has
-/// waited for too long, knows that his command was not executed. Whoever waited for room when a connection was lost, and whose
-/// command has not left, is held against the bounds as if he came then.
+/// The offline queue: how callers wait while there is no connection. Waiting commands are not copied. If a caller gives up or has
+/// waited too long, its command was certainly not executed. When a connection is lost, callers that were waiting for room, and
+/// callers whose command was not sent, count towards these limits as if they had just arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OfflineQueue {
-    /// Callers who wait at most. 10,000.
+    /// The maximum number of waiting callers. Default: 10,000.
     pub max_commands: usize,
-    /// Bytes that their commands have in all. 16 MiB.
+    /// The maximum total size of their commands in bytes. Default: 16 MiB.
     pub max_bytes: usize,
-    /// How long a command waits. 10 seconds.
+    /// How long a command waits at most. Default: 10 seconds.
     pub max_wait: Duration,
 }
 
@@ -94,22 +95,22 @@ impl Default for SharedOptions {
 }
 
 impl SharedOptions {
-    /// Commands fail at once when there is no connection.
+    /// Makes commands fail at once while there is no connection.
     #[must_use]
     pub fn fail_fast(mut self) -> Self {
         self.offline = None;
         self
     }
 
-    /// Has `listener` be told of pushes, and of gaps in them. It is called by the connection's task: all callers wait
-    /// meanwhile.
+    /// Sets a listener for push messages, and for gaps in them. The connection's task calls it, so all callers wait until it
+    /// returns.
     #[must_use]
     pub fn on_push(mut self, listener: impl FnMut(Event<'_>) + Send + 'static) -> Self {
         self.listener = Some(Box::new(listener));
         self
     }
 
-    /// How long a server may send nothing while it owes a reply; `None` for ever.
+    /// Returns how long a server may send nothing while it owes a reply; `None` means no limit.
     pub(super) fn unresponsive_timeout(&self, config: &Config) -> Option<Duration> {
         self.unresponsive_timeout
             .or(config.unresponsive_timeout)
@@ -154,8 +155,10 @@ mod tests {
 
     #[test]
     fn times_without_end_are_a_hundred_years() {
-        let mut config = Config::default();
-        config.command_timeout = Some(Duration::MAX);
+        let config = Config {
+            command_timeout: Some(Duration::MAX),
+            ..Config::default()
+        };
         let mut options = SharedOptions::default();
         options.offline.as_mut().unwrap().max_wait = Duration::MAX;
         let limits = options.limits(&config);

@@ -1,15 +1,15 @@
-//! Commands that leave together on the shared connection.
+//! Commands that are sent together on the shared connection.
 
 use super::group::Group;
 use super::{Responses, Shared};
 use crate::Error;
 use crate::command::Command;
 
-/// Commands of one caller, sent with none of another between them. They are executed one after the other; commands of other
-/// clients of the server may come in between, unlike in a [transaction](Shared::transaction).
+/// Commands of one caller, sent with no other caller's commands between them. They are executed one after the other; unlike in a
+/// [transaction](Shared::transaction), the server may execute commands of other clients in between.
 ///
-/// What is pushed is encoded at once, and copied once or twice more when it is sent; arguments of 16 KiB and more are not.
-/// All of it waits for room together, and may exceed the bounds of [`SharedOptions`](super::SharedOptions) by itself.
+/// Commands are encoded when they are pushed, and copied once or twice more when they are sent, except arguments of 16 KiB and
+/// more. The pipeline waits for room as a whole, and may exceed the bounds of [`SharedOptions`](super::SharedOptions) by itself.
 ///
 /// ```no_run
 /// use onecopy_valkey::command::string;
@@ -37,30 +37,29 @@ impl SharedPipeline {
     /// Adds a command.
     ///
     /// # Errors
-    /// Memory that could not be had, or a command that a shared connection does not take; the others stay.
+    /// Fails if memory cannot be allocated, or if a shared connection does not accept the command. The other commands stay.
     pub fn push<C: Command>(&mut self, command: &C) -> Result<&mut Self, Error> {
         self.group.push(command)?;
         Ok(self)
     }
 
-    /// Commands so far.
+    /// Returns the number of commands so far.
     pub fn len(&self) -> usize {
         self.group.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no commands.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Sends all of it and waits for the last reply. Without a command nothing is sent.
+    /// Sends all commands and waits for the last reply. Without commands, nothing is sent.
     ///
     /// # Errors
-    /// A failure of the connection. Errors of the server are among the replies, each in the place
-    /// of its own command's.
+    /// Fails if the connection fails. Server errors are among the replies, each in the place of its command's reply.
     ///
     /// # Cancel safety
-    /// Safe: see [`Shared`].
+    /// Cancel-safe: see [`Shared`].
     pub async fn run(self) -> Result<Responses, Error> {
         let Self { shared, group } = self;
         Ok(Responses::new(group.run(&shared).await?))

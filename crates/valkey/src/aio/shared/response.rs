@@ -1,4 +1,4 @@
-//! A reply that is the caller's own.
+//! An owned reply.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use crate::command::Command;
 use crate::{Error, OwnedReply, Reply};
 
-/// The reply to a command `C`, detached from the connection: its bytes were copied once, large strings were moved.
+/// The reply to a command `C`, detached from the connection. Its bytes were copied once; large strings were moved.
 pub struct Response<C> {
     reply: OwnedReply,
     command: PhantomData<fn() -> C>,
@@ -25,34 +25,34 @@ impl<C: Command> Response<C> {
         })
     }
 
-    /// The command's output, borrowed from the reply.
+    /// Returns the command's output, borrowed from the reply.
     ///
     /// # Errors
-    /// A reply that is not what the command's output is made of.
+    /// Fails if the reply does not have the type of the command's output.
     #[inline]
     pub fn get(&self) -> Result<C::Output<'_>, Error> {
         Ok(C::decode(self.reply.reply())?)
     }
 
-    /// The reply as the server sent it.
+    /// Returns the reply as the server sent it.
     #[inline]
     pub fn reply(&self) -> Reply<'_> {
         self.reply.reply()
     }
 
-    /// An integer, or a text that is one.
+    /// Returns the integer, if the reply is one or is a string that contains one.
     #[inline]
     pub fn as_i64(&self) -> Option<i64> {
         self.reply().as_i64()
     }
 
-    /// The bytes of a string; none where the reply is null. Large strings are not copied.
+    /// Returns the bytes of a string, or `None` if the reply is null. Large strings are not copied.
     #[inline]
     pub fn into_bytes(self) -> Option<Vec<u8>> {
         (!self.reply().is_null()).then(|| self.reply.into_bytes())
     }
 
-    /// The reply itself.
+    /// Returns the reply itself.
     #[inline]
     pub fn into_reply(self) -> OwnedReply {
         self.reply
@@ -68,7 +68,7 @@ impl<C> Clone for Response<C> {
     }
 }
 
-/// Shows the value and all it holds: for a look at it, not for logs.
+/// Shows the whole reply. Use it for debugging, not for logs.
 impl<C> fmt::Debug for Response<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.reply.fmt(f)

@@ -3,7 +3,7 @@
 use crate::command::Command;
 use crate::{Error, OwnedReply, Reply};
 
-/// Responses in the order of their commands, each the caller's own.
+/// Owned responses, in the order of their commands.
 #[derive(Debug, Clone)]
 pub struct Responses(Vec<OwnedReply>);
 
@@ -12,35 +12,36 @@ impl Responses {
         Self(replies)
     }
 
-    /// How many there are: one for each command.
+    /// Returns the number of responses, one for each command.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no responses.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The output of the command that was pushed at this position, counted from 0.
+    /// Returns the output of the command that was pushed at `position`, counted from 0.
     ///
     /// # Errors
-    /// The server's error to this command, a reply that is not what its output is made of, no such position.
+    /// Fails with the server's error to this command, or if the reply does not have the type of its output, or if there is no
+    /// such position.
     pub fn get<C: Command>(&self, position: usize) -> Result<C::Output<'_>, Error> {
         output::<C>(self.reply(position))
     }
 
-    /// The reply to the command at this position as the server sent it, an error too.
+    /// Returns the reply to the command at `position` as the server sent it, including an error.
     pub fn reply(&self, position: usize) -> Option<Reply<'_>> {
         self.0.get(position).map(OwnedReply::reply)
     }
 
-    /// All of them.
+    /// Returns an iterator over all replies.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Reply<'_>> {
         self.0.iter().map(OwnedReply::reply)
     }
 
-    /// All of them as they are.
+    /// Returns all replies as a vector.
     pub fn into_inner(self) -> Vec<OwnedReply> {
         self.0
     }

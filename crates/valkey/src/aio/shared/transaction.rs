@@ -7,8 +7,8 @@ use crate::command::Command;
 use crate::link::Queueing;
 use crate::{Error, Kind, OwnedReply, Reply};
 
-/// Commands that the server executes together or not at all, sent as one piece: nothing of another task comes in between,
-/// and when the connection is lost before all of it was sent, none of it was executed.
+/// Commands that the server executes together or not at all. They are sent as one piece, with no other task's commands between
+/// them. If the connection is lost before all of them were sent, none was executed.
 ///
 /// ```no_run
 /// use onecopy_valkey::command::string;
@@ -36,31 +36,31 @@ impl SharedTransaction {
     /// Adds a command.
     ///
     /// # Errors
-    /// Memory that could not be had, or a command that a shared connection does not take; the others stay.
+    /// Fails if memory cannot be allocated, or if a shared connection does not accept the command. The other commands stay.
     pub fn push<C: Command>(&mut self, command: &C) -> Result<&mut Self, Error> {
         self.group.push(command)?;
         Ok(self)
     }
 
-    /// Commands so far.
+    /// Returns the number of commands so far.
     pub fn len(&self) -> usize {
         self.group.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no commands.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Sends all of it, and gives the commands' replies.
+    /// Sends all commands and returns their replies.
     ///
     /// # Errors
-    /// Where the server refuses one of the commands, its error: [`Error::command_index`] says whose; nothing was executed
-    /// then. Else a failure of the connection. Errors of commands that were executed are among the replies: the others were
-    /// executed all the same.
+    /// Fails with the server's error if the server refuses one of the commands: [`Error::command_index`] says which one, and
+    /// nothing was executed. Fails if the connection fails. Errors of executed commands are among the replies; they do not
+    /// prevent the other commands from being executed.
     ///
     /// # Cancel safety
-    /// Safe: see [`Shared`].
+    /// Cancel-safe: see [`Shared`].
     pub async fn exec(self) -> Result<TransactionResponses, Error> {
         let Self { shared, group } = self;
         let mut replies = group.execute(&shared).await?;
@@ -85,30 +85,31 @@ impl SharedTransaction {
     }
 }
 
-/// Responses of a transaction that was executed, in the order of its commands.
+/// The responses of an executed transaction, in the order of its commands.
 #[derive(Debug, Clone)]
 pub struct TransactionResponses(OwnedReply);
 
 impl TransactionResponses {
-    /// How many there are: one for each command.
+    /// Returns the number of responses, one for each command.
     pub fn len(&self) -> usize {
         self.0.reply().len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no responses.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The output of the command that was pushed at this position, counted from 0. Costs a walk to it.
+    /// Returns the output of the command that was pushed at `position`, counted from 0. Costs a walk over the replies before it.
     ///
     /// # Errors
-    /// The server's error to this command, a reply that is not what its output is made of, no such position.
+    /// Fails with the server's error to this command, or if the reply does not have the type of its output, or if there is no
+    /// such position.
     pub fn get<C: Command>(&self, position: usize) -> Result<C::Output<'_>, Error> {
         output::<C>(self.0.reply().children().nth(position))
     }
 
-    /// All of them as the server sent them, errors too.
+    /// Returns an iterator over all replies as the server sent them, including errors.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Reply<'_>> {
         self.0.reply().children()
     }
