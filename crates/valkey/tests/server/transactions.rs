@@ -15,7 +15,9 @@ async fn a_transaction_gives_each_commands_reply() {
         let value = sample(100_000);
         let set = string::set(&key, &value);
         let mut transaction = conn.transaction().unwrap();
+        assert!(transaction.is_empty());
         transaction.push_borrowed(&set).unwrap();
+        assert!(!transaction.is_empty());
         transaction.push(&list::lpush(&key, "not a list")).unwrap();
         transaction
             .push(&string::append(&key, vec![b'x'; 50_000]))

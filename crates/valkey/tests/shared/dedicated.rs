@@ -18,6 +18,10 @@ async fn a_connection_that_is_given_back_as_it_was_is_borrowed_again() {
     let mut second = shared.acquire().await.unwrap();
     let ids = [id(&mut first).await, id(&mut second).await];
     assert_ne!(ids[0], ids[1]);
+    assert!(
+        format!("{first:?}").starts_with("Dedicated(Connection"),
+        "{first:?}"
+    );
     drop(first);
     let mut again = shared.acquire().await.unwrap();
     assert_eq!(id(&mut again).await, ids[0]);
