@@ -13,8 +13,12 @@ pub(crate) const LONG: Duration = Duration::from_secs(120);
 
 /// `small` in a test run, `large` in a soak.
 pub(crate) fn count(small: usize, large: usize) -> usize {
-    let soak = std::env::var_os("ONECOPY_SOAK").is_some_and(|value| value == "1");
-    if soak { large } else { small }
+    if is_soak() { large } else { small }
+}
+
+/// Whether this is a soak, with the machine to itself.
+pub(crate) fn is_soak() -> bool {
+    std::env::var_os("ONECOPY_SOAK").is_some_and(|value| value == "1")
 }
 
 /// The server over TCP, or however the given one is reached.
