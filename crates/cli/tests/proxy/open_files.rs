@@ -25,6 +25,11 @@ struct Limited {
 impl Limited {
     /// `limit`: arguments of `ulimit`.
     fn start(name: &str, limit: &str) -> Self {
+        Self::with_checks(name, limit, "50ms")
+    }
+
+    /// `interval`: how often the backend is checked.
+    fn with_checks(name: &str, limit: &str, interval: &str) -> Self {
         let path = std::env::temp_dir().join(format!("onecopy-{name}-{}.toml", std::process::id()));
         let free = [(), (), ()].map(|()| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
         let ports = free.each_ref().map(|one| one.local_addr().unwrap().port());
@@ -34,7 +39,7 @@ impl Limited {
             "[log]\nformat = \"json\"\n\
              [metrics]\nlisten = \"127.0.0.1:{metrics}\"\n\
              [admin]\nlisten = \"127.0.0.1:{admin}\"\npassword = \"secret\"\n\
-             [health]\ninterval = \"50ms\"\nfall = 1\nuser = \"root\"\npassword = \"{}\"\n\
+             [health]\ninterval = \"{interval}\"\nfall = 1\nuser = \"root\"\npassword = \"{}\"\n\
              [[mysql]]\nname = \"mysql\"\nlisten = \"127.0.0.1:{mysql}\"\nhandshake-timeout = \"10m\"\n\
              [[mysql.backend]]\nserver = \"127.0.0.1:{}\"\n",
             shared().root_password(),
@@ -83,6 +88,22 @@ impl Limited {
         let log = self.log.lock().unwrap();
         let lines = log.iter().filter(|line| line.contains(&event));
         lines.cloned().collect()
+    }
+
+    /// Sets the limit so that so many more files can be opened than are open now.
+    fn leave_room_for(&self, files: usize) {
+        let process = self.child.id();
+        let open = fs::read_dir(format!("/proc/{process}/fd")).unwrap();
+        let open: Vec<usize> = open
+            .map(|file| file.unwrap().file_name().to_str().unwrap().parse().unwrap())
+            .collect();
+        // The limit is one of their numbers, and each gets the smallest that is free.
+        let last = (0..).filter(|number| !open.contains(number)).nth(files);
+        let set = Command::new("prlimit")
+            .arg(format!("--pid={process}"))
+            .arg(format!("--nofile={}:", last.unwrap()))
+            .status();
+        assert!(set.expect("prlimit of util-linux").success());
     }
 
     /// A client, and the first packet that it gets.
@@ -175,6 +196,25 @@ fn a_proxy_out_of_descriptors_says_so_and_stays_healthy() {
     assert!(lines.len() < 10, "{lines:?}");
     drop(inside);
     proxy.until("the next client", || proxy.client().1[0] == 10);
+}
+
+#[test]
+fn a_backend_is_not_blamed_for_a_lack_of_descriptors() {
+    let proxy = Limited::with_checks("one_file", "-n 256", "1h");
+    proxy.until("a client that can't be connected", || {
+        // The client's own, and none for the connection to the backend. A check that has just ended leaves one more.
+        proxy.leave_room_for(1);
+        let (_, first) = proxy.client();
+        first[0] == 0xFF
+            && u16::from_le_bytes([first[1], first[2]]) == 1040
+            && String::from_utf8_lossy(&first).contains("open files")
+    });
+    proxy.leave_room_for(100);
+    proxy.until("the next client", || proxy.client().1[0] == 10);
+    let backend = format!("127.0.0.1:{}", shared().port());
+    let series = "onecopy_backend_failed_connects_total";
+    let series = format!("{series}{{listener=\"mysql\",backend=\"{backend}\"}}");
+    assert_eq!(proxy.value(&series), 0);
 }
 
 #[test]

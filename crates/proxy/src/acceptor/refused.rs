@@ -81,3 +81,40 @@ fn has_closed(stream: &mut Stream) -> bool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::TcpStream;
+
+    use onecopy_net::evented::{Address, Listener, ListenerOptions};
+
+    use super::*;
+
+    #[test]
+    fn a_client_is_waited_for_until_it_has_heard_why_it_is_refused() {
+        let address = Address::Tcp(([127, 0, 0, 1], 0).into());
+        let listener = Listener::bind(&address, &ListenerOptions::default()).unwrap();
+        let Address::Tcp(address) = listener.address().unwrap() else {
+            unreachable!()
+        };
+        let mut client = TcpStream::connect(address).unwrap();
+        let (stream, _) = loop {
+            if let Some(accepted) = listener.accept().unwrap() {
+                break accepted;
+            }
+        };
+        let mut refused = Refused::default();
+        refused.set_most(1);
+        assert!(refused.is_empty());
+        refused.add(stream, &Failure::open_files());
+        refused.look();
+        assert!(!refused.is_empty());
+        let mut said = [0; 5];
+        client.read_exact(&mut said).unwrap();
+        assert_eq!(said[4], 0xFF);
+        drop(client);
+        refused.finish();
+        assert!(refused.is_empty());
+    }
+}

@@ -24,6 +24,10 @@ pub(super) const LAST: usize = usize::MAX / 2;
 const SESSIONS_A_CLIENT: usize = 64;
 const MOST_CLIENTS: usize = 16;
 
+fn clients_a_turn(sessions: usize) -> usize {
+    1 + (sessions / SESSIONS_A_CLIENT).min(MOST_CLIENTS)
+}
+
 /// A socket that listens, and whose clients come in by it.
 #[derive(Debug, Clone)]
 pub(crate) struct ListeningSocket {
@@ -103,8 +107,7 @@ impl Worker {
             // The kernel tells again, this worker or another.
             return;
         }
-        let some = 1 + (self.count.load(SeqCst) / SESSIONS_A_CLIENT).min(MOST_CLIENTS);
-        for _ in 0..some {
+        for _ in 0..clients_a_turn(self.count.load(SeqCst)) {
             let Some(listening) = self.accepting.sockets.get(FIRST - token) else {
                 return;
             };
@@ -138,5 +141,17 @@ impl Worker {
         }
         self.count.fetch_add(1, SeqCst);
         self.begin(client, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_sessions_let_more_clients_in_at_a_turn() {
+        for (sessions, clients) in [(0, 1), (63, 1), (64, 2), (640, 11), (1024, 17), (9000, 17)] {
+            assert_eq!(clients_a_turn(sessions), clients, "{sessions}");
+        }
     }
 }

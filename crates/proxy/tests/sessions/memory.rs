@@ -29,6 +29,31 @@ fn idle_sessions_hold_no_buffers() {
 }
 
 #[test]
+fn idle_sessions_over_tls_hold_no_buffers_on_either_side() {
+    account("memory_e", "");
+    let front = sides().proxy(sides().backend(Way::Tls), |_| {});
+    let mut conns: Vec<_> = (0..20)
+        .map(|_| Connection::connect_with(&front.config(Way::Tls)).unwrap())
+        .collect();
+    for conn in &mut conns {
+        assert_eq!(text(conn, "SELECT REPEAT('r', 90000)").len(), 90_000);
+    }
+    let bytes = || front.proxy.snapshot(false).login_and_tls_bytes;
+    until("the return of the memory", || bytes() <= 20 << 10);
+}
+
+#[test]
+fn clients_that_have_said_nothing_hold_no_buffers() {
+    let proxy = start(|_| {});
+    let port = proxy.tcp_address().unwrap().port();
+    let clients: Vec<_> = (0..50).map(|_| Raw::connect(port)).collect();
+    let bytes = proxy.snapshot(false).login_and_tls_bytes;
+    assert_eq!(bytes, 0);
+    drop(clients);
+    is_clean(&proxy);
+}
+
+#[test]
 fn sessions_wait_for_their_turn_where_memory_is_short() {
     let proxy = start(|config| config.memory = 64 << 10);
     let threads: Vec<_> = (0..16)

@@ -154,6 +154,18 @@ fn the_scale_counts_zeros_too() {
     assert_eq!(decimal("-12.500").scale(), 3);
 }
 
+#[test]
+fn both_kinds_are_shown_alike() {
+    let borrowed = decimal("-12.50");
+    let owned = borrowed.to_owned_decimal();
+    assert_eq!(
+        (format!("{borrowed}"), format!("{owned}")),
+        ("-12.50".into(), "-12.50".into())
+    );
+    assert_eq!(format!("{borrowed:?}"), "Decimal(-12.50)");
+    assert_eq!(format!("{owned:?}"), "Decimal(-12.50)");
+}
+
 proptest! {
     #[test]
     fn integers_survive_and_keep_their_order(left: i128, right: i128) {

@@ -251,6 +251,10 @@ fn what_is_wrong_is_said_with_its_line_and_a_hint() {
             "proxy.toml:2:10: `3307` has no host; write HOST:PORT, e.g. 127.0.0.1:3307",
         ),
         (
+            "[[mysql]]\nlisten = 3307",
+            "expected an address, \"HOST:PORT\" or the path of a Unix socket",
+        ),
+        (
             "[[mysql]]\nlisten = []",
             "proxy.toml:2:10: there is no address to listen on",
         ),
