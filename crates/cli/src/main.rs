@@ -5,6 +5,7 @@ mod bench;
 mod failure;
 mod foreign;
 mod hint;
+mod json_object;
 mod login;
 mod meter;
 mod output;

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use indicatif::HumanCount;
 use onecopy_mysql::Meter;
 
+use crate::json_object::{JsonObject, to_text};
+
 /// How the meter is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum MeterFormat {
@@ -88,10 +90,5 @@ fn share(meter: &Meter) -> String {
 
 /// Every counter by its name, and `copied`, their sum.
 fn json(meter: &Meter) -> String {
-    let mut text = String::from("{");
-    for (name, value) in meter.fields() {
-        let _ = write!(text, "\"{name}\":{value},");
-    }
-    let _ = write!(text, "\"copied\":{}}}", meter.copied());
-    text
+    to_text(&JsonObject::of_meter(meter).counts([("copied", meter.copied())]))
 }

@@ -2,14 +2,15 @@
 
 mod stream;
 
-use std::fmt::Write;
-use std::io::{Read, Write as _};
+use std::io::{Read, Write};
 
 use onecopy_resp_proto::{Client, Frame, Limits, Message, ProtocolError, Reply};
 use onecopy_wire::{BufferConfig, Buffers, Core, Meter, Step, WireError};
+use serde::Serialize;
 
 use super::failure::Failure;
 use super::usage::{Moment, Usage};
+use crate::json_object::{JsonObject, nanos, rounded, to_text};
 use stream::{Source, Stream};
 
 /// Requests that are outstanding at once.
@@ -315,23 +316,30 @@ impl Outcome {
     }
 
     fn json(&self) -> String {
-        let mut text = format!(
-            "{{\"stream\":\"{}\",\"unit\":\"{}\",\"units\":{},\"bytes\":{},\"checksum\":\"{:016x}\",\
-             \"cpu_ns\":{},\"mb_per_s\":{:.1},\"ns_per_unit\":{:.2},\"meter\":{{",
-            self.stream,
-            self.stream.turn().unit,
-            self.units(),
-            self.bytes(),
-            self.checksum,
-            self.usage.cpu().as_nanos(),
-            self.mb_per_second(),
-            self.nanos_per_unit(),
-        );
-        for (name, count) in self.meter.fields() {
-            let _ = write!(text, "\"{name}\":{count},");
-        }
-        text.pop();
-        text.push_str("}}");
-        text
+        to_text(&Report {
+            stream: self.stream.to_string(),
+            unit: self.stream.turn().unit,
+            units: self.units(),
+            bytes: self.bytes(),
+            checksum: format!("{:016x}", self.checksum),
+            cpu_ns: nanos(self.usage.cpu()),
+            mb_per_s: rounded(self.mb_per_second(), 1),
+            ns_per_unit: rounded(self.nanos_per_unit(), 2),
+            meter: JsonObject::of_meter(&self.meter),
+        })
     }
+}
+
+/// One run as JSON.
+#[derive(Serialize)]
+struct Report {
+    stream: String,
+    unit: &'static str,
+    units: u64,
+    bytes: u64,
+    checksum: String,
+    cpu_ns: u64,
+    mb_per_s: f64,
+    ns_per_unit: f64,
+    meter: JsonObject,
 }

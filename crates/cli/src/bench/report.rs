@@ -3,7 +3,13 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::client::Outcome;
+use crate::json_object::{JsonObject, nanos, to_text};
+
+/// The names of `times`, as they are in JSON.
+pub(super) const NANOS: [&str; 4] = ["wall_ns", "cpu_ns", "user_ns", "system_ns"];
 
 /// A small table: the whole run, and one iteration. Counters that stayed at zero are left out.
 pub(super) fn table(workload: &str, face: &str, outcome: &Outcome) -> String {
@@ -38,48 +44,39 @@ pub(super) fn table(workload: &str, face: &str, outcome: &Outcome) -> String {
     text
 }
 
-/// One JSON object: `per_iteration` has the times in nanoseconds and the meter's counters, as fractions.
+/// One run as JSON. `per_iteration` has the times in nanoseconds and the meter's counters, as fractions.
+#[derive(Serialize)]
+struct Report<'r> {
+    workload: &'r str,
+    driver: &'r str,
+    server: &'r str,
+    iterations: u64,
+    checksum: Option<String>,
+    #[serde(flatten)]
+    whole_run: JsonObject,
+    meter: JsonObject,
+    connection_meter: JsonObject,
+    per_iteration: JsonObject,
+}
+
 pub(super) fn json(workload: &str, face: &str, outcome: &Outcome) -> String {
-    let mut text = format!(
-        "{{\"workload\":\"{workload}\",\"driver\":\"{face}\",\"server\":\"{}\",\"iterations\":{}",
-        escaped(&outcome.server),
-        outcome.iterations
-    );
-    match outcome.checksum {
-        Some(sum) => drop(write!(text, ",\"checksum\":\"{sum:016x}\"")),
-        None => text.push_str(",\"checksum\":null"),
-    }
-    for (name, time) in times(outcome) {
-        let _ = write!(text, ",\"{name}_ns\":{}", time.as_nanos());
-    }
-    for (name, bytes) in sizes(outcome) {
-        let _ = write!(text, ",\"{name}\":{bytes}");
-    }
-    for (name, meter) in [
-        ("meter", &outcome.meter),
-        ("connection_meter", &outcome.connection_meter),
-    ] {
-        let _ = write!(text, ",\"{name}\":{{");
-        for (name, count) in meter.fields() {
-            let _ = write!(text, "\"{name}\":{count},");
-        }
-        text.pop();
-        text.push('}');
-    }
-    text.push_str(",\"per_iteration\":{");
-    for (name, time) in times(outcome) {
-        let _ = write!(
-            text,
-            "\"{name}_ns\":{:.1},",
-            nanos(time) / iterations(outcome)
-        );
-    }
-    for (name, count) in counts(outcome) {
-        let _ = write!(text, "\"{name}\":{:.3},", each(count, outcome));
-    }
-    text.pop();
-    text.push_str("}}");
-    text
+    let each_nanos = times(outcome).map(|(_, time)| nanos(time) as f64 / iterations(outcome));
+    let counts = counts(outcome).into_iter();
+    to_text(&Report {
+        workload,
+        driver: face,
+        server: &outcome.server,
+        iterations: outcome.iterations,
+        checksum: outcome.checksum.map(|sum| format!("{sum:016x}")),
+        whole_run: JsonObject::default()
+            .times(times(outcome))
+            .counts(sizes(outcome)),
+        meter: JsonObject::of_meter(&outcome.meter),
+        connection_meter: JsonObject::of_meter(&outcome.connection_meter),
+        per_iteration: JsonObject::default()
+            .fractions(1, NANOS.into_iter().zip(each_nanos))
+            .fractions(3, counts.map(|(name, count)| (name, each(count, outcome)))),
+    })
 }
 
 fn times(outcome: &Outcome) -> [(&'static str, Duration); 4] {
@@ -142,21 +139,4 @@ fn each(count: u64, outcome: &Outcome) -> f64 {
 
 fn iterations(outcome: &Outcome) -> f64 {
     outcome.iterations as f64
-}
-
-fn nanos(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e9
-}
-
-/// A server's version may hold anything.
-pub(super) fn escaped(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control())
-        .flat_map(|c| {
-            matches!(c, '"' | '\\')
-                .then_some('\\')
-                .into_iter()
-                .chain([c])
-        })
-        .collect()
 }

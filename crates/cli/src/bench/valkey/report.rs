@@ -1,12 +1,13 @@
 //! What a run cost, for people and for programs.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use indicatif::HumanCount;
+use serde::Serialize;
 
 use super::Outcome;
-use crate::bench::report::{escaped, line, seconds, seconds_each};
+use crate::bench::report::{NANOS, line, seconds, seconds_each};
+use crate::json_object::{JsonObject, nanos, rounded, to_text};
 
 /// A small table: the whole run, a request, and how long batches took. Counters that stayed at zero are left out.
 pub(super) fn table(outcome: &Outcome) -> String {
@@ -60,70 +61,51 @@ pub(super) fn table(outcome: &Outcome) -> String {
     text
 }
 
-/// One JSON object: `per_request` has the times in nanoseconds and the meter's counters, as fractions.
-pub(super) fn json(outcome: &Outcome) -> String {
-    let plan = &outcome.plan;
-    let mut text = format!(
-        "{{\"test\":\"{}\",\"driver\":\"{}\",\"server\":\"{}\",\"requests\":{},\"value_bytes\":{},\"clients\":{},\"depth\":{}",
-        plan.test.name(),
-        outcome.driver,
-        escaped(&outcome.server),
-        plan.requests,
-        plan.value.len(),
-        plan.clients,
-        plan.depth
-    );
-    match plan.keyspace {
-        Some(keyspace) => drop(write!(text, ",\"keyspace\":{keyspace}")),
-        None => text.push_str(",\"keyspace\":null"),
-    }
-    let _ = write!(
-        text,
-        ",\"misses\":{},\"requests_per_second\":{:.1}",
-        outcome.misses,
-        requests_per_second(outcome)
-    );
-    for (name, time) in times(outcome) {
-        let _ = write!(text, ",\"{name}_ns\":{}", time.as_nanos());
-    }
-    for (name, bytes) in sizes(outcome) {
-        let _ = write!(text, ",\"{name}\":{bytes}");
-    }
-    let latency = outcome
-        .latency
-        .figures()
-        .map(|(name, time)| (name, time.as_nanos()));
-    object(&mut text, "latency_ns", latency);
-    object(&mut text, "meter", outcome.meter.fields());
-    let requests = plan.requests as f64;
-    let per_request = times(outcome)
-        .into_iter()
-        .map(|(name, time)| {
-            (
-                format!("{name}_ns"),
-                format!("{:.1}", time.as_secs_f64() * 1e9 / requests),
-            )
-        })
-        .chain(
-            counts(outcome)
-                .into_iter()
-                .map(|(name, count)| (name.to_owned(), format!("{:.3}", each(count, outcome)))),
-        );
-    object(&mut text, "per_request", per_request);
-    text.push('}');
-    text
+/// One run as JSON. `per_request` has the times in nanoseconds and the meter's counters, as fractions.
+#[derive(Serialize)]
+struct Report<'r> {
+    test: String,
+    driver: &'r str,
+    server: &'r str,
+    requests: u64,
+    value_bytes: usize,
+    clients: u32,
+    depth: u32,
+    keyspace: Option<u64>,
+    misses: u64,
+    requests_per_second: f64,
+    #[serde(flatten)]
+    whole_run: JsonObject,
+    latency_ns: JsonObject,
+    meter: JsonObject,
+    per_request: JsonObject,
 }
 
-fn object<N: std::fmt::Display, V: std::fmt::Display>(
-    text: &mut String,
-    name: &str,
-    fields: impl IntoIterator<Item = (N, V)>,
-) {
-    let fields: Vec<String> = fields
-        .into_iter()
-        .map(|(name, value)| format!("\"{name}\":{value}"))
-        .collect();
-    let _ = write!(text, ",\"{name}\":{{{}}}", fields.join(","));
+pub(super) fn json(outcome: &Outcome) -> String {
+    let plan = &outcome.plan;
+    let latencies = outcome.latency.figures();
+    let each_nanos = times(outcome).map(|(_, time)| nanos(time) as f64 / plan.requests as f64);
+    let counts = counts(outcome).into_iter();
+    to_text(&Report {
+        test: plan.test.name(),
+        driver: outcome.driver,
+        server: &outcome.server,
+        requests: plan.requests,
+        value_bytes: plan.value.len(),
+        clients: plan.clients,
+        depth: plan.depth,
+        keyspace: plan.keyspace,
+        misses: outcome.misses,
+        requests_per_second: rounded(requests_per_second(outcome), 1),
+        whole_run: JsonObject::default()
+            .times(times(outcome))
+            .counts(sizes(outcome)),
+        latency_ns: JsonObject::default().counts(latencies.map(|(name, time)| (name, nanos(time)))),
+        meter: JsonObject::of_meter(&outcome.meter),
+        per_request: JsonObject::default()
+            .fractions(1, NANOS.into_iter().zip(each_nanos))
+            .fractions(3, counts.map(|(name, count)| (name, each(count, outcome)))),
+    })
 }
 
 fn times(outcome: &Outcome) -> [(&'static str, Duration); 4] {
