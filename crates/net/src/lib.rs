@@ -19,6 +19,7 @@ pub mod proxy_protocol;
 mod tls;
 #[cfg(feature = "tokio")]
 pub mod tokio;
+pub mod url;
 
 pub use endpoint::{Endpoint, SocketOptions};
 pub use error::{ConnectError, DriveError};
