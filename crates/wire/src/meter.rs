@@ -163,3 +163,74 @@ impl fmt::Display for Meter {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counters of which no two are equal, nor the sums of some of them.
+    fn powers(of: u64) -> Meter {
+        let mut next = 1;
+        let mut power = || {
+            next *= of;
+            next
+        };
+        Meter {
+            reads: power(),
+            bytes_read: power(),
+            writes: power(),
+            bytes_written: power(),
+            compactions: power(),
+            bytes_moved: power(),
+            growths: power(),
+            bytes_copied_by_growth: power(),
+            bytes_copied_to_homes: power(),
+            bytes_copied_to_owned: power(),
+            bytes_copied_to_output: power(),
+            bytes_copied_to_metadata: power(),
+            bytes_copied_by_tls: power(),
+            bytes_zeroed: power(),
+            large_values: power(),
+            peak_capacity: power(),
+            capacity_now: power(),
+        }
+    }
+
+    #[test]
+    fn every_counter_is_added_and_taken_away_but_for_the_capacities() {
+        let (one, other) = (powers(2), powers(3));
+        let sum = one.plus(&other);
+        for (((name, sum), (_, one)), (_, other)) in sum
+            .fields()
+            .into_iter()
+            .zip(one.fields())
+            .zip(other.fields())
+        {
+            match name {
+                "peak_capacity" => assert_eq!(sum, one.max(other), "{name}"),
+                _ => assert_eq!(sum, one + other, "{name}"),
+            }
+        }
+        assert_eq!(other.plus(&one), sum);
+        let back = sum.since(&one);
+        for ((name, back), (_, other)) in back.fields().into_iter().zip(other.fields()) {
+            if !name.contains("capacity") {
+                assert_eq!(back, other, "{name}");
+            }
+        }
+        assert_eq!(
+            (back.peak_capacity, back.capacity_now),
+            (sum.peak_capacity, sum.capacity_now)
+        );
+    }
+
+    #[test]
+    fn all_copies_are_in_the_sum_but_for_those_of_tls() {
+        let meter = powers(2);
+        let named = meter.fields().into_iter().filter(|(name, _)| {
+            *name == "bytes_moved"
+                || name.starts_with("bytes_copied") && *name != "bytes_copied_by_tls"
+        });
+        assert_eq!(meter.copied(), named.map(|(_, bytes)| bytes).sum::<u64>());
+    }
+}

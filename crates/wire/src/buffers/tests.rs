@@ -31,6 +31,17 @@ fn read(buffers: &mut Buffers, wire: &[u8]) -> usize {
 }
 
 #[test]
+fn pending_bytes_in_place_are_the_pending_bytes_and_what_lies_behind_them() {
+    let mut buffers = Buffers::new(SMALL);
+    assert_eq!(read(&mut buffers, b"abcdefgh"), 8);
+    buffers.consume(3);
+    let (place, len) = buffers.pending_in_place();
+    assert_eq!(&place[..len], b"defgh");
+    assert_eq!(place.as_ptr(), buffers.pending().as_ptr());
+    assert!(place.len() >= 13, "the first read is of 16 bytes");
+}
+
+#[test]
 #[should_panic(expected = "committed more than was planned")]
 fn more_than_the_home_takes_is_a_drivers_bug_where_nothing_is_spare() {
     let mut buffers = Buffers::new(SMALL);

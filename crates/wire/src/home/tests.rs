@@ -36,6 +36,18 @@ fn a_home_is_reserved_once_and_exactly() {
 }
 
 #[test]
+fn a_home_that_is_extended_counts_its_growth() {
+    let mut homes = Homes::default();
+    begin(&mut homes, 4, b"head");
+    let mut meter = Meter::default();
+    homes.extend(3, b"tai", &mut meter).expect("memory");
+    assert_eq!((meter.growths, meter.bytes_copied_by_growth), (1, 4));
+    assert_eq!(meter.bytes_copied_to_homes, 3);
+    assert_eq!(homes.finish(), (1, 7));
+    assert_eq!(homes.bytes(1), b"headtai");
+}
+
+#[test]
 fn memory_is_touched_one_step_ahead_of_what_has_come() {
     let mut homes = Homes::default();
     begin(&mut homes, 100 << 20, b"");

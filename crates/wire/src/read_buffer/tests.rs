@@ -377,6 +377,30 @@ fn a_read_is_halved_after_two_small_ones_down_to_its_smallest() {
 }
 
 #[test]
+fn a_quarter_is_no_small_read() {
+    let mut bench = Bench::new(SMALL);
+    bench.buffer.read_size = 128;
+    for n in [32, 32, 32, 31, 31] {
+        assert_eq!(bench.reserve(1, 0), 128);
+        bench.receive(&vec![b'm'; n]);
+        bench.buffer.consume(n);
+    }
+    assert_eq!(bench.buffer.read_size, 64);
+}
+
+#[test]
+fn reads_begin_small_again_where_what_was_read_ahead_had_to_be_copied() {
+    let mut bench = Bench::new(SMALL);
+    bench.buffer.read_size = 128;
+    assert_eq!(bench.reserve(1, 0), 128);
+    bench.receive(b"m");
+    bench.buffer.consume(1);
+    bench.buffer.read_less();
+    assert_eq!(bench.buffer.read_size, bench.buffer.min_read);
+    assert_eq!(bench.buffer.small_reads, 0);
+}
+
+#[test]
 fn one_small_read_between_others_halves_nothing() {
     let mut bench = Bench::new(SMALL);
     bench.buffer.read_size = 128;

@@ -112,6 +112,22 @@ fn a_new_queue_is_empty_and_holds_nothing() {
 }
 
 #[test]
+fn a_commands_length_is_known_wherever_chunks_end() {
+    let mut queue = WriteQueue::new();
+    queue.push(b"before");
+    queue.begin_here();
+    assert_eq!(queue.command_len(), 0);
+    for len in [5, CHUNK, 3 * CHUNK] {
+        let before = queue.command_len();
+        queue.push(&pattern(len));
+        assert_eq!(queue.command_len(), before + len);
+    }
+    queue.begin_here();
+    queue.push(b"next");
+    assert_eq!(queue.command_len(), 4);
+}
+
+#[test]
 fn small_parts_become_one_slice() {
     let mut queue = WriteQueue::new();
     for part in [&b"SET "[..], b"key ", b"value"] {
