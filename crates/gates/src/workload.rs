@@ -130,6 +130,8 @@ workloads! {
         Replies::arrays(false);
     "resp-arrays-read" counted_resp_arrays_read, "the same, each element looked at", "0 allocations", SMALL,
         Replies::arrays(true);
+    "resp-long-array" counted_resp_long_array, "scan one array of 100,000 such elements, 16 KiB a read", "1,000 times resp-arrays", MEGABYTES,
+        Replies::long_array();
     "resp-alternating" counted_resp_alternating, "scan `+OK`, `:1`, `$-1` and `_`", "0 allocations", SMALL,
         Replies::alternating();
     "resp-doubles" counted_resp_doubles, "scan four doubles", "0 allocations", SMALL,
