@@ -95,6 +95,24 @@ fn numbers_are_read_when_they_are_asked_for() {
 }
 
 #[test]
+fn a_null_has_no_bytes_however_it_is_written() {
+    let stream = b"_\r\n$-1\r\n*-1\r\n".repeat(2);
+    let mut player = Player::new(Limits::default());
+    player.client.expect(6);
+    player.buffers.prepare().unwrap();
+    player.buffers.targets().as_mut()[0][..stream.len()].copy_from_slice(&stream);
+    player.buffers.commit(stream.len());
+    for _ in 0..6 {
+        let Ok(Step::Message(Message::Reply(frame))) = player.client.advance(&mut player.buffers)
+        else {
+            panic!("it has all come");
+        };
+        let reply = player.client.reply(frame, &player.buffers);
+        assert_eq!((reply.kind(), reply.bytes()), (Kind::Null, &b""[..]));
+    }
+}
+
+#[test]
 fn a_verbatim_string_is_its_text_and_its_format() {
     with_reply(b"=8\r\nmkd:# Hi\r\n", |reply| {
         assert_eq!(reply.format(), Some(b"mkd".as_slice()));

@@ -72,16 +72,22 @@ impl Wired {
         self.client.cells().iter().map(value).collect()
     }
 
-    /// The values of a streamed row that has begun.
+    /// The values of a streamed row that has begun. Those of up to 4 KiB come in one piece.
     fn streamed(&mut self) -> Vec<Option<Vec<u8>>> {
         let mut values: Vec<Option<Vec<u8>>> = Vec::new();
+        let mut announced = None;
         loop {
             match self.reply() {
-                Reply::Value(len) => values.push(len.map(|_| Vec::new())),
+                Reply::Value(len) => {
+                    announced = len;
+                    values.push(len.map(|_| Vec::new()));
+                }
                 Reply::Piece(piece) => {
                     let value = values.last_mut().and_then(Option::as_mut);
                     let bytes = self.client_buffers.bytes(piece);
                     value.expect("a value began").extend_from_slice(bytes);
+                    let len = announced.expect("a value began");
+                    assert!(len > 4 << 10 || bytes.len() as u64 == len, "{len}");
                 }
                 Reply::RowEnd => return values,
                 other => panic!("no value: {other:?}"),
