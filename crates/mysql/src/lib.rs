@@ -98,8 +98,3 @@ pub use tls::SslMode;
 macro_rules! params {
     ($($value:expr),* $(,)?) => { [$($crate::Param::from($value)),*] };
 }
-
-/// Compiles the example of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

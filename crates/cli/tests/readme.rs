@@ -1,0 +1,122 @@
+//! A new project, made of README's own lines, compiles and runs.
+#![allow(clippy::unwrap_used)] // the helpers are part of the tests
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use onecopy_mysql::blocking::Connection;
+use onecopy_testkit::server::Server;
+use onecopy_testkit::valkey;
+
+/// The blocks of code in README: what stands behind the opening fence, and the text.
+fn blocks(readme: &str) -> Vec<(&str, &str)> {
+    let parts: Vec<_> = readme.split("\n```").collect();
+    let blocks = parts.iter().skip(1).step_by(2);
+    blocks.filter_map(|block| block.split_once('\n')).collect()
+}
+
+struct Project {
+    folder: PathBuf,
+    /// Where the workspace's own crates are compiled: most of the project is compiled already.
+    target: PathBuf,
+}
+
+impl Project {
+    /// The dependencies are README's; tokio has to be one where the async API is used.
+    fn new(root: &Path, dependencies: &str, programs: &[(&str, String)]) -> Self {
+        let program = Path::new(env!("CARGO_BIN_EXE_onecopy"));
+        let target = program.ancestors().nth(2).unwrap().to_owned();
+        let folder = target.join("readme");
+        fs::create_dir_all(folder.join("src/bin")).unwrap();
+        let dependencies = dependencies.replace("\"onecopy/", &format!("\"{}/", root.display()));
+        let tokio = "tokio = { version = \"1\", features = [\"rt\", \"macros\"] }";
+        // The workspace's profile, so that what it has compiled is used.
+        let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+        let profile = &workspace[workspace.find("[profile.dev]").unwrap()..];
+        let manifest = format!(
+            "[package]\nname = \"readme\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n{dependencies}\n{tokio}\n\n{profile}"
+        );
+        fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+        fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+        for (name, text) in programs {
+            fs::write(folder.join("src/bin").join(format!("{name}.rs")), text).unwrap();
+        }
+        Self { folder, target }
+    }
+
+    fn run(&self, name: &str) -> String {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["run", "--quiet", "--offline", "--bin", name]);
+        let output = cargo
+            .current_dir(&self.folder)
+            .env("CARGO_TARGET_DIR", &self.target)
+            .output()
+            .unwrap();
+        stdout(&output)
+    }
+}
+
+fn stdout(output: &Output) -> String {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[test]
+fn the_programs_of_the_readme_compile_and_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .unwrap();
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let blocks = blocks(&readme);
+    let one = |kind: &str, part: &str| {
+        let mut found = blocks
+            .iter()
+            .filter(|(k, text)| *k == kind && text.contains(part));
+        found
+            .next()
+            .unwrap_or_else(|| panic!("README has no block of {kind} with {part}"))
+            .1
+    };
+    let (mysql, valkey) = (Server::start().unwrap(), valkey::Server::start().unwrap());
+    let with_servers = |text: &str| {
+        let urls = [
+            ("mysql://user:password@localhost/shop", mysql.url()),
+            ("redis://:password@localhost", valkey.url()),
+        ];
+        let has_one = urls.iter().any(|(named, _)| text.contains(named));
+        assert!(has_one, "README has another URL than this test looks for");
+        urls.iter().fold(text.to_owned(), |text, (named, url)| {
+            text.replace(named, url)
+        })
+    };
+    let asynchronous = one("rust,ignore", "aio::Connection");
+    let asynchronous = format!(
+        "#[tokio::main(flavor = \"current_thread\")]\nasync fn main() -> Result<(), onecopy_mysql::Error> {{\n{asynchronous}\nOk(())\n}}\n"
+    );
+    let project = Project::new(
+        root,
+        one("toml", "onecopy-mysql"),
+        &[
+            ("mysql", with_servers(one("rust,no_run", "onecopy_mysql"))),
+            ("asynchronous", with_servers(&asynchronous)),
+            ("valkey", with_servers(one("rust,no_run", "onecopy_valkey"))),
+        ],
+    );
+    let mut conn = Connection::connect(&mysql.url()).unwrap();
+    conn.run("CREATE TABLE product (id INT PRIMARY KEY, name TEXT, price INT)")
+        .unwrap();
+    conn.run("INSERT INTO product VALUES (1, 'cup', 7), (2, 'table', 700)")
+        .unwrap();
+    let said = project.run("mysql");
+    let mut lines = said.lines();
+    assert_eq!(lines.next(), Some("1 cup"));
+    assert!(lines.next().unwrap().contains("copied"), "{said}");
+    assert_eq!(lines.next(), None);
+    assert_eq!(project.run("asynchronous"), "cup\ntable\n");
+    let said = project.run("valkey");
+    assert!(said.starts_with("Some(\"hello\")\n"), "{said}");
+    assert_eq!(said.lines().count(), 2, "{said}");
+}
