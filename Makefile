@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test test-servers interop soak fuzz bench meter mutants gates gates-record fmt lint doc clean
+.PHONY: help run test test-servers interop soak fuzz bench meter mutants gates deny package gates-record fmt lint doc clean
 BIN := $(or $(CARGO_TARGET_DIR),target)/release
 COMPONENTS := cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
 export URL VALKEY_URL
@@ -17,6 +17,8 @@ test: lint  ## run all checks: format, lints, tests on private servers, document
 	$(MAKE) doc || failed="$$failed doc"; \
 	if command -v valgrind >/dev/null; then $(MAKE) gates || failed="$$failed gates"; \
 	else echo "NOT RUN: make gates; install the package valgrind" >&2; fi; \
+	if command -v cargo-deny >/dev/null; then $(MAKE) deny || failed="$$failed deny"; \
+	else echo "NOT RUN: make deny; type: cargo install cargo-deny --locked" >&2; fi; \
 	if [ -n "$$failed" ]; then echo "make test FAILED in:$$failed" >&2; exit 1; fi; echo "make test passed"
 test-servers: ## run the server tests on MySQL 9.7, MariaDB 11.8 and Valkey 8.1, fetched into target/servers
 	crates/testkit/servers.py test
@@ -33,6 +35,13 @@ meter: ## compare the copy counters with valgrind; needs valgrind
 	bench/meter.py
 gates: ## count instructions, allocations and copies of the hot paths, and fail if they are worse than recorded; needs valgrind
 	cargo run --release --quiet -p onecopy-gates -- check
+deny:  ## check licences, sources and known vulnerabilities of all dependencies; needs cargo-deny
+	@command -v cargo-deny >/dev/null || { echo "cargo-deny is missing; type: cargo install cargo-deny --locked" >&2; exit 1; }
+	@if cargo deny --all-features fetch db 2>/dev/null; then checks=; \
+	else echo "NOT RUN: known vulnerabilities; their database could not be fetched from github.com" >&2; checks="bans licenses sources"; fi; \
+	cargo deny --log-level error --all-features check --hide-inclusion-graph $$checks
+package: ## make the packages for crates.io in target/package, and build each of them by itself
+	cargo package --workspace --exclude onecopy-fuzz --exclude onecopy-gates --exclude onecopy-testkit
 gates-record: ## record these counts, in docs/benchmarks/gates.json and gates.md
 	cargo run --release --quiet -p onecopy-gates -- record
 mutants: ## change the code of a crate in 100 places and check that a test fails each time; needs cargo-mutants
