@@ -26,6 +26,24 @@ pub enum Abandoned {
 }
 
 /// The settings of a connection. Create it from a URL, or from [`Config::default`] and set its fields.
+///
+/// # Example
+/// ```no_run
+/// use std::time::Duration;
+///
+/// use onecopy_mysql::blocking::Connection;
+/// use onecopy_mysql::{Config, Endpoint};
+///
+/// # fn main() -> Result<(), onecopy_mysql::Error> {
+/// let mut config = Config::default();
+/// config.endpoint = Endpoint::Tcp { host: "db.example.com".into(), port: 3306 };
+/// config.user = "shop".into();
+/// config.password = "secret".into();
+/// config.database = Some("shop".into());
+/// config.connect_timeout = Some(Duration::from_secs(3));
+/// let conn = Connection::connect_with(&config)?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Config {

@@ -12,6 +12,23 @@ use onecopy_net::{ConnectError, DriveError, TlsError};
 /// executed.
 ///
 /// It is the size of one pointer, so that a `Result` costs nothing on success.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_mysql::blocking::Connection;
+///
+/// # fn main() -> Result<(), onecopy_mysql::Error> {
+/// let mut conn = Connection::connect("mysql://user:password@localhost/shop")?;
+///
+/// if let Err(error) = conn.run("INSERT INTO product (id) VALUES (1)") {
+///     match error.server() {
+///         Some(server) if server.code == 1062 => println!("it exists already"),
+///         _ if error.is_closed() && !error.maybe_executed() => println!("connect and try again"),
+///         _ => return Err(error),
+///     }
+/// }
+/// # Ok(()) }
+/// ```
 pub struct Error(Box<Failure>);
 
 struct Failure {

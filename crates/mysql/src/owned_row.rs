@@ -13,6 +13,21 @@ use crate::shown::{shown, shown_bytes};
 use crate::{ColumnIndex, Error};
 
 /// An owned row. Its small values share one allocation; each large value keeps the allocation that it was read into.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_mysql::blocking::Connection;
+///
+/// # fn main() -> Result<(), onecopy_mysql::Error> {
+/// let mut conn = Connection::connect("mysql://user:password@localhost/shop")?;
+///
+/// let mut rows = conn.query("SELECT name, photo FROM product WHERE id = 7")?;
+/// if let Some(mut row) = rows.next_owned()? {
+///     let photo: Option<Vec<u8>> = row.take_bytes("photo")?; // moved, not copied
+///     println!("{}: {:?} bytes", row.get::<&str>("name")?, photo.map(|photo| photo.len()));
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct OwnedRow {
     columns: Arc<Definitions>,

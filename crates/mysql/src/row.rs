@@ -11,6 +11,23 @@ use crate::{ColumnIndex, Error};
 
 /// A row, borrowed from the connection's buffers until the next call on its [`Rows`](crate::blocking::Rows). It is `Copy` and
 /// needs no allocation.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_mysql::blocking::Connection;
+///
+/// # fn main() -> Result<(), onecopy_mysql::Error> {
+/// let mut conn = Connection::connect("mysql://user:password@localhost/shop")?;
+///
+/// let mut rows = conn.query("SELECT 7 AS id, 'cup' AS name, NULL AS note")?;
+/// if let Some(row) = rows.next()? {
+///     let id: u8 = row.get("id")?; // checked: a value that does not fit is an error
+///     let name: &str = row.get(1)?; // borrowed
+///     let note: Option<&str> = row.get("note")?; // NULL
+///     println!("{id} {name} {note:?}");
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Row<'r> {
     /// Looked up once a row: they are asked for each value.

@@ -16,6 +16,21 @@ use crate::link::prepared::Handle;
 ///
 /// A statement is no longer valid after its connection is closed or reset. Using it after that, or on another connection, is an
 /// error, and nothing is sent.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_mysql::blocking::Connection;
+/// use onecopy_mysql::params;
+///
+/// # fn main() -> Result<(), onecopy_mysql::Error> {
+/// let mut conn = Connection::connect("mysql://user:password@localhost/shop")?;
+/// let update = conn.prepare("UPDATE product SET price = ? WHERE id = ?")?;
+/// for (id, price) in [(1, 30), (2, 45)] {
+///     conn.execute(&update, &params![price, id])?.finish()?;
+/// }
+/// drop(update); // closed on the server together with the next command
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct Statement {
     pub(crate) id: StatementId,

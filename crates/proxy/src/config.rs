@@ -23,6 +23,22 @@ pub use file::{DEFAULTS, FileError, endpoint};
 pub use role::Role;
 
 /// The configuration of a proxy.
+///
+/// # Example
+/// ```
+/// use onecopy_proxy::config::Config;
+///
+/// # fn main() -> Result<(), onecopy_proxy::config::FileError> {
+/// let text = "
+///     [[mysql]]
+///     listen = '127.0.0.1:3307'
+///     [[mysql.backend]]
+///     server = 'db1.example.com:3306'
+/// ";
+/// let config = Config::from_toml(text, "proxy.toml".as_ref())?; // the path is for errors
+/// assert_eq!(config.listeners.len(), 1);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Config {
     /// The number of worker threads; 0 means one per CPU. It cannot be changed by a reload.

@@ -150,6 +150,19 @@ impl Error {
 }
 
 /// A running proxy. It runs until it is [stopped](Self::stop) or dropped. All methods can be called from any thread.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_proxy::Proxy;
+/// # fn config() -> onecopy_proxy::config::Config { unimplemented!() }
+///
+/// # fn main() -> Result<(), onecopy_proxy::Error> {
+/// let proxy = Proxy::start(config())?;
+/// println!("{:?}", proxy.addresses());
+/// proxy.drain(); // no new sessions; those that are open end between transactions
+/// proxy.stop();
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct Proxy {
     running: Arc<Running>,

@@ -212,7 +212,7 @@ impl Client {
 
     /// Whether the next reply is to be borrowed.
     #[inline]
-    fn lends(&self) -> bool {
+    fn borrows_next(&self) -> bool {
         self.to_skip == 0 && self.in_flight > 0 && !self.streams
     }
 
@@ -220,7 +220,7 @@ impl Client {
     /// changed nothing: [`advance`](Core::advance) looks at all that may come.
     #[inline(always)]
     fn borrowed_at_once(&mut self, buffers: &mut Buffers) -> Option<Frame> {
-        if !self.lends() {
+        if !self.borrows_next() {
             return None;
         }
         let frame = self.scanner.fast_frame(buffers)?;
@@ -233,7 +233,7 @@ impl Client {
     /// [`advance`](Core::advance), which handles all messages.
     #[inline(always)]
     pub fn borrowed_again(&mut self, buffers: &mut Buffers) -> Option<Frame> {
-        if !self.lends() {
+        if !self.borrows_next() {
             return None;
         }
         let frame = self.scanner.repeated_frame(buffers)?;
@@ -244,7 +244,7 @@ impl Client {
     /// The next message, or what is needed for it.
     #[inline(never)]
     fn next(&mut self, buffers: &mut Buffers) -> Result<Step<Message>, ProtocolError> {
-        if self.lends() {
+        if self.borrows_next() {
             if let Some(missing) = self.scanner.fast_missing(buffers) {
                 return Ok(Step::NeedInput(missing));
             }

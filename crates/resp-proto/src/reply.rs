@@ -34,6 +34,25 @@ impl<'r> Homes<'r> {
 const NONE: u32 = u32::MAX;
 
 /// A borrowed value: of a connection, until its next read, or of an [`OwnedReply`](crate::OwnedReply).
+///
+/// # Example
+/// ```
+/// use onecopy_resp_proto::{Kind, Reply};
+///
+/// /// Prints any reply in one line.
+/// fn show(reply: Reply<'_>) -> String {
+///     match reply.kind() {
+///         Kind::Null => "nothing".into(),
+///         Kind::Integer => format!("{:?}", reply.as_i64()),
+///         Kind::Array | Kind::Set => reply.children().map(show).collect::<Vec<_>>().join(", "),
+///         Kind::Map => {
+///             let pairs = reply.pairs().map(|(key, value)| format!("{}: {}", show(key), show(value)));
+///             pairs.collect::<Vec<_>>().join(", ")
+///         }
+///         _ => String::from_utf8_lossy(reply.bytes()).into_owned(),
+///     }
+/// }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Reply<'r> {
     nodes: &'r [Node],

@@ -1,11 +1,26 @@
 //! Writes requests, arrays of bulk strings, directly into the write queue.
 
-use onecopy_wire::{LENT_THRESHOLD, WireError, WriteQueue};
+use onecopy_wire::{BORROWED_THRESHOLD, WireError, WriteQueue};
 
 /// Longest decimal of a u64, with a sign before it and `$`, CR LF around it.
 const HEADER: usize = 24;
 
 /// Writes requests into a queue, one after the other. It keeps no state in between.
+///
+/// # Example
+/// ```
+/// use onecopy_resp_proto::RequestWriter;
+/// use onecopy_wire::WriteQueue;
+///
+/// let mut queue = WriteQueue::new();
+/// let mut request = RequestWriter::new(&mut queue);
+/// request.array(2);
+/// request.bulk(b"GET");
+/// request.bulk(b"key");
+/// request.end()?;
+/// assert_eq!(queue.whole(), Some(&b"*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n"[..]));
+/// # Ok::<(), onecopy_wire::WireError>(())
+/// ```
 #[derive(Debug)]
 pub struct RequestWriter<'q> {
     queue: &'q mut WriteQueue,
@@ -93,7 +108,7 @@ impl<'q> RequestWriter<'q> {
     /// Returns whether an argument of this many bytes should be borrowed instead of copied.
     #[inline]
     pub const fn is_large(len: usize) -> bool {
-        len >= LENT_THRESHOLD
+        len >= BORROWED_THRESHOLD
     }
 
     /// Writes an argument of `len` bytes by reference: the caller passes the bytes to the driver under `index`.

@@ -63,6 +63,33 @@ pub enum ServerMessage {
 /// The server's state machine: it returns requests as they arrive, each borrowed until the next.
 ///
 /// It does not know the replies: queue them with a [`ReplyWriter`](crate::ReplyWriter), in the order of the requests.
+///
+/// # Example
+/// ```
+/// use onecopy_resp_proto::{Protocol, ReplyWriter, RequestLimits, Server, ServerMessage};
+/// use onecopy_wire::{BufferConfig, Buffers, Core, Step};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut input: &[u8] = b"*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n"; // any `Read`
+/// let mut server = Server::new(RequestLimits::default());
+/// let mut buffers = Buffers::new(BufferConfig::default());
+/// let frame = loop {
+///     match server.advance(&mut buffers)? {
+///         Step::Message(ServerMessage::Request(frame)) => break frame,
+///         _ => {
+///             buffers.prepare()?;
+///             let n = std::io::Read::read_vectored(&mut input, buffers.targets().as_mut())?;
+///             buffers.commit(n);
+///         }
+///     }
+/// };
+/// let request = server.request(frame, &buffers);
+/// assert_eq!(request.arguments().collect::<Vec<_>>(), [b"GET", b"key"]);
+/// let mut reply = ReplyWriter::new(buffers.output(), Protocol::Resp3);
+/// reply.bulk(b"value");
+/// reply.end()?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct Server {
     scanner: Scanner,

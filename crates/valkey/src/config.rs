@@ -19,6 +19,23 @@ const USER_TIMEOUT: Duration = Duration::from_secs(90);
 pub(crate) const DEFAULT_PORT: u16 = 6379;
 
 /// The settings of a connection. Create it from a URL, or from [`Config::default`] and set its fields.
+///
+/// # Example
+/// ```no_run
+/// use std::time::Duration;
+///
+/// use onecopy_valkey::blocking::Connection;
+/// use onecopy_valkey::{Config, Endpoint};
+///
+/// # fn main() -> Result<(), onecopy_valkey::Error> {
+/// let mut config = Config::default();
+/// config.endpoint = Endpoint::Tcp { host: "cache.example.com".into(), port: 6379 };
+/// config.tls = true;
+/// config.password = "secret".into();
+/// config.command_timeout = Some(Duration::from_secs(1));
+/// let conn = Connection::connect_with(&config)?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Config {

@@ -16,6 +16,22 @@ use crate::shown::{one_line, shown, shown_bytes};
 ///
 /// It is the size of one pointer, so that a `Result` costs nothing on success. Clones share the cause, because one failure may be
 /// reported to several callers.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_valkey::blocking::Connection;
+/// use onecopy_valkey::command::string;
+///
+/// # fn main() -> Result<(), onecopy_valkey::Error> {
+/// let mut conn = Connection::connect("redis://:password@localhost")?;
+/// match conn.run(&string::incr("visits")) {
+///     Ok(visits) => println!("{visits}"),
+///     Err(error) if error.server().is_some_and(|server| server.code() == "WRONGTYPE") => println!("not a number"),
+///     Err(error) if error.is_retryable() => println!("try again: {error}"),
+///     Err(error) => return Err(error),
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct Error(Box<Failure>);
 

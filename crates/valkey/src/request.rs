@@ -11,7 +11,7 @@ use crate::part::Part;
 
 /// A command that is being encoded. A connection passes it to a [`Command`](crate::Command).
 ///
-/// Arguments of 16 KiB and more ([`LENT_THRESHOLD`](onecopy_wire::LENT_THRESHOLD)) are kept by reference in a list beside the
+/// Arguments of 16 KiB and more ([`BORROWED_THRESHOLD`](onecopy_wire::BORROWED_THRESHOLD)) are kept by reference in a list beside the
 /// queue. If that list cannot grow, they are copied.
 pub struct Request<'q, 'a> {
     writer: RequestWriter<'q>,

@@ -46,4 +46,4 @@ pub use home::HomeAdvice;
 pub use meter::Meter;
 pub use span::Span;
 pub use step::{Core, Step};
-pub use write_queue::{Borrowed, CHUNK, LENT_THRESHOLD, Mark, WriteQueue};
+pub use write_queue::{BORROWED_THRESHOLD, Borrowed, CHUNK, Mark, WriteQueue};

@@ -7,6 +7,20 @@ use std::fmt;
 ///
 /// "Copied" means any copy that onecopy makes in user space. A byte that gets from the kernel to the caller's value without being
 /// counted in [`copied`](Self::copied) was written once, by the kernel. Copies by TLS are counted separately.
+///
+/// # Example
+/// ```
+/// use onecopy_wire::Meter;
+///
+/// # fn connection_meter() -> Meter { Meter::default() }
+/// let before = connection_meter();
+/// // ... what is to be measured ...
+/// let cost = connection_meter().since(&before);
+/// println!("{} of {} bytes read were copied", cost.copied(), cost.bytes_read);
+/// for (name, value) in cost.fields() {
+///     println!("{name} {value}");
+/// }
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Meter {
     /// Number of read calls that returned at least one byte.

@@ -16,6 +16,44 @@ pub enum Step<M> {
 /// A protocol's state machine. It owns the state, and the caller owns the bytes.
 ///
 /// It does no I/O and reads no clock. Tests can therefore feed it whole messages, single bytes, or a fault at each step.
+///
+/// # Example
+/// ```
+/// use onecopy_wire::{Buffers, Core, Span, Step, WireError};
+///
+/// /// A protocol whose messages are lines.
+/// struct Lines;
+///
+/// enum LineError {
+///     Cut,
+///     Wire(WireError),
+/// }
+///
+/// impl From<WireError> for LineError {
+///     fn from(error: WireError) -> Self {
+///         Self::Wire(error)
+///     }
+/// }
+///
+/// impl Core for Lines {
+///     type Message = Span;
+///     type Error = LineError;
+///
+///     fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<Span>, LineError> {
+///         match buffers.pending().iter().position(|byte| *byte == b'\n') {
+///             Some(end) => Ok(Step::Message(buffers.consume(end + 1))),
+///             None => {
+///                 buffers.need(1, 0);
+///                 Ok(Step::NeedInput(1))
+///             }
+///         }
+///     }
+///
+///     fn handle_eof(&mut self, _: &mut Buffers) -> LineError {
+///         LineError::Cut
+///     }
+/// }
+/// ```
 pub trait Core {
     /// The type of the messages that it returns, `Copy` and small.
     type Message: Copy;

@@ -28,7 +28,7 @@ use cursor::Cursor;
 pub const CHUNK: usize = 16 << 10;
 
 /// The minimum size of a part that is cheaper to reference than to copy: 16 KiB.
-pub const LENT_THRESHOLD: usize = 16 << 10;
+pub const BORROWED_THRESHOLD: usize = 16 << 10;
 
 /// A string of at most this many bytes, including its framing, is not split: if it does not fit into the current chunk, it goes
 /// to the next one, and the rest of the current chunk stays unused. 2 KiB, an eighth of a chunk.
@@ -88,6 +88,25 @@ struct BorrowedPart {
 }
 
 /// The commands that wait to be sent.
+///
+/// # Example
+/// ```
+/// use std::io::IoSlice;
+///
+/// use onecopy_wire::WriteQueue;
+///
+/// let value = vec![7; 1 << 20];
+/// let mut queue = WriteQueue::new();
+/// let length = queue.push_patchable([0; 4]); // a length that is not known yet
+/// queue.push(b"SET ");
+/// queue.push_borrowed(0, 0, value.len()); // by reference: never copied
+/// queue.patch(length, (4 + value.len() as u32).to_le_bytes());
+/// let mut slices = [IoSlice::new(&[]); 4];
+/// let count = queue.slices(value.as_slice(), &mut slices);
+/// assert_eq!((count, queue.copied()), (2, 4));
+/// queue.advance(8); // what a vectored write has taken
+/// assert_eq!(queue.len(), value.len());
+/// ```
 #[derive(Default)]
 pub struct WriteQueue {
     /// The chunk to which bytes are appended. It is stored here instead of in `chunks`, because otherwise each append would have

@@ -3,7 +3,7 @@
 //! Parts of 16 KiB and more stay with the caller: to send the queue, pass the same text, piece or parameters as
 //! [`Borrowed`](onecopy_wire::Borrowed).
 
-use onecopy_wire::{Buffers, LENT_THRESHOLD, WireError};
+use onecopy_wire::{BORROWED_THRESHOLD, Buffers, WireError};
 
 use super::character_set::CharacterSet;
 use super::core::{ClientCore, Source, State};
@@ -314,7 +314,7 @@ fn put_params(
 }
 
 fn put_or_lend(writer: &mut PayloadWriter<'_>, index: u32, bytes: &[u8]) {
-    if bytes.len() >= LENT_THRESHOLD {
+    if bytes.len() >= BORROWED_THRESHOLD {
         writer.put_borrowed(index, bytes.len())
     } else {
         writer.put(bytes)

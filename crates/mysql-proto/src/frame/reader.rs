@@ -18,6 +18,30 @@ pub enum Frame {
 }
 
 /// Takes packets from the read buffer and checks their sequence ids.
+///
+/// # Example
+/// ```
+/// use onecopy_mysql_proto::frame::{Frame, FrameReader};
+/// use onecopy_wire::{BufferConfig, Buffers};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut input: &[u8] = b"\x05\0\0\0hello"; // three bytes of length, the sequence id, the payload
+/// let mut frames = FrameReader::default();
+/// let mut buffers = Buffers::new(BufferConfig::default());
+/// let payload = loop {
+///     match frames.next(&mut buffers, 1 << 20)? {
+///         Frame::Whole(payload) => break payload,
+///         Frame::Missing(_) => {
+///             buffers.prepare()?;
+///             let n = std::io::Read::read_vectored(&mut input, buffers.targets().as_mut())?;
+///             buffers.commit(n);
+///         }
+///         Frame::Large(_) => unreachable!("it is small"),
+///     }
+/// };
+/// assert_eq!(buffers.bytes(payload), b"hello");
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FrameReader {
     /// The sequence id that the next packet must have.

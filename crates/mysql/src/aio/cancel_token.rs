@@ -17,6 +17,23 @@ use crate::tls::connector;
 use crate::{Cancelled, Error};
 
 /// Cancels the running statement of its connection, from anywhere; see [`Connection::cancel_token`].
+///
+/// # Example
+/// ```no_run
+/// use std::time::Duration;
+///
+/// use onecopy_mysql::aio::Connection;
+///
+/// # async fn example() -> Result<(), onecopy_mysql::Error> {
+/// let mut conn = Connection::connect("mysql://user:password@localhost/shop").await?;
+/// let token = conn.cancel_token();
+/// tokio::spawn(async move {
+///     tokio::time::sleep(Duration::from_secs(1)).await;
+///     token.cancel().await
+/// });
+/// let result = conn.run("SELECT SLEEP(60)").await; // error 1317 after a second
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct CancelToken(Arc<Target>);
 

@@ -21,6 +21,21 @@ use crate::{Config, Definitions, Done, Error, Param, Password, Statement};
 ///
 /// It stays usable after a server error. After any error for which [`Error::is_closed`] is true it is closed: all further calls
 /// fail and report that.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_mysql::aio::Connection;
+/// use onecopy_mysql::params;
+///
+/// # async fn example() -> Result<(), onecopy_mysql::Error> {
+/// let mut conn = Connection::connect("mysql://user:password@localhost/shop").await?;
+/// let select = conn.prepare("SELECT name FROM product WHERE price < ?").await?;
+/// let mut rows = conn.execute(&select, &params![100]).await?;
+/// while let Some(row) = rows.next().await? {
+///     println!("{}", row.get::<&str>(0)?);
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct Connection {
     pub(super) link: Link,

@@ -12,6 +12,20 @@ use crate::{ColumnIndex, Definitions, Done, Error, OwnedRow, Row};
 ///
 /// If it is dropped early, the next command reads and discards what is left. Until then, or until [`Connection::release`], the
 /// connection keeps the memory of the row that was last borrowed.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_mysql::aio::Connection;
+///
+/// # async fn example() -> Result<(), onecopy_mysql::Error> {
+/// let mut conn = Connection::connect("mysql://user:password@localhost/shop").await?;
+///
+/// let mut rows = conn.query("SELECT id, name FROM product").await?;
+/// while let Some(row) = rows.next().await? {
+///     println!("{} {}", row.get::<i64>("id")?, row.get::<&str>("name")?);
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 #[must_use = "rows are read one by one"]
 pub struct Rows<'c> {

@@ -6,6 +6,23 @@ use super::{ColumnReader, Connection};
 use crate::Error;
 
 /// A row whose values are read strictly in order, in constant memory. If it is dropped early, the rest of the row is skipped.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_mysql::aio::Connection;
+/// use tokio::io::AsyncReadExt;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut conn = Connection::connect("mysql://user:password@localhost/shop").await?;
+/// let mut rows = conn.query("SELECT name, photo FROM product WHERE id = 7").await?;
+/// while let Some(mut row) = rows.next_streaming().await? {
+///     while let Some(mut column) = row.next_column().await? {
+///         let mut bytes = Vec::new();
+///         column.read_to_end(&mut bytes).await?;
+///     }
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct StreamingRow<'r> {
     conn: &'r mut Connection,

@@ -13,6 +13,26 @@ use crate::tls::connector;
 use crate::{Cancelled, Error};
 
 /// Cancels the running statement of its connection, from anywhere; see [`Connection::cancel_token`].
+///
+/// # Example
+/// ```no_run
+/// use std::thread;
+/// use std::time::Duration;
+///
+/// use onecopy_mysql::blocking::Connection;
+///
+/// # fn main() -> Result<(), onecopy_mysql::Error> {
+/// let mut conn = Connection::connect("mysql://user:password@localhost/shop")?;
+/// let token = conn.cancel_token();
+/// let timer = thread::spawn(move || {
+///     thread::sleep(Duration::from_secs(1));
+///     token.cancel()
+/// });
+/// let result = conn.run("SELECT SLEEP(60)"); // error 1317 after a second
+/// println!("{result:?}, {:?}", timer.join());
+/// conn.ping()?; // the connection is still usable
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct CancelToken(Arc<Target>);
 

@@ -19,6 +19,20 @@ use crate::{Config, Definitions, Done, Error, Param, Password, Statement};
 ///
 /// It stays usable after a server error. After any error for which [`Error::is_closed`] is true it is closed: all further calls
 /// fail and report that.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_mysql::blocking::Connection;
+/// use onecopy_mysql::params;
+///
+/// # fn main() -> Result<(), onecopy_mysql::Error> {
+/// let mut conn = Connection::connect("mysql://user:password@localhost/shop")?;
+/// conn.run("CREATE TEMPORARY TABLE product (id INT AUTO_INCREMENT PRIMARY KEY, name TEXT)")?;
+/// let insert = conn.prepare("INSERT INTO product (name) VALUES (?)")?;
+/// let done = conn.execute(&insert, &params!["cup"])?.finish()?;
+/// println!("row {}", done.last_insert_id);
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct Connection {
     pub(super) link: Link,

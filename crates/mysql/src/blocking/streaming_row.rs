@@ -6,6 +6,24 @@ use super::{ColumnReader, Connection};
 use crate::Error;
 
 /// A row whose values are read strictly in order, in constant memory. If it is dropped early, the rest of the row is skipped.
+///
+/// # Example
+/// ```no_run
+/// use std::{fs::File, io};
+///
+/// use onecopy_mysql::blocking::Connection;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut conn = Connection::connect("mysql://user:password@localhost/shop")?;
+/// let mut rows = conn.query("SELECT name, photo FROM product WHERE id = 7")?;
+/// while let Some(mut row) = rows.next_streaming()? {
+///     while let Some(mut column) = row.next_column()? {
+///         let mut file = File::create(column.name().as_ref())?;
+///         io::copy(&mut column, &mut file)?;
+///     }
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct StreamingRow<'r> {
     conn: &'r mut Connection,

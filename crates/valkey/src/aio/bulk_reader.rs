@@ -21,6 +21,20 @@ use crate::link::DIRECT_READ;
 ///
 /// If the reader is dropped before the end, the rest is discarded before the next reply. Its errors contain an [`Error`], which
 /// [`io::Error::get_ref`] returns.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_valkey::aio::Connection;
+/// use onecopy_valkey::command::string;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut conn = Connection::connect("redis://:password@localhost").await?;
+/// if let Some(mut photo) = conn.run_streaming(&string::get("photo")).await? {
+///     println!("{} bytes", photo.len());
+///     tokio::io::copy(&mut photo, &mut tokio::io::sink()).await?;
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct BulkReader<'c> {
     conn: &'c mut Connection,

@@ -22,6 +22,19 @@ use crate::{Config, Error, Password};
 ///
 /// It stays usable after a server error. After any error for which [`Error::is_closed`] is true it is closed: all further calls
 /// fail until [`reconnect`](Self::reconnect).
+///
+/// # Example
+/// ```no_run
+/// use onecopy_valkey::aio::Connection;
+/// use onecopy_valkey::command::string;
+///
+/// # async fn example() -> Result<(), onecopy_valkey::Error> {
+/// let mut conn = Connection::connect("redis://:password@localhost").await?;
+/// conn.run(&string::set("greeting", "hello").ex(60)).await?;
+/// let greeting: Option<&[u8]> = conn.run(&string::get("greeting")).await?; // borrowed from the read buffer
+/// println!("{greeting:?}");
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct Connection {
     pub(super) link: Link,

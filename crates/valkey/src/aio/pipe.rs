@@ -26,6 +26,21 @@ const LOOK_EVERY: u32 = 16;
 /// dropped without it, the commands collected since the last write are not sent, and the outstanding replies are discarded. If
 /// that write was interrupted half way, the next call sends the rest of it; if the rest has arguments of 16 KiB and more, that
 /// call finds the connection closed.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_valkey::aio::Connection;
+/// use onecopy_valkey::command::string;
+///
+/// # async fn example() -> Result<(), onecopy_valkey::Error> {
+/// let mut conn = Connection::connect("redis://:password@localhost").await?;
+/// let mut pipe = conn.pipe(|reply| println!("{reply:?}"))?;
+/// for number in 0..1_000_000 {
+///     pipe.push(&string::set(format!("key:{number}"), "value")).await?;
+/// }
+/// pipe.finish().await?;
+/// # Ok(()) }
+/// ```
 pub struct Pipe<'c, F> {
     conn: &'c mut Connection,
     parts: Parts<'static>,

@@ -16,6 +16,20 @@ use crate::link::DIRECT_READ;
 ///
 /// If the reader is dropped before the end, the rest is discarded before the next reply. Its errors contain an [`Error`], which
 /// [`io::Error::get_ref`] returns.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_valkey::blocking::Connection;
+/// use onecopy_valkey::command::string;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut conn = Connection::connect("redis://:password@localhost")?;
+/// if let Some(mut photo) = conn.run_streaming(&string::get("photo"))? {
+///     println!("{} bytes", photo.len());
+///     photo.copy_to(std::fs::File::create("photo.jpg")?)?;
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct BulkReader<'c> {
     conn: &'c mut Connection,

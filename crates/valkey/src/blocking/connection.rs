@@ -18,6 +18,20 @@ use crate::{Config, Error, Password};
 ///
 /// It stays usable after a server error. After any error for which [`Error::is_closed`] is true it is closed: all further calls
 /// fail until [`reconnect`](Self::reconnect).
+///
+/// # Example
+/// ```no_run
+/// use onecopy_valkey::blocking::Connection;
+/// use onecopy_valkey::command::{hash, string};
+///
+/// # fn main() -> Result<(), onecopy_valkey::Error> {
+/// let mut conn = Connection::connect("redis://:password@localhost")?;
+/// conn.run(&string::set("greeting", "hello").ex(60))?;
+/// let greeting: Option<&[u8]> = conn.run(&string::get("greeting"))?; // borrowed from the read buffer
+/// println!("{greeting:?}");
+/// let visits: i64 = conn.run(&hash::hincrby("page:7", "visits", 1))?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct Connection {
     pub(super) link: Link,

@@ -22,6 +22,23 @@ const LOOK_EVERY: u32 = 16;
 /// dropped without it, the commands collected since the last write are not sent, and the outstanding replies are discarded. If
 /// that write was interrupted half way, the next call sends the rest of it; if the rest has arguments of 16 KiB and more, that
 /// call finds the connection closed.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_valkey::blocking::Connection;
+/// use onecopy_valkey::command::string;
+///
+/// # fn main() -> Result<(), onecopy_valkey::Error> {
+/// let mut conn = Connection::connect("redis://:password@localhost")?;
+/// let mut errors = 0;
+/// let mut pipe = conn.pipe(|reply| errors += u64::from(reply.as_error().is_some()))?;
+/// for number in 0..1_000_000 {
+///     pipe.push(&string::set(format!("key:{number}"), "value"))?;
+/// }
+/// let replies = pipe.finish()?;
+/// println!("{replies} replies, {errors} errors");
+/// # Ok(()) }
+/// ```
 pub struct Pipe<'c, F> {
     conn: &'c mut Connection,
     parts: Parts<'static>,

@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use onecopy_wire::{LENT_THRESHOLD, WriteQueue};
+use onecopy_wire::{BORROWED_THRESHOLD, WriteQueue};
 
 use super::Request;
 use crate::Command;
@@ -8,7 +8,7 @@ use crate::testing::{bytes, sent};
 
 #[test]
 fn a_large_argument_is_borrowed_and_a_small_one_copied() {
-    for (len, borrowed) in [(LENT_THRESHOLD - 1, 0), (LENT_THRESHOLD, 1)] {
+    for (len, borrowed) in [(BORROWED_THRESHOLD - 1, 0), (BORROWED_THRESHOLD, 1)] {
         let value = vec![b'v'; len];
         let (mut queue, mut parts) = (WriteQueue::new(), Vec::new());
         let command = set("key", &value);

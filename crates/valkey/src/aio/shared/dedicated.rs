@@ -13,6 +13,19 @@ use crate::aio::Connection;
 /// A dedicated connection, borrowed with [`Shared::acquire`](super::Shared::acquire). When it is dropped, it is returned for the
 /// next caller if its state is as it was: nothing outstanding, no transaction, no watched keys, and the same database, user and
 /// name. Otherwise it is closed, and the next caller gets a new one.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_valkey::aio::Shared;
+/// use onecopy_valkey::raw;
+///
+/// # async fn example() -> Result<(), onecopy_valkey::Error> {
+/// let shared = Shared::connect("redis://localhost").await?;
+/// let mut own = shared.acquire().await?; // a connection that nobody else uses until it is dropped
+/// let job = own.run(&raw("BLPOP").arg("jobs").arg("0")).await?; // blocks no other task
+/// println!("{job:?}");
+/// # Ok(()) }
+/// ```
 pub struct Dedicated {
     /// There until it is dropped.
     connection: Option<Box<Connection>>,

@@ -4,7 +4,7 @@ use std::io::IoSlice;
 
 use bytes::Bytes;
 use onecopy_resp_proto::OwnedReply;
-use onecopy_wire::{LENT_THRESHOLD, WireError, WriteQueue};
+use onecopy_wire::{BORROWED_THRESHOLD, WireError, WriteQueue};
 
 use super::Shared;
 use super::call::Call;
@@ -190,7 +190,7 @@ impl Encode for Pieces {
         for piece in &self.pieces {
             let index = u32::try_from(parts.len());
             match index {
-                Ok(index) if piece.len() >= LENT_THRESHOLD && parts.try_reserve(1).is_ok() => {
+                Ok(index) if piece.len() >= BORROWED_THRESHOLD && parts.try_reserve(1).is_ok() => {
                     parts.push(piece.clone());
                     queue.push_borrowed(index, 0, piece.len());
                 }

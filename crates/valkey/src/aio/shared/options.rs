@@ -25,6 +25,21 @@ pub enum Event<'r> {
 }
 
 /// The limits and behavior of a [`Shared`](super::Shared) handle.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_valkey::Config;
+/// use onecopy_valkey::aio::{Event, Shared, SharedOptions};
+///
+/// # async fn example() -> Result<(), onecopy_valkey::Error> {
+/// let options = SharedOptions::default().fail_fast().on_push(|event| {
+///     if let Event::Push(message) = event {
+///         println!("{message:?}");
+///     }
+/// });
+/// let shared = Shared::connect_with(&Config::default(), options).await?;
+/// # Ok(()) }
+/// ```
 #[non_exhaustive]
 pub struct SharedOptions {
     /// The maximum number of requests in flight on the shared connection. Default: 16,384. When it is reached, callers wait for
