@@ -53,6 +53,67 @@ pub(super) enum Source {
 }
 
 /// The client's state machine after the login: commands in, replies out.
+///
+/// # Example
+/// ```no_run
+/// use std::io::{IoSlice, Read, Write};
+/// use std::net::TcpStream;
+///
+/// use onecopy_mysql_proto::client::{Handshake, HandshakeConfig, HandshakeReply, Limits, Reply};
+/// use onecopy_wire::{Buffers, Core, Step};
+///
+/// /// Runs a core until it returns a message. This is all I/O that a driver without TLS needs.
+/// fn drive<C: Core>(core: &mut C, buffers: &mut Buffers, stream: &mut TcpStream) -> Result<C::Message, Box<dyn std::error::Error>>
+/// where
+///     C::Error: std::error::Error + 'static,
+/// {
+///     loop {
+///         match core.advance(buffers)? {
+///             Step::Message(message) => return Ok(message),
+///             Step::StartTls => unreachable!("TLS was not requested"),
+///             Step::NeedInput(_) => {
+///                 while buffers.has_output() {
+///                     let mut slices = [IoSlice::new(&[]); 8];
+///                     let count = buffers.output_slices(&(), &mut slices);
+///                     let n = stream.write_vectored(&slices[..count])?;
+///                     buffers.commit_output(n);
+///                 }
+///                 buffers.prepare()?;
+///                 match stream.read_vectored(buffers.targets().as_mut())? {
+///                     0 => return Err(core.handle_eof(buffers).into()),
+///                     n => {
+///                         buffers.commit(n);
+///                     }
+///                 }
+///             }
+///         }
+///     }
+/// }
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut stream = TcpStream::connect("127.0.0.1:3306")?;
+/// let limits = Limits::default();
+/// let mut buffers = Buffers::new(limits.buffer_config());
+/// let config = HandshakeConfig { user: b"shop".to_vec(), ..HandshakeConfig::default() };
+/// let mut handshake = Handshake::new(config, limits);
+/// let HandshakeReply::Done = drive(&mut handshake, &mut buffers, &mut stream)? else {
+///     return Err("the server refused the login".into());
+/// };
+/// let mut core = handshake.into_core();
+/// core.query(&mut buffers, b"SELECT name FROM product")?;
+/// loop {
+///     match drive(&mut core, &mut buffers, &mut stream)? {
+///         Reply::Row(row) => {
+///             let name = core.cells()[0];
+///             println!("{}", String::from_utf8_lossy(buffers.bytes(name.span(row))));
+///         }
+///         Reply::Columns => println!("{} columns", core.definitions().len()),
+///         Reply::RowsEnd | Reply::Ok | Reply::Err(_) => break,
+///         _ => unreachable!("rows are borrowed"),
+///     }
+/// }
+/// # Ok(()) }
+/// ```
 pub struct ClientCore {
     pub(super) session: Session,
     pub(super) limits: Limits,
