@@ -34,6 +34,8 @@ pub struct Error(Box<Failure>);
 struct Failure {
     kind: Kind,
     maybe_executed: bool,
+    /// Whether the connection is closed although the kind alone would leave it open.
+    closes: bool,
 }
 
 #[derive(Debug)]
@@ -169,6 +171,9 @@ impl Error {
 
     /// Returns whether the connection is unusable; connect again.
     pub fn is_closed(&self) -> bool {
+        if self.0.closes {
+            return true;
+        }
         match self.kind() {
             Kind::Io { .. }
             | Kind::Closed(_)
@@ -257,6 +262,13 @@ impl Error {
         self
     }
 
+    /// The same, after which the connection is closed.
+    #[cold]
+    pub(crate) fn closing(mut self) -> Self {
+        self.0.closes = true;
+        self
+    }
+
     /// Whether it comes from between the client and the server, and says nothing of the statement.
     pub(crate) fn is_of_the_way(&self) -> bool {
         const READ_INTERRUPTED: u16 = 1159;
@@ -339,6 +351,7 @@ impl From<Kind> for Error {
         Self(Box::new(Failure {
             kind,
             maybe_executed: false,
+            closes: false,
         }))
     }
 }

@@ -279,8 +279,10 @@ impl Connection {
     /// MySQL and MariaDB need two round trips, and `caching_sha2_password` and `parsec` sometimes a third.
     ///
     /// # Errors
-    /// Every error closes the connection, including a refusal by the server and a timeout: MySQL closes it, and MariaDB would
-    /// continue as the previous user. The only exception is a NUL byte in `user` or `database`, which changes nothing.
+    /// Every error after the command is queued closes the connection, including a refusal by the server and a timeout: MySQL
+    /// closes it, and MariaDB would continue as the previous user. The connection stays open after a timeout while the rest of
+    /// an abandoned statement is read, and after a NUL byte in `user` or `database`: nothing was sent then, and
+    /// [`Error::is_closed`] is false.
     pub fn change_user(
         &mut self,
         user: &str,

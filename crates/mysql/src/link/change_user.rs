@@ -49,7 +49,7 @@ impl Link {
             }
             Ok(_) => Err(self.close("a change of user got another reply than ok")),
             Err(error) => {
-                let error = error.into_refusal();
+                let error = error.into_refusal().closing();
                 self.closed = Some(format!("{HALF_WAY}: {}", shown(&error)));
                 self.buffers.output().clear();
                 Err(error)

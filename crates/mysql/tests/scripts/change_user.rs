@@ -46,7 +46,7 @@ fn talk() -> onecopy_testkit::script::Talk {
     })
 }
 
-fn begun() -> Script {
+pub(crate) fn begun() -> Script {
     login(Style::DeprecateEof).then(&Script::parse(COMMAND))
 }
 

@@ -287,6 +287,31 @@ fn a_statement_whose_prepare_was_dropped_is_closed_with_the_next_command() {
     }
 }
 
+#[test]
+fn an_error_says_that_a_change_of_user_that_timed_out_has_closed_the_connection() {
+    let script = Arc::new(crate::change_user::begun());
+    let fault = silence(Place::Server(script.server_bytes().len()));
+    let config = within(config(), Some(DEADLINE));
+    let player = || Player::new(Arc::clone(&script), Delivery::Whole, fault);
+    let says_so = |error: Error, is_closed: bool| {
+        assert!(
+            error.is_timeout() && error.is_closed() && is_closed,
+            "{error:?}"
+        );
+    };
+    let mut conn = blocking::Connection::from_stream(&config, player().blocking_stream()).unwrap();
+    let error = conn
+        .change_user("bob", "babbage", Some("shop"))
+        .unwrap_err();
+    says_so(error, conn.is_closed());
+    paused().block_on(async {
+        let stream = player().tokio_stream();
+        let mut conn = aio::Connection::from_stream(&config, stream).await.unwrap();
+        let change = conn.change_user("bob", "babbage", Some("shop"));
+        says_so(change.await.unwrap_err(), conn.is_closed());
+    });
+}
+
 /// Read straight from the stream and by way of the read buffer.
 #[test]
 fn a_tokio_reader_of_a_value_that_falls_silent_ends_at_the_deadline_and_can_go_on() {
