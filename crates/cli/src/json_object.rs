@@ -69,3 +69,18 @@ pub(crate) fn nanos(time: Duration) -> u64 {
 pub(crate) fn to_text(report: &impl Serialize) -> String {
     serde_json::to_string(report).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_order_and_their_decimals() {
+        let object = JsonObject::default()
+            .times([("wall", Duration::from_micros(3))])
+            .counts([("reads", 7)])
+            .fractions(2, [("each", 2.346), ("none", f64::NAN)]);
+        let text = r#"{"wall_ns":3000,"reads":7,"each":2.35,"none":0}"#;
+        assert_eq!(to_text(&object), text);
+    }
+}

@@ -38,7 +38,7 @@ enum Command {
 const EXAMPLES: &str = "\
 Examples:
   onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product'
-  onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product' --meter > product.tsv
+  onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product' > p.tsv
   onecopy valkey redis://localhost SET greeting hello
   onecopy valkey redis://localhost
   onecopy sql --help
@@ -51,5 +51,29 @@ fn main() -> ExitCode {
         Command::Proxy(args) => proxy::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Tour(args) => tour::run(args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// Clap wraps these texts too, and leaves single words on lines of their own.
+    fn fits(command: &clap::Command) {
+        for text in [command.get_after_help(), command.get_after_long_help()] {
+            let text = text.map(ToString::to_string).unwrap_or_default();
+            for line in text.lines() {
+                let name = command.get_name();
+                assert!(line.chars().count() <= 80, "{name}: {line}");
+            }
+        }
+        command.get_subcommands().for_each(fits);
+    }
+
+    #[test]
+    fn examples_in_help_fit_a_terminal_of_80_columns() {
+        fits(&Cli::command());
     }
 }

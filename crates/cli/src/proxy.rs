@@ -58,8 +58,10 @@ Examples:
   onecopy proxy --config proxy.toml
 
 Signals:
-  SIGHUP           reload the file; an invalid file changes nothing, and the log says why
-  SIGTERM, SIGINT  finish open transactions, then stop; a second signal stops at once";
+  SIGHUP           reload the file; an invalid file changes nothing, and the
+                   log says why
+  SIGTERM, SIGINT  finish open transactions, then stop; a second signal stops
+                   at once";
 
 /// How long the program waits at its end for its last lines to be written.
 const LAST_LINES: Duration = Duration::from_secs(1);

@@ -94,13 +94,13 @@ Examples:
     onecopy sql mysql://user@localhost/shop -p --out photo.jpg \\
       'SELECT photo FROM product WHERE id = 7'
   The URL from the environment:
-    export ONECOPY_URL='mysql://user@localhost/shop?socket=/run/mysqld/mysqld.sock'
+    export ONECOPY_URL='mysql://user@localhost/shop?socket=/run/mysqld.sock'
     onecopy sql 'SELECT VERSION()'
 
 Formats:
-  table     For people. A long value is cut with …, a line feed is \\n, bytes that
-            do not read well are 0x... The first 1,000 rows, 256 KiB or second
-            set the widths.
+  table     For people. A long value is cut with …, a line feed is \\n, bytes
+            that do not read well are 0x... The first 1,000 rows, 256 KiB or
+            second set the widths.
   vertical  For people. A line for each column, the values whole.
   json      An array of objects, a row a line; several results are several
             arrays. Numbers have every digit that the server sent, dates are
@@ -118,13 +118,15 @@ Password:
   list), ONECOPY_PASSWORD.
 
 TLS:
-  The default is ssl-mode=verify-full: the server's certificate and host name are
-  verified. Over a Unix socket and to localhost TLS is off (disabled).
-  ?ssl-ca=FILE verifies against this CA instead of the system's, and turns TLS on.
+  The default is ssl-mode=verify-full: the server's certificate and host name
+  are verified. Over a Unix socket and to localhost TLS is off (disabled).
+  ?ssl-ca=FILE verifies against this CA instead of the system's, and turns TLS
+  on.
     mysql://user@db.example.com/shop?ssl-ca=ca.pem
     mysql://user@db.example.com/shop?ssl-mode=verify-ca&ssl-ca=ca.pem
-  verify-ca does not check the host name: MySQL's self-generated certificates have
-  none. The modes required and preferred encrypt without verifying the server.
+  verify-ca does not check the host name: MySQL's self-generated certificates
+  have none. The modes required and preferred encrypt without verifying the
+  server.
 
 --out:
   Writes the value of the only row of the only result. FILE stays unchanged if
@@ -137,10 +139,11 @@ Ctrl-C:
 
 Timeouts:
   --timeout SECONDS, or ?statement-timeout=SECONDS in the URL, limits each
-  statement, from sending it to its last row. ?call-timeout=SECONDS limits each wait
-  for the first reply or the next row, so a result whose rows keep coming goes on.
-  A statement over either limit is cancelled on the server, and is an error.
-  ?connect-timeout=SECONDS limits connecting and logging in, 10 by default.
+  statement, from sending it to its last row. ?call-timeout=SECONDS limits each
+  wait for the first reply or the next row, so a result whose rows keep coming
+  goes on. A statement over either limit is cancelled on the server, and is an
+  error. ?connect-timeout=SECONDS limits connecting and logging in, 10 by
+  default.
 
 Exit status:
   0    success (also if the reader, such as head, closes the pipe early)

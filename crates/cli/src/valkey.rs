@@ -95,7 +95,8 @@ Examples:
 URL:
   redis://, valkey://            TCP, port 6379 where none is given
   rediss://, valkeys://          TLS; the server is verified, ?tls-ca=FILE names
-                                 the authority where it is not one of the system's
+                                 the authority if it is not one of the
+                                 system's
   redis+unix://, valkey+unix://  a Unix socket, redis+unix:///PATH?db=1
   A user and a password stand before the host, redis://user:password@host, a
   password alone behind a colon, redis://:password@host.
@@ -121,8 +122,8 @@ Lines:
   \\t \\b \\a \\xHH \\\" \\\\, 'single quotes' hold anything but \\'.
 
 --pipe:
-  Reads lines and RESP arrays, also mixed. Counts the replies and prints the first
-  errors; the exit status is 1 if there was one.
+  Reads lines and RESP arrays, also mixed. Counts the replies and prints the
+  first errors; the exit status is 1 if there was one.
 
 Password:
   The first of: -p, --password-file, the URL (visible to others in the process

@@ -59,8 +59,8 @@ pub(super) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   onecopy bench valkey --url redis://localhost
-  onecopy bench valkey --url redis+unix:///run/valkey.sock -c 1 -P 32 -d 1024 -n 1000000
-  onecopy bench valkey --url redis://localhost -c 32 --driver shared -t get -r 100000 --json
+  onecopy bench valkey --url redis+unix:///run/valkey.sock -c 1 -P 32 -d 1024
+  onecopy bench valkey --url redis://localhost -c 32 --driver shared -t get
 The lower bound, to compare with:
   onecopy bench valkey --url redis://localhost -c 1 -P 32 -t get --floor";
 

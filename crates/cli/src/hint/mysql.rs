@@ -94,3 +94,54 @@ fn server(code: u16, message: &str) -> Option<&'static str> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use onecopy_mysql::blocking::Connection;
+
+    use super::*;
+
+    #[test]
+    fn errors_of_servers_have_the_hint_for_their_number() {
+        for (code, message, said) in [
+            (1040, "", "max_connections"),
+            (1044, "", "SHOW GRANTS"),
+            (1045, "for user ''@'h'", "the url names no user"),
+            (1045, "(using password: NO)", "-p asks for one"),
+            (1045, "(using password: YES)", "percent-encoded"),
+            (1046, "", "/DATABASE"),
+            (1049, "", "SHOW DATABASES"),
+            (1050, "", "IF NOT EXISTS"),
+            (1054, "", "SHOW COLUMNS"),
+            (1062, "", "INSERT IGNORE"),
+            (1064, "near 'DELIMITER", "DELIMITER is a command"),
+            (1064, "near 'SELEC", "behind 'near'"),
+            (1130, "", "CREATE USER"),
+            (1142, "", "lacks the privilege"),
+            (1146, "'onecopy_bench_rows'", "onecopy bench setup"),
+            (1146, "'shop.t'", "SHOW TABLES"),
+            (1153, "", "max_allowed_packet"),
+            (1213, "", "try again"),
+            (1193, "", "SHOW VARIABLES"),
+            (1290, "", "read only"),
+            (1317, "", "cancelled"),
+            (1698, "", "sudo -u"),
+            (3024, "", "max_execution_time"),
+        ] {
+            let hint = server(code, message).unwrap_or_default();
+            assert!(hint.contains(said), "{code} {message}: {hint}");
+        }
+        assert_eq!(server(1, ""), None);
+    }
+
+    #[test]
+    fn a_host_that_has_no_address_is_to_be_checked() {
+        // No name, so that nobody is asked for it.
+        let error = Connection::connect("mysql://u@no..host/?ssl-mode=disabled").unwrap_err();
+        assert_eq!(
+            find(&error),
+            Some("check the host's name in the url"),
+            "{error}"
+        );
+    }
+}

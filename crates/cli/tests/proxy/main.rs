@@ -154,6 +154,11 @@ fn signals_reload_and_stop() {
     conn.run("BEGIN").unwrap();
     signal(&child, "-TERM");
     after(&mut lines, "shutting down: ");
+    // The transaction has its time.
+    for _ in 0..20 {
+        conn.run("SELECT 1").unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
     conn.run("COMMIT").unwrap();
     assert!(child.wait().unwrap().success());
     fs::remove_file(path).unwrap();
