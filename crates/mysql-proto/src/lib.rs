@@ -1,4 +1,9 @@
-//! The MySQL and MariaDB protocol without I/O: packets, authentication, and state machines for clients and servers.
+//! The MySQL and MariaDB protocol without I/O: packets, authentication, and state machines for clients, servers and proxies.
+//!
+//! For authors of drivers, proxies and test servers; applications use `onecopy-mysql`. The caller owns the stream and the buffers, a
+//! state machine says what it needs next, and messages are positions in the read buffer, not copies.
+//! [`ClientCore`](client::ClientCore) has an example that runs a query over a `TcpStream` in 50 lines. Limits apply to everything a
+//! peer announces, and malformed input is a typed error.
 //!
 //! | module | contents |
 //! |--------|---------------|

@@ -18,6 +18,14 @@
 //! [`blocking::Connection`] needs no async runtime. The feature `tokio` adds `aio::Connection`, which has the same methods with
 //! `.await`.
 //!
+//! # When to use it
+//! For services that read many or large rows, and want little CPU, bounded memory and no surprise when a future is dropped. Executing a
+//! statement and reading a row allocates nothing; a value of any size is borrowed, moved, or streamed. A build with TLS and tokio
+//! has about half the crates of sqlx or `mysql_async`.
+//!
+//! There is no connection pool, no mapping of rows to structs, no transaction type and no check of queries at compile time yet: if
+//! you need these today, use sqlx. `localhost` means TCP; a Unix socket is `?socket=PATH`. Unix only.
+//!
 //! # Three ways to read a row
 //! - [`Rows::next`](blocking::Rows::next) borrows the row from the read buffer: nothing is copied, and the next call ends the
 //!   borrow.

@@ -1,4 +1,5 @@
-//! Sockets, deadlines and the two drivers. This is the only library crate that does network I/O.
+//! Sockets, TLS, deadlines and the two drivers. This is the only library crate that does network I/O. Applications use
+//! `onecopy-mysql` or `onecopy-valkey`, which are built on it; use it directly to write a client for another protocol.
 //!
 //! A driver knows no protocol. It takes a [`Core`](onecopy_wire::Core), asks it what it needs, and does exactly that:
 //! [`blocking::drive`] with blocking system calls, `tokio::drive` when the socket is ready. `evented` has no driver: its streams

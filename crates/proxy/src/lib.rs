@@ -1,4 +1,23 @@
-//! A transparent proxy for MySQL and MariaDB.
+//! A transparent proxy for MySQL and MariaDB, as a library. The command `onecopy proxy` runs it.
+//!
+//! It stands between any MySQL client and one or several servers: health checks, roles, TLS and compression on each side separately,
+//! `KILL` across servers, reload, drain, metrics. Clients log in with the servers' own users. Unlike a TCP proxy it knows what each
+//! session is doing; unlike ProxySQL it stores no users and changes no statement. It does not pool connections or split reads from
+//! writes yet.
+//!
+//! ```no_run
+//! use onecopy_proxy::Proxy;
+//! use onecopy_proxy::config::Config;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let config = Config::from_file("proxy.toml".as_ref())?; // `onecopy proxy --print-config` prints one with every key
+//! let proxy = Proxy::start(config)?;
+//! println!("listening on {:?}", proxy.addresses());
+//! std::thread::park();
+//! # Ok(()) }
+//! ```
+//!
+//! # Structure
 //!
 //! A session consists of a client's stream, a backend's stream, and the tracked state of the conversation between them. Both
 //! streams belong to one worker, a thread with one event loop, so a session never waits for another thread. Bytes are forwarded

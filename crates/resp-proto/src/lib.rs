@@ -1,5 +1,9 @@
 //! RESP2 and RESP3 without I/O: scanner, borrowed replies, requests, and state machines for the client and the server.
 //!
+//! For authors of drivers, proxies and test servers; applications use `onecopy-valkey`. The caller owns the stream and the buffers.
+//! [`Client`] returns replies, [`Server`] returns requests, each borrowed from the read buffer, and [`RequestWriter`] and
+//! [`ReplyWriter`] queue the other direction. Limits apply to everything a peer announces, and malformed input is a typed error.
+//!
 //! Source: <https://valkey.io/topics/protocol/>.
 #![forbid(unsafe_code)]
 
