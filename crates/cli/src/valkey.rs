@@ -95,8 +95,7 @@ Examples:
 URL:
   redis://, valkey://            TCP, port 6379 where none is given
   rediss://, valkeys://          TLS; the server is verified, ?tls-ca=FILE names
-                                 the authority if it is not one of the
-                                 system's
+                                 its CA if that is not a system CA
   redis+unix://, valkey+unix://  a Unix socket, redis+unix:///PATH?db=1
   A user and a password stand before the host, redis://user:password@host, a
   password alone behind a colon, redis://:password@host.

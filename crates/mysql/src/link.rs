@@ -193,9 +193,7 @@ impl Link {
 
     /// Closes the connection: it is unknown when the server will execute the order, and what it will hit.
     pub(crate) fn lost(&mut self) -> Error {
-        self.close(
-            "an order to cancel its statement was lost on the way, and could hit a later one",
-        )
+        self.close("a request to cancel its statement was lost, and could still cancel a later one")
     }
 
     #[cold]

@@ -71,13 +71,13 @@ pub(crate) fn connector(config: &Config) -> Result<Option<TlsConnector>, Error> 
     refuse_contradiction(config, mode)?;
     let verify = match mode {
         SslMode::Disabled => return Ok(None),
-        SslMode::Preferred | SslMode::Required => Verify::Nothing,
-        SslMode::VerifyCa => Verify::Authority,
-        SslMode::VerifyFull => Verify::AuthorityAndHost,
+        SslMode::Preferred | SslMode::Required => Verify::None,
+        SslMode::VerifyCa => Verify::Ca,
+        SslMode::VerifyFull => Verify::Full,
     };
     let options = TlsOptions {
         verify,
-        authorities: config.ssl_ca.clone(),
+        ca: config.ssl_ca.clone(),
         identity: match (&config.ssl_cert, &config.ssl_key) {
             (Some(certificate), Some(key)) => Some(Identity {
                 certificate: certificate.clone(),
@@ -111,7 +111,7 @@ fn refuse_contradiction(config: &Config, mode: SslMode) -> Result<(), Error> {
     }
     if mode == SslMode::VerifyCa && config.ssl_ca.is_none() {
         return refuse(
-            "verify-ca trusts every host of an authority, so it needs one of your own: set ssl-ca, or use \
+            "verify-ca accepts every host with a certificate of the CA, so name a CA of your own: set ssl-ca, or use \
              ssl-mode=verify-full"
                 .to_owned(),
         );

@@ -87,7 +87,7 @@ impl<'b> Errand<'b> {
         // The stream has a connector of its own; this says what may be sent over it.
         config.ssl_mode = Some(match backend.tls.as_ref().map(|tls| tls.verify()) {
             None => SslMode::Disabled,
-            Some(Verify::Nothing) => SslMode::Required,
+            Some(Verify::None) => SslMode::Required,
             Some(_) => SslMode::VerifyFull,
         });
         config

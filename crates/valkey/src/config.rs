@@ -108,7 +108,7 @@ impl Default for Config {
             client_name: None,
             client_info: true,
             tls: false,
-            tls_verify: Verify::AuthorityAndHost,
+            tls_verify: Verify::Full,
             tls_ca: None,
             tls_cert: None,
             tls_key: None,

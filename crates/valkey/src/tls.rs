@@ -13,7 +13,7 @@ pub(crate) fn connector(config: &Config) -> Result<Option<TlsConnector>, Error> 
     }
     let options = TlsOptions {
         verify: config.tls_verify,
-        authorities: config.tls_ca.clone(),
+        ca: config.tls_ca.clone(),
         identity: match (&config.tls_cert, &config.tls_key) {
             (Some(certificate), Some(key)) => Some(Identity {
                 certificate: certificate.clone(),
@@ -45,19 +45,19 @@ pub(crate) fn refuse_contradiction(config: &Config) -> Result<(), Error> {
     if config.tls_cert.is_some() != config.tls_key.is_some() {
         return refuse("tls-cert and tls-key go together: set both or none".to_owned());
     }
-    if config.tls_ca.is_some() && verify == Verify::Nothing {
+    if config.tls_ca.is_some() && verify == Verify::None {
         return refuse(
             "tls-ca is of no use with tls-verify=none, which verifies nothing".to_owned(),
         );
     }
-    if config.tls && verify == Verify::Authority && config.tls_ca.is_none() {
+    if config.tls && verify == Verify::Ca && config.tls_ca.is_none() {
         return refuse(
-            "tls-verify=ca trusts every host of an authority, so it needs one of your own: set tls-ca, or leave \
+            "tls-verify=ca accepts every host with a certificate of the CA, so name a CA of your own: set tls-ca, or leave \
              tls-verify at full"
                 .to_owned(),
         );
     }
-    if config.tls && verify == Verify::AuthorityAndHost && server_name(config).is_empty() {
+    if config.tls && verify == Verify::Full && server_name(config).is_empty() {
         return refuse(
             "a unix socket has no host's name to verify: set tls-server-name, or tls-verify=ca"
                 .to_owned(),

@@ -128,9 +128,9 @@ fn protocol(value: &str) -> Result<Protocol, Error> {
 
 fn verify(value: &str) -> Result<Verify, Error> {
     match value {
-        "full" => Ok(Verify::AuthorityAndHost),
-        "ca" => Ok(Verify::Authority),
-        "none" => Ok(Verify::Nothing),
+        "full" => Ok(Verify::Full),
+        "ca" => Ok(Verify::Ca),
+        "none" => Ok(Verify::None),
         _ => Err(bad(format!(
             "tls-verify '{value}' is none of full, ca, none"
         ))),

@@ -84,7 +84,7 @@ fn server(code: u16, message: &str) -> Option<&'static str> {
         1290 | 1792 | 1836 => {
             "the server or the transaction is read only, or was started without that feature"
         }
-        1317 => "somebody cancelled the query",
+        1317 => "the query was cancelled, by KILL QUERY or by a timeout",
         1698 => {
             "this user logs in as the machine's user of that name: sudo -u NAME, and ?socket=PATH in the url"
         }

@@ -274,7 +274,7 @@ fn caching_sha2_full_over_tls_that_is_not_verified_by_opt_in() {
         log.line(format!("{:?}", conn.tls().unwrap().verify));
         Ok(())
     });
-    Trial::new(&script, talk, &["Nothing"]).run();
+    Trial::new(&script, talk, &["None"]).run();
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn caching_sha2_full_over_tls_that_is_verified() {
          S 07 00 00 04 00 00 00 02 00 00 00",
     ));
     let script = script.then(&Script::parse(PING)).over_tls().unwrap();
-    let seen = ["8.4.3 11", "AuthorityAndHost"];
+    let seen = ["8.4.3 11", "Full"];
     let talk = talk!(verify(SslMode::VerifyFull), |conn, log, wait, face| {
         wait!(conn.ping())?;
         log.line(format!(
@@ -308,7 +308,7 @@ fn caching_sha2_full_over_tls_that_is_verified() {
         log.line(format!("{:?}", conn.tls().unwrap().verify));
         Ok(())
     });
-    Trial::new(&script, talk, &["Authority"]).run();
+    Trial::new(&script, talk, &["Ca"]).run();
 }
 
 /// Byte for byte, not only as it follows from the login in clear text.

@@ -45,9 +45,9 @@ fn channels() -> Vec<Channel> {
         // Whether it is TLS at all, the server may decide.
         let conn = blocking::Connection::connect_with(&config).unwrap();
         let safety = match (conn.tls().map(|tls| tls.verify), &config.endpoint) {
-            (None | Some(Verify::Nothing), Endpoint::Unix(_)) => Safety::Socket,
+            (None | Some(Verify::None), Endpoint::Unix(_)) => Safety::Socket,
             (None, _) => Safety::Plain,
-            (Some(Verify::Nothing), _) => Safety::Unverified,
+            (Some(Verify::None), _) => Safety::Unverified,
             (Some(_), _) => Safety::Verified,
         };
         let name = "as given";

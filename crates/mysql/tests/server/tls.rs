@@ -26,7 +26,7 @@ enum End {
 
 use End::{Clear, Refused, Tls};
 
-const STRANGER: End = Refused("name the server's authority with ssl-ca");
+const STRANGER: End = Refused("name the server's CA with ssl-ca");
 const OTHER_HOST: End = Refused("set ssl-server-name");
 const EXPIRED: End = Refused("it has expired");
 const NOT_OFFERED: End = Refused("tls is required and the server");
@@ -60,8 +60,8 @@ async fn the_systems_authorities_do_not_vouch_for_a_private_one() {
     let error = end.unwrap_err();
     let text = error.to_string();
     assert!(
-        text.contains("name the server's authority with ssl-ca")
-            || text.contains("the server's own authority with ssl-ca"),
+        text.contains("name the server's CA with ssl-ca")
+            || text.contains("the server's CA with ssl-ca"),
         "{text}"
     );
     assert!(error.tls().is_some() && error.is_closed());
@@ -188,7 +188,7 @@ async fn certificates_come_from_the_files_that_a_url_names() {
     );
     // A certificate asks for verification, also of this host.
     let conn = wait!(Connection::connect(&url)).unwrap();
-    assert_eq!(conn.tls().unwrap().verify, Verify::AuthorityAndHost);
+    assert_eq!(conn.tls().unwrap().verify, Verify::Full);
 
     for (old, new, what) in [
         (
@@ -319,9 +319,9 @@ async fn end_of(
     assert_eq!(cipher.is_empty(), conn.tls().is_none());
     if let Some(tls) = conn.tls() {
         let verify = match mode {
-            SslMode::VerifyFull => Verify::AuthorityAndHost,
-            SslMode::VerifyCa => Verify::Authority,
-            _ => Verify::Nothing,
+            SslMode::VerifyFull => Verify::Full,
+            SslMode::VerifyCa => Verify::Ca,
+            _ => Verify::None,
         };
         assert_eq!(tls.verify, verify);
     }

@@ -243,7 +243,7 @@ fn remove_dead(path: &Path) -> io::Result<()> {
     match UnixStream::connect(path) {
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path),
         // Also one that can't be asked is not known to be dead.
-        _ => in_use("somebody listens there"),
+        _ => in_use("another process listens there"),
     }
 }
 

@@ -20,12 +20,12 @@ use super::{Identity, Pem, Session, TlsError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Verify {
     /// Nothing: any server is accepted.
-    Nothing,
+    None,
     /// That a trusted CA signed it. The host name is not checked.
-    Authority,
+    Ca,
     /// That a trusted CA signed it, and that it is for this host.
     #[default]
-    AuthorityAndHost,
+    Full,
 }
 
 /// The TLS options of a client.
@@ -34,7 +34,7 @@ pub struct TlsOptions {
     /// What is verified of the server's certificate.
     pub verify: Verify,
     /// The trusted CAs. `None`: those of the system.
-    pub authorities: Option<Pem>,
+    pub ca: Option<Pem>,
     /// The client's certificate and key, for servers that ask for one.
     pub identity: Option<Identity>,
 }
@@ -72,7 +72,7 @@ impl TlsConnector {
     pub fn new(options: &TlsOptions, name: &str, cache: &TlsCache) -> Result<Self, TlsError> {
         let name = match ServerName::try_from(name.to_owned()) {
             Ok(name) => name,
-            Err(_) if options.verify == Verify::AuthorityAndHost => {
+            Err(_) if options.verify == Verify::Full => {
                 return Err(TlsError::BadServerName(name.to_owned()));
             }
             // It is only sent so that the server can choose a certificate; an address is not sent at all.
@@ -133,7 +133,7 @@ impl TlsOptions {
     fn stamps(&self) -> [Option<Stamp>; 3] {
         let identity = self.identity.as_ref();
         [
-            self.authorities.as_ref().map(Pem::stamp),
+            self.ca.as_ref().map(Pem::stamp),
             identity.map(|identity| identity.certificate.stamp()),
             identity.map(|identity| identity.key.stamp()),
         ]
@@ -161,30 +161,30 @@ impl TlsOptions {
         provider: &Arc<CryptoProvider>,
     ) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
         let provider = Arc::clone(provider);
-        Ok(match (self.verify, &self.authorities) {
-            (Verify::Nothing, _) => Arc::new(AnyHost {
+        Ok(match (self.verify, &self.ca) {
+            (Verify::None, _) => Arc::new(AnyHost {
                 roots: None,
                 provider,
             }),
-            (Verify::Authority, Some(pem)) => Arc::new(AnyHost {
+            (Verify::Ca, Some(pem)) => Arc::new(AnyHost {
                 roots: Some(roots(pem)?),
                 provider,
             }),
             // Anyone can have a certificate of a public CA, for a host of his own.
-            (Verify::Authority, None) => {
+            (Verify::Ca, None) => {
                 return Err(TlsError::Pem {
                     option: "ssl-ca",
                     place: "none is given".to_owned(),
-                    problem: "verify-ca trusts every host of an authority, so it needs one of your own; or use verify-full"
+                    problem: "verify-ca accepts every host with a certificate of the CA, so name a CA of your own; or use verify-full"
                         .to_owned(),
                 });
             }
-            (Verify::AuthorityAndHost, Some(pem)) => {
+            (Verify::Full, Some(pem)) => {
                 WebPkiServerVerifier::builder_with_provider(roots(pem)?.into(), provider)
                     .build()
                     .map_err(|error| TlsError::from(rustls::Error::General(error.to_string())))?
             }
-            (Verify::AuthorityAndHost, None) => Arc::new(
+            (Verify::Full, None) => Arc::new(
                 PlatformVerifier::new(provider)
                     .map_err(|error| TlsError::NoSystemRoots(error.to_string()))?,
             ),
@@ -197,7 +197,7 @@ pub(super) fn roots(pem: &Pem) -> Result<RootCertStore, TlsError> {
     for certificate in pem.certificates("ssl-ca")? {
         roots
             .add(certificate)
-            .map_err(|error| pem.bad("ssl-ca", &format!("no authority: {error}")))?;
+            .map_err(|error| pem.bad("ssl-ca", &format!("not a CA certificate: {error}")))?;
     }
     Ok(roots)
 }

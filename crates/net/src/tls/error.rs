@@ -140,8 +140,8 @@ impl fmt::Display for TlsError {
             } => write!(f, "{option}: {place}: {problem}"),
             Self::NoSystemRoots(why) => write!(
                 f,
-                "the system's trusted certificates can't be had ({why}): install the package ca-certificates, or name \
-                 the server's own authority with ssl-ca"
+                "the system's CA certificates can't be read ({why}): install the package ca-certificates, or name \
+                 the server's CA with ssl-ca"
             ),
             Self::BadServerName(name) => write!(
                 f,
@@ -155,7 +155,7 @@ impl fmt::Display for TlsError {
             }
             Self::ClearText(bytes) => write!(
                 f,
-                "{bytes} bytes came in clear text behind the word that begins tls; somebody may have put them there"
+                "{bytes} bytes in clear text followed the request for TLS; an attacker may have injected them"
             ),
             Self::Failed(failure) => failure.fmt(f),
             Self::Buffer(error) => error.fmt(f),
@@ -229,7 +229,7 @@ fn of_client(error: &rustls::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             | AlertDescription::CertificateUnknown
             | AlertDescription::CertificateExpired,
         ) => f.write_str(
-            "the client does not trust the certificate that it is shown: give it the authority, or show another",
+            "the client does not trust the certificate: configure its CA in the client, or use another certificate",
         ),
         rustls::Error::AlertReceived(alert) => {
             write!(f, "the client broke off tls: {}", alert_name(*alert))
@@ -264,7 +264,7 @@ fn refused(error: &CertificateError, f: &mut fmt::Formatter<'_>) -> fmt::Result 
             f.write_str("it is not valid yet; look at both clocks")
         }
         CertificateError::UnknownIssuer => f.write_str(
-            "it is of no authority that is trusted; name the server's authority with ssl-ca",
+            "it is not signed by a trusted CA; name the server's CA with ssl-ca",
         ),
         CertificateError::NotValidForName => {
             f.write_str("it is for another host; set ssl-server-name to the host that it is for")
@@ -276,7 +276,7 @@ fn refused(error: &CertificateError, f: &mut fmt::Formatter<'_>) -> fmt::Result 
             write!(f, "it is not for {}", expected.to_str())?;
             if presented.is_empty() {
                 return f.write_str(
-                    " and names no host at all, as those that mysql makes; verify its authority alone with \
+                    " and names no host at all, like those that MySQL generates; verify only its CA with \
                      ssl-mode=verify-ca",
                 );
             }

@@ -175,8 +175,8 @@ impl Session {
             verify: match &self.side {
                 Side::Client(_, verify) => *verify,
                 // One that is not of a trusted CA has ended the handshake.
-                Side::Server(_) if common.peer_certificates().is_some() => Verify::Authority,
-                Side::Server(_) => Verify::Nothing,
+                Side::Server(_) if common.peer_certificates().is_some() => Verify::Ca,
+                Side::Server(_) => Verify::None,
             },
         })
     }

@@ -309,8 +309,8 @@ fn a_server_behind_tls_is_asked_over_tls() {
     use onecopy_net::{Pem, TlsCache, TlsConnector, TlsOptions, Verify};
     let authority = shared().authority().unwrap().to_owned();
     let options = TlsOptions {
-        verify: Verify::AuthorityAndHost,
-        authorities: Some(Pem::File(authority)),
+        verify: Verify::Full,
+        ca: Some(Pem::File(authority)),
         identity: None,
     };
     let connector = TlsConnector::new(&options, "127.0.0.1", &TlsCache::default()).unwrap();

@@ -65,8 +65,8 @@ impl Sides {
     /// TLS with the server, which is verified.
     pub(crate) fn connector(&self, client: Option<&Certificate>) -> TlsConnector {
         let options = TlsOptions {
-            verify: Verify::AuthorityAndHost,
-            authorities: Some(self.authorities()),
+            verify: Verify::Full,
+            ca: Some(self.authorities()),
             identity: client.map(identity),
         };
         TlsConnector::new(&options, "127.0.0.1", &TlsCache::default()).unwrap()

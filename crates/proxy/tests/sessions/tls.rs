@@ -243,7 +243,7 @@ fn the_proxys_own_certificate_is_shown_to_the_backend() {
 fn a_backend_that_is_not_who_it_should_be_gets_nothing() {
     let sides = sides();
     let options = onecopy_net::TlsOptions {
-        authorities: Some(onecopy_net::Pem::Text(
+        ca: Some(onecopy_net::Pem::Text(
             sides.stranger.certificate().into_bytes(),
         )),
         ..Default::default()

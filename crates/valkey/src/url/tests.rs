@@ -50,7 +50,7 @@ fn the_scheme_says_how_the_server_is_reached() {
         let config = parse(url).unwrap();
         assert_eq!(
             (config.tls, config.tls_verify),
-            (tls, Verify::AuthorityAndHost),
+            (tls, Verify::Full),
             "{url}"
         );
     }
@@ -110,12 +110,12 @@ fn tls_takes_its_options() {
     let url =
         "rediss://h?tls-ca=/ca.pem&tls-cert=/c.pem&tls-key=/k.pem&tls-server-name=db&tls-verify=ca";
     let config = parse(url).unwrap();
-    assert_eq!(config.tls_verify, Verify::Authority);
+    assert_eq!(config.tls_verify, Verify::Ca);
     assert!(config.tls_ca.is_some() && config.tls_cert.is_some() && config.tls_key.is_some());
     assert_eq!(config.tls_server_name.as_deref(), Some("db"));
     assert_eq!(
         parse("rediss://h?tls-verify=none").unwrap().tls_verify,
-        Verify::Nothing
+        Verify::None
     );
 }
 

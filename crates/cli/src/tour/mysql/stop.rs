@@ -74,7 +74,7 @@ pub(super) fn streamed_value(config: &Config, blob: Blob) -> Result<(), Failure>
     table::costs(&[("onecopy", &ours), ("floor", &floor)]);
     shown(&copied(&ours));
     plain(
-        "The value is a reader, and lends its bytes from the read buffer. A value of any size takes this much memory.",
+        "The value is a reader over the read buffer. A value of any size takes this much memory.",
     );
     Ok(())
 }

@@ -163,7 +163,7 @@ fn the_spare_memory_of_a_vector_is_read_into() {
 fn tls_begins_with_a_hello_that_can_be_dropped_and_leaves_no_memory() {
     let (mut ours, _theirs) = pair();
     let options = TlsOptions {
-        verify: Verify::Nothing,
+        verify: Verify::None,
         ..TlsOptions::default()
     };
     let connector = TlsConnector::new(&options, "localhost", &TlsCache::default()).unwrap();

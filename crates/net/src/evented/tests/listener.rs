@@ -128,7 +128,7 @@ fn a_dead_listeners_file_is_replaced_and_a_living_ones_is_not() {
     let refused = path.bind().unwrap_err();
     assert_eq!(refused.kind(), std::io::ErrorKind::AddrInUse);
     assert!(
-        refused.to_string().contains("somebody listens"),
+        refused.to_string().contains("another process listens"),
         "{refused}"
     );
     connect(&living.address().unwrap()).unwrap();

@@ -39,8 +39,8 @@ impl Trust {
 
     fn connector(&self) -> TlsConnector {
         let options = TlsOptions {
-            verify: Verify::AuthorityAndHost,
-            authorities: Some(self.authority()),
+            verify: Verify::Full,
+            ca: Some(self.authority()),
             identity: self.client.as_ref().map(identity),
         };
         TlsConnector::new(&options, "localhost", &TlsCache::default()).unwrap()
@@ -87,7 +87,7 @@ fn what_is_said_comes_back_whole_over_tls() {
             pair.shake_hands();
             let agreed = pair.server.stream.tls().unwrap();
             assert_eq!(agreed.version, "TLSv1.3");
-            assert_eq!(agreed.verify, Verify::Nothing);
+            assert_eq!(agreed.verify, Verify::None);
             assert!(!pair.client.stream.has_heard_end() && !pair.server.stream.has_heard_end());
             pair.echo(&pattern(len));
             assert!(pair.client.stream.has_heard_end() && pair.server.stream.has_heard_end());
@@ -240,21 +240,17 @@ fn a_clients_certificate_is_asked_for_as_the_options_say() {
     let own = trust.authority.client("one");
     let authority = trust.authority();
     for (clients, client, verified) in [
-        (ClientCertificates::Off, None, Ok(Verify::Nothing)),
-        (
-            ClientCertificates::Off,
-            Some(own.clone()),
-            Ok(Verify::Nothing),
-        ),
+        (ClientCertificates::Off, None, Ok(Verify::None)),
+        (ClientCertificates::Off, Some(own.clone()), Ok(Verify::None)),
         (
             ClientCertificates::Optional(authority.clone()),
             None,
-            Ok(Verify::Nothing),
+            Ok(Verify::None),
         ),
         (
             ClientCertificates::Optional(authority.clone()),
             Some(own.clone()),
-            Ok(Verify::Authority),
+            Ok(Verify::Ca),
         ),
         (
             ClientCertificates::Optional(authority.clone()),
@@ -264,7 +260,7 @@ fn a_clients_certificate_is_asked_for_as_the_options_say() {
         (
             ClientCertificates::Required(authority.clone()),
             Some(own),
-            Ok(Verify::Authority),
+            Ok(Verify::Ca),
         ),
         (
             ClientCertificates::Required(authority.clone()),

@@ -29,7 +29,7 @@ fn server() -> Certificate {
 
 fn connector() -> TlsConnector {
     let options = TlsOptions {
-        verify: Verify::Nothing,
+        verify: Verify::None,
         ..TlsOptions::default()
     };
     TlsConnector::new(&options, "localhost", &TlsCache::default()).unwrap()
@@ -112,7 +112,7 @@ fn a_client_of_the_older_version_is_served_and_comes_back() {
     let config = Arc::new(config);
     for (step, is_resumed) in [(1, false), (usize::MAX, true), (7, true)] {
         let name = ServerName::try_from("localhost").unwrap();
-        let client = Session::client(Arc::clone(&config), name, Verify::Nothing).unwrap();
+        let client = Session::client(Arc::clone(&config), name, Verify::None).unwrap();
         let (mut client, mut server) = join(client, acceptor.session().unwrap(), step);
         assert_eq!(server.agreed().unwrap().version, "TLSv1.2");
         assert_eq!(server.is_resumed(), is_resumed);
@@ -255,8 +255,8 @@ fn a_certificate_of_x509_version_1_is_shown_to_clients() {
     established(&connector(), &acceptor, usize::MAX);
     // The one client that does not take it is one that verifies it by this library, and says so.
     let verifying = TlsOptions {
-        verify: Verify::Authority,
-        authorities: Some(text(&authority.certificate())),
+        verify: Verify::Ca,
+        ca: Some(text(&authority.certificate())),
         identity: None,
     };
     let verifying = TlsConnector::new(&verifying, "localhost", &TlsCache::default()).unwrap();

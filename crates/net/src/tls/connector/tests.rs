@@ -11,7 +11,7 @@ fn authority() -> Pem {
 fn options(verify: Verify) -> TlsOptions {
     TlsOptions {
         verify,
-        authorities: (verify != Verify::Nothing).then(authority),
+        ca: (verify != Verify::None).then(authority),
         identity: None,
     }
 }
@@ -30,11 +30,11 @@ fn refused(options: &TlsOptions, name: &str) -> TlsError {
 #[test]
 fn a_name_that_no_certificate_is_for_is_refused_only_where_the_host_is_verified() {
     for name in ["", "two words", "-", "a..b", "1.2.3.4.5", "db:3306"] {
-        match refused(&options(Verify::AuthorityAndHost), name) {
+        match refused(&options(Verify::Full), name) {
             TlsError::BadServerName(refused) => assert_eq!(refused, name),
             other => panic!("{name}: {other:?}"),
         }
-        for verify in [Verify::Nothing, Verify::Authority] {
+        for verify in [Verify::None, Verify::Ca] {
             let connector = TlsConnector::new(&options(verify), name, &TlsCache::default());
             assert!(connector.unwrap().session().is_ok(), "{name}");
         }
@@ -50,7 +50,7 @@ fn names_and_addresses_are_taken() {
         "127.0.0.1",
         "::1",
     ] {
-        let options = options(Verify::AuthorityAndHost);
+        let options = options(Verify::Full);
         let connector = TlsConnector::new(&options, name, &TlsCache::default());
         assert!(connector.unwrap().session().is_ok(), "{name}");
     }
@@ -59,7 +59,7 @@ fn names_and_addresses_are_taken() {
 #[test]
 fn an_authority_of_ones_own_is_needed_where_any_of_its_hosts_will_do() {
     let options = TlsOptions {
-        verify: Verify::Authority,
+        verify: Verify::Ca,
         ..TlsOptions::default()
     };
     let error = refused(&options, "localhost").to_string();
@@ -69,10 +69,10 @@ fn an_authority_of_ones_own_is_needed_where_any_of_its_hosts_will_do() {
 #[test]
 fn an_authority_that_is_no_certificate_is_refused() {
     let pem = "-----BEGIN CERTIFICATE-----\nbm8gY2VydGlmaWNhdGU=\n-----END CERTIFICATE-----\n";
-    for verify in [Verify::Authority, Verify::AuthorityAndHost] {
+    for verify in [Verify::Ca, Verify::Full] {
         let options = TlsOptions {
             verify,
-            authorities: Some(Pem::Text(pem.into())),
+            ca: Some(Pem::Text(pem.into())),
             identity: None,
         };
         let error = refused(&options, "localhost");
@@ -85,8 +85,8 @@ fn a_key_that_is_not_the_certificates_is_refused() {
     let authority = Authority::new("tests");
     let [one, another] = [authority.client("one"), authority.client("another")];
     let options = TlsOptions {
-        verify: Verify::Nothing,
-        authorities: None,
+        verify: Verify::None,
+        ca: None,
         identity: identity(&one.certificate, &another.key),
     };
     assert_eq!(
@@ -115,8 +115,8 @@ fn the_cache_keeps_what_was_made_until_an_option_or_a_file_changes() {
     fs::write(&path, Authority::new("first").certificate()).unwrap();
     let cache = TlsCache::default();
     let options = TlsOptions {
-        verify: Verify::Authority,
-        authorities: Some(Pem::File(path.clone())),
+        verify: Verify::Ca,
+        ca: Some(Pem::File(path.clone())),
         identity: None,
     };
     let first = cache.make(&options).unwrap();
@@ -137,7 +137,7 @@ fn the_cache_keeps_what_was_made_until_an_option_or_a_file_changes() {
     );
 
     let other = TlsOptions {
-        verify: Verify::AuthorityAndHost,
+        verify: Verify::Full,
         ..options.clone()
     };
     assert!(!Arc::ptr_eq(&second, &cache.make(&other).unwrap()));
@@ -151,8 +151,8 @@ fn the_cache_keeps_what_was_made_until_an_option_or_a_file_changes() {
 fn debug_shows_no_key() {
     let client = Authority::new("tests").client("one");
     let options = TlsOptions {
-        verify: Verify::Nothing,
-        authorities: None,
+        verify: Verify::None,
+        ca: None,
         identity: identity(&client.certificate, &client.key),
     };
     let connector = TlsConnector::new(&options, "localhost", &TlsCache::default()).unwrap();

@@ -23,7 +23,7 @@ struct Pair {
 impl Pair {
     fn new(version: &'static SupportedProtocolVersion) -> Self {
         let options = TlsOptions {
-            verify: Verify::Nothing,
+            verify: Verify::None,
             ..TlsOptions::default()
         };
         let connector = TlsConnector::new(&options, "localhost", &TlsCache::default()).unwrap();
@@ -149,7 +149,7 @@ fn a_session_says_what_was_agreed_on_once_it_stands() {
             agreed.cipher_suite.contains("_WITH_") || name == "TLSv1.3",
             "{agreed:?}"
         );
-        assert_eq!(agreed.verify, Verify::Nothing);
+        assert_eq!(agreed.verify, Verify::None);
         assert_eq!(Pair::new(version).client.agreed(), None);
     }
 }

@@ -67,7 +67,7 @@ fn tls_begins_with_a_hello_that_can_be_dropped_and_leaves_no_memory() {
         let (ours, theirs) = UnixStream::pair()?;
         let mut ours = Stream::from(ours);
         let options = TlsOptions {
-            verify: Verify::Nothing,
+            verify: Verify::None,
             ..TlsOptions::default()
         };
         let connector = TlsConnector::new(&options, "localhost", &TlsCache::default()).unwrap();

@@ -111,11 +111,11 @@ impl BackendTls {
         };
         let options = TlsOptions {
             verify: match tls.mode.unwrap_or_default() {
-                Mode::Required => Verify::Nothing,
-                Mode::VerifyCa => Verify::Authority,
-                Mode::VerifyFull => Verify::AuthorityAndHost,
+                Mode::Required => Verify::None,
+                Mode::VerifyCa => Verify::Ca,
+                Mode::VerifyFull => Verify::Full,
             },
-            authorities: tls.ca.map(file),
+            ca: tls.ca.map(file),
             identity,
         };
         let name = match (&tls.server_name, endpoint) {

@@ -276,7 +276,7 @@ impl Driver {
                         }
                     }
                 }
-                _ => return Err(Error::closed("the core handed over what nobody asked for")),
+                _ => return Err(Error::closed("the core returned an unsolicited reply")),
             }
         }
     }
