@@ -139,7 +139,7 @@ fn check_param(value: Value<'_>) {
     let flags = if param.is_unsigned() {
         onecopy_mysql_proto::ColumnFlags::UNSIGNED
     } else {
-        onecopy_mysql_proto::ColumnFlags::EMPTY
+        onecopy_mysql_proto::ColumnFlags::empty()
     };
     let collation = onecopy_mysql_proto::CollationId(63);
     let again = Value::decode_binary(param.column_type(), flags, collation, body);

@@ -80,7 +80,7 @@ pub(super) fn check_params(
         let flags = if parameter_type.is_unsigned() {
             ColumnFlags::UNSIGNED
         } else {
-            ColumnFlags::EMPTY
+            ColumnFlags::empty()
         };
         let found = Value::decode_binary(column_type, flags, CollationId(63), body);
         let is_same = match (found, *sent) {

@@ -6,7 +6,7 @@ use crate::column_flags::ColumnFlags;
 use crate::column_type::ColumnType;
 use crate::value::{Date, DateTime, Decimal, Time, ValueError, ValueKind, ValueProblem};
 
-const SIGNED: ColumnFlags = ColumnFlags::EMPTY;
+const SIGNED: ColumnFlags = ColumnFlags::empty();
 const UNSIGNED: ColumnFlags = ColumnFlags::UNSIGNED;
 
 fn text(ty: ColumnType, flags: ColumnFlags, bytes: &[u8]) -> Result<Value<'_>, ValueError> {
