@@ -18,7 +18,7 @@ for crate in "${@:-onecopy-wire}"; do
         onecopy-mysql) tests=(--lib --test scripts -- --skip huge:: --skip large:: --skip little_memory::); seconds=90 ;;
         onecopy-valkey) exclude=(--exclude 'crates/valkey/src/command/**'); tests=(--lib --test scripts) ;;
         onecopy-proxy) seconds=240 ;;
-        onecopy) seconds=240 ;;
+        onecopy) exclude=(--exclude 'crates/cli/src/bench/**' --exclude 'crates/cli/src/tour/**'); seconds=240 ;;
     esac
     all=$(cargo mutants -p "$crate" "${exclude[@]}" --list | wc -l)
     shards=$(((all + sample - 1) / sample))

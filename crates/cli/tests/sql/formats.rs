@@ -3,7 +3,8 @@
 use onecopy_testkit::server::{TestServer, lacks, test_server};
 use serde_json::{Value, json};
 
-use crate::{sql, stderr, stdout, url};
+use crate::terminal::Terminal;
+use crate::{onecopy, sql, stderr, stdout, url};
 
 /// A number, a text with everything that is special somewhere, NULL beside an empty text, bytes, a BIT, a date.
 const ROWS: &str = "SELECT * FROM formats ORDER BY id";
@@ -184,4 +185,19 @@ fn a_table_goes_on_aligned_behind_the_rows_that_set_its_widths() {
     assert_eq!(lines[3 + 9_999], "| 10000 |");
     assert_eq!(lines[100_002], "| 100000 |");
     assert_eq!(lines[100_003], "+--------+");
+}
+
+#[test]
+fn a_terminal_is_shown_a_table_and_the_number_of_rows_unless_it_is_to_be_quiet() {
+    let statements = ["SELECT 77 AS n UNION SELECT 88", "SELECT 99"];
+    let mut terminal = Terminal::start(onecopy().arg(url()).args(statements));
+    let table = terminal.shows("2 rows");
+    assert!(table.contains("77") && table.contains("88"), "{table}");
+    terminal.shows("1 row");
+    terminal.ends();
+    let mut terminal = Terminal::start(onecopy().args(["-q", url()]).args(statements));
+    terminal.shows("88");
+    let between = terminal.shows("99");
+    assert!(!between.contains("row"), "{between}");
+    terminal.ends();
 }

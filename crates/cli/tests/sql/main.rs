@@ -8,6 +8,8 @@ mod formats;
 mod large;
 mod login;
 mod statements;
+#[path = "../common/terminal.rs"]
+mod terminal;
 mod tls;
 
 use std::io::Write;

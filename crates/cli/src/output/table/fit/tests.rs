@@ -17,6 +17,9 @@ fn the_widest_texts_are_cut_to_one_width_and_numbers_stay() {
 #[test]
 fn numbers_are_cut_where_texts_have_nothing_left_to_give() {
     assert_eq!(fit(&[30, 30, 5], &[true, true, false], 35), [15, 15, 5]);
+    let numeric = [true, false, false];
+    assert_eq!(fit(&[6, 10, 10], &numeric, 13), [4, 4, 4]);
+    assert_eq!(fit(&[6, 10, 10], &numeric, 14), [6, 4, 4]);
 }
 
 #[test]
