@@ -25,7 +25,7 @@ const PANELS: [Panel; 2] = [
         file: "mysql-counts.json",
         workload: "one-small-row",
         clients: &[
-            ("mysql", "mysql"),
+            ("mysql", "mysql (crate)"),
             ("libmariadb", "libmariadb (C)"),
             ("mysql-async", "mysql_async"),
             ("sqlx", "sqlx"),
@@ -62,7 +62,7 @@ pub(crate) fn svg(baseline: &Baseline) -> Result<String, Box<dyn Error>> {
         r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, sans-serif" font-size="13">
 <title>CPU instructions of onecopy and other clients</title>
 <rect width="{WIDTH}" height="{height}" rx="8" fill="#ffffff"/>
-<text x="16" y="26" font-size="15" font-weight="bold" fill="#1f2328">CPU instructions per operation (less is better)</text>"##
+<text x="16" y="26" font-size="15" font-weight="bold" fill="#1f2328">CPU instructions per operation in user space, without the kernel (less is better)</text>"##
     )?;
     let mut y = 30;
     for panel in &PANELS {
