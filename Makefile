@@ -11,9 +11,9 @@ run:   ## start a proxy and private MariaDB and Valkey servers and demo the clie
 	@$(if $(URL)$(VALKEY_URL),$(BIN)/onecopy tour $(if $(URL),--url "$$URL") $(if $(VALKEY_URL),--valkey-url "$$VALKEY_URL"),\
 	$(BIN)/with-server --mysql --valkey -- $(BIN)/onecopy tour --url {URL} --valkey-url {VALKEY_URL})
 test: lint  ## run all checks: format, lints, tests on private servers, documentation, instruction counts
-	@# Everything runs, also after a failure; the last line says what failed.
+	@# Everything runs, also after a failure; the last line says what failed. Eight threads, as most tests wait for servers.
 	@failed=; \
-	cargo test --workspace --all-features --no-fail-fast || failed="$$failed tests"; \
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} cargo test --workspace --all-features --no-fail-fast || failed="$$failed tests"; \
 	$(MAKE) doc || failed="$$failed doc"; \
 	if command -v valgrind >/dev/null; then $(MAKE) gates || failed="$$failed gates"; \
 	else echo "NOT RUN: make gates; install the package valgrind" >&2; fi; \
