@@ -132,8 +132,8 @@ pub(crate) fn run(args: Args) -> ExitCode {
     }
 }
 
-/// From here on nothing is written to standard error but by the log's thread: where nobody reads it, whoever writes waits for
-/// ever, and so does everybody else who wants to. The report of a panic is such a text as well.
+/// From here on only the log's thread writes to standard error: if nobody reads it, a thread that writes blocks forever, and so does
+/// every other one that wants to write. This includes the report of a panic.
 fn take_panics(log: &Log, format: LogFormat) {
     let log = log.clone();
     std::panic::set_hook(Box::new(move |panic| {

@@ -54,7 +54,7 @@ impl Replies {
         Self::new(&[b"*100\r\n".as_slice(), &elements].concat(), 1, looks)
     }
 
-    /// 58 reads long: what is scanned anew with each read would show.
+    /// 58 reads long: a scan that restarts with each read would show.
     pub(crate) fn long_array() -> Self {
         let elements = b"$5\r\nhello\r\n:12345\r\n".repeat(50_000);
         Self::new(&[b"*100000\r\n".as_slice(), &elements].concat(), 1, false)

@@ -1,9 +1,9 @@
-//! What is said while the proxy runs: one line an event, as text or JSON, written by a thread of its own.
+//! The log of a running proxy: one line for each event, as text or JSON, written by a thread of its own.
 //!
-//! Whoever has something to say hands it over and never waits, as whoever reads the lines may have stopped to: where the list is
-//! full an event is dropped and counted. The program that runs a proxy says what it has to say in the same way. Lines hold no
-//! secrets and no statements. A logging crate is not used: it formats lines, and takes the output's lock, on the caller's
-//! thread, which may be a worker; and of its many targets, spans and levels there would be a use for a dozen events.
+//! Other threads queue their events and never wait, because the reader of the log may have stopped reading. If the queue is full,
+//! the event is dropped and counted. The program that runs a proxy logs in the same way. Lines contain no secrets and no
+//! statements. No logging crate is used: it would format lines, and take the output's lock, on the caller's thread, which may
+//! be a worker; and about a dozen events need no targets, spans and levels.
 
 mod line;
 
@@ -22,13 +22,13 @@ use line::{Line, Value};
 /// Events that may wait for the thread: some 300 KiB where all are ends of sessions.
 const WAITING: usize = 1024;
 
-/// How often the same lack is told of.
+/// How often the same shortage is logged.
 const SELDOM: Duration = Duration::from_secs(10);
 
 /// How long the end of a proxy waits for its last lines to be written.
 pub(crate) const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// Something that is told of.
+/// An event that is logged.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// The proxy serves from now on.
@@ -225,7 +225,7 @@ struct Writer {
     output: Box<dyn Write + Send>,
     format: LogFormat,
     dropped: Arc<AtomicU64>,
-    /// Of the dropped ones, how many were told of.
+    /// How many of the dropped lines were reported.
     told: u64,
     progress: Arc<Progress>,
 }

@@ -298,7 +298,7 @@ impl Running {
         *lock(&self.notice) = Some(notice);
     }
 
-    /// Tells the log, and whoever wants to know, of something that happened by itself.
+    /// Reports an event that no command caused to the log and to the observers.
     pub(crate) fn tell(&self, level: LogLevel, line: &str) {
         let what = line.to_owned();
         self.log.event(Event::Changed { level, what });

@@ -96,8 +96,8 @@ pub struct Scanner {
     searched: usize,
     /// The value under way whose bytes do not lie in the frame as they came.
     body: Body,
-    /// Whether the next byte begins a frame. All that is told of a frame here has its first value then, but for the nodes, the
-    /// span and `last`, which are those of the frame that was handed over last.
+    /// Whether the next byte begins a frame. All fields about a frame have their initial values then, except the nodes, the span
+    /// and `last`, which belong to the frame that was returned last.
     is_fresh: bool,
     /// Whether the frame under way is a push.
     is_push: bool,

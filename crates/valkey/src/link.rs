@@ -362,7 +362,7 @@ impl Link {
     }
 
     /// The next reply where it has come already, as most of a pipeline's have: nothing is timed, written or read for it.
-    /// `None` where there is more to do, a failure to be told of included.
+    /// `None` if there is more to do, which includes a failure to report.
     #[inline(always)]
     pub(crate) fn buffered(&mut self) -> Option<Frame> {
         match self.core.borrowed_again(&mut self.buffers) {

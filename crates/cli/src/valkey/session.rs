@@ -124,7 +124,7 @@ impl Session {
         }
     }
 
-    /// Flushed after each reply: whoever writes the lines may wait for it.
+    /// Flushed after each reply, because the writer of the commands may wait for it.
     fn line(&mut self, words: &Words) -> Result<(), Failure> {
         let ended = self.run(words);
         let flushed = self.out.flush();
@@ -185,7 +185,7 @@ impl Session {
     }
 
     /// Connects again where the connection was lost. Where commands had changed that one, what was typed may rely on what is
-    /// gone, as the next command of a transaction does: whoever typed it is told, and it is not run.
+    /// gone, as the next command of a transaction does: the user is told, and it is not run.
     fn is_ready(&mut self) -> Result<bool, Failure> {
         if !self.connection.is_closed() {
             return Ok(true);

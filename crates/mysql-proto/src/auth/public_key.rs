@@ -167,7 +167,7 @@ fn without_nul_behind(pem: &[u8]) -> &[u8] {
     pem.get(..end).unwrap_or_default()
 }
 
-/// The length of n in a SubjectPublicKeyInfo. Whether n and e make a key is for whoever computes with them.
+/// The length of n in a SubjectPublicKeyInfo. The crypto library checks whether n and e make a key.
 fn modulus_bits(der: &[u8]) -> Result<usize, PublicKeyError> {
     let malformed = PublicKeyError::Malformed;
     let info = whole(SEQUENCE, der).ok_or(malformed)?;

@@ -22,7 +22,7 @@ const KEPT: usize = 16;
 /// Counts the frames between a client and a server, one of which is a relay.
 #[derive(Debug, Default)]
 pub struct FrameIds {
-    /// The next frame's in the exchange under way, whoever sends it.
+    /// The id of the next frame of the current exchange, from either side.
     current: u8,
     /// The same of commands behind it that have a reply.
     ahead: VecDeque<u8>,

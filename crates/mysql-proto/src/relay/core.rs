@@ -55,7 +55,7 @@ pub struct Relay {
     pub(super) queue: Queue,
     pub(super) statements: Statements,
     pub(super) status: StatusFlags,
-    /// The next packet's in the exchange under way, whoever sends it.
+    /// The sequence id of the next packet of the current exchange, from either side.
     pub(super) sequence: u8,
     /// Something of the reply under way has passed.
     pub(super) begun: bool,

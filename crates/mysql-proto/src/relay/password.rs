@@ -55,7 +55,7 @@ pub enum Verdict {
 /// What a plugin has the client send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sends {
-    /// What is of no use to whoever reads along.
+    /// A value that is useless to an eavesdropper.
     Hash,
     /// A hash, and the password where the server asks for it.
     HashOrPassword,

@@ -247,7 +247,7 @@ impl ServerCore {
         Ok(Step::Message(ServerMessage::Command(payload)))
     }
 
-    /// Keeps count of the statements. A malformed command is for whoever reads it.
+    /// Keeps count of the statements. The reader of a malformed command reports it.
     fn note(&mut self, command: CommandByte, bytes: &[u8]) -> Result<(), WireError> {
         match command {
             CommandByte::STMT_CLOSE => {

@@ -71,7 +71,7 @@ impl Statements {
         self.open.remove(&close.statement_id);
     }
 
-    /// Notes that the parameter has a value. The bytes are for whoever has the command; at most 65,535 are noted.
+    /// Notes that the parameter has a value. The bytes are in the command; at most 65,535 are noted.
     pub(super) fn note_long_data(&mut self, piece: SendLongData<'_>) -> Result<(), WireError> {
         if let Some(statement) = self.open.get_mut(&piece.statement_id)
             && piece.parameter < statement.parameters

@@ -15,7 +15,7 @@ use crate::session::refuse;
 /// As long as sessions have for their last words.
 const TIME: Duration = Duration::from_secs(1);
 
-/// How often they are looked at: whoever goes on sending is no reason to wake up.
+/// How often they are looked at: more bytes from them are no reason to wake up.
 pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 /// The largest header of the PROXY protocol and a login: more is not read.

@@ -111,7 +111,7 @@ impl KillState {
         matches!(self, Self::WatchingRefused)
     }
 
-    /// Looks at bytes that are to be told of next. Costs a few instructions where a query begins with a letter but `K`.
+    /// Looks at the bytes that are processed next. Costs a few instructions where a query begins with a letter but `K`.
     #[inline]
     pub(super) fn inspect(
         &mut self,

@@ -353,7 +353,7 @@ impl Session {
         }
     }
 
-    /// Waits for the client; a backend that goes away meanwhile is told of.
+    /// Waits for the client; a backend that closes meanwhile is reported.
     fn wait_for_client(&mut self) -> Result<bool, End> {
         if self.receive_client()? {
             return Ok(true);

@@ -365,7 +365,7 @@ impl Session {
     }
 
     /// One side has said that nothing more comes, and all that it had sent was sent on. A client that waits for replies gets
-    /// them: the backend is told of the end as well, and closes behind them.
+    /// them: the end is forwarded to the backend as well, which closes after them.
     #[cold]
     fn ended(&mut self, direction: Direction, carried: Carried) -> Result<Carried, End> {
         let is_awaited =
@@ -391,7 +391,7 @@ impl Session {
     }
 
     /// The end of one whose client has said that nothing more comes and waits for nothing any more. The backend was told, and
-    /// closes as well; one that does not would keep the session for ever, as no event comes of it.
+    /// closes as well; one that does not would keep the session forever, because it causes no event.
     pub(super) fn left_by_client(&mut self) -> Option<End> {
         let is_awaited =
             self.relay.outstanding() > 0 || !self.down.is_empty() || self.client.has_unsent();

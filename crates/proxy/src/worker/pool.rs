@@ -55,7 +55,7 @@ type Standing = (usize, usize, usize);
 #[derive(Debug)]
 pub(crate) struct Pool {
     free: Vec<Loan>,
-    /// Those that are free while sessions stand in line: for whoever is called, and nobody else.
+    /// Those that are free while sessions stand in line: for the session that is called, and no other.
     kept: Vec<Loan>,
     /// The fewest that were free since the last trim: these were needed by nobody.
     unused: usize,

@@ -42,7 +42,7 @@ pub(crate) struct Packed {
     encoder: Encoder,
     raw: Vec<u8>,
     content: Vec<u8>,
-    /// The next frame's id, whoever sends it.
+    /// The id of the next frame, from either side.
     pub(crate) next: u8,
     /// The next packet's.
     next_packet: u8,

@@ -50,7 +50,7 @@ pub(super) struct Passing {
 enum Passed {
     Scanned(Scanned),
     Pause(Pause),
-    /// Nothing to be told of.
+    /// Nothing to report.
     On,
 }
 

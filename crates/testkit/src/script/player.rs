@@ -313,7 +313,7 @@ impl Stage {
     }
 
     /// Whether this call of the tokio API is to be made again. Once nothing comes of a call, none behind it hesitates:
-    /// two directions would wake each other for ever.
+    /// two directions would wake each other forever.
     fn hesitate(&mut self, context: &Context<'_>, before: fn(&mut Self) -> &mut bool) -> bool {
         let hesitates = self.hesitates;
         let hesitated = before(self);

@@ -131,7 +131,7 @@ impl Check {
         assert_eq!(words_of(&bytes(&again)), words, "{name}");
     }
 
-    /// Commands are the same whether they lend their texts or own them.
+    /// Commands are the same whether they borrow their texts or own them.
     pub(crate) fn same(&mut self, borrowed: &impl Command, owned: &impl Command) {
         let (borrowed, owned) = (bytes(borrowed), bytes(owned));
         assert_eq!(

@@ -37,7 +37,7 @@ fn size(capacity: usize) -> impl Strategy<Value = usize> {
     ]
 }
 
-/// Buffers whose bytes are dear to move, while little was received that would pay for it.
+/// Buffers whose bytes are expensive to move, while few bytes were received that would pay for it.
 fn medium_config() -> impl Strategy<Value = BufferConfig> {
     (0..5u32, 0..2u32, 0..3usize).prop_map(|(ordinary, limit, odd)| {
         let max_read = (2 * KIB) << ordinary;

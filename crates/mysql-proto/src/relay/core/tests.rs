@@ -56,7 +56,7 @@ impl Followed {
         Ok(())
     }
 
-    /// One read: all that can be told of it.
+    /// One read, and everything that is known about it.
     fn read(&mut self, side: Side, piece: &[u8]) -> Result<(), RelayError> {
         let Self { relay, .. } = self;
         let (bytes, passed) = match side {

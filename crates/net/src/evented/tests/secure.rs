@@ -398,7 +398,7 @@ fn a_hello_that_was_read_with_the_word_that_begins_tls_is_the_sessions() {
     }
 }
 
-/// A statement in clear text behind the word, by whoever is between the two.
+/// A statement in clear text after the request for TLS, injected by a man in the middle.
 #[test]
 fn clear_text_behind_the_word_that_begins_tls_is_never_the_clients() {
     let trust = Trust::new();

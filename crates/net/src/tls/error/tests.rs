@@ -34,7 +34,7 @@ fn a_refused_certificate_says_why_and_what_to_do() {
     assert!(!TlsError::ClosedInHandshake.is_untrusted());
 }
 
-/// They are text of whoever answered: a line break or a terminal's command could pass for another message.
+/// They come from the peer: a line break or a terminal's command could pass for another message.
 #[test]
 fn names_in_a_certificate_are_cut_and_only_printable() {
     let long = "x".repeat(100_000);

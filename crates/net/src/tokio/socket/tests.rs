@@ -1,6 +1,6 @@
 use super::*;
 
-/// What a call of `wanted` bytes gives that has `result`, and what the runtime is told of it.
+/// What a call of `wanted` bytes gives that has `result`, and what is reported to the runtime.
 fn attempted(
     wanted: usize,
     result: io::Result<usize>,

@@ -22,7 +22,7 @@ pub(super) enum Statement {
     Nothing,
 }
 
-/// What is told to whoever asks for something else.
+/// The error for any other statement.
 const HINT: &str = "the proxy's admin listener knows SHOW CLIENTS, SHOW SERVERS, SHOW LISTENERS, SHOW STATS, SHOW BUFFERS, \
                     KILL id, KILL listener:id, DRAIN, RELOAD and SHOW HELP";
 

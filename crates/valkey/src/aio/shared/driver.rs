@@ -342,7 +342,7 @@ impl Driver {
     }
 }
 
-/// However the task ends, nobody waits for ever.
+/// However the task ends, nobody waits forever.
 impl Drop for Driver {
     fn drop(&mut self) {
         self.inner.with(|queue| queue.end(&Failure::Closed));

@@ -53,7 +53,7 @@ impl Inner {
     }
 }
 
-/// Wakes outside of the lock: whoever is woken may ask at once.
+/// Wakes outside of the lock, because a woken task may take it at once.
 fn wake(wakers: &mut Vec<Waker>) {
     wakers.drain(..).for_each(Waker::wake);
 }

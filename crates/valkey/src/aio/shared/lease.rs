@@ -51,7 +51,7 @@ impl Connection {
     }
 }
 
-/// What a poll gives now, whoever asks and however much of its turn is left.
+/// What a poll gives now, for any caller and for any rest of its turn.
 fn poll_now<T>(poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
     let mut context = Context::from_waker(Waker::noop());
     pin!(unconstrained(poll_fn(poll))).poll(&mut context)

@@ -1,4 +1,4 @@
-//! A command on a connection of its own, whose server may not be silent for ever.
+//! A command on a connection of its own, whose server may be silent for a limited time only.
 
 use std::time::Duration;
 
