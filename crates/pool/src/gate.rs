@@ -1,0 +1,74 @@
+//! How many connections may be made at once, and when, after failures.
+
+use std::time::Instant;
+
+use crate::PoolConfig;
+use crate::random::Random;
+
+/// A connection that is being made. Report what comes of it: [`connected`](crate::Policy::connected) or
+/// [`connect_failed`](crate::Policy::connect_failed).
+#[derive(Debug)]
+#[must_use = "its place in the pool stays occupied until its result is reported"]
+pub struct Connecting(());
+
+/// Limits connects under way. After a failure it lets one through at a time, after a pause that doubles.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    connecting: usize,
+    /// Failures since the last success.
+    failures: u32,
+    /// No attempt before.
+    until: Option<Instant>,
+}
+
+impl Gate {
+    pub(crate) fn connecting(&self) -> usize {
+        self.connecting
+    }
+
+    pub(crate) fn is_open(&self, config: &PoolConfig, now: Instant) -> bool {
+        self.has_room(config) && self.until.is_none_or(|until| now >= until)
+    }
+
+    /// When an attempt is possible that only a pause prevents.
+    pub(crate) fn opens_at(&self, config: &PoolConfig) -> Option<Instant> {
+        self.until.filter(|_| self.has_room(config))
+    }
+
+    fn has_room(&self, config: &PoolConfig) -> bool {
+        let most = if self.failures == 0 {
+            config.max_connecting
+        } else {
+            1
+        };
+        self.connecting < most
+    }
+
+    pub(crate) fn start(&mut self) -> Connecting {
+        self.connecting += 1;
+        Connecting(())
+    }
+
+    pub(crate) fn succeeded(&mut self, _connecting: Connecting) {
+        self.connecting -= 1;
+        self.failures = 0;
+        self.until = None;
+    }
+
+    pub(crate) fn failed(
+        &mut self,
+        _connecting: Connecting,
+        config: &PoolConfig,
+        random: &mut Random,
+        now: Instant,
+    ) {
+        self.connecting -= 1;
+        // Beyond that it only overflows.
+        const MAX_DOUBLINGS: u32 = 20;
+        let doubled = 1_u32 << self.failures.min(MAX_DOUBLINGS);
+        let pause = config.backoff_min.saturating_mul(doubled);
+        let pause = random.shortened(pause.min(config.backoff_max), 2);
+        self.until = now.checked_add(pause);
+        self.failures = self.failures.saturating_add(1);
+    }
+}

@@ -1,0 +1,57 @@
+//! The policy of a connection pool, without I/O: who waits, which connection is next, when to connect, to ping and to close.
+//!
+//! [`Policy`] is a state machine. It owns idle connections and the queue of waiters, and decides. It opens no socket, starts no
+//! thread and reads no clock: the time is a parameter, and what has to be done comes from [`Policy::poll_action`]. The pools of
+//! `onecopy-mysql` are built on it, for threads and for tokio.
+//!
+//! ```text
+//!             connected              acquire                 begin_restore
+//!  connecting ---------> idle | waiter ------> in use (lease) ------------> restoring
+//!      |                   |  ^                    |                            |
+//!      | connect_failed    |  +--------------------+------ give_back -----------+
+//!      v                   v                       v                            v
+//!   backoff             closed  <------------------+----------- lost -----------+
+//! ```
+//!
+//! - Waiters are served first come, first served. Of the idle connections the one used last is taken first, so that those that are
+//!   not needed become old enough to be closed.
+//! - Connections that are open, being restored or being connected are never more than [`PoolConfig::max`].
+//! - At most [`PoolConfig::max_connecting`] connections are being made at once. After a failure it is one at a time, with
+//!   exponential backoff and jitter, until one succeeds.
+//!
+//! # Example
+//! ```
+//! use std::time::Instant;
+//!
+//! use onecopy_pool::{Action, Policy, PoolConfig, Wait};
+//!
+//! let now = Instant::now();
+//! let mut pool = Policy::<&str, &str>::new(PoolConfig::default(), 1);
+//! assert!(pool.try_acquire(now).is_none()); // there is no connection yet
+//! let ticket = pool.wait(now, now, "first", false);
+//!
+//! let Some(Action::Connect(connecting)) = pool.poll_action(now) else { unreachable!() };
+//! pool.connected(connecting, "connection 1", now);
+//! let Some(Action::Wake("first")) = pool.poll_action(now) else { unreachable!() };
+//!
+//! let Wait::Ready(checkout) = pool.poll_wait(ticket, now) else { unreachable!() };
+//! assert_eq!(checkout.conn, "connection 1");
+//! pool.give_back(checkout.lease, checkout.conn, now);
+//! assert_eq!(pool.stats().idle, 1);
+//! ```
+#![forbid(unsafe_code)]
+
+mod config;
+mod gate;
+mod lease;
+mod policy;
+mod random;
+mod stats;
+mod waiters;
+
+pub use config::{PoolConfig, PoolConfigError};
+pub use gate::Connecting;
+pub use lease::{Checkout, Lease};
+pub use policy::{Action, Policy, Wait, WaitError};
+pub use stats::{CloseReason, Closed, PoolStats};
+pub use waiters::Ticket;
