@@ -2,6 +2,7 @@
 
 mod cancel_token;
 mod column_reader;
+mod connect;
 mod connection;
 mod rows;
 mod settle;

@@ -7,7 +7,7 @@ use onecopy_mysql_proto::client::Limits;
 use onecopy_net::{Endpoint, Pem, SocketOptions, TlsCache};
 
 use crate::crypto::AwsLc;
-use crate::{Error, Password, SslMode};
+use crate::{Error, Password, ServerTarget, SslMode};
 
 /// What happens to an abandoned statement: its future or its rows were dropped, or its call timed out.
 ///
@@ -49,6 +49,13 @@ pub enum Abandoned {
 pub struct Config {
     /// The server's address. Default: `localhost:3306`.
     pub endpoint: Endpoint,
+    /// More servers, which are tried in their order if `endpoint` cannot be used. Each has an equal share of the time that
+    /// `connect_timeout` leaves. A refused login ends the search, so that a wrong password is not tried on every server.
+    pub alternatives: Vec<Endpoint>,
+    /// Whether a server is good enough only if it accepts writes, or only if it does not. Default: any server.
+    pub target: ServerTarget,
+    /// Whether `endpoint` and `alternatives` are tried in a random order. Default: off.
+    pub load_balance: bool,
     /// The user to log in as.
     pub user: String,
     /// The user's password.
@@ -122,6 +129,9 @@ impl Default for Config {
                 host: "localhost".into(),
                 port: 3306,
             },
+            alternatives: Vec::new(),
+            target: ServerTarget::Any,
+            load_balance: false,
             user: String::new(),
             password: Password::NONE,
             database: None,
@@ -151,11 +161,14 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Parses a URL: `mysql://user:password@host:port/database?option=value&...`, each part percent-encoded.
+    /// Parses a URL: `mysql://user:password@host:port/database?option=value&...`, each part percent-encoded. Several servers are
+    /// separated by commas: `mysql://user@db1,db2:3307/shop?target=primary`.
     ///
     /// | option | value |
     /// |--------|-------|
     /// | `socket` | path of a Unix socket, instead of host and port |
+    /// | `target` | `any`, `primary`, `replica` or `prefer-replica`: which server is good enough, see [`ServerTarget`] |
+    /// | `load-balance` | `true` or `false`: whether several servers are tried in a random order |
     /// | `ssl-mode` | `disabled`, `preferred`, `required`, `verify-ca`, `verify-full`, see [`SslMode`]; the default is in [`Config::ssl_mode`] |
     /// | `ssl-ca`, `ssl-cert`, `ssl-key` | PEM files: trusted CAs, this client's certificate, its key |
     /// | `ssl-server-name` | the host name that the server's certificate must have |

@@ -6,7 +6,9 @@ use onecopy_mysql_proto::Error as ProtocolError;
 use onecopy_mysql_proto::owned;
 use onecopy_mysql_proto::packet::{ErrPacket, OneLine};
 use onecopy_mysql_proto::value::FromValueError;
-use onecopy_net::{ConnectError, DriveError, TlsError};
+use onecopy_net::{ConnectError, DriveError, Endpoint, TlsError};
+
+use crate::ServerTarget;
 
 /// The error of all operations: what went wrong, whether the connection is still usable, and whether the statement may have been
 /// executed.
@@ -65,6 +67,10 @@ enum Kind {
     TlsUnavailable,
     Source(io::Error),
     Cancel(Error),
+    /// The server is of the other role.
+    WrongRole(ServerTarget),
+    /// Each of several servers failed.
+    NoServer(Vec<(Endpoint, Error)>),
 }
 
 /// An error that the server sent. The connection stays usable unless [`Error::is_closed`] says otherwise.
@@ -141,6 +147,7 @@ impl Error {
         match self.kind() {
             Kind::Server(error) | Kind::Refusal(error) => Some(error),
             Kind::Cancel(error) => error.server(),
+            Kind::NoServer(failures) => last(failures)?.server(),
             _ => None,
         }
     }
@@ -157,6 +164,7 @@ impl Error {
     pub fn tls(&self) -> Option<&TlsError> {
         match self.kind() {
             Kind::Tls(error) => Some(error),
+            Kind::NoServer(failures) => last(failures)?.tls(),
             _ => None,
         }
     }
@@ -180,6 +188,8 @@ impl Error {
             | Kind::Connect(_)
             | Kind::Tls(_)
             | Kind::Refusal(_)
+            | Kind::WrongRole(_)
+            | Kind::NoServer(_)
             | Kind::TlsUnavailable => true,
             Kind::Protocol(error) => !error.is_misuse(),
             Kind::Server(error) => is_farewell(error.code),
@@ -220,6 +230,7 @@ impl Error {
             | Kind::StatementTimeout
             | Kind::Connect(ConnectError::Timeout { .. }) => true,
             Kind::Cancel(error) => error.is_timeout(),
+            Kind::NoServer(failures) => last(failures).is_some_and(Self::is_timeout),
             _ => false,
         }
     }
@@ -233,7 +244,7 @@ impl Error {
         const DEADLOCK: u16 = 1213;
         const TOO_MANY_CONNECTIONS: u16 = 1040;
         match self.kind() {
-            Kind::Connect(_) => true,
+            Kind::Connect(_) | Kind::WrongRole(_) | Kind::NoServer(_) => true,
             Kind::Server(error) => matches!(error.code, DEADLOCK | TOO_MANY_CONNECTIONS),
             _ => false,
         }
@@ -324,6 +335,23 @@ impl Error {
     #[cold]
     pub(crate) fn closed(cause: impl Into<String>) -> Self {
         Kind::Closed(cause.into()).into()
+    }
+
+    /// The server accepts writes, or does not, unlike what is asked for.
+    #[cold]
+    pub(crate) fn wrong_role(target: ServerTarget) -> Self {
+        Kind::WrongRole(target).into()
+    }
+
+    /// Each of several servers failed.
+    #[cold]
+    pub(crate) fn no_server(failures: Vec<(Endpoint, Self)>) -> Self {
+        Kind::NoServer(failures).into()
+    }
+
+    /// Whether the configuration is wrong, so that nothing was tried.
+    pub(crate) fn is_configuration(&self) -> bool {
+        matches!(self.kind(), Kind::Config(_))
     }
 
     /// The caller's own reader failed.
@@ -460,8 +488,29 @@ impl fmt::Display for Error {
             }
             Kind::Source(error) => write!(f, "reading the parameter's value failed: {error}"),
             Kind::Cancel(error) => write!(f, "the statement could not be cancelled: {error}"),
+            Kind::WrongRole(ServerTarget::Primary) => f.write_str(
+                "the server is read-only, and target=primary asks for one that accepts writes",
+            ),
+            Kind::WrongRole(target) => write!(
+                f,
+                "the server accepts writes, and target={} asks for a read-only one",
+                target.name()
+            ),
+            Kind::NoServer(failures) => {
+                write!(f, "none of {} servers can be used", failures.len())?;
+                for (number, (endpoint, error)) in failures.iter().enumerate() {
+                    let separator = if number == 0 { ':' } else { ';' };
+                    write!(f, "{separator} {endpoint}: {error}")?;
+                }
+                Ok(())
+            }
         }
     }
+}
+
+/// The failure of the server that was tried last.
+fn last(failures: &[(Endpoint, Error)]) -> Option<&Error> {
+    failures.last().map(|(_, error)| error)
 }
 
 impl std::error::Error for Error {

@@ -67,6 +67,7 @@ mod secret;
 mod shown;
 mod statement;
 mod tls;
+mod topology;
 mod url;
 
 pub use cancel::Cancelled;
@@ -92,6 +93,7 @@ pub use row::Row;
 pub use secret::Password;
 pub use statement::Statement;
 pub use tls::SslMode;
+pub use topology::ServerTarget;
 
 /// Creates the parameters of an execution from values of any supported types.
 ///

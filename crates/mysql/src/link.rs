@@ -21,7 +21,9 @@ use prepared::Prepared;
 
 use crate::cancel::{Begin, Target, Way};
 use crate::shown::shown;
-use crate::{Abandoned, ColumnIndex, Config, Done, Error, OwnedRow, Row, ServerError, Statement};
+use crate::{
+    Abandoned, ColumnIndex, Config, Done, Endpoint, Error, OwnedRow, Row, ServerError, Statement,
+};
 
 /// A reader's slice of this size or more is worth a read of its own: 16 KiB.
 pub(crate) const DIRECT_READ: usize = 16 << 10;
@@ -110,6 +112,11 @@ impl Link {
             target.set_way(Arc::clone(&way));
         }
         self.way = Some(way);
+    }
+
+    /// The server, as the configuration names it.
+    pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
+        self.way.as_ref().map(|way| &way.config.endpoint)
     }
 
     /// The deadline of the call under way.

@@ -5,7 +5,7 @@ mod auth;
 use onecopy_net::url::{UrlError, UrlOption, UrlParts, decode};
 use onecopy_net::{Endpoint, Pem};
 
-use crate::{Abandoned, Config, Error, SslMode};
+use crate::{Abandoned, Config, Error, ServerTarget, SslMode};
 
 const DEFAULT_PORT: u16 = 3306;
 
@@ -24,9 +24,13 @@ pub(crate) fn parse(url: &str) -> Result<Config, Error> {
     let parts = UrlParts::of_host(rest)?;
     let mut config = Config {
         user: parts.user()?,
-        endpoint: parts.endpoint(DEFAULT_PORT, IPV6_URL)?,
         ..Config::default()
     };
+    let mut endpoints = parts.endpoints(DEFAULT_PORT, IPV6_URL);
+    if let Some(endpoint) = endpoints.next() {
+        config.endpoint = endpoint?;
+    }
+    config.alternatives = endpoints.collect::<Result<_, _>>()?;
     if let Some(password) = parts.password()? {
         config.password = password.into();
     }
@@ -44,6 +48,8 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
     let value = option.value.as_str();
     match option.name {
         "socket" => config.endpoint = Endpoint::Unix(value.into()),
+        "target" => config.target = target(value)?,
+        "load-balance" => config.load_balance = option.flag()?,
         "ssl-mode" => config.ssl_mode = Some(ssl_mode(value)?),
         "ssl-ca" => config.ssl_ca = Some(Pem::File(value.into())),
         "ssl-cert" => config.ssl_cert = Some(Pem::File(value.into())),
@@ -69,7 +75,7 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
         "idle-keep" => config.idle_keep = option.bytes()?,
         name => {
             return Err(bad(format!(
-                "unknown option '{name}'; known are socket, ssl-mode, ssl-ca, ssl-cert, ssl-key, ssl-server-name, \
+                "unknown option '{name}'; known are socket, target, load-balance, ssl-mode, ssl-ca, ssl-cert, ssl-key, ssl-server-name, \
                  auth-plugins, server-public-key, get-server-public-key, password-over-unverified-tls, \
                  password-file, password-env, connect-timeout, call-timeout, statement-timeout, abandoned, \
                  tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
@@ -78,6 +84,14 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+fn target(value: &str) -> Result<ServerTarget, Error> {
+    ServerTarget::from_name(value).ok_or_else(|| {
+        bad(format!(
+            "target '{value}' is none of any, primary, replica, prefer-replica"
+        ))
+    })
 }
 
 fn ssl_mode(value: &str) -> Result<SslMode, Error> {

@@ -125,30 +125,27 @@ impl<'u> UrlParts<'u> {
     /// # Errors
     /// Fails if the port is not a number, or an IPv6 address is not in brackets, or something else is.
     pub fn endpoint(&self, default_port: u16, example: &str) -> Result<Endpoint, UrlError> {
-        let (host, port) = match self.host.strip_prefix('[') {
-            Some(bracketed) => ipv6_and_port(bracketed, example)?,
-            None => match self.host.split_once(':') {
-                Some((_, port)) if port.contains(':') => {
-                    return Err(UrlError(format!(
-                        "an IPv6 address stands in brackets, as in {example}"
-                    )));
-                }
-                Some((host, port)) => (decode(host, "host")?, Some(port)),
-                None => (decode(self.host, "host")?, None),
-            },
-        };
-        let port = match port {
-            None | Some("") => default_port,
-            // Not quoted: in a login without its '@' this is the password.
-            Some(port) => port
-                .parse()
-                .map_err(|_| UrlError::new("the url's port is not a number up to 65535"))?,
-        };
-        let host = match host.is_empty() {
-            true => "localhost".to_owned(),
-            false => host,
-        };
-        Ok(Endpoint::Tcp { host, port })
+        endpoint(self.host, default_port, example)
+    }
+
+    /// Returns the hosts and ports of a list that is separated by commas: `a,b:3307,[::1]`.
+    ///
+    /// # Errors
+    /// As for [`UrlParts::endpoint`], and fails if one of several hosts is empty.
+    pub fn endpoints<'e>(
+        &self,
+        default_port: u16,
+        example: &'e str,
+    ) -> impl Iterator<Item = Result<Endpoint, UrlError>> + use<'u, 'e> {
+        let is_list = self.host.contains(',');
+        self.host.split(',').map(move |host| {
+            if is_list && host.is_empty() {
+                return Err(UrlError::new(
+                    "one of the url's hosts is empty; several are written as in a,b:3307",
+                ));
+            }
+            endpoint(host, default_port, example)
+        })
     }
 
     /// Returns the options in their order, with their values decoded.
@@ -273,6 +270,33 @@ fn late_at() -> UrlError {
         "an '@' stands behind the url's first '/' or '?': percent-encode / and ? in the password (%2F, %3F), and @ in \
          what follows the host (%40)",
     )
+}
+
+fn endpoint(host: &str, default_port: u16, example: &str) -> Result<Endpoint, UrlError> {
+    let (host, port) = match host.strip_prefix('[') {
+        Some(bracketed) => ipv6_and_port(bracketed, example)?,
+        None => match host.split_once(':') {
+            Some((_, port)) if port.contains(':') => {
+                return Err(UrlError(format!(
+                    "an IPv6 address stands in brackets, as in {example}"
+                )));
+            }
+            Some((host, port)) => (decode(host, "host")?, Some(port)),
+            None => (decode(host, "host")?, None),
+        },
+    };
+    let port = match port {
+        None | Some("") => default_port,
+        // Not quoted: in a login without its '@' this is the password.
+        Some(port) => port
+            .parse()
+            .map_err(|_| UrlError::new("the url's port is not a number up to 65535"))?,
+    };
+    let host = match host.is_empty() {
+        true => "localhost".to_owned(),
+        false => host,
+    };
+    Ok(Endpoint::Tcp { host, port })
 }
 
 /// The address may have a zone, as in `fe80::1%25eth0`.

@@ -11,11 +11,11 @@ use onecopy_mysql_proto::{Error as ProtocolError, StatusFlags};
 use onecopy_net::{DriveError, TlsConnector, TlsSession, tokio as net};
 use onecopy_wire::{Borrowed, Meter};
 
+use super::connect::connect;
 use super::{CancelToken, Rows, Stream};
-use crate::cancel::Way;
 use crate::link::{Link, deadline_in, login, login_failed, login_refused, long_data_piece};
 use crate::tls::{connector, over_stream};
-use crate::{Config, Definitions, Done, Error, Param, Password, Statement};
+use crate::{Config, Definitions, Done, Endpoint, Error, Param, Password, Statement};
 
 /// A connection to a MySQL or MariaDB server.
 ///
@@ -54,7 +54,10 @@ impl Connection {
         Self::connect_with(&Config::from_url(url)?).await
     }
 
-    /// Connects within [`Config::connect_timeout`]. There is no round trip after the login.
+    /// Connects within [`Config::connect_timeout`]. There is no round trip after the login, unless [`Config::target`] asks for a
+    /// role. Of several servers ([`Config::alternatives`]) it takes the first good one.
+    ///
+    /// Host names are looked up anew for each connection.
     ///
     /// # Errors
     /// Fails if the server cannot be reached, TLS is not available, the server is not trusted, the login is refused, options
@@ -63,15 +66,7 @@ impl Connection {
     /// # Cancel safety
     /// If the future is dropped before it completes, the socket is closed.
     pub async fn connect_with(config: &Config) -> Result<Self, Error> {
-        let tls = connector(config)?;
-        let begun = Instant::now();
-        let deadline = deadline_in(config.connect_timeout);
-        let stream = net::connect(&config.endpoint, &config.socket, deadline).await?;
-        let peer = stream.peer_addr();
-        let mut connection = Self::login(config, stream, tls, deadline).await?;
-        let way = Way::new(config, peer, begun.elapsed());
-        connection.link.reachable_by(way);
-        Ok(connection)
+        connect(config).await
     }
 
     /// Logs in over the caller's stream.
@@ -389,6 +384,12 @@ impl Connection {
     /// this method, each command costs two more atomic writes.
     pub fn cancel_token(&self) -> CancelToken {
         CancelToken::new(self.link.target())
+    }
+
+    /// Returns the server that this connection was made to, as the configuration names it: one of several if there are
+    /// [`Config::alternatives`]. `None` over the caller's stream.
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        self.link.endpoint()
     }
 
     /// Returns the server's version as it reports it.

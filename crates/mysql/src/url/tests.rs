@@ -59,6 +59,28 @@ fn a_socket_takes_the_place_of_host_and_port() {
 }
 
 #[test]
+fn several_hosts_are_separated_by_commas() {
+    let config = parse("mysql://u:p@a,b:3307,[::1]:7,[::2]/d?target=prefer-replica").unwrap();
+    assert_eq!(config.endpoint, tcp("a", 3306));
+    let others = [tcp("b", 3307), tcp("::1", 7), tcp("::2", 3306)];
+    assert_eq!(config.alternatives, others);
+    assert_eq!(config.target, crate::ServerTarget::PreferReplica);
+    assert!(parse("mysql://a").unwrap().alternatives.is_empty());
+    for (url, hint) in [
+        ("mysql://a,", "one of the url's hosts is empty"),
+        ("mysql://a,,b", "one of the url's hosts is empty"),
+        ("mysql://a,b:x", "port is not a number"),
+        (
+            "mysql://a?target=master",
+            "any, primary, replica, prefer-replica",
+        ),
+    ] {
+        let text = parse(url).unwrap_err().to_string();
+        assert!(text.contains(hint), "{url}: {text}");
+    }
+}
+
+#[test]
 fn an_ipv6_address_stands_in_brackets() {
     assert_eq!(
         parse("mysql://u@[::1]:3307/d").unwrap().endpoint,
@@ -258,6 +280,8 @@ fn every_option_changes_the_configuration() {
     let unchanged = format!("{:?}", parse("mysql://host").unwrap());
     for option in [
         "socket=/run/other.sock",
+        "target=replica",
+        "load-balance=true",
         "ssl-mode=required",
         "ssl-ca=ca.pem",
         "ssl-cert=cert.pem",

@@ -19,6 +19,7 @@ mod session;
 mod statement_timeouts;
 mod statements;
 mod tls;
+mod topology;
 mod value_types;
 
 /// The connection of this API.
