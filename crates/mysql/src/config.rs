@@ -166,6 +166,7 @@ impl Config {
     ///
     /// | option | value |
     /// |--------|-------|
+    /// | `defaults-file` | an option file such as `~/.my.cnf`, see below; everything else in the URL overrides it |
     /// | `socket` | path of a Unix socket, instead of host and port |
     /// | `target` | `any`, `primary`, `replica` or `prefer-replica`: which server is good enough, see [`ServerTarget`] |
     /// | `load-balance` | `true` or `false`: whether several servers are tried in a random order |
@@ -182,6 +183,12 @@ impl Config {
     /// | `multi-statements`, `found-rows`, `cached-metadata`, `tcp-nodelay` | `true` or `false` |
     /// | `tcp-keepalive`, `tcp-user-timeout` | seconds; 0 for none |
     /// | `max-row-bytes`, `idle-keep` | bytes, see [`Limits::max_row_bytes`] and [`Config::idle_keep`] |
+    ///
+    /// An option file is read only if it is named here. Its groups `[client]`, `[client-server]`, `[client-mariadb]`, `[onecopy]`
+    /// and `[client-onecopy]` may set `user`, `password`, `host`, `port`, `socket`, `database`, `connect-timeout`, the options of
+    /// TLS (`ssl-mode`, `ssl`, `skip-ssl`, `ssl-verify-server-cert`, `ssl-ca`, `ssl-cert`, `ssl-key`) and the server's public key.
+    /// Other options are ignored in the groups that are shared with other programs. A URL with a user does not use the file's
+    /// password.
     ///
     /// # Errors
     /// Fails if the URL is invalid or has an unknown option. The error says what is wrong and how to correct it; it never

@@ -61,6 +61,7 @@ mod done;
 mod error;
 mod index;
 mod link;
+mod option_file;
 mod owned_row;
 mod row;
 mod secret;

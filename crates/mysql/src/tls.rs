@@ -36,6 +36,13 @@ impl SslMode {
         }
     }
 
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        use SslMode::{Disabled, Preferred, Required, VerifyCa, VerifyFull};
+        [Disabled, Preferred, Required, VerifyCa, VerifyFull]
+            .into_iter()
+            .find(|mode| mode.name() == name)
+    }
+
     pub(crate) fn demand(self) -> TlsDemand {
         match self {
             Self::Disabled => TlsDemand::None,

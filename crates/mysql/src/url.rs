@@ -5,7 +5,9 @@ mod auth;
 use onecopy_net::url::{UrlError, UrlOption, UrlParts, decode};
 use onecopy_net::{Endpoint, Pem};
 
-use crate::{Abandoned, Config, Error, ServerTarget, SslMode};
+use crate::{Abandoned, Config, Error, Password, ServerTarget, SslMode, option_file};
+
+pub(crate) use auth::public_key;
 
 const DEFAULT_PORT: u16 = 3306;
 
@@ -22,31 +24,50 @@ pub(crate) fn parse(url: &str) -> Result<Config, Error> {
         ));
     };
     let parts = UrlParts::of_host(rest)?;
-    let mut config = Config {
-        user: parts.user()?,
-        ..Config::default()
-    };
-    let mut endpoints = parts.endpoints(DEFAULT_PORT, IPV6_URL);
-    if let Some(endpoint) = endpoints.next() {
-        config.endpoint = endpoint?;
+    let mut config = Config::default();
+    for option in parts.options() {
+        let option = option?;
+        if option.name == "defaults-file" {
+            option_file::read(&mut config, option.value.as_ref())?;
+        }
     }
-    config.alternatives = endpoints.collect::<Result<_, _>>()?;
-    if let Some(password) = parts.password()? {
-        config.password = password.into();
-    }
-    let database = parts.path.strip_prefix('/').unwrap_or_default();
-    if !database.is_empty() {
-        config.database = Some(decode(database, "database")?);
-    }
+    set_parts(&mut config, &parts)?;
     for option in parts.options() {
         set(&mut config, &option?)?;
     }
     Ok(config)
 }
 
+/// What is left out stays as the option file has it.
+fn set_parts(config: &mut Config, parts: &UrlParts<'_>) -> Result<(), Error> {
+    let (user, password) = (parts.user()?, parts.password()?);
+    if !user.is_empty() {
+        config.user = user;
+        // That of the option file belongs to its user.
+        config.password = Password::NONE;
+    }
+    if let Some(password) = password {
+        config.password = password.into();
+    }
+    if !parts.host.is_empty() {
+        let mut endpoints = parts.endpoints(DEFAULT_PORT, IPV6_URL);
+        if let Some(endpoint) = endpoints.next() {
+            config.endpoint = endpoint?;
+        }
+        config.alternatives = endpoints.collect::<Result<_, _>>()?;
+    }
+    let database = parts.path.strip_prefix('/').unwrap_or_default();
+    if !database.is_empty() {
+        config.database = Some(decode(database, "database")?);
+    }
+    Ok(())
+}
+
 fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
     let value = option.value.as_str();
     match option.name {
+        // Was read first, as all other options override it.
+        "defaults-file" => {}
         "socket" => config.endpoint = Endpoint::Unix(value.into()),
         "target" => config.target = target(value)?,
         "load-balance" => config.load_balance = option.flag()?,
@@ -75,7 +96,7 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
         "idle-keep" => config.idle_keep = option.bytes()?,
         name => {
             return Err(bad(format!(
-                "unknown option '{name}'; known are socket, target, load-balance, ssl-mode, ssl-ca, ssl-cert, ssl-key, ssl-server-name, \
+                "unknown option '{name}'; known are defaults-file, socket, target, load-balance, ssl-mode, ssl-ca, ssl-cert, ssl-key, ssl-server-name, \
                  auth-plugins, server-public-key, get-server-public-key, password-over-unverified-tls, \
                  password-file, password-env, connect-timeout, call-timeout, statement-timeout, abandoned, \
                  tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
@@ -95,15 +116,11 @@ fn target(value: &str) -> Result<ServerTarget, Error> {
 }
 
 fn ssl_mode(value: &str) -> Result<SslMode, Error> {
-    use SslMode::{Disabled, Preferred, Required, VerifyCa, VerifyFull};
-    [Disabled, Preferred, Required, VerifyCa, VerifyFull]
-        .into_iter()
-        .find(|mode| mode.name() == value)
-        .ok_or_else(|| {
-            bad(format!(
-                "ssl-mode '{value}' is none of disabled, preferred, required, verify-ca, verify-full"
-            ))
-        })
+    SslMode::from_name(value).ok_or_else(|| {
+        bad(format!(
+            "ssl-mode '{value}' is none of disabled, preferred, required, verify-ca, verify-full"
+        ))
+    })
 }
 
 fn abandoned(value: &str) -> Result<Abandoned, Error> {

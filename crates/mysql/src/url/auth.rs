@@ -20,7 +20,7 @@ pub(super) fn plugins(value: &str) -> Result<PluginSet, Error> {
     Ok(allowed)
 }
 
-pub(super) fn public_key(path: &str) -> Result<PublicKey, Error> {
+pub(crate) fn public_key(path: &str) -> Result<PublicKey, Error> {
     let mut pem = Vec::new();
     // One byte more than a key has is enough to refuse it: the path may name a device.
     File::open(path)
