@@ -13,6 +13,7 @@
 //! | [`auth`] | authentication methods, for clients and servers |
 //! | `compression` | the compressed protocol, with the feature `compression` |
 //! | [`client`] | the client's role: login, then commands |
+//! | [`digest`] | statements without their literals, to count alike ones together |
 //! | [`owned`] | copies whose memory allocation may fail |
 //! | [`relay`] | follows a client and a server, for proxies that forward bytes unchanged |
 //! | [`server`] | the server's role: for test servers and proxies |
@@ -30,6 +31,7 @@ pub mod column_flags;
 pub mod column_type;
 #[cfg(feature = "compression")]
 pub mod compression;
+pub mod digest;
 pub mod frame;
 pub mod owned;
 pub mod packet;
