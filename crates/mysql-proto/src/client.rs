@@ -2,6 +2,7 @@
 //!
 //! [`ClientCore`] holds the state between commands.
 
+mod ahead;
 mod change_user;
 mod character_set;
 mod command;

@@ -7,7 +7,7 @@ use onecopy_mysql_proto::client::Limits;
 use onecopy_net::{Endpoint, Pem, SocketOptions, TlsCache};
 
 use crate::crypto::AwsLc;
-use crate::{Error, Password, ServerTarget, SslMode};
+use crate::{Error, Password, PoolConfig, ServerTarget, SslMode};
 
 /// What happens to an abandoned statement: its future or its rows were dropped, or its call timed out.
 ///
@@ -118,6 +118,11 @@ pub struct Config {
     /// Additional connection attributes, besides the client's name and version. Servers accept 65,535 bytes of attributes in
     /// total.
     pub attributes: Vec<(String, String)>,
+    /// The settings of a pool. A single connection ignores them, so that one URL serves both.
+    pub pool: PoolConfig,
+    /// SQL that a pool runs on each new connection, and again after each reset: one statement without rows, such as `SET time_zone =
+    /// '+00:00'`. Default: none.
+    pub pool_setup: Option<String>,
     /// What was made of the options of TLS; clones share it, so connections of one configuration resume sessions.
     pub(crate) tls_cache: TlsCache,
 }
@@ -155,6 +160,8 @@ impl Default for Config {
             limits: Limits::default(),
             idle_keep: 256 << 10,
             attributes: Vec::new(),
+            pool: PoolConfig::default(),
+            pool_setup: None,
             tls_cache: TlsCache::default(),
         }
     }
@@ -183,6 +190,15 @@ impl Config {
     /// | `multi-statements`, `found-rows`, `cached-metadata`, `tcp-nodelay` | `true` or `false` |
     /// | `tcp-keepalive`, `tcp-user-timeout` | seconds; 0 for none |
     /// | `max-row-bytes`, `idle-keep` | bytes, see [`Limits::max_row_bytes`] and [`Config::idle_keep`] |
+    /// | `pool-min`, `pool-max` | number of connections of a pool, see [`PoolConfig`] |
+    /// | `pool-acquire-timeout`, `pool-idle-timeout`, `pool-lifetime` | seconds, fractions allowed; 0 for none |
+    /// | `pool-ping-after`, `pool-reset-timeout` | seconds, fractions allowed |
+    /// | `pool-max-connecting` | number of connections that a pool makes at the same time |
+    /// | `pool-reset` | `true` or `false`: whether a pool resets the session of a returned connection |
+    /// | `pool-setup` | SQL for each new connection of a pool, and after each reset, see [`Config::pool_setup`] |
+    /// | `pool-idle-keep` | bytes that an idle connection of a pool may keep |
+    ///
+    /// Options that begin with `pool-` apply to a pool only; a single connection accepts and ignores them.
     ///
     /// An option file is read only if it is named here. Its groups `[client]`, `[client-server]`, `[client-mariadb]`, `[onecopy]`
     /// and `[client-onecopy]` may set `user`, `password`, `host`, `port`, `socket`, `database`, `connect-timeout`, the options of

@@ -8,7 +8,10 @@ use onecopy_mysql_proto::packet::{ErrPacket, OneLine};
 use onecopy_mysql_proto::value::FromValueError;
 use onecopy_net::{ConnectError, DriveError, Endpoint, TlsError};
 
+use onecopy_pool::WaitError;
+
 use crate::ServerTarget;
+use crate::pool::NoConnection;
 
 /// The error of all operations: what went wrong, whether the connection is still usable, and whether the statement may have been
 /// executed.
@@ -71,6 +74,8 @@ enum Kind {
     WrongRole(ServerTarget),
     /// Each of several servers failed.
     NoServer(Vec<(Endpoint, Error)>),
+    /// A pool has no connection for its caller.
+    Pool(Box<NoConnection>),
 }
 
 /// An error that the server sent. The connection stays usable unless [`Error::is_closed`] says otherwise.
@@ -148,6 +153,7 @@ impl Error {
             Kind::Server(error) | Kind::Refusal(error) => Some(error),
             Kind::Cancel(error) => error.server(),
             Kind::NoServer(failures) => last(failures)?.server(),
+            Kind::Pool(failure) => failure.last.as_ref()?.server(),
             _ => None,
         }
     }
@@ -177,6 +183,16 @@ impl Error {
         }
     }
 
+    /// Returns why a pool had no connection, if that is the error. [`source`](std::error::Error::source) then returns the error of
+    /// the last attempt to connect, if the attempts have failed since the last success, and [`server`](Self::server) what the server
+    /// said to it.
+    pub fn pool(&self) -> Option<WaitError> {
+        match self.kind() {
+            Kind::Pool(failure) => Some(failure.why),
+            _ => None,
+        }
+    }
+
     /// Returns whether the connection is unusable; connect again.
     pub fn is_closed(&self) -> bool {
         if self.0.closes {
@@ -201,6 +217,7 @@ impl Error {
             | Kind::NoColumn(_)
             | Kind::Taken(_)
             | Kind::Source(_)
+            | Kind::Pool(_)
             | Kind::Cancel(_) => false,
         }
     }
@@ -231,6 +248,7 @@ impl Error {
             | Kind::Connect(ConnectError::Timeout { .. }) => true,
             Kind::Cancel(error) => error.is_timeout(),
             Kind::NoServer(failures) => last(failures).is_some_and(Self::is_timeout),
+            Kind::Pool(failure) => failure.why == WaitError::Timeout,
             _ => false,
         }
     }
@@ -245,6 +263,7 @@ impl Error {
         const TOO_MANY_CONNECTIONS: u16 = 1040;
         match self.kind() {
             Kind::Connect(_) | Kind::WrongRole(_) | Kind::NoServer(_) => true,
+            Kind::Pool(failure) => failure.why == WaitError::Timeout,
             Kind::Server(error) => matches!(error.code, DEADLOCK | TOO_MANY_CONNECTIONS),
             _ => false,
         }
@@ -354,6 +373,31 @@ impl Error {
         matches!(self.kind(), Kind::Config(_))
     }
 
+    /// A pool has no connection for its caller.
+    #[cold]
+    pub(crate) fn no_connection(failure: NoConnection) -> Self {
+        Kind::Pool(Box::new(failure)).into()
+    }
+
+    /// Whether another attempt to connect will hardly fare better: the login is refused, the server is not trusted, or the
+    /// configuration is wrong.
+    pub(crate) fn is_final(&self) -> bool {
+        const TOO_MANY_CONNECTIONS: u16 = 1040;
+        const TOO_MANY_USER_CONNECTIONS: u16 = 1203;
+        const USER_LIMIT_REACHED: u16 = 1226;
+        match self.kind() {
+            Kind::Server(error) | Kind::Refusal(error) => {
+                !is_farewell(error.code)
+                    && !matches!(
+                        error.code,
+                        TOO_MANY_CONNECTIONS | TOO_MANY_USER_CONNECTIONS | USER_LIMIT_REACHED
+                    )
+            }
+            Kind::Config(_) | Kind::Tls(_) | Kind::TlsUnavailable => true,
+            _ => false,
+        }
+    }
+
     /// The caller's own reader failed.
     #[cold]
     pub(crate) fn source(error: io::Error) -> Self {
@@ -435,6 +479,7 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error.kind() {
             Kind::Timeout | Kind::NoGreeting | Kind::StatementTimeout => io::ErrorKind::TimedOut,
+            Kind::Pool(failure) if failure.why == WaitError::Timeout => io::ErrorKind::TimedOut,
             Kind::Io { source, .. } => source.kind(),
             Kind::Protocol(ProtocolError::Closed { .. }) => io::ErrorKind::UnexpectedEof,
             Kind::Protocol(error) if error.is_out_of_memory() => io::ErrorKind::OutOfMemory,
@@ -488,6 +533,7 @@ impl fmt::Display for Error {
             }
             Kind::Source(error) => write!(f, "reading the parameter's value failed: {error}"),
             Kind::Cancel(error) => write!(f, "the statement could not be cancelled: {error}"),
+            Kind::Pool(failure) => failure.fmt(f),
             Kind::WrongRole(ServerTarget::Primary) => f.write_str(
                 "the server is read-only, and target=primary asks for one that accepts writes",
             ),
@@ -521,6 +567,7 @@ impl std::error::Error for Error {
             Kind::Io { source, .. } | Kind::Source(source) => Some(source),
             Kind::Value { source, .. } => Some(source),
             Kind::Cancel(error) => Some(error),
+            Kind::Pool(failure) => failure.last.as_deref().map(|last| last as _),
             _ => None,
         }
     }

@@ -63,6 +63,7 @@ mod index;
 mod link;
 mod option_file;
 mod owned_row;
+mod pool;
 mod row;
 mod secret;
 mod shown;
@@ -88,6 +89,7 @@ pub use onecopy_mysql_proto::{
     CollationId, ColumnFlags, ColumnType, Error as ProtocolError, StatusFlags,
 };
 pub use onecopy_net::{Endpoint, Pem, SocketOptions, TlsError, TlsSession, Verify};
+pub use onecopy_pool::{Closed as PoolClosed, PoolConfig, PoolStats, WaitError as PoolError};
 pub use onecopy_wire::Meter;
 pub use owned_row::OwnedRow;
 pub use row::Row;

@@ -4,6 +4,7 @@ mod change_user;
 mod deadlines;
 mod login;
 mod long_data;
+mod pooled;
 pub(crate) mod prepared;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,6 +49,8 @@ pub(crate) struct Link {
     queued_before: usize,
     /// None until a statement is prepared.
     prepared: Option<Box<Prepared>>,
+    /// The session belongs to another user than the login's.
+    user_changed: bool,
     /// Why the connection is closed.
     closed: Option<String>,
     /// How an order to cancel reaches the server; none over a stream of the caller's own.
@@ -97,6 +100,7 @@ impl Link {
             sent_before: 0,
             queued_before: 0,
             prepared: None,
+            user_changed: false,
             closed: None,
             way: None,
             abandoned: config.abandoned,

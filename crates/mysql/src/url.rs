@@ -1,6 +1,7 @@
 //! Reads a connection's URL.
 
 mod auth;
+mod pool;
 
 use onecopy_net::url::{UrlError, UrlOption, UrlParts, decode};
 use onecopy_net::{Endpoint, Pem};
@@ -35,6 +36,10 @@ pub(crate) fn parse(url: &str) -> Result<Config, Error> {
     for option in parts.options() {
         set(&mut config, &option?)?;
     }
+    config
+        .pool
+        .check()
+        .map_err(|error| bad(error.to_string()))?;
     Ok(config)
 }
 
@@ -94,13 +99,15 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
         "found-rows" => config.found_rows = option.flag()?,
         "max-row-bytes" => config.limits.max_row_bytes = option.bytes()?,
         "idle-keep" => config.idle_keep = option.bytes()?,
+        name if name.starts_with("pool-") => pool::set(config, option)?,
         name => {
             return Err(bad(format!(
                 "unknown option '{name}'; known are defaults-file, socket, target, load-balance, ssl-mode, ssl-ca, ssl-cert, ssl-key, ssl-server-name, \
                  auth-plugins, server-public-key, get-server-public-key, password-over-unverified-tls, \
                  password-file, password-env, connect-timeout, call-timeout, statement-timeout, abandoned, \
                  tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
-                 cached-metadata, max-row-bytes and idle-keep"
+                 cached-metadata, max-row-bytes, idle-keep, and for pools {}",
+                pool::NAMES
             )));
         }
     }

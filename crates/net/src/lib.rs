@@ -14,6 +14,7 @@ mod error;
 pub mod evented;
 mod huge_pages;
 mod output;
+mod peeked;
 pub mod proxy_protocol;
 // Without `evented` no driver accepts, and the server's side of a session is called by none.
 #[cfg_attr(not(feature = "evented"), allow(dead_code))]
@@ -25,6 +26,7 @@ pub mod url;
 pub use endpoint::{Endpoint, SocketOptions};
 pub use error::{ConnectError, DriveError};
 pub use huge_pages::advise_huge_pages;
+pub use peeked::Peeked;
 pub use tls::{
     ClientCertificates, Identity, Pem, TlsAcceptor, TlsCache, TlsConnector, TlsError, TlsOptions,
     TlsServerOptions, TlsSession, Verify,

@@ -241,6 +241,16 @@ impl<C, W> Policy<C, W> {
         }
     }
 
+    /// Returns whether a connection would be kept if it were given back now: the pool is open, and the connection is not too old.
+    pub fn is_wanted(&self, lease: &Lease, now: Instant) -> bool {
+        !self.is_closed && lease.expires.is_none_or(|expires| now < expires)
+    }
+
+    /// Returns whether something is due earlier than what [`poll_timeout`](Self::poll_timeout) returned last.
+    pub fn is_late(&self) -> bool {
+        self.is_late
+    }
+
     /// Returns whether the pool was closed.
     pub fn is_closed(&self) -> bool {
         self.is_closed

@@ -427,7 +427,7 @@ impl Connection {
         self.link.finish()
     }
 
-    async fn ok(&mut self) -> Result<(), Error> {
+    pub(super) async fn ok(&mut self) -> Result<(), Error> {
         match self.drive(&()).await? {
             Reply::Ok => {
                 self.finish();

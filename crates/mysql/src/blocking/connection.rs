@@ -381,7 +381,7 @@ impl Connection {
         self.link.finish()
     }
 
-    fn ok(&mut self) -> Result<(), Error> {
+    pub(super) fn ok(&mut self) -> Result<(), Error> {
         match self.drive(&())? {
             Reply::Ok => {
                 self.finish();

@@ -126,6 +126,11 @@ impl Turn {
         self.0.load(Ordering::Acquire) & DELIVERING != 0
     }
 
+    /// Whether no order is in flight, and none was executed that a statement has yet to consume.
+    pub(crate) fn is_clear(&self) -> bool {
+        self.0.load(Ordering::Acquire) & (DELIVERING | LATE | LOST) == 0
+    }
+
     pub(crate) fn is_lost(&self) -> bool {
         self.0.load(Ordering::Acquire) & LOST != 0
     }

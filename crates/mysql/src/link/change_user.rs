@@ -41,6 +41,7 @@ impl Link {
         match reply {
             Ok(Reply::Ok) => {
                 self.closed = None;
+                self.user_changed = true;
                 if let Some(way) = &self.way {
                     self.reachable_by(way.with_user(user, password));
                 }

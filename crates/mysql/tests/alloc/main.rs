@@ -10,6 +10,7 @@ mod conversation;
 
 mod login;
 mod packets;
+mod pool;
 mod prepared;
 mod replies;
 mod server;

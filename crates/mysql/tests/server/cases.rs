@@ -13,6 +13,7 @@ mod large_read;
 mod large_write;
 mod memory;
 mod outcome;
+mod pool;
 mod results;
 mod round_trips;
 mod session;

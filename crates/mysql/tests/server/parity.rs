@@ -54,6 +54,8 @@ fn both_faces_have_the_same_methods() {
     assert_same_file!("rows");
     assert_same_file!("streaming_row");
     assert_same_file!("column_reader");
+    assert_same_file!("pool");
+    assert_same_file!("pooled_connection");
 }
 
 #[test]

@@ -11,6 +11,8 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::SendFlags;
 
+use crate::Peeked;
+
 /// What the kernel takes without a wait.
 const AT_ONCE: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 
@@ -144,6 +146,15 @@ impl Socket {
                 .set_read_timeout(timeout)
                 .and_then(|()| stream.set_write_timeout(timeout)),
             Self::Own(transport) => transport.set_timeout(timeout),
+        }
+    }
+
+    /// What the peer has done, which stays to be read.
+    pub(super) fn peek(&self) -> Peeked {
+        match self {
+            Self::Tcp(stream) => Peeked::at(stream),
+            Self::Unix(stream) => Peeked::at(stream),
+            Self::Own(_) => Peeked::Nothing,
         }
     }
 

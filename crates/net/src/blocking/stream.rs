@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use super::socket::{Socket, Transport};
+use crate::Peeked;
 use crate::tls::{Read, Session, TlsConnector, TlsError, TlsSession};
 
 /// What is left of a deadline is not cut any more below this: 8 ms.
@@ -89,6 +90,16 @@ impl Stream {
             tls.drop_unsent();
         }
         self.socket.shutdown();
+    }
+
+    /// Returns what an idle stream's peer has done, without a wait and without taking it. Always [`Peeked::Nothing`] over a
+    /// user-provided transport.
+    #[inline]
+    pub fn peek(&self) -> Peeked {
+        match &self.tls {
+            Some(tls) if tls.has_input() => Peeked::Bytes,
+            _ => self.socket.peek(),
+        }
     }
 
     /// Releases TLS buffers until at most `keep` bytes of them are held. A stream without TLS has no buffers.

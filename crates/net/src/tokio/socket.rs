@@ -11,6 +11,8 @@ use rustix::net::{RecvFlags, SendFlags};
 use tokio::io::Interest;
 use tokio::net::{TcpStream, UnixStream};
 
+use crate::Peeked;
+
 /// Makes a call once the socket is ready for it: TCP and Unix sockets have the same methods and no trait in common.
 macro_rules! when_ready {
     ($stream:ident, $ready:ident($context:ident), $interest:ident, $wanted:ident, $call:expr) => {
@@ -85,6 +87,15 @@ impl Socket {
                 let transport = transport.lock();
                 transport.unwrap_or_else(PoisonError::into_inner).is_unix()
             }
+        }
+    }
+
+    /// What the peer has done, which stays to be read.
+    pub(super) fn peek(&self) -> Peeked {
+        match self {
+            Self::Tcp(stream) => Peeked::at(stream),
+            Self::Unix(stream) => Peeked::at(stream),
+            Self::Own(_) => Peeked::Nothing,
         }
     }
 

@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 use tokio::net::{TcpStream, UnixStream};
 
 use super::socket::{Socket, Transport};
+use crate::Peeked;
 use crate::tls::{Read, Session, TlsConnector, TlsError, TlsSession};
 
 /// A connected stream.
@@ -87,6 +88,16 @@ impl Stream {
             tls.drop_unsent();
         }
         self.socket.shutdown();
+    }
+
+    /// Returns what an idle stream's peer has done, without a wait and without taking it. Always [`Peeked::Nothing`] over a
+    /// user-provided transport.
+    #[inline]
+    pub fn peek(&self) -> Peeked {
+        match &self.tls {
+            Some(tls) if tls.has_input() => Peeked::Bytes,
+            _ => self.socket.peek(),
+        }
     }
 
     /// Releases TLS buffers until at most `keep` bytes of them are held. A stream without TLS has no buffers.

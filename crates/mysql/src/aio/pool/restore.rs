@@ -1,0 +1,122 @@
+//! Restoring a returned connection.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use onecopy_pool::{CloseReason, Lease};
+
+use super::super::{Connection, Rows};
+use super::shared::Shared;
+use crate::pool::{FollowUp, Slot, lacks_roles};
+use crate::{Config, Error};
+
+/// A connection that is being restored: closed if this is dropped before it is done.
+pub(super) struct Restoring {
+    shared: Arc<Shared>,
+    lent: Option<(Lease, Box<Slot<Connection>>)>,
+}
+
+impl Restoring {
+    pub(super) fn new(shared: &Arc<Shared>, lease: Lease, slot: Box<Slot<Connection>>) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            lent: Some((lease, slot)),
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        let Some((_, slot)) = &mut self.lent else {
+            return;
+        };
+        if slot.restore(self.shared.config()).await.is_err() {
+            return; // The drop closes it.
+        }
+        let Some((lease, mut slot)) = self.lent.take() else {
+            return;
+        };
+        slot.trim(self.shared.config());
+        let now = Instant::now();
+        self.shared.core().policy.give_back(lease, slot, now);
+        self.shared.act();
+    }
+}
+
+impl Drop for Restoring {
+    fn drop(&mut self) {
+        if let Some((lease, slot)) = self.lent.take() {
+            drop(slot);
+            self.shared.lost(lease, CloseReason::Reset);
+        }
+    }
+}
+
+impl Slot<Connection> {
+    /// Makes the session that of a new login. After an error the connection is to be closed.
+    async fn restore(&mut self, config: &Config) -> Result<(), Error> {
+        let conn = &mut self.conn;
+        conn.link.limit_to(config.pool.reset_timeout);
+        if config.pool.reset {
+            let is_own =
+                !conn.link.has_other_user() && conn.reset_session(&self.follow_ups).await?;
+            if !is_own {
+                conn.change_back(config).await?;
+                if !conn.reset_session(&self.follow_ups).await? {
+                    return Err(conn.link.close("its default database can't be restored"));
+                }
+            }
+        } else {
+            conn.settle().await?;
+            conn.link.ended();
+            if conn.link.is_in_transaction() {
+                conn.run("ROLLBACK").await?;
+            }
+        }
+        conn.link.set_timeouts(config);
+        conn.link.forget_tokens()
+    }
+}
+
+impl Connection {
+    /// Resets the session, in one write with all that follows. `false`: a database is selected, and there must be none.
+    async fn reset_session(&mut self, follow_ups: &[FollowUp]) -> Result<bool, Error> {
+        self.settle().await?;
+        self.link.queue_reset(follow_ups)?;
+        // No statement: nothing that could be cancelled.
+        self.link.ended();
+        self.ok().await?;
+        let mut is_own = true;
+        for follow_up in follow_ups {
+            self.link.core.expect_ahead()?;
+            match follow_up {
+                FollowUp::AskDatabase => is_own = self.is_null().await?,
+                FollowUp::Role(_) => match self.ok().await {
+                    Err(error) if lacks_roles(&error) => {}
+                    set => set?,
+                },
+                _ => self.ok().await?,
+            }
+        }
+        Ok(is_own)
+    }
+
+    /// Whether the one value of a result is NULL.
+    async fn is_null(&mut self) -> Result<bool, Error> {
+        let reply = self.drive(&()).await?;
+        let mut rows = Rows::new(self, reply);
+        let is_null = match rows.next().await? {
+            Some(row) => row.bytes(0)?.is_none(),
+            None => false,
+        };
+        rows.finish_within().await?;
+        Ok(is_null)
+    }
+
+    /// Logs in again as the configuration's user.
+    async fn change_back(&mut self, config: &Config) -> Result<(), Error> {
+        let database = config.database.as_deref();
+        self.change_user(&config.user, config.password.clone(), database)
+            .await?;
+        self.link.set_own_user();
+        Ok(())
+    }
+}

@@ -1,0 +1,137 @@
+//! A borrowed connection.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use onecopy_net::Peeked;
+use onecopy_pool::{CloseReason, Lease};
+
+use super::Connection;
+use super::pool::Shared;
+use crate::link::Link;
+use crate::pool::{Health, Pooled, Slot};
+
+/// A connection of a pool. When it is dropped it goes back to the pool, which restores it in the background.
+///
+/// It may be dropped at any point, with rows unread or a transaction open: nothing of that is visible to the next borrower, and
+/// the drop does not wait. A connection that is closed, or whose session cannot be restored, is replaced.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_mysql::blocking::Pool;
+///
+/// # fn example(pool: &Pool) -> Result<(), onecopy_mysql::Error> {
+/// let mut conn = pool.get()?;
+/// let mut rows = conn.query("SELECT name FROM product")?;
+/// while let Some(row) = rows.next()? {
+///     println!("{}", row.get::<&str>(0)?);
+/// }
+/// # Ok(()) }
+/// ```
+pub struct PooledConnection {
+    /// `None` once they were taken.
+    lent: Option<(Lease, Box<Slot<Connection>>)>,
+    /// Only of those that are `lent`; to be looked at without an `Option`.
+    shared: Arc<Shared>,
+}
+
+impl PooledConnection {
+    #[inline]
+    pub(super) fn new(shared: &Arc<Shared>, lease: Lease, slot: Box<Slot<Connection>>) -> Self {
+        Self {
+            lent: Some((lease, slot)),
+            shared: Arc::clone(shared),
+        }
+    }
+
+    /// Takes the connection out of the pool, which may open another one in its place. The connection keeps its session.
+    pub fn detach(mut self) -> Connection {
+        let (lease, slot) = self.take();
+        self.shared.lost(lease, CloseReason::Detached);
+        slot.conn
+    }
+
+    /// Whether the connection can be used.
+    pub(super) fn check(&mut self, needs_ping: bool) -> Health {
+        self.slot_mut().check(needs_ping)
+    }
+
+    /// Whether the server answers a ping in time.
+    pub(super) fn answers(&mut self) -> bool {
+        let timeout = self.shared.config().pool.reset_timeout;
+        self.link.limit_to(timeout);
+        let is_answered = self.ping().is_ok();
+        let config = Arc::clone(&self.shared);
+        self.link.set_timeouts(config.config());
+        is_answered
+    }
+
+    /// Closes the connection.
+    pub(super) fn discard(mut self, reason: CloseReason) {
+        let (lease, slot) = self.take();
+        drop(slot);
+        self.shared.lost(lease, reason);
+    }
+
+    fn slot_mut(&mut self) -> &mut Slot<Connection> {
+        &mut self.lent.as_mut().expect(TAKEN).1
+    }
+
+    fn take(&mut self) -> (Lease, Box<Slot<Connection>>) {
+        self.lent.take().expect(TAKEN)
+    }
+}
+
+/// It is taken by value or by the drop, so nobody sees it afterwards.
+const TAKEN: &str = "a pooled connection is there until it is dropped";
+
+impl Deref for PooledConnection {
+    type Target = Connection;
+
+    #[inline]
+    fn deref(&self) -> &Connection {
+        &self.lent.as_ref().expect(TAKEN).1.conn
+    }
+}
+
+impl DerefMut for PooledConnection {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Connection {
+        &mut self.slot_mut().conn
+    }
+}
+
+impl Drop for PooledConnection {
+    fn drop(&mut self) {
+        if let Some((lease, slot)) = self.lent.take() {
+            self.shared.put_back(lease, slot);
+        }
+    }
+}
+
+impl fmt::Debug for PooledConnection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PooledConnection").field(&**self).finish()
+    }
+}
+
+impl Pooled for Connection {
+    #[inline]
+    fn link(&mut self) -> &mut Link {
+        &mut self.link
+    }
+
+    #[inline]
+    fn peek(&self) -> Peeked {
+        self.stream.peek()
+    }
+
+    fn is_tls(&self) -> bool {
+        self.stream.is_tls()
+    }
+
+    fn release_tls(&mut self, keep: usize) {
+        self.stream.release(keep);
+    }
+}

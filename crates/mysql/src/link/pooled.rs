@@ -1,0 +1,102 @@
+//! What a pool asks of a connection between two borrowers.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use super::Link;
+use crate::pool::FollowUp;
+use crate::{Config, Error, StatusFlags};
+
+impl Link {
+    /// Tells connections apart.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Bytes that have left so far.
+    #[inline]
+    pub(crate) fn sent(&mut self) -> u64 {
+        self.buffers.output().sent()
+    }
+
+    /// Whether nothing is outstanding, so that nothing has to be sent or read before the next command.
+    pub(crate) fn is_quiet(&mut self) -> bool {
+        let prepared = self.prepared.as_ref();
+        self.closed.is_none()
+            && self.core.is_idle()
+            && !self.buffers.has_output()
+            && self.buffers.pending().is_empty()
+            && prepared.is_none_or(|prepared| prepared.is_quiet())
+    }
+
+    /// Whether a transaction is open, as the server said last.
+    pub(crate) fn is_in_transaction(&self) -> bool {
+        self.core.ok().status_flags.contains(StatusFlags::IN_TRANS)
+    }
+
+    /// Whether the session belongs to another user than at the login.
+    pub(crate) fn has_other_user(&self) -> bool {
+        self.user_changed
+    }
+
+    /// The session belongs to the login's user again.
+    pub(crate) fn set_own_user(&mut self) {
+        self.user_changed = false;
+    }
+
+    /// The timeouts are those of the configuration again, or that of a restore.
+    pub(crate) fn set_timeouts(&mut self, config: &Config) {
+        self.set_call_timeout(config.call_timeout);
+        self.set_statement_timeout(config.statement_timeout);
+    }
+
+    /// Everything that follows has this much time altogether, until the timeouts are set again.
+    pub(crate) fn limit_to(&mut self, timeout: Duration) {
+        self.set_statement_timeout(None);
+        self.set_call_timeout(Some(timeout));
+    }
+
+    /// The tokens that were given out so far cancel nothing any more.
+    ///
+    /// # Errors
+    /// One of them is about to cancel something, and could hit a later statement: the connection is closed.
+    pub(crate) fn forget_tokens(&mut self) -> Result<(), Error> {
+        // From here on no order can start: the target's turn is never begun again.
+        self.ended();
+        let is_clear = self
+            .target
+            .get()
+            .is_none_or(|target| target.turn.is_clear());
+        if is_clear {
+            self.target = OnceLock::new();
+            Ok(())
+        } else {
+            Err(self.close("a request to cancel its last statement is still being delivered"))
+        }
+    }
+
+    /// Queues COM_RESET_CONNECTION and all that follows it, to leave in one write.
+    pub(crate) fn queue_reset(&mut self, follow_ups: &[FollowUp]) -> Result<(), Error> {
+        self.core.reset_connection(&mut self.buffers)?;
+        for follow_up in follow_ups {
+            let queued = match follow_up {
+                FollowUp::Database(name) => {
+                    self.core.init_db_ahead(&mut self.buffers, name.as_bytes())
+                }
+                other => self
+                    .core
+                    .query_ahead(&mut self.buffers, other.sql().as_bytes()),
+            };
+            queued?;
+        }
+        Ok(())
+    }
+
+    /// Gives back memory above `keep`, if there is more, column definitions included.
+    pub(crate) fn trim(&mut self, keep: usize) {
+        let held = self.buffers.capacity() + self.core.definitions().raw_len();
+        if held > keep {
+            self.release(keep);
+        }
+    }
+}
