@@ -9,6 +9,7 @@ mod json_object;
 mod login;
 mod meter;
 mod output;
+mod prompt;
 mod proxy;
 mod sql;
 mod tour;

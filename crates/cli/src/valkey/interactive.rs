@@ -3,33 +3,25 @@
 mod completion;
 mod help;
 mod hint;
-mod history;
+mod secret;
 
 use std::borrow::Cow;
 use std::env;
-use std::path::PathBuf;
 
 use rustyline::completion::Completer;
-use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::{Hint, Hinter};
-use rustyline::history::FileHistory;
 use rustyline::validate::Validator;
-use rustyline::{CompletionType, Config, Context, Editor, Helper};
+use rustyline::{Context, Helper};
 
 use crate::failure::Failure;
+use crate::prompt::{self, ColorMode, Prompt};
 
 /// Words that are for us, and that no server knows. QUIT is one of its commands, and ours too.
 const OWN_COMMANDS: [&str; 2] = ["exit", "help"];
 
-/// Lines that are remembered.
-const HISTORY: usize = 1_000;
-
 /// Reads lines from the terminal.
-pub(super) struct Lines {
-    editor: Editor<Commands, FileHistory>,
-    file: Option<PathBuf>,
-}
+pub(super) struct Lines(Prompt<Commands>);
 
 /// What was typed.
 pub(super) enum Typed {
@@ -45,32 +37,21 @@ pub(super) enum Typed {
 
 impl Lines {
     pub(super) fn new() -> Result<Self, Failure> {
-        let config = Config::builder()
-            .completion_type(CompletionType::List)
-            .history_ignore_space(true)
-            .max_history_size(HISTORY)
-            .map_err(failed)?
-            .build();
-        let mut editor = Editor::with_config(config).map_err(failed)?;
         let shows_hints = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        editor.set_helper(Some(Commands { shows_hints }));
-        let file = history::file();
-        if let Some(file) = &file {
-            // There is none yet, the first time.
-            let _ = editor.load_history(file);
-        }
-        Ok(Self { editor, file })
+        let colours = ColorMode::Enabled;
+        Prompt::new(Commands { shows_hints }, "valkey_history", colours).map(Self)
     }
 
     /// The next line.
     pub(super) fn next(&mut self, prompt: &str) -> Result<Typed, Failure> {
-        let line = match self.editor.readline(prompt) {
-            Ok(line) => line,
-            Err(ReadlineError::Interrupted) => return Ok(Typed::Nothing),
-            Err(ReadlineError::Eof) => return Ok(Typed::End),
-            Err(error) => return Err(failed(error)),
+        let line = match self.0.next(&(prompt.to_owned(), prompt.to_owned()), "")? {
+            prompt::Typed::Line(line) => line,
+            prompt::Typed::Nothing => return Ok(Typed::Nothing),
+            prompt::Typed::End => return Ok(Typed::End),
         };
-        self.remember(&line);
+        if !secret::holds_secret(&line) {
+            self.0.remember(&line);
+        }
         let trimmed = line.trim();
         let (word, rest) = trimmed.split_once(' ').unwrap_or((trimmed, ""));
         Ok(match word.to_ascii_lowercase().as_str() {
@@ -80,21 +61,6 @@ impl Lines {
             _ => Typed::Line(line),
         })
     }
-
-    /// Written at once: another session, or a crash, must not lose it. A history that can't be written is no reason to
-    /// fail.
-    fn remember(&mut self, line: &str) {
-        if history::holds_secret(line) || !self.editor.add_history_entry(line).unwrap_or(false) {
-            return;
-        }
-        if let Some(file) = &self.file {
-            let _ = self.editor.append_history(file);
-        }
-    }
-}
-
-fn failed(error: ReadlineError) -> Failure {
-    Failure::other(format!("can't read from the terminal: {error}"))
 }
 
 struct Commands {

@@ -1,28 +1,6 @@
-//! The lines that are remembered, and those that are not.
-
-use std::env;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+//! The lines that are not remembered.
 
 use crate::valkey::words::Words;
-
-/// `$XDG_STATE_HOME/onecopy/valkey_history`, or the same in `~/.local/state`; the folder is there then. `None` where there
-/// is no such place, which is no reason to fail.
-pub(super) fn file() -> Option<PathBuf> {
-    let state = env::var_os("XDG_STATE_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".local/state")))?;
-    let folder = state.join("onecopy");
-    // For this user alone, as the base directory specification asks: commands hold values.
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(&folder)
-        .ok()?;
-    Some(folder.join("valkey_history"))
-}
 
 /// Whether a command hands over a password, by the commands that take one. A line that is no command is taken for one.
 pub(super) fn holds_secret(line: &str) -> bool {

@@ -1,0 +1,82 @@
+//! Lines from a terminal, with editing and a history: what the prompts of all servers share.
+
+mod history;
+
+use std::path::PathBuf;
+
+use rustyline::error::ReadlineError;
+use rustyline::history::FileHistory;
+use rustyline::{CompletionType, Config, Editor, Helper};
+
+pub(crate) use rustyline::ColorMode;
+
+use crate::failure::Failure;
+
+/// Lines that are remembered.
+const HISTORY: usize = 1_000;
+
+/// A line editor. `H` completes, hints and colours what is typed, and says whether it is whole.
+pub(crate) struct Prompt<H: Helper> {
+    editor: Editor<H, FileHistory>,
+    file: Option<PathBuf>,
+}
+
+/// What was typed.
+pub(crate) enum Typed {
+    Line(String),
+    /// Ctrl-C, which gives the line up.
+    Nothing,
+    /// Ctrl-D, or the end of the terminal.
+    End,
+}
+
+impl<H: Helper> Prompt<H> {
+    /// With the history in the file of that name, in the user's folder for such things.
+    pub(crate) fn new(helper: H, history: &str, colours: ColorMode) -> Result<Self, Failure> {
+        let config = Config::builder()
+            .completion_type(CompletionType::List)
+            .completion_show_all_if_ambiguous(true)
+            .history_ignore_space(true)
+            .color_mode(colours)
+            .max_history_size(HISTORY)
+            .map_err(failed)?
+            .build();
+        let mut editor = Editor::with_config(config).map_err(failed)?;
+        editor.set_helper(Some(helper));
+        let file = history::file(history);
+        if let Some(file) = &file {
+            // There is none yet, the first time.
+            let _ = editor.load_history(file);
+        }
+        Ok(Self { editor, file })
+    }
+
+    /// The next line. `prompt`: without colours, and with them. `typed` is there already, as if it had been typed.
+    pub(crate) fn next(
+        &mut self,
+        prompt: &(String, String),
+        typed: &str,
+    ) -> Result<Typed, Failure> {
+        match self.editor.readline_with_initial(prompt, (typed, "")) {
+            Ok(line) => Ok(Typed::Line(line)),
+            Err(ReadlineError::Interrupted) => Ok(Typed::Nothing),
+            Err(ReadlineError::Eof) => Ok(Typed::End),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Written at once: another session, or a crash, must not lose it. A history that can't be written is no reason to
+    /// fail.
+    pub(crate) fn remember(&mut self, line: &str) {
+        if !self.editor.add_history_entry(line).unwrap_or(false) {
+            return;
+        }
+        if let Some(file) = &self.file {
+            let _ = self.editor.append_history(file);
+        }
+    }
+}
+
+fn failed(error: ReadlineError) -> Failure {
+    Failure::other(format!("can't read from the terminal: {error}"))
+}
