@@ -39,12 +39,32 @@ impl Failure {
 
     /// Tells the user on standard error, with a hint where there is one. `place`: the statement that failed.
     pub(crate) fn report(&self, place: Option<&dyn fmt::Display>) -> ExitCode {
-        let text = match self {
-            Self::ReaderGone => return ExitCode::SUCCESS,
+        match self {
+            Self::ReaderGone => ExitCode::SUCCESS,
             Self::Cancelled { signal } => {
                 say("cancelled");
-                return ExitCode::from(128 + signal);
+                ExitCode::from(128 + signal)
             }
+            _ => {
+                say(&self.text(place, self.hint()));
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    /// What the user can do about it.
+    pub(crate) fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Database(error) => hint::mysql::find(error),
+            Self::Valkey(error) => hint::valkey::find(error),
+            _ => None,
+        }
+    }
+
+    /// The lines of [`report`](Self::report), with this hint.
+    pub(crate) fn text(&self, place: Option<&dyn fmt::Display>, hint: Option<&str>) -> String {
+        let text = match self {
+            Self::ReaderGone | Self::Cancelled { .. } => String::new(),
             Self::Database(error) => match error.server() {
                 Some(error) => format!(
                     " {} ({}): {}",
@@ -78,16 +98,10 @@ impl Failure {
         if let Some(what) = in_doubt {
             let _ = write!(lines, "\n note: the {what} may or may not have run");
         }
-        let hint = match self {
-            Self::Database(error) => hint::mysql::find(error),
-            Self::Valkey(error) => hint::valkey::find(error),
-            _ => None,
-        };
         if let Some(hint) = hint {
             let _ = write!(lines, "\n {BOLD}hint{PLAIN}: {hint}");
         }
-        say(&lines);
-        ExitCode::FAILURE
+        lines
     }
 }
 

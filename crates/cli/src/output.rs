@@ -1,11 +1,14 @@
 //! Results as text: one trait, five formats, each in constant memory.
 
+mod auto;
 mod column;
 mod delimited;
 mod escape;
 mod json;
 pub(crate) mod json_text;
+mod paging;
 mod sink;
+pub(crate) mod style;
 mod table;
 pub(crate) mod text;
 mod vertical;
@@ -15,6 +18,7 @@ use std::io::BufRead;
 use crate::failure::Failure;
 
 pub(crate) use column::{Column, Kind};
+pub(crate) use paging::Paging;
 pub(crate) use sink::Out;
 
 /// How rows are written.
@@ -72,15 +76,42 @@ pub(crate) struct Layout {
     pub(crate) header: bool,
     /// Columns of the terminal that tables have to fit; `None` for no limit.
     pub(crate) width: Option<usize>,
+    /// Tables and vertical only.
+    pub(crate) colours: bool,
+    /// What stands for NULL in tables and in vertical.
+    pub(crate) null: &'static str,
+    /// Tables only: rows that do not fit `width` whole are written as vertical has them.
+    pub(crate) vertical_if_wide: bool,
+}
+
+impl Layout {
+    /// No limit and no colours.
+    pub(crate) fn plain(header: bool) -> Self {
+        Self {
+            header,
+            width: None,
+            colours: false,
+            null: "NULL",
+            vertical_if_wide: false,
+        }
+    }
 }
 
 /// The format of that name.
 pub(crate) fn format(name: FormatName, layout: Layout) -> Box<dyn Format> {
     match name {
-        FormatName::Table => Box::new(table::Table::new(layout)),
-        FormatName::Vertical => Box::new(vertical::Vertical::default()),
+        FormatName::Table => match layout.width {
+            Some(width) if layout.vertical_if_wide => Box::new(auto::Auto::new(layout, width)),
+            _ => Box::new(table::Table::new(layout)),
+        },
+        FormatName::Vertical => Box::new(vertical::Vertical::new(layout)),
         FormatName::Json => Box::new(json::Json::default()),
         FormatName::Csv => Box::new(delimited::Delimited::csv(layout)),
         FormatName::Tsv => Box::new(delimited::Delimited::tsv(layout)),
     }
+}
+
+/// The narrowest width at which a table of so many columns fits a terminal.
+pub(crate) fn narrowest_table(columns: usize) -> usize {
+    table::narrowest(columns)
 }

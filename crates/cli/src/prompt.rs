@@ -65,6 +65,10 @@ impl<H: Helper> Prompt<H> {
         }
     }
 
+    pub(crate) fn helper_mut(&mut self) -> Option<&mut H> {
+        self.editor.helper_mut()
+    }
+
     /// Written at once: another session, or a crash, must not lose it. A history that can't be written is no reason to
     /// fail.
     pub(crate) fn remember(&mut self, line: &str) {

@@ -2,9 +2,12 @@
 
 mod cancel;
 mod login;
+mod printer;
 mod session;
+mod shell;
 mod source;
 mod splitter;
+mod summary;
 mod value_file;
 
 use std::ffi::OsString;
@@ -18,7 +21,8 @@ use crate::output::FormatName;
 /// Run SQL and show its rows as they stream in
 ///
 /// Results of any size pass through in constant memory. Each STATEMENT is sent as it is, byte for byte; without one,
-/// statements come from standard input, where ';' ends each. The first error ends the run.
+/// statements come from standard input, where ';' ends each. The first error ends the run. On a terminal it is a shell, with
+/// history, completion, a pager and commands: \\? there lists them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = SHORT_HELP, after_long_help = LONG_HELP, disable_help_flag = true)]
 pub(crate) struct Args {
@@ -65,8 +69,21 @@ pub(crate) struct Args {
     #[arg(short, long)]
     quiet: bool,
 
+    /// Colours of the shell, and of tables
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
+    color: Color,
+
     #[command(flatten)]
     foreign: MysqlOptions,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Color {
+    /// In the shell, unless NO_COLOR is set
+    Auto,
+    Always,
+    Never,
 }
 
 const SHORT_HELP: &str = "\
@@ -151,6 +168,17 @@ Exit status:
   2    wrong arguments
   130  ended by Ctrl-C; 128 and the signal's number for other signals";
 
+impl Color {
+    /// For what goes to standard error.
+    fn apply(self) {
+        match self {
+            Self::Auto => {}
+            Self::Always => anstream::ColorChoice::Always.write_global(),
+            Self::Never => anstream::ColorChoice::Never.write_global(),
+        }
+    }
+}
+
 /// `--meter json` as `--meter=json`: its format may be left out, so that clap would take the word for a statement. None is
 /// spelled like that.
 pub(crate) fn with_meter_format(
@@ -172,11 +200,20 @@ pub(crate) fn with_meter_format(
     })
 }
 
-pub(crate) fn run(args: Args) -> ExitCode {
+pub(crate) fn run(mut args: Args) -> ExitCode {
     if let Some(code) = args.foreign.answer(args.url.as_ref()) {
         return code;
     }
-    match session::run(args) {
+    let config = match login::config(&mut args) {
+        Ok(config) => config,
+        Err(failure) => return failure.report(None),
+    };
+    args.color.apply();
+    let ended = match shell::is_wanted(&args) {
+        true => shell::run(config, &args),
+        false => session::run(&config, args),
+    };
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(code) => code,
     }

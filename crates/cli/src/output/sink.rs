@@ -3,14 +3,28 @@
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::time::Duration;
+
+use anstream::StripStream;
+
+use super::Paging;
 
 /// Small writes are gathered up to this size, larger ones go through: 64 KiB.
 const BUFFER: usize = 64 << 10;
 
 /// Standard output. Gathers small writes; large values go from the read buffer to the kernel without a copy.
 pub(crate) struct Out {
-    writer: BufWriter<File>,
+    writer: BufWriter<Target>,
     is_terminal: bool,
+}
+
+/// Where what was gathered goes.
+struct Target {
+    file: File,
+    /// A shell's: what is longer than the screen.
+    paging: Option<Paging>,
+    /// A shell's: a file that has all of it too, without colours.
+    copy: Option<StripStream<File>>,
 }
 
 impl Out {
@@ -23,8 +37,13 @@ impl Out {
     }
 
     pub(super) fn new(file: File, is_terminal: bool) -> Self {
+        let target = Target {
+            file,
+            paging: None,
+            copy: None,
+        };
         Self {
-            writer: BufWriter::with_capacity(BUFFER, file),
+            writer: BufWriter::with_capacity(BUFFER, target),
             is_terminal,
         }
     }
@@ -35,7 +54,7 @@ impl Out {
     /// What was gathered could not be written.
     pub(crate) fn direct(&mut self) -> io::Result<&mut File> {
         self.writer.flush()?;
-        Ok(self.writer.get_mut())
+        Ok(&mut self.writer.get_mut().file)
     }
 
     /// Shows a row at once to a person; others get full buffers.
@@ -45,6 +64,34 @@ impl Out {
         } else {
             Ok(())
         }
+    }
+
+    /// From now on a pager has it, where it is more than a screen holds.
+    pub(crate) fn begin_page(&mut self, paging: Paging) {
+        self.writer.get_mut().paging = Some(paging);
+    }
+
+    /// Ends [`begin_page`](Self::begin_page): returns when whoever reads the pager has left it. Gives the time that writing
+    /// to it took, which is theirs and not the server's.
+    pub(crate) fn end_page(&mut self) -> io::Result<Duration> {
+        // A pager that is gone takes nothing any more, and what is left for it is dropped by the second call.
+        let flushed = self.writer.flush().or_else(|_| self.writer.flush());
+        let target = self.writer.get_mut();
+        let Some(paging) = target.paging.take() else {
+            return flushed.map(|()| Duration::ZERO);
+        };
+        let waited = paging.finish(&mut target.file)?;
+        flushed.map(|()| waited)
+    }
+
+    /// Copies all of it to this file too.
+    pub(crate) fn set_copy(&mut self, file: Option<File>) {
+        self.writer.get_mut().copy = file.map(StripStream::new);
+    }
+
+    /// The file that has a copy of all of it.
+    pub(crate) fn copy(&mut self) -> Option<&mut impl Write> {
+        self.writer.get_mut().copy.as_mut()
     }
 }
 
@@ -59,5 +106,25 @@ impl Write for Out {
 
     fn flush(&mut self) -> io::Result<()> {
         self.writer.flush()
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = match &mut self.paging {
+            None => self.file.write(bytes)?,
+            Some(paging) => paging.write(bytes, &mut self.file)?,
+        };
+        if let Some(copy) = &mut self.copy {
+            copy.write_all(&bytes[..n])?;
+        }
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.paging {
+            None => Ok(()),
+            Some(paging) => paging.show_if_slow(&mut self.file),
+        }
     }
 }

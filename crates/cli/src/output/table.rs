@@ -6,9 +6,14 @@ mod fit;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use anstyle::Style;
+
+use super::style::{ABSENT, NAME, NUMBER, PLAIN};
 use super::{Column, Format, Kind, Layout, Out, Value};
 use crate::failure::Failure;
 use cell::Cell;
+
+pub(super) use cell::width as cell_width;
 
 /// The columns' widths are taken from this many rows at most ...
 const SAMPLE_ROWS: usize = 1_000;
@@ -78,11 +83,11 @@ impl Table {
         self.write_rule(out)?;
         if self.layout.header {
             let names = std::mem::take(&mut self.names);
-            self.write_row(&names, out)?;
+            self.write_row(&names, Some(NAME), out)?;
             self.write_rule(out)?;
         }
         for row in &rows {
-            self.write_row(row, out)?;
+            self.write_row(row, None, out)?;
         }
         Ok(())
     }
@@ -97,11 +102,24 @@ impl Table {
         Ok(out.write_all(self.line.as_bytes())?)
     }
 
-    fn write_row(&mut self, row: &[Cell], out: &mut Out) -> Result<(), Failure> {
+    /// `style` instead of those that the values have.
+    fn write_row(
+        &mut self,
+        row: &[Cell],
+        style: Option<Style>,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
         self.line.clear();
         for ((cell, &width), &numeric) in row.iter().zip(&self.widths).zip(&self.numeric) {
             self.line.push_str("| ");
-            cell.push(width, numeric, &mut self.line);
+            let style = match (self.layout.colours, style) {
+                (false, _) => PLAIN,
+                (true, Some(style)) => style,
+                (true, None) if cell.is_null => ABSENT,
+                (true, None) if numeric => NUMBER,
+                (true, None) => PLAIN,
+            };
+            cell.push(width, numeric, style, &mut self.line);
             self.line.push(' ');
         }
         self.line.push_str("|\n");
@@ -123,8 +141,13 @@ impl Table {
     }
 }
 
+/// The narrowest table of so many columns.
+pub(super) fn narrowest(columns: usize) -> usize {
+    frame(columns) + columns * fit::MIN_WIDTH
+}
+
 /// Characters of a row that are not a value's.
-fn frame(columns: usize) -> usize {
+pub(super) fn frame(columns: usize) -> usize {
     3 * columns + 1
 }
 
@@ -155,7 +178,7 @@ impl Format for Table {
     ) -> Result<(), Failure> {
         self.row.push(match value {
             Some(value) => Cell::read(column, value)?,
-            None => Cell::null(),
+            None => Cell::null(self.layout.null),
         });
         Ok(())
     }
@@ -175,7 +198,7 @@ impl Format for Table {
         self.row = row;
         self.widen();
         row = std::mem::take(&mut self.row);
-        self.write_row(&row, out)?;
+        self.write_row(&row, None, out)?;
         row.clear();
         self.row = row;
         Ok(out.end_row()?)

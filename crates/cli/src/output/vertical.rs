@@ -4,18 +4,31 @@ use std::io::Write;
 
 use unicode_width::UnicodeWidthStr;
 
+use super::style::{ABSENT, NAME, NUMBER, PLAIN, around};
 use super::text::{Lines, Part, Pieces, is_readable, push_bytes, push_hex, push_visible};
-use super::{Column, Format, Kind, Out, Value};
+use super::{Column, Format, Kind, Layout, Out, Value};
 use crate::failure::Failure;
 
 /// `name: value` a line, the names aligned at the colon. Values are whole, on as many lines as they have.
-#[derive(Default)]
 pub(super) struct Vertical {
+    layout: Layout,
     /// The columns' names, aligned.
     names: Vec<String>,
     rows: u64,
     column: usize,
     line: String,
+}
+
+impl Vertical {
+    pub(super) fn new(layout: Layout) -> Self {
+        Self {
+            layout,
+            names: Vec::new(),
+            rows: 0,
+            column: 0,
+            line: String::new(),
+        }
+    }
 }
 
 impl Format for Vertical {
@@ -50,15 +63,25 @@ impl Format for Vertical {
     ) -> Result<(), Failure> {
         if self.column == 0 {
             self.rows += 1;
-            writeln!(out, "---- row {} ----", self.rows)?;
+            let (start, end) = around(ABSENT, self.layout.colours);
+            writeln!(out, "{start}---- row {} ----{end}", self.rows)?;
         }
         let name = self.names.get(self.column).map_or("", String::as_str);
-        out.write_all(name.as_bytes())?;
+        let (start, end) = around(NAME, self.layout.colours);
+        write!(out, "{start}{name}{end}")?;
         self.column += 1;
+        let style = match (&value, column.kind) {
+            (None, _) => ABSENT,
+            (_, Kind::Number | Kind::Bit) => NUMBER,
+            _ => PLAIN,
+        };
+        let (start, end) = around(style, self.layout.colours);
+        write!(out, "{start}")?;
         match value {
             Some(value) => write_value(column, value, &mut self.line, out)?,
-            None => out.write_all(b"NULL")?,
+            None => out.write_all(self.layout.null.as_bytes())?,
         }
+        write!(out, "{end}")?;
         Ok(out.write_all(b"\n")?)
     }
 

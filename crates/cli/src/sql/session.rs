@@ -5,19 +5,21 @@ use std::io::{self, IsTerminal, Write as _};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use onecopy_mysql::blocking::{Connection, Rows};
-use onecopy_mysql::{Cancelled, Done, StatusFlags};
+use onecopy_mysql::blocking::Connection;
+use onecopy_mysql::{Cancelled, Config, Done, StatusFlags};
 
 use super::cancel::Cancel;
+use super::printer::Printer;
 use super::source::{Source, Statement};
-use super::{Args, login, value_file};
+use super::{Args, Color, summary, value_file};
 use crate::failure::{Failure, say};
 use crate::meter;
-use crate::output::{self, Column, Format, FormatName, Kind, Layout, Out, Value};
+use crate::output::{self, Column, FormatName, Layout, Out};
 
 /// Runs the statements and tells the user about errors.
-pub(super) fn run(mut args: Args) -> Result<(), ExitCode> {
-    let (mut connection, mut session) = start(&mut args).map_err(|failure| failure.report(None))?;
+pub(super) fn run(config: &Config, mut args: Args) -> Result<(), ExitCode> {
+    let (mut connection, mut session) =
+        start(config, &args).map_err(|failure| failure.report(None))?;
     let before = connection.meter();
     let ended = session.run_all(&mut connection, &mut args);
     if let Some(format) = args.meter {
@@ -30,9 +32,8 @@ pub(super) fn run(mut args: Args) -> Result<(), ExitCode> {
     ended
 }
 
-fn start(args: &mut Args) -> Result<(Connection, Session), Failure> {
-    let config = login::config(args)?;
-    let connection = Connection::connect_with(&config)?;
+fn start(config: &Config, args: &Args) -> Result<(Connection, Session), Failure> {
+    let connection = Connection::connect_with(config)?;
     let cancel = Cancel::watch(connection.cancel_token())?;
     let is_terminal = io::stdout().is_terminal();
     let name = args.format.unwrap_or(if is_terminal {
@@ -47,30 +48,25 @@ fn start(args: &mut Args) -> Result<(Connection, Session), Failure> {
     let out = Out::stdout()
         .map_err(|error| Failure::other(format!("standard output is closed: {error}")))?;
     let for_people = matches!(name, FormatName::Table | FormatName::Vertical);
+    let layout = Layout {
+        width,
+        colours: args.color == Color::Always,
+        ..Layout::plain(!args.no_header)
+    };
     let session = Session {
-        cancel,
-        format: output::format(
-            name,
-            Layout {
-                header: !args.no_header,
-                width,
-            },
-        ),
-        out,
+        printer: Printer {
+            cancel,
+            format: output::format(name, layout),
+            out,
+        },
         counts_rows: is_terminal && for_people && !args.quiet,
         saved: false,
     };
     Ok((connection, session))
 }
 
-/// Rows that are never longer are read whole, which takes 40 % of the instructions; others value by value, in constant memory:
-/// 1 MiB.
-const LENT_ROW: u64 = 1 << 20;
-
 struct Session {
-    cancel: Cancel,
-    format: Box<dyn Format>,
-    out: Out,
+    printer: Printer,
     /// Say how many rows there were.
     counts_rows: bool,
     /// The value of `--out` was written.
@@ -105,17 +101,17 @@ impl Session {
         statement: &Statement,
         args: &Args,
     ) -> Result<(), Failure> {
-        self.cancel.begin()?;
+        self.printer.cancel.begin()?;
         let ended = self.show_results(connection, &statement.sql, args);
-        let flushed = self.out.flush();
+        let flushed = self.printer.out.flush();
         // It would go on on the server, with its locks. Ctrl-C still works meanwhile.
         if ended.as_ref().is_err_and(Failure::is_timeout)
-            && self.cancel.kill() == Some(Cancelled::Delivered)
+            && self.printer.cancel.kill() == Some(Cancelled::Delivered)
         {
             say("cancelled the query on the server");
         }
         // A cancelled statement fails in many ways, and all of them say the same.
-        self.cancel.end()?;
+        self.printer.cancel.end()?;
         ended?;
         Ok(flushed?)
     }
@@ -131,7 +127,7 @@ impl Session {
         loop {
             match (rows.columns().map(Column::all), &args.out) {
                 (None, _) if args.quiet => {}
-                (None, _) => say(&format!("OK, {}", summary(rows.done(), None, start))),
+                (None, _) => say(&format!("OK, {}", text(rows.done(), None, start))),
                 (Some(_), Some(_)) if self.saved => {
                     return Err(Failure::other(
                         "a second result has rows, and --out takes one value",
@@ -139,14 +135,14 @@ impl Session {
                 }
                 (Some(_), Some(path)) => {
                     let column = args.column.as_deref();
-                    value_file::save(&mut rows, column, path, &self.cancel, args.quiet)?;
+                    value_file::save(&mut rows, column, path, &self.printer.cancel, args.quiet)?;
                     self.saved = true;
                 }
                 (Some(columns), None) => {
-                    let count = self.show_rows(&mut rows, &columns)?;
+                    let count = self.printer.show_rows(&mut rows, &columns)?;
                     if self.counts_rows {
-                        self.out.flush()?;
-                        say(&summary(rows.done(), Some(count), start));
+                        self.printer.out.flush()?;
+                        say(&text(rows.done(), Some(count), start));
                     }
                 }
             }
@@ -155,126 +151,13 @@ impl Session {
             }
         }
     }
-
-    fn show_rows(&mut self, rows: &mut Rows<'_>, columns: &[Column]) -> Result<u64, Failure> {
-        self.format.begin(columns, &mut self.out)?;
-        match self.write_rows(rows, columns) {
-            Ok(count) => {
-                self.format.end(&mut self.out)?;
-                Ok(count)
-            }
-            Err(Failure::ReaderGone) => Err(Failure::ReaderGone),
-            Err(failure) => {
-                self.format.break_off(&mut self.out)?;
-                Err(failure)
-            }
-        }
-    }
-
-    fn write_rows(&mut self, rows: &mut Rows<'_>, columns: &[Column]) -> Result<u64, Failure> {
-        let max_bytes: u64 = columns
-            .iter()
-            .map(|column| u64::from(column.max_bytes))
-            .sum();
-        let is_small = max_bytes <= LENT_ROW;
-        let mut count = 0;
-        loop {
-            self.cancel.check()?;
-            let more = if is_small {
-                self.write_borrowed_row(rows, columns)?
-            } else {
-                self.write_streamed_row(rows, columns)?
-            };
-            if !more {
-                return Ok(count);
-            }
-            self.format.end_row(&mut self.out)?;
-            count += 1;
-        }
-    }
-
-    fn write_borrowed_row(
-        &mut self,
-        rows: &mut Rows<'_>,
-        columns: &[Column],
-    ) -> Result<bool, Failure> {
-        let Some(row) = rows.next()? else {
-            return Ok(false);
-        };
-        for (index, column) in columns.iter().enumerate() {
-            match row.bytes(index)? {
-                Some(_) if column.kind == Kind::Bit => self.write_bit(column, row.get(index)?)?,
-                Some(mut bytes) => {
-                    let value = Value {
-                        len: bytes.len() as u64,
-                        bytes: &mut bytes,
-                    };
-                    self.format.value(column, Some(value), &mut self.out)?;
-                }
-                None => self.format.value(column, None, &mut self.out)?,
-            }
-        }
-        Ok(true)
-    }
-
-    fn write_streamed_row(
-        &mut self,
-        rows: &mut Rows<'_>,
-        columns: &[Column],
-    ) -> Result<bool, Failure> {
-        let Some(mut row) = rows.next_streaming()? else {
-            return Ok(false);
-        };
-        for column in columns {
-            let Some(mut value) = row.next_column()? else {
-                return Err(Failure::other("a row has fewer values than columns"));
-            };
-            match value.len() {
-                Some(_) if column.kind == Kind::Bit => self.write_bit(column, value.get()?)?,
-                Some(len) => {
-                    let value = Value {
-                        len,
-                        bytes: &mut value,
-                    };
-                    self.format.value(column, Some(value), &mut self.out)?;
-                }
-                None => self.format.value(column, None, &mut self.out)?,
-            }
-        }
-        Ok(true)
-    }
-
-    fn write_bit(&mut self, column: &Column, bits: u64) -> Result<(), Failure> {
-        let digits = bits.to_string();
-        let value = Value {
-            len: digits.len() as u64,
-            bytes: &mut digits.as_bytes(),
-        };
-        self.format.value(column, Some(value), &mut self.out)
-    }
 }
 
-/// `3 rows affected, 1 warning (0.02 s)`; with `rows`, of the result's rows.
-fn summary(done: Done, rows: Option<u64>, start: Instant) -> String {
-    let plural = |count: u64| if count == 1 { "" } else { "s" };
-    let mut text = match rows {
-        Some(rows) => format!("{rows} row{}", plural(rows)),
-        None => format!(
-            "{} row{} affected",
-            done.affected_rows,
-            plural(done.affected_rows)
-        ),
-    };
-    if rows.is_none() && done.last_insert_id != 0 {
-        let _ = write!(text, ", last insert id {}", done.last_insert_id);
-    }
-    if done.warnings != 0 {
-        let count = u64::from(done.warnings);
-        let _ = write!(
-            text,
-            ", {count} warning{} (SHOW WARNINGS next tells)",
-            plural(count)
-        );
+/// `3 rows affected, 1 warning (SHOW WARNINGS next tells) (0.02 s)`
+fn text(done: Done, rows: Option<u64>, start: Instant) -> String {
+    let mut text = summary::counts(done, rows);
+    if let Some(warnings) = summary::warnings(done) {
+        let _ = write!(text, ", {warnings} (SHOW WARNINGS next tells)");
     }
     let _ = write!(text, " ({:.2} s)", start.elapsed().as_secs_f64());
     text

@@ -74,15 +74,15 @@ impl Source {
                 let found = splitter.next(backslash_escapes).map_err(|error| {
                     Failure::other(format!("can't read standard input: {error}"))
                 })?;
-                let Some((sql, line)) = found else {
+                let Some(found) = found else {
                     return Ok(None);
                 };
                 *taken += 1;
                 Ok(Some(Statement {
-                    sql,
+                    sql: found.sql,
                     place: Place::Input {
                         number: *taken,
-                        line,
+                        line: found.line,
                     },
                 }))
             }

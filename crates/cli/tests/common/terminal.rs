@@ -12,6 +12,9 @@ use nix::pty::openpty;
 /// Far longer than anything takes here.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Columns of a terminal on which lines are not wrapped.
+const WIDE: u16 = 200;
+
 /// A program on a terminal.
 pub(crate) struct Terminal {
     child: Child,
@@ -23,19 +26,25 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     pub(crate) fn start(program: &mut Command) -> Self {
-        Self::start_with(program, None)
+        Self::start_with(program.env("NO_COLOR", "1"), None, WIDE)
+    }
+
+    /// Of so many columns, and with colours unless the program's environment says otherwise.
+    #[allow(dead_code)] // not by all who have one
+    pub(crate) fn start_sized(program: &mut Command, columns: u16) -> Self {
+        Self::start_with(program, None, columns)
     }
 
     /// With this for standard input: the terminal is for looking alone.
     #[allow(dead_code)] // not by all who have one
     pub(crate) fn start_with_input(program: &mut Command, input: Stdio) -> Self {
-        Self::start_with(program, Some(input))
+        Self::start_with(program.env("NO_COLOR", "1"), Some(input), WIDE)
     }
 
-    fn start_with(program: &mut Command, input: Option<Stdio>) -> Self {
+    fn start_with(program: &mut Command, input: Option<Stdio>, columns: u16) -> Self {
         let size = nix::pty::Winsize {
             ws_row: 50,
-            ws_col: 200,
+            ws_col: columns,
             ws_xpixel: 0,
             ws_ypixel: 0,
         };
@@ -43,7 +52,6 @@ impl Terminal {
         let end = || Stdio::from(pty.slave.try_clone().unwrap());
         let child = program
             .env("TERM", "xterm")
-            .env("NO_COLOR", "1")
             .stdin(input.unwrap_or_else(end))
             .stdout(end())
             .stderr(end())
@@ -103,6 +111,11 @@ impl Terminal {
         let id = self.child.id().to_string();
         let status = Command::new("kill").args(["-INT", &id]).status().unwrap();
         assert!(status.success());
+    }
+
+    #[allow(dead_code)] // not by all who have one
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// By itself, and well.

@@ -7,6 +7,7 @@ mod errors;
 mod formats;
 mod large;
 mod login;
+mod shell;
 mod statements;
 #[path = "../common/terminal.rs"]
 mod terminal;

@@ -1,7 +1,9 @@
 //! One value as a table shows it.
 
+use std::fmt::Write as _;
 use std::io::Read;
 
+use anstyle::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::failure::Failure;
@@ -16,6 +18,7 @@ const SHOWN_BYTES: usize = 2 << 10;
 pub(super) struct Cell {
     text: String,
     pub(super) width: usize,
+    pub(super) is_null: bool,
 }
 
 impl Cell {
@@ -23,11 +26,15 @@ impl Cell {
         Self {
             width: text.width(),
             text,
+            is_null: false,
         }
     }
 
-    pub(super) fn null() -> Self {
-        Self::new("NULL".into())
+    pub(super) fn null(text: &str) -> Self {
+        Self {
+            is_null: true,
+            ..Self::new(text.into())
+        }
     }
 
     pub(super) fn name(name: &str) -> Self {
@@ -58,24 +65,37 @@ impl Cell {
         self.text.len() + size_of::<Self>()
     }
 
-    /// Appends the text, padded or cut to `width`.
-    pub(super) fn push(&self, width: usize, right: bool, line: &mut String) {
-        let pad = |count: usize, line: &mut String| line.extend(std::iter::repeat_n(' ', count));
-        if self.width > width {
-            let shown = cut(&self.text, width);
-            line.push_str(shown);
-            line.push('…');
-            pad(width.saturating_sub(shown.width() + 1), line);
-            return;
-        }
+    /// Appends the text, padded or cut to `width`. The padding has no style.
+    pub(super) fn push(&self, width: usize, right: bool, style: Style, line: &mut String) {
+        let shown = match self.width > width {
+            true => cut(&self.text, width),
+            false => &self.text,
+        };
+        let ellipsis = if self.width > width { "…" } else { "" };
+        let pad = width.saturating_sub(shown.width() + ellipsis.width());
+        let pad = |line: &mut String| line.extend(std::iter::repeat_n(' ', pad));
+        // What is cut starts at the left, also a number.
+        let right = right && ellipsis.is_empty();
         if right {
-            pad(width - self.width, line);
+            pad(line);
         }
-        line.push_str(&self.text);
+        if style.is_plain() {
+            line.push_str(shown);
+            line.push_str(ellipsis);
+        } else {
+            let _ = write!(line, "{style}{shown}{ellipsis}{style:#}");
+        }
         if !right {
-            pad(width - self.width, line);
+            pad(line);
         }
     }
+}
+
+/// Columns of a terminal that a value takes, where it is not cut.
+pub(in crate::output) fn width(column: &Column, bytes: &[u8]) -> usize {
+    let mut text = String::new();
+    push(column, bytes, true, &mut text);
+    text.width()
 }
 
 fn push(column: &Column, bytes: &[u8], is_whole: bool, text: &mut String) {

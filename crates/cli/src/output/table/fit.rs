@@ -1,7 +1,7 @@
 //! Widths that fit a terminal.
 
 /// Columns are never made narrower than this: a table of more columns than fit is wider than the terminal.
-const MIN_WIDTH: usize = 4;
+pub(super) const MIN_WIDTH: usize = 4;
 
 /// Widths whose sum is within `room`, where that can be. Numbers keep theirs as long as texts can give; the widest are
 /// cut first, to an equal width.

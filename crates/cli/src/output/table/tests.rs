@@ -23,8 +23,8 @@ impl Shown {
         let columns = vec![column("id", Kind::Number), column("text", Kind::Text)];
         let mut out = Out::new(File::from(OwnedFd::from(writer)), true);
         let mut table = Table::new(Layout {
-            header: true,
             width: Some(width),
+            ..Layout::plain(true)
         });
         table.begin(&columns, &mut out).unwrap();
         Self {

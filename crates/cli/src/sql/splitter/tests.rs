@@ -10,8 +10,8 @@ fn split(text: &str) -> Vec<(String, u64)> {
 fn split_as(text: &str, backslash_escapes: bool, capacity: usize) -> Vec<(String, u64)> {
     let mut splitter = Splitter::new(BufReader::with_capacity(capacity, text.as_bytes()));
     let mut all = Vec::new();
-    while let Some((bytes, line)) = splitter.next(backslash_escapes).unwrap() {
-        all.push((String::from_utf8(bytes).unwrap(), line));
+    while let Some(found) = splitter.next(backslash_escapes).unwrap() {
+        all.push((String::from_utf8(found.sql).unwrap(), found.line));
     }
     all
 }
@@ -107,4 +107,55 @@ fn what_is_left_open_at_the_end_goes_to_the_server_as_it_is() {
     for text in ["SELECT 'a; ", "SELECT `a", "SELECT 1 /* a", "SELECT 1 -"] {
         assert_eq!(texts(text), [text.trim_end()]);
     }
+}
+
+/// Statements of a script and what ended them.
+fn script(text: &str) -> Vec<(String, Ending)> {
+    let mut splitter = Splitter::of_script(BufReader::with_capacity(3, text.as_bytes()), b";");
+    let mut all = Vec::new();
+    while let Some(found) = splitter.next(true).unwrap() {
+        all.push((String::from_utf8(found.sql).unwrap(), found.ending));
+    }
+    all
+}
+
+#[test]
+fn a_script_changes_its_delimiter_and_changes_it_back() {
+    let text = "SELECT 1;\nDELIMITER //\nCREATE PROCEDURE p() BEGIN SELECT 1/2; -- //\nSELECT '//'; END//\n\
+                delimiter ;\nSELECT 2; SELECT 3";
+    let found: Vec<_> = script(text).into_iter().map(|(sql, _)| sql).collect();
+    assert_eq!(
+        found,
+        [
+            "SELECT 1",
+            "CREATE PROCEDURE p() BEGIN SELECT 1/2; -- //\nSELECT '//'; END",
+            "SELECT 2",
+            "SELECT 3"
+        ]
+    );
+    for delimiter in ["$$", "|", "//", ";;", "END_OF_IT", "*/"] {
+        let text = format!("DELIMITER {delimiter}\nSELECT 1; + 1 {delimiter} SELECT 2{delimiter}");
+        let found: Vec<_> = script(&text).into_iter().map(|(sql, _)| sql).collect();
+        assert_eq!(found, ["SELECT 1; + 1", "SELECT 2"], "{delimiter}");
+    }
+}
+
+#[test]
+fn a_script_ends_statements_with_letters_too_but_for_those_in_quotes() {
+    use Ending::{Delimiter, Input, Vertical};
+    let expected = [
+        ("SELECT 1", Vertical),
+        ("SELECT 2", Delimiter),
+        (r"SELECT '\\G', `\G` -- \G", Delimiter),
+        ("SELECT 4", Input),
+    ];
+    let text = r"SELECT 1\G SELECT 2 \g SELECT '\\G', `\G` -- \G";
+    assert_eq!(
+        script(&format!("{text}\n;SELECT 3 \\c SELECT 4")).len(),
+        5,
+        "one that is cleared is found, and says so"
+    );
+    let found = script(&format!("{text}\n;SELECT 4"));
+    let expected = expected.map(|(sql, ending)| (sql.to_owned(), ending));
+    assert_eq!(found, expected);
 }

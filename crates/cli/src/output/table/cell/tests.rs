@@ -7,7 +7,7 @@ fn a_value_is_padded_or_cut_to_exactly_its_columns_width() {
         for width in 1..20 {
             for right in [false, true] {
                 let mut line = String::new();
-                cell.push(width, right, &mut line);
+                cell.push(width, right, Style::new(), &mut line);
                 assert_eq!(line.width(), width, "{text:?} in {width}: {line:?}");
                 assert_eq!(line.contains('…'), text.width() > width);
             }

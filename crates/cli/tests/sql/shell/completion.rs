@@ -1,0 +1,51 @@
+//! Tab.
+
+use super::{Session, prepare};
+
+#[test]
+fn tables_and_columns_are_completed_and_new_ones_too() {
+    prepare(&[
+        "DROP TABLE IF EXISTS shell_fruit, shell_new",
+        "CREATE TABLE shell_fruit (fruit_id INT, fruit_name TEXT)",
+        "INSERT INTO shell_fruit VALUES (1, 'apple')",
+    ]);
+    let mut shell = Session::start("completion");
+    shell.type_keys("SELECT * FROM shell_fru\t");
+    shell.shows("shell_fruit");
+    let shown = shell.run(";");
+    assert!(shown.contains("| apple"), "{shown}");
+    // Two columns begin so: the common start, then the list.
+    shell.type_keys("sele\t fru\t");
+    shell.shows("select");
+    shell.shows("fruit_");
+    shell.shows("fruit_id");
+    shell.shows("fruit_name");
+    shell.type_keys("n\t from shell_fruit;\r");
+    shell.shows("| fruit_name |");
+    shell.answer();
+    shell.run("CREATE TABLE shell_new (newest_column INT);");
+    // Read in the background: one of the next times it is there.
+    for attempt in 0.. {
+        shell.type_keys("SELECT newe\t");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let shown = shell.run(" FROM shell_new;");
+        if shown.contains("newest_column |") {
+            break;
+        }
+        assert!(attempt < 50, "{shown}");
+    }
+    shell.leave();
+}
+
+#[test]
+fn commands_and_their_arguments_are_completed() {
+    prepare(&["CREATE DATABASE IF NOT EXISTS shell_database_of_this"]);
+    let mut shell = Session::start("completed-commands");
+    shell.type_keys("\\tim\t off\r");
+    shell.shows("timing is off");
+    shell.answer();
+    shell.type_keys("use shell_database_of\t\r");
+    shell.shows("/shell_database_of_this> ");
+    shell.run("DROP DATABASE shell_database_of_this;");
+    shell.leave();
+}
