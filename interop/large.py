@@ -126,9 +126,9 @@ class Way:
         algorithm = shown.get("Compression_algorithm") or kind.packed_back
         if bool(shown["Ssl_cipher"]) != kind.back or (shown["Compression"] == "ON") != bool(kind.packed_back) or algorithm != kind.packed_back:
             raise Failure(f"{kind}: the server says {shown}")
-        read = proxy.metric("onecopy_compression_packed_read_bytes_total")
+        read = proxy.metric("onecopy_compression_compressed_read_bytes_total")
         self.server.sql(self.port, f"DO LENGTH('{'x' * 10000}')", *self.options())
-        if (proxy.metric("onecopy_compression_packed_read_bytes_total") > read) != bool(kind.packed_front or kind.packed_back):
+        if (proxy.metric("onecopy_compression_compressed_read_bytes_total") > read) != bool(kind.packed_front or kind.packed_back):
             raise Failure(f"{kind}: it is not compressed as it should be")
 
 

@@ -37,7 +37,7 @@ def mysql(server, _):
             came = ask(server, port, wanted, f"SET @large = '{value}'; SELECT SHA2(@large, 256); SELECT @large").split("\n")
             if came[0] != hashlib.sha256(value.encode()).hexdigest() or came[1] != value:
                 raise Failure(f"{LENGTH} bytes are otherwise {way}")
-        packed = proxy.metric("onecopy_compression_packed_read_bytes_total")
+        packed = proxy.metric("onecopy_compression_compressed_read_bytes_total")
         proxy.stop()
     return f"the same over {len(WAYS)} pairs of sides; {LENGTH >> 20} MiB both ways over each, {packed / 1e6:.0f} MB of compressed frames read"
 

@@ -1,9 +1,9 @@
 //! A transparent proxy for MySQL and MariaDB, as a library. The command `onecopy proxy` runs it.
 //!
-//! It stands between any MySQL client and one or several servers: health checks, roles, TLS and compression on each side separately,
-//! `KILL` across servers, reload, drain, metrics. Clients log in with the servers' own users. Unlike a TCP proxy it knows what each
-//! session is doing; unlike ProxySQL it stores no users and changes no statement. It does not pool connections or split reads from
-//! writes yet.
+//! It stands between any MySQL client and one or several servers: health checks, roles, TLS and compression on each side
+//! separately, `KILL` across servers, reload, drain, metrics. Clients log in with the servers' own users. Unlike a TCP proxy it
+//! knows what each session is doing; unlike ProxySQL it stores no users and changes no statement. It does not pool connections or
+//! split reads from writes yet. Unix only.
 //!
 //! ```no_run
 //! use onecopy_proxy::Proxy;
@@ -17,31 +17,23 @@
 //! # Ok(()) }
 //! ```
 //!
-//! # Structure
+//! # Configuration
+//! [`config::Config`] is a plain struct. Create it in code, or read it from a TOML file with
+//! [`Config::from_file`](config::Config::from_file). [`config::DEFAULTS`] is the text of a file with every key and its default.
+//! [`Config::check`](config::Config::check) validates a configuration without starting anything.
 //!
-//! A session consists of a client's stream, a backend's stream, and the tracked state of the conversation between them. Both
-//! streams belong to one worker, a thread with one event loop, so a session never waits for another thread. Bytes are forwarded
-//! from the buffer into which they were read; only packet headers and the few bytes that matter are examined.
+//! # Start, reload, drain, stop
+//! - [`Proxy::start`] listens and serves from its own threads: one event loop per CPU, and threads for monitoring. It returns at
+//!   once. [`Proxy::start_logging`] also writes a log; without it the library logs nothing.
+//! - [`Proxy::reload`] switches to another configuration atomically.
+//! - [`Proxy::drain`] accepts no new sessions; existing ones end after their transactions. [`Proxy::is_drained`] says when all
+//!   have.
+//! - [`Proxy::stop`], or dropping the proxy, ends all sessions.
 //!
-//! | module | contents |
-//! |--------|---------------|
-//! | [`config`] | the configuration |
-//! | `proxy` | the threads, and the operations of a running proxy |
-//! | `running` | the current configuration, and how it changes: reload, drain |
-//! | `watch` | watches for changed certificates and addresses |
-//! | `acceptor` | accepts clients: limits, waiting clients, and the sockets on which workers accept |
-//! | `queue` | sessions that wait because a limit is reached |
-//! | `worker` | the event loop, its buffers and its sessions |
-//! | `session` | a client and its backend: connecting, login, relay, end |
-//! | `backend` | the servers, and the choice of the next one |
-//! | `key` | RSA, to reencrypt passwords |
-//! | `registry` | the connection ids in use |
-//! | `control` | metrics, health checks and administration, on separate threads |
-//! | `errand` | the proxy's own connections to backends |
-//! | `kill` | `KILL` statements for a backend other than the client's |
-//! | `open_files` | file descriptors, and how many sessions they allow |
-//! | `log` | the log |
-//! | `stats` | the counters |
+//! # Errors
+//! [`Error`] says why a proxy could not be started or reloaded, and [`config::FileError`] names file, line, column and a hint. A
+//! session that fails does not affect the others: its client gets an error packet, [`Failure`], whose [`Reason`] is counted in
+//! [`Snapshot`] and logged. If a thread of the proxy dies, [`Proxy::failure`] and [`Proxy::on_failure`] report it.
 #![forbid(unsafe_code)]
 
 mod acceptor;

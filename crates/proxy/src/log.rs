@@ -40,12 +40,12 @@ pub(crate) enum Event {
     /// New sessions again.
     BackendUp { backend: String },
     /// It answers, but not as the checks need it.
-    BackendOdd { backend: String, why: String },
+    BackendCheckWarning { backend: String, why: String },
     /// Nobody comes in any more.
     Draining { sessions: usize },
-    /// An administrator's order.
-    Ordered {
-        order: &'static str,
+    /// An administrator's command.
+    AdminCommand {
+        command: &'static str,
         id: Option<u32>,
         client: String,
     },
@@ -54,7 +54,7 @@ pub(crate) enum Event {
     /// They have run out since this was said last: clients or connects.
     OutOfFiles { count: u64, what: &'static str },
     /// Something that was configured has changed, or could not be changed.
-    Changed { level: LogLevel, what: String },
+    Reloaded { level: LogLevel, what: String },
     /// A thread that others depend on has ended without being told to.
     ThreadDied { thread: String, why: String },
     /// All sessions have ended, and the threads that served them.
@@ -269,8 +269,8 @@ impl Event {
     fn level(&self) -> LogLevel {
         match self {
             Self::SessionEnded(ended) => ended.level,
-            Self::Changed { level, .. } | Self::Note { level, .. } => *level,
-            Self::BackendDown { .. } | Self::BackendOdd { .. } => LogLevel::Warn,
+            Self::Reloaded { level, .. } | Self::Note { level, .. } => *level,
+            Self::BackendDown { .. } | Self::BackendCheckWarning { .. } => LogLevel::Warn,
             Self::FewFiles { .. } | Self::OutOfFiles { .. } => LogLevel::Warn,
             Self::ThreadDied { .. } => LogLevel::Error,
             _ => LogLevel::Info,
@@ -305,21 +305,25 @@ impl Event {
                 .with("backend", Value::Text(backend))
                 .with("message", Value::Text(why)),
             Self::BackendUp { backend } => line("backend_up").with("backend", Value::Text(backend)),
-            Self::BackendOdd { backend, why } => line("backend_odd")
+            Self::BackendCheckWarning { backend, why } => line("backend_check_warning")
                 .with("backend", Value::Text(backend))
                 .with("message", Value::Text(why)),
             Self::Draining { sessions } => {
                 line("draining").with("sessions", Value::Number(sessions as u64))
             }
-            Self::Ordered { order, id, client } => {
-                let line = line("admin_order").with("order", Value::Word(order));
+            Self::AdminCommand {
+                command,
+                id,
+                client,
+            } => {
+                let line = line("admin_command").with("command", Value::Word(command));
                 let line = match id {
                     Some(id) => line.with("connection", Value::Number(id.into())),
                     None => line,
                 };
                 line.with("client", Value::Text(client))
             }
-            Self::Changed { what, .. } => line("changed").with("message", Value::Text(what)),
+            Self::Reloaded { what, .. } => line("reload").with("message", Value::Text(what)),
             Self::FewFiles { what } => line("open_files").with("message", Value::Text(what)),
             Self::OutOfFiles { count, what } => line("open_files")
                 .with("count", Value::Number(count))

@@ -110,7 +110,7 @@ impl OpenFiles {
     }
 
     /// What is to be said of a configuration that asks for more.
-    pub(crate) fn complaint(self, config: &Config) -> Option<String> {
+    pub(crate) fn warning(self, config: &Config) -> Option<String> {
         let room = self.room(config).sessions;
         let limit = self.limit.filter(|_| room < config.max_connections)?;
         let wanted = config.max_connections;
@@ -158,7 +158,7 @@ mod tests {
         };
         let room = files.room(&config);
         assert_eq!(
-            files.complaint(&config).is_some(),
+            files.warning(&config).is_some(),
             room.sessions < config.max_connections
         );
         room

@@ -70,8 +70,12 @@ impl Queue {
         })
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.count.load(SeqCst)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
-        self.count.load(SeqCst) == 0
+        self.len() == 0
     }
 
     /// Has the first session look again whether there is a place.

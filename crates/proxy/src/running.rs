@@ -41,7 +41,7 @@ pub(crate) struct Running {
     pub(crate) alarm: Alarm,
     open_files: OpenFiles,
     /// What was said last of too few of them.
-    complaint: Mutex<Option<String>>,
+    warning: Mutex<Option<String>>,
     /// Made when the first listener needs one, and the same from then on.
     key: Mutex<Option<Arc<Key>>>,
 }
@@ -75,7 +75,7 @@ impl Running {
             log,
             alarm,
             open_files: OpenFiles::measure(),
-            complaint: Mutex::default(),
+            warning: Mutex::default(),
             key: Mutex::default(),
         }
     }
@@ -150,14 +150,14 @@ impl Running {
 
     /// Says that descriptors do not do for a configuration, once.
     fn complain(&self, config: &Config) {
-        let complaint = self.open_files.complaint(config);
-        let mut said = lock(&self.complaint);
-        if *said != complaint
-            && let Some(what) = complaint.clone()
+        let warning = self.open_files.warning(config);
+        let mut said = lock(&self.warning);
+        if *said != warning
+            && let Some(what) = warning.clone()
         {
             self.log.event(Event::FewFiles { what });
         }
-        *said = complaint;
+        *said = warning;
     }
 
     /// The key that passwords may be put under, where a listener does that.
@@ -301,7 +301,7 @@ impl Running {
     /// Reports an event that no command caused to the log and to the observers.
     pub(crate) fn tell(&self, level: LogLevel, line: &str) {
         let what = line.to_owned();
-        self.log.event(Event::Changed { level, what });
+        self.log.event(Event::Reloaded { level, what });
         if let Some(notice) = &*lock(&self.notice) {
             notice(line);
         }

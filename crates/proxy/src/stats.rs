@@ -168,7 +168,7 @@ pub struct Counters {
     /// By listener and backend.
     pub routes: Vec<Route>,
     /// Turns of the event loop.
-    pub turns: u64,
+    pub iterations: u64,
 }
 
 impl Counters {
@@ -232,7 +232,7 @@ impl Counters {
             sum.bytes_from_clients += more.bytes_from_clients;
             sum.bytes_from_backend += more.bytes_from_backend;
         }
-        self.turns += other.turns;
+        self.iterations += other.iterations;
     }
 }
 
@@ -288,8 +288,8 @@ pub struct Snapshot {
     pub buffer_bytes: usize,
     /// Of these, the bytes of logins under way and of TLS, counted four times a second.
     pub login_and_tls_bytes: usize,
-    /// Sessions that stand in line for buffers.
-    pub sessions_in_line: usize,
+    /// Sessions that wait for a buffer.
+    pub sessions_waiting_for_buffer: usize,
     /// Buffers that sessions hold now.
     pub buffers_in_use: usize,
     /// The sessions themselves, where they were asked for.
@@ -305,7 +305,7 @@ impl Snapshot {
         self.buffer_bytes += other.buffer_bytes;
         self.buffers_in_use += other.buffers_in_use;
         self.login_and_tls_bytes += other.login_and_tls_bytes;
-        self.sessions_in_line += other.sessions_in_line;
+        self.sessions_waiting_for_buffer += other.sessions_waiting_for_buffer;
         self.clients.extend(other.clients);
     }
 }

@@ -168,7 +168,7 @@ impl Worker {
                 Err(error) => return Err(error),
             }
             now = Instant::now();
-            self.counters.turns += 1;
+            self.counters.iterations += 1;
             for event in &events {
                 if event.token() == WAKE {
                     self.take_orders(now);
@@ -411,7 +411,7 @@ impl Worker {
             buffer_bytes: self.pool.bytes(),
             buffers_in_use: self.pool.borrowed(),
             login_and_tls_bytes: self.pool.of_logins_and_tls(),
-            sessions_in_line: self.line.len(),
+            sessions_waiting_for_buffer: self.line.len(),
             clients: if with_clients {
                 sessions.map(|session| session.describe(now)).collect()
             } else {

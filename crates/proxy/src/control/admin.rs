@@ -366,9 +366,9 @@ impl Admin<'_> {
         }
     }
 
-    fn note(&self, order: &'static str, id: Option<u32>) {
-        self.view.log().event(Event::Ordered {
-            order,
+    fn note(&self, command: &'static str, id: Option<u32>) {
+        self.view.log().event(Event::AdminCommand {
+            command,
             id,
             client: self.guest.address.clone(),
         });

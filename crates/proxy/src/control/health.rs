@@ -118,7 +118,7 @@ fn ask(
 enum Answer {
     Unasked,
     Fine { read_only: Option<bool> },
-    Odd(String),
+    Warning(String),
     None(String),
 }
 
@@ -134,7 +134,7 @@ fn question(backend: &Backend, whom: Whom, config: &HealthConfig) -> Answer {
         .map(|address| (address, false))
         .chain(doubted.iter().map(|address| (address, true)))
     {
-        let is_answered = matches!(best, Answer::Fine { .. } | Answer::Odd(_));
+        let is_answered = matches!(best, Answer::Fine { .. } | Answer::Warning(_));
         if is_answered && !is_doubted {
             continue;
         }
@@ -178,9 +178,9 @@ fn question_at(backend: &Backend, address: &Address, config: &HealthConfig) -> A
         Err(error) if are_used_up(&error) => Answer::Unasked,
         Err(error) => match error.server().map(|server| server.code) {
             // It serves those that it has.
-            Some(TOO_MANY_CONNECTIONS) => Answer::Odd(error.to_string()),
+            Some(TOO_MANY_CONNECTIONS) => Answer::Warning(error.to_string()),
             Some(code) if !is_refused(code) => Answer::None(error.to_string()),
-            Some(_) if config.login.is_some() => Answer::Odd(error.to_string()),
+            Some(_) if config.login.is_some() => Answer::Warning(error.to_string()),
             Some(_) => Answer::Fine { read_only: None },
             // An account that wants what this login can't give: an answer as well.
             None if config.login.is_none()
@@ -223,13 +223,13 @@ fn learn(backend: &Backend, answer: Answer, config: &HealthConfig, interval: Dur
         }
         Answer::Fine { read_only } => {
             health.set_read_only(read_only);
-            health.turns().complaint = None;
+            health.turns().last_error = None;
             (true, String::new())
         }
-        Answer::Odd(why) => {
-            let before = health.turns().complaint.replace(why.clone());
+        Answer::Warning(why) => {
+            let before = health.turns().last_error.replace(why.clone());
             if before.as_ref() != Some(&why) {
-                log.event(Event::BackendOdd {
+                log.event(Event::BackendCheckWarning {
                     backend: name(),
                     why,
                 });

@@ -1,4 +1,4 @@
-//! `/metrics`, `/health` and `/ready` over HTTP/1.1.
+//! `/metrics`, `/live`, `/health` and `/ready` over HTTP/1.1.
 //!
 //! One request a connection, GET or HEAD, no body: what monitoring asks. That takes less than the code that would set a
 //! library up for it, and has bounds of its own: 8 KiB of request within 5 seconds, 32 clients at a time.
@@ -46,10 +46,11 @@ fn answer(request: Result<Request, RequestError>, view: &View) -> String {
         }
     };
     match path {
+        Path::Live => state(live(view), has_body),
         Path::Health => state(health(view), has_body),
         Path::Ready => state(ready(view), has_body),
         Path::Metrics | Path::Other => {
-            let paths = "try /metrics, /health or /ready\n";
+            let paths = "try /metrics, /live, /health or /ready\n";
             response("404 Not Found", "", paths, has_body)
         }
         Path::OtherMethod => response(
@@ -66,10 +67,18 @@ fn metrics_answer(page: &str, has_body: bool) -> String {
     response("200 OK", kind, page, has_body)
 }
 
+/// Whether the process is intact. Backends and drains don't matter: restarting the proxy would not help there.
+fn live(view: &View) -> State {
+    match view.failure() {
+        Some(_) => State::Not("a thread of the proxy has died\n"),
+        None => State::Fine,
+    }
+}
+
 /// Whether new sessions can be served at all.
 fn health(view: &View) -> State {
-    if view.failure().is_some() {
-        return State::Not("a thread of the proxy has died\n");
+    if let not @ State::Not(_) = live(view) {
+        return not;
     }
     if view.is_draining() {
         return State::Not("draining\n");

@@ -3,14 +3,13 @@
 //! Written as text by hand and not through a crate: the workers' counters are plain numbers that are there already, so that a
 //! registry of counters would hold every one of them a second time.
 
+mod backends;
 mod meter;
 mod process;
 
 use std::fmt::Write;
-use std::sync::atomic::Ordering::Relaxed;
 
 use super::View;
-use crate::backend::Backend;
 use crate::failure::Reason;
 use crate::stats::{Entrance, Kind, Latency, Route};
 
@@ -20,6 +19,7 @@ pub(super) fn text(view: &View) -> String {
     let mut page = Page(String::with_capacity(64 << 10));
     page.write_entrances(&snapshot.counters.entrances);
     page.write_routes(&snapshot.counters.routes);
+    page.write_queues(view);
     page.write_backends(view);
     page.write_meter(&snapshot.meter.fields());
     page.write_compression(&snapshot.compression);
@@ -42,22 +42,22 @@ pub(super) fn text(view: &View) -> String {
         snapshot.login_and_tls_bytes as u64,
     );
     page.one(
-        "onecopy_sessions_in_line",
+        "onecopy_sessions_waiting_for_buffer",
         "gauge",
-        "Sessions queued for a buffer because memory is used up. If it stays above 0, raise `memory`.",
-        snapshot.sessions_in_line as u64,
+        "Sessions that wait for a buffer because memory is used up. If it stays above 0, raise `memory`.",
+        snapshot.sessions_waiting_for_buffer as u64,
     );
     page.one(
         "onecopy_buffer_bytes_limit",
         "gauge",
-        "The setting `memory`. Near it, sessions queue for buffers.",
+        "The setting `memory`. Near it, sessions wait for buffers.",
         view.memory() as u64,
     );
     page.one(
-        "onecopy_event_loop_turns_total",
+        "onecopy_event_loop_iterations_total",
         "counter",
         "Iterations of all event loops. Commands divided by iterations is the number of commands per wake-up: more is cheaper.",
-        snapshot.counters.turns,
+        snapshot.counters.iterations,
     );
     page.one(
         "onecopy_workers",
@@ -96,14 +96,6 @@ pub(super) fn text(view: &View) -> String {
 
 struct Page(String);
 
-/// Name, kind, help and value of what there is of each backend.
-type BackendNumber = (
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&Backend) -> u64,
-);
-
 impl Page {
     fn write_entrances(&mut self, entrances: &[Entrance]) {
         self.by_listener(
@@ -138,6 +130,20 @@ impl Page {
         self.by_reason("onecopy_sessions_failed_total", entrances, |entrance| {
             &entrance.failed
         });
+    }
+
+    /// Those who wait for the total limit have no session yet.
+    fn write_queues(&mut self, view: &View) {
+        let name = "onecopy_sessions_queued";
+        self.head(
+            name,
+            "gauge",
+            "Sessions in the listener's queue: all its backends are full.",
+        );
+        for listener in view.listeners() {
+            let labels = [("listener", listener.config.name.as_str())];
+            self.line(name, &labels, listener.queue.len() as u64);
+        }
     }
 
     fn by_listener(
@@ -251,60 +257,6 @@ impl Page {
         self.line(&format!("{name}_count"), labels, below);
     }
 
-    fn write_backends(&mut self, view: &View) {
-        let backends = view.backends();
-        let numbers: [BackendNumber; 5] = [
-            (
-                "onecopy_backend_up",
-                "gauge",
-                "1 where the last health checks were answered: new sessions are sent there. Sessions that are there see its end \
-                 by themselves.",
-                |backend| backend.is_up().into(),
-            ),
-            (
-                "onecopy_backend_sessions",
-                "gauge",
-                "Sessions on the backend, including those that are logging in.",
-                |backend| backend.sessions() as u64,
-            ),
-            (
-                "onecopy_backend_failed_connects_total",
-                "counter",
-                "Failed connection attempts for a session, which was then tried on another backend.",
-                |backend| backend.failed_connects(),
-            ),
-            (
-                "onecopy_backend_failed_checks_total",
-                "counter",
-                "Failed health checks.",
-                |backend| backend.health().failed.load(Relaxed),
-            ),
-            (
-                "onecopy_backend_weight",
-                "gauge",
-                "Weight for new sessions relative to the other backends; 0 for none.",
-                |backend| u64::from(backend.config.weight),
-            ),
-        ];
-        for (name, kind, help, value) in numbers {
-            self.head(name, kind, help);
-            for (listener, backend) in &backends {
-                self.line(name, &backend_labels(listener, backend), value(backend));
-            }
-        }
-        self.head(
-            "onecopy_backend_read_only",
-            "gauge",
-            "1 if the backend reports read_only, 0 if not. Known only if health checks log in.",
-        );
-        for (listener, backend) in &backends {
-            if let Some(read_only) = backend.health().read_only() {
-                let labels = backend_labels(listener, backend);
-                self.line("onecopy_backend_read_only", &labels, read_only.into());
-            }
-        }
-    }
-
     fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {
         self.head(name, kind, help);
         self.line(name, &[], value);
@@ -351,10 +303,6 @@ fn command_labels(route: &Route, kind: Kind) -> [(&str, &str); 3] {
         ("backend", &route.backend),
         ("command", kind.name()),
     ]
-}
-
-fn backend_labels<'l>(listener: &'l str, backend: &'l Backend) -> [(&'static str, &'l str); 2] {
-    [("listener", listener), ("backend", backend.name())]
 }
 
 /// Microseconds as seconds, exactly.

@@ -177,7 +177,7 @@ impl View {
             Err(why) => (LogLevel::Warn, why.as_str()),
         };
         for what in lines.lines().map(str::to_owned) {
-            self.log().event(Event::Changed { level, what });
+            self.log().event(Event::Reloaded { level, what });
         }
         outcome
     }

@@ -30,8 +30,8 @@ fn all_of(log: Log, lines: &Receiver<Vec<u8>>) -> Vec<String> {
     lines.map(|line| String::from_utf8(line).unwrap()).collect()
 }
 
-fn changed(what: usize) -> Event {
-    Event::Changed {
+fn reloaded(what: usize) -> Event {
+    Event::Reloaded {
         level: LogLevel::Info,
         what: what.to_string(),
     }
@@ -48,7 +48,7 @@ fn events_beyond_what_may_wait_are_dropped_and_counted() {
     let log = Log::start(&config, Gate { permits, written }).unwrap();
     // Nobody writes: all of these return all the same. One may be with the thread already.
     for number in 0..WAITING + 10 {
-        log.event(changed(number));
+        log.event(reloaded(number));
     }
     let dropped = log.dropped();
     assert!((9..=10).contains(&dropped), "{dropped}");
@@ -64,7 +64,7 @@ fn events_beyond_what_may_wait_are_dropped_and_counted() {
         lines[1]
     );
     assert!(lines.last().unwrap().contains("stopped"));
-    let changes = lines.iter().filter(|line| line.contains("\"changed\""));
+    let changes = lines.iter().filter(|line| line.contains("\"reload\""));
     assert_eq!(changes.count() as u64, WAITING as u64 + 10 - dropped);
 }
 
@@ -79,7 +79,7 @@ fn what_matters_less_than_asked_for_is_not_said() {
     let log = Log::start(&config, Gate { permits, written }).unwrap();
     drop(permit);
     assert!(!log.has(LogLevel::Info) && log.has(LogLevel::Warn) && log.has(LogLevel::Error));
-    log.event(changed(1));
+    log.event(reloaded(1));
     log.event(Event::BackendDown {
         backend: "db1".into(),
         why: "it is gone".into(),
@@ -90,7 +90,7 @@ fn what_matters_less_than_asked_for_is_not_said() {
     // A log that was started nowhere says nothing, and has nothing to wait for.
     let none = Log::default();
     assert!(!none.has(LogLevel::Error));
-    none.event(changed(1));
+    none.event(reloaded(1));
     none.note(LogLevel::Error, "nobody reads it");
     assert!(none.flush(PATIENCE));
 }

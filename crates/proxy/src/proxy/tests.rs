@@ -227,8 +227,10 @@ fn a_worker_that_dies_is_noticed_and_nobody_is_sent_to_it() {
     for _ in 0..4 {
         assert_eq!(hear(&proxy), 10);
     }
-    let health = get(&proxy, "/health");
-    assert!(health.starts_with("HTTP/1.1 503"), "{health}");
+    for page in ["/live", "/health"] {
+        let answer = get(&proxy, page);
+        assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    }
     let metrics = get(&proxy, "/metrics");
     assert!(metrics.contains("\nonecopy_workers 1\n"), "{metrics}");
     clients.clear();

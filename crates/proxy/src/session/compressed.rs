@@ -177,8 +177,8 @@ impl Compressed {
             }
         }
         let packed = frame.len();
-        context.codec.counts.packed += taken as u64;
-        context.codec.counts.packed_written += packed as u64;
+        context.codec.counts.uncompressed_written += taken as u64;
+        context.codec.counts.compressed_written += packed as u64;
         self.charge(context.pool);
         self.packets.sent(taken);
         self.pass(taken);
@@ -252,7 +252,7 @@ impl Compressed {
                     len,
                     is_drained: was,
                 }) => {
-                    context.codec.counts.packed_read += len as u64;
+                    context.codec.counts.compressed_read += len as u64;
                     is_drained = was;
                 }
                 nothing => {
@@ -271,7 +271,7 @@ impl Compressed {
         }
         self.charge(context.pool);
         let len = unpacked?;
-        context.codec.counts.unpacked += len as u64;
+        context.codec.counts.uncompressed_read += len as u64;
         Ok(ReadOutcome::Bytes { len, is_drained })
     }
 

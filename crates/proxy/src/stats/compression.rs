@@ -6,20 +6,20 @@ use std::ops::AddAssign;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CompressionCounts {
     /// Bytes of frames that were read.
-    pub packed_read: u64,
+    pub compressed_read: u64,
     /// What was in them.
-    pub unpacked: u64,
+    pub uncompressed_read: u64,
     /// Bytes that went into frames.
-    pub packed: u64,
+    pub uncompressed_written: u64,
     /// Bytes of these frames.
-    pub packed_written: u64,
+    pub compressed_written: u64,
 }
 
 impl AddAssign for CompressionCounts {
     fn add_assign(&mut self, other: Self) {
-        self.packed_read += other.packed_read;
-        self.unpacked += other.unpacked;
-        self.packed += other.packed;
-        self.packed_written += other.packed_written;
+        self.compressed_read += other.compressed_read;
+        self.uncompressed_read += other.uncompressed_read;
+        self.uncompressed_written += other.uncompressed_written;
+        self.compressed_written += other.compressed_written;
     }
 }

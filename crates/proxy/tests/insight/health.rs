@@ -26,14 +26,14 @@ fn root(server: &Server) -> HealthLogin {
 }
 
 /// What the first server has said to the checks, as an administrator reads it.
-fn complaint(proxy: &Proxy) -> String {
+fn last_error(proxy: &Proxy) -> String {
     let Some(Address::Tcp(admin)) = proxy.admin_address() else {
         panic!("over TCP");
     };
     let mut admin = Connection::connect(&format!("mysql://admin:a@{admin}/")).unwrap();
     let mut rows = admin.query("SHOW SERVERS").unwrap();
     let row = rows.next().unwrap().unwrap();
-    let note = row.get::<Option<String>>("Note").unwrap();
+    let note = row.get::<Option<String>>("Last_error").unwrap();
     rows.finish().unwrap();
     note.unwrap_or_default()
 }
@@ -106,7 +106,7 @@ fn a_server_with_all_its_connections_taken_is_healthy() {
         held.push(conn);
     }
     until("a check of the full server", || {
-        complaint(&proxy).contains("1040")
+        last_error(&proxy).contains("1040")
     });
     assert!(proxy.servers()[0].2);
     assert_eq!(get(&proxy, "/health").0, 200);
@@ -120,7 +120,7 @@ fn a_server_with_all_its_connections_taken_is_healthy() {
         0.0
     );
     drop(held);
-    until("the end of the complaint", || complaint(&proxy).is_empty());
+    until("the end of the error", || last_error(&proxy).is_empty());
 }
 
 #[test]
@@ -148,6 +148,8 @@ fn a_login_tells_whether_the_backend_is_read_only() {
     until("the end", || {
         get(&proxy, "/health") == (503, "no backend is up\n".to_owned())
     });
+    let live = get(&proxy, "/live");
+    assert_eq!(live, (200, "ok\n".to_owned()), "a restart would not help");
 }
 
 /// Two servers, and a listener for those who write and one for those who read.
@@ -242,7 +244,7 @@ fn a_wrong_password_does_not_take_the_backend_down() {
         config.admin.listen = Some(loopback(0));
         config.admin.password = Secret::new("a");
     });
-    until("the complaint", || complaint(&proxy).contains("1045"));
+    until("the error", || last_error(&proxy).contains("1045"));
     // Several questions later it is up, and none of them counts as unanswered.
     std::thread::sleep(10 * OFTEN);
     assert!(proxy.servers()[0].2);

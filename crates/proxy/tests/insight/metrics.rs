@@ -64,7 +64,7 @@ fn what_was_done_is_counted() {
     assert_eq!(metrics.value("onecopy_meter_bytes_moved_total"), 0.0);
     assert_eq!(metrics.value("onecopy_buffers_in_use"), 0.0);
     assert_eq!(metrics.value("onecopy_sessions{listener=\"mysql\"}"), 1.0);
-    assert!(metrics.value("onecopy_event_loop_turns_total") > 10.0);
+    assert!(metrics.value("onecopy_event_loop_iterations_total") > 10.0);
     drop(conn);
     until("the end of the session", || {
         Metrics::of(&proxy).value("onecopy_sessions{listener=\"mysql\"}") == 0.0
@@ -157,6 +157,25 @@ fn who_did_not_get_in_is_counted_by_reason() {
 }
 
 #[test]
+fn sessions_that_wait_for_a_backend_are_counted() {
+    let proxy = start(|config| {
+        config.metrics.listen = Some(loopback(0));
+        config.queue_timeout = std::time::Duration::from_secs(60);
+        config.listeners[0].backends[0].max_connections = Some(1);
+    });
+    let queued = || Metrics::of(&proxy).value("onecopy_sessions_queued{listener=\"mysql\"}");
+    let held = connect(&proxy);
+    assert_eq!(queued(), 0.0);
+    std::thread::scope(|threads| {
+        let waits = threads.spawn(|| connect(&proxy).ping());
+        until("the queue", || queued() == 1.0);
+        drop(held);
+        waits.join().unwrap().unwrap();
+        assert_eq!(queued(), 0.0);
+    });
+}
+
+#[test]
 fn the_manual_has_every_metric_and_reason_and_no_other() {
     let manual = include_str!("../../../../docs/proxy-operations.md");
     let rows = || manual.lines().filter(|line| line.starts_with("| `"));
@@ -197,6 +216,7 @@ fn health_says_that_no_client_shall_come() {
     let proxy = with_metrics();
     proxy.drain();
     assert_eq!(get(&proxy, "/health"), (503, "draining\n".to_owned()));
+    assert_eq!(get(&proxy, "/live").0, 200);
     assert_eq!(get(&proxy, "/ready").0, 503);
 }
 

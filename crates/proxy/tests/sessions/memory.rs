@@ -113,7 +113,13 @@ fn is_clean(proxy: &Proxy) {
     until("the end of the sessions", || proxy.sessions() == 0);
     until("the return of the memory", || {
         let snapshot = proxy.snapshot(false);
-        assert_eq!((snapshot.buffers_in_use, snapshot.sessions_in_line), (0, 0));
+        assert_eq!(
+            (
+                snapshot.buffers_in_use,
+                snapshot.sessions_waiting_for_buffer
+            ),
+            (0, 0)
+        );
         (snapshot.buffer_bytes, snapshot.login_and_tls_bytes) == (0, 0)
     });
 }
@@ -134,7 +140,9 @@ fn clients_that_read_nothing_and_parts_of_headers_keep_no_memory_from_others() {
             })
             .collect();
         let proxy = &front.proxy;
-        until("the line", || proxy.snapshot(false).sessions_in_line > 0);
+        until("the line", || {
+            proxy.snapshot(false).sessions_waiting_for_buffer > 0
+        });
         let mut honest = Connection::connect_with(&front.config(Way::Tls)).unwrap();
         for _ in 0..3 {
             gets_a_large_row(&mut honest);
@@ -144,7 +152,7 @@ fn clients_that_read_nothing_and_parts_of_headers_keep_no_memory_from_others() {
         let ended = || failed(proxy, Reason::Stalled);
         until("the end of the line, and of those who held it up", || {
             let snapshot = proxy.snapshot(false);
-            snapshot.sessions_in_line == 0 && snapshot.sessions as u64 + ended() == 51
+            snapshot.sessions_waiting_for_buffer == 0 && snapshot.sessions as u64 + ended() == 51
         });
         assert!(ended() <= 25, "parts of headers harm nobody");
         assert_eq!(text(&mut honest, "SELECT 'unharmed'"), "unharmed");
@@ -174,14 +182,16 @@ fn clients_of_tls_that_read_nothing_keep_no_memory_from_others() {
         })
         .collect();
     let proxy = &front.proxy;
-    until("the line", || proxy.snapshot(false).sessions_in_line > 0);
+    until("the line", || {
+        proxy.snapshot(false).sessions_waiting_for_buffer > 0
+    });
     let mut honest = Connection::connect_with(&front.config(Way::Tls)).unwrap();
     for _ in 0..3 {
         gets_a_large_row(&mut honest);
     }
     until("the end of what they hold", || {
         let snapshot = proxy.snapshot(false);
-        snapshot.sessions_in_line == 0 && snapshot.buffer_bytes <= 256 << 10
+        snapshot.sessions_waiting_for_buffer == 0 && snapshot.buffer_bytes <= 256 << 10
     });
     assert!(failed(proxy, Reason::Stalled) > 0);
     for (end, thread) in hostile {
@@ -205,10 +215,12 @@ fn what_a_backend_has_encrypted_is_not_kept_for_clients_that_read_nothing() {
         })
         .collect();
     let proxy = &front.proxy;
-    until("the line", || proxy.snapshot(false).sessions_in_line > 0);
+    until("the line", || {
+        proxy.snapshot(false).sessions_waiting_for_buffer > 0
+    });
     until("the end of what they hold", || {
         let snapshot = proxy.snapshot(false);
-        snapshot.sessions_in_line == 0 && snapshot.buffer_bytes <= 256 << 10
+        snapshot.sessions_waiting_for_buffer == 0 && snapshot.buffer_bytes <= 256 << 10
     });
     let mut honest = Connection::connect_with(&front.config(Way::Plain)).unwrap();
     gets_a_large_row(&mut honest);

@@ -67,7 +67,7 @@ pub(super) fn servers(view: &View) -> Table {
         ("Sessions", Number),
         ("Failed_connects", Number),
         ("Failed_checks", Number),
-        ("Note", Text),
+        ("Last_error", Text),
     ]);
     for (listener, backend) in view.backends() {
         let (fine, doubted) = backend.addresses_by_health();
@@ -87,7 +87,7 @@ pub(super) fn servers(view: &View) -> Table {
             (backend.sessions() as u64).into(),
             backend.failed_connects().into(),
             backend.health().failed.load(Relaxed).into(),
-            backend.health().complaint().into(),
+            backend.health().last_error().into(),
         ]);
     }
     table
@@ -193,9 +193,9 @@ pub(super) fn buffers(view: &View) -> Table {
             "the part of buffer_bytes that logins in progress and TLS use",
         ),
         (
-            "sessions_in_line",
-            snapshot.sessions_in_line as u64,
-            "sessions queued for a buffer because memory is used up",
+            "sessions_waiting_for_buffer",
+            snapshot.sessions_waiting_for_buffer as u64,
+            "sessions that wait for a buffer because memory is used up",
         ),
         (
             "buffer_bytes_limit",
@@ -230,13 +230,13 @@ pub(super) fn buffers(view: &View) -> Table {
             "copies made by TLS: two for each byte",
         ),
         (
-            "bytes_unpacked",
-            compression.unpacked,
+            "bytes_uncompressed_read",
+            compression.uncompressed_read,
             "bytes received in compressed frames, each written once",
         ),
         (
-            "bytes_packed",
-            compression.packed,
+            "bytes_uncompressed_written",
+            compression.uncompressed_written,
             "bytes sent in compressed frames, each read once",
         ),
         ("growths", meter.growths, "how often a buffer was enlarged"),

@@ -42,8 +42,8 @@ pub(super) struct Turns {
     pub(super) contrary: u32,
     /// Turns that were passed over in a row.
     passed: u32,
-    /// What it said to the last login, where that was not what was wanted.
-    pub(super) complaint: Option<String>,
+    /// Its error for the last login, if that failed and counts as an answer.
+    pub(super) last_error: Option<String>,
 }
 
 impl Turns {
@@ -68,7 +68,7 @@ impl Default for Health {
                 contrary: 0,
                 // The first turn is taken.
                 passed: QUIET,
-                complaint: None,
+                last_error: None,
             }),
         }
     }
@@ -101,9 +101,9 @@ impl Health {
         self.read_only.store(known, Relaxed);
     }
 
-    /// What is wrong with the checks themselves.
-    pub(crate) fn complaint(&self) -> Option<String> {
-        self.turns().complaint.clone()
+    /// The error of the last check that was answered and failed to log in.
+    pub(crate) fn last_error(&self) -> Option<String> {
+        self.turns().last_error.clone()
     }
 
     pub(super) fn turns(&self) -> MutexGuard<'_, Turns> {

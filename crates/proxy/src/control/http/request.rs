@@ -11,6 +11,7 @@ pub(super) struct Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Path {
     Metrics,
+    Live,
     Health,
     Ready,
     Other,
@@ -52,6 +53,7 @@ fn read(bytes: &[u8]) -> Result<Request, RequestError> {
     let path = match target.split('?').next() {
         _ if method != "GET" && method != "HEAD" => Path::OtherMethod,
         Some("/metrics") => Path::Metrics,
+        Some("/live") => Path::Live,
         Some("/health") => Path::Health,
         Some("/ready") => Path::Ready,
         _ => Path::Other,
@@ -71,6 +73,7 @@ mod tests {
         for (line, path, has_body) in [
             ("GET /metrics HTTP/1.1", Path::Metrics, true),
             ("GET /metrics?all HTTP/1.0", Path::Metrics, true),
+            ("GET /live HTTP/1.1", Path::Live, true),
             ("HEAD /health HTTP/1.1", Path::Health, false),
             ("GET /ready HTTP/1.1", Path::Ready, true),
             ("GET / HTTP/1.1", Path::Other, true),

@@ -35,20 +35,24 @@ impl Page {
     pub(super) fn write_compression(&mut self, counts: &CompressionCounts) {
         for (name, help, value) in [
             (
-                "packed_read",
+                "compressed_read",
                 "Bytes of compressed frames read.",
-                counts.packed_read,
+                counts.compressed_read,
             ),
-            ("unpacked", "Bytes decompressed from them.", counts.unpacked),
             (
-                "packed",
+                "uncompressed_read",
+                "Bytes decompressed from them.",
+                counts.uncompressed_read,
+            ),
+            (
+                "uncompressed_written",
                 "Bytes written into compressed frames, compressed or stored.",
-                counts.packed,
+                counts.uncompressed_written,
             ),
             (
-                "packed_written",
+                "compressed_written",
                 "Bytes of these frames.",
-                counts.packed_written,
+                counts.compressed_written,
             ),
         ] {
             let name = format!("onecopy_compression_{name}_bytes_total");

@@ -1,0 +1,75 @@
+//! What there is of each backend.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::Page;
+use crate::backend::Backend;
+use crate::control::View;
+
+/// Name, kind, help and value of one metric.
+type BackendNumber = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&Backend) -> u64,
+);
+
+impl Page {
+    pub(super) fn write_backends(&mut self, view: &View) {
+        let backends = view.backends();
+        let numbers: [BackendNumber; 5] = [
+            (
+                "onecopy_backend_up",
+                "gauge",
+                "1 where the last health checks were answered: new sessions are sent there. Sessions that are there see its end \
+                 by themselves.",
+                |backend| backend.is_up().into(),
+            ),
+            (
+                "onecopy_backend_sessions",
+                "gauge",
+                "Sessions on the backend, including those that are logging in.",
+                |backend| backend.sessions() as u64,
+            ),
+            (
+                "onecopy_backend_failed_connects_total",
+                "counter",
+                "Failed connection attempts for a session, which was then tried on another backend.",
+                |backend| backend.failed_connects(),
+            ),
+            (
+                "onecopy_backend_failed_checks_total",
+                "counter",
+                "Failed health checks.",
+                |backend| backend.health().failed.load(Relaxed),
+            ),
+            (
+                "onecopy_backend_weight",
+                "gauge",
+                "Weight for new sessions relative to the other backends; 0 for none.",
+                |backend| u64::from(backend.config.weight),
+            ),
+        ];
+        for (name, kind, help, value) in numbers {
+            self.head(name, kind, help);
+            for (listener, backend) in &backends {
+                self.line(name, &backend_labels(listener, backend), value(backend));
+            }
+        }
+        self.head(
+            "onecopy_backend_read_only",
+            "gauge",
+            "1 if the backend reports read_only, 0 if not. Known only if health checks log in.",
+        );
+        for (listener, backend) in &backends {
+            if let Some(read_only) = backend.health().read_only() {
+                let labels = backend_labels(listener, backend);
+                self.line("onecopy_backend_read_only", &labels, read_only.into());
+            }
+        }
+    }
+}
+
+fn backend_labels<'l>(listener: &'l str, backend: &'l Backend) -> [(&'static str, &'l str); 2] {
+    [("listener", listener), ("backend", backend.name())]
+}
