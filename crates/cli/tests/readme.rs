@@ -23,19 +23,18 @@ struct Project {
 }
 
 impl Project {
-    /// The dependencies are README's; tokio has to be one where the async API is used.
+    /// The dependencies are README's.
     fn new(root: &Path, dependencies: &str, programs: &[(&str, String)]) -> Self {
         let program = Path::new(env!("CARGO_BIN_EXE_onecopy"));
         let target = program.ancestors().nth(2).unwrap().to_owned();
         let folder = target.join("readme");
         fs::create_dir_all(folder.join("src/bin")).unwrap();
-        let dependencies = dependencies.replace("\"onecopy/", &format!("\"{}/", root.display()));
-        let tokio = "tokio = { version = \"1\", features = [\"rt\", \"macros\"] }";
+        let dependencies = dependencies.replace("\"../onecopy/", &format!("\"{}/", root.display()));
         // The workspace's profile, so that what it has compiled is used.
         let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
         let profile = &workspace[workspace.find("[profile.dev]").unwrap()..];
         let manifest = format!(
-            "[package]\nname = \"readme\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n{dependencies}\n{tokio}\n\n{profile}"
+            "[package]\nname = \"readme\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n{dependencies}\n\n{profile}"
         );
         fs::write(folder.join("Cargo.toml"), manifest).unwrap();
         fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();

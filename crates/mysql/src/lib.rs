@@ -1,9 +1,12 @@
-//! A client for MySQL and MariaDB that copies each byte only once, and counts its copies.
+//! A client for MySQL and MariaDB that copies each received byte only once, and counts its copies.
+//!
+//! This holds for values that are borrowed, taken owned or streamed, without TLS. TLS adds two copies; they are counted too.
 //!
 //! ```no_run
 //! use onecopy_mysql::blocking::Connection;
 //!
 //! # fn main() -> Result<(), onecopy_mysql::Error> {
+//! // localhost is TCP. A default MySQL needs ?socket=/run/mysqld/mysqld.sock or ?get-server-public-key=true for the first login.
 //! let mut conn = Connection::connect("mysql://user:password@localhost/shop")?;
 //! let mut rows = conn.query("SELECT id, name FROM product")?;
 //! while let Some(row) = rows.next()? {
@@ -19,9 +22,9 @@
 //! `.await`.
 //!
 //! # When to use it
-//! For services that read many or large rows, and want little CPU, bounded memory and no surprise when a future is dropped. Executing a
-//! statement and reading a row allocates nothing; a value of any size is borrowed, moved, or streamed. A build with TLS and tokio
-//! has about half the crates of sqlx or `mysql_async`.
+//! For services that read many or large rows, and want little CPU, bounded memory and no surprise when a future is dropped.
+//! Executing a statement and reading a row with borrowed values allocates nothing without TLS; a value of any size is borrowed,
+//! moved, or streamed. Its dependency tree with TLS and tokio has about half the crates of sqlx or `mysql_async`.
 //!
 //! There is no connection pool, no mapping of rows to structs, no transaction type and no check of queries at compile time yet: if
 //! you need these today, use sqlx. `localhost` means TCP; a Unix socket is `?socket=PATH`. Unix only.
@@ -47,8 +50,10 @@
 //!
 //! # Abandoned statements and cancellation
 //! Rows may be dropped before their end, a call may time out, and a future may be dropped at any await point: the next command on
-//! the connection still gets its own result. [`Config::abandoned`] says what happens to the abandoned statement. From another
-//! thread or task, a [`cancel_token`](blocking::Connection::cancel_token) cancels the running statement, and never a later one.
+//! the connection gets its own result or, after an abandoned change of user and an abandoned command with large borrowed parts that
+//! was partly sent, an error that the connection is closed. [`Config::abandoned`] says what happens to the abandoned statement.
+//! From another thread or task, a [`cancel_token`](blocking::Connection::cancel_token) cancels the running statement, and never a
+//! later one.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "tokio")]

@@ -1,4 +1,7 @@
-//! A client for Valkey and Redis that copies each byte only once, and counts its copies.
+//! A client for Valkey and Redis that copies each received byte only once, and counts its copies.
+//!
+//! This holds for replies that are borrowed, taken owned or streamed, without TLS. `aio::Shared` copies all but large strings once
+//! more, into owned ones, and TLS adds two copies; all are counted.
 //!
 //! ```no_run
 //! use onecopy_valkey::blocking::Connection;
@@ -17,13 +20,14 @@
 //! `.await`, and `aio::Shared`, which lets many tasks share one connection.
 //!
 //! # When to use it
-//! For services that read large values or run many commands, and want little CPU and bounded memory: a pipelined GET allocates
-//! nothing, and a string of any size can be borrowed, moved, or streamed. Shared connections put the commands of many tasks into one
-//! write. A build with TLS and tokio has less than half the crates of redis-rs.
+//! For services that read large values or run many commands, and want little CPU and bounded memory: a pipelined GET of a
+//! borrowed value allocates nothing without TLS (one allocation through `aio::Shared`), and a string of any size can be borrowed,
+//! moved, or streamed. Shared connections put the commands of many tasks into one write. Its dependency tree with TLS and tokio has
+//! less than half the crates of redis-rs.
 //!
-//! There is no support for clusters, Sentinel and subscriptions yet: if you need these today, use redis-rs or fred. Unix only.
+//! There is no support for clusters, Sentinel and pub/sub yet: if you need these today, use redis-rs or fred. Unix only.
 //!
-//! # Ways to a reply
+//! # Reading replies
 //! - [`run`](blocking::Connection::run) borrows the output from the read buffer: nothing is copied, and the next call ends the
 //!   borrow.
 //! - [`run_owned`](blocking::Connection::run_owned) returns an [`OwnedReply`]: large strings are moved, not copied.
@@ -36,9 +40,10 @@
 //! [`transaction`](blocking::Connection::transaction) executes all of its commands or none. A
 //! [`pipe`](blocking::Connection::pipe) sends an unlimited stream of commands.
 //!
-//! # Giving up
-//! A call may time out, and a future or unread replies may be dropped at any moment: the next command on the connection still
-//! gets its own reply. [`Error::maybe_executed`] says whether a failed command may have reached the server.
+//! # Timeouts and cancellation
+//! A call may time out, and a future or unread replies may be dropped at any moment: the next command on the connection
+//! gets its own reply or, after a partly sent command with large borrowed arguments or with one from a reader, an error that the
+//! connection is closed. [`Error::maybe_executed`] says whether a failed command may have reached the server.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "tokio")]
