@@ -6,11 +6,11 @@ use onecopy_wire::WireError;
 
 use crate::TlsError;
 
-/// Why a driver could not return a message.
+/// Why an I/O driver could not return a message.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DriveError<E> {
-    /// The protocol's own error. The core is dead.
+    /// The protocol's own error. The state machine is dead.
     Core(E),
     /// The socket failed while reading.
     Read(io::Error),
@@ -20,7 +20,7 @@ pub enum DriveError<E> {
     Timeout,
     /// TLS is not available, or it failed: the server is not trusted, or it sent invalid data.
     Tls(Box<TlsError>),
-    /// The core requested TLS, and none was offered to the stream.
+    /// The state machine requested TLS, and none was offered to the stream.
     TlsUnavailable,
 }
 

@@ -1,9 +1,9 @@
-//! Sockets, TLS, deadlines and the two drivers. This is the only library crate that does network I/O. Applications use
-//! `onecopy-mysql` or `onecopy-valkey`, which are built on it; use it directly to write a client for another protocol.
+//! Sockets, TLS, deadlines and the two I/O drivers. Applications use `onecopy-mysql` or `onecopy-valkey`, which are built on it;
+//! use it directly to write a client for another protocol.
 //!
-//! A driver knows no protocol. It takes a [`Core`](onecopy_wire::Core), asks it what it needs, and does exactly that:
-//! [`blocking::drive`] with blocking system calls, `tokio::drive` when the socket is ready. `evented` has no driver: its streams
-//! are for users with an event loop of their own.
+//! An I/O driver knows no protocol. It takes a state machine ([`Core`](onecopy_wire::Core)), asks it what it needs, and does
+//! exactly that: [`blocking::drive`] with blocking system calls, `tokio::drive` when the socket is ready. `evented` has no I/O
+//! driver: its streams are for users with an event loop of their own, such as `onecopy-proxy`.
 // In one file alone, which says why.
 #![deny(unsafe_code)]
 

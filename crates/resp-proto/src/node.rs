@@ -14,7 +14,7 @@ use crate::Kind;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(crate) kind: Kind,
-    /// Whether the bytes lie in a large home, whose number is then in `start`.
+    /// Whether the bytes lie in a large-value buffer, whose number is then in `start`.
     pub(crate) is_large: bool,
     /// Offset of the first byte of the value within the frame.
     pub(crate) start: u32,

@@ -70,7 +70,7 @@ impl<'q> ReplyWriter<'q> {
         RequestWriter::within(self.queue).bulk(bytes);
     }
 
-    /// Writes a bulk string of `len` bytes by reference: the caller passes the bytes to the driver under `index`.
+    /// Writes a bulk string of `len` bytes by reference: the caller passes the bytes to the I/O driver under `index`.
     pub fn bulk_borrowed(&mut self, index: u32, len: usize) {
         RequestWriter::within(self.queue).bulk_borrowed(index, len);
     }

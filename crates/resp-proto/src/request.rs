@@ -111,7 +111,7 @@ impl<'q> RequestWriter<'q> {
         len >= BORROWED_THRESHOLD
     }
 
-    /// Writes an argument of `len` bytes by reference: the caller passes the bytes to the driver under `index`.
+    /// Writes an argument of `len` bytes by reference: the caller passes the bytes to the I/O driver under `index`.
     pub fn bulk_borrowed(&mut self, index: u32, len: usize) {
         self.header(b'$', len as u64);
         self.queue.push_borrowed(index, 0, len);
@@ -131,7 +131,7 @@ impl<'q> RequestWriter<'q> {
         self.queue.push(bytes);
     }
 
-    /// Writes a piece of such an argument by reference: the caller passes its `len` bytes to the driver under `index`.
+    /// Writes a piece of such an argument by reference: the caller passes its `len` bytes to the I/O driver under `index`.
     #[inline]
     pub fn piece_borrowed(&mut self, index: u32, len: usize) {
         self.queue.push_borrowed(index, 0, len);

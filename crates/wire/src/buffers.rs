@@ -3,8 +3,8 @@
 //! A read fills the following targets in this order, with one vectored call:
 //!
 //! ```text
-//!   | large home ... | side slot | ... large home | spare part of the read buffer |
-//!                     ^ a header or trailer that must not enter the value
+//!   | large-value buffer ... | side slot | ... large-value buffer | spare part of the read buffer |
+//!                              ^ a header or trailer that must not enter the value
 //! ```
 
 mod large;
@@ -21,8 +21,8 @@ pub use targets::Targets;
 /// Longest header or trailer that a side slot takes.
 const SIDE_MAX: usize = 8;
 
-/// How far a read continues after a large home: 4 KiB. After a large value the next one is often large too, and bytes that are
-/// read before its home is made must be copied there. This is enough for headers and the small columns between the two.
+/// How far a read continues after a large-value buffer: 4 KiB. After a large value the next one is often large too, and bytes that
+/// are read before its home is made must be copied there. This is enough for headers and the small columns between the two.
 const BEHIND_HOME: usize = 4 << 10;
 
 /// Framing bytes inside or after the current bytes, which are kept out of them.
@@ -54,7 +54,7 @@ impl Side {
 /// What the next commit is distributed by.
 #[derive(Debug, Default, Clone, Copy)]
 struct Plan {
-    /// Bytes that go to the large home, or to the caller's slice.
+    /// Bytes that go to the large-value buffer, or to the caller's slice.
     home: usize,
     /// Whether `home` is the caller's slice.
     external: bool,
@@ -62,14 +62,14 @@ struct Plan {
     spare: usize,
 }
 
-/// The read buffer, large homes, side slot, write queue and meter of one connection.
+/// The read buffer, large-value buffers, side slot, write queue and meter of one connection.
 ///
-/// Cores call [`pending`](Self::pending), [`consume`](Self::consume), [`need`](Self::need), [`cut`](Self::cut) and
-/// [`begin_home`](Self::begin_home). Drivers call [`prepare`](Self::prepare), [`targets`](Self::targets) and
+/// State machines call [`pending`](Self::pending), [`consume`](Self::consume), [`need`](Self::need), [`cut`](Self::cut) and
+/// [`begin_home`](Self::begin_home). I/O drivers call [`prepare`](Self::prepare), [`targets`](Self::targets) and
 /// [`commit`](Self::commit), and the corresponding methods for the write queue.
 ///
-/// A large home is the memory of one large value, into which reads put it directly. The side slot takes up to 8 bytes of framing,
-/// such as a packet header, that must not become part of a value.
+/// A large-value buffer is the memory of one large value, into which reads put it directly. The side slot takes up to 8 bytes of
+/// framing, such as a packet header, that must not become part of a value.
 ///
 /// `Debug` shows sizes, never bytes, because they contain rows, statements and passwords.
 #[derive(Debug)]
@@ -131,8 +131,8 @@ impl Buffers {
         self.input.pending()
     }
 
-    /// Returns the memory that begins with the pending bytes, and the number of pending bytes. A core can compare a whole word
-    /// even if fewer bytes are pending. After the pending bytes comes old data, which the core must ignore.
+    /// Returns the memory that begins with the pending bytes, and the number of pending bytes. A state machine can compare a whole
+    /// word even if fewer bytes are pending. After the pending bytes comes old data, which the state machine must ignore.
     #[inline]
     pub fn pending_in_place(&self) -> (&[u8], usize) {
         self.input.pending_in_place()
@@ -146,7 +146,7 @@ impl Buffers {
     /// Turns the first `n` pending bytes into a span, valid until the next [`prepare`](Self::prepare).
     ///
     /// # Panics
-    /// Panics if fewer bytes are pending, which is a bug of the core and cannot be caused by a peer.
+    /// Panics if fewer bytes are pending, which is a bug of the state machine and cannot be caused by a peer.
     #[inline]
     pub fn consume(&mut self, n: usize) -> Span {
         self.input.consume(n)
@@ -179,7 +179,7 @@ impl Buffers {
     }
 
     /// Returns the memory that begins with the bytes of a span, including the bytes after them, which may belong to another
-    /// message. A short copy can thus copy a whole word. The result is empty if the span is in a large home.
+    /// message. A short copy can thus copy a whole word. The result is empty if the span is in a large-value buffer.
     #[inline]
     pub fn bytes_in_place(&self, span: Span) -> &[u8] {
         if span.home == 0 {
@@ -197,15 +197,15 @@ impl Buffers {
         &self.homes.bytes(span.home)[span.start as usize..][..span.len as usize]
     }
 
-    /// Declares what the core needs before it can continue: at least `min` bytes, and `until_end` bytes until the end of the
-    /// current message (0 if that is unknown). Reads may return more.
+    /// Declares what the state machine needs before it can continue: at least `min` bytes, and `until_end` bytes until the end of
+    /// the current message (0 if that is unknown). Reads may return more.
     #[inline]
     pub fn need(&mut self, min: usize, until_end: usize) {
         self.min = min.max(1);
         self.until_end = until_end;
     }
 
-    /// Returns the minimum number of bytes that the core asked for.
+    /// Returns the minimum number of bytes that the state machine asked for.
     #[inline]
     pub fn needed(&self) -> usize {
         self.min
@@ -229,7 +229,7 @@ impl Buffers {
     /// home must therefore be further apart than that.
     ///
     /// # Panics
-    /// Panics if `size` is over 8, which is a bug of the core.
+    /// Panics if `size` is over 8, which is a bug of the state machine.
     pub fn cut(&mut self, distance: usize, size: usize) {
         assert!(
             size <= SIDE_MAX,
@@ -266,11 +266,11 @@ impl Buffers {
         (side.bytes, side.filled)
     }
 
-    /// Moves pending bytes towards the front, over bytes that the core no longer needs. It joins the parts of one value that have
-    /// framing between them. `from` and `to` count from the first pending byte. The bytes are metered as moved.
+    /// Moves pending bytes towards the front, over bytes that the state machine no longer needs. It joins the parts of one value
+    /// that have framing between them. `from` and `to` count from the first pending byte. The bytes are metered as moved.
     ///
     /// # Panics
-    /// Panics if the bytes are not pending, which is a bug of the core.
+    /// Panics if the bytes are not pending, which is a bug of the state machine.
     pub fn move_pending(&mut self, from: Range<usize>, to: usize) {
         self.meter.bytes_moved += from.len() as u64;
         self.input.pending_mut().copy_within(from, to);
@@ -350,8 +350,8 @@ impl Buffers {
         )
     }
 
-    /// Returns the same as [`targets`](Self::targets), with the caller's slice in place of the large home. The slice must be as
-    /// long as the `len` that was passed to [`prepare_into`](Self::prepare_into).
+    /// Returns the same as [`targets`](Self::targets), with the caller's slice in place of the large-value buffer. The slice must
+    /// be as long as the `len` that was passed to [`prepare_into`](Self::prepare_into).
     pub fn targets_into<'a>(&'a mut self, into: &'a mut [u8]) -> Targets<'a> {
         let len = self.plan.home.min(into.len());
         self.plan.home = len;
@@ -363,11 +363,11 @@ impl Buffers {
         Targets::around(&mut into[..len], &mut self.side, spare)
     }
 
-    /// Records that `n` bytes were received into the targets. Returns how many of them went to the large home or to the caller's
-    /// slice.
+    /// Records that `n` bytes were received into the targets. Returns how many of them went to the large-value buffer or to the
+    /// caller's slice.
     ///
     /// # Panics
-    /// Panics if `n` is more than the targets hold, which is a bug of the driver.
+    /// Panics if `n` is more than the targets hold, which is a bug of the I/O driver.
     pub fn commit(&mut self, n: usize) -> usize {
         let plan = std::mem::take(&mut self.plan);
         let body = n - self.side.commit(n);
@@ -417,7 +417,7 @@ impl Buffers {
         self.readable() + self.output.capacity()
     }
 
-    /// Bytes that read buffer and large homes hold.
+    /// Bytes that read buffer and large-value buffers hold.
     #[inline]
     fn readable(&self) -> usize {
         let homes = if self.homes.is_empty() {

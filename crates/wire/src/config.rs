@@ -2,7 +2,7 @@
 
 /// The maximum number of bytes of memory that are prepared ahead of the bytes received: 256 KiB.
 ///
-/// A hostile length costs address space up to its limit, but resident memory only up to this step, and none if a driver fills
+/// A hostile length costs address space up to its limit, but resident memory only up to this step, and none if an I/O driver fills
 /// [memory that was never written](crate::Buffers::untouched_home). If [advice](crate::Buffers::set_home_advice) is set, it can
 /// cost up to one large page, 2 MiB; advice is asked for only once 1 MiB of the value has arrived.
 ///
@@ -20,7 +20,7 @@ pub struct BufferConfig {
     /// The hard limit of the read buffer, from 16 bytes to 4 GiB - 1. A larger message that must be contiguous fails with
     /// `LimitExceeded`. Default: 64 MiB.
     pub max_buffer: usize,
-    /// How many bytes of read buffer and large homes together a connection may keep after a command. Default: 256 KiB.
+    /// How many bytes of read buffer and large-value buffers together a connection may keep after a command. Default: 256 KiB.
     pub idle_keep: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Large homes: the final memory of one value each, filled directly from the socket.
+//! Large-value buffers: the final memory of one value each, filled directly from the socket.
 
 use std::fmt;
 use std::mem::MaybeUninit;

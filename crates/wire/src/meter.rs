@@ -54,10 +54,10 @@ pub struct Meter {
     pub bytes_zeroed: u64,
     /// Number of large values that were read directly into their own memory.
     pub large_values: u64,
-    /// Maximum total size of read buffer and large homes, in bytes.
+    /// Maximum total size of read buffer and large-value buffers, in bytes.
     pub peak_capacity: u64,
-    /// Current total size of read buffer and large homes, in bytes. It includes the write queue if the client's documentation
-    /// says so.
+    /// Current total size of read buffer and large-value buffers, in bytes. It includes the write queue if the client's
+    /// documentation says so.
     pub capacity_now: u64,
 }
 

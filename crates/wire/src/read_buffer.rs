@@ -18,7 +18,7 @@ const CHEAP: usize = 1 << 10;
 /// Smallest read and buffer, whatever is configured: the longest header is below it.
 const SMALLEST: usize = 16;
 
-/// At least what a core consumes in front of a message, as a piece by itself.
+/// At least what a state machine consumes in front of a message, as a piece by itself.
 const FRAMING: usize = 16;
 
 pub(crate) struct ReadBuffer {

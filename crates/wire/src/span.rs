@@ -2,12 +2,12 @@
 
 /// A range of bytes in one connection's buffers, resolved by [`Buffers::bytes`](crate::Buffers::bytes).
 ///
-/// It is `Copy` and has no lifetime, so that a core can return it from a loop. It is valid until the next read is prepared. Debug
-/// builds store an epoch and panic on a stale span; release builds may return other bytes of the same connection. A span has at
-/// most 4 GiB - 1 bytes.
+/// It is `Copy` and has no lifetime, so that a state machine can return it from a loop. It is valid until the next read is
+/// prepared. Debug builds store an epoch and panic on a stale span; release builds may return other bytes of the same connection. A
+/// span has at most 4 GiB - 1 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// 0 is the read buffer, n the large home n - 1.
+    /// 0 is the read buffer, n the large-value buffer n - 1.
     pub(crate) home: u32,
     pub(crate) start: u32,
     pub(crate) len: u32,
@@ -25,7 +25,7 @@ impl Span {
         epoch: 0,
     };
 
-    /// Returns a span of all `len` bytes of the large home with this number.
+    /// Returns a span of all `len` bytes of the large-value buffer with this number.
     #[inline]
     pub const fn of_home(number: u32, len: u32) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl Span {
         }
     }
 
-    /// Returns the number of the large home, counted from 1, or 0 for the read buffer.
+    /// Returns the number of the large-value buffer, counted from 1, or 0 for the read buffer.
     #[inline]
     pub const fn home(self) -> u32 {
         self.home
@@ -54,7 +54,7 @@ impl Span {
         self.len == 0
     }
 
-    /// Returns whether the bytes are in a large home of their own.
+    /// Returns whether the bytes are in a large-value buffer of their own.
     #[inline]
     pub const fn is_large(self) -> bool {
         self.home != 0
@@ -65,7 +65,7 @@ impl Span {
     /// start.
     ///
     /// # Panics
-    /// Panics if `last` is elsewhere, which is a bug of the core.
+    /// Panics if `last` is elsewhere, which is a bug of the state machine.
     #[inline]
     #[must_use]
     pub fn to(self, last: Self) -> Self {

@@ -2,7 +2,7 @@
 
 use crate::{Buffers, WireError};
 
-/// What must happen before the core can continue.
+/// What must happen before the state machine can continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step<M> {
     /// A message is complete. It is a kind and spans, never a borrow.
@@ -57,27 +57,27 @@ pub enum Step<M> {
 pub trait Core {
     /// The type of the messages that it returns, `Copy` and small.
     type Message: Copy;
-    /// A protocol error. After an error the core is dead and returns the same error again.
+    /// A protocol error. After an error the state machine is dead and returns the same error again.
     type Error: From<WireError>;
 
     /// Continues until something is needed. It queues output in the buffers and never blocks.
     ///
     /// # Errors
-    /// Fails if the peer violates the protocol, or if a limit is exceeded. The core is dead after that.
+    /// Fails if the peer violates the protocol, or if a limit is exceeded. The state machine is dead after that.
     fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<Self::Message>, Self::Error>;
 
-    /// Tells the core that the stream has been switched to TLS, as it requested. A core that never requests TLS need not
-    /// implement this.
+    /// Tells the state machine that the stream has been switched to TLS, as it requested. A state machine that never requests TLS
+    /// need not implement this.
     ///
     /// # Errors
-    /// Fails if there are bytes in the buffer: they arrived in clear text and must not survive the switch. The core is dead after
-    /// that.
+    /// Fails if there are bytes in the buffer: they arrived in clear text and must not survive the switch. The state machine is
+    /// dead after that.
     fn tls_started(&mut self, buffers: &mut Buffers) -> Result<(), Self::Error> {
         let _ = buffers;
         Ok(())
     }
 
-    /// Tells the core that the peer closed its side while the core waited for input. Returns the error that says what was cut
+    /// Tells the state machine that the peer closed its side while it waited for input. Returns the error that says what was cut
     /// short.
     fn handle_eof(&mut self, buffers: &mut Buffers) -> Self::Error;
 }

@@ -34,7 +34,7 @@ impl<'q> PayloadWriter<'q> {
         }
     }
 
-    /// Appends `len` bytes by reference: the caller passes them to the driver under `index`.
+    /// Appends `len` bytes by reference: the caller passes them to the I/O driver under `index`.
     #[inline]
     pub fn put_borrowed(&mut self, index: u32, len: usize) {
         let mut start = 0;

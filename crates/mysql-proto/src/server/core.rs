@@ -41,7 +41,7 @@ struct Joining {
 
 /// The server's state machine after the login: commands in, replies out.
 ///
-/// Replies are queued in the buffers with the sequence ids that belong to the command; the driver sends them. A command that
+/// Replies are queued in the buffers with the sequence ids that belong to the command; the I/O driver sends them. A command that
 /// arrives before the previous reply is queued waits until `advance` is called again.
 #[derive(Debug)]
 pub struct ServerCore {

@@ -19,7 +19,7 @@ pub enum Field<'a> {
     Null,
     /// A value after its length: every value of a text row; texts, bytes, dates and times of a binary one.
     Bytes(&'a [u8]),
-    /// The same by reference: `len` bytes that the caller passes to the driver under `index`.
+    /// The same by reference: `len` bytes that the caller passes to the I/O driver under `index`.
     Borrowed {
         /// The number under which the caller has it; unique until the queue has been sent.
         index: u32,

@@ -1,4 +1,4 @@
-//! Does what a core asks for, with one blocking call at a time.
+//! Does what a state machine asks for, with one blocking call at a time.
 
 use std::io::{self, ErrorKind};
 use std::time::Instant;
@@ -157,7 +157,7 @@ pub fn read<E: From<onecopy_wire::WireError>>(
     }
 }
 
-/// One call, into a large home as it is where that can be.
+/// One call, into a large-value buffer as it is where that can be.
 #[inline]
 pub(super) fn read_now(buffers: &mut Buffers, stream: &mut Stream) -> io::Result<usize> {
     if stream.is_plain()

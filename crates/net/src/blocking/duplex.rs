@@ -1,10 +1,10 @@
-//! The driver for both directions at once: replies are read while requests are written.
+//! The I/O driver for both directions at once: replies are read while requests are written.
 //!
 //! ```text
 //!   write what the kernel takes ---- all of it ----> one read that blocks
 //!              |                                          |
 //!        not all of it                                    v
-//!              v                                     the core goes on
+//!              v                                 the state machine goes on
 //!   wait for either direction --- to be read ---> one read of what is there
 //!              \---- to be written: once more from the start
 //! ```

@@ -32,7 +32,7 @@ pub trait Transport: Send {
     /// Fails like [`Write::write_vectored`](io::Write::write_vectored).
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
 
-    /// Writes like [`write_vectored`](Self::write_vectored), but fails with `WouldBlock` if it would have to wait. The driver
+    /// Writes like [`write_vectored`](Self::write_vectored), but fails with `WouldBlock` if it would have to wait. The I/O driver
     /// then first reads what has arrived, and calls it again.
     ///
     /// The default implementation may wait. It can then block indefinitely, if the peer in turn waits for its own output to be

@@ -118,7 +118,7 @@ impl From<WireError> for TlsError {
     }
 }
 
-/// Converts the error, because streams return I/O errors. The drivers extract it again.
+/// Converts the error, because streams return I/O errors. The I/O drivers extract it again.
 impl From<TlsError> for io::Error {
     fn from(error: TlsError) -> Self {
         Self::new(io::ErrorKind::InvalidData, error)

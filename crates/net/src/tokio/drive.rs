@@ -1,8 +1,8 @@
-//! Does what a core asks for, and waits for readiness.
+//! Does what a state machine asks for, and waits for readiness.
 //!
 //! # Cancel safety
 //! All futures in this module may be dropped at any await point. A read or write happens completely, and is counted, within one
-//! poll. The core and the buffers therefore always match what happened on the socket.
+//! poll. The state machine and the buffers therefore always match what happened on the socket.
 
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind, IoSlice};
@@ -194,7 +194,7 @@ pub fn poll_read<E: From<WireError>>(
     Poll::Ready(Ok(n))
 }
 
-/// One call, into a large home as it is where that can be.
+/// One call, into a large-value buffer as it is where that can be.
 #[inline(always)]
 fn poll_read_now(
     context: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! The driver for both directions at once: replies are read while requests are written.
+//! The I/O driver for both directions at once: replies are read while requests are written.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};

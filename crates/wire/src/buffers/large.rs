@@ -13,7 +13,7 @@ impl Buffers {
     /// vector that was too small is gone.
     ///
     /// # Panics
-    /// Panics if fewer bytes are pending, or if `buffered` is more than the value has, which is a bug of the core.
+    /// Panics if fewer bytes are pending, or if `buffered` is more than the value has, which is a bug of the state machine.
     pub fn begin_home(&mut self, total: usize, buffered: usize) -> Result<(), WireError> {
         if total > u32::MAX as usize {
             return Err(WireError::LimitExceeded {
@@ -56,13 +56,13 @@ impl Buffers {
         Ok(())
     }
 
-    /// Returns the number of bytes that the current large home still lacks.
+    /// Returns the number of bytes that the current large-value buffer still lacks.
     #[inline]
     pub fn home_missing(&self) -> usize {
         self.homes.missing()
     }
 
-    /// Returns the value of the large home, which must be full, as a span.
+    /// Returns the value of the large-value buffer, which must be full, as a span.
     #[allow(clippy::cast_possible_truncation)] // `begin_home` refused more than u32::MAX
     pub fn finish_home(&mut self) -> Span {
         let (home, len) = self.homes.finish();
@@ -95,7 +95,7 @@ impl Buffers {
         Some(taken)
     }
 
-    /// Marks the end of a row: its large homes may be reused.
+    /// Marks the end of a row: its large-value buffers may be reused.
     #[inline]
     pub fn recycle_homes(&mut self) {
         self.homes.recycle();
@@ -104,10 +104,10 @@ impl Buffers {
     /// Returns a vector to be filled in place of the [`targets`](Self::targets), for drivers that can read into memory that was
     /// never written. Returns `None` if the targets must be used.
     ///
-    /// The vector is a large home of which only the bytes received so far were written, and which the read fills alone. Append
-    /// what one read brings to it, up to its capacity and without growing it, and [`commit`](Self::commit) that number of bytes;
-    /// or call [`prepare`](Self::prepare) again. The memory of the home is then not set to zero, and the read may bring more than
-    /// a [`STEP`](crate::STEP).
+    /// The vector is a large-value buffer of which only the bytes received so far were written, and which the read fills alone.
+    /// Append what one read brings to it, up to its capacity and without growing it, and [`commit`](Self::commit) that number of
+    /// bytes; or call [`prepare`](Self::prepare) again. The memory of the home is then not set to zero, and the read may bring more
+    /// than a [`STEP`](crate::STEP).
     #[inline]
     pub fn untouched_home(&mut self) -> Option<&mut Vec<u8>> {
         if self.plan.home == 0 || self.plan.spare > 0 || self.plan.external {

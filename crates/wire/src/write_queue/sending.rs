@@ -79,7 +79,7 @@ impl WriteQueue {
     /// Records that `n` bytes were sent.
     ///
     /// # Panics
-    /// Panics if that is more than was queued, which is a bug of the driver.
+    /// Panics if that is more than was queued, which is a bug of the I/O driver.
     #[inline]
     pub fn advance(&mut self, n: usize) {
         self.sent += n as u64;
