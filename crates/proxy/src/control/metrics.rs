@@ -115,8 +115,8 @@ impl Page {
         self.head(
             "onecopy_sessions_refused_total",
             "counter",
-            "Clients that were not logged in, by what kept them out; reason refused is the backend's own word, such as a wrong \
-             password.",
+            "Clients refused before or during login, by side and reason. Reason refused: the backend refused the login, for \
+             example because of a wrong password.",
         );
         self.by_reason("onecopy_sessions_refused_total", entrances, |entrance| {
             &entrance.refused
@@ -124,8 +124,8 @@ impl Page {
         self.head(
             "onecopy_sessions_failed_total",
             "counter",
-            "Sessions that were logged in and ended by a failure, by whose it was and what it was. client_lost is a client that \
-             closed without saying so.",
+            "Logged-in sessions that ended by a failure, by side and reason. Reason client_lost: the client closed the \
+             connection without COM_QUIT.",
         );
         self.by_reason("onecopy_sessions_failed_total", entrances, |entrance| {
             &entrance.failed
@@ -212,8 +212,8 @@ impl Page {
             }
         }
         let name = "onecopy_command_duration_seconds";
-        let help = "From a command's first byte to the last of its reply, as the proxy sees it: the backend's time, the time on \
-                    the wire to it, and the time that the client takes to read. The proxy's own part is some microseconds.";
+        let help = "From the first byte of a command to the last byte of its reply, as the proxy sees it. It includes the backend's \
+                    time, the network to it, and the time that the client takes to read.";
         self.head(name, "histogram", help);
         for route in routes {
             for (kind, latency) in Kind::ALL.iter().zip(&route.latency) {

@@ -21,8 +21,7 @@ impl Page {
             (
                 "onecopy_backend_up",
                 "gauge",
-                "1 where the last health checks were answered: new sessions are sent there. Sessions that are there see its end \
-                 by themselves.",
+                "1 while health checks are answered. At 0 it gets no new sessions, and existing ones are left alone.",
                 |backend| backend.is_up().into(),
             ),
             (
