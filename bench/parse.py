@@ -46,7 +46,7 @@ def build():
     onecopy = f"{TARGET}/release/onecopy"
     parsers = {
         "onecopy": lambda s, f, n: [onecopy, "bench", "parse", s, "--json", "--iterations", str(n)],
-        "onecopy, every element looked at": lambda s, f, n: [onecopy, "bench", "parse", s, "--json", "--elements", "--iterations", str(n)],
+        "onecopy, all elements read": lambda s, f, n: [onecopy, "bench", "parse", s, "--json", "--elements", "--iterations", str(n)],
         OWNED: lambda s, f, n: [onecopy, "bench", "parse", s, "--json", "--owned", "--iterations", str(n)],
     }
     source = HERE / "parse/peer.c"

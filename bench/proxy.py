@@ -204,7 +204,7 @@ def save(a, result):
 
 
 def table(workload, rows):
-    print(f"\n| {workload} | q/s median | of direct | proxy's CPU µs a query, median | min – max | of the floor's |\n| --- |" + " --- |" * 5)
+    print(f"\n| {workload} | q/s median | ratio to direct | proxy's CPU µs per query, median | min – max | ratio to the floor |\n| --- |" + " --- |" * 5)
     direct = statistics.median(rows["direct"]["rate"]) if "direct" in rows else None
     floor = statistics.median(rows["floor"]["cpu"]) if "floor" in rows else None
     for name, row in rows.items():
@@ -214,16 +214,18 @@ def table(workload, rows):
 
 
 def idle_table(rows):
-    print(f"\n| {IDLE:,} idle connections | KB each | after one row of 90 kB each |\n| --- | --- | --- |")
+    print(f"\n| {IDLE:,} idle connections | KB per connection | the same after one row of 90 kB each |\n| --- | --- | --- |")
     for name, row in rows.items():
         print(f"| {name} | {row['before']:.1f} | {row['after']:.1f} |")
 
 
 def connects_table(rows):
-    print("\n| 1,000 connections a second | reached | CPU µs each | 95 % within ms | descriptors left | KiB more |\n| --- |" + " --- |" * 5)
+    seconds = next(iter(rows.values()))["seconds"]
+    print(f"\n| 1,000 connections a second for {seconds} s | connections a second | CPU µs per connection | descriptors still open | "
+          "memory growth, KiB |\n| --- |" + " --- |" * 4)
     for name, row in rows.items():
         proxy = name != "direct"
-        print(f"| {name} | {row['rate']:,.0f} for {row['seconds']} s | {row['cpu']:,.0f} | {row['p95_ms']} | "
+        print(f"| {name} | {row['rate']:,.0f} | {row['cpu']:,.0f} | "
               f"{row['descriptors_left'] if proxy else ''} | {row['kib_more'] if proxy else ''} |")
 
 

@@ -140,7 +140,7 @@ def turns(url, n, target):
 
 
 def turns_table(seen):
-    print("\n| ns of CPU a request, and by the floor's turn: median (quartiles) | apart | together |\n| --- | --- | --- |")
+    print("\n| ns of CPU per request · ratio to the floor (quartiles) | apart | together |\n| --- | --- | --- |")
     for workload, places in seen.items():
         for client in TURNING:
             cells = []
@@ -153,7 +153,7 @@ def turns_table(seen):
 
 
 def table(workload, rows):
-    keys = ["cpu µs median / min", "of the floor's", "io / all calls", "Ir", "Ir*", "copied B", "allocations / B", "peak KiB"]
+    keys = ["cpu µs median / min", "ratio to the floor", "io / all calls", "Ir", "Ir*", "copied B", "allocations / B", "peak KiB"]
     print(f"\n| {workload} | " + " | ".join(keys) + " |\n| --- |" + " --- |" * len(keys))
     num = lambda x: f"{x:,.0f}" if abs(x) >= 100 else f"{x:,.2f}"
     for client, r in rows.items():

@@ -53,18 +53,18 @@ allocation. It also fails where a count is more than 2 % below its baseline: rec
 
 Valgrind counts: callgrind the instructions, dhat the allocations and the copies. Everything runs in memory, so no kernel
 and no server is part of a count: the peer that stands for them is left out, and so is the C library, whose share of the
-instructions depends on the processor. Counts are per iteration in the steady state.
+instructions depends on the CPU. Counts are per iteration in the steady state.
 
 `mysql-*` is the whole client, blocking unless it says tokio, against recorded replies of MariaDB 10.11; `valkey-*` is the
 same for Valkey; `relay-*` is what the proxy does with each session's bytes.
 ";
 
 const BESIDE: &str = "\
-## Beside other clients
+## Compared with other clients
 
 One iteration, or one row or command where there are several. The other clients were counted on a real server, without the
 memory functions of the C library and with all else of it ([mysql-counts.json](mysql-counts.json),
-[valkey-counts.json](valkey-counts.json)), so their system calls' wrappers and allocator are in their figures.
+[valkey-counts.json](valkey-counts.json)), so their figures include the wrappers of their system calls and their allocator.
 ";
 
 /// What is not as recorded, a line each.
