@@ -41,7 +41,7 @@ deny:  ## check licences, sources and known vulnerabilities of all dependencies;
 	else echo "NOT RUN: known vulnerabilities; their database could not be fetched from github.com" >&2; checks="bans licenses sources"; fi; \
 	cargo deny --log-level error --all-features check --hide-inclusion-graph $$checks
 package: ## make the packages for crates.io in target/package, and build each of them by itself
-	cargo package --workspace --exclude onecopy-fuzz --exclude onecopy-gates --exclude onecopy-testkit
+	cargo package --workspace --exclude onecopy-fuzz --exclude onecopy-gates --exclude onecopy-guide --exclude onecopy-testkit
 gates-record: ## record these counts, in docs/benchmarks/gates.json and gates.md
 	cargo run --release --quiet -p onecopy-gates -- record
 mutants: ## change the code of a crate in 100 places and check that a test fails each time; needs cargo-mutants

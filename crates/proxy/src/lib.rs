@@ -26,8 +26,8 @@
 //! - [`Proxy::start`] listens and serves from its own threads: one event loop per CPU, and threads for monitoring. It returns at
 //!   once. [`Proxy::start_logging`] also writes a log; without it the library logs nothing.
 //! - [`Proxy::reload`] switches to another configuration atomically.
-//! - [`Proxy::drain`] accepts no new sessions; existing ones end after their transactions. [`Proxy::is_drained`] says when all
-//!   have.
+//! - [`Proxy::drain`] accepts no new sessions; existing ones end after their transactions, at the latest after the configured drain
+//!   timeout. [`Proxy::is_drained`] says when all have.
 //! - [`Proxy::stop`], or dropping the proxy, ends all sessions.
 //!
 //! # Errors

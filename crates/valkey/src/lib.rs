@@ -25,7 +25,8 @@
 //! moved, or streamed. Shared connections put the commands of many tasks into one write. Its dependency tree with TLS and tokio has
 //! less than half the crates of redis-rs.
 //!
-//! There is no support for clusters, Sentinel and pub/sub yet: if you need these today, use redis-rs or fred. Unix only.
+//! There is no support for clusters, Sentinel, pub/sub, EVALSHA script caching and pools yet: if you need these today, use redis-rs
+//! or fred. Unix only.
 //!
 //! # Reading replies
 //! - [`run`](blocking::Connection::run) borrows the output from the read buffer: nothing is copied, and the next call ends the

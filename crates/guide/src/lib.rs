@@ -1,0 +1,22 @@
+//! The pages of `docs/guide`, as documentation whose programs are compiled by `cargo test -p onecopy-guide`.
+#![forbid(unsafe_code)]
+
+macro_rules! pages {
+    ($($name:ident $file:literal)*) => {
+        $(
+            #[doc = include_str!(concat!("../../../docs/guide/", $file))]
+            pub mod $name {}
+        )*
+    };
+}
+
+pages! {
+    connect "connect.md"
+    stream "stream.md"
+    blobs "blobs.md"
+    cancel "cancel.md"
+    pool "pool.md"
+    tls "tls.md"
+    topology "topology.md"
+    troubleshooting "troubleshooting.md"
+}
