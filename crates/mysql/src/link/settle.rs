@@ -1,0 +1,158 @@
+//! What an earlier call left to be done before the next command.
+
+use onecopy_mysql_proto::Error as ProtocolError;
+use onecopy_mysql_proto::client::{RowMode, StatementId};
+
+use super::Link;
+use crate::cancel::Begin;
+use crate::{Error, Statement};
+
+/// What has to happen before the next command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Before {
+    /// Nothing.
+    Ready,
+    /// Rows that nobody read any more are still to come: read on and drop them.
+    Drain,
+    /// Long data of this statement arrived in part: the server must forget it.
+    Forget(StatementId),
+    /// An order to cancel is in flight: wait until the server has it.
+    Await,
+    /// An order to cancel was executed, possibly after its statement had ended: run a statement for it to hit.
+    Barrier,
+}
+
+impl Link {
+    /// Handles what an earlier call left. A command that was dropped before any of its bytes were sent is withdrawn. A command
+    /// that was dropped half sent, and has parts by reference, has closed the connection, because the parts are gone.
+    #[inline]
+    pub(crate) fn before(&mut self) -> Result<Before, Error> {
+        if let Some(cause) = &self.closed {
+            return Err(Error::closed(cause.clone()));
+        }
+        let quiet = match &self.prepared {
+            None => true,
+            Some(prepared) => prepared.is_quiet(),
+        };
+        let quiet = quiet && self.buffers.pending().is_empty();
+        if quiet && self.core.is_idle() && !self.buffers.has_output() {
+            self.sent_before = self.buffers.output().sent();
+            self.queued_before = 0;
+            return match self.target.get() {
+                None => Ok(Before::Ready),
+                Some(target) if target.turn.begin() == Begin::Ready => Ok(Before::Ready),
+                Some(_) => self.begin_slow(),
+            };
+        }
+        self.before_slow()
+    }
+
+    /// Tries again to begin: what prevented it may be over.
+    #[cold]
+    fn begin_slow(&mut self) -> Result<Before, Error> {
+        let begin = self.target.get().map(|target| target.turn.begin());
+        match begin.unwrap_or(Begin::Ready) {
+            Begin::Ready => Ok(Before::Ready),
+            Begin::Delivering => Ok(Before::Await),
+            Begin::Late => Ok(Before::Barrier),
+            Begin::Lost => Err(self.lost()),
+        }
+    }
+
+    /// Closes the connection: it is unknown when the server will execute the order, and what it will hit.
+    pub(crate) fn lost(&mut self) -> Error {
+        self.close("a request to cancel its statement was lost, and could still cancel a later one")
+    }
+
+    #[cold]
+    fn before_slow(&mut self) -> Result<Before, Error> {
+        self.core.set_home_column(None);
+        drop(self.buffers.withdraw_home());
+        let has_borrowed = self.buffers.output().has_borrowed();
+        if self.buffers.has_output() && (has_borrowed || !self.core.is_idle()) {
+            self.withdraw()?;
+        }
+        if !self.core.is_idle() {
+            self.core.set_row_mode(RowMode::Skip);
+            self.start_drain();
+            return Ok(Before::Drain);
+        }
+        if !self.buffers.pending().is_empty() {
+            self.core.kill(ProtocolError::Unsolicited);
+            return Err(self.close(&ProtocolError::Unsolicited.to_string()));
+        }
+        self.close_dropped()?;
+        let begin = self.begin_slow()?;
+        if let (Before::Ready, Some(statement)) = (begin, self.long_data()) {
+            return Ok(Before::Forget(statement));
+        }
+        self.mark();
+        Ok(begin)
+    }
+
+    /// Closes the statements that were dropped: this leaves with the command that follows.
+    fn close_dropped(&mut self) -> Result<(), Error> {
+        let Some(prepared) = &mut self.prepared else {
+            return Ok(());
+        };
+        while let Some(statement) = prepared.next_dropped() {
+            match self.core.close_statement(&mut self.buffers, statement) {
+                // A reset or a change of user has closed it too.
+                Ok(()) | Err(ProtocolError::StatementClosed) => prepared.close_next(),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes a statement: this leaves with the next command.
+    pub(crate) fn close_statement(&mut self, statement: &Statement) -> Result<(), Error> {
+        self.core.close_statement(&mut self.buffers, statement.id)?;
+        if let Some(prepared) = &mut self.prepared {
+            prepared.closed(&statement.handle);
+        }
+        Ok(())
+    }
+
+    /// The statement of which long data was sent in part.
+    fn long_data(&self) -> Option<StatementId> {
+        self.prepared.as_ref()?.long_data
+    }
+
+    /// Long data of the statement begins to be sent, or all of it has left.
+    pub(crate) fn set_long_data(&mut self, statement: Option<StatementId>) {
+        if let Some(prepared) = &mut self.prepared {
+            prepared.long_data = statement;
+        }
+    }
+
+    /// Marks the start of a command: what is queued from now on can be withdrawn as long as none of it was sent.
+    #[inline]
+    pub(crate) fn mark(&mut self) {
+        let waits = self.buffers.has_output();
+        let output = self.buffers.output();
+        self.sent_before = output.sent();
+        self.queued_before = if waits { output.len() } else { 0 };
+    }
+
+    /// Withdraws the command that was queued last, if none of it was sent; what was queued before it stays. A command that was
+    /// partly sent continues if the queue holds the rest of it.
+    fn withdraw(&mut self) -> Result<(), Error> {
+        let output = self.buffers.output();
+        let sent = output.sent() - self.sent_before;
+        let left = usize::try_from(sent)
+            .ok()
+            .and_then(|sent| self.queued_before.checked_sub(sent));
+        match left {
+            Some(left) => {
+                output.truncate(left);
+                self.core.withdraw();
+                Ok(())
+            }
+            None if output.has_borrowed() => {
+                Err(self.close("a command was dropped while half of it was sent"))
+            }
+            None => Ok(()),
+        }
+    }
+}
