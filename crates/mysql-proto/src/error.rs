@@ -72,6 +72,12 @@ pub enum Error {
     BytesBeforeTls,
     /// The server refused a change of user. The connection is dead, because servers differ in whose session continues.
     UserRefused,
+    /// The server refused a statement of the client's own that was sent in front of the caller's, such as the rollback of an
+    /// abandoned transaction. The connection is dead.
+    PreludeRefused {
+        /// The server's error number.
+        code: u16,
+    },
     /// The caller's value does not fit its packet; nothing was sent.
     Encode(EncodeError),
     /// A reply is still outstanding; the command was not sent.
@@ -161,6 +167,9 @@ impl fmt::Display for Error {
                 f.write_str("tls is required and the server offers none; enable it there or set ssl-mode=disabled")
             }
             Self::BytesBeforeTls => f.write_str("the server sent clear text after tls was requested; is it tampered with?"),
+            Self::PreludeRefused { code } => {
+                write!(f, "the server refused to roll back an abandoned transaction: error {code}")
+            }
             Self::UserRefused => f.write_str("the server refused the change of user"),
             Self::Busy => f.write_str("a reply is outstanding; read or drop its rows first"),
             Self::StatementClosed => f.write_str("the statement is closed or of another connection; prepare it again"),

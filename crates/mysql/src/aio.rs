@@ -16,6 +16,7 @@ mod pooled_connection;
 mod rows;
 mod settle;
 mod streaming_row;
+mod transaction;
 
 pub use cancel_token::CancelToken;
 pub(crate) use cancel_token::Delivery;
@@ -26,3 +27,4 @@ pub use pool::Pool;
 pub use pooled_connection::PooledConnection;
 pub use rows::Rows;
 pub use streaming_row::StreamingRow;
+pub use transaction::Transaction;

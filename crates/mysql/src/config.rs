@@ -105,6 +105,9 @@ pub struct Config {
     /// Whether MariaDB may omit column definitions that the client already has. Default: on. Turn it off for intermediaries that
     /// do not support it.
     pub cached_metadata: bool,
+    /// Whether commands may be sent before the replies to earlier ones have come. Default: on. Turn it off for intermediaries that
+    /// take one command at a time: each then waits for the reply to the one before it.
+    pub pipelining: bool,
     /// The socket options.
     pub socket: SocketOptions,
     /// The limits on what the server can make the client do.
@@ -156,6 +159,7 @@ impl Default for Config {
             multi_statements: false,
             found_rows: false,
             cached_metadata: true,
+            pipelining: true,
             socket: SocketOptions::default(),
             limits: Limits::default(),
             idle_keep: 256 << 10,
@@ -187,7 +191,7 @@ impl Config {
     /// | `password-env` | an environment variable that holds the password |
     /// | `connect-timeout`, `call-timeout`, `statement-timeout` | seconds, fractions allowed; 0 for none |
     /// | `abandoned` | `cancel` or `drain`: what happens to an abandoned statement, see [`Abandoned`] |
-    /// | `multi-statements`, `found-rows`, `cached-metadata`, `tcp-nodelay` | `true` or `false` |
+    /// | `multi-statements`, `found-rows`, `cached-metadata`, `pipelining`, `tcp-nodelay` | `true` or `false` |
     /// | `tcp-keepalive`, `tcp-user-timeout` | seconds; 0 for none |
     /// | `max-row-bytes`, `idle-keep` | bytes, see [`Limits::max_row_bytes`] and [`Config::idle_keep`] |
     /// | `pool-min`, `pool-max` | number of connections of a pool, see [`PoolConfig`] |

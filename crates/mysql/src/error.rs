@@ -76,6 +76,8 @@ enum Kind {
     NoServer(Vec<(Endpoint, Error)>),
     /// A pool has no connection for its caller.
     Pool(Box<NoConnection>),
+    NestedTransaction,
+    TransactionOver,
 }
 
 /// An error that the server sent. The connection stays usable unless [`Error::is_closed`] says otherwise.
@@ -218,7 +220,9 @@ impl Error {
             | Kind::Taken(_)
             | Kind::Source(_)
             | Kind::Pool(_)
-            | Kind::Cancel(_) => false,
+            | Kind::Cancel(_)
+            | Kind::NestedTransaction
+            | Kind::TransactionOver => false,
         }
     }
 
@@ -281,6 +285,15 @@ impl Error {
         self.0.maybe_executed
     }
 
+    /// Returns whether the statement was not executed because its transaction is over.
+    ///
+    /// The server has rolled back the whole transaction after an error such as a deadlock; or, if the statement is the commit,
+    /// another statement may have ended it, as CREATE TABLE does by committing it. The connection stays usable after the
+    /// transaction is dropped.
+    pub fn is_transaction_over(&self) -> bool {
+        matches!(self.kind(), Kind::TransactionOver)
+    }
+
     fn kind(&self) -> &Kind {
         &self.0.kind
     }
@@ -307,6 +320,16 @@ impl Error {
             OF_CLIENTS.contains(&server.code)
                 || matches!(server.code, READ_INTERRUPTED | WRITE_INTERRUPTED)
         })
+    }
+
+    #[cold]
+    pub(crate) fn nested_transaction() -> Self {
+        Kind::NestedTransaction.into()
+    }
+
+    #[cold]
+    pub(crate) fn transaction_over() -> Self {
+        Kind::TransactionOver.into()
     }
 
     #[cold]
@@ -550,6 +573,13 @@ impl fmt::Display for Error {
                 }
                 Ok(())
             }
+            Kind::NestedTransaction => f.write_str(
+                "a transaction is open on this connection: begin a savepoint in it, or end it first",
+            ),
+            Kind::TransactionOver => f.write_str(
+                "the transaction is over: the server rolled it back after an error such as a deadlock, or a statement such \
+                 as CREATE TABLE ended it",
+            ),
         }
     }
 }

@@ -26,8 +26,8 @@
 //! Executing a statement and reading a row with borrowed values allocates nothing without TLS; a value of any size is borrowed,
 //! moved, or streamed. Its dependency tree with TLS and tokio has about half the crates of sqlx or `mysql_async`.
 //!
-//! [`blocking::Pool`] and `aio::Pool` are connection pools. There is no mapping of rows to structs, no transaction type and no check
-//! of queries at compile time yet: if you need these today, use sqlx. `localhost` means TCP; a Unix socket is `?socket=PATH`. Unix only.
+//! [`blocking::Pool`] and `aio::Pool` are connection pools. There is no mapping of rows to structs and no check of queries at compile
+//! time yet: if you need these today, use sqlx. `localhost` means TCP; a Unix socket is `?socket=PATH`. Unix only.
 //!
 //! # Three ways to read a row
 //! - [`Rows::next`](blocking::Rows::next) borrows the row from the read buffer: nothing is copied, and the next call ends the
@@ -75,6 +75,7 @@ mod shown;
 mod statement;
 mod tls;
 mod topology;
+mod transaction;
 mod url;
 
 pub use cancel::Cancelled;
@@ -102,6 +103,7 @@ pub use secret::Password;
 pub use statement::Statement;
 pub use tls::SslMode;
 pub use topology::ServerTarget;
+pub use transaction::{Isolation, TransactionOptions};
 
 /// Creates the parameters of an execution from values of any supported types.
 ///

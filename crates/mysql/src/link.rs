@@ -8,6 +8,7 @@ mod patience;
 mod pooled;
 pub(crate) mod prepared;
 mod settle;
+mod transaction;
 mod value;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,6 +22,7 @@ use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_net::DriveError;
 use onecopy_wire::{Buffers, Meter, Span};
 use prepared::Prepared;
+use transaction::Levels;
 
 use crate::cancel::{Target, Way};
 use crate::shown::shown;
@@ -33,6 +35,7 @@ pub(crate) use deadlines::deadline_in;
 pub(crate) use login::{login, login_failed, login_refused};
 pub(crate) use long_data::long_data_piece;
 pub(crate) use settle::Before;
+pub(crate) use transaction::Leave;
 pub(crate) use value::move_value;
 
 static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
@@ -53,6 +56,10 @@ pub(crate) struct Link {
     prepared: Option<Box<Prepared>>,
     /// The session belongs to another user than the login's.
     user_changed: bool,
+    /// The transaction that was begun through us.
+    levels: Levels,
+    /// Whether commands may be sent ahead of the replies to earlier ones.
+    pub(crate) pipelining: bool,
     /// Why the connection is closed.
     closed: Option<String>,
     /// How an order to cancel reaches the server; none over a stream of the caller's own.
@@ -75,6 +82,8 @@ impl Link {
             queued_before: 0,
             prepared: None,
             user_changed: false,
+            levels: Levels::default(),
+            pipelining: config.pipelining,
             closed: None,
             way: None,
             abandoned: config.abandoned,
@@ -204,6 +213,11 @@ impl Link {
         if error.is_closed() {
             self.closed.get_or_insert_with(|| shown(&error));
         }
+        self.doubt(
+            error
+                .server()
+                .and_then(|server| server.sql_state.as_deref()),
+        );
         self.ended();
         self.buffers.release();
         let maybe_executed = error.is_of_the_way() && self.has_left();

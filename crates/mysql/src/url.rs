@@ -96,6 +96,7 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
         "tcp-nodelay" => config.socket.nodelay = option.flag()?,
         "multi-statements" => config.multi_statements = option.flag()?,
         "cached-metadata" => config.cached_metadata = option.flag()?,
+        "pipelining" => config.pipelining = option.flag()?,
         "found-rows" => config.found_rows = option.flag()?,
         "max-row-bytes" => config.limits.max_row_bytes = option.bytes()?,
         "idle-keep" => config.idle_keep = option.bytes()?,
@@ -106,7 +107,7 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
                  auth-plugins, server-public-key, get-server-public-key, password-over-unverified-tls, \
                  password-file, password-env, connect-timeout, call-timeout, statement-timeout, abandoned, \
                  tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
-                 cached-metadata, max-row-bytes, idle-keep, and for pools {}",
+                 cached-metadata, pipelining, max-row-bytes, idle-keep, and for pools {}",
                 pool::NAMES
             )));
         }

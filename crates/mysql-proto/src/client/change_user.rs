@@ -89,7 +89,7 @@ impl ClientCore {
             attributes: ConnectAttributes::from_encoded(&login.attributes),
         }
         .encode(capabilities, &mut payload)?;
-        self.begin(State::ChangeUser)?;
+        self.begin(State::ChangeUser, None)?;
         self.auth = Some(Box::new(auth));
         let mut sequence = 0;
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);

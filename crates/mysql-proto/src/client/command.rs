@@ -5,13 +5,14 @@
 
 use onecopy_wire::{BORROWED_THRESHOLD, Buffers, WireError};
 
+use super::StatementId;
 use super::character_set::CharacterSet;
 use super::core::{ClientCore, Source, State};
 use super::statement::{Params, Preparing};
-use super::{RowMode, StatementId};
 use crate::codec::{Put, length_of};
 use crate::frame::PayloadWriter;
-use crate::packet::CommandByte;
+use crate::packet::execute::LAST_PREPARED;
+use crate::packet::{CommandByte, CursorType, Fetch};
 use crate::value::Param;
 use crate::{CollationId, Error};
 
@@ -22,8 +23,7 @@ impl ClientCore {
     /// Fails with `Busy` while a reply is outstanding, and with `OutOfMemory`; nothing is queued then. The same applies to every
     /// command.
     pub fn query(&mut self, buffers: &mut Buffers, sql: &[u8]) -> Result<(), Error> {
-        self.begin(State::Header)?;
-        self.source = Source::Text;
+        self.begin(State::Header, Some(Source::Text))?;
         self.send_text(buffers, CommandByte::QUERY, sql)
     }
 
@@ -32,7 +32,7 @@ impl ClientCore {
     /// # Errors
     /// Fails with `Busy`.
     pub fn prepare(&mut self, buffers: &mut Buffers, sql: &[u8]) -> Result<(), Error> {
-        self.begin(State::Prepare(Preparing::Header))?;
+        self.begin(State::Prepare(Preparing::Header), None)?;
         self.send_text(buffers, CommandByte::STMT_PREPARE, sql)
     }
 
@@ -54,13 +54,79 @@ impl ClientCore {
                 given: params.0.len(),
             });
         }
-        self.begin(State::Header)?;
-        self.source = Source::Statement(statement);
+        self.begin(State::Header, Some(Source::Statement(statement)))?;
+        self.put_execution(buffers, id, CursorType::empty(), params)
+    }
+
+    /// Queues COM_STMT_EXECUTE for rows that are fetched in parts. The reply is that of [`execute`](Self::execute), but where the
+    /// server has opened a cursor no row comes with it: the status has `CURSOR_EXISTS` then.
+    ///
+    /// # Errors
+    /// Fails like [`execute`](Self::execute).
+    pub fn execute_with_cursor(
+        &mut self,
+        buffers: &mut Buffers,
+        statement: StatementId,
+        params: Params<'_>,
+    ) -> Result<(), Error> {
+        let found = self.statements.find(statement)?;
+        let (id, expected) = (found.id, found.parameters);
+        if params.0.len() != usize::from(expected) {
+            return Err(Error::ParameterCount {
+                expected,
+                given: params.0.len(),
+            });
+        }
+        self.begin(State::Header, Some(Source::Statement(statement)))?;
+        self.open_cursor_with_reply();
+        self.put_execution(buffers, id, CursorType::READ_ONLY, params)
+    }
+
+    /// Queues COM_STMT_EXECUTE for the statement that the prepare queued just before will make, which MariaDB 10.2 and later can.
+    /// The caller must know the number of its parameters.
+    ///
+    /// If the prepare fails, the reply to this command is an ERR packet too. A statement with another number of parameters ends
+    /// the conversation, because the server has misread the values.
+    ///
+    /// # Errors
+    /// Fails with `Busy` unless [more commands are accepted](Self::accept_more), or with `CharacterSet`.
+    pub fn execute_last_prepared(
+        &mut self,
+        buffers: &mut Buffers,
+        params: Params<'_>,
+    ) -> Result<(), Error> {
+        let given = u16::try_from(params.0.len()).map_err(|_| Error::ParameterCount {
+            expected: u16::MAX,
+            given: params.0.len(),
+        })?;
+        self.begin_later(State::Header, None, Some(given))?;
+        self.put_execution(buffers, LAST_PREPARED, CursorType::empty(), params)
+    }
+
+    #[inline(always)] // both callers' statements are known by then
+    fn put_execution(
+        &mut self,
+        buffers: &mut Buffers,
+        id: u32,
+        cursor: CursorType,
+        params: Params<'_>,
+    ) -> Result<(), Error> {
         let mut sequence = 0;
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
         let [a, b, c, d] = id.to_le_bytes();
-        // No cursor; the iteration count is always 1.
-        writer.put_array([CommandByte::STMT_EXECUTE.0, a, b, c, d, 0, 1, 0, 0, 0]);
+        // The iteration count is always 1.
+        writer.put_array([
+            CommandByte::STMT_EXECUTE.0,
+            a,
+            b,
+            c,
+            d,
+            cursor.0,
+            1,
+            0,
+            0,
+            0,
+        ]);
         if !params.0.is_empty()
             && let Err(parameter) = put_params(&mut writer, params.0, self.character_set)
         {
@@ -71,9 +137,35 @@ impl ClientCore {
         self.queued(queued, sequence)
     }
 
+    /// Queues COM_STMT_FETCH: the next rows of a statement's cursor, at most `rows`. The reply is those rows and their end, whose
+    /// status has `LAST_ROW_SENT` if no more follow.
+    ///
+    /// # Errors
+    /// Fails with `Busy` or `StatementClosed`.
+    pub fn fetch(
+        &mut self,
+        buffers: &mut Buffers,
+        statement: StatementId,
+        rows: u32,
+    ) -> Result<(), Error> {
+        let statement_id = self.statements.find(statement)?.id;
+        let columns = self.statements.definitions(statement).len();
+        self.begin(State::Rows, Some(Source::Statement(statement)))?;
+        if let Err(error) = self.size_cells(columns) {
+            self.retract();
+            return Err(Error::of_call(error));
+        }
+        self.shared = None;
+        let mut sequence = 0;
+        let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
+        Fetch { statement_id, rows }.encode(&mut writer);
+        let queued = writer.finish();
+        self.queued(queued, sequence)
+    }
+
     #[cold]
     fn refuse_text(&mut self, params: Params<'_>, parameter: usize) -> Error {
-        self.withdraw();
+        self.retract();
         let collation = match params.0.get(parameter) {
             Some(Param::OtherText { collation, .. }) => *collation,
             _ => CollationId::UTF8MB4_GENERAL_CI,
@@ -98,14 +190,13 @@ impl ClientCore {
         piece: &[u8],
     ) -> Result<(), Error> {
         let id = self.statements.find(statement)?.id;
-        self.begin(State::Idle)?;
+        self.begin(State::Idle, None)?;
         let mut sequence = 0;
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
         let ([a, b, c, d], [e, f]) = (id.to_le_bytes(), parameter.to_le_bytes());
         writer.put_array([CommandByte::STMT_SEND_LONG_DATA.0, a, b, c, d, e, f]);
         put_or_lend(&mut writer, 0, piece);
-        let queued = writer.finish();
-        self.queued(queued, sequence)
+        writer.finish().map_err(Error::of_call)
     }
 
     /// Queues COM_STMT_CLOSE. There is no reply, and it is sent with the next command.
@@ -118,8 +209,9 @@ impl ClientCore {
         statement: StatementId,
     ) -> Result<(), Error> {
         let id = self.statements.find(statement)?.id;
-        self.begin(State::Idle)?;
-        self.send_id(buffers, CommandByte::STMT_CLOSE, id)?;
+        self.begin(State::Idle, None)?;
+        let (queued, _) = put_id(buffers, CommandByte::STMT_CLOSE, id);
+        queued.map_err(Error::of_call)?;
         self.statements.remove(statement)?;
         Ok(())
     }
@@ -134,8 +226,9 @@ impl ClientCore {
         statement: StatementId,
     ) -> Result<(), Error> {
         let id = self.statements.find(statement)?.id;
-        self.begin(State::Header)?;
-        self.send_id(buffers, CommandByte::STMT_RESET, id)
+        self.begin(State::Header, None)?;
+        let (queued, sequence) = put_id(buffers, CommandByte::STMT_RESET, id);
+        self.queued(queued, sequence)
     }
 
     /// Queues COM_PING. The reply is OK.
@@ -143,7 +236,7 @@ impl ClientCore {
     /// # Errors
     /// Fails with `Busy`.
     pub fn ping(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
-        self.begin(State::Header)?;
+        self.begin(State::Header, None)?;
         self.send_text(buffers, CommandByte::PING, &[])
     }
 
@@ -152,7 +245,7 @@ impl ClientCore {
     /// # Errors
     /// Fails with `Busy`.
     pub fn init_db(&mut self, buffers: &mut Buffers, database: &[u8]) -> Result<(), Error> {
-        self.begin(State::Header)?;
+        self.begin(State::Header, None)?;
         self.send_text(buffers, CommandByte::INIT_DB, database)
     }
 
@@ -161,8 +254,8 @@ impl ClientCore {
     /// # Errors
     /// Fails with `Busy`.
     pub fn reset_connection(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
-        self.begin(State::Header)?;
-        self.forgets_statements = true;
+        self.begin(State::Header, None)?;
+        self.forget_statements_with_reply();
         self.send_text(buffers, CommandByte::RESET_CONNECTION, &[])
     }
 
@@ -171,8 +264,9 @@ impl ClientCore {
     /// # Errors
     /// Fails with `Busy`.
     pub fn quit(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
-        self.begin(State::Idle)?;
-        self.send_text(buffers, CommandByte::QUIT, &[])
+        self.begin(State::Idle, None)?;
+        let (queued, _) = put_text(buffers, CommandByte::QUIT, &[]);
+        queued.map_err(Error::of_call)
     }
 
     /// Returns the number of parameters of a statement.
@@ -195,42 +289,13 @@ impl ClientCore {
         Ok(self.statements.definitions(statement))
     }
 
-    #[inline]
-    pub(super) fn begin(&mut self, next: State) -> Result<(), Error> {
-        if !self.is_idle() {
-            return Err(self.dead().cloned().unwrap_or(Error::Busy));
-        }
-        self.set_row_mode(RowMode::Borrow);
-        self.forgets_statements = false;
-        self.state = next;
-        Ok(())
-    }
-
-    fn send_text(
+    pub(super) fn send_text(
         &mut self,
         buffers: &mut Buffers,
         command: CommandByte,
         text: &[u8],
     ) -> Result<(), Error> {
-        let mut sequence = 0;
-        let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
-        writer.put_u8(command.0);
-        put_or_lend(&mut writer, 0, text);
-        let queued = writer.finish();
-        self.queued(queued, sequence)
-    }
-
-    fn send_id(
-        &mut self,
-        buffers: &mut Buffers,
-        command: CommandByte,
-        id: u32,
-    ) -> Result<(), Error> {
-        let mut sequence = 0;
-        let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
-        let [a, b, c, d] = id.to_le_bytes();
-        writer.put_array([command.0, a, b, c, d]);
-        let queued = writer.finish();
+        let (queued, sequence) = put_text(buffers, command, text);
         self.queued(queued, sequence)
     }
 
@@ -243,15 +308,38 @@ impl ClientCore {
     ) -> Result<(), Error> {
         match queued {
             Ok(()) => {
-                self.frames.restart(sequence);
+                self.reply_continues_at(sequence);
                 Ok(())
             }
             Err(error) => {
-                self.withdraw();
+                self.retract();
                 Err(Error::of_call(error))
             }
         }
     }
+}
+
+/// A command and its text; gives the sequence id that its reply begins with.
+#[inline]
+fn put_text(
+    buffers: &mut Buffers,
+    command: CommandByte,
+    text: &[u8],
+) -> (Result<(), WireError>, u8) {
+    let mut sequence = 0;
+    let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
+    writer.put_u8(command.0);
+    put_or_lend(&mut writer, 0, text);
+    (writer.finish(), sequence)
+}
+
+/// The same of a statement's number.
+fn put_id(buffers: &mut Buffers, command: CommandByte, id: u32) -> (Result<(), WireError>, u8) {
+    let mut sequence = 0;
+    let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
+    let [a, b, c, d] = id.to_le_bytes();
+    writer.put_array([command.0, a, b, c, d]);
+    (writer.finish(), sequence)
 }
 
 /// Null bitmap, the flag that types follow, types, values.

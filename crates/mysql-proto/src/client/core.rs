@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use onecopy_wire::{Buffers, Core, Span, Step, WireError};
 
+use super::ahead::Ahead;
 use super::change_user::Login;
 use super::character_set::CharacterSet;
 use super::large_row::LargeRow;
@@ -39,6 +40,12 @@ pub(super) enum State {
     LargeRow,
     StreamedRow,
     Prepare(Preparing),
+    /// OK, which is not returned.
+    Prelude,
+    /// ERR: the statement to be executed was not prepared.
+    Refusal,
+    /// A command is over, and replies to those sent ahead are to come.
+    Between,
     /// `auth` says where it stands.
     ChangeUser,
     /// `dead` says why.
@@ -138,6 +145,10 @@ pub struct ClientCore {
     pub(super) home_column: Option<usize>,
     /// The command under way makes the server forget all statements.
     pub(super) forgets_statements: bool,
+    /// The command under way asks for a cursor.
+    pub(super) opens_cursor: bool,
+    /// Commands behind the one under way.
+    pub(super) ahead: Ahead,
     pub(super) shared: Option<Arc<Definitions>>,
     /// What a change of user goes on with; its part of the authentication while it is under way.
     pub(super) login: Box<Login>,
@@ -212,6 +223,8 @@ impl ClientCore {
             bitmap: Vec::new(),
             home_column: None,
             forgets_statements: false,
+            opens_cursor: false,
+            ahead: Ahead::default(),
             shared: None,
             login: Box::default(),
             auth: None,
@@ -336,9 +349,10 @@ impl ClientCore {
         self.ok.status_flags = status_flags;
     }
 
-    /// Withdraws a command of which no byte was sent.
+    /// Withdraws the command under way and all behind it, of which no byte was sent.
     pub fn withdraw(&mut self) {
         self.auth = None;
+        self.ahead.clear();
         self.state = State::Idle;
     }
 
@@ -394,11 +408,14 @@ impl ClientCore {
                 }
                 State::Dead => return Err(self.dead.clone().unwrap_or(Error::Unsolicited)),
                 State::Idle => return self.idle(buffers),
+                State::Between => self.start_next(),
                 State::ChangeUser => return self.changing_user(buffers),
                 State::Header
                 | State::Definitions { .. }
                 | State::DefinitionsEof
-                | State::Prepare(_) => {
+                | State::Prepare(_)
+                | State::Prelude
+                | State::Refusal => {
                     let Some(payload) = self.whole(buffers)? else {
                         return Ok(missing(buffers));
                     };
@@ -420,6 +437,8 @@ impl ClientCore {
             }
             State::DefinitionsEof => self.definitions_eof(buffers, payload),
             State::Prepare(preparing) => self.preparing(preparing, buffers, payload),
+            State::Prelude => self.prelude_reply(buffers, payload),
+            State::Refusal => self.refusal(buffers, payload),
             _ => self.header(buffers, payload),
         }
     }
@@ -468,7 +487,9 @@ impl ClientCore {
     fn during(&self) -> &'static str {
         match self.state {
             State::Idle => "an unsolicited packet",
-            State::Header => "the wait for a reply",
+            State::Header | State::Prelude | State::Refusal | State::Between => {
+                "the wait for a reply"
+            }
             State::Definitions { .. } | State::DefinitionsEof => "column definitions",
             State::Rows | State::LargeRow | State::StreamedRow => "rows",
             State::Prepare(_) => "the reply to prepare",

@@ -21,7 +21,8 @@ impl ClientCore {
         let next = match preparing {
             Preparing::Header => match bytes.first() {
                 Some(&err::HEADER) => {
-                    self.state = State::Idle;
+                    self.ahead.prepared(None);
+                    self.end_command();
                     return Ok(Some(Reply::Err(payload)));
                 }
                 Some(0x00) => {
@@ -66,7 +67,8 @@ impl ClientCore {
         };
         match next.settle(preparing, self.deprecates_eof()) {
             Preparing::Done { id } => {
-                self.state = State::Idle;
+                self.ahead.prepared(Some(id));
+                self.end_command();
                 Ok(Some(Reply::Prepared(id)))
             }
             next => {

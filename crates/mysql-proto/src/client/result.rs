@@ -9,7 +9,7 @@ use super::definitions::AcceptError;
 use super::{Cell, Definitions, OkState, Reply};
 use crate::codec::Reader;
 use crate::owned;
-use crate::packet::{OkPacket, eof, err, result_header};
+use crate::packet::{EofPacket, OkPacket, eof, err, result_header};
 use crate::{Error, StatusFlags};
 
 impl ClientCore {
@@ -33,7 +33,7 @@ impl ClientCore {
                 Ok(Some(Reply::Ok))
             }
             Some(&err::HEADER) => {
-                self.state = State::Idle;
+                self.end_command();
                 Ok(Some(Reply::Err(payload)))
             }
             Some(&LOCAL_INFILE) => Err(Error::LocalInfileRefused),
@@ -116,9 +116,7 @@ impl ClientCore {
     /// The result has `count` columns, which are known.
     #[inline]
     fn begin_rows(&mut self, count: usize) -> Result<bool, Error> {
-        if self.cells.len() != count {
-            self.make_cells(count)?;
-        }
+        self.size_cells(count)?;
         let eof = !self.deprecates_eof();
         self.state = if eof {
             State::DefinitionsEof
@@ -126,6 +124,15 @@ impl ClientCore {
             State::Rows
         };
         Ok(!eof)
+    }
+
+    /// As many places as a row has values.
+    #[inline]
+    pub(super) fn size_cells(&mut self, count: usize) -> Result<(), WireError> {
+        if self.cells.len() == count {
+            return Ok(());
+        }
+        self.make_cells(count)
     }
 
     #[cold]
@@ -147,15 +154,33 @@ impl ClientCore {
         match buffers.bytes(payload) {
             [eof::HEADER, rest @ ..] if rest.len() < 8 => {
                 self.state = State::Rows;
+                if self.opens_cursor {
+                    self.note_cursor(buffers, payload)?;
+                }
                 Ok(Some(Reply::Columns))
             }
             // An error found while the rows were made ready, before the first of them.
             [err::HEADER, ..] => {
-                self.state = State::Idle;
+                self.end_command();
                 Ok(Some(Reply::Err(payload)))
             }
             bytes => Err(unexpected("the end of column definitions", bytes)),
         }
+    }
+
+    /// An execution that opens a cursor is over here: its rows are fetched. Where a procedure has opened one of its own, results
+    /// follow.
+    #[cold]
+    fn note_cursor(&mut self, buffers: &Buffers, payload: Span) -> Result<(), Error> {
+        let packet = EofPacket::decode(buffers.bytes(payload))?;
+        let status = packet.status_flags;
+        if status.contains(StatusFlags::CURSOR_EXISTS)
+            && !status.contains(StatusFlags::MORE_RESULTS_EXISTS)
+        {
+            self.set_status(status);
+            self.end_command();
+        }
+        Ok(())
     }
 
     pub(super) fn end_of_result(&mut self) {
@@ -163,7 +188,11 @@ impl ClientCore {
             .ok
             .status_flags
             .contains(StatusFlags::MORE_RESULTS_EXISTS);
-        self.state = if more { State::Header } else { State::Idle };
+        if more {
+            self.state = State::Header;
+        } else {
+            self.end_command();
+        }
     }
 
     #[inline(never)]

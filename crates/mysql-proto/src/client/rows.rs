@@ -79,7 +79,7 @@ impl ClientCore {
         match (bytes.first(), self.source) {
             (Some(&err::HEADER), _) => {
                 self.check_message(bytes.len())?;
-                self.state = State::Idle;
+                self.end_command();
                 Ok(Step::Message(Reply::Err(payload)))
             }
             (Some(&eof::HEADER), _) if self.ends_rows(bytes.len()) => {

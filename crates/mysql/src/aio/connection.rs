@@ -301,7 +301,9 @@ impl Connection {
         self.link.core.reset_connection(&mut self.link.buffers)?;
         // No statement: nothing that could be cancelled.
         self.link.ended();
-        self.ok().await
+        self.ok().await?;
+        self.link.forget_transaction();
+        Ok(())
     }
 
     /// Logs in as another user on this connection, which is faster than a new connection.
@@ -328,7 +330,7 @@ impl Connection {
         database: Option<&str>,
     ) -> Result<(), Error> {
         let password = password.into();
-        self.settle().await?;
+        self.settle_alone().await?;
         self.link.change_user(user, &password, database)?;
         let reply = self.drive(&()).await;
         self.link.user_changed(reply, user, &password)

@@ -32,15 +32,44 @@ impl Connection {
     #[cold]
     async fn settle_slow(&mut self, mut before: Result<Before, Error>) -> Result<(), Error> {
         loop {
-            match before.inspect_err(|_| self.stream.shutdown())? {
+            if before.is_err() && self.link.is_closed() {
+                self.stream.shutdown();
+            }
+            match before? {
                 Before::Ready => return Ok(()),
                 Before::Drain => self.drain().await?,
                 Before::Forget(statement) => self.forget(statement).await?,
                 Before::Await => self.wait_for_order().await?,
                 Before::Barrier => self.barrier().await?,
+                Before::Prelude => self.prelude().await?,
+                Before::Verify => self.verify().await?,
             }
             before = self.link.before();
         }
+    }
+
+    /// Makes sure of the same, and that nothing is queued in front of the next command.
+    pub(super) async fn settle_alone(&mut self) -> Result<(), Error> {
+        self.settle().await?;
+        if !self.link.core.is_idle() {
+            self.prelude().await?;
+        }
+        Ok(())
+    }
+
+    /// Rolls back what was dropped, without another command.
+    async fn prelude(&mut self) -> Result<(), Error> {
+        self.ok().await?;
+        self.link.mark();
+        Ok(())
+    }
+
+    /// Learns from the server's status whether the transaction is still open.
+    async fn verify(&mut self) -> Result<(), Error> {
+        self.link.core.ping(&mut self.link.buffers)?;
+        self.ok().await?;
+        self.link.verified();
+        Ok(())
     }
 
     /// Makes the server discard the long data of a statement.

@@ -262,7 +262,9 @@ impl Connection {
         self.link.core.reset_connection(&mut self.link.buffers)?;
         // No statement: nothing that could be cancelled.
         self.link.ended();
-        self.ok()
+        self.ok()?;
+        self.link.forget_transaction();
+        Ok(())
     }
 
     /// Logs in as another user on this connection, which is faster than a new connection.
@@ -285,7 +287,7 @@ impl Connection {
         database: Option<&str>,
     ) -> Result<(), Error> {
         let password = password.into();
-        self.settle()?;
+        self.settle_alone()?;
         self.link.change_user(user, &password, database)?;
         let reply = self.drive(&());
         self.link.user_changed(reply, user, &password)

@@ -57,7 +57,7 @@ impl<'c> Rows<'c> {
     fn start(&mut self, reply: Reply) {
         self.open = reply == Reply::Columns;
         self.has_columns = self.open;
-        if !self.open && self.conn.link.core.is_idle() {
+        if !self.open && self.conn.link.core.is_command_over() {
             self.conn.finish();
         }
     }
@@ -180,12 +180,12 @@ impl<'c> Rows<'c> {
 
     /// Returns whether nothing is left, so that no deadline can pass any more.
     fn is_over(&self) -> bool {
-        !self.open && self.conn.link.core.is_idle()
+        !self.open && self.conn.link.core.is_command_over()
     }
 
     fn advance_result(&mut self) -> Result<bool, Error> {
         self.skip_rows()?;
-        if self.conn.link.core.is_idle() {
+        if self.conn.link.core.is_command_over() {
             return Ok(false);
         }
         let reply = self.conn.drive(&())?;
@@ -272,7 +272,7 @@ impl<'c> Rows<'c> {
         match self.conn.drive(&()) {
             Ok(Reply::RowsEnd) => {
                 self.open = false;
-                if self.conn.link.core.is_idle() {
+                if self.conn.link.core.is_command_over() {
                     self.conn.finish();
                 }
                 Ok(None)

@@ -29,15 +29,44 @@ impl Connection {
     #[cold]
     fn settle_slow(&mut self, mut before: Result<Before, Error>) -> Result<(), Error> {
         loop {
-            match before.inspect_err(|_| self.stream.shutdown())? {
+            if before.is_err() && self.link.is_closed() {
+                self.stream.shutdown();
+            }
+            match before? {
                 Before::Ready => return Ok(()),
                 Before::Drain => self.drain()?,
                 Before::Forget(statement) => self.forget(statement)?,
                 Before::Await => self.wait_for_order()?,
                 Before::Barrier => self.barrier()?,
+                Before::Prelude => self.prelude()?,
+                Before::Verify => self.verify()?,
             }
             before = self.link.before();
         }
+    }
+
+    /// Makes sure of the same, and that nothing is queued in front of the next command.
+    pub(super) fn settle_alone(&mut self) -> Result<(), Error> {
+        self.settle()?;
+        if !self.link.core.is_idle() {
+            self.prelude()?;
+        }
+        Ok(())
+    }
+
+    /// Rolls back what was dropped, without another command.
+    fn prelude(&mut self) -> Result<(), Error> {
+        self.ok()?;
+        self.link.mark();
+        Ok(())
+    }
+
+    /// Learns from the server's status whether the transaction is still open.
+    fn verify(&mut self) -> Result<(), Error> {
+        self.link.core.ping(&mut self.link.buffers)?;
+        self.ok()?;
+        self.link.verified();
+        Ok(())
     }
 
     /// Makes the server discard the long data of a statement.

@@ -42,6 +42,7 @@ impl Link {
             Ok(Reply::Ok) => {
                 self.closed = None;
                 self.user_changed = true;
+                self.forget_transaction();
                 if let Some(way) = &self.way {
                     self.reachable_by(way.with_user(user, password));
                 }

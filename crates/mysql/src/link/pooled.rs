@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Link;
 use crate::pool::FollowUp;
-use crate::{Config, Error, StatusFlags};
+use crate::{Config, Error};
 
 impl Link {
     /// Tells connections apart.
@@ -27,11 +27,7 @@ impl Link {
             && !self.buffers.has_output()
             && self.buffers.pending().is_empty()
             && prepared.is_none_or(|prepared| prepared.is_quiet())
-    }
-
-    /// Whether a transaction is open, as the server said last.
-    pub(crate) fn is_in_transaction(&self) -> bool {
-        self.core.ok().status_flags.contains(StatusFlags::IN_TRANS)
+            && !self.levels.is_unsettled
     }
 
     /// Whether the session belongs to another user than at the login.
@@ -75,19 +71,23 @@ impl Link {
         }
     }
 
-    /// Queues COM_RESET_CONNECTION and all that follows it, to leave in one write.
+    /// Queues COM_RESET_CONNECTION and all that follows it, to leave in one write unless commands may not be sent ahead.
     pub(crate) fn queue_reset(&mut self, follow_ups: &[FollowUp]) -> Result<(), Error> {
         self.core.reset_connection(&mut self.buffers)?;
-        for follow_up in follow_ups {
-            let queued = match follow_up {
-                FollowUp::Database(name) => {
-                    self.core.init_db_ahead(&mut self.buffers, name.as_bytes())
-                }
-                other => self
-                    .core
-                    .query_ahead(&mut self.buffers, other.sql().as_bytes()),
-            };
-            queued?;
+        if self.pipelining {
+            for follow_up in follow_ups {
+                self.queue_follow_up(follow_up)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Queues what follows a reset.
+    pub(crate) fn queue_follow_up(&mut self, follow_up: &FollowUp) -> Result<(), Error> {
+        let buffers = &mut self.buffers;
+        match follow_up {
+            FollowUp::Database(name) => self.core.init_db_ahead(buffers, name.as_bytes())?,
+            other => self.core.query_ahead(buffers, other.sql().as_bytes())?,
         }
         Ok(())
     }

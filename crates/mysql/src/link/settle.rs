@@ -20,6 +20,10 @@ pub(crate) enum Before {
     Await,
     /// An order to cancel was executed, possibly after its statement had ended: run a statement for it to hit.
     Barrier,
+    /// A rollback is queued, and must not be sent together with what follows.
+    Prelude,
+    /// An error may have ended the transaction: ask the server whether it is open.
+    Verify,
 }
 
 impl Link {
@@ -34,7 +38,7 @@ impl Link {
             None => true,
             Some(prepared) => prepared.is_quiet(),
         };
-        let quiet = quiet && self.buffers.pending().is_empty();
+        let quiet = quiet && !self.levels.is_unsettled && self.buffers.pending().is_empty();
         if quiet && self.core.is_idle() && !self.buffers.has_output() {
             self.sent_before = self.buffers.output().sent();
             self.queued_before = 0;
@@ -87,6 +91,9 @@ impl Link {
             return Ok(Before::Forget(statement));
         }
         self.mark();
+        if begin == Before::Ready && self.levels.is_unsettled {
+            return self.settle_levels();
+        }
         Ok(begin)
     }
 

@@ -21,6 +21,7 @@ mod relay;
 mod rsa;
 mod session;
 mod text;
+mod transactions;
 
 use onecopy_testkit::alloc::Allocator;
 

@@ -21,6 +21,7 @@ mod statement_timeouts;
 mod statements;
 mod tls;
 mod topology;
+mod transactions;
 mod value_types;
 
 /// The connection of this API.

@@ -55,6 +55,7 @@ impl Slot<Connection> {
     fn restore(&mut self, config: &Config) -> Result<(), Error> {
         let conn = &mut self.conn;
         conn.link.limit_to(config.pool.reset_timeout);
+        conn.link.release_transaction();
         if config.pool.reset {
             let is_own = !conn.link.has_other_user() && conn.reset_session(&self.follow_ups)?;
             if !is_own {
@@ -64,7 +65,7 @@ impl Slot<Connection> {
                 }
             }
         } else {
-            conn.settle()?;
+            conn.settle_alone()?;
             conn.link.ended();
             if conn.link.is_in_transaction() {
                 conn.run("ROLLBACK")?;
@@ -83,9 +84,13 @@ impl Connection {
         // No statement: nothing that could be cancelled.
         self.link.ended();
         self.ok()?;
+        self.link.forget_transaction();
         let mut is_own = true;
         for follow_up in follow_ups {
-            self.link.core.expect_ahead()?;
+            if !self.link.pipelining {
+                self.link.mark();
+                self.link.queue_follow_up(follow_up)?;
+            }
             match follow_up {
                 FollowUp::AskDatabase => is_own = self.is_null()?,
                 FollowUp::Role(_) => match self.ok() {
