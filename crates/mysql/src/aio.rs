@@ -11,6 +11,7 @@ mod cancel_token;
 mod column_reader;
 mod connect;
 mod connection;
+mod exec;
 mod pool;
 mod pooled_connection;
 mod rows;

@@ -105,6 +105,9 @@ pub struct Config {
     /// Whether MariaDB may omit column definitions that the client already has. Default: on. Turn it off for intermediaries that
     /// do not support it.
     pub cached_metadata: bool,
+    /// How many statements [`exec`](crate::blocking::Connection::exec) keeps prepared on a connection. Default: 64; 0 prepares each
+    /// time. Texts over 32 KiB are not kept. A server's `max_prepared_stmt_count`, by default 16,382, is for all connections together.
+    pub statement_cache: usize,
     /// Whether commands may be sent before the replies to earlier ones have come. Default: on. Turn it off for intermediaries that
     /// take one command at a time: each then waits for the reply to the one before it.
     pub pipelining: bool,
@@ -159,6 +162,7 @@ impl Default for Config {
             multi_statements: false,
             found_rows: false,
             cached_metadata: true,
+            statement_cache: 64,
             pipelining: true,
             socket: SocketOptions::default(),
             limits: Limits::default(),
@@ -193,6 +197,7 @@ impl Config {
     /// | `abandoned` | `cancel` or `drain`: what happens to an abandoned statement, see [`Abandoned`] |
     /// | `multi-statements`, `found-rows`, `cached-metadata`, `pipelining`, `tcp-nodelay` | `true` or `false` |
     /// | `tcp-keepalive`, `tcp-user-timeout` | seconds; 0 for none |
+    /// | `statement-cache` | statements, see [`Config::statement_cache`] |
     /// | `max-row-bytes`, `idle-keep` | bytes, see [`Limits::max_row_bytes`] and [`Config::idle_keep`] |
     /// | `pool-min`, `pool-max` | number of connections of a pool, see [`PoolConfig`] |
     /// | `pool-acquire-timeout`, `pool-idle-timeout`, `pool-lifetime` | seconds, fractions allowed; 0 for none |

@@ -78,6 +78,8 @@ enum Kind {
     Pool(Box<NoConnection>),
     NestedTransaction,
     TransactionOver,
+    /// A server's error for a statement that can't be prepared.
+    Unpreparable(ServerError),
 }
 
 /// An error that the server sent. The connection stays usable unless [`Error::is_closed`] says otherwise.
@@ -152,7 +154,7 @@ impl Error {
     /// as a shutdown or an idle timeout) or refuses a change of user.
     pub fn server(&self) -> Option<&ServerError> {
         match self.kind() {
-            Kind::Server(error) | Kind::Refusal(error) => Some(error),
+            Kind::Server(error) | Kind::Refusal(error) | Kind::Unpreparable(error) => Some(error),
             Kind::Cancel(error) => error.server(),
             Kind::NoServer(failures) => last(failures)?.server(),
             Kind::Pool(failure) => failure.last.as_ref()?.server(),
@@ -222,7 +224,8 @@ impl Error {
             | Kind::Pool(_)
             | Kind::Cancel(_)
             | Kind::NestedTransaction
-            | Kind::TransactionOver => false,
+            | Kind::TransactionOver
+            | Kind::Unpreparable(_) => false,
         }
     }
 
@@ -433,6 +436,24 @@ impl Error {
         Kind::Cancel(error).into()
     }
 
+    /// Whether the server does not know the prepared statement any more, or can't use it: nothing was executed.
+    pub(crate) fn is_unprepared(&self) -> bool {
+        const UNKNOWN_STATEMENT: u16 = 1243;
+        const NEED_REPREPARE: u16 = 1615;
+        matches!(self.kind(), Kind::Server(server) if matches!(server.code, UNKNOWN_STATEMENT | NEED_REPREPARE))
+    }
+
+    /// The error of a prepare that the caller did not ask for.
+    #[cold]
+    pub(crate) fn of_preparing(mut self) -> Self {
+        const UNSUPPORTED: u16 = 1295;
+        self.0.kind = match self.0.kind {
+            Kind::Server(server) if server.code == UNSUPPORTED => Kind::Unpreparable(server),
+            other => other,
+        };
+        self
+    }
+
     /// Whether the server cancelled what was asked for.
     pub(crate) fn is_interrupted(&self) -> bool {
         const QUERY_INTERRUPTED: u16 = 1317;
@@ -572,6 +593,9 @@ impl fmt::Display for Error {
                     write!(f, "{separator} {endpoint}: {error}")?;
                 }
                 Ok(())
+            }
+            Kind::Unpreparable(error) => {
+                write!(f, "{error}; run this statement with query")
             }
             Kind::NestedTransaction => f.write_str(
                 "a transaction is open on this connection: begin a savepoint in it, or end it first",

@@ -1,10 +1,13 @@
 //! What both APIs share: the core, its buffers, and what is true between two calls.
 
+mod cache;
+mod cached;
 mod change_user;
 mod deadlines;
 mod login;
 mod long_data;
 mod patience;
+mod placeholders;
 mod pooled;
 pub(crate) mod prepared;
 mod settle;
@@ -15,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use cache::StatementCache;
 use deadlines::Deadlines;
 use onecopy_mysql_proto::Error as ProtocolError;
 use onecopy_mysql_proto::client::{ClientCore, Reply, StatementId};
@@ -56,6 +60,8 @@ pub(crate) struct Link {
     prepared: Option<Box<Prepared>>,
     /// The session belongs to another user than the login's.
     user_changed: bool,
+    /// Statements that `exec` prepared.
+    cache: StatementCache,
     /// The transaction that was begun through us.
     levels: Levels,
     /// Whether commands may be sent ahead of the replies to earlier ones.
@@ -82,6 +88,7 @@ impl Link {
             queued_before: 0,
             prepared: None,
             user_changed: false,
+            cache: StatementCache::new(config.statement_cache),
             levels: Levels::default(),
             pipelining: config.pipelining,
             closed: None,
@@ -185,6 +192,16 @@ impl Link {
             .get_or_insert_with(|| "it was closed".to_owned());
     }
 
+    /// A command is over, and with the last of several all of them.
+    #[inline]
+    fn command_ended(&self) {
+        if let Some(target) = self.target.get()
+            && self.core.is_idle()
+        {
+            target.turn.end();
+        }
+    }
+
     /// A reply for the caller: a server's error becomes one of ours.
     #[inline]
     pub(crate) fn reply(
@@ -255,7 +272,7 @@ impl Link {
     /// The command is over: memory goes back.
     #[inline]
     pub(crate) fn finish(&mut self) -> Done {
-        self.ended();
+        self.command_ended();
         self.buffers.recycle_homes();
         self.buffers.release();
         self.done()
@@ -281,7 +298,7 @@ impl Link {
 
     /// The statement that was prepared.
     pub(crate) fn statement(&mut self, id: StatementId) -> Result<Statement, Error> {
-        self.ended();
+        self.command_ended();
         let handle = self.prepared.get_or_insert_default().handle(id);
         if handle.is_err() {
             self.core.close_statement(&mut self.buffers, id)?;

@@ -96,6 +96,7 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
         "tcp-nodelay" => config.socket.nodelay = option.flag()?,
         "multi-statements" => config.multi_statements = option.flag()?,
         "cached-metadata" => config.cached_metadata = option.flag()?,
+        "statement-cache" => config.statement_cache = statement_cache(value)?,
         "pipelining" => config.pipelining = option.flag()?,
         "found-rows" => config.found_rows = option.flag()?,
         "max-row-bytes" => config.limits.max_row_bytes = option.bytes()?,
@@ -107,7 +108,7 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
                  auth-plugins, server-public-key, get-server-public-key, password-over-unverified-tls, \
                  password-file, password-env, connect-timeout, call-timeout, statement-timeout, abandoned, \
                  tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
-                 cached-metadata, pipelining, max-row-bytes, idle-keep, and for pools {}",
+                 cached-metadata, pipelining, statement-cache, max-row-bytes, idle-keep, and for pools {}",
                 pool::NAMES
             )));
         }
@@ -127,6 +128,14 @@ fn ssl_mode(value: &str) -> Result<SslMode, Error> {
     SslMode::from_name(value).ok_or_else(|| {
         bad(format!(
             "ssl-mode '{value}' is none of disabled, preferred, required, verify-ca, verify-full"
+        ))
+    })
+}
+
+fn statement_cache(value: &str) -> Result<usize, Error> {
+    value.parse().map_err(|_| {
+        bad(format!(
+            "statement-cache '{value}' is not a number of statements"
         ))
     })
 }

@@ -302,7 +302,7 @@ impl Connection {
         // No statement: nothing that could be cancelled.
         self.link.ended();
         self.ok().await?;
-        self.link.forget_transaction();
+        self.link.forget_session();
         Ok(())
     }
 

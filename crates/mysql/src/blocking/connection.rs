@@ -263,7 +263,7 @@ impl Connection {
         // No statement: nothing that could be cancelled.
         self.link.ended();
         self.ok()?;
-        self.link.forget_transaction();
+        self.link.forget_session();
         Ok(())
     }
 

@@ -19,15 +19,26 @@ impl Connection {
         self.link.start_statement();
         match self.link.before() {
             Ok(Before::Ready) => Ok(()),
-            // Of the command that is to follow nothing was sent.
-            before => self
-                .settle_slow(before)
-                .map_err(|error| error.after_sending(false)),
+            before => self.settle_slow(before),
+        }
+    }
+
+    /// The same within the deadline of the call under way.
+    pub(super) fn settle_on(&mut self) -> Result<(), Error> {
+        match self.link.before() {
+            Ok(Before::Ready) => Ok(()),
+            before => self.settle_slow(before),
         }
     }
 
     #[cold]
-    fn settle_slow(&mut self, mut before: Result<Before, Error>) -> Result<(), Error> {
+    fn settle_slow(&mut self, before: Result<Before, Error>) -> Result<(), Error> {
+        let settled = self.settle_all(before);
+        // Of the command that is to follow nothing was sent.
+        settled.map_err(|error| error.after_sending(false))
+    }
+
+    fn settle_all(&mut self, mut before: Result<Before, Error>) -> Result<(), Error> {
         loop {
             if before.is_err() && self.link.is_closed() {
                 self.stream.shutdown();
@@ -105,10 +116,7 @@ impl Connection {
             }
             match self.drain_some() {
                 // Nobody has its number: it is closed, with the command that follows.
-                Ok(Reply::Prepared(id)) => {
-                    let buffers = &mut self.link.buffers;
-                    self.link.core.close_statement(buffers, id)?;
-                }
+                Ok(Reply::Prepared(id)) => drop(self.link.statement(id)?),
                 Err(error) if error.is_timeout() && self.link.is_slow() => {}
                 // An error that ends what nobody waits for is of no interest; one that ends the connection is.
                 Err(error) if error.is_closed() || error.server().is_none() => return Err(error),
@@ -122,7 +130,7 @@ impl Connection {
     fn drain_some(&mut self) -> Result<Reply, Error> {
         let until = self.link.drain_until();
         let (core, buffers) = (&mut self.link.core, &mut self.link.buffers);
-        let driven = net::drive(core, buffers, &mut self.stream, &(), until);
+        let driven = net::drive_duplex(core, buffers, &mut self.stream, &(), until);
         let reply = self.link.reply(driven);
         if reply.is_err() && self.link.is_closed() {
             self.stream.shutdown();

@@ -42,7 +42,7 @@ impl Link {
             Ok(Reply::Ok) => {
                 self.closed = None;
                 self.user_changed = true;
-                self.forget_transaction();
+                self.forget_session();
                 if let Some(way) = &self.way {
                     self.reachable_by(way.with_user(user, password));
                 }

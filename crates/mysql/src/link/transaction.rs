@@ -121,8 +121,9 @@ impl Link {
         self.release_level(1);
     }
 
-    /// The session is a new one: it has no transaction.
-    pub(crate) fn forget_transaction(&mut self) {
+    /// The session is a new one: it has no transaction, and no statement.
+    pub(crate) fn forget_session(&mut self) {
+        self.cache.clear();
         let held = self.levels.held;
         self.levels = Levels {
             held,

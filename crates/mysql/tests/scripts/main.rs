@@ -7,6 +7,7 @@ mod talk;
 
 mod auth;
 mod change_user;
+mod exec;
 mod hostile;
 mod hostile_auth;
 mod hostile_login;

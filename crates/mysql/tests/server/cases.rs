@@ -8,6 +8,7 @@ mod copied_values;
 mod definitions;
 mod dropped;
 mod dropped_statements;
+mod exec;
 mod failures;
 mod large_read;
 mod large_write;

@@ -56,6 +56,7 @@ fn both_faces_have_the_same_methods() {
     assert_same_file!("column_reader");
     assert_same_file!("pool");
     assert_same_file!("pooled_connection");
+    assert_same_file!("exec");
     assert_same_file!("transaction");
 }
 

@@ -84,7 +84,7 @@ impl Connection {
         // No statement: nothing that could be cancelled.
         self.link.ended();
         self.ok()?;
-        self.link.forget_transaction();
+        self.link.forget_session();
         let mut is_own = true;
         for follow_up in follow_ups {
             if !self.link.pipelining {

@@ -129,6 +129,10 @@ impl Stage {
             }
         }
         if there == 0 {
+            if self.hesitated_writing {
+                // It reads because it could not write yet.
+                return Outcome::Never;
+            }
             assert!(
                 self.tunnel().is_closed,
                 "the client waits over tls for byte {} of the server, which waits for byte {} of the client",

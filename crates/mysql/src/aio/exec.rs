@@ -1,0 +1,142 @@
+//! SQL with parameters, prepared once.
+
+use onecopy_mysql_proto::client::{Params, Reply, StatementId};
+use onecopy_net::tokio as net;
+use onecopy_wire::Borrowed;
+
+use super::{Connection, Rows};
+use crate::{Error, Param};
+
+impl Connection {
+    /// Runs SQL with parameters and returns its rows. The statement is prepared when its text is first run, and kept in the
+    /// connection's [statement cache](crate::Config::statement_cache).
+    ///
+    /// A statement that is in the cache costs what [`execute`](Self::execute) costs, and a look at its text. The first time takes two
+    /// round trips; on MariaDB one, if the number of parameters can be told from a text of ASCII without comments and backslashes.
+    /// Statements that leave the cache are closed together with the next command.
+    ///
+    /// ```no_run
+    /// use onecopy_mysql::aio::Connection;
+    /// use onecopy_mysql::params;
+    ///
+    /// # async fn example() -> Result<(), onecopy_mysql::Error> {
+    /// let mut conn = Connection::connect("mysql://user:password@localhost/shop").await?;
+    /// conn.exec("UPDATE product SET price = ? WHERE id = ?", &params![30, 1]).await?.finish().await?;
+    /// let mut rows = conn.exec("SELECT name FROM product WHERE price < ?", &params![100]).await?;
+    /// while let Some(row) = rows.next().await? {
+    ///     println!("{}", row.get::<&str>(0)?);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Fails with the server's error, if the number of parameters is wrong, or if the connection fails. A statement that the server
+    /// can't prepare (error 1295) has to be run with [`query`](Self::query).
+    ///
+    /// # Cancel safety
+    /// Cancel-safe: see [the module](crate::aio).
+    #[inline]
+    pub async fn exec(
+        &mut self,
+        sql: impl AsRef<[u8]>,
+        params: &[Param<'_>],
+    ) -> Result<Rows<'_>, Error> {
+        let sql = sql.as_ref();
+        self.settle().await?;
+        let Some(statement) = self.link.cached(sql) else {
+            let reply = Box::pin(self.exec_new(sql, params)).await?;
+            return Ok(Rows::new(self, reply));
+        };
+        let params = Params(params);
+        self.link
+            .core
+            .execute(&mut self.link.buffers, statement, params)?;
+        match self.drive(&params).await {
+            Ok(reply) => Ok(Rows::new(self, reply)),
+            Err(error) => {
+                let reply = Box::pin(self.exec_again(error, sql, params.0)).await?;
+                Ok(Rows::new(self, reply))
+            }
+        }
+    }
+
+    /// Prepares and executes once more what the server has not executed, because it does not know the statement any more.
+    #[cold]
+    async fn exec_again(
+        &mut self,
+        error: Error,
+        sql: &[u8],
+        params: &[Param<'_>],
+    ) -> Result<Reply, Error> {
+        if !error.is_unprepared() {
+            return Err(error);
+        }
+        self.link.uncache(sql);
+        self.settle_on().await?;
+        self.exec_new(sql, params).await
+    }
+
+    /// Prepares the statement and executes it.
+    #[cold]
+    async fn exec_new(&mut self, sql: &[u8], params: &[Param<'_>]) -> Result<Reply, Error> {
+        let params = Params(params);
+        if self.link.sends_both(sql, params) {
+            return self.exec_both(sql, params).await;
+        }
+        let statement = self.prepare_cached(sql).await?;
+        self.settle_on().await?;
+        self.link
+            .core
+            .execute(&mut self.link.buffers, statement, params)?;
+        self.drive(&params).await
+    }
+
+    /// Prepares a statement for the cache.
+    pub(super) async fn prepare_cached(&mut self, sql: &[u8]) -> Result<StatementId, Error> {
+        self.link.core.prepare(&mut self.link.buffers, sql)?;
+        match self.drive(sql).await {
+            Ok(Reply::Prepared(id)) => self.link.cache(sql, id),
+            Ok(_) => Err(self.link.close("a prepare got another reply")),
+            Err(error) => Err(error.of_preparing()),
+        }
+    }
+
+    /// The same in one round trip: the execution names the statement that was prepared last.
+    async fn exec_both(&mut self, sql: &[u8], params: Params<'_>) -> Result<Reply, Error> {
+        self.link.queue_both(sql, params)?;
+        match self.drive_duplex(&params).await {
+            Ok(Reply::Prepared(id)) => {
+                self.link.cache(sql, id)?;
+                self.drive_duplex(&params).await
+            }
+            Ok(_) => Err(self.link.close("a prepare got another reply")),
+            Err(error) if error.is_closed() || error.server().is_none() => Err(error),
+            // The execution behind it has a reply of its own.
+            Err(error) => match self.drive_duplex(&params).await {
+                Err(refused) if refused.is_closed() || refused.server().is_none() => Err(refused),
+                _ => Err(error.of_preparing()),
+            },
+        }
+    }
+
+    /// Like [`drive`](Self::drive), where replies to several commands are outstanding: reads while it writes.
+    pub(super) async fn drive_duplex<L: Borrowed + Sync + ?Sized>(
+        &mut self,
+        borrowed: &L,
+    ) -> Result<Reply, Error> {
+        let deadline = self.link.deadline();
+        let driven = net::drive_duplex(
+            &mut self.link.core,
+            &mut self.link.buffers,
+            &mut self.stream,
+            borrowed,
+            deadline,
+        )
+        .await;
+        let reply = self.link.reply(driven);
+        if reply.is_err() && self.link.is_closed() {
+            self.stream.shutdown();
+        }
+        reply
+    }
+}

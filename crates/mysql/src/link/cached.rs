@@ -1,0 +1,54 @@
+//! The statements that `exec` prepared.
+
+use onecopy_mysql_proto::Capabilities;
+use onecopy_mysql_proto::client::{Params, StatementId};
+use onecopy_wire::BORROWED_THRESHOLD;
+
+use super::Link;
+use super::placeholders::placeholders;
+use crate::Error;
+
+/// What a server has that knows the id of the statement prepared last: MariaDB, from 10.2 on.
+const KNOWS_LAST_PREPARED: Capabilities =
+    Capabilities::MARIADB_STMT_BULK_OPERATIONS.union(Capabilities::MARIADB_CACHE_METADATA);
+
+impl Link {
+    /// The statement of that text, if it is open.
+    #[inline]
+    pub(crate) fn cached(&mut self, sql: &[u8]) -> Option<StatementId> {
+        let id = self.cache.find(sql)?.id;
+        // A reset or a change of user has closed it.
+        self.core.parameters(id).is_ok().then_some(id)
+    }
+
+    /// Keeps the statement that was prepared, or lets it be closed behind its execution.
+    pub(crate) fn cache(&mut self, sql: &[u8], id: StatementId) -> Result<StatementId, Error> {
+        let statement = self.statement(id)?;
+        self.cache.insert(sql, statement)?;
+        Ok(id)
+    }
+
+    /// The server does not know the statement any more.
+    pub(crate) fn uncache(&mut self, sql: &[u8]) {
+        self.cache.remove(sql);
+    }
+
+    /// Whether the execution can be sent together with the prepare. The parameters' number must be known for certain, and of text and
+    /// parameters only one can be lent.
+    pub(crate) fn sends_both(&self, sql: &[u8], params: Params<'_>) -> bool {
+        let capabilities = self.core.session().capabilities;
+        self.pipelining
+            && capabilities.intersects(KNOWS_LAST_PREPARED)
+            && sql.len() < BORROWED_THRESHOLD
+            && placeholders(sql) == Some(params.0.len())
+    }
+
+    /// Queues the prepare and the execution.
+    pub(crate) fn queue_both(&mut self, sql: &[u8], params: Params<'_>) -> Result<(), Error> {
+        self.core.prepare(&mut self.buffers, sql)?;
+        self.core.accept_more(true);
+        let queued = self.core.execute_last_prepared(&mut self.buffers, params);
+        self.core.accept_more(false);
+        Ok(queued?)
+    }
+}
