@@ -1,13 +1,17 @@
 //! Lines from a terminal, with editing and a history: what the prompts of all servers share.
 
+mod above;
 mod history;
 
+use std::env;
 use std::path::PathBuf;
 
+use rustyline::config::BellStyle;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
-use rustyline::{CompletionType, Config, Editor, Helper};
+use rustyline::{CompletionType, Config, EditMode, Editor, Helper};
 
+pub(crate) use above::Above;
 pub(crate) use rustyline::ColorMode;
 
 use crate::failure::Failure;
@@ -36,6 +40,8 @@ impl<H: Helper> Prompt<H> {
         let config = Config::builder()
             .completion_type(CompletionType::List)
             .completion_show_all_if_ambiguous(true)
+            .bell_style(BellStyle::None)
+            .edit_mode(edit_mode())
             .history_ignore_space(true)
             .color_mode(colours)
             .max_history_size(HISTORY)
@@ -65,6 +71,11 @@ impl<H: Helper> Prompt<H> {
         }
     }
 
+    /// `None` where the terminal can't move its cursor.
+    pub(crate) fn above(&mut self) -> Option<Above> {
+        self.editor.create_external_printer().ok().map(Above::new)
+    }
+
     pub(crate) fn helper_mut(&mut self) -> Option<&mut H> {
         self.editor.helper_mut()
     }
@@ -78,6 +89,27 @@ impl<H: Helper> Prompt<H> {
         if let Some(file) = &self.file {
             let _ = self.editor.append_history(file);
         }
+    }
+}
+
+/// That of the readline library: `set editing-mode vi` in ~/.inputrc, or in the file that INPUTRC names.
+fn edit_mode() -> EditMode {
+    let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".inputrc"));
+    let path = env::var_os("INPUTRC").map(PathBuf::from).or_else(home);
+    let text = path
+        .and_then(|path| std::fs::read_to_string(path).ok())
+        .unwrap_or_default();
+    let words = |line: &str| {
+        line.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    match text
+        .lines()
+        .any(|line| words(line) == ["set", "editing-mode", "vi"])
+    {
+        true => EditMode::Vi,
+        false => EditMode::Emacs,
     }
 }
 

@@ -3,6 +3,7 @@
 mod advice;
 mod command;
 mod completion;
+mod confirm;
 mod describe;
 mod edit;
 mod execute;
@@ -36,7 +37,7 @@ use crate::failure::Failure;
 use crate::meter;
 use crate::output::text::{Lines, push_visible};
 use crate::output::{self, FormatName, Layout, Out};
-use crate::prompt::{self, ColorMode, Prompt};
+use crate::prompt::{self, Above, ColorMode, Prompt};
 use command::Command;
 use message::say;
 use names::Names;
@@ -123,11 +124,12 @@ impl Shell {
             true => ColorMode::Forced,
             false => ColorMode::Disabled,
         };
-        let mut prompt = Prompt::new(self.typing(), "sql_history", colours)?;
+        let mut prompt = Prompt::new(self.typing(None), "sql_history", colours)?;
+        let above = prompt.above();
         say(&self.welcome());
         loop {
             if let Some(typing) = prompt.helper_mut() {
-                *typing = self.typing();
+                *typing = self.typing(above.clone());
             }
             let prefilled = std::mem::take(&mut self.prefilled);
             let line = match prompt.next(&self.prompt(), &prefilled)? {
@@ -149,12 +151,13 @@ impl Shell {
         }
     }
 
-    fn typing(&self) -> Typing {
+    fn typing(&self, above: Option<Above>) -> Typing {
         Typing {
             names: self.names.clone(),
             colours: self.settings.colours,
             delimiter: self.delimiter.clone(),
             backslash_escapes: self.backslash_escapes(),
+            above,
         }
     }
 
@@ -185,6 +188,11 @@ impl Shell {
         match item {
             Item::Statement { sql, vertical } => {
                 self.last.clone_from(sql);
+                let danger = confirm::danger(sql).filter(|_| self.settings.confirms);
+                if danger.is_some_and(|danger| !confirm::is_confirmed(danger)) {
+                    say("not run; \\confirm off asks no more");
+                    return Ok(Next::Stop);
+                }
                 self.statement(sql, *vertical)
             }
             Item::Delimiter(delimiter) => {

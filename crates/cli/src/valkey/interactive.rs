@@ -15,7 +15,7 @@ use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
 
 use crate::failure::Failure;
-use crate::prompt::{self, ColorMode, Prompt};
+use crate::prompt::{self, Above, ColorMode, Prompt};
 
 /// Words that are for us, and that no server knows. QUIT is one of its commands, and ours too.
 const OWN_COMMANDS: [&str; 2] = ["exit", "help"];
@@ -39,7 +39,16 @@ impl Lines {
     pub(super) fn new() -> Result<Self, Failure> {
         let shows_hints = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let colours = ColorMode::Enabled;
-        Prompt::new(Commands { shows_hints }, "valkey_history", colours).map(Self)
+        let commands = Commands {
+            shows_hints,
+            above: None,
+        };
+        let mut prompt = Prompt::new(commands, "valkey_history", colours)?;
+        let above = prompt.above();
+        if let Some(commands) = prompt.helper_mut() {
+            commands.above = above;
+        }
+        Ok(Self(prompt))
     }
 
     /// The next line.
@@ -66,6 +75,8 @@ impl Lines {
 struct Commands {
     /// Without colour nothing would tell a hint from what was typed.
     shows_hints: bool,
+    /// Where candidates are listed.
+    above: Option<Above>,
 }
 
 impl Completer for Commands {
@@ -77,7 +88,12 @@ impl Completer for Commands {
         at: usize,
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<String>)> {
-        Ok(completion::complete(&line[..at]))
+        let (start, candidates) = completion::complete(&line[..at]);
+        let candidates = match &self.above {
+            Some(above) => above.offer(&line[start..at], candidates),
+            None => candidates,
+        };
+        Ok((start, candidates))
     }
 }
 

@@ -49,6 +49,8 @@ impl Session {
         terminal.shows("Ctrl-D leaves");
         let mut session = Self { terminal, folder };
         session.answer();
+        // Most tests drop what they make.
+        session.run("\\confirm off");
         session
     }
 

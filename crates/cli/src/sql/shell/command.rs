@@ -55,6 +55,7 @@ pub(super) enum Objects {
 pub(super) enum Setting {
     /// `None` turns it over.
     Timing(Option<bool>),
+    Confirm(Option<bool>),
     Warnings(bool),
     Expanded(Option<Expanded>),
     Fit(Option<bool>),
@@ -148,6 +149,7 @@ fn letters(word: &str, argument: &str) -> Result<Command, String> {
         "\\W" => Command::Set(Setting::Warnings(true)),
         "\\w" => Command::Set(Setting::Warnings(false)),
         "\\timing" => Command::Set(Setting::Timing(switch(word, argument)?)),
+        "\\confirm" => Command::Set(Setting::Confirm(switch(word, argument)?)),
         "\\fit" => Command::Set(Setting::Fit(switch(word, argument)?)),
         "\\x" => Command::Set(Setting::Expanded(match unended(argument) {
             "auto" => Some(Expanded::Auto),

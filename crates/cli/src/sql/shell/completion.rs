@@ -158,7 +158,7 @@ impl Candidates<'_> {
         self.columns();
         let relations = &self.context.relations;
         // The tables come later: any may be meant.
-        if relations.is_empty() && !self.context.prefix.is_empty() {
+        if relations.is_empty() {
             self.names(&self.known.all_columns());
         }
         let called = relations
@@ -167,7 +167,7 @@ impl Candidates<'_> {
         let called: Vec<String> = called.cloned().collect();
         self.names(&called);
         // Without a letter of theirs they are too many to read.
-        if self.context.prefix.is_empty() && !self.found.is_empty() {
+        if self.context.prefix.is_empty() {
             return;
         }
         self.names(self.known.routines());

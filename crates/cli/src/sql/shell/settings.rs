@@ -22,6 +22,8 @@ pub(super) struct Settings {
     pub(super) warnings: bool,
     /// Say how many rows there were.
     pub(super) counts: bool,
+    /// Asks before whole tables are lost.
+    pub(super) confirms: bool,
     /// `\G` was recommended.
     pub(super) recommended: bool,
 }
@@ -58,6 +60,7 @@ impl Settings {
             timing: true,
             warnings: true,
             counts: !args.quiet,
+            confirms: true,
             recommended: false,
         }
     }
@@ -69,6 +72,10 @@ impl Settings {
             Setting::Timing(value) => {
                 self.timing = value.unwrap_or(!self.timing);
                 format!("timing is {}", on(self.timing))
+            }
+            Setting::Confirm(value) => {
+                self.confirms = value.unwrap_or(!self.confirms);
+                format!("confirm is {}", on(self.confirms))
             }
             Setting::Warnings(value) => {
                 self.warnings = value;
@@ -125,10 +132,11 @@ impl Settings {
         };
         let pager = if self.pages { &self.pager } else { "off" };
         format!(
-            "expanded (\\x) {expanded}, fit {}, timing {}, warnings (\\W, \\w) {}, pager {pager}",
+            "expanded (\\x) {expanded}, fit {}, timing {}, warnings (\\W, \\w) {}, confirm {}, pager {pager}",
             on(self.fit),
             on(self.timing),
             on(self.warnings),
+            on(self.confirms),
         )
     }
 

@@ -11,6 +11,7 @@ use rustyline::{Context, Helper, Result};
 use super::names::Names;
 use super::{completion, highlight, typed};
 use crate::output::style::{ABSENT, around};
+use crate::prompt::Above;
 use crate::sql::splitter::Open;
 
 /// What is known of the session while somebody types.
@@ -20,6 +21,8 @@ pub(super) struct Typing {
     pub(super) colours: bool,
     pub(super) delimiter: String,
     pub(super) backslash_escapes: bool,
+    /// Where candidates are listed.
+    pub(super) above: Option<Above>,
 }
 
 impl Typing {
@@ -32,11 +35,15 @@ impl Completer for Typing {
     type Candidate = Pair;
 
     fn complete(&self, line: &str, at: usize, context: &Context<'_>) -> Result<(usize, Vec<Pair>)> {
-        let start = line[..at].trim_start();
-        if start.starts_with("\\. ") || start.starts_with("\\T ") || is_source(start) {
+        let typed = line[..at].trim_start();
+        if typed.starts_with("\\. ") || typed.starts_with("\\T ") || is_source(typed) {
             return FilenameCompleter::new().complete(line, at, context);
         }
         let (start, names) = completion::complete(line, at, &self.names);
+        let names = match &self.above {
+            Some(above) => above.offer(&line[start..at], names),
+            None => names,
+        };
         let pair = |name: String| Pair {
             display: name.clone(),
             replacement: name,

@@ -18,6 +18,7 @@ fn tables_and_columns_are_completed_and_new_ones_too() {
     shell.type_keys("sele\t fru\t");
     shell.shows("select");
     shell.shows("fruit_");
+    shell.type_keys("\t");
     shell.shows("fruit_id");
     shell.shows("fruit_name");
     shell.type_keys("n\t from shell_fruit;\r");
@@ -47,5 +48,29 @@ fn commands_and_their_arguments_are_completed() {
     shell.type_keys("use shell_database_of\t\r");
     shell.shows("/shell_database_of_this> ");
     shell.run("DROP DATABASE shell_database_of_this;");
+    shell.leave();
+}
+
+#[test]
+fn candidates_are_listed_above_a_statement_of_several_lines() {
+    prepare(&[
+        "DROP TABLE IF EXISTS shell_several",
+        "CREATE TABLE shell_several (several_a INT, several_b INT)",
+    ]);
+    let mut shell = Session::start_with("several", crate::url(), 80, |_| {});
+    shell.type_keys(
+        "SELECT 'a line that is longer than the terminal is wide, so that it takes two', \r",
+    );
+    shell.type_keys("several_\x1b[D\x1b[C FROM shell_several;\x1b[D");
+    for _ in 0.." FROM shell_several".len() {
+        shell.type_keys("\x1b[D");
+    }
+    shell.type_keys("\t");
+    shell.shows("several_a  several_b\r\n");
+    // The statement is drawn again below.
+    shell.shows("SELECT 'a line");
+    shell.type_keys("b\r");
+    shell.shows("| several_b |");
+    shell.answer();
     shell.leave();
 }

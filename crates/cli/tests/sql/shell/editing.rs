@@ -139,3 +139,25 @@ fn errors_show_their_place_and_what_to_do() {
     assert!(shown.contains("there is no command \\nonsense"), "{shown}");
     shell.leave();
 }
+
+#[test]
+fn statements_that_lose_whole_tables_are_confirmed() {
+    prepare(&[
+        "DROP TABLE IF EXISTS shell_precious",
+        "CREATE TABLE shell_precious (a INT)",
+        "INSERT INTO shell_precious VALUES (1), (2)",
+    ]);
+    let mut shell = Session::start("confirm");
+    shell.run("\\confirm on");
+    shell.enter("DELETE FROM shell_precious; SELECT 'behind';");
+    shell.shows("it has no WHERE. Run it? [y/N] ");
+    let shown = shell.run("");
+    assert!(shown.contains("not run"), "{shown}");
+    let shown = shell.run("SELECT COUNT(*) AS n FROM shell_precious;");
+    assert!(shown.contains("| 2 |"), "{shown}");
+    shell.enter("DELETE FROM shell_precious;");
+    shell.shows("[y/N] ");
+    let shown = shell.run("y");
+    assert!(shown.contains("OK, 2 rows affected"), "{shown}");
+    shell.leave();
+}

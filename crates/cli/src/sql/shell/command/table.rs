@@ -137,6 +137,13 @@ const TABLE: &[Row] = &[
         "",
         "the connection and the settings",
     ),
+    (
+        "",
+        "\\confirm",
+        "",
+        "[on|off]",
+        "asks before DROP, TRUNCATE, and DELETE or UPDATE without WHERE",
+    ),
     ("", "\\r", "", "", "connects again, with a new session"),
     (
         "",
