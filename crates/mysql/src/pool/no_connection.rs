@@ -32,6 +32,11 @@ impl fmt::Display for NoConnection {
                     self.waited
                 )
             }
+            (_, None) if self.stats.connecting > 0 => write!(
+                f,
+                "no connection became available within {:?}: the pool is still connecting",
+                self.waited
+            ),
             (_, None) => write!(
                 f,
                 "no connection became available within {:?}: {} of at most {} connections are in use, and {} more callers wait; \

@@ -115,7 +115,7 @@ pub(crate) fn database() -> String {
 }
 
 /// Stand-ins for MariaDB's SEQUENCE engine where the server has none.
-fn make_sequences(url: &str) -> Result<(), Error> {
+pub(crate) fn make_sequences(url: &str) -> Result<(), Error> {
     let mut conn = blocking::Connection::connect(url)?;
     if conn.run("SELECT seq FROM seq_1_to_2").is_err() {
         for statement in sequences() {

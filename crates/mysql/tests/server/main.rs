@@ -15,6 +15,8 @@ mod drops;
 mod futures;
 #[cfg(feature = "tokio")]
 mod parity;
+#[cfg(feature = "tokio")]
+mod pool_soak;
 mod relay;
 
 #[macro_use]

@@ -8,7 +8,10 @@ use onecopy_mysql::{Config, Endpoint, PoolError, params};
 use onecopy_testkit::server::Server;
 
 use super::Connection;
-use crate::common::{Users, clear_tcp_url, database, lacks, number, url, urls, with_option};
+use crate::common::{
+    LARGEST, Users, clear_tcp_url, count, database, lacks, number, soak, takes, url, urls,
+    with_option,
+};
 
 type Pool = face!(Pool);
 
@@ -448,6 +451,35 @@ async fn an_idle_connection_keeps_little() {
         let kept = conn.meter().capacity_now;
         assert!(kept <= 5000, "{kept} bytes");
     }
+}
+
+#[tokio::test]
+async fn memory_is_returned_when_many_connections_were_used_for_large_rows() {
+    let huge = count(64, 128) << 20;
+    if !takes(huge + LARGEST) {
+        return;
+    }
+    let pool = Pool::from_url(&with_option(&url(), "pool-max=100")).unwrap();
+    let mut all = Vec::new();
+    for index in 0..100 {
+        let mut conn = wait!(pool.get()).unwrap();
+        // In a test run one of them; the others have what does not fit an idle connection either.
+        let bytes = if index == 0 || soak() { huge } else { 1 << 20 };
+        wait!(conn.run(format!("SELECT REPEAT('x', {bytes})"))).unwrap();
+        wait!(conn.run("SELECT 1")).unwrap();
+        all.push(conn);
+    }
+    all.clear();
+    while pool.stats().idle < 100 {
+        pause!(Duration::from_millis(5));
+    }
+    let mut kept = 0;
+    for _ in 0..100 {
+        let conn = wait!(pool.get()).unwrap();
+        kept += conn.meter().capacity_now;
+        all.push(conn);
+    }
+    assert!(kept <= 100 * (16 << 10), "{kept} bytes");
 }
 
 #[tokio::test]

@@ -47,14 +47,17 @@ impl Attempt {
     }
 }
 
+/// A task is dropped before its end only with its runtime.
 impl Drop for Attempt {
     fn drop(&mut self) {
         if let Some(connecting) = self.connecting.take() {
-            let now = Instant::now();
-            self.shared
-                .core()
-                .policy
-                .connect_failed(connecting, false, now);
+            let error = Error::closed(
+                "the tokio runtime in which the pool was used first has ended; create a pool in each runtime",
+            );
+            let mut core = self.shared.core();
+            core.last_error = Some(Arc::new(error));
+            core.policy.connect_failed(connecting, true, Instant::now());
+            drop(core);
             self.shared.act();
         }
     }
@@ -76,7 +79,9 @@ async fn connect(config: &Config) -> Result<Box<Slot<Connection>>, Error> {
         conn.run(setup).await?;
     }
     conn.link.set_timeouts(config);
-    Ok(Slot::new(conn, FollowUp::all(config, is_mariadb, role)))
+    let mut slot = Slot::new(conn, FollowUp::all(config, is_mariadb, role));
+    slot.trim(config);
+    Ok(slot)
 }
 
 /// The statement that restores the session's roles, if the server has roles.

@@ -47,14 +47,16 @@ impl Attempt {
     }
 }
 
+/// A job is dropped before its end only if no thread can be started for it.
 impl Drop for Attempt {
     fn drop(&mut self) {
         if let Some(connecting) = self.connecting.take() {
-            let now = Instant::now();
-            self.shared
-                .core()
-                .policy
-                .connect_failed(connecting, false, now);
+            let error = Error::closed("no thread can be started to connect");
+            let mut core = self.shared.core();
+            core.last_error = Some(Arc::new(error));
+            core.policy
+                .connect_failed(connecting, false, Instant::now());
+            drop(core);
             self.shared.act();
         }
     }
@@ -76,7 +78,9 @@ fn connect(config: &Config) -> Result<Box<Slot<Connection>>, Error> {
         conn.run(setup)?;
     }
     conn.link.set_timeouts(config);
-    Ok(Slot::new(conn, FollowUp::all(config, is_mariadb, role)))
+    let mut slot = Slot::new(conn, FollowUp::all(config, is_mariadb, role));
+    slot.trim(config);
+    Ok(slot)
 }
 
 /// The statement that restores the session's roles, if the server has roles.
