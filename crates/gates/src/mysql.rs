@@ -3,11 +3,13 @@
 mod blocking;
 mod capture;
 mod parameters;
+mod pool;
 mod tokio;
 
 use onecopy_mysql::{Config, Date, DateTime, FromValue, Row, Time, Value};
 
 pub(crate) use blocking::Blocking;
+pub(crate) use pool::{Checkout, TokioCheckout};
 pub(crate) use tokio::Tokio;
 
 use crate::memory::Memory;

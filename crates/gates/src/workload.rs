@@ -162,6 +162,10 @@ workloads! {
         mysql::Tokio::new(MySql::BigRows);
     "mysql-tokio-parameters" counted_mysql_tokio_parameters, "mysql-parameters over tokio", "", SMALL,
         mysql::Tokio::new(MySql::Parameters);
+    "mysql-pool-checkout" counted_mysql_pool_checkout, "an idle connection from a pool, and back unused; one system call", "0 allocations", SMALL,
+        mysql::Checkout::new();
+    "mysql-tokio-pool-checkout" counted_mysql_tokio_pool_checkout, "the same over tokio", "0 allocations", SMALL,
+        mysql::TokioCheckout::new();
     "valkey-ping" counted_valkey_ping, "one PING", "0 allocations", SMALL,
         valkey::Blocking::new(Valkey::Ping);
     "valkey-set" counted_valkey_set, "32 SETs of 1 KiB, pipelined", "0 allocations", SMALL,
