@@ -67,6 +67,26 @@ fn table(meter: &Meter) -> String {
             "not in the sum",
         );
     }
+    if meter.bytes_copied_by_compression > 0 {
+        line(
+            "copied by compression",
+            meter.bytes_copied_by_compression,
+            None,
+            "not in the sum",
+        );
+        line(
+            "compressed, read",
+            meter.compressed_bytes_read,
+            None,
+            "of frames",
+        );
+        line(
+            "compressed, written",
+            meter.compressed_bytes_written,
+            None,
+            "of frames",
+        );
+    }
     line("zeroed", meter.bytes_zeroed, None, "");
     line("buffers, peak", meter.peak_capacity, None, "for reading");
     line("buffers, now", meter.capacity_now, None, "");

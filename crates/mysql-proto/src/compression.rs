@@ -10,12 +10,13 @@
 //! [`Decoder`] accepts frames as they arrive, however they are split, and writes their content to the caller's buffer;
 //! [`Encoder`] creates frames. The working memory of an algorithm is large, tens to hundreds of kilobytes, and no frame depends
 //! on the one before, so it is shared: a decoder borrows it from [`Inflaters`] while a frame is being decoded, and an encoder
-//! serves any number of connections. [`FrameIds`] counts frames if a relay forwards bytes as they arrive, and [`PacketIds`]
+//! serves any number of connections. [`ClientFrames`] is the client's side of a connection. [`FrameIds`] counts frames if a relay forwards bytes as they arrive, and [`PacketIds`]
 //! counts the packets in the frames to a client.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_compression_packet.html>
 #![deny(clippy::indexing_slicing)]
 
+mod client;
 mod decoder;
 mod encoder;
 mod error;
@@ -23,6 +24,7 @@ mod frame_ids;
 mod inflater;
 mod packet_ids;
 
+pub use client::{ClientFrames, Passed};
 pub use decoder::{Decoded, Decoder, FrameEvent};
 pub use encoder::{Encoder, Method};
 pub use error::CompressionError;

@@ -68,6 +68,11 @@ pub enum Error {
     LocalInfileRefused,
     /// TLS is required and the server does not offer it. Only the server's greeting was exchanged.
     TlsNotOffered,
+    /// Compression is required and the server offers none of the accepted algorithms. Only the server's greeting was exchanged.
+    CompressionNotOffered,
+    /// A compressed frame is invalid. The connection is dead.
+    #[cfg(feature = "compression")]
+    Compression(crate::compression::CompressionError),
     /// Bytes in clear text arrived after the request for TLS. The connection is dead.
     BytesBeforeTls,
     /// The server refused a change of user. The connection is dead, because servers differ in whose session continues.
@@ -115,6 +120,10 @@ impl Error {
 
     /// Returns whether memory could not be allocated.
     pub fn is_out_of_memory(&self) -> bool {
+        #[cfg(feature = "compression")]
+        if let Self::Compression(error) = self {
+            return *error == crate::compression::CompressionError::OutOfMemory;
+        }
         matches!(
             self,
             Self::OutOfMemory { .. } | Self::Wire(WireError::OutOfMemory { .. })
@@ -166,6 +175,12 @@ impl fmt::Display for Error {
             Self::TlsNotOffered => {
                 f.write_str("tls is required and the server offers none; enable it there or set ssl-mode=disabled")
             }
+            Self::CompressionNotOffered => f.write_str(
+                "the server offers none of the accepted compression algorithms; enable one there, or add uncompressed to \
+                 compression",
+            ),
+            #[cfg(feature = "compression")]
+            Self::Compression(error) => error.fmt(f),
             Self::BytesBeforeTls => f.write_str("the server sent clear text after tls was requested; is it tampered with?"),
             Self::PreludeRefused { code } => {
                 write!(f, "the server refused to roll back an abandoned transaction: error {code}")

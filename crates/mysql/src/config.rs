@@ -7,7 +7,7 @@ use onecopy_mysql_proto::client::Limits;
 use onecopy_net::{Endpoint, Pem, SocketOptions, TlsCache};
 
 use crate::crypto::AwsLc;
-use crate::{Error, Password, PoolConfig, ServerTarget, SslMode};
+use crate::{Compression, Error, Password, PoolConfig, ServerTarget, SslMode};
 
 /// What happens to an abandoned statement: its future or its rows were dropped, or its call timed out.
 ///
@@ -111,6 +111,16 @@ pub struct Config {
     /// Whether commands may be sent before the replies to earlier ones have come. Default: on. Turn it off for intermediaries that
     /// take one command at a time: each then waits for the reply to the one before it.
     pub pipelining: bool,
+    /// How the connection may be compressed, best first; the first that the server offers is used. If the list contains
+    /// [`Compression::Uncompressed`], the connection is not compressed if the server offers nothing that stands before it; otherwise the
+    /// login fails then, before the user name is sent. Default: empty, for no compression.
+    ///
+    /// Compression takes CPU on both sides, and a server that is near answers slower with it. It pays on slow or metered networks.
+    /// Over TLS, an attacker who can choose a part of what is sent, and sees the lengths, can guess secrets next to that part.
+    pub compression: Vec<Compression>,
+    /// The compression level, from 1, the fastest, to 9 for zlib and 22 for zstd, which servers use too. `None`: 6 for zlib
+    /// and 3 for zstd.
+    pub compression_level: Option<u8>,
     /// The socket options.
     pub socket: SocketOptions,
     /// The limits on what the server can make the client do.
@@ -131,6 +141,9 @@ pub struct Config {
     pub pool_setup: Option<String>,
     /// What was made of the options of TLS; clones share it, so connections of one configuration resume sessions.
     pub(crate) tls_cache: TlsCache,
+    /// What compression works with; clones share it.
+    #[cfg(feature = "compression")]
+    pub(crate) workspaces: crate::compression::Workspaces,
 }
 
 impl Default for Config {
@@ -164,6 +177,8 @@ impl Default for Config {
             cached_metadata: true,
             statement_cache: 64,
             pipelining: true,
+            compression: Vec::new(),
+            compression_level: None,
             socket: SocketOptions::default(),
             limits: Limits::default(),
             idle_keep: 256 << 10,
@@ -171,6 +186,8 @@ impl Default for Config {
             pool: PoolConfig::default(),
             pool_setup: None,
             tls_cache: TlsCache::default(),
+            #[cfg(feature = "compression")]
+            workspaces: crate::compression::Workspaces::default(),
         }
     }
 }
@@ -196,6 +213,8 @@ impl Config {
     /// | `connect-timeout`, `call-timeout`, `statement-timeout` | seconds, fractions allowed; 0 for none |
     /// | `abandoned` | `cancel` or `drain`: what happens to an abandoned statement, see [`Abandoned`] |
     /// | `multi-statements`, `found-rows`, `cached-metadata`, `pipelining`, `tcp-nodelay` | `true` or `false` |
+    /// | `compression` | comma-separated `zlib`, `zstd` and `uncompressed`, best first: see [`Config::compression`] |
+    /// | `compression-level` | 1 to 9 for zlib, 1 to 22 for zstd |
     /// | `tcp-keepalive`, `tcp-user-timeout` | seconds; 0 for none |
     /// | `statement-cache` | statements, see [`Config::statement_cache`] |
     /// | `max-row-bytes`, `idle-keep` | bytes, see [`Limits::max_row_bytes`] and [`Config::idle_keep`] |

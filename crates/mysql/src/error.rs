@@ -500,6 +500,12 @@ impl From<TlsError> for Error {
 impl From<DriveError<ProtocolError>> for Error {
     #[cold]
     fn from(error: DriveError<ProtocolError>) -> Self {
+        #[cfg(feature = "compression")]
+        if let DriveError::Read(source) | DriveError::Write(source) = &error
+            && let Some(error) = crate::compression::of_io(source)
+        {
+            return Kind::Protocol(error).into();
+        }
         match error {
             DriveError::Core(error) => Kind::Protocol(error),
             DriveError::Read(source) => Kind::Io {

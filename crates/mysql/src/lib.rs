@@ -61,6 +61,7 @@
 pub mod aio;
 pub mod blocking;
 mod cancel;
+mod compression;
 mod config;
 mod crypto;
 mod done;
@@ -80,6 +81,7 @@ mod transaction;
 mod url;
 
 pub use cancel::Cancelled;
+pub use compression::Compression;
 pub use config::{Abandoned, Config};
 pub use crypto::AwsLc;
 pub use done::Done;

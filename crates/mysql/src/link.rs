@@ -36,6 +36,8 @@ use crate::{Abandoned, Config, Done, Endpoint, Error, ServerError, Statement};
 pub(crate) const DIRECT_READ: usize = 16 << 10;
 
 pub(crate) use deadlines::deadline_in;
+#[cfg(feature = "compression")]
+pub(crate) use login::codec;
 pub(crate) use login::{login, login_failed, login_refused};
 pub(crate) use long_data::long_data_piece;
 pub(crate) use settle::Before;

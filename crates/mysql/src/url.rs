@@ -6,7 +6,7 @@ mod pool;
 use onecopy_net::url::{UrlError, UrlOption, UrlParts, decode};
 use onecopy_net::{Endpoint, Pem};
 
-use crate::{Abandoned, Config, Error, Password, ServerTarget, SslMode, option_file};
+use crate::{Abandoned, Compression, Config, Error, Password, ServerTarget, SslMode, option_file};
 
 pub(crate) use auth::public_key;
 
@@ -91,6 +91,8 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
         "call-timeout" => config.call_timeout = option.seconds()?,
         "statement-timeout" => config.statement_timeout = option.seconds()?,
         "abandoned" => config.abandoned = abandoned(value)?,
+        "compression" => config.compression = compression(value)?,
+        "compression-level" => config.compression_level = Some(compression_level(value)?),
         "tcp-keepalive" => config.socket.keepalive = option.seconds()?,
         "tcp-user-timeout" => config.socket.user_timeout = option.seconds()?,
         "tcp-nodelay" => config.socket.nodelay = option.flag()?,
@@ -107,6 +109,7 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
                 "unknown option '{name}'; known are defaults-file, socket, target, load-balance, ssl-mode, ssl-ca, ssl-cert, ssl-key, ssl-server-name, \
                  auth-plugins, server-public-key, get-server-public-key, password-over-unverified-tls, \
                  password-file, password-env, connect-timeout, call-timeout, statement-timeout, abandoned, \
+                 compression, compression-level, \
                  tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
                  cached-metadata, pipelining, statement-cache, max-row-bytes, idle-keep, and for pools {}",
                 pool::NAMES
@@ -136,6 +139,25 @@ fn statement_cache(value: &str) -> Result<usize, Error> {
     value.parse().map_err(|_| {
         bad(format!(
             "statement-cache '{value}' is not a number of statements"
+        ))
+    })
+}
+
+fn compression(value: &str) -> Result<Vec<Compression>, Error> {
+    let named = value.split(',').map(|name| {
+        Compression::from_name(name).ok_or_else(|| {
+            bad(format!(
+                "compression '{name}' is none of zlib, zstd, uncompressed"
+            ))
+        })
+    });
+    named.collect()
+}
+
+fn compression_level(value: &str) -> Result<u8, Error> {
+    value.parse().map_err(|_| {
+        bad(format!(
+            "compression-level '{value}' is no level; write 1 to 9 for zlib, or 1 to 22 for zstd"
         ))
     })
 }

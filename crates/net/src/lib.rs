@@ -8,11 +8,13 @@
 #![deny(unsafe_code)]
 
 pub mod blocking;
+mod codec;
 mod endpoint;
 mod error;
 #[cfg(feature = "evented")]
 pub mod evented;
 mod huge_pages;
+mod layers;
 mod output;
 mod peeked;
 pub mod proxy_protocol;
@@ -23,6 +25,7 @@ mod tls;
 pub mod tokio;
 pub mod url;
 
+pub use codec::{Codec, CodecCounts};
 pub use endpoint::{Endpoint, SocketOptions};
 pub use error::{ConnectError, DriveError};
 pub use huge_pages::advise_huge_pages;

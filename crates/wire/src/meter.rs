@@ -6,7 +6,7 @@ use std::fmt;
 /// nothing.
 ///
 /// "Copied" means any copy that onecopy makes in user space. A byte that gets from the kernel to the caller's value without being
-/// counted in [`copied`](Self::copied) was written once, by the kernel. Copies by TLS are counted separately.
+/// counted in [`copied`](Self::copied) was written once, by the kernel. Copies by TLS and by compression are counted separately.
 ///
 /// # Example
 /// ```
@@ -50,6 +50,13 @@ pub struct Meter {
     /// Number of bytes copied between ciphertext and plaintext buffers, including the TLS library's own copies: two for each
     /// byte, and one more if a record is larger than the room left for a read. 0 without TLS.
     pub bytes_copied_by_tls: u64,
+    /// Number of bytes copied by compression: those that were decompressed, those of the frames that were made, and those that were
+    /// put together for one. 0 without compression.
+    pub bytes_copied_by_compression: u64,
+    /// Number of bytes of compressed frames received; `bytes_read` is what was in them. 0 without compression.
+    pub compressed_bytes_read: u64,
+    /// Number of bytes of compressed frames sent; `bytes_written` is what was in them. 0 without compression.
+    pub compressed_bytes_written: u64,
     /// Number of bytes set to zero before reads. Safe Rust requires this for new memory that is borrowed as a slice.
     pub bytes_zeroed: u64,
     /// Number of large values that were read directly into their own memory.
@@ -63,7 +70,8 @@ pub struct Meter {
 
 impl Meter {
     /// Returns the number of bytes copied or moved in user space, of all kinds except
-    /// [`bytes_copied_by_tls`](Self::bytes_copied_by_tls).
+    /// [`bytes_copied_by_tls`](Self::bytes_copied_by_tls) and
+    /// [`bytes_copied_by_compression`](Self::bytes_copied_by_compression).
     pub const fn copied(&self) -> u64 {
         self.bytes_moved
             + self.bytes_copied_by_growth
@@ -103,6 +111,15 @@ impl Meter {
             bytes_copied_by_tls: self
                 .bytes_copied_by_tls
                 .saturating_sub(earlier.bytes_copied_by_tls),
+            bytes_copied_by_compression: self
+                .bytes_copied_by_compression
+                .saturating_sub(earlier.bytes_copied_by_compression),
+            compressed_bytes_read: self
+                .compressed_bytes_read
+                .saturating_sub(earlier.compressed_bytes_read),
+            compressed_bytes_written: self
+                .compressed_bytes_written
+                .saturating_sub(earlier.compressed_bytes_written),
             bytes_zeroed: self.bytes_zeroed.saturating_sub(earlier.bytes_zeroed),
             large_values: self.large_values.saturating_sub(earlier.large_values),
             peak_capacity: self.peak_capacity,
@@ -128,6 +145,11 @@ impl Meter {
             bytes_copied_to_metadata: self.bytes_copied_to_metadata
                 + other.bytes_copied_to_metadata,
             bytes_copied_by_tls: self.bytes_copied_by_tls + other.bytes_copied_by_tls,
+            bytes_copied_by_compression: self.bytes_copied_by_compression
+                + other.bytes_copied_by_compression,
+            compressed_bytes_read: self.compressed_bytes_read + other.compressed_bytes_read,
+            compressed_bytes_written: self.compressed_bytes_written
+                + other.compressed_bytes_written,
             bytes_zeroed: self.bytes_zeroed + other.bytes_zeroed,
             large_values: self.large_values + other.large_values,
             peak_capacity: if self.peak_capacity > other.peak_capacity {
@@ -140,7 +162,7 @@ impl Meter {
     }
 
     /// Returns all counters with their names, in the order of the fields, for tables, JSON and metrics.
-    pub const fn fields(&self) -> [(&'static str, u64); 17] {
+    pub const fn fields(&self) -> [(&'static str, u64); 20] {
         [
             ("reads", self.reads),
             ("bytes_read", self.bytes_read),
@@ -155,6 +177,12 @@ impl Meter {
             ("bytes_copied_to_output", self.bytes_copied_to_output),
             ("bytes_copied_to_metadata", self.bytes_copied_to_metadata),
             ("bytes_copied_by_tls", self.bytes_copied_by_tls),
+            (
+                "bytes_copied_by_compression",
+                self.bytes_copied_by_compression,
+            ),
+            ("compressed_bytes_read", self.compressed_bytes_read),
+            ("compressed_bytes_written", self.compressed_bytes_written),
             ("bytes_zeroed", self.bytes_zeroed),
             ("large_values", self.large_values),
             ("peak_capacity", self.peak_capacity),
@@ -203,6 +231,9 @@ mod tests {
             bytes_copied_to_output: power(),
             bytes_copied_to_metadata: power(),
             bytes_copied_by_tls: power(),
+            bytes_copied_by_compression: power(),
+            compressed_bytes_read: power(),
+            compressed_bytes_written: power(),
             bytes_zeroed: power(),
             large_values: power(),
             peak_capacity: power(),
@@ -239,11 +270,12 @@ mod tests {
     }
 
     #[test]
-    fn all_copies_are_in_the_sum_but_for_those_of_tls() {
+    fn all_copies_are_in_the_sum_but_for_those_of_tls_and_compression() {
         let meter = powers(2);
         let named = meter.fields().into_iter().filter(|(name, _)| {
             *name == "bytes_moved"
-                || name.starts_with("bytes_copied") && *name != "bytes_copied_by_tls"
+                || name.starts_with("bytes_copied")
+                    && !["bytes_copied_by_tls", "bytes_copied_by_compression"].contains(name)
         });
         assert_eq!(meter.copied(), named.map(|(_, bytes)| bytes).sum::<u64>());
     }

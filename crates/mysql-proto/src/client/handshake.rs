@@ -58,6 +58,14 @@ pub struct HandshakeConfig {
     pub found_rows: bool,
     /// Whether MariaDB sends all column definitions each time, including those that the client already has.
     pub full_metadata: bool,
+    /// The compression to ask for, best first: `COMPRESS` for zlib, or `ZSTD_COMPRESSION_ALGORITHM`. The first one that the server
+    /// offers is used, from the first byte after the login: the caller then puts frames around all packets, see the module
+    /// `compression`. Empty for none.
+    pub compression: Vec<Capabilities>,
+    /// Whether the login fails if the server offers none of `compression`, before the user's name is sent.
+    pub compression_required: bool,
+    /// The level of zstd that both sides use, 1 to 22; `None` for its default.
+    pub zstd_level: Option<u8>,
     /// The connection attributes.
     pub attributes: Vec<(String, String)>,
 }
@@ -172,6 +180,9 @@ impl Handshake {
     pub fn into_core(self) -> ClientCore {
         let mut core = ClientCore::new(self.session, self.limits);
         core.set_status(self.status_flags);
+        if core.session().capabilities.intersects(COMPRESSION) {
+            core.frames.accept_any_sequence();
+        }
         core.login = Box::new(self.login);
         core
     }
@@ -233,8 +244,9 @@ impl Handshake {
             TlsDemand::Required if offered.contains(Capabilities::SSL) => true,
             TlsDemand::Required => return Err(Error::TlsNotOffered),
         };
+        let compression = self.compression(offered)?;
         self.session = Session {
-            capabilities: self.wanted(offered, start_tls).intersection(offered),
+            capabilities: (self.wanted(offered, start_tls) | compression).intersection(offered),
             connection_id: greeting.connection_id,
             server_version: owned::lossy_text(greeting.server_version)?,
             version: ServerVersion::parse(greeting.server_version),
@@ -295,6 +307,17 @@ impl Handshake {
         wanted
     }
 
+    /// The best compression that the server offers.
+    fn compression(&self, offered: Capabilities) -> Result<Capabilities, Error> {
+        let wanted = self.config.compression.iter().copied();
+        let mut known = wanted.map(|one| one.intersection(COMPRESSION));
+        match known.find(|one| !one.is_empty() && offered.contains(*one)) {
+            Some(compression) => Ok(compression),
+            None if self.config.compression_required => Err(Error::CompressionNotOffered),
+            None => Ok(Capabilities::empty()),
+        }
+    }
+
     fn respond(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
         let channel = match (self.config.is_unix, self.tls, self.config.tls_verifies) {
             (_, true, true) => Channel::TlsVerified,
@@ -320,7 +343,7 @@ impl Handshake {
             database: self.config.database.as_deref(),
             auth_plugin: Some(auth.plugin().name().as_bytes()),
             attributes: ConnectAttributes::from_encoded(&attributes),
-            zstd_level: None,
+            zstd_level: self.config.zstd_level,
         };
         let mut sequence = self.frames.sequence();
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
@@ -391,6 +414,10 @@ fn encode_attributes(attributes: &[(String, String)]) -> Result<Vec<u8>, Error> 
     ConnectAttributes::encode_all(attributes, &mut encoded)?;
     Ok(encoded)
 }
+
+/// Both kinds of compression.
+const COMPRESSION: Capabilities =
+    Capabilities::COMPRESS.union(Capabilities::ZSTD_COMPRESSION_ALGORITHM);
 
 /// What this side takes at most in one payload: the protocol's own maximum.
 const MAX_PACKET_BYTES: u32 = 1 << 30;

@@ -183,6 +183,11 @@ impl Decoder {
         }
     }
 
+    /// Returns whether a compressed frame is under way, whose end verifies it.
+    pub fn is_unverified(&self) -> bool {
+        matches!(self.state, State::Packed(_))
+    }
+
     /// Returns the bytes of memory that it has borrowed.
     pub fn memory(&self) -> usize {
         match &self.state {

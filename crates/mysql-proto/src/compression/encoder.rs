@@ -9,7 +9,7 @@ use zstd_safe::CCtx;
 use super::{Algorithm, CompressionError, HEADER_BYTES};
 
 /// The most that goes into one frame: 64 KiB. docs/design/compression.md has what other sizes cost.
-const FRAME_BYTES: usize = 64 << 10;
+pub(super) const FRAME_BYTES: usize = 64 << 10;
 
 /// What is shorter is not compressed: servers and their clients draw the line there too.
 const SHORTEST: usize = 50;

@@ -46,9 +46,17 @@ pub enum Frame {
 pub struct FrameReader {
     /// The sequence id that the next packet must have.
     sequence: u8,
+    /// Whether it may have any other as well.
+    takes_any: bool,
 }
 
 impl FrameReader {
+    /// Accepts packets with any sequence id from now on. For compressed connections: there servers count packets from their frame's
+    /// id on, and the ids of the frames are checked instead.
+    pub fn accept_any_sequence(&mut self) {
+        self.takes_any = true;
+    }
+
     /// Begins a new command or reply: the next packet must have the id `sequence`.
     #[inline]
     pub fn restart(&mut self, sequence: u8) {
@@ -149,7 +157,7 @@ impl FrameReader {
         first: impl FnOnce() -> Option<u8>,
     ) -> Result<(), FrameError> {
         const ERR: u8 = 0xFF;
-        if found != self.sequence && first() != Some(ERR) {
+        if found != self.sequence && !self.takes_any && first() != Some(ERR) {
             return Err(FrameError::Sequence {
                 expected: self.sequence,
                 found,

@@ -11,9 +11,11 @@ use onecopy_wire::{Borrowed, Meter};
 
 use super::connect::connect;
 use super::{CancelToken, Rows, Stream};
+#[cfg(feature = "compression")]
+use crate::link::codec;
 use crate::link::{Link, deadline_in, login, login_failed, login_refused, long_data_piece};
 use crate::tls::{connector, over_stream};
-use crate::{Config, Definitions, Done, Endpoint, Error, Param, Password, Statement};
+use crate::{Compression, Config, Definitions, Done, Endpoint, Error, Param, Password, Statement};
 
 /// A connection to a MySQL or MariaDB server.
 ///
@@ -94,6 +96,10 @@ impl Connection {
             HandshakeReply::Err(span) => Err(login_refused(buffers.bytes(span))),
             HandshakeReply::Done => {
                 let core: ClientCore = handshake.into_core();
+                #[cfg(feature = "compression")]
+                if let Some(codec) = codec(config, core.session()) {
+                    stream.set_codec(codec);
+                }
                 Ok(Self {
                     link: Link::new(core, buffers, config),
                     stream,
@@ -309,7 +315,11 @@ impl Connection {
 
     /// Returns the copy counters of this connection.
     pub fn meter(&self) -> Meter {
+        let codec = self.stream.codec_counts();
         Meter {
+            bytes_copied_by_compression: codec.bytes_copied,
+            compressed_bytes_read: codec.bytes_read,
+            compressed_bytes_written: codec.bytes_written,
             bytes_copied_by_tls: self.stream.bytes_copied_by_tls(),
             ..self.link.meter()
         }
@@ -318,6 +328,11 @@ impl Connection {
     /// Returns the parameters of the TLS session, or `None` in clear text.
     pub fn tls(&self) -> Option<TlsSession> {
         self.stream.tls()
+    }
+
+    /// Returns how the connection is compressed, see [`Config::compression`].
+    pub fn compression(&self) -> Compression {
+        Compression::agreed(self.link.core.session().capabilities)
     }
 
     /// Sets the timeout of all further calls, see [`Config::call_timeout`].
@@ -374,10 +389,11 @@ impl Connection {
         self.stream.release(keep);
     }
 
-    /// Releases memory at the end of a command, including TLS buffers.
+    /// Releases memory at the end of a command, including the buffers of TLS and compression.
     #[inline]
     pub(super) fn finish(&mut self) -> Done {
-        if self.stream.is_tls() {
+        if self.stream.is_layered() {
+            self.settle_stream();
             self.stream.release(self.link.buffers.config().idle_keep);
         }
         self.link.finish()
@@ -407,10 +423,26 @@ impl Connection {
             deadline,
         );
         let reply = self.link.reply(driven);
-        if reply.is_err() && self.link.is_closed() {
-            self.stream.shutdown();
+        if reply.is_err() {
+            self.after_error();
         }
         reply
+    }
+
+    #[cold]
+    fn after_error(&mut self) {
+        if self.link.is_closed() {
+            self.stream.shutdown();
+        }
+        self.settle_stream();
+    }
+
+    /// Between commands, compressed frames of the server can only begin the next reply.
+    #[cold]
+    fn settle_stream(&mut self) {
+        if self.link.core.is_idle() {
+            self.stream.settle();
+        }
     }
 
     fn flush<L: Borrowed + Sync + ?Sized>(&mut self, borrowed: &L) -> Result<(), Error> {

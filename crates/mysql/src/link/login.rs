@@ -7,6 +7,7 @@ use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_net::DriveError;
 use onecopy_wire::{BufferConfig, Buffers, WireError};
 
+use crate::compression::Wanted;
 use crate::{Config, Error, ServerError};
 
 /// The buffers and the login of a new connection.
@@ -20,8 +21,19 @@ pub(crate) fn login(config: &Config, is_unix: bool) -> Result<(Buffers, Handshak
     Ok((buffers, handshake))
 }
 
+/// The layer of a compressed connection.
+#[cfg(feature = "compression")]
+pub(crate) fn codec(
+    config: &Config,
+    session: &onecopy_mysql_proto::client::Session,
+) -> Option<crate::compression::FrameCodec> {
+    let (level, workspaces) = (config.compression_level, &config.workspaces);
+    crate::compression::FrameCodec::agreed(session.capabilities, level, workspaces)
+}
+
 fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, Error> {
     let mode = config.effective_ssl_mode();
+    let compression = Wanted::new(config)?;
     let database = config.database.as_deref().map(str::as_bytes);
     Ok(HandshakeConfig {
         user: owned::bytes(config.user.as_bytes()).map_err(ProtocolError::from)?,
@@ -37,6 +49,9 @@ fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, E
         found_rows: config.found_rows,
         full_metadata: !config.cached_metadata,
         auth: config.auth_options(),
+        compression: compression.algorithms,
+        compression_required: compression.is_required,
+        zstd_level: compression.zstd_level,
         attributes: attributes(config).map_err(ProtocolError::from)?,
     })
 }

@@ -109,6 +109,11 @@ pub(crate) fn login_multi(style: Style) -> Script {
     mariadb(style, "04", "af").preamble()
 }
 
+/// The same, after which both sides are compressed with zlib.
+pub(crate) fn login_compressed() -> Script {
+    mariadb(Style::DeprecateEof, "24", "ae").preamble()
+}
+
 /// MariaDB's greeting alone.
 pub(crate) fn greeting() -> Script {
     Script::parse(&MARIADB.replace("{eof}", "81").replace("{cache}", "0d"))

@@ -8,6 +8,7 @@ mod talk;
 mod auth;
 mod change_user;
 mod exec;
+mod compression;
 mod hostile;
 mod hostile_auth;
 mod hostile_login;

@@ -3,6 +3,7 @@
 mod abandoned;
 mod auth;
 mod cancels;
+mod compression;
 mod conversions;
 mod copied_values;
 mod definitions;

@@ -24,7 +24,7 @@ pub(crate) fn count(small: usize, large: usize) -> usize {
     if soak() { large } else { small }
 }
 
-/// The server over each transport it has, the Unix socket first. `SELECT seq FROM seq_1_to_100` gives rows on it.
+/// The server over each transport it has, the Unix socket first and a compressed one last. `SELECT seq FROM seq_1_to_100` gives rows on it.
 pub(crate) fn urls() -> Vec<String> {
     static URLS: OnceLock<Vec<String>> = OnceLock::new();
     let urls = URLS.get_or_init(|| {
@@ -35,7 +35,11 @@ pub(crate) fn urls() -> Vec<String> {
             .chain([server.url()])
             .chain(server.tls_url())
             .collect();
-        if urls.len() == 1 {
+        let compressed = urls
+            .last()
+            .map(|url| with_option(url, "compression=zstd,zlib"));
+        let urls: Vec<String> = urls.into_iter().chain(compressed).collect();
+        if urls.len() == 2 {
             lacks(
                 "Unix socket",
                 "ONECOPY_TEST_MYSQL_URL names one transport; tests over each run over that alone",

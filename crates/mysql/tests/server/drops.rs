@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use onecopy_mysql::aio::Connection;
-use onecopy_mysql::{Cancelled, Config, Error, Param, ProtocolError, Statement, blocking};
+use onecopy_mysql::{
+    Cancelled, Compression, Config, Error, Param, ProtocolError, Statement, blocking,
+};
 use tokio::io::AsyncReadExt;
 
 use crate::common::{
@@ -572,7 +574,13 @@ fn time_out(url: &str, worker: usize, rounds: usize, mut random: Random) {
         }
     }
     assert!(late > rounds / 50, "{late} of {rounds} were late");
-    assert!(closed < rounds / 4, "{closed} of {rounds} closed");
+    // To compress a large text takes longer than most of the deadlines, and what is half sent closes.
+    let most = if conn.compression() == Compression::Uncompressed {
+        rounds / 4
+    } else {
+        rounds / 2
+    };
+    assert!(closed < most, "{closed} of {rounds} closed");
     if !soak() {
         println!("blocking worker {worker}: {rounds} calls, {late} late, {closed} closed");
     }

@@ -1,4 +1,6 @@
-//! A blocking stream, its timeouts, and TLS over it.
+//! A blocking stream, its timeouts, and the layers over it.
+
+mod layered;
 
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::net::TcpStream;
@@ -7,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use super::socket::{Socket, Transport};
 use crate::Peeked;
-use crate::tls::{Read, Session, TlsConnector, TlsError, TlsSession};
+use crate::codec::{Codec, CodecCounts};
+use crate::layers::Layers;
+use crate::tls::{TlsConnector, TlsError, TlsSession};
 
 /// What is left of a deadline is not cut any more below this: 8 ms.
 const SHORT: Duration = Duration::from_millis(8);
@@ -18,8 +22,8 @@ pub struct Stream {
     socket: Socket,
     /// Set on the socket now, for reads and writes alike.
     timeout: Option<Duration>,
-    /// Over TLS everything goes through this.
-    tls: Option<Box<Session>>,
+    /// TLS and a codec, through which everything goes.
+    layers: Option<Box<Layers>>,
     /// TLS for when the protocol asks for it.
     connector: Option<Box<TlsConnector>>,
 }
@@ -34,7 +38,7 @@ impl Stream {
         Self {
             socket,
             timeout: None,
-            tls: None,
+            layers: None,
             connector: None,
         }
     }
@@ -51,12 +55,41 @@ impl Stream {
 
     /// Returns the parameters of the TLS session, or `None` without TLS.
     pub fn tls(&self) -> Option<TlsSession> {
-        self.tls.as_ref().and_then(|tls| tls.agreed())
+        self.layers.as_ref().and_then(|layers| layers.agreed())
     }
 
     /// Returns the number of bytes that TLS copied, including the library's own copies.
     pub fn bytes_copied_by_tls(&self) -> u64 {
-        self.tls.as_ref().map_or(0, |tls| tls.copied())
+        self.layers
+            .as_ref()
+            .map_or(0, |layers| layers.bytes_copied_by_tls())
+    }
+
+    /// Puts a codec between the protocol and the stream, or the TLS on it. Everything that is sent and read from now on goes
+    /// through it, so nothing may have been read ahead.
+    pub fn set_codec(&mut self, codec: impl Codec + 'static) {
+        self.layers
+            .get_or_insert_default()
+            .set_codec(Box::new(codec));
+    }
+
+    /// Returns the counters of the codec; 0 without one.
+    pub fn codec_counts(&self) -> CodecCounts {
+        let layers = self.layers.as_ref();
+        layers.map_or_else(CodecCounts::default, |layers| layers.codec_counts())
+    }
+
+    /// Returns whether there is TLS or a codec, which may hold buffers.
+    #[inline]
+    pub fn is_layered(&self) -> bool {
+        self.layers.is_some()
+    }
+
+    /// Tells the codec that no reply is outstanding.
+    pub fn settle(&mut self) {
+        if let Some(layers) = &mut self.layers {
+            layers.settle();
+        }
     }
 
     /// Returns whether only the kernel is between the two ends.
@@ -72,22 +105,16 @@ impl Stream {
     /// Sends a few last bytes if the kernel accepts them at once. It does not wait, and ignores errors. It sends nothing over a
     /// user-provided transport, which may block.
     pub fn try_send(&mut self, bytes: &[u8]) {
-        let Some(tls) = &mut self.tls else {
-            return self.socket.try_send(bytes);
-        };
-        if !tls.has_unsent() && tls.write(&[IoSlice::new(bytes)]).is_ok() {
-            // Without it the peer sees an end like any other.
-            let _ = tls.close_notify();
-            self.socket.try_send(tls.unsent());
-            tls.drop_unsent();
+        match &mut self.layers {
+            None => self.socket.try_send(bytes),
+            Some(layers) => layers.try_send(bytes, |bytes| self.socket.try_send(bytes)),
         }
     }
 
     /// Shuts down both directions.
     pub fn shutdown(&mut self) {
-        if let Some(tls) = &mut self.tls {
-            self.socket.try_send(tls.last_words());
-            tls.drop_unsent();
+        if let Some(layers) = &mut self.layers {
+            layers.end(|bytes| self.socket.try_send(bytes));
         }
         self.socket.shutdown();
     }
@@ -96,25 +123,26 @@ impl Stream {
     /// user-provided transport.
     #[inline]
     pub fn peek(&self) -> Peeked {
-        match &self.tls {
-            Some(tls) if tls.has_input() => Peeked::Bytes,
+        match &self.layers {
+            Some(layers) if layers.has_input() => Peeked::Bytes,
             _ => self.socket.peek(),
         }
     }
 
-    /// Releases TLS buffers until at most `keep` bytes of them are held. A stream without TLS has no buffers.
+    /// Releases the buffers of TLS and of a codec, each of them if it is larger than `keep` bytes. A stream without either has no
+    /// buffers.
     pub fn release(&mut self, keep: usize) {
-        if let Some(tls) = &mut self.tls {
-            tls.release(keep);
+        if let Some(layers) = &mut self.layers {
+            layers.release(keep);
         }
     }
 
     /// One read of the peer's bytes.
     #[inline]
     pub(crate) fn read(&mut self, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        match &mut self.tls {
+        match &mut self.layers {
             None => self.socket.read(slices),
-            Some(tls) => read_tls(&mut self.socket, tls, slices),
+            Some(layers) => layered::read(&mut self.socket, layers, slices),
         }
     }
 
@@ -125,22 +153,22 @@ impl Stream {
         self.socket.read_spare(home)
     }
 
-    /// One write. What TLS has taken has left, as far as the caller may know: [`has_unsent`](Self::has_unsent).
+    /// One write. What a layer has taken has left, as far as the caller may know: [`has_unsent`](Self::has_unsent).
     #[inline]
     pub(crate) fn write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        match &mut self.tls {
+        match &mut self.layers {
             None => self.socket.write(slices),
-            Some(tls) => write_tls(&mut self.socket, tls, slices, Socket::write),
+            Some(layers) => layered::write(&mut self.socket, layers, slices, Socket::write),
         }
     }
 
-    /// One write of what can leave at once; `WouldBlock` where that is nothing. What TLS has taken has left, as for
+    /// One write of what can leave at once; `WouldBlock` where that is nothing. What a layer has taken has left, as for
     /// [`write`](Self::write).
     #[inline]
     pub(crate) fn try_write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        match &mut self.tls {
+        match &mut self.layers {
             None => self.socket.try_write(slices),
-            Some(tls) => write_tls(&mut self.socket, tls, slices, Socket::try_write),
+            Some(layers) => layered::write(&mut self.socket, layers, slices, Socket::try_write),
         }
     }
 
@@ -155,7 +183,11 @@ impl Stream {
         if left.is_some_and(|left| left.is_zero()) {
             return Err(ErrorKind::TimedOut.into());
         }
-        if self.tls.as_ref().is_some_and(|tls| tls.has_input()) {
+        if self
+            .layers
+            .as_ref()
+            .is_some_and(|layers| layers.has_input())
+        {
             return Ok(true);
         }
         self.arm_own(deadline)?;
@@ -165,40 +197,36 @@ impl Stream {
         }
     }
 
-    /// One read of what is there, without a write of what TLS holds; `Interrupted` where it brought nothing to the caller.
+    /// One read of what is there, without a write of what layers hold; `Interrupted` where it brought nothing to the caller.
     #[cold]
     pub(crate) fn read_ready(&mut self, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        let Some(tls) = &mut self.tls else {
-            return self.socket.read(slices);
-        };
-        // A record that was there already may hold nothing for the caller: then there may be nothing to receive.
-        if !tls.has_input() && receive(&mut self.socket, tls)? == 0 {
-            return Ok(0);
-        }
-        match tls.read(slices)? {
-            Read::Bytes(n) => Ok(n),
-            Read::Closed => Ok(0),
-            Read::NeedInput => Err(ErrorKind::Interrupted.into()),
+        match &mut self.layers {
+            None => self.socket.read(slices),
+            Some(layers) => layered::read_ready(&mut self.socket, layers, slices),
         }
     }
 
-    /// Whether TLS holds bytes that were written and have not left: they do with the next write, also one of nothing.
+    /// Whether a layer holds bytes that were written and have not left: they do with the next write, also one of nothing.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| tls.has_unsent())
+        self.layers
+            .as_ref()
+            .is_some_and(|layers| layers.has_unsent())
     }
 
     /// Returns whether TLS has begun.
     #[inline]
     pub fn is_tls(&self) -> bool {
-        self.tls.is_some()
+        self.layers
+            .as_ref()
+            .is_some_and(|layers| layers.tls.is_some())
     }
 
     /// Whether it is a socket in clear text: a short write tells that it is full, and memory need not be set to zero to be
     /// read into.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        self.tls.is_none() && !self.socket.is_own()
+        self.layers.is_none() && !self.socket.is_own()
     }
 
     /// Whether it is over a transport of the caller's own.
@@ -213,14 +241,14 @@ impl Stream {
         let Some(connector) = self.connector.take() else {
             return Ok(false);
         };
-        self.tls = Some(Box::new(connector.session()?));
+        self.layers.get_or_insert_default().tls = Some(connector.session()?);
         Ok(true)
     }
 
     /// Goes on with the handshake. `false`: send what is unsent, [`receive`](Self::receive), and call again. Once it is
     /// `true` there may be something unsent too.
     pub(crate) fn shake_hands(&mut self) -> Result<bool, TlsError> {
-        let Some(tls) = &mut self.tls else {
+        let Some(tls) = self.layers.as_mut().and_then(|layers| layers.tls.as_mut()) else {
             return Ok(true);
         };
         let shaken = tls.shake_hands();
@@ -233,17 +261,17 @@ impl Stream {
 
     /// One read of ciphertext; 0 at the end of the stream.
     pub(crate) fn receive(&mut self) -> io::Result<usize> {
-        match &mut self.tls {
+        match self.layers.as_mut().and_then(|layers| layers.tls.as_mut()) {
             None => Ok(0),
-            Some(tls) => receive(&mut self.socket, tls),
+            Some(tls) => layered::receive(&mut self.socket, tls),
         }
     }
 
-    /// Drops what TLS holds unsent: the peer takes nothing any more.
+    /// Drops what layers hold unsent: the peer takes nothing any more.
     #[cold]
     pub(crate) fn drop_unsent(&mut self) {
-        if let Some(tls) = &mut self.tls {
-            tls.drop_unsent();
+        if let Some(layers) = &mut self.layers {
+            layers.drop_unsent();
         }
     }
 
@@ -306,93 +334,11 @@ impl Stream {
     }
 }
 
-/// A call that brought nothing to the caller is `Interrupted`: it is made again, with what is left of the deadline.
-#[cold]
-fn read_tls(
-    socket: &mut Socket,
-    tls: &mut Session,
-    slices: &mut [IoSliceMut<'_>],
-) -> io::Result<usize> {
-    let mut read = tls.read(slices)?;
-    if read == Read::NeedInput {
-        let sent = if tls.has_unsent() {
-            send(socket, tls, Socket::write).map(|()| true)
-        } else {
-            Ok(false)
-        };
-        match sent {
-            Ok(true) => {}
-            // What it has said is heard all the same.
-            Err(error) if is_gone(&error) => tls.drop_unsent(),
-            Err(error) => return Err(error),
-            Ok(false) => {
-                if receive(socket, tls)? == 0 {
-                    return Ok(0);
-                }
-                read = tls.read(slices)?;
-            }
-        }
-    }
-    match read {
-        Read::Bytes(n) => Ok(n),
-        Read::Closed => Ok(0),
-        Read::NeedInput => Err(ErrorKind::Interrupted.into()),
-    }
-}
-
-#[cold]
-fn write_tls(
-    socket: &mut Socket,
-    tls: &mut Session,
-    slices: &[IoSlice<'_>],
-    write: Write,
-) -> io::Result<usize> {
-    if tls.has_unsent() {
-        send(socket, tls, write)?;
-        return Err(ErrorKind::Interrupted.into());
-    }
-    let n = tls.write(slices)?;
-    match send(socket, tls, write) {
-        // These bytes are taken, whenever they leave.
-        Err(error) if is_late(&error) => Ok(n),
-        sent => sent.map(|()| n),
-    }
-}
-
-/// How ciphertext is written: [`Socket::write`] or [`Socket::try_write`].
-type Write = fn(&mut Socket, &[IoSlice<'_>]) -> io::Result<usize>;
-
-/// One write of ciphertext.
-fn send(socket: &mut Socket, tls: &mut Session, write: Write) -> io::Result<()> {
-    match write(socket, &[IoSlice::new(tls.unsent())])? {
-        0 => Err(ErrorKind::WriteZero.into()),
-        n => {
-            tls.sent(n);
-            Ok(())
-        }
-    }
-}
-
-/// One read of ciphertext.
-fn receive(socket: &mut Socket, tls: &mut Session) -> io::Result<usize> {
-    tls.prepare()?;
-    let n = socket.read(tls.targets().as_mut())?;
-    tls.commit(n);
-    Ok(n)
-}
-
 /// Whether the peer takes nothing any more. What it said before may still be in flight.
 pub(super) fn is_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
-    )
-}
-
-fn is_late(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
     )
 }
 

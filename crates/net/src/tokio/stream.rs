@@ -1,14 +1,18 @@
-//! A stream for the tokio runtime, and TLS over it.
+//! A stream for the tokio runtime, and the layers over it.
+
+mod layered;
 
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::sync::Mutex;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use tokio::net::{TcpStream, UnixStream};
 
 use super::socket::{Socket, Transport};
 use crate::Peeked;
-use crate::tls::{Read, Session, TlsConnector, TlsError, TlsSession};
+use crate::codec::{Codec, CodecCounts};
+use crate::layers::Layers;
+use crate::tls::{TlsConnector, TlsError, TlsSession};
 
 /// A connected stream.
 #[derive(Debug)]
@@ -16,8 +20,8 @@ pub struct Stream {
     socket: Socket,
     /// A failed write, kept back while the peer's last words are read.
     pub(super) refused: Option<io::Error>,
-    /// Over TLS everything goes through this.
-    tls: Option<Box<Session>>,
+    /// TLS and a codec, through which everything goes.
+    layers: Option<Box<Layers>>,
     /// TLS for when the protocol asks for it.
     connector: Option<Box<TlsConnector>>,
 }
@@ -32,7 +36,7 @@ impl Stream {
         Self {
             socket,
             refused: None,
-            tls: None,
+            layers: None,
             connector: None,
         }
     }
@@ -49,12 +53,41 @@ impl Stream {
 
     /// Returns the parameters of the TLS session, or `None` without TLS.
     pub fn tls(&self) -> Option<TlsSession> {
-        self.tls.as_ref().and_then(|tls| tls.agreed())
+        self.layers.as_ref().and_then(|layers| layers.agreed())
     }
 
     /// Returns the number of bytes that TLS copied, including the library's own copies.
     pub fn bytes_copied_by_tls(&self) -> u64 {
-        self.tls.as_ref().map_or(0, |tls| tls.copied())
+        self.layers
+            .as_ref()
+            .map_or(0, |layers| layers.bytes_copied_by_tls())
+    }
+
+    /// Puts a codec between the protocol and the stream, or the TLS on it. Everything that is sent and read from now on goes
+    /// through it, so nothing may have been read ahead.
+    pub fn set_codec(&mut self, codec: impl Codec + 'static) {
+        self.layers
+            .get_or_insert_default()
+            .set_codec(Box::new(codec));
+    }
+
+    /// Returns the counters of the codec; 0 without one.
+    pub fn codec_counts(&self) -> CodecCounts {
+        let layers = self.layers.as_ref();
+        layers.map_or_else(CodecCounts::default, |layers| layers.codec_counts())
+    }
+
+    /// Returns whether there is TLS or a codec, which may hold buffers.
+    #[inline]
+    pub fn is_layered(&self) -> bool {
+        self.layers.is_some()
+    }
+
+    /// Tells the codec that no reply is outstanding.
+    pub fn settle(&mut self) {
+        if let Some(layers) = &mut self.layers {
+            layers.settle();
+        }
     }
 
     /// Returns whether only the kernel is between the two ends.
@@ -70,22 +103,16 @@ impl Stream {
     /// Sends a few last bytes if the kernel accepts them at once. It does not wait, and ignores errors. It sends nothing over a
     /// user-provided transport.
     pub fn try_send(&mut self, bytes: &[u8]) {
-        let Some(tls) = &mut self.tls else {
-            return self.socket.try_send(bytes);
-        };
-        if !tls.has_unsent() && tls.write(&[IoSlice::new(bytes)]).is_ok() {
-            // Without it the peer sees an end like any other.
-            let _ = tls.close_notify();
-            self.socket.try_send(tls.unsent());
-            tls.drop_unsent();
+        match &mut self.layers {
+            None => self.socket.try_send(bytes),
+            Some(layers) => layers.try_send(bytes, |bytes| self.socket.try_send(bytes)),
         }
     }
 
     /// Shuts down both directions.
     pub fn shutdown(&mut self) {
-        if let Some(tls) = &mut self.tls {
-            self.socket.try_send(tls.last_words());
-            tls.drop_unsent();
+        if let Some(layers) = &mut self.layers {
+            layers.end(|bytes| self.socket.try_send(bytes));
         }
         self.socket.shutdown();
     }
@@ -94,16 +121,17 @@ impl Stream {
     /// user-provided transport.
     #[inline]
     pub fn peek(&self) -> Peeked {
-        match &self.tls {
-            Some(tls) if tls.has_input() => Peeked::Bytes,
+        match &self.layers {
+            Some(layers) if layers.has_input() => Peeked::Bytes,
             _ => self.socket.peek(),
         }
     }
 
-    /// Releases TLS buffers until at most `keep` bytes of them are held. A stream without TLS has no buffers.
+    /// Releases the buffers of TLS and of a codec, each of them if it is larger than `keep` bytes. A stream without either has no
+    /// buffers.
     pub fn release(&mut self, keep: usize) {
-        if let Some(tls) = &mut self.tls {
-            tls.release(keep);
+        if let Some(layers) = &mut self.layers {
+            layers.release(keep);
         }
     }
 
@@ -114,16 +142,16 @@ impl Stream {
         context: &mut Context<'_>,
         slices: &mut [IoSliceMut<'_>],
     ) -> Poll<io::Result<usize>> {
-        match &mut self.tls {
+        match &mut self.layers {
             None => self.socket.poll_read(context, slices),
-            Some(tls) => poll_read_tls(context, &mut self.socket, tls, slices),
+            Some(layers) => layered::poll_read(context, &mut self.socket, layers, slices),
         }
     }
 
     /// Whether it is a socket in clear text, for which memory need not be set to zero to be read into.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        self.tls.is_none() && !self.socket.is_own()
+        self.layers.is_none() && !self.socket.is_own()
     }
 
     /// One read into the spare capacity of a vector, which need not be set to zero for it. Of a stream that
@@ -137,38 +165,42 @@ impl Stream {
         self.socket.poll_read_spare(context, home)
     }
 
-    /// One write. What TLS has taken has left, as far as the caller may know: [`has_unsent`](Self::has_unsent).
+    /// One write. What a layer has taken has left, as far as the caller may know: [`has_unsent`](Self::has_unsent).
     #[inline]
     pub(crate) fn poll_write(
         &mut self,
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match &mut self.tls {
+        match &mut self.layers {
             None => self.socket.poll_write(context, slices),
-            Some(tls) => poll_write_tls(context, &mut self.socket, tls, slices),
+            Some(layers) => layered::poll_write(context, &mut self.socket, layers, slices),
         }
     }
 
-    /// Whether TLS holds bytes that were written and have not left: they do with
+    /// Whether a layer holds bytes that were written and have not left: they do with
     /// [`poll_unsent`](Self::poll_unsent), or ahead of the next read or write.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| tls.has_unsent())
+        self.layers
+            .as_ref()
+            .is_some_and(|layers| layers.has_unsent())
     }
 
-    /// Sends what TLS holds.
+    /// Sends what layers hold.
     pub(crate) fn poll_unsent(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.tls {
+        match &mut self.layers {
             None => Poll::Ready(Ok(())),
-            Some(tls) => poll_send(context, &mut self.socket, tls),
+            Some(layers) => layered::poll_unsent(context, &mut self.socket, layers),
         }
     }
 
     /// Returns whether TLS has begun.
     #[inline]
     pub fn is_tls(&self) -> bool {
-        self.tls.is_some()
+        self.layers
+            .as_ref()
+            .is_some_and(|layers| layers.tls.is_some())
     }
 
     /// Begins TLS: nothing goes in clear text from here on, whatever becomes of it. Then
@@ -177,14 +209,14 @@ impl Stream {
         let Some(connector) = self.connector.take() else {
             return Ok(false);
         };
-        self.tls = Some(Box::new(connector.session()?));
+        self.layers.get_or_insert_default().tls = Some(connector.session()?);
         Ok(true)
     }
 
     /// Goes on with the handshake. `false`: send what is unsent, [`poll_receive`](Self::poll_receive), and call again.
     /// Once it is `true` there may be something unsent too.
     pub(crate) fn shake_hands(&mut self) -> Result<bool, TlsError> {
-        let Some(tls) = &mut self.tls else {
+        let Some(tls) = self.layers.as_mut().and_then(|layers| layers.tls.as_mut()) else {
             return Ok(true);
         };
         let shaken = tls.shake_hands();
@@ -197,60 +229,18 @@ impl Stream {
 
     /// One read of ciphertext; 0 at the end of the stream.
     pub(crate) fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        match &mut self.tls {
+        match self.layers.as_mut().and_then(|layers| layers.tls.as_mut()) {
             None => Poll::Ready(Ok(0)),
-            Some(tls) => poll_receive(context, &mut self.socket, tls),
+            Some(tls) => layered::poll_receive(context, &mut self.socket, tls),
         }
     }
 
-    /// Drops what TLS holds unsent: the peer takes nothing any more.
+    /// Drops what layers hold unsent: the peer takes nothing any more.
     #[cold]
     pub(crate) fn drop_unsent(&mut self) {
-        if let Some(tls) = &mut self.tls {
-            tls.drop_unsent();
+        if let Some(layers) = &mut self.layers {
+            layers.drop_unsent();
         }
-    }
-}
-
-#[cold]
-fn poll_read_tls(
-    context: &mut Context<'_>,
-    socket: &mut Socket,
-    tls: &mut Session,
-    slices: &mut [IoSliceMut<'_>],
-) -> Poll<io::Result<usize>> {
-    loop {
-        match tls.read(slices)? {
-            Read::Bytes(n) => return Poll::Ready(Ok(n)),
-            Read::Closed => return Poll::Ready(Ok(0)),
-            Read::NeedInput => {}
-        }
-        match poll_send(context, socket, tls) {
-            // What it has said is heard all the same.
-            Poll::Ready(Err(error)) if is_gone(&error) => tls.drop_unsent(),
-            Poll::Ready(sent) => sent?,
-            // A peer that waits to be read takes nothing before.
-            Poll::Pending => {}
-        }
-        if ready!(poll_receive(context, socket, tls))? == 0 {
-            return Poll::Ready(Ok(0));
-        }
-    }
-}
-
-#[cold]
-fn poll_write_tls(
-    context: &mut Context<'_>,
-    socket: &mut Socket,
-    tls: &mut Session,
-    slices: &[IoSlice<'_>],
-) -> Poll<io::Result<usize>> {
-    ready!(poll_send(context, socket, tls))?;
-    let n = tls.write(slices)?;
-    match poll_send(context, socket, tls) {
-        Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-        // These bytes are taken, whenever they leave.
-        _ => Poll::Ready(Ok(n)),
     }
 }
 
@@ -260,33 +250,6 @@ pub(super) fn is_gone(error: &io::Error) -> bool {
         error.kind(),
         ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
     )
-}
-
-/// Sends all ciphertext that waits.
-fn poll_send(
-    context: &mut Context<'_>,
-    socket: &mut Socket,
-    tls: &mut Session,
-) -> Poll<io::Result<()>> {
-    while tls.has_unsent() {
-        match ready!(socket.poll_write(context, &[IoSlice::new(tls.unsent())]))? {
-            0 => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
-            n => tls.sent(n),
-        }
-    }
-    Poll::Ready(Ok(()))
-}
-
-/// One read of ciphertext.
-fn poll_receive(
-    context: &mut Context<'_>,
-    socket: &mut Socket,
-    tls: &mut Session,
-) -> Poll<io::Result<usize>> {
-    tls.prepare()?;
-    let n = ready!(socket.poll_read(context, tls.targets().as_mut()))?;
-    tls.commit(n);
-    Poll::Ready(Ok(n))
 }
 
 impl From<TcpStream> for Stream {
