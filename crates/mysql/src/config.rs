@@ -73,6 +73,11 @@ pub struct Config {
     pub ssl_key: Option<Pem>,
     /// The host name that the server's certificate must have, if it differs from the host in `endpoint`.
     pub ssl_server_name: Option<String>,
+    /// Whether a server whose certificate no trusted CA has signed may prove it with the password, as MariaDB does since 11.4. It applies
+    /// to [`SslMode::VerifyFull`] without `ssl_ca`. Only hashes are sent before the proof, with `mysql_native_password`,
+    /// `client_ed25519` or `parsec`, and no statement; without a proof the connection fails. A man in the middle learns what
+    /// lets them try passwords offline, and can pass the login on to the server to have a session of their own there. Default: on.
+    pub verify_by_password: bool,
     /// The allowed authentication plugins. Default: [`PluginSet::SAFE`], which does not contain `mysql_clear_password`. That
     /// plugin is used only over a Unix socket or over TLS that verifies the server, whatever is set here.
     pub auth_plugins: PluginSet,
@@ -164,6 +169,7 @@ impl Default for Config {
             ssl_cert: None,
             ssl_key: None,
             ssl_server_name: None,
+            verify_by_password: true,
             auth_plugins: PluginSet::SAFE,
             server_public_key: None,
             get_server_public_key: false,
@@ -205,6 +211,7 @@ impl Config {
     /// | `ssl-mode` | `disabled`, `preferred`, `required`, `verify-ca`, `verify-full`, see [`SslMode`]; the default is in [`Config::ssl_mode`] |
     /// | `ssl-ca`, `ssl-cert`, `ssl-key` | PEM files: trusted CAs, this client's certificate, its key |
     /// | `ssl-server-name` | the host name that the server's certificate must have |
+    /// | `verify-by-password` | `true` or `false`, see [`Config::verify_by_password`] |
     /// | `auth-plugins` | comma-separated names of the allowed authentication plugins |
     /// | `server-public-key` | PEM file with the server's RSA public key: `public_key.pem` in MySQL's data directory |
     /// | `get-server-public-key`, `password-over-unverified-tls` | `true` or `false` |

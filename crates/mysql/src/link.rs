@@ -51,6 +51,8 @@ static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
 pub(crate) struct Link {
     pub(crate) core: ClientCore,
     pub(crate) buffers: Buffers,
+    /// Whether the server has proven its certificate with the password.
+    pub(crate) is_proven: bool,
     /// Tells statements of different connections apart.
     number: u64,
     deadlines: Deadlines,
@@ -84,6 +86,7 @@ impl Link {
         Self {
             core,
             buffers,
+            is_proven: false,
             number: CONNECTIONS.fetch_add(1, Ordering::Relaxed),
             deadlines: Deadlines::new(config),
             sent_before: 0,

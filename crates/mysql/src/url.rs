@@ -81,6 +81,7 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
         "ssl-cert" => config.ssl_cert = Some(Pem::File(value.into())),
         "ssl-key" => config.ssl_key = Some(Pem::File(value.into())),
         "ssl-server-name" => config.ssl_server_name = Some(value.to_owned()),
+        "verify-by-password" => config.verify_by_password = option.flag()?,
         "auth-plugins" => config.auth_plugins = auth::plugins(value)?,
         "server-public-key" => config.server_public_key = Some(auth::public_key(value)?),
         "get-server-public-key" => config.get_server_public_key = option.flag()?,
@@ -107,7 +108,7 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
         name => {
             return Err(bad(format!(
                 "unknown option '{name}'; known are defaults-file, socket, target, load-balance, ssl-mode, ssl-ca, ssl-cert, ssl-key, ssl-server-name, \
-                 auth-plugins, server-public-key, get-server-public-key, password-over-unverified-tls, \
+                 verify-by-password, auth-plugins, server-public-key, get-server-public-key, password-over-unverified-tls, \
                  password-file, password-env, connect-timeout, call-timeout, statement-timeout, abandoned, \
                  compression, compression-level, \
                  tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \

@@ -21,6 +21,11 @@ impl Layers {
         self.tls.as_ref()?.agreed()
     }
 
+    /// The peer's certificate, if the protocol has to verify it.
+    pub(crate) fn certificate_to_verify(&self) -> Option<&[u8]> {
+        self.tls.as_ref()?.certificate_to_verify()
+    }
+
     pub(crate) fn bytes_copied_by_tls(&self) -> u64 {
         self.tls.as_ref().map_or(0, Session::copied)
     }

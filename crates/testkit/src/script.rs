@@ -143,6 +143,17 @@ impl Script {
         self
     }
 
+    /// Replaces the first of these bytes of the server by others of the same length.
+    ///
+    /// # Panics
+    /// The server does not send them.
+    pub fn replace_in_server(&mut self, bytes: &[u8], others: &[u8]) {
+        let mut windows = self.server.windows(bytes.len());
+        let at = windows.position(|window| window == bytes);
+        let at = at.expect("the server sends the bytes");
+        self.server[at..at + bytes.len()].copy_from_slice(others);
+    }
+
     /// All that the client must send.
     pub fn client_bytes(&self) -> &[u8] {
         &self.client

@@ -21,6 +21,7 @@ pub(crate) fn connector(config: &Config) -> Result<Option<TlsConnector>, Error> 
             }),
             _ => None,
         },
+        ..TlsOptions::default()
     };
     let connector = TlsConnector::new(&options, server_name(config), &config.tls_cache)?;
     Ok(Some(connector))

@@ -77,6 +77,13 @@ pub trait Core {
         Ok(())
     }
 
+    /// Tells the state machine, before [`tls_started`](Self::tls_started), that the stream's TLS has accepted this certificate, in DER,
+    /// without having verified it, because its options leave that to the protocol. The state machine must not trust the peer before it
+    /// has. No stream does so unless it was asked to.
+    fn certificate_to_verify(&mut self, certificate: &[u8]) {
+        let _ = certificate;
+    }
+
     /// Tells the state machine that the peer closed its side while it waited for input. Returns the error that says what was cut
     /// short.
     fn handle_eof(&mut self, buffers: &mut Buffers) -> Self::Error;

@@ -8,6 +8,8 @@
 //!                 '--> ext-salt -> signature --------------------^   parsec
 //! ```
 
+use zeroize::Zeroizing;
+
 use super::caching_sha2::{self, FAST_OK, FULL_AUTHENTICATION};
 use super::channel::Channel;
 use super::error::AuthError;
@@ -15,6 +17,7 @@ use super::nonce::{self, HASH_BYTES, SCRAMBLE_BYTES};
 use super::options::AuthOptions;
 use super::parsec::{self, ExtSalt};
 use super::plugin::Plugin;
+use super::proof::Fingerprint;
 use super::public_key::PublicKey;
 use super::secret::Secret;
 use super::{clear_password, ed25519, native_password, rsa};
@@ -53,6 +56,8 @@ pub struct ClientAuth {
     state: State,
     /// The last nonce of a hash plugin; the key's ciphertext is bound to it too.
     nonce: Option<[u8; HASH_BYTES]>,
+    /// What `parsec` derived its key with.
+    ext_salt: Option<ExtSalt>,
     switched: bool,
     /// Packets taken so far, at most `MAX_STEPS`.
     steps: u8,
@@ -131,6 +136,7 @@ impl ClientAuth {
             plugin: Plugin::NativePassword,
             state: State::Responded,
             nonce: None,
+            ext_salt: None,
             switched: false,
             steps: 0,
         }
@@ -162,6 +168,21 @@ impl ClientAuth {
     /// Returns the last nonce that was hashed, without its NUL.
     pub fn nonce(&self) -> Option<&[u8]> {
         self.nonce.as_ref().map(<[u8; HASH_BYTES]>::as_slice)
+    }
+
+    /// Returns whether the login's message proves that the server, which knows the hash of the password, has the certificate with
+    /// this fingerprint. `greeting_nonce` is the nonce of the greeting, without its NUL.
+    pub fn proves(&self, fingerprint: &Fingerprint, message: &[u8], greeting_nonce: &[u8]) -> bool {
+        let stored = match (self.plugin, &self.ext_salt) {
+            _ if self.password.is_empty() => return false,
+            (Plugin::NativePassword, _) => native_password::stored(&self.password).to_vec(),
+            (Plugin::ClientEd25519, _) => ed25519::stored(&self.password).to_vec(),
+            (Plugin::Parsec, Some(ext_salt)) => parsec::stored(&self.password, ext_salt),
+            _ => return false,
+        };
+        let stored = Zeroizing::new(stored);
+        let nonce = self.nonce.or_else(|| greeting_nonce.first_chunk().copied());
+        nonce.is_some_and(|nonce| fingerprint.is_proven_by(message, &stored, &nonce))
     }
 
     /// Processes the server's next payload.
@@ -260,8 +281,9 @@ impl ClientAuth {
             }
             State::SaltAsked(server_scramble) => {
                 self.state = State::Answered;
-                self.sign(&server_scramble, &ExtSalt::decode(data)?)
-                    .map(AuthAction::Send)
+                let ext_salt = ExtSalt::decode(data)?;
+                self.ext_salt = Some(ext_salt);
+                self.sign(&server_scramble, &ext_salt).map(AuthAction::Send)
             }
             _ => Err(AuthError::UnexpectedMoreData { plugin }),
         }

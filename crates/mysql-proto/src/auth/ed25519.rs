@@ -25,6 +25,11 @@ pub fn respond(password: &Secret, nonce: &[u8; NONCE_BYTES]) -> Secret {
     Secret::new(signature.to_bytes())
 }
 
+/// The bytes of the public key.
+pub(super) fn stored(password: &Secret) -> [u8; 32] {
+    VerifyingKey::from(&secret_key(password)).to_bytes()
+}
+
 /// What a server stores of a password: the public key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Verifier(VerifyingKey);

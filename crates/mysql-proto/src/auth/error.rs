@@ -54,6 +54,11 @@ pub enum AuthError {
     SwitchedTwice,
     /// The server requests another authentication factor.
     MoreFactors,
+    /// The server's certificate is signed by no trusted CA, and there is no password with which the server could prove it.
+    NothingToProve,
+    /// The server's certificate is signed by no trusted CA, and the server has not proven it with the password: another one may have
+    /// been put in its place.
+    NotProven,
     /// AuthMoreData without data.
     EmptyMoreData {
         /// The current plugin.
@@ -179,6 +184,14 @@ impl fmt::Display for AuthError {
             Self::MoreFactors => {
                 f.write_str("the server asks for a second factor, which is not spoken here: use another account")
             }
+            Self::NothingToProve => f.write_str(
+                "the server's certificate is not signed by a trusted CA, and an account without a password can't prove it: \
+                 name the server's CA with ssl-ca",
+            ),
+            Self::NotProven => f.write_str(
+                "the server's certificate is not signed by a trusted CA, and the server did not prove it with the account's \
+                 password, as MariaDB 11.4 does: name the server's CA with ssl-ca, unless somebody is in between",
+            ),
             Self::EmptyMoreData { plugin } => write!(f, "the server sent nothing where {plugin} goes on"),
             Self::UnknownMoreData { plugin, byte } => {
                 write!(f, "the server sent {byte:#04x}, which {plugin} does not have")

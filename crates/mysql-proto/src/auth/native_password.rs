@@ -27,6 +27,12 @@ pub fn respond(password: &Secret, nonce: &[u8; NONCE_BYTES]) -> Secret {
     Secret::new(xor(&once, &sha1(&[nonce, &twice])))
 }
 
+/// SHA1(SHA1(password)).
+pub(super) fn stored(password: &Secret) -> [u8; HASH_BYTES] {
+    let once = Zeroizing::new(sha1(&[password.expose()]));
+    sha1(&[&*once])
+}
+
 /// What a server stores of a password: the hash of its hash.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Verifier([u8; HASH_BYTES]);
@@ -34,8 +40,7 @@ pub struct Verifier([u8; HASH_BYTES]);
 impl Verifier {
     /// Creates it from the password.
     pub fn from_password(password: &Secret) -> Self {
-        let once = Zeroizing::new(sha1(&[password.expose()]));
-        Self(sha1(&[&*once]))
+        Self(stored(password))
     }
 
     /// Creates it from what a server stores: the bytes after the `*` of `PASSWORD()`.

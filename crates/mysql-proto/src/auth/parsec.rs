@@ -79,12 +79,30 @@ pub fn respond(
     server_scramble: &[u8; SCRAMBLE_BYTES],
     client_scramble: &[u8; SCRAMBLE_BYTES],
 ) -> Secret {
-    let mut seed = Zeroizing::new([0; SEED_BYTES]);
-    let iterations = MIN_ITERATIONS << ext_salt.factor;
-    pbkdf2_hmac::<Sha512>(password.expose(), &ext_salt.salt, iterations, &mut *seed);
+    let seed = seed(password, ext_salt);
     let signed = [&server_scramble[..], client_scramble].concat();
     let signature = SigningKey::from_bytes(&seed).sign(&signed).to_bytes();
     Secret::new([&client_scramble[..], &signature].concat())
+}
+
+/// What a server stores of a password, which it derives the same key from: the ext-salt and the public key. Takes as long as
+/// [`respond`].
+pub(super) fn stored(password: &Secret, ext_salt: &ExtSalt) -> Vec<u8> {
+    let key = SigningKey::from_bytes(&seed(password, ext_salt));
+    let public_key = key.verifying_key().to_bytes();
+    [
+        &[ALGORITHM, ext_salt.factor],
+        &ext_salt.salt[..],
+        &public_key,
+    ]
+    .concat()
+}
+
+fn seed(password: &Secret, ext_salt: &ExtSalt) -> Zeroizing<[u8; SEED_BYTES]> {
+    let mut seed = Zeroizing::new([0; SEED_BYTES]);
+    let iterations = MIN_ITERATIONS << ext_salt.factor;
+    pbkdf2_hmac::<Sha512>(password.expose(), &ext_salt.salt, iterations, &mut *seed);
+    seed
 }
 
 #[cfg(test)]

@@ -10,7 +10,9 @@ use onecopy_wire::{Buffers, Core, Span, Step};
 
 use super::change_user::Login;
 use super::{ClientCore, Limits};
-use crate::auth::{AuthAction, AuthOptions, Channel, ClientAuth, Plugin, Secret};
+use crate::auth::{
+    AuthAction, AuthError, AuthOptions, Channel, ClientAuth, Fingerprint, PROVABLE, Plugin, Secret,
+};
 use crate::codec::Put;
 use crate::frame::{Frame, FrameError, FrameReader, PayloadWriter, split_header};
 use crate::owned;
@@ -114,6 +116,8 @@ pub struct Handshake {
     plugin: Option<Vec<u8>>,
     nonce: Vec<u8>,
     tls: bool,
+    /// Of a certificate that the server has to prove with the password.
+    fingerprint: Option<Fingerprint>,
     status_flags: StatusFlags,
     /// What a change of user will go on with.
     login: Login,
@@ -129,6 +133,11 @@ impl Core for Handshake {
         }
         self.step(buffers)
             .inspect_err(|error| self.state = State::Dead(error.clone()))
+    }
+
+    /// Until the server has proven the certificate, only hashes of the password are sent.
+    fn certificate_to_verify(&mut self, certificate: &[u8]) {
+        self.fingerprint = Some(Fingerprint::of(certificate));
     }
 
     fn tls_started(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
@@ -171,6 +180,7 @@ impl Handshake {
             plugin: None,
             nonce: Vec::new(),
             tls: false,
+            fingerprint: None,
             status_flags: StatusFlags::empty(),
             login: Login::default(),
         }
@@ -185,6 +195,11 @@ impl Handshake {
         }
         core.login = Box::new(self.login);
         core
+    }
+
+    /// Returns whether the server has proven its certificate with the password, because no CA has.
+    pub fn is_proven(&self) -> bool {
+        self.fingerprint.is_some() && matches!(self.state, State::Done)
     }
 
     /// Returns whether the greeting, the first packet of every MySQL and MariaDB server, has arrived.
@@ -319,7 +334,20 @@ impl Handshake {
     }
 
     fn respond(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
-        let channel = match (self.config.is_unix, self.tls, self.config.tls_verifies) {
+        let tls_verifies = self.config.tls_verifies && self.fingerprint.is_none();
+        if self.fingerprint.is_some() {
+            // Of a server that can't prove it the certificate is refused before the user's name is sent.
+            let version = self.session.version;
+            if !version.is_mariadb || version.numbers() < FIRST_PROOF {
+                return Err(AuthError::NotProven.into());
+            }
+            if self.config.password.is_empty() {
+                return Err(AuthError::NothingToProve.into());
+            }
+            self.config.auth.allowed = self.config.auth.allowed.intersection(PROVABLE);
+            self.config.auth.password_over_unverified_tls = false;
+        }
+        let channel = match (self.config.is_unix, self.tls, tls_verifies) {
             (_, true, true) => Channel::TlsVerified,
             (true, _, _) => Channel::UnixSocket,
             (false, true, false) => Channel::TlsUnverified,
@@ -374,6 +402,11 @@ impl Handshake {
         let ok = OkPacket::decode(buffers.bytes(payload), self.session.capabilities)?;
         self.status_flags = ok.status_flags;
         if let State::Auth(auth) = &self.state {
+            if let Some(fingerprint) = &self.fingerprint
+                && !auth.proves(fingerprint, ok.info, &self.login.nonce)
+            {
+                return Err(AuthError::NotProven.into());
+            }
             self.login.plugin = auth.plugin();
             if let Some(nonce) = auth.nonce() {
                 self.login.nonce = nonce.to_vec();
@@ -414,6 +447,9 @@ fn encode_attributes(attributes: &[(String, String)]) -> Result<Vec<u8>, Error> 
     ConnectAttributes::encode_all(attributes, &mut encoded)?;
     Ok(encoded)
 }
+
+/// The first MariaDB that proves its certificate by the password.
+const FIRST_PROOF: (u32, u32, u32) = (11, 4, 0);
 
 /// Both kinds of compression.
 const COMPRESSION: Capabilities =

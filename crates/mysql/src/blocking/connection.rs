@@ -95,15 +95,15 @@ impl Connection {
         match driven.map_err(|error| login_failed(&handshake, error))? {
             HandshakeReply::Err(span) => Err(login_refused(buffers.bytes(span))),
             HandshakeReply::Done => {
+                let is_proven = handshake.is_proven();
                 let core: ClientCore = handshake.into_core();
                 #[cfg(feature = "compression")]
                 if let Some(codec) = codec(config, core.session()) {
                     stream.set_codec(codec);
                 }
-                Ok(Self {
-                    link: Link::new(core, buffers, config),
-                    stream,
-                })
+                let mut link = Link::new(core, buffers, config);
+                link.is_proven = is_proven;
+                Ok(Self { link, stream })
             }
         }
     }
@@ -327,7 +327,11 @@ impl Connection {
 
     /// Returns the parameters of the TLS session, or `None` in clear text.
     pub fn tls(&self) -> Option<TlsSession> {
-        self.stream.tls()
+        let tls = self.stream.tls()?;
+        Some(TlsSession {
+            is_proven: self.link.is_proven,
+            ..tls
+        })
     }
 
     /// Returns how the connection is compressed, see [`Config::compression`].

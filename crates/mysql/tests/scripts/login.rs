@@ -119,6 +119,14 @@ pub(crate) fn greeting() -> Script {
     Script::parse(&MARIADB.replace("{eof}", "81").replace("{cache}", "0d"))
 }
 
+/// A login to a MariaDB that could prove its certificate.
+pub(crate) fn login_to_11() -> Script {
+    let old = b"10.11.19";
+    let mut login = mariadb(Style::DeprecateEof, "04", "ae");
+    login.replace_in_server(old, b"11.8.300");
+    login
+}
+
 /// The same, of a server that speaks TLS.
 pub(crate) fn greeting_with_tls() -> Script {
     let greeting = MARIADB.replace("fe f7", "fe ff");

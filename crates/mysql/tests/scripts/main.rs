@@ -7,8 +7,8 @@ mod talk;
 
 mod auth;
 mod change_user;
-mod exec;
 mod compression;
+mod exec;
 mod hostile;
 mod hostile_auth;
 mod hostile_login;
@@ -18,6 +18,7 @@ mod large;
 mod little_memory;
 mod login;
 mod prepared;
+mod proof;
 mod regressions;
 mod relay;
 mod rsa;

@@ -16,6 +16,7 @@ mod large_write;
 mod memory;
 mod outcome;
 mod pool;
+mod proof;
 mod results;
 mod round_trips;
 mod session;

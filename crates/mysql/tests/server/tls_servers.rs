@@ -23,6 +23,8 @@ pub(crate) struct Servers {
     pub(crate) expired: Server,
     /// It has none and speaks no TLS.
     pub(crate) without: Server,
+    /// It was given none, and may have made one itself.
+    pub(crate) own: Server,
 }
 
 pub(crate) fn servers() -> &'static Servers {
@@ -46,6 +48,7 @@ impl Servers {
             by_name: with(authority.server(&["localhost"])),
             other_host: with(authority.server(&["db.example"])),
             expired: with(authority.expired_server(&["127.0.0.1", "localhost"])),
+            own: Server::start().unwrap(),
             without: Server::builder().argument(skip_tls).start().unwrap(),
             stranger: Authority::new("a stranger"),
             authority,

@@ -30,7 +30,7 @@ pub fn drive<C: Core, L: Borrowed + ?Sized>(
             Step::Message(message) => return Ok(message),
             Step::StartTls => {
                 start_tls(buffers, stream, borrowed, deadline)?;
-                core.tls_started(buffers).map_err(DriveError::Core)?;
+                tls_started(core, buffers, stream)?;
             }
             Step::NeedInput(_) => {
                 let refused = flush_or_hear(buffers, stream, borrowed, deadline)?;
@@ -43,6 +43,19 @@ pub fn drive<C: Core, L: Borrowed + ?Sized>(
             }
         }
     }
+}
+
+/// Tells the core that TLS has started, and which certificate it has to verify itself.
+#[cold]
+pub(super) fn tls_started<C: Core>(
+    core: &mut C,
+    buffers: &mut Buffers,
+    stream: &Stream,
+) -> Result<(), DriveError<C::Error>> {
+    if let Some(certificate) = stream.certificate_to_verify() {
+        core.certificate_to_verify(certificate);
+    }
+    core.tls_started(buffers).map_err(DriveError::Core)
 }
 
 /// Sends what is queued in clear text, then switches the stream to TLS: when the protocol requests it, or before the protocol

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use onecopy_wire::{Borrowed, Buffers, Core, Step};
 
 use super::Stream;
-use super::drive::{read, read_error, start_tls, write_error};
+use super::drive::{read, read_error, start_tls, tls_started, write_error};
 use super::stream::is_gone;
 use crate::DriveError;
 use crate::output::write_once;
@@ -45,7 +45,7 @@ pub fn drive_duplex<C: Core, L: Borrowed + ?Sized>(
             Step::Message(message) => return Ok(message),
             Step::StartTls => {
                 start_tls(buffers, stream, borrowed, deadline)?;
-                core.tls_started(buffers).map_err(DriveError::Core)?;
+                tls_started(core, buffers, stream)?;
             }
             Step::NeedInput(_) => {
                 if exchange(buffers, stream, borrowed, deadline, &mut refused)? == 0 {

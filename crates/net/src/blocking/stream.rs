@@ -58,6 +58,12 @@ impl Stream {
         self.layers.as_ref().and_then(|layers| layers.agreed())
     }
 
+    /// Returns the server's certificate in DER, if its verification is
+    /// [left to the protocol](crate::TlsOptions::defers_unknown_issuer).
+    pub fn certificate_to_verify(&self) -> Option<&[u8]> {
+        self.layers.as_ref()?.certificate_to_verify()
+    }
+
     /// Returns the number of bytes that TLS copied, including the library's own copies.
     pub fn bytes_copied_by_tls(&self) -> u64 {
         self.layers

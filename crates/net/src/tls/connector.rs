@@ -13,7 +13,7 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier as PlatformVerifier;
 
 use super::pem::Stamp;
-use super::verifier::AnyHost;
+use super::verifier::{AnyHost, Deferring};
 use super::{Identity, Pem, Session, TlsError};
 
 /// What is verified of the peer's certificate.
@@ -37,6 +37,10 @@ pub struct TlsOptions {
     pub ca: Option<Pem>,
     /// The client's certificate and key, for servers that ask for one.
     pub identity: Option<Identity>,
+    /// Whether a single certificate that no trusted CA has signed is accepted for now, with [`Verify::Full`]. The protocol must then
+    /// verify it: the core is given it by [`Core::certificate_to_verify`](onecopy_wire::Core::certificate_to_verify). That the server has the
+    /// certificate's key is always verified. Default: no.
+    pub defers_unknown_issuer: bool,
 }
 
 /// The TLS configuration that was made last, so that files are read once and sessions are resumed. Clones share it.
@@ -46,6 +50,8 @@ pub struct TlsCache(Arc<Mutex<Option<Arc<Made>>>>);
 struct Made {
     of: Key,
     config: Arc<ClientConfig>,
+    /// What would verify certificates if that were not left to the protocol.
+    deferred: Option<Arc<dyn ServerCertVerifier>>,
 }
 
 /// Tells of which options a configuration was made, and of which state of their files.
@@ -106,7 +112,8 @@ impl TlsConnector {
 
     pub(crate) fn session(&self) -> Result<Session, TlsError> {
         let config = Arc::clone(&self.made.config);
-        Session::client(config, self.name.clone(), self.options().verify)
+        let deferred = self.made.deferred.clone();
+        Session::client(config, self.name.clone(), self.options().verify, deferred)
     }
 }
 
@@ -122,8 +129,12 @@ impl TlsCache {
         {
             return Ok(Arc::clone(made));
         }
-        let config = Arc::new(options.make()?);
-        let new = Arc::new(Made { of: key, config });
+        let (config, deferred) = options.make()?;
+        let new = Arc::new(Made {
+            of: key,
+            config: Arc::new(config),
+            deferred,
+        });
         *made = Some(Arc::clone(&new));
         Ok(new)
     }
@@ -139,9 +150,15 @@ impl TlsOptions {
         ]
     }
 
-    fn make(&self) -> Result<ClientConfig, TlsError> {
+    fn make(&self) -> Result<(ClientConfig, Option<Arc<dyn ServerCertVerifier>>), TlsError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
-        let verifier = self.verifier(&provider)?;
+        let strict = self.verifier(&provider)?;
+        let defers = self.defers_unknown_issuer && self.verify == Verify::Full;
+        let deferred = defers.then(|| Arc::clone(&strict));
+        let verifier = match &deferred {
+            None => strict,
+            Some(strict) => Arc::new(Deferring(Arc::clone(strict))),
+        };
         let identity = match &self.identity {
             Some(identity) => Some(SingleCertAndKey::from(identity.certified(&provider)?)),
             None => None,
@@ -150,10 +167,11 @@ impl TlsOptions {
             .with_safe_default_protocol_versions()?
             .dangerous()
             .with_custom_certificate_verifier(verifier);
-        Ok(match identity {
+        let config = match identity {
             None => builder.with_no_client_auth(),
             Some(identity) => builder.with_client_cert_resolver(Arc::new(identity)),
-        })
+        };
+        Ok((config, deferred))
     }
 
     fn verifier(
@@ -184,10 +202,15 @@ impl TlsOptions {
                     .build()
                     .map_err(|error| TlsError::from(rustls::Error::General(error.to_string())))?
             }
-            (Verify::Full, None) => Arc::new(
-                PlatformVerifier::new(provider)
-                    .map_err(|error| TlsError::NoSystemRoots(error.to_string()))?,
-            ),
+            (Verify::Full, None) => match PlatformVerifier::new(Arc::clone(&provider)) {
+                Ok(verifier) => Arc::new(verifier),
+                // Without any CA every issuer is unknown.
+                Err(_) if self.defers_unknown_issuer => Arc::new(AnyHost {
+                    roots: Some(RootCertStore::empty()),
+                    provider,
+                }),
+                Err(error) => return Err(TlsError::NoSystemRoots(error.to_string())),
+            },
         })
     }
 }

@@ -19,7 +19,8 @@ use std::sync::Arc;
 
 use onecopy_wire::{BufferConfig, Buffers, Targets};
 use rustls::client::UnbufferedClientConnection;
-use rustls::pki_types::ServerName;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::pki_types::{ServerName, UnixTime};
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{ClientConfig, CommonState, ProtocolVersion, ServerConfig};
@@ -58,6 +59,9 @@ pub struct TlsSession {
     pub cipher_suite: &'static str,
     /// What of the peer was verified. For a client it is the CA of its certificate, or nothing if it has none.
     pub verify: Verify,
+    /// Whether the server has proven its certificate to the protocol, which no CA has verified: see
+    /// [`TlsOptions::defers_unknown_issuer`](crate::TlsOptions::defers_unknown_issuer). Set by the client of the protocol.
+    pub is_proven: bool,
 }
 
 /// One side of one session.
@@ -72,6 +76,10 @@ pub(crate) struct Session {
     /// Small parts of one write, put together into one record.
     gathered: Vec<u8>,
     is_established: bool,
+    /// What verifies a certificate that the handshake has not: one of an unknown issuer is left to the protocol.
+    deferred: Option<(Arc<dyn ServerCertVerifier>, ServerName<'static>)>,
+    /// Whether the certificate was left to it.
+    is_unverified: bool,
     /// The peer has said that nothing more comes.
     is_closed: bool,
     /// What ended the session: it is given again, as the library must not be asked any more.
@@ -128,9 +136,12 @@ impl Session {
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
         verify: Verify,
+        deferred: Option<Arc<dyn ServerCertVerifier>>,
     ) -> Result<Self, TlsError> {
-        let connection = UnbufferedClientConnection::new(config, name)?;
-        Ok(Self::new(Side::Client(connection, verify)))
+        let connection = UnbufferedClientConnection::new(config, name.clone())?;
+        let mut session = Self::new(Side::Client(connection, verify));
+        session.deferred = deferred.map(|deferred| (deferred, name));
+        Ok(session)
     }
 
     /// A server's.
@@ -154,6 +165,8 @@ impl Session {
             left_from: 0,
             gathered: Vec::new(),
             is_established: false,
+            deferred: None,
+            is_unverified: false,
             is_closed: false,
             error: None,
             copied: 0,
@@ -173,11 +186,13 @@ impl Session {
             version,
             cipher_suite: suite.suite().as_str()?,
             verify: match &self.side {
+                Side::Client(..) if self.is_unverified => Verify::None,
                 Side::Client(_, verify) => *verify,
                 // One that is not of a trusted CA has ended the handshake.
                 Side::Server(_) if common.peer_certificates().is_some() => Verify::Ca,
                 Side::Server(_) => Verify::None,
             },
+            is_proven: false,
         })
     }
 
@@ -198,12 +213,38 @@ impl Session {
         while !self.is_established {
             match self.step(Work::Handshake)? {
                 Event::Blocked => return Ok(false),
-                Event::Ready => self.is_established = true,
+                Event::Ready => {
+                    self.is_established = true;
+                    self.is_unverified = self.is_left_to_the_protocol();
+                }
                 Event::Closed => return Err(self.closed_in_handshake()),
                 Event::GoOn | Event::Written | Event::Came => {}
             }
         }
         Ok(true)
+    }
+
+    /// Whether the server's certificate was accepted unverified. Asked of the verifier again, because a session that is resumed has
+    /// asked none. More than one certificate was verified.
+    fn is_left_to_the_protocol(&self) -> bool {
+        let Some((verifier, name)) = &self.deferred else {
+            return false;
+        };
+        match self.side.common().peer_certificates() {
+            Some([certificate]) => verifier
+                .verify_server_cert(certificate, &[], name, &[], UnixTime::now())
+                .is_err(),
+            Some([_, ..]) => false,
+            _ => true,
+        }
+    }
+
+    /// The certificate in DER, if the protocol has to verify it.
+    pub(crate) fn certificate_to_verify(&self) -> Option<&[u8]> {
+        let certificates = self.side.common().peer_certificates();
+        let first = certificates.and_then(<[_]>::first);
+        self.is_unverified
+            .then(|| first.map_or(&[][..], |certificate| certificate.as_ref()))
     }
 
     /// The peer has closed and there is no session yet.

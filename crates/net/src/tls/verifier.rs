@@ -7,7 +7,7 @@ use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 /// Accepts a certificate of the given CAs, whichever host it is for. Without CAs it accepts any certificate: nobody can read the
 /// connection passively, but the identity of the server is unknown.
@@ -71,5 +71,61 @@ impl ServerCertVerifier for AnyHost {
         self.provider
             .signature_verification_algorithms
             .supported_schemes()
+    }
+}
+
+/// Accepts a single certificate of an unknown issuer, which the protocol verifies: see
+/// [`TlsOptions::defers_unknown_issuer`](super::TlsOptions::defers_unknown_issuer). All else is as strict as the verifier within.
+#[derive(Debug)]
+pub(super) struct Deferring(pub(super) Arc<dyn ServerCertVerifier>);
+
+/// Whether the certificate is one that no CA could have verified, and the protocol can.
+fn is_deferrable(error: &Error, intermediates: &[CertificateDer<'_>]) -> bool {
+    let is_unknown = *error == Error::InvalidCertificate(CertificateError::UnknownIssuer);
+    is_unknown && intermediates.is_empty()
+}
+
+impl ServerCertVerifier for Deferring {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let verified = self
+            .0
+            .verify_server_cert(end_entity, intermediates, name, ocsp, now);
+        match verified {
+            Err(error) if is_deferrable(&error, intermediates) => {
+                Ok(ServerCertVerified::assertion())
+            }
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0
+            .verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0
+            .verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
     }
 }

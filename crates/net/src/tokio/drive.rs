@@ -52,7 +52,7 @@ pub fn poll_drive<C: Core, L: Borrowed + ?Sized>(
             Step::Message(message) => return Poll::Ready(Ok(message)),
             Step::StartTls => {
                 ready!(poll_start_tls(context, buffers, stream, borrowed))?;
-                core.tls_started(buffers).map_err(DriveError::Core)?;
+                tls_started(core, buffers, stream)?;
             }
             Step::NeedInput(_) => {
                 ready!(poll_flush_or_hear(context, buffers, stream, borrowed))?;
@@ -65,6 +65,19 @@ pub fn poll_drive<C: Core, L: Borrowed + ?Sized>(
             }
         }
     }
+}
+
+/// Tells the core that TLS has started, and which certificate it has to verify itself.
+#[cold]
+pub(super) fn tls_started<C: Core>(
+    core: &mut C,
+    buffers: &mut Buffers,
+    stream: &Stream,
+) -> Result<(), DriveError<C::Error>> {
+    if let Some(certificate) = stream.certificate_to_verify() {
+        core.certificate_to_verify(certificate);
+    }
+    core.tls_started(buffers).map_err(DriveError::Core)
 }
 
 /// Sends what is queued in clear text, then switches the stream to TLS: when the protocol requests it, or before the protocol

@@ -7,7 +7,7 @@ use std::time::Instant;
 use onecopy_wire::{Borrowed, Buffers, Core, Step};
 
 use super::Stream;
-use super::drive::{poll_flush_or_hear, poll_read, poll_start_tls, within};
+use super::drive::{poll_flush_or_hear, poll_read, poll_start_tls, tls_started, within};
 use crate::DriveError;
 
 /// Does what [`drive`](super::drive()) does, for protocols with several outstanding requests. It never waits to write without
@@ -46,7 +46,7 @@ pub fn poll_drive_duplex<C: Core, L: Borrowed + ?Sized>(
             Step::Message(message) => return Poll::Ready(Ok(message)),
             Step::StartTls => {
                 ready!(poll_start_tls(context, buffers, stream, borrowed))?;
-                core.tls_started(buffers).map_err(DriveError::Core)?;
+                tls_started(core, buffers, stream)?;
             }
             Step::NeedInput(_) => {
                 // Pending or not: what has come is read, and where nothing has, the reader's waker is set too.

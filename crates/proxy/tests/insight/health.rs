@@ -314,6 +314,7 @@ fn a_server_behind_tls_is_asked_over_tls() {
         verify: Verify::Full,
         ca: Some(Pem::File(authority)),
         identity: None,
+        ..TlsOptions::default()
     };
     let connector = TlsConnector::new(&options, "127.0.0.1", &TlsCache::default()).unwrap();
     let mut conn = Connection::connect(&shared().url()).unwrap();

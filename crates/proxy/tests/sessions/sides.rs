@@ -68,6 +68,7 @@ impl Sides {
             verify: Verify::Full,
             ca: Some(self.authorities()),
             identity: client.map(identity),
+            ..TlsOptions::default()
         };
         TlsConnector::new(&options, "127.0.0.1", &TlsCache::default()).unwrap()
     }

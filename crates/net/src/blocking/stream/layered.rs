@@ -114,7 +114,7 @@ fn brought(n: usize) -> io::Result<usize> {
 
 fn write_coded(
     socket: &mut Socket,
-    mut tls: Option<&mut Session>,
+    tls: Option<&mut Session>,
     coded: &mut Coded,
     slices: &[IoSlice<'_>],
     write: Write,
@@ -127,7 +127,7 @@ fn write_coded(
     if !coded.has_unsent() {
         return Ok(n);
     }
-    match push(socket, tls.as_deref_mut(), coded, write) {
+    match push(socket, tls, coded, write) {
         // These bytes are taken, whenever they leave.
         Err(error) if is_late(&error) => Ok(n),
         pushed => pushed.map(|()| n),
@@ -242,7 +242,7 @@ pub(super) fn receive(socket: &mut Socket, tls: &mut Session) -> io::Result<usiz
     Ok(n)
 }
 
-fn is_late(error: &io::Error) -> bool {
+pub(super) fn is_late(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted

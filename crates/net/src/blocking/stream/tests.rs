@@ -1,6 +1,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
+use super::layered::is_late;
 use super::*;
 use crate::blocking::Transport;
 use crate::{TlsCache, TlsOptions, Verify};
@@ -174,7 +175,16 @@ fn tls_begins_with_a_hello_that_can_be_dropped_and_leaves_no_memory() {
     assert!(!ours.shake_hands().unwrap() && ours.has_unsent());
     ours.drop_unsent();
     assert!(!ours.has_unsent());
-    let held = |stream: &Stream| stream.tls.as_ref().unwrap().buffer_bytes();
+    let held = |stream: &Stream| {
+        stream
+            .layers
+            .as_ref()
+            .unwrap()
+            .tls
+            .as_ref()
+            .unwrap()
+            .buffer_bytes()
+    };
     assert!(held(&ours) > 0);
     ours.release(0);
     assert_eq!(held(&ours), 0);

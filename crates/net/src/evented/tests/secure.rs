@@ -42,6 +42,7 @@ impl Trust {
             verify: Verify::Full,
             ca: Some(self.authority()),
             identity: self.client.as_ref().map(identity),
+            ..TlsOptions::default()
         };
         TlsConnector::new(&options, "localhost", &TlsCache::default()).unwrap()
     }

@@ -112,7 +112,7 @@ fn a_client_of_the_older_version_is_served_and_comes_back() {
     let config = Arc::new(config);
     for (step, is_resumed) in [(1, false), (usize::MAX, true), (7, true)] {
         let name = ServerName::try_from("localhost").unwrap();
-        let client = Session::client(Arc::clone(&config), name, Verify::None).unwrap();
+        let client = Session::client(Arc::clone(&config), name, Verify::None, None).unwrap();
         let (mut client, mut server) = join(client, acceptor.session().unwrap(), step);
         assert_eq!(server.agreed().unwrap().version, "TLSv1.2");
         assert_eq!(server.is_resumed(), is_resumed);
@@ -258,6 +258,7 @@ fn a_certificate_of_x509_version_1_is_shown_to_clients() {
         verify: Verify::Ca,
         ca: Some(text(&authority.certificate())),
         identity: None,
+        ..TlsOptions::default()
     };
     let verifying = TlsConnector::new(&verifying, "localhost", &TlsCache::default()).unwrap();
     let (mut client, mut server) = (verifying.session().unwrap(), acceptor.session().unwrap());

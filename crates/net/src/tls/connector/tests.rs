@@ -13,6 +13,7 @@ fn options(verify: Verify) -> TlsOptions {
         verify,
         ca: (verify != Verify::None).then(authority),
         identity: None,
+        ..TlsOptions::default()
     }
 }
 
@@ -74,6 +75,7 @@ fn an_authority_that_is_no_certificate_is_refused() {
             verify,
             ca: Some(Pem::Text(pem.into())),
             identity: None,
+            ..TlsOptions::default()
         };
         let error = refused(&options, "localhost");
         assert!(!error.to_string().is_empty(), "{error:?}");
@@ -88,6 +90,7 @@ fn a_key_that_is_not_the_certificates_is_refused() {
         verify: Verify::None,
         ca: None,
         identity: identity(&one.certificate, &another.key),
+        ..TlsOptions::default()
     };
     assert_eq!(
         refused(&options, "localhost").to_string(),
@@ -118,6 +121,7 @@ fn the_cache_keeps_what_was_made_until_an_option_or_a_file_changes() {
         verify: Verify::Ca,
         ca: Some(Pem::File(path.clone())),
         identity: None,
+        ..TlsOptions::default()
     };
     let first = cache.make(&options).unwrap();
     let connector = TlsConnector::new(&options, "db.example", &cache).unwrap();
@@ -154,6 +158,7 @@ fn debug_shows_no_key() {
         verify: Verify::None,
         ca: None,
         identity: identity(&client.certificate, &client.key),
+        ..TlsOptions::default()
     };
     let connector = TlsConnector::new(&options, "localhost", &TlsCache::default()).unwrap();
     let secret = client.key.lines().nth(1).unwrap();

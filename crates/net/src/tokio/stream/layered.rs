@@ -88,12 +88,10 @@ fn poll_read_coded(
             Poll::Pending => {}
         }
         coded.prepare()?;
-        let mut targets = coded.targets();
         let read = match &mut tls {
-            None => socket.poll_read(context, targets.as_mut()),
-            Some(tls) => poll_read_tls(context, socket, tls, targets.as_mut()),
+            None => socket.poll_read(context, coded.targets().as_mut()),
+            Some(tls) => poll_read_tls(context, socket, tls, coded.targets().as_mut()),
         };
-        drop(targets);
         let n = ready!(read)?;
         coded.commit(n);
         if n == 0 {

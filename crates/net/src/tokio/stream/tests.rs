@@ -86,7 +86,16 @@ fn tls_begins_with_a_hello_that_can_be_dropped_and_leaves_no_memory() {
         drop(theirs);
         assert_eq!(poll_fn(|context| received(&mut ours, context)).await?, 0);
 
-        let held = |stream: &Stream| stream.tls.as_ref().unwrap().buffer_bytes();
+        let held = |stream: &Stream| {
+            stream
+                .layers
+                .as_ref()
+                .unwrap()
+                .tls
+                .as_ref()
+                .unwrap()
+                .buffer_bytes()
+        };
         let before = held(&ours);
         ours.release(0);
         assert!(held(&ours) < before, "{} of {before}", held(&ours));

@@ -117,6 +117,7 @@ impl BackendTls {
             },
             ca: tls.ca.map(file),
             identity,
+            ..TlsOptions::default()
         };
         let name = match (&tls.server_name, endpoint) {
             (Some(name), _) => name,
