@@ -6,7 +6,7 @@ mod parameters;
 mod pool;
 mod tokio;
 
-use onecopy_mysql::{Config, Date, DateTime, FromValue, Row, Time, Value};
+use onecopy_mysql::{Config, Date, DateTime, FromRow, FromValue, Row, Time, Value};
 
 pub(crate) use blocking::Blocking;
 pub(crate) use pool::{Checkout, TokioCheckout};
@@ -22,6 +22,12 @@ pub(crate) enum Case {
     SmallRow,
     /// The same, each value asked for as a type of the caller's.
     TypedRow,
+    /// The same, mapped to a struct.
+    DerivedRow,
+    /// Prepared: 50 rows of 15 columns, each value asked for as a type of the caller's.
+    TypedRows,
+    /// The same, each mapped to a struct.
+    DerivedRows,
     /// Prepared: one row of 18 columns, 105 kB.
     BigRow,
     /// Prepared: 50 of these rows.
@@ -53,7 +59,13 @@ impl Case {
 
     fn replies(self) -> Replies {
         match self {
-            Self::SmallRow | Self::TypedRow => capture::replies(capture::SMALL_ROW),
+            Self::SmallRow | Self::TypedRow | Self::DerivedRow => {
+                capture::replies(capture::SMALL_ROW)
+            }
+            Self::TypedRows | Self::DerivedRows => {
+                let replies = capture::replies(capture::SMALL_ROW);
+                capture::with_row_repeated(replies, BIG_ROWS)
+            }
             Self::BigRow => capture::replies(capture::BIG_ROW),
             Self::BigRows => {
                 let replies = capture::replies(capture::BIG_ROW);
@@ -72,8 +84,8 @@ impl Case {
     /// Rows of its result.
     fn rows(self) -> usize {
         match self {
-            Self::SmallRow | Self::TypedRow | Self::BigRow | Self::Blob(_) => 1,
-            Self::BigRows => BIG_ROWS,
+            Self::SmallRow | Self::TypedRow | Self::DerivedRow | Self::BigRow | Self::Blob(_) => 1,
+            Self::TypedRows | Self::DerivedRows | Self::BigRows => BIG_ROWS,
             Self::Parameters | Self::Ok => 0,
         }
     }
@@ -111,6 +123,27 @@ fn convert(row: Row<'_>) {
     get::<Date>(row, 12);
     get::<DateTime>(row, 13);
     get::<Time>(row, 14);
+}
+
+/// The same as a struct, by the columns' names.
+#[derive(FromRow)]
+#[allow(dead_code)]
+struct Small<'r> {
+    s8: i8,
+    u8: u8,
+    s16: i16,
+    u16: u16,
+    s32: i32,
+    u32: u32,
+    s64: i64,
+    u64: u64,
+    s1: &'r str,
+    b1: &'r [u8],
+    flt: f32,
+    dbl: f64,
+    dt: Date,
+    dtime: DateTime,
+    t: Time,
 }
 
 #[inline]

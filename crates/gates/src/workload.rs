@@ -140,6 +140,12 @@ workloads! {
         mysql::Blocking::new(MySql::SmallRow);
     "mysql-typed-row" counted_mysql_typed_row, "the same row, each value converted to a type of Rust", "", SMALL,
         mysql::Blocking::new(MySql::TypedRow);
+    "mysql-row-derived" counted_mysql_row_derived, "the same, mapped to a struct by the names of its columns", "1.1 x mysql-typed-row", SMALL,
+        mysql::Blocking::new(MySql::DerivedRow);
+    "mysql-typed-rows" counted_mysql_typed_rows, "mysql-typed-row with 50 rows", "0 allocations", SMALL,
+        mysql::Blocking::new(MySql::TypedRows);
+    "mysql-rows-derived" counted_mysql_rows_derived, "the same, mapped to structs", "1.1 x mysql-typed-rows", SMALL,
+        mysql::Blocking::new(MySql::DerivedRows);
     "mysql-big-row" counted_mysql_big_row, "execute, one row of 18 columns and 105 kB", "3,000 instructions", SMALL,
         mysql::Blocking::new(MySql::BigRow);
     "mysql-big-rows" counted_mysql_big_rows, "execute, 50 such rows", "0 allocations", MEGABYTES,

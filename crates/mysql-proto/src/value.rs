@@ -29,7 +29,7 @@ pub(crate) use form::Form;
 pub use error::{ValueError, ValueProblem};
 pub use from_value::{FromValue, FromValueError, Lossy};
 pub use kind::ValueKind;
-pub use param::Param;
+pub use param::{Param, ToParam};
 pub use time::Time;
 pub use value_ref::Value;
 

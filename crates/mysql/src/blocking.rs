@@ -5,6 +5,7 @@ mod column_reader;
 mod connect;
 mod connection;
 mod exec;
+mod mapped;
 mod pool;
 mod pooled_connection;
 mod rows;

@@ -41,6 +41,8 @@ struct Failure {
     maybe_executed: bool,
     /// Whether the connection is closed although the kind alone would leave it open.
     closes: bool,
+    /// The number of the row that a value is of, counted from 1, where rows are mapped.
+    row: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -64,6 +66,16 @@ enum Kind {
         source: FromValueError,
     },
     NoColumn(String),
+    Ambiguous(String),
+    /// `FromRow` of the caller's contradicts itself.
+    Slots,
+    /// The caller's own conversion of a value failed.
+    Converted {
+        column: String,
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    NoRow,
+    ManyRows,
     Taken(String),
     Closed(String),
     Tls(TlsError),
@@ -197,6 +209,11 @@ impl Error {
         }
     }
 
+    /// Returns whether one row was asked for and the statement returned none.
+    pub fn is_no_row(&self) -> bool {
+        matches!(self.kind(), Kind::NoRow)
+    }
+
     /// Returns whether the connection is unusable; connect again.
     pub fn is_closed(&self) -> bool {
         if self.0.closes {
@@ -219,6 +236,11 @@ impl Error {
             | Kind::StatementTimeout
             | Kind::Value { .. }
             | Kind::NoColumn(_)
+            | Kind::Ambiguous(_)
+            | Kind::Slots
+            | Kind::Converted { .. }
+            | Kind::NoRow
+            | Kind::ManyRows
             | Kind::Taken(_)
             | Kind::Source(_)
             | Kind::Pool(_)
@@ -373,6 +395,45 @@ impl Error {
     }
 
     #[cold]
+    pub(crate) fn ambiguous(columns: String) -> Self {
+        Kind::Ambiguous(columns).into()
+    }
+
+    #[cold]
+    pub(crate) fn no_slots() -> Self {
+        Kind::Slots.into()
+    }
+
+    #[cold]
+    pub(crate) fn conversion_of(
+        column: String,
+        source: Box<dyn std::error::Error + Send + Sync>,
+    ) -> Self {
+        Kind::Converted { column, source }.into()
+    }
+
+    #[cold]
+    pub(crate) fn not_one_row(is_more: bool) -> Self {
+        if is_more { Kind::ManyRows } else { Kind::NoRow }.into()
+    }
+
+    /// The same, with more about the column that it is of.
+    #[cold]
+    pub(crate) fn of_column(mut self, described: String) -> Self {
+        if let Kind::Value { column, .. } | Kind::Taken(column) = &mut self.0.kind {
+            *column = described;
+        }
+        self
+    }
+
+    /// The same, of the row of this number.
+    #[cold]
+    pub(crate) fn in_row(mut self, number: u64) -> Self {
+        self.0.row = Some(number);
+        self
+    }
+
+    #[cold]
     pub(crate) fn taken(column: String) -> Self {
         Kind::Taken(column).into()
     }
@@ -468,6 +529,7 @@ impl From<Kind> for Error {
             kind,
             maybe_executed: false,
             closes: false,
+            row: None,
         }))
     }
 }
@@ -548,6 +610,9 @@ impl fmt::Debug for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(row) = self.0.row {
+            write!(f, "row {row}, ")?;
+        }
         match self.kind() {
             Kind::Config(problem) => f.write_str(problem),
             Kind::Connect(error) => error.fmt(f),
@@ -572,7 +637,26 @@ impl fmt::Display for Error {
             Kind::Value { column, source } => {
                 write!(f, "column {}: {source}", OneLine(column))
             }
-            Kind::NoColumn(index) => write!(f, "the row has no column {index}"),
+            Kind::NoColumn(index) => {
+                write!(f, "the row has no column {}", OneLine(index))
+            }
+            Kind::Ambiguous(columns) => write!(
+                f,
+                "the row has two columns of one name, {}: rename one with AS",
+                OneLine(columns)
+            ),
+            Kind::Slots => f.write_str(
+                "FromRow::COLUMNS of the type, or what from_row takes, is not the number of columns that its plan adds",
+            ),
+            Kind::Converted { column, source } => {
+                write!(f, "column {}: {source}", OneLine(column))
+            }
+            Kind::NoRow => f.write_str(
+                "the statement returned no row and one was asked for: if there may be none, use query_opt, execute_opt or exec_opt",
+            ),
+            Kind::ManyRows => f.write_str(
+                "the statement returned more than one row and one was asked for: add LIMIT 1, or use query_as, execute_as or exec_as",
+            ),
             Kind::Taken(column) => {
                 write!(f, "column {} was moved out of the row", OneLine(column))
             }
@@ -626,6 +710,7 @@ impl std::error::Error for Error {
             Kind::Tls(error) => Some(error),
             Kind::Io { source, .. } | Kind::Source(source) => Some(source),
             Kind::Value { source, .. } => Some(source),
+            Kind::Converted { source, .. } => Some(source.as_ref()),
             Kind::Cancel(error) => Some(error),
             Kind::Pool(failure) => failure.last.as_deref().map(|last| last as _),
             _ => None,

@@ -68,6 +68,7 @@ mod done;
 mod error;
 mod index;
 mod link;
+mod map;
 mod option_file;
 mod owned_row;
 mod pool;
@@ -87,12 +88,15 @@ pub use crypto::AwsLc;
 pub use done::Done;
 pub use error::{Error, ServerError};
 pub use index::ColumnIndex;
+pub use map::{FromRow, FromRowOwned, FromValueOwned, PlannedRow, Planner, Slot};
+#[cfg(feature = "derive")]
+pub use onecopy_derive::{FromRow, FromValue, ToParam};
 pub use onecopy_mysql_proto::auth::{AuthError, Plugin, PluginSet, PublicKey, PublicKeyError};
 pub use onecopy_mysql_proto::client::{Column, Definitions, Limits};
 pub use onecopy_mysql_proto::packet::{SessionChange, SessionTrack};
 pub use onecopy_mysql_proto::value::{
-    Date, DateTime, Decimal, FromValue, FromValueError, Lossy, OwnedDecimal, Param, Time, Value,
-    ValueError, ValueKind, ValueProblem,
+    Date, DateTime, Decimal, FromValue, FromValueError, Lossy, OwnedDecimal, Param, Time, ToParam,
+    Value, ValueError, ValueKind, ValueProblem,
 };
 pub use onecopy_mysql_proto::{
     CollationId, ColumnFlags, ColumnType, Error as ProtocolError, StatusFlags,

@@ -6,6 +6,7 @@ mod change_user;
 mod deadlines;
 mod login;
 mod long_data;
+mod mapping;
 mod patience;
 mod placeholders;
 mod pooled;
@@ -29,6 +30,7 @@ use prepared::Prepared;
 use transaction::Levels;
 
 use crate::cancel::{Target, Way};
+use crate::map::Plans;
 use crate::shown::shown;
 use crate::{Abandoned, Config, Done, Endpoint, Error, ServerError, Statement};
 
@@ -70,6 +72,8 @@ pub(crate) struct Link {
     levels: Levels,
     /// Whether commands may be sent ahead of the replies to earlier ones.
     pub(crate) pipelining: bool,
+    /// None until rows are mapped.
+    plans: Option<Box<Plans>>,
     /// Why the connection is closed.
     closed: Option<String>,
     /// How an order to cancel reaches the server; none over a stream of the caller's own.
@@ -96,6 +100,7 @@ impl Link {
             cache: StatementCache::new(config.statement_cache),
             levels: Levels::default(),
             pipelining: config.pipelining,
+            plans: None,
             closed: None,
             way: None,
             abandoned: config.abandoned,
@@ -290,6 +295,9 @@ impl Link {
         }
         self.buffers.release_to(keep);
         self.core.release();
+        if keep == 0 {
+            self.plans = None;
+        }
     }
 
     pub(crate) fn done(&self) -> Done {

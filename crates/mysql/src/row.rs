@@ -74,7 +74,12 @@ impl<'r> Row<'r> {
     /// not UTF-8, or if there is no memory for a copy. In the last case the value can still be borrowed.
     #[inline]
     pub fn get<T: FromValue<'r>>(&self, column: impl ColumnIndex) -> Result<T, Error> {
-        let index = self.find(column)?;
+        self.get_at(self.find(column)?)
+    }
+
+    /// The same for a column whose position is known.
+    #[inline]
+    pub(crate) fn get_at<T: FromValue<'r>>(&self, index: usize) -> Result<T, Error> {
         let value = self.value_at(index)?;
         if T::COPIES
             && let Some(bytes) = value.as_bytes()
@@ -111,6 +116,11 @@ impl<'r> Row<'r> {
     #[inline]
     pub fn bytes(&self, column: impl ColumnIndex) -> Result<Option<&'r [u8]>, Error> {
         self.bytes_at(self.find(column)?)
+    }
+
+    /// Returns whether the value is NULL, and not merely missing or taken.
+    pub(crate) fn is_null_at(&self, index: usize) -> bool {
+        self.cells.get(index).is_some_and(|cell| cell.is_null())
     }
 
     #[inline]

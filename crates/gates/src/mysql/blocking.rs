@@ -7,7 +7,7 @@ use onecopy_mysql::Statement;
 use onecopy_mysql::blocking::{Connection, Stream};
 
 use super::parameters::Values;
-use super::{BLOB_BYTES, Blob, Case, SQL, config, convert, look_at};
+use super::{BLOB_BYTES, Blob, Case, SQL, Small, config, convert, look_at};
 use crate::workload::Body;
 
 pub(crate) struct Blocking {
@@ -45,8 +45,14 @@ impl Blocking {
         let statement = self.statement.as_ref().expect("it is prepared");
         let mut rows = self.conn.execute(statement, params).expect("a result");
         let mut seen = 0;
+        if matches!(self.case, Case::DerivedRow | Case::DerivedRows) {
+            while let Some(row) = rows.next_as::<Small<'_>>().expect("a row") {
+                black_box(&row);
+                seen += 1;
+            }
+        }
         while let Some(row) = rows.next().expect("a row") {
-            if self.case == Case::TypedRow {
+            if matches!(self.case, Case::TypedRow | Case::TypedRows) {
                 convert(row);
             } else {
                 look_at(row);

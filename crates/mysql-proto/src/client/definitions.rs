@@ -4,13 +4,15 @@
 //! comparison and not parsed: parsing them was 85 % of the instructions of a small query in the best peer.
 #![deny(clippy::indexing_slicing)]
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use onecopy_wire::{Buffers, Span, WireError};
 
 use super::Cell;
 use crate::codec::DecodeError;
 use crate::owned;
 use crate::packet::ColumnDefinition;
-use crate::value::{Form, Value, ValueError};
+use crate::value::{Form, Value, ValueError, ValueKind};
 use crate::{Capabilities, CollationId, ColumnFlags, ColumnType};
 
 /// Bytes that a column counts beside its definition: what is known of it, its width in binary rows, where its definition
@@ -68,6 +70,15 @@ impl Column {
     pub fn decode_plain<'v>(&self, bytes: &'v [u8]) -> Value<'v> {
         Value::read_plain(self.form, self.collation, bytes)
     }
+
+    /// Returns the kind of the column's values, [`Null`](ValueKind::Null) for an expression that is always NULL.
+    #[must_use]
+    pub const fn kind(&self) -> ValueKind {
+        match self.column_type {
+            ColumnType::NULL => ValueKind::Null,
+            _ => self.form.kind(),
+        }
+    }
 }
 
 /// The columns of a result.
@@ -81,7 +92,11 @@ pub struct Definitions {
     widths: Vec<u8>,
     /// Definitions that were accepted for the result under way.
     seen: usize,
+    version: u64,
 }
+
+/// The last version that any definitions of the process got.
+static VERSIONS: AtomicU64 = AtomicU64::new(0);
 
 impl Definitions {
     /// Returns the number of columns.
@@ -142,6 +157,14 @@ impl Definitions {
         })
     }
 
+    /// Returns a number that changes with each change of the columns, and that no other columns of the process have but copies.
+    /// What was found out about the columns holds as long as their version is the same.
+    #[inline]
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
     /// Returns the size of the definitions as received, in bytes.
     pub fn raw_len(&self) -> usize {
         self.raw.len()
@@ -159,6 +182,7 @@ impl Definitions {
             columns,
             widths: owned::bytes(&self.widths)?,
             seen: self.seen,
+            version: self.version,
         })
     }
 
@@ -261,6 +285,7 @@ impl Definitions {
     }
 
     fn truncate(&mut self, count: usize) {
+        self.version = VERSIONS.fetch_add(1, Ordering::Relaxed) + 1;
         self.ends.truncate(count);
         self.columns.truncate(count);
         self.widths.truncate(count);

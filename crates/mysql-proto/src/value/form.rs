@@ -3,6 +3,7 @@
 use crate::charset::CollationId;
 use crate::column_flags::ColumnFlags;
 use crate::column_type::ColumnType;
+use crate::value::ValueKind;
 
 /// One way to read values. One byte, so that a value costs one jump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +56,27 @@ impl Form {
             _ if collation.is_binary() => Self::Bytes,
             _ if collation.may_be_utf8() => Self::Text,
             _ => Self::OtherText,
+        }
+    }
+
+    /// The kind that its values are of, of which BIT and YEAR are told apart from other integers.
+    pub(crate) const fn kind(self) -> ValueKind {
+        match self {
+            Self::Tiny | Self::Short | Self::Long | Self::LongLong => ValueKind::Int,
+            Self::UnsignedTiny
+            | Self::UnsignedShort
+            | Self::UnsignedLong
+            | Self::UnsignedLongLong => ValueKind::UInt,
+            Self::Year => ValueKind::Year,
+            Self::Float => ValueKind::Float,
+            Self::Double => ValueKind::Double,
+            Self::Decimal => ValueKind::Decimal,
+            Self::Bit => ValueKind::Bit,
+            Self::Date => ValueKind::Date,
+            Self::DateTime => ValueKind::DateTime,
+            Self::Time => ValueKind::Time,
+            Self::Bytes => ValueKind::Bytes,
+            Self::Text | Self::OtherText => ValueKind::Text,
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub use error::FromValueError;
 pub use float::Lossy;
 
-use super::{Date, DateTime, Decimal, OwnedDecimal, Time, Value};
+use super::{Date, DateTime, Decimal, OwnedDecimal, Time, Value, ValueKind};
 
 /// A Rust type that a [`Value`] can be converted to.
 ///
@@ -54,9 +54,24 @@ use super::{Date, DateTime, Decimal, OwnedDecimal, Time, Value};
 /// let error = u8::from_value(Value::Int(-1)).unwrap_err();
 /// assert_eq!(error.to_string(), "the int does not fit u8 without loss: ask for i64 or i128");
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "a column's value does not convert to `{Self}`",
+    note = "`FromValue` lists the types; a newtype or an enum can derive it: #[derive(onecopy_mysql::FromValue)]",
+    note = "to convert in a derived `FromRow`, use #[onecopy(try_from = \"T\")], #[onecopy(json)] or #[onecopy(flatten)]"
+)]
 pub trait FromValue<'a>: Sized {
     /// Whether the conversion copies the value's bytes into memory of its own; rows count these copies.
     const COPIES: bool = false;
+
+    /// Returns whether any value of a column of this kind can be converted. Mapped rows ask once per result, so that a column of
+    /// the wrong type is an error even if its values are NULL or no row comes. NULL itself is not asked about.
+    ///
+    /// The default is that every kind may be: then each value decides.
+    #[must_use]
+    fn accepts(kind: ValueKind) -> bool {
+        let _ = kind;
+        true
+    }
 
     /// Converts the value.
     ///
@@ -70,6 +85,10 @@ pub trait FromValue<'a>: Sized {
 macro_rules! integers {
     ($($ty:ident)*) => {$(
         impl<'a> FromValue<'a> for $ty {
+            fn accepts(kind: ValueKind) -> bool {
+                kind.is_exact_number()
+            }
+
             #[inline]
             fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
                 let fitting = match value {
@@ -104,6 +123,10 @@ fn integer_of_others<T: TryFrom<i128>>(
 }
 
 impl<'a> FromValue<'a> for bool {
+    fn accepts(kind: ValueKind) -> bool {
+        kind.is_exact_number() && kind != ValueKind::Decimal
+    }
+
     /// Accepts only 0 and 1: a TINYINT(1) may have other values, which are not booleans.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
@@ -122,6 +145,10 @@ impl<'a> FromValue<'a> for bool {
 macro_rules! same_kind {
     ($($ty:ty, $wanted:literal: $variant:ident;)*) => {$(
         impl<'a> FromValue<'a> for $ty {
+            fn accepts(kind: ValueKind) -> bool {
+                kind == ValueKind::$variant
+            }
+
             #[inline]
             fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
                 match value {
@@ -140,6 +167,10 @@ same_kind! {
 }
 
 impl<'a> FromValue<'a> for Date {
+    fn accepts(kind: ValueKind) -> bool {
+        matches!(kind, ValueKind::Date | ValueKind::DateTime)
+    }
+
     /// Accepts DATE, and a DATETIME or TIMESTAMP at midnight.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
@@ -161,6 +192,10 @@ fn date_of(value: Value<'_>) -> Option<Date> {
 }
 
 impl<'a> FromValue<'a> for Duration {
+    fn accepts(kind: ValueKind) -> bool {
+        kind == ValueKind::Time
+    }
+
     /// Accepts a TIME that is not negative.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
@@ -175,6 +210,10 @@ impl<'a> FromValue<'a> for Duration {
 }
 
 impl<'a> FromValue<'a> for DateTime {
+    fn accepts(kind: ValueKind) -> bool {
+        matches!(kind, ValueKind::Date | ValueKind::DateTime)
+    }
+
     /// Accepts DATETIME and TIMESTAMP, and a DATE as midnight.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
@@ -195,6 +234,10 @@ impl<'a> FromValue<'a> for Value<'a> {
 
 impl<'a, T: FromValue<'a>> FromValue<'a> for Option<T> {
     const COPIES: bool = T::COPIES;
+
+    fn accepts(kind: ValueKind) -> bool {
+        T::accepts(kind)
+    }
 
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {

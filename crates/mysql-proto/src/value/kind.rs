@@ -35,6 +35,21 @@ pub enum ValueKind {
 }
 
 impl ValueKind {
+    /// Returns whether its values are integers or decimals.
+    #[must_use]
+    pub const fn is_exact_number(self) -> bool {
+        matches!(
+            self,
+            Self::Int | Self::UInt | Self::Decimal | Self::Bit | Self::Year
+        )
+    }
+
+    /// Returns whether its values are numbers.
+    #[must_use]
+    pub const fn is_number(self) -> bool {
+        self.is_exact_number() || matches!(self, Self::Float | Self::Double)
+    }
+
     /// The Rust types that hold every value of this kind.
     pub(super) const fn natural_types(self) -> &'static str {
         match self {

@@ -2,6 +2,13 @@
 //!
 //! Specification: <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_stmt_execute.html>.
 
+mod to_param;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+pub use to_param::ToParam;
+
 use super::{Date, DateTime, Decimal, OwnedDecimal, Time, Value};
 use crate::charset::CollationId;
 use crate::column_type::ColumnType;
@@ -59,6 +66,8 @@ pub enum Param<'a> {
     /// Text that was sent earlier with COM_STMT_SEND_LONG_DATA. Like [`Str`](Self::Str), it is converted.
     LongText,
 }
+
+const _: () = assert!(size_of::<Param<'_>>() == 24);
 
 const MAX_FIXED_BYTES: usize = 16;
 
@@ -162,7 +171,7 @@ macro_rules! from_copy {
         impl<'a> From<&$ty> for Param<'a> {
             #[inline]
             fn from(value: &$ty) -> Self {
-                Self::from(*value)
+                <Self as From<$ty>>::from(*value)
             }
         }
     )*};
@@ -204,6 +213,21 @@ from_borrowed! {
     [u8] => Bytes(value) value;
     Vec<u8> => Bytes(value) value;
     OwnedDecimal => Decimal(value) value.as_decimal();
+    Box<str> => Str(value) value;
+    Arc<str> => Str(value) value;
+    Cow<'_, str> => Str(value) value;
+    Cow<'_, [u8]> => Bytes(value) value;
+}
+
+/// `From` for a reference to what is borrowed already, as iterators give it.
+impl<'a, 'b: 'a, T: ?Sized> From<&'a &'b T> for Param<'a>
+where
+    T: ToParam,
+{
+    #[inline]
+    fn from(value: &'a &'b T) -> Self {
+        value.to_param()
+    }
 }
 
 impl<'a, const N: usize> From<&'a [u8; N]> for Param<'a> {
@@ -218,6 +242,14 @@ impl<'a, T: Into<Param<'a>>> From<Option<T>> for Param<'a> {
     #[inline]
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
+    }
+}
+
+impl<'a, T: ToParam> From<&'a Option<T>> for Param<'a> {
+    /// Converts `None` to NULL.
+    #[inline]
+    fn from(value: &'a Option<T>) -> Self {
+        value.to_param()
     }
 }
 

@@ -32,13 +32,15 @@ use crate::{ColumnIndex, Definitions, Done, Error, OwnedRow, Row};
 #[derive(Debug)]
 #[must_use = "rows are read one by one"]
 pub struct Rows<'c> {
-    conn: &'c mut Connection,
+    pub(super) conn: &'c mut Connection,
     /// Rows are still to come in this result.
-    open: bool,
+    pub(super) open: bool,
     /// This result has columns.
     has_columns: bool,
     /// The row that was borrowed last.
     current: Option<Span>,
+    /// Rows of this result that were borrowed.
+    pub(super) number: u64,
 }
 
 impl<'c> Rows<'c> {
@@ -49,6 +51,7 @@ impl<'c> Rows<'c> {
             open: false,
             has_columns: false,
             current: None,
+            number: 0,
         };
         rows.start(reply);
         rows
@@ -57,6 +60,7 @@ impl<'c> Rows<'c> {
     fn start(&mut self, reply: Reply) {
         self.open = reply == Reply::Columns;
         self.has_columns = self.open;
+        self.number = 0;
         if !self.open && self.conn.link.core.is_command_over() {
             self.conn.finish();
         }
@@ -246,7 +250,7 @@ impl<'c> Rows<'c> {
     }
 
     #[inline]
-    fn next_span(&mut self) -> Result<Option<Span>, Error> {
+    pub(super) fn next_span(&mut self) -> Result<Option<Span>, Error> {
         if !self.open {
             return Ok(None);
         }
@@ -256,6 +260,7 @@ impl<'c> Rows<'c> {
         match self.receive()? {
             Some(Reply::Row(span)) => {
                 self.current = Some(span);
+                self.number += 1;
                 Ok(Some(span))
             }
             Some(_) => Err(self

@@ -13,6 +13,7 @@ mod exec;
 mod failures;
 mod large_read;
 mod large_write;
+mod mapped;
 mod memory;
 mod outcome;
 mod pool;

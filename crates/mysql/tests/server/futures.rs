@@ -28,6 +28,12 @@ fn every_future(
     send(conn.run(""));
     send(conn.prepare(""));
     send(conn.execute(&statement, &[Param::Null]));
+    send(conn.query_as::<(String,)>(""));
+    send(conn.query_one::<(String,)>(""));
+    send(conn.query_opt::<(String,)>(""));
+    send(conn.query_scalar::<String>(""));
+    send(conn.execute_as::<(String,)>(&statement, &[]));
+    send(conn.exec_as::<(String,)>("", &[]));
     send(conn.send_long_data(&statement, 0, &b""[..]));
     send(conn.close_statement(statement));
     send(conn.ping());
@@ -48,6 +54,8 @@ fn every_future_of_rows(
     send(rows.next_streaming());
     send(rows.next_result());
     send(rows.collect_owned());
+    send(rows.next_as::<(&str,)>());
+    send(rows.collect_as::<(String,)>());
     send(row.next_column());
     send(column.get::<u8>());
     send(column.read(&mut []));

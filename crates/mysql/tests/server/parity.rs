@@ -51,6 +51,7 @@ macro_rules! assert_same_file {
 fn both_faces_have_the_same_methods() {
     assert_same_file!("cancel_token");
     assert_same_file!("connection");
+    assert_same_file!("mapped");
     assert_same_file!("rows");
     assert_same_file!("streaming_row");
     assert_same_file!("column_reader");

@@ -44,6 +44,11 @@ pub enum FromValueError {
         /// The collation, which determines the character set of the text.
         collation: CollationId,
     },
+    /// The type has a list of values, and this is none of them.
+    NotOneOf {
+        /// The requested type and its values, such as `Color: red, green`.
+        expected: &'static str,
+    },
     /// The bytes are not a value of the column's type: an error of the server.
     Malformed(ValueError),
     /// Memory for a copy of the value could not be allocated; the value can still be borrowed.
@@ -132,6 +137,9 @@ impl fmt::Display for FromValueError {
                 }
             }
             Self::Malformed(error) => error.fmt(f),
+            Self::NotOneOf { expected } => {
+                write!(f, "the value is none of {expected}")
+            }
             Self::OutOfMemory { bytes } => WireError::OutOfMemory { bytes: *bytes }.fmt(f),
             Self::NotUtf8 { wanted, offset } => {
                 write!(

@@ -1,7 +1,7 @@
 //! `f32` and `f64`, exactly or, by [`Lossy`], the nearest.
 
 use super::{FromValue, FromValueError};
-use crate::value::{Decimal, Value};
+use crate::value::{Decimal, Value, ValueKind};
 
 /// The nearest number of a type, if the exact one may not fit: `Lossy<f64>` and `Lossy<f32>` accept every number.
 ///
@@ -25,6 +25,10 @@ const MAX_EXACT_F64: u64 = 1 << f64::MANTISSA_DIGITS;
 const MAX_EXACT_F32: u64 = 1 << f32::MANTISSA_DIGITS;
 
 impl<'a> FromValue<'a> for f64 {
+    fn accepts(kind: ValueKind) -> bool {
+        kind.is_number()
+    }
+
     /// Accepts DOUBLE, FLOAT, integers up to 2^53 and decimals of at most 15 significant digits; for others use [`Lossy`].
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
@@ -50,6 +54,10 @@ fn f64_of(value: Value<'_>) -> Option<f64> {
 }
 
 impl<'a> FromValue<'a> for f32 {
+    fn accepts(kind: ValueKind) -> bool {
+        kind.is_number()
+    }
+
     /// Accepts FLOAT, a DOUBLE that is exactly an `f32`, integers up to 2^24 and decimals of at most 6 significant digits; for
     /// others use [`Lossy`]. In the text protocol a FLOAT is the servers' rounded form, see [`float`](crate::value::float).
     #[inline]
@@ -91,6 +99,10 @@ fn has_at_most(decimal: Decimal<'_>, digits: u32) -> bool {
 }
 
 impl<'a> FromValue<'a> for Lossy<f64> {
+    fn accepts(kind: ValueKind) -> bool {
+        kind.is_number()
+    }
+
     /// Accepts every number.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
@@ -106,6 +118,10 @@ impl<'a> FromValue<'a> for Lossy<f64> {
 }
 
 impl<'a> FromValue<'a> for Lossy<f32> {
+    fn accepts(kind: ValueKind) -> bool {
+        kind.is_number()
+    }
+
     /// Accepts every number.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {

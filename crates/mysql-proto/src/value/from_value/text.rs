@@ -6,7 +6,7 @@ use std::str;
 use super::{FromValue, FromValueError};
 use crate::charset::CollationId;
 use crate::owned;
-use crate::value::Value;
+use crate::value::{Value, ValueKind};
 
 #[inline]
 fn text<'a>(wanted: &'static str, value: Value<'a>) -> Result<&'a str, FromValueError> {
@@ -40,6 +40,13 @@ fn bytes<'a>(wanted: &'static str, value: Value<'a>) -> Result<&'a [u8], FromVal
 }
 
 impl<'a> FromValue<'a> for &'a str {
+    fn accepts(kind: ValueKind) -> bool {
+        matches!(
+            kind,
+            ValueKind::Text | ValueKind::Bytes | ValueKind::Decimal
+        )
+    }
+
     /// Borrows text, checked to be UTF-8, or the digits of a decimal.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
@@ -49,6 +56,11 @@ impl<'a> FromValue<'a> for &'a str {
 
 impl<'a> FromValue<'a> for String {
     const COPIES: bool = true;
+
+    /// Everything but NULL has a text.
+    fn accepts(kind: ValueKind) -> bool {
+        kind != ValueKind::Null
+    }
 
     /// Copies text, checked to be UTF-8, or the digits of a decimal. Numbers, dates and times are converted to text.
     #[inline]
@@ -61,6 +73,10 @@ impl<'a> FromValue<'a> for String {
 }
 
 impl<'a> FromValue<'a> for &'a [u8] {
+    fn accepts(kind: ValueKind) -> bool {
+        matches!(kind, ValueKind::Text | ValueKind::Bytes)
+    }
+
     /// Borrows bytes or text, as received.
     #[inline]
     fn from_value(value: Value<'a>) -> Result<Self, FromValueError> {
@@ -70,6 +86,10 @@ impl<'a> FromValue<'a> for &'a [u8] {
 
 impl<'a> FromValue<'a> for Vec<u8> {
     const COPIES: bool = true;
+
+    fn accepts(kind: ValueKind) -> bool {
+        matches!(kind, ValueKind::Text | ValueKind::Bytes)
+    }
 
     /// Copies bytes or text, as received.
     #[inline]

@@ -1,0 +1,68 @@
+//! The derive macros of `onecopy-mysql`. Use them from there, with its feature `derive`.
+#![forbid(unsafe_code)]
+
+mod attribute;
+mod case;
+mod from_row;
+mod generics;
+mod value;
+
+use proc_macro::TokenStream;
+
+/// Makes a struct from a row: see `onecopy_mysql::FromRow`.
+///
+/// The fields of a struct are columns by name, without regard to ASCII case; those of a tuple struct are columns by position. The
+/// struct may have type parameters, and one lifetime, which is that of the row that its fields borrow from.
+///
+/// | attribute of a field | meaning |
+/// |----------------------|---------|
+/// | `#[onecopy(rename = "name")]` | the column's name |
+/// | `#[onecopy(flatten)]` | the field's type is made from the same row; as an `Option`, it is `None` if all of its columns are NULL |
+/// | `#[onecopy(flatten, prefix = "maker_")]` | the same, from columns whose names start with this |
+/// | `#[onecopy(json)]` | the column is JSON, deserialised by serde; needs the feature `with-serde_json-1` |
+/// | `#[onecopy(try_from = "T")]` | the value is read as a `T`, and converted by `TryFrom<T>` |
+/// | `#[onecopy(default)]` | `Default::default()` if the result has no such column; NULL is still an error |
+/// | `#[onecopy(skip)]` | no column: `Default::default()` |
+///
+/// Of `json` and `try_from` with an `Option`, NULL is `None`.
+///
+/// | attribute of the struct | meaning |
+/// |-------------------------|---------|
+/// | `#[onecopy(rename_all = "camelCase")]` | the columns' names: `lowercase`, `UPPERCASE`, `PascalCase`, `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `kebab-case` |
+/// | `#[onecopy(crate = "path")]` | where `onecopy_mysql` is, if it is not at the crate's root |
+#[proc_macro_derive(FromRow, attributes(onecopy))]
+pub fn from_row(input: TokenStream) -> TokenStream {
+    expand(input, from_row::expand)
+}
+
+/// Converts a column's value to a struct of one field, as to the field; or to an enum without fields, from its variants' names.
+///
+/// | attribute | meaning |
+/// |-----------|---------|
+/// | `#[onecopy(rename_all = "snake_case")]` on an enum | the variants' texts, as for `FromRow`; without it, their names as written |
+/// | `#[onecopy(rename = "text")]` on a variant | the variant's text |
+/// | `#[onecopy(repr = "u8")]` on an enum | an integer instead: the variants' discriminants |
+/// | `#[onecopy(crate = "path")]` | where `onecopy_mysql` is, if it is not at the crate's root |
+///
+/// Texts are compared exactly.
+#[proc_macro_derive(FromValue, attributes(onecopy))]
+pub fn from_value(input: TokenStream) -> TokenStream {
+    expand(input, value::expand_from_value)
+}
+
+/// Makes a parameter of a struct of one field, as of the field, or of an enum without fields. The attributes are those of
+/// `FromValue`.
+#[proc_macro_derive(ToParam, attributes(onecopy))]
+pub fn to_param(input: TokenStream) -> TokenStream {
+    expand(input, value::expand_to_param)
+}
+
+fn expand(
+    input: TokenStream,
+    with: fn(&syn::DeriveInput) -> syn::Result<proc_macro2::TokenStream>,
+) -> TokenStream {
+    let expanded = syn::parse(input).and_then(|input| with(&input));
+    expanded
+        .unwrap_or_else(|error| error.into_compile_error())
+        .into()
+}
