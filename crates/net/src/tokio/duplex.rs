@@ -108,8 +108,15 @@ pub fn poll_flush_duplex<C: Core, L: Borrowed + ?Sized>(
             Poll::Ready(flushed) => return Poll::Ready(flushed.map(|()| None)),
             Poll::Pending => {}
         }
-        if ready!(poll_read(context, buffers, stream))? == 0 {
-            return Poll::Ready(Err(DriveError::Core(core.handle_eof(buffers))));
+        match poll_read(context, buffers, stream) {
+            Poll::Ready(read) => {
+                if read? == 0 {
+                    return Poll::Ready(Err(DriveError::Core(core.handle_eof(buffers))));
+                }
+            }
+            // Over TLS the read has sent the rest, and the peer may have nothing to say to it.
+            Poll::Pending if !buffers.has_output() && !stream.has_unsent() => break,
+            Poll::Pending => return Poll::Pending,
         }
     }
     Poll::Ready(Ok(None))

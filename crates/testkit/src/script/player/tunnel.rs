@@ -125,12 +125,18 @@ impl Stage {
                 }
             };
             if met && there == 0 {
-                return super::failed_read(kind);
+                // As in clear text: it reads because it could not write yet, and will hear of the fault by that.
+                let is_of_write = matches!(place, Place::Client(_) | Place::ClientWire(_));
+                return match is_of_write && self.hesitated_writing {
+                    true => Outcome::Never,
+                    false => super::failed_read(kind),
+                };
             }
         }
         if there == 0 {
-            if self.hesitated_writing {
-                // It reads because it could not write yet.
+            if self.hesitates && !self.tunnel().is_closed {
+                // It reads because it could not write yet, and may have written the rest within that read. A client that waits in
+                // vain meets the trial's timeout.
                 return Outcome::Never;
             }
             assert!(
