@@ -189,6 +189,7 @@ impl Reading {
                 }
                 Reply::Err(span) => events.push(Event::Err(buffers.bytes(span).to_vec())),
                 Reply::Prepared(_) => panic!("nothing is prepared here"),
+                Reply::LocalInfile(_) => panic!("no file is allowed here"),
             }
             if core.is_idle() {
                 return true;

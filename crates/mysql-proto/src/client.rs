@@ -11,6 +11,7 @@ mod definitions;
 mod handshake;
 mod large_row;
 mod limits;
+mod local_infile;
 mod prepare;
 mod reply;
 mod result;

@@ -66,6 +66,9 @@ pub enum Error {
     MetadataMissing,
     /// The server requested a file of the client. The connection is dead; no file was read.
     LocalInfileRefused,
+    /// The server broke off the transfer of a local file with an error. The connection is dead, because it is unknown where the
+    /// server continues to read.
+    LocalInfileBroken,
     /// TLS is required and the server does not offer it. Only the server's greeting was exchanged.
     TlsNotOffered,
     /// Compression is required and the server offers none of the accepted algorithms. Only the server's greeting was exchanged.
@@ -89,6 +92,8 @@ pub enum Error {
     Busy,
     /// The statement is closed, or belongs to another connection; nothing was sent.
     StatementClosed,
+    /// The server requested no local file, or the file has ended; nothing was sent.
+    LocalInfileOver,
     /// A row was read in part in another form than the one requested now. Request it in the form in which it was begun.
     RowUnderWay,
     /// The number of parameters differs from that of the statement; nothing was sent.
@@ -98,6 +103,13 @@ pub enum Error {
         /// The number of given parameters.
         given: usize,
     },
+    /// A parameter is DEFAULT or IGNORE, which only a bulk execution takes; nothing was sent.
+    BulkOnly {
+        /// The position of the parameter, from 0.
+        parameter: usize,
+    },
+    /// The server does not know COM_STMT_BULK_EXECUTE; nothing was sent.
+    BulkUnsupported,
     /// The text of a parameter is in another character set than the one that the server assumes; nothing was sent.
     CharacterSet {
         /// The position of the parameter, from 0.
@@ -138,9 +150,12 @@ impl Error {
                 | Self::Encode(_)
                 | Self::Busy
                 | Self::StatementClosed
+                | Self::LocalInfileOver
                 | Self::RowUnderWay
                 | Self::ParameterCount { .. }
                 | Self::CharacterSet { .. }
+                | Self::BulkOnly { .. }
+                | Self::BulkUnsupported
         )
     }
 }
@@ -170,8 +185,10 @@ impl fmt::Display for Error {
             }
             Self::MetadataMissing => f.write_str("the server left out column definitions that it never sent"),
             Self::LocalInfileRefused => {
-                f.write_str("the server asked for a local file; this is refused, and no file was read")
+                f.write_str("the server asked for a local file; this is refused, and no file was read: only load_infile sends data")
             }
+            Self::LocalInfileBroken => f.write_str("the server broke off the transfer of a local file"),
+            Self::LocalInfileOver => f.write_str("the server asked for no local file"),
             Self::TlsNotOffered => {
                 f.write_str("tls is required and the server offers none; enable it there or set ssl-mode=disabled")
             }
@@ -194,6 +211,10 @@ impl fmt::Display for Error {
             Self::ParameterCount { expected, given } => {
                 write!(f, "the statement takes {expected} parameters and {given} were given")
             }
+            Self::BulkOnly { parameter } => {
+                write!(f, "parameter {parameter} is DEFAULT or IGNORE: only bulk takes these; write DEFAULT into the SQL")
+            }
+            Self::BulkUnsupported => f.write_str("the server has no bulk execution; only MariaDB has one"),
             Self::CharacterSet { parameter, collation, session } => {
                 let session = if session.is_empty() { "an unknown character set" } else { session };
                 write!(

@@ -7,6 +7,7 @@
 pub mod auth_more_data;
 pub mod auth_next_factor;
 pub mod auth_switch_request;
+pub mod bulk_execute;
 pub mod change_user;
 pub mod close;
 pub mod column_definition;
@@ -36,6 +37,7 @@ pub mod stmt_reset;
 pub use auth_more_data::AuthMoreData;
 pub use auth_next_factor::AuthNextFactor;
 pub use auth_switch_request::AuthSwitchRequest;
+pub use bulk_execute::{BulkExecute, BulkFlags, BulkValue, Indicator};
 pub use change_user::ChangeUser;
 pub use close::Close;
 pub use column_definition::{ColumnDefinition, ExtendedMetadata, ExtendedMetadataKind};

@@ -3,15 +3,17 @@
 //! # Cancel safety
 //! All futures may be dropped at any await point. The connection keeps track of what is outstanding: the next command first reads
 //! and discards it, or cancels it on the server if that takes long (see [`Abandoned`](crate::Abandoned)), and never sees the rows
-//! of another statement. In two cases dropping a future closes the connection: the future is a change of user that has begun, or
-//! its command was partly sent and has parts of 16 KiB or more, which are sent by reference and are no longer available. The next
-//! call then reports that the connection is closed.
+//! of another statement. In three cases dropping a future closes the connection: the future is a change of user that has begun; it
+//! is sending a local file that the server requested; or its command was partly sent and has parts of 16 KiB or more, which are
+//! sent by reference and are no longer available. The next call then reports that the connection is closed.
 
+mod bulk;
 mod cancel_token;
 mod column_reader;
 mod connect;
 mod connection;
 mod exec;
+mod local_infile;
 mod mapped;
 mod pool;
 mod pooled_connection;
@@ -20,6 +22,7 @@ mod settle;
 mod streaming_row;
 mod transaction;
 
+pub use bulk::Bulk;
 pub use cancel_token::CancelToken;
 pub(crate) use cancel_token::Delivery;
 pub use column_reader::ColumnReader;

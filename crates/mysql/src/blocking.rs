@@ -1,10 +1,12 @@
 //! The blocking API: no async runtime, and calls block the calling thread.
 
+mod bulk;
 mod cancel_token;
 mod column_reader;
 mod connect;
 mod connection;
 mod exec;
+mod local_infile;
 mod mapped;
 mod pool;
 mod pooled_connection;
@@ -13,6 +15,7 @@ mod settle;
 mod streaming_row;
 mod transaction;
 
+pub use bulk::Bulk;
 pub use cancel_token::CancelToken;
 pub(crate) use cancel_token::Delivery;
 pub use column_reader::ColumnReader;

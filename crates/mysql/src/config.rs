@@ -107,6 +107,9 @@ pub struct Config {
     pub multi_statements: bool,
     /// Whether `affected_rows` counts the rows that were found instead of those that were changed. Default: off.
     pub found_rows: bool,
+    /// Whether `load_infile` may be called, which answers a server's request for a file (`LOAD DATA LOCAL INFILE`) with what the
+    /// caller's reader gives. No file is ever opened by its name. Default: off; a request is then an error.
+    pub local_infile: bool,
     /// Whether MariaDB may omit column definitions that the client already has. Default: on. Turn it off for intermediaries that
     /// do not support it.
     pub cached_metadata: bool,
@@ -180,6 +183,7 @@ impl Default for Config {
             abandoned: Abandoned::Cancel,
             multi_statements: false,
             found_rows: false,
+            local_infile: false,
             cached_metadata: true,
             statement_cache: 64,
             pipelining: true,
@@ -219,7 +223,7 @@ impl Config {
     /// | `password-env` | an environment variable that holds the password |
     /// | `connect-timeout`, `call-timeout`, `statement-timeout` | seconds, fractions allowed; 0 for none |
     /// | `abandoned` | `cancel` or `drain`: what happens to an abandoned statement, see [`Abandoned`] |
-    /// | `multi-statements`, `found-rows`, `cached-metadata`, `pipelining`, `tcp-nodelay` | `true` or `false` |
+    /// | `multi-statements`, `found-rows`, `local-infile`, `cached-metadata`, `pipelining`, `tcp-nodelay` | `true` or `false` |
     /// | `compression` | comma-separated `zlib`, `zstd` and `uncompressed`, best first: see [`Config::compression`] |
     /// | `compression-level` | 1 to 9 for zlib, 1 to 22 for zstd |
     /// | `tcp-keepalive`, `tcp-user-timeout` | seconds; 0 for none |

@@ -43,6 +43,8 @@ struct Failure {
     closes: bool,
     /// The number of the row that a value is of, counted from 1, where rows are mapped.
     row: Option<u64>,
+    /// The rows of a bulk that it is about.
+    rows: Option<std::ops::Range<u64>>,
 }
 
 #[derive(Debug)]
@@ -81,6 +83,7 @@ enum Kind {
     Tls(TlsError),
     TlsUnavailable,
     Source(io::Error),
+    Infile(io::Error),
     Cancel(Error),
     /// The server is of the other role.
     WrongRole(ServerTarget),
@@ -244,6 +247,7 @@ impl Error {
             | Kind::Taken(_)
             | Kind::Source(_)
             | Kind::Pool(_)
+            | Kind::Infile(_)
             | Kind::Cancel(_)
             | Kind::NestedTransaction
             | Kind::TransactionOver
@@ -319,6 +323,12 @@ impl Error {
         matches!(self.kind(), Kind::TransactionOver)
     }
 
+    /// Returns the rows of a [bulk](crate::blocking::Bulk) that the error is about, counted from 0 in the order in which they were
+    /// pushed: one row that was not taken, or the batch in which the server found it.
+    pub fn bulk_rows(&self) -> Option<std::ops::Range<u64>> {
+        self.0.rows.clone()
+    }
+
     fn kind(&self) -> &Kind {
         &self.0.kind
     }
@@ -327,6 +337,13 @@ impl Error {
     #[cold]
     pub(crate) fn after_sending(mut self, maybe_executed: bool) -> Self {
         self.0.maybe_executed = maybe_executed;
+        self
+    }
+
+    /// The same, of these rows of a bulk.
+    #[cold]
+    pub(crate) fn in_rows(mut self, rows: std::ops::Range<u64>) -> Self {
+        self.0.rows.get_or_insert(rows);
         self
     }
 
@@ -485,6 +502,12 @@ impl Error {
         }
     }
 
+    /// The caller's own reader of a file failed.
+    #[cold]
+    pub(crate) fn infile(error: io::Error) -> Self {
+        Kind::Infile(error).into()
+    }
+
     /// The caller's own reader failed.
     #[cold]
     pub(crate) fn source(error: io::Error) -> Self {
@@ -530,6 +553,7 @@ impl From<Kind> for Error {
             maybe_executed: false,
             closes: false,
             row: None,
+            rows: None,
         }))
     }
 }
@@ -613,7 +637,18 @@ impl fmt::Display for Error {
         if let Some(row) = self.0.row {
             write!(f, "row {row}, ")?;
         }
-        match self.kind() {
+        fmt::Display::fmt(self.kind(), f)?;
+        match &self.0.rows {
+            Some(rows) if rows.end <= rows.start + 1 => write!(f, " (row {})", rows.start + 1),
+            Some(rows) => write!(f, " (rows {} to {})", rows.start + 1, rows.end),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Kind::Config(problem) => f.write_str(problem),
             Kind::Connect(error) => error.fmt(f),
             Kind::Protocol(error) => error.fmt(f),
@@ -666,6 +701,10 @@ impl fmt::Display for Error {
                 f.write_str("tls is needed for this connection and its stream was given none")
             }
             Kind::Source(error) => write!(f, "reading the parameter's value failed: {error}"),
+            Kind::Infile(error) => write!(
+                f,
+                "reading the file's data failed, and the server stored what came before: {error}"
+            ),
             Kind::Cancel(error) => write!(f, "the statement could not be cancelled: {error}"),
             Kind::Pool(failure) => failure.fmt(f),
             Kind::WrongRole(ServerTarget::Primary) => f.write_str(
@@ -708,7 +747,7 @@ impl std::error::Error for Error {
         match self.kind() {
             Kind::Connect(error) => error.source(),
             Kind::Tls(error) => Some(error),
-            Kind::Io { source, .. } | Kind::Source(source) => Some(source),
+            Kind::Io { source, .. } | Kind::Source(source) | Kind::Infile(source) => Some(source),
             Kind::Value { source, .. } => Some(source),
             Kind::Converted { source, .. } => Some(source.as_ref()),
             Kind::Cancel(error) => Some(error),

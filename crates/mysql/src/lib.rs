@@ -60,6 +60,7 @@
 #[cfg(feature = "tokio")]
 pub mod aio;
 pub mod blocking;
+mod bulk;
 mod cancel;
 mod compression;
 mod config;
@@ -81,6 +82,7 @@ mod topology;
 mod transaction;
 mod url;
 
+pub use bulk::{BulkMethod, BulkOptions};
 pub use cancel::Cancelled;
 pub use compression::Compression;
 pub use config::{Abandoned, Config};

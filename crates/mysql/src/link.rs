@@ -4,6 +4,7 @@ mod cache;
 mod cached;
 mod change_user;
 mod deadlines;
+mod local_infile;
 mod login;
 mod long_data;
 mod mapping;
@@ -74,6 +75,8 @@ pub(crate) struct Link {
     pub(crate) pipelining: bool,
     /// None until rows are mapped.
     plans: Option<Box<Plans>>,
+    /// The server's `max_allowed_packet`, once it was asked for.
+    pub(crate) max_packet_bytes: Option<u64>,
     /// Why the connection is closed.
     closed: Option<String>,
     /// How an order to cancel reaches the server; none over a stream of the caller's own.
@@ -101,6 +104,7 @@ impl Link {
             levels: Levels::default(),
             pipelining: config.pipelining,
             plans: None,
+            max_packet_bytes: None,
             closed: None,
             way: None,
             abandoned: config.abandoned,

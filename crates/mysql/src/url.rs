@@ -101,6 +101,7 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
         "cached-metadata" => config.cached_metadata = option.flag()?,
         "statement-cache" => config.statement_cache = statement_cache(value)?,
         "pipelining" => config.pipelining = option.flag()?,
+        "local-infile" => config.local_infile = option.flag()?,
         "found-rows" => config.found_rows = option.flag()?,
         "max-row-bytes" => config.limits.max_row_bytes = option.bytes()?,
         "idle-keep" => config.idle_keep = option.bytes()?,
@@ -112,7 +113,7 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
                  password-file, password-env, connect-timeout, call-timeout, statement-timeout, abandoned, \
                  compression, compression-level, \
                  tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
-                 cached-metadata, pipelining, statement-cache, max-row-bytes, idle-keep, and for pools {}",
+                 local-infile, cached-metadata, pipelining, statement-cache, max-row-bytes, idle-keep, and for pools {}",
                 pool::NAMES
             )));
         }

@@ -312,6 +312,7 @@ impl ClientCore {
         self.set_row_mode(RowMode::Borrow);
         self.forgets_statements = false;
         self.opens_cursor = false;
+        self.allows_local_infile = false;
         self.state = next;
         if let Some(source) = source {
             self.source = source;

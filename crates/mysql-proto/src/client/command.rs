@@ -12,9 +12,9 @@ use super::statement::{Params, Preparing};
 use crate::codec::{Put, length_of};
 use crate::frame::PayloadWriter;
 use crate::packet::execute::LAST_PREPARED;
-use crate::packet::{CommandByte, CursorType, Fetch};
+use crate::packet::{BulkExecute, CommandByte, CursorType, Fetch, ParameterType};
 use crate::value::Param;
-use crate::{CollationId, Error};
+use crate::{Capabilities, CollationId, Error};
 
 impl ClientCore {
     /// Queues COM_QUERY. `sql` is borrowed if it is large. The reply is one result or several.
@@ -163,9 +163,75 @@ impl ClientCore {
         self.queued(queued, sequence)
     }
 
+    /// Queues MariaDB's COM_STMT_BULK_EXECUTE: the statement is run for each of the rows in `rows`, which are
+    /// [encoded](BulkExecute::encode_value) and borrowed if they are large. The reply is one result.
+    ///
+    /// # Errors
+    /// Fails with `Busy`, `StatementClosed`, `ParameterCount` if `types` are not those of all parameters, and with
+    /// `BulkUnsupported`.
+    pub fn bulk_execute(
+        &mut self,
+        buffers: &mut Buffers,
+        statement: StatementId,
+        types: &[ParameterType],
+        rows: &[u8],
+    ) -> Result<(), Error> {
+        let found = self.statements.find(statement)?;
+        let (id, expected) = (found.id, found.parameters);
+        if types.len() != usize::from(expected) {
+            let given = types.len();
+            return Err(Error::ParameterCount { expected, given });
+        }
+        if !self.can_bulk_execute() {
+            return Err(Error::BulkUnsupported);
+        }
+        self.begin(State::Header, Some(Source::Statement(statement)))?;
+        let mut sequence = 0;
+        let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
+        BulkExecute::encode_header(id, types, &mut writer);
+        put_or_lend(&mut writer, 0, rows);
+        let queued = writer.finish();
+        self.queued(queued, sequence)
+    }
+
+    /// Returns whether the server knows COM_STMT_BULK_EXECUTE.
+    pub fn can_bulk_execute(&self) -> bool {
+        let capabilities = self.session().capabilities;
+        capabilities.contains(Capabilities::MARIADB_STMT_BULK_OPERATIONS)
+    }
+
+    /// Checks that the server reads a text of this collation as what it is.
+    ///
+    /// # Errors
+    /// Fails with `CharacterSet`.
+    pub fn check_text(
+        &self,
+        parameter: usize,
+        collation: CollationId,
+        text: &[u8],
+    ) -> Result<(), Error> {
+        if self.character_set.takes(collation, text) {
+            return Ok(());
+        }
+        Err(Error::CharacterSet {
+            parameter,
+            collation,
+            session: self.character_set.0,
+        })
+    }
+
+    /// Returns the session's `character_set_client` as far as it is known: what the login asked for, then what the server
+    /// reported by session tracking. Empty for one that is not known here.
+    pub fn character_set(&self) -> &'static str {
+        self.character_set.0
+    }
+
     #[cold]
     fn refuse_text(&mut self, params: Params<'_>, parameter: usize) -> Error {
         self.retract();
+        if let Some(Param::Default | Param::Ignore) = params.0.get(parameter) {
+            return Error::BulkOnly { parameter };
+        }
         let collation = match params.0.get(parameter) {
             Some(Param::OtherText { collation, .. }) => *collation,
             _ => CollationId::UTF8MB4_GENERAL_CI,
@@ -388,6 +454,10 @@ fn put_params(
             Param::Decimal(decimal) => decimal.as_str().as_bytes(),
             Param::Text(text) => block.check(index, CollationId::UTF8MB4_GENERAL_CI, text),
             Param::OtherText { bytes, collation } => block.check(index, collation, bytes),
+            Param::Default | Param::Ignore => {
+                block.refused = Some(index);
+                continue;
+            }
             _ => {
                 block.put_prefix(writer, |out| param.encode_fixed(out));
                 continue;
@@ -401,7 +471,7 @@ fn put_params(
     block.refused.map_or(Ok(()), Err)
 }
 
-fn put_or_lend(writer: &mut PayloadWriter<'_>, index: u32, bytes: &[u8]) {
+pub(super) fn put_or_lend(writer: &mut PayloadWriter<'_>, index: u32, bytes: &[u8]) {
     if bytes.len() >= BORROWED_THRESHOLD {
         writer.put_borrowed(index, bytes.len())
     } else {

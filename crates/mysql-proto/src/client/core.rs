@@ -46,6 +46,8 @@ pub(super) enum State {
     Refusal,
     /// A command is over, and replies to those sent ahead are to come.
     Between,
+    /// The server waits for a file's data.
+    LocalInfile,
     /// `auth` says where it stands.
     ChangeUser,
     /// `dead` says why.
@@ -149,6 +151,8 @@ pub struct ClientCore {
     pub(super) opens_cursor: bool,
     /// Commands behind the one under way.
     pub(super) ahead: Ahead,
+    /// The command under way may answer a request for a file.
+    pub(super) allows_local_infile: bool,
     pub(super) shared: Option<Arc<Definitions>>,
     /// What a change of user goes on with; its part of the authentication while it is under way.
     pub(super) login: Box<Login>,
@@ -225,6 +229,7 @@ impl ClientCore {
             forgets_statements: false,
             opens_cursor: false,
             ahead: Ahead::default(),
+            allows_local_infile: false,
             shared: None,
             login: Box::default(),
             auth: None,
@@ -410,6 +415,7 @@ impl ClientCore {
                 State::Idle => return self.idle(buffers),
                 State::Between => self.start_next(),
                 State::ChangeUser => return self.changing_user(buffers),
+                State::LocalInfile => return self.in_local_infile(buffers),
                 State::Header
                 | State::Definitions { .. }
                 | State::DefinitionsEof
@@ -493,6 +499,7 @@ impl ClientCore {
             State::Definitions { .. } | State::DefinitionsEof => "column definitions",
             State::Rows | State::LargeRow | State::StreamedRow => "rows",
             State::Prepare(_) => "the reply to prepare",
+            State::LocalInfile => "the transfer of a local file",
             State::ChangeUser => "the change of user",
             State::Dead => "an error",
         }

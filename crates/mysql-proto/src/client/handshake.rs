@@ -56,6 +56,9 @@ pub struct HandshakeConfig {
     pub auth: AuthOptions,
     /// Whether a query may contain several statements.
     pub multi_statements: bool,
+    /// Whether statements may request local files, which are sent only after
+    /// [`query_with_local_infile`](ClientCore::query_with_local_infile).
+    pub local_infile: bool,
     /// Whether affected rows are the rows found, not the rows changed.
     pub found_rows: bool,
     /// Whether MariaDB sends all column definitions each time, including those that the client already has.
@@ -309,10 +312,13 @@ impl Handshake {
             ),
             (Capabilities::MULTI_STATEMENTS, self.config.multi_statements),
             (Capabilities::FOUND_ROWS, self.config.found_rows),
+            (Capabilities::LOCAL_FILES, self.config.local_infile),
             (
                 Capabilities::MARIADB_CACHE_METADATA,
                 !self.config.full_metadata,
             ),
+            // Only MariaDB offers it, and nothing changes before the first such command.
+            (Capabilities::MARIADB_STMT_BULK_OPERATIONS, true),
             (Capabilities::SSL, start_tls),
         ] {
             if on {

@@ -28,6 +28,9 @@ pub enum Reply {
     RowsEnd,
     /// A statement is prepared.
     Prepared(StatementId),
+    /// The server requests a file, under this name: only after
+    /// [`query_with_local_infile`](super::ClientCore::query_with_local_infile). The server chooses the name, so it may be any.
+    LocalInfile(Span),
 }
 
 /// How rows are returned. It may change between rows, and to `Skip` at any time.

@@ -36,7 +36,7 @@ impl ClientCore {
                 self.end_command();
                 Ok(Some(Reply::Err(payload)))
             }
-            Some(&LOCAL_INFILE) => Err(Error::LocalInfileRefused),
+            Some(&LOCAL_INFILE) => self.local_infile_requested(payload),
             _ => {
                 let (columns, follows) = self.column_count(bytes)?;
                 self.start_result(columns, follows)

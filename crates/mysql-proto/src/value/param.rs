@@ -63,6 +63,10 @@ pub enum Param<'a> {
     /// A BLOB that was sent earlier with COM_STMT_SEND_LONG_DATA; it has no bytes in the packet. Like [`Bytes`](Self::Bytes), it
     /// is not converted.
     LongData,
+    /// The column's DEFAULT. Only bulk executions take it.
+    Default,
+    /// No value: an update leaves the column as it is, an insert gives it its default. Only bulk executions take it.
+    Ignore,
     /// Text that was sent earlier with COM_STMT_SEND_LONG_DATA. Like [`Str`](Self::Str), it is converted.
     LongText,
 }
@@ -80,7 +84,7 @@ impl<'a> Param<'a> {
     #[inline]
     pub const fn column_type(&self) -> ColumnType {
         match self {
-            Self::Null => ColumnType::NULL,
+            Self::Null | Self::Default | Self::Ignore => ColumnType::NULL,
             Self::Int(_) | Self::UInt(_) => ColumnType::LONGLONG,
             Self::Float(_) => ColumnType::FLOAT,
             Self::Double(_) => ColumnType::DOUBLE,
@@ -138,6 +142,8 @@ impl<'a> Param<'a> {
                 .first_chunk_mut()
                 .map_or(0, |out| time.encode_binary(out)),
             Self::Null
+            | Self::Default
+            | Self::Ignore
             | Self::Bytes(_)
             | Self::Str(_)
             | Self::Text(_)

@@ -496,7 +496,10 @@ impl Connection {
         }
     }
 
-    async fn flush<L: Borrowed + Sync + ?Sized>(&mut self, borrowed: &L) -> Result<(), Error> {
+    pub(super) async fn flush<L: Borrowed + Sync + ?Sized>(
+        &mut self,
+        borrowed: &L,
+    ) -> Result<(), Error> {
         let deadline = self.link.deadline();
         net::flush(&mut self.link.buffers, &mut self.stream, borrowed, deadline)
             .await

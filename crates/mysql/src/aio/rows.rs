@@ -258,7 +258,7 @@ impl<'c> Rows<'c> {
         self.conn.link.core.info()
     }
 
-    async fn skip_rows(&mut self) -> Result<(), Error> {
+    pub(super) async fn skip_rows(&mut self) -> Result<(), Error> {
         self.current = None;
         while self.open {
             self.conn.link.core.set_row_mode(RowMode::Skip);

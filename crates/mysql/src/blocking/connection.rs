@@ -449,7 +449,7 @@ impl Connection {
         }
     }
 
-    fn flush<L: Borrowed + Sync + ?Sized>(&mut self, borrowed: &L) -> Result<(), Error> {
+    pub(super) fn flush<L: Borrowed + Sync + ?Sized>(&mut self, borrowed: &L) -> Result<(), Error> {
         let deadline = self.link.deadline();
         net::flush(&mut self.link.buffers, &mut self.stream, borrowed, deadline)
             .map_err(|error| self.fail(error))

@@ -240,7 +240,7 @@ impl<'c> Rows<'c> {
         self.conn.link.core.info()
     }
 
-    fn skip_rows(&mut self) -> Result<(), Error> {
+    pub(super) fn skip_rows(&mut self) -> Result<(), Error> {
         self.current = None;
         while self.open {
             self.conn.link.core.set_row_mode(RowMode::Skip);

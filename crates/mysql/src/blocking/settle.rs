@@ -115,6 +115,11 @@ impl Connection {
                 self.cancel_slow()?;
             }
             match self.drain_some() {
+                // Its statement was given up: the file ends before its first byte.
+                Ok(Reply::LocalInfile(_)) => {
+                    let buffers = &mut self.link.buffers;
+                    self.link.core.end_local_infile(buffers)?;
+                }
                 // Nobody has its number: it is closed, with the command that follows.
                 Ok(Reply::Prepared(id)) => drop(self.link.statement(id)?),
                 Err(error) if error.is_timeout() && self.link.is_slow() => {}

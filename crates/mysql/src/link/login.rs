@@ -47,6 +47,7 @@ fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, E
         tls_verifies: mode.verifies(),
         multi_statements: config.multi_statements,
         found_rows: config.found_rows,
+        local_infile: config.local_infile,
         full_metadata: !config.cached_metadata,
         auth: config.auth_options(),
         compression: compression.algorithms,

@@ -72,6 +72,7 @@ impl Link {
     fn before_slow(&mut self) -> Result<Before, Error> {
         self.core.set_home_column(None);
         drop(self.buffers.withdraw_home());
+        self.abandon_local_infile()?;
         let has_borrowed = self.buffers.output().has_borrowed();
         if self.buffers.has_output() && (has_borrowed || !self.core.is_idle()) {
             self.withdraw()?;

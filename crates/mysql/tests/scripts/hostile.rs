@@ -1,8 +1,8 @@
 //! Hostile and broken servers behind the login: each test is one row of the table of what they do.
 //!
 //! Each script is played over both drivers, and what its greeting allows over TLS too: the client must see the same. A
-//! server's certificate, and what is only about TLS, is in `hostile_tls`. Rows on compression, pools and a handler for
-//! local files come with these.
+//! server's certificate, and what is only about TLS, is in `hostile_tls`. Rows on compression and pools come with
+//! these.
 //!
 //! | input | tests |
 //! |-------|-------|
@@ -17,7 +17,7 @@
 //! | switch loops | `hostile_login::switch_loops` |
 //! | AuthMoreData empty, unknown, after native | `hostile_login::auth_more_data_empty_unknown_repeated_and_after_native` |
 //! | a public key on clear text | `hostile_login::a_public_key_that_nobody_asked_for`, `hostile_auth::a_public_key_offered_on_clear_text_by_default`, `what_is_no_key_to_encrypt_under`, `a_key_of_more_than_64_kib` |
-//! | 0xFB to any query | `a_request_for_a_file_is_refused_and_the_connection_closed` |
+//! | 0xFB to any query | `a_request_for_a_file_is_refused_and_the_connection_closed`; what is allowed: `local_infile` |
 //! | column count 2^63, 2^33, 0xFB, 0xFF, over the limit of definitions | `column_counts_that_no_result_has` |
 //! | column definition cut short, too long; unknown type or charset | `column_definitions_cut_short_or_longer_than_they_say`, `an_unknown_type_or_charset_is_bytes` |
 //! | row shorter or longer than its columns | `text_rows_that_do_not_fit_their_columns`, `binary_rows_that_do_not_fit_their_columns` |

@@ -48,7 +48,7 @@ pub(crate) const SSL_REQUEST: &str = "
       00 00 00 40 2d                                   | packets of at most 1 GiB, utf8mb4_general_ci
       00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 | filler
       00 00 00                                         | filler
-      00 00 00 00                                      | MariaDB's capabilities";
+      04 00 00 00                                      | MariaDB's capabilities";
 
 /// MySQL's greeting, laid out after its page of the packet, without TLS and CONNECT_ATTRS.
 const MYSQL: &str = "
@@ -88,8 +88,8 @@ fn mariadb(style: Style, lower: &str, upper: &str) -> Script {
         Style::DeprecateEof | Style::CachedMetadata => ("81", "01"),
     };
     let (offered, cache) = match style {
-        Style::CachedMetadata => ("1d", "10"),
-        Style::Eof | Style::DeprecateEof => ("0d", "00"),
+        Style::CachedMetadata => ("1d", "14"),
+        Style::Eof | Style::DeprecateEof => ("0d", "04"),
     };
     let greeting = MARIADB.replace("{eof}", eof).replace("{cache}", offered);
     let response = MARIADB_RESPONSE
@@ -112,6 +112,11 @@ pub(crate) fn login_multi(style: Style) -> Script {
 /// The same, after which both sides are compressed with zlib.
 pub(crate) fn login_compressed() -> Script {
     mariadb(Style::DeprecateEof, "24", "ae").preamble()
+}
+
+/// The same with local files.
+pub(crate) fn login_local_infile(style: Style) -> Script {
+    mariadb(style, "84", "ae").preamble()
 }
 
 /// MariaDB's greeting alone.

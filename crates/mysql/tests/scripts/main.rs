@@ -6,6 +6,7 @@
 mod talk;
 
 mod auth;
+mod bulk;
 mod change_user;
 mod compression;
 mod exec;
@@ -16,6 +17,7 @@ mod hostile_tls;
 mod huge;
 mod large;
 mod little_memory;
+mod local_infile;
 mod login;
 mod prepared;
 mod proof;

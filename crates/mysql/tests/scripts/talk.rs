@@ -108,6 +108,13 @@ pub(crate) fn multi_statements() -> Config {
     config
 }
 
+/// The same, with local files.
+pub(crate) fn local_infile() -> Config {
+    let mut config = config();
+    config.local_infile = true;
+    config
+}
+
 /// The same, whose rows count as large from 64 bytes on, and their values from 24.
 pub(crate) fn small_limits() -> Config {
     let mut config = config();

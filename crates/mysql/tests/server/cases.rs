@@ -2,6 +2,7 @@
 
 mod abandoned;
 mod auth;
+mod bulk;
 mod cancels;
 mod compression;
 mod conversions;
@@ -13,6 +14,7 @@ mod exec;
 mod failures;
 mod large_read;
 mod large_write;
+mod local_infile;
 mod mapped;
 mod memory;
 mod outcome;

@@ -10,11 +10,17 @@ mod common;
 mod tls_servers;
 
 #[cfg(feature = "tokio")]
+mod bulk_drops;
+#[cfg(feature = "tokio")]
 mod drops;
 #[cfg(feature = "tokio")]
 mod futures;
 #[cfg(feature = "tokio")]
+mod local_infile_drops;
+#[cfg(feature = "tokio")]
 mod parity;
+#[cfg(feature = "tokio")]
+mod polls;
 #[cfg(feature = "tokio")]
 mod pool_soak;
 mod relay;
