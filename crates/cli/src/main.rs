@@ -38,6 +38,7 @@ enum Command {
 
 const EXAMPLES: &str = "\
 Examples:
+  onecopy sql mysql://user@localhost/shop -p
   onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product'
   onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product' > p.tsv
   onecopy valkey redis://localhost SET greeting hello

@@ -21,8 +21,9 @@ use crate::output::FormatName;
 /// Run SQL and show its rows as they stream in
 ///
 /// Results of any size pass through in constant memory. Each STATEMENT is sent as it is, byte for byte; without one,
-/// statements come from standard input, where ';' ends each. The first error ends the run. On a terminal it is a shell, with
-/// history, completion, a pager and commands: \\? there lists them.
+/// statements come from standard input, where ';' ends each. The first error ends the run.
+///
+/// On a terminal, without STATEMENT, it is a shell with history, completion, a pager and commands.
 #[derive(Debug, clap::Args)]
 #[command(after_help = SHORT_HELP, after_long_help = LONG_HELP, disable_help_flag = true)]
 pub(crate) struct Args {
@@ -69,7 +70,7 @@ pub(crate) struct Args {
     #[arg(short, long)]
     quiet: bool,
 
-    /// Colours of the shell, and of tables
+    /// Colours of tables, and of messages
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
     color: Color,
 
@@ -80,7 +81,7 @@ pub(crate) struct Args {
 /// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Color {
-    /// In the shell, unless NO_COLOR is set
+    /// On a terminal unless NO_COLOR is set; tables of arguments and of pipes have none
     Auto,
     Always,
     Never,
@@ -88,6 +89,7 @@ enum Color {
 
 const SHORT_HELP: &str = "\
 Examples:
+  onecopy sql mysql://user@localhost/shop -p
   onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product'
   onecopy sql mysql://user@localhost/shop -p < schema.sql
 
@@ -95,6 +97,8 @@ Examples:
 
 const LONG_HELP: &str = "\
 Examples:
+  A shell:
+    onecopy sql mysql://user@localhost/shop -p
   A table, with copy counters:
     onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product' --meter
   To a file as tsv, for LOAD DATA:
@@ -113,6 +117,22 @@ Examples:
   The URL from the environment:
     export ONECOPY_URL='mysql://user@localhost/shop?socket=/run/mysqld.sock'
     onecopy sql 'SELECT VERSION()'
+
+Shell:
+  A statement goes on until its ; or \\G, over as many lines as it takes. Tab
+  completes keywords, databases, tables, columns and functions. Output that is
+  longer than the screen goes to $PAGER, or to less. Ctrl-C cancels the
+  statement on the server, and Ctrl-D leaves. \\? lists the commands, and the
+  keys.
+    \\d  \\dt  \\l     tables and views, tables with sizes, databases
+    \\d product      columns and indexes of a table
+    SELECT ...\\G    a line for each column; \\x auto: where rows are too wide
+    \\watch 2        the last statement, every 2 seconds
+    \\. FILE         the statements of a file
+    \\pager off      no pager
+  History: $XDG_STATE_HOME/onecopy/sql_history, or ~/.local/state/onecopy.
+  Statements that hold a password (IDENTIFIED BY, SET PASSWORD and others) and
+  lines that begin with a space are not stored.
 
 Formats:
   table     For people. A long value is cut with …, a line feed is \\n, bytes
@@ -152,7 +172,7 @@ TLS:
 
 Ctrl-C:
   Cancels the query on the server, with KILL QUERY over a second connection.
-  Press it again to exit at once.
+  Press it again to exit at once; the shell stays, and Ctrl-\\ ends it.
 
 Timeouts:
   --timeout SECONDS, or ?statement-timeout=SECONDS in the URL, limits each

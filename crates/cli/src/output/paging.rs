@@ -70,6 +70,11 @@ impl Paging {
         }
     }
 
+    /// The pager was started.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.stage, Stage::Pager(..))
+    }
+
     pub(super) fn write(&mut self, bytes: &[u8], screen: &mut File) -> io::Result<usize> {
         match &mut self.stage {
             Stage::Held { text, since, .. } => {

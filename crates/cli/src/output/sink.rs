@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anstream::StripStream;
 
@@ -12,10 +12,15 @@ use super::Paging;
 /// Small writes are gathered up to this size, larger ones go through: 64 KiB.
 const BUFFER: usize = 64 << 10;
 
+/// Rows that a pager gets in this time are written together: 20 ms.
+const FAST: Duration = Duration::from_millis(20);
+
 /// Standard output. Gathers small writes; large values go from the read buffer to the kernel without a copy.
 pub(crate) struct Out {
     writer: BufWriter<Target>,
     is_terminal: bool,
+    /// When a row was shown last.
+    shown: Instant,
 }
 
 /// Where what was gathered goes.
@@ -45,6 +50,7 @@ impl Out {
         Self {
             writer: BufWriter::with_capacity(BUFFER, target),
             is_terminal,
+            shown: Instant::now(),
         }
     }
 
@@ -57,13 +63,16 @@ impl Out {
         Ok(&mut self.writer.get_mut().file)
     }
 
-    /// Shows a row at once to a person; others get full buffers.
+    /// Shows a row at once to a person; others get full buffers, and so does a pager, which has more to show than its screen
+    /// holds, while rows come fast.
     pub(crate) fn end_row(&mut self) -> io::Result<()> {
-        if self.is_terminal {
-            self.writer.flush()
-        } else {
-            Ok(())
+        let paging = self.writer.get_ref().paging.as_ref();
+        let is_paged = paging.is_some_and(Paging::is_open);
+        if !self.is_terminal || (is_paged && self.shown.elapsed() < FAST) {
+            return Ok(());
         }
+        self.shown = Instant::now();
+        self.writer.flush()
     }
 
     /// From now on a pager has it, where it is more than a screen holds.

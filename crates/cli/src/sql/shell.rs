@@ -82,6 +82,8 @@ struct Shell {
     last: String,
     /// What the next prompt begins with, as if it had been typed.
     prefilled: String,
+    /// The connection that was lost last had an open transaction.
+    lost_transaction: bool,
     /// When the server was heard last.
     heard: Instant,
 }
@@ -115,6 +117,7 @@ impl Shell {
             delimiter: ";".into(),
             last: String::new(),
             prefilled: String::new(),
+            lost_transaction: false,
             heard: Instant::now(),
         })
     }

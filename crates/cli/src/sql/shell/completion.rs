@@ -110,7 +110,8 @@ impl Candidates<'_> {
             (Expected::Relation, []) => {
                 self.names(known.relations(None));
                 self.names(known.databases());
-                if !self.context.prefix.is_empty() {
+                // SELECT behind INTO t, IF EXISTS, and so on.
+                if self.found.is_empty() {
                     self.keywords(words::keywords());
                 }
             }

@@ -29,7 +29,13 @@ impl Shell {
             return Ok(Next::Stop);
         }
         let ended = self.run(sql.as_bytes(), vertical, true);
-        self.after(sql, ended)
+        let is_lost = |error: &onecopy_mysql::Error| error.is_closed() && !error.maybe_executed();
+        let not_run = matches!(&ended, Err(Failure::Database(error)) if is_lost(error));
+        let next = self.after(sql, ended)?;
+        if not_run && !self.connection.is_closed() {
+            self.offer(sql);
+        }
+        Ok(next)
     }
 
     /// Tells what became of a statement, and leaves a connection that can run the next one.

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::text::{Lines, push_visible};
 
 /// After this time the server may have closed the connection, which is found out before a statement is sent.
-const IDLE: Duration = Duration::from_secs(30);
+const IDLE: Duration = Duration::from_secs(5);
 
 const TRANSACTION: Style = AnsiColor::Yellow.on_default().bold();
 const PLACE: Style = Style::new().bold();
@@ -28,15 +28,24 @@ impl Shell {
             return Ok(true);
         }
         if self.connect_again() {
-            say("the statement was not run; Enter runs it now");
-            self.prefilled = format!("{sql}{}", self.delimiter);
+            self.offer(sql);
         }
         Ok(false)
+    }
+
+    /// A statement that was not run is at the next prompt, unless it was part of a transaction that is lost.
+    pub(super) fn offer(&mut self, sql: &str) {
+        if sql.is_empty() || self.lost_transaction {
+            return say("the statement was not run");
+        }
+        say("the statement was not run; Enter runs it now");
+        self.prefilled = format!("{sql}{}", self.delimiter);
     }
 
     /// Makes a new connection in place of a lost one, and says what was lost with it.
     pub(super) fn connect_again(&mut self) -> bool {
         let was_open = self.connection.status().contains(StatusFlags::IN_TRANS);
+        self.lost_transaction = was_open;
         match Connection::connect_with(&self.config) {
             Ok(connection) => {
                 self.take(connection);

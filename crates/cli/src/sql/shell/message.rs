@@ -7,9 +7,14 @@ use crate::failure;
 
 /// On standard error, as [`failure::say`] has it.
 pub(super) fn say(text: &str) {
+    failure::say(&fitted(text));
+}
+
+/// The text with its lines wrapped.
+pub(super) fn fitted(text: &str) -> String {
     match Screen::now() {
-        Some(screen) => failure::say(&wrapped(text, screen.width)),
-        None => failure::say(text),
+        Some(screen) => wrapped(text, screen.width),
+        None => text.to_owned(),
     }
 }
 

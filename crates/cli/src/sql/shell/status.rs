@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::message::fitted;
 use super::{Next, Shell};
 use crate::failure::Failure;
 use crate::output::text::{Lines, push_visible};
@@ -29,7 +30,8 @@ impl Shell {
             push_visible(value, Lines::Escaped, &mut text);
             text.push('\n');
         };
-        line("server", self.connection.server_version());
+        let version = self.connection.server_version();
+        line("server", version.strip_prefix("5.5.5-").unwrap_or(version));
         line("address", &self.config.endpoint.to_string());
         line("TLS", &tls);
         line("connection", &self.connection.connection_id().to_string());
@@ -44,7 +46,7 @@ impl Shell {
         line("sql_mode", &sql_mode.replace(',', ", "));
         line("delimiter", &self.delimiter);
         line("settings", &self.settings.text());
-        self.show(&text)?;
+        self.show(&(fitted(&text) + "\n"))?;
         Ok(Next::Go)
     }
 

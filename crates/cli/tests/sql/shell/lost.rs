@@ -41,6 +41,9 @@ fn a_lost_connection_is_made_again_and_no_statement_runs_twice() {
     kill(connection(&mut shell));
     let shown = shell.run("SELECT 1;");
     assert!(shown.contains("connected again"), "{shown}");
+    // It may be typed already.
+    shell.type_keys("\x03");
+    shell.answer();
     let shown = shell.run("SELECT DATABASE() AS used;");
     assert!(shown.contains("| shell_lost_too |"), "{shown}");
     let shown = shell.run("DROP DATABASE shell_lost_too; \\r");
@@ -58,5 +61,24 @@ fn a_server_that_is_gone_leaves_a_shell_that_says_so() {
     assert!(shown.ends_with(" (not connected)"), "{shown}");
     let shown = shell.run("SELECT 1;");
     assert!(shown.contains("can't connect again:"), "{shown}");
+    shell.leave();
+}
+
+#[test]
+fn a_statement_that_was_surely_not_run_is_offered_again() {
+    let mut shell = Session::start("offered");
+    shell.run("SET @n = 7;");
+    kill(connection(&mut shell));
+    // After this time it is looked at before a statement is sent.
+    std::thread::sleep(std::time::Duration::from_millis(5_100));
+    let shown = shell.run("SELECT @n AS n;");
+    assert!(
+        shown.contains("connected again") && shown.contains("was not run"),
+        "{shown}"
+    );
+    assert!(!shown.contains("| n "), "{shown}");
+    // It is typed already.
+    let shown = shell.run("");
+    assert!(shown.contains("| <null> |"), "{shown}");
     shell.leave();
 }

@@ -17,7 +17,7 @@ fn start(name: &str, pager: &str) -> Session {
 #[test]
 fn what_is_longer_than_the_screen_goes_to_the_pager_and_nothing_else() {
     let mut shell = start("pager", MARKING);
-    let shown = shell.run("SELECT seq FROM seq_1_to_10;");
+    let shown = shell.run("SELECT seq FROM seq_1_to_100 LIMIT 10;");
     assert!(
         shown.contains("\r\n|  10 |\r\n") && !shown.contains("paged"),
         "{shown}"
@@ -28,7 +28,7 @@ fn what_is_longer_than_the_screen_goes_to_the_pager_and_nothing_else() {
         shown.contains("\r\n100 rows ("),
         "the summary is not paged: {shown}"
     );
-    let shown = shell.run("SELECT seq FROM seq_1_to_20\\G");
+    let shown = shell.run("SELECT seq FROM seq_1_to_100 LIMIT 15\\G");
     assert!(!shown.contains("paged"), "{shown}");
     shell.run("\\fit off");
     let shown = shell.run("SELECT REPEAT('x', 100) AS wide;");

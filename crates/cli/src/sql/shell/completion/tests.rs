@@ -26,18 +26,8 @@ fn found(text: &str) -> Vec<String> {
 
 #[test]
 fn tables_stand_behind_from_and_their_columns_in_expressions() {
-    assert_eq!(
-        found("SELECT * FROM cu|"),
-        [
-            "customer",
-            "cup",
-            "CURRENT",
-            "CURRENT_DATE",
-            "CURRENT_TIME",
-            "CURRENT_TIMESTAMP",
-            "CURRENT_USER"
-        ]
-    );
+    assert_eq!(found("SELECT * FROM cu|"), ["customer", "cup"]);
+    assert_eq!(found("DROP TABLE EXI|"), ["EXISTS"]);
     assert_eq!(
         found("SELECT * FROM |"),
         ["customer", "cup", "shop", "site"]
