@@ -77,6 +77,9 @@ impl Pool {
     /// refused and the pool has no connection, or if the pool is closed. The first two errors contain the last error of connecting:
     /// see [`Error::pool`].
     ///
+    /// # Panics
+    /// Outside of a tokio runtime with timers and I/O, as every socket of tokio.
+    ///
     /// # Cancel safety
     /// Cancel-safe. If the future is dropped, its turn, and its connection if it has one, go to the next caller.
     pub async fn get(&self) -> Result<PooledConnection, Error> {

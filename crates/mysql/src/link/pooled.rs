@@ -21,13 +21,28 @@ impl Link {
 
     /// Whether nothing is outstanding, so that nothing has to be sent or read before the next command.
     pub(crate) fn is_quiet(&mut self) -> bool {
+        let is_answered = self.is_answered();
         let prepared = self.prepared.as_ref();
+        is_answered
+            && prepared.is_none_or(|prepared| prepared.is_quiet())
+            && !self.levels.is_unsettled
+    }
+
+    /// Whether no reply is outstanding, and nothing came that is none.
+    fn is_answered(&mut self) -> bool {
         self.closed.is_none()
             && self.core.is_idle()
             && !self.buffers.has_output()
             && self.buffers.pending().is_empty()
-            && prepared.is_none_or(|prepared| prepared.is_quiet())
-            && !self.levels.is_unsettled
+    }
+
+    /// Closes a connection whose server has said more than it was asked for: the next borrower would take it for a reply.
+    pub(crate) fn check_answered(&mut self) -> Result<(), Error> {
+        // Statements may be dropped meanwhile, which is no reason to close it.
+        if self.is_answered() {
+            return Ok(());
+        }
+        Err(self.close("the server sent more than the replies to the reset"))
     }
 
     /// Whether the session belongs to another user than at the login.

@@ -19,6 +19,7 @@ mod large;
 mod little_memory;
 mod local_infile;
 mod login;
+mod pool;
 mod prepared;
 mod proof;
 mod regressions;

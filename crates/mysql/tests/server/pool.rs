@@ -190,6 +190,23 @@ async fn rows_and_statements_that_are_left_are_read_or_cancelled_in_the_backgrou
 }
 
 #[tokio::test]
+async fn a_connection_that_takes_too_long_to_restore_is_closed() {
+    let url = with_option(&url(), "abandoned=drain");
+    let pool = one(&with_option(&url, "pool-reset-timeout=0.05"));
+    let mut conn = wait!(pool.get()).unwrap();
+    let id = conn.connection_id();
+    conn.set_call_timeout(Some(Duration::from_millis(1)));
+    let error = wait!(conn.run("SELECT BENCHMARK(100000000, 1)")).unwrap_err();
+    assert!(error.is_timeout(), "{error}");
+    drop(conn);
+    let mut conn = wait!(pool.get()).unwrap();
+    assert_ne!(conn.connection_id(), id);
+    assert_eq!(pool.stats().closed.reset, 1);
+    // What the closed one left does not run on.
+    let _ = wait!(conn.run(format!("KILL {id}")));
+}
+
+#[tokio::test]
 async fn a_connection_that_was_not_used_is_not_reset() {
     let pool = one(&url());
     let conn = wait!(pool.get()).unwrap();

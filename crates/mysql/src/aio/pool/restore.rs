@@ -73,6 +73,7 @@ impl Slot<Connection> {
             }
         }
         conn.link.set_timeouts(config);
+        conn.link.check_answered()?;
         conn.link.forget_tokens()
     }
 }

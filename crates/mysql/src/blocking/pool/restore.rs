@@ -72,6 +72,7 @@ impl Slot<Connection> {
             }
         }
         conn.link.set_timeouts(config);
+        conn.link.check_answered()?;
         conn.link.forget_tokens()
     }
 }
