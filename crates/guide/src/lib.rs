@@ -15,6 +15,7 @@ pages! {
     stream "stream.md"
     blobs "blobs.md"
     cancel "cancel.md"
+    observe "observe.md"
     pool "pool.md"
     tls "tls.md"
     topology "topology.md"

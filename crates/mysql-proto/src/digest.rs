@@ -108,6 +108,14 @@ impl Digester {
         self.hash()
     }
 
+    /// Takes a text that was computed before, as if its statement were given again.
+    pub fn restore(&mut self, text: &str) {
+        self.text.clear();
+        self.text.push_str(text);
+        self.tokens.clear();
+        self.is_truncated = text.ends_with(CUT_OFF);
+    }
+
     /// Returns the text of the last digest.
     pub fn text(&self) -> &str {
         &self.text

@@ -7,7 +7,7 @@ use onecopy_mysql_proto::client::Limits;
 use onecopy_net::{Endpoint, Pem, SocketOptions, TlsCache};
 
 use crate::crypto::AwsLc;
-use crate::{Compression, Error, Password, PoolConfig, ServerTarget, SslMode};
+use crate::{Compression, Error, Password, PoolConfig, ServerTarget, SlowQueries, SslMode};
 
 /// What happens to an abandoned statement: its future or its rows were dropped, or its call timed out.
 ///
@@ -139,6 +139,8 @@ pub struct Config {
     /// The column definitions of statements and of the last text result are added to this. Over TLS, so are as many bytes again
     /// for ciphertext in each direction.
     pub idle_keep: usize,
+    /// A function that is told of slow statements. Default: none.
+    pub slow_queries: Option<SlowQueries>,
     /// Additional connection attributes, besides the client's name and version. Servers accept 65,535 bytes of attributes in
     /// total.
     pub attributes: Vec<(String, String)>,
@@ -192,6 +194,7 @@ impl Default for Config {
             socket: SocketOptions::default(),
             limits: Limits::default(),
             idle_keep: 256 << 10,
+            slow_queries: None,
             attributes: Vec::new(),
             pool: PoolConfig::default(),
             pool_setup: None,

@@ -255,6 +255,19 @@ impl Error {
         }
     }
 
+    /// Returns whether the server refused a change because it is read-only: after a failover, connect to the new primary.
+    ///
+    /// A pool with [`target=primary`](crate::ServerTarget::Primary) closes such a connection when it is returned.
+    pub fn is_read_only(&self) -> bool {
+        const OPTION_PREVENTS_STATEMENT: u16 = 1290;
+        const READ_ONLY_MODE: u16 = 1836;
+        self.server().is_some_and(|server| match server.code {
+            // Other options have the same number; this one's name is in the text in every language.
+            OPTION_PREVENTS_STATEMENT => server.message.contains("read-only"),
+            code => code == READ_ONLY_MODE,
+        })
+    }
+
     /// Returns whether memory could not be allocated.
     ///
     /// If the connection [is closed](Self::is_closed), this happened while a reply was read. Otherwise the connection stays

@@ -70,6 +70,7 @@ mod error;
 mod index;
 mod link;
 mod map;
+mod observe;
 mod option_file;
 mod owned_row;
 mod pool;
@@ -91,10 +92,12 @@ pub use done::Done;
 pub use error::{Error, ServerError};
 pub use index::ColumnIndex;
 pub use map::{FromRow, FromRowOwned, FromValueOwned, PlannedRow, Planner, Slot};
+pub use observe::{SlowQueries, SlowQuery};
 #[cfg(feature = "derive")]
 pub use onecopy_derive::{FromRow, FromValue, ToParam};
 pub use onecopy_mysql_proto::auth::{AuthError, Plugin, PluginSet, PublicKey, PublicKeyError};
 pub use onecopy_mysql_proto::client::{Column, Definitions, Limits};
+pub use onecopy_mysql_proto::digest;
 pub use onecopy_mysql_proto::packet::{SessionChange, SessionTrack};
 pub use onecopy_mysql_proto::value::{
     Date, DateTime, Decimal, FromValue, FromValueError, Lossy, OwnedDecimal, Param, Time, ToParam,

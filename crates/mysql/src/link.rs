@@ -8,6 +8,7 @@ mod local_infile;
 mod login;
 mod long_data;
 mod mapping;
+mod observe;
 mod patience;
 mod placeholders;
 mod pooled;
@@ -22,6 +23,7 @@ use std::time::{Duration, Instant};
 
 use cache::StatementCache;
 use deadlines::Deadlines;
+use observe::Observation;
 use onecopy_mysql_proto::Error as ProtocolError;
 use onecopy_mysql_proto::client::{ClientCore, Reply, StatementId};
 use onecopy_mysql_proto::packet::ErrPacket;
@@ -33,7 +35,7 @@ use transaction::Levels;
 use crate::cancel::{Target, Way};
 use crate::map::Plans;
 use crate::shown::shown;
-use crate::{Abandoned, Config, Done, Endpoint, Error, ServerError, Statement};
+use crate::{Abandoned, Config, Done, Endpoint, Error, ServerError, ServerTarget, Statement};
 
 /// A reader's slice of this size or more is worth a read of its own: 16 KiB.
 pub(crate) const DIRECT_READ: usize = 16 << 10;
@@ -77,6 +79,11 @@ pub(crate) struct Link {
     plans: Option<Box<Plans>>,
     /// The server's `max_allowed_packet`, once it was asked for.
     pub(crate) max_packet_bytes: Option<u64>,
+    /// Only a server that accepts writes is wanted, and this one does not any more.
+    is_demoted: bool,
+    wants_primary: bool,
+    /// What is reported of statements, if anything is.
+    observation: Option<Box<Observation>>,
     /// Why the connection is closed.
     closed: Option<String>,
     /// How an order to cancel reaches the server; none over a stream of the caller's own.
@@ -105,6 +112,9 @@ impl Link {
             pipelining: config.pipelining,
             plans: None,
             max_packet_bytes: None,
+            is_demoted: false,
+            wants_primary: config.target == ServerTarget::Primary,
+            observation: Observation::new(config),
             closed: None,
             way: None,
             abandoned: config.abandoned,
@@ -244,6 +254,7 @@ impl Link {
         if error.is_closed() {
             self.closed.get_or_insert_with(|| shown(&error));
         }
+        self.is_demoted |= self.wants_primary && error.is_read_only();
         self.doubt(
             error
                 .server()
@@ -252,7 +263,9 @@ impl Link {
         self.ended();
         self.buffers.release();
         let maybe_executed = error.is_of_the_way() && self.has_left();
-        error.after_sending(maybe_executed)
+        let error = error.after_sending(maybe_executed);
+        self.observe_end(Some(&error));
+        error
     }
 
     #[cold]
@@ -268,6 +281,7 @@ impl Link {
             // With its connection a statement is over: an order could only meet a stranger of the same number.
             self.ended();
         }
+        self.observe_end(Some(&error));
         error
     }
 
@@ -283,9 +297,15 @@ impl Link {
         self.closed.is_some()
     }
 
+    /// Whether the server turned out to be no primary, where one is wanted.
+    pub(crate) fn is_demoted(&self) -> bool {
+        self.is_demoted
+    }
+
     /// The command is over: memory goes back.
     #[inline]
     pub(crate) fn finish(&mut self) -> Done {
+        self.observe_end(None);
         self.command_ended();
         self.buffers.recycle_homes();
         self.buffers.release();
@@ -325,6 +345,7 @@ impl Link {
             connection: self.number,
             parameters: self.core.parameters(id)?,
             handle: handle?,
+            digest: None,
         })
     }
 

@@ -37,6 +37,8 @@ pub struct Statement {
     pub(crate) connection: u64,
     pub(crate) parameters: u16,
     pub(crate) handle: Arc<Handle>,
+    /// Its text without literals, where statements are observed.
+    pub(crate) digest: Option<Arc<str>>,
 }
 
 impl Statement {

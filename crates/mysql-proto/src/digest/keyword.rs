@@ -168,6 +168,7 @@ const KEYWORDS: &[&str] = &[
     "NAMES",
     "NATURAL",
     "NEXT",
+    "NO",
     "NOT",
     "NOW",
     "NOWAIT",

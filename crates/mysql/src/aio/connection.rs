@@ -132,6 +132,7 @@ impl Connection {
     pub async fn query(&mut self, sql: impl AsRef<[u8]>) -> Result<Rows<'_>, Error> {
         let sql = sql.as_ref();
         self.settle().await?;
+        self.link.observe(sql);
         self.link.core.query(&mut self.link.buffers, sql)?;
         let reply = self.drive(sql).await?;
         Ok(Rows::new(self, reply))
@@ -160,7 +161,11 @@ impl Connection {
         self.settle().await?;
         self.link.core.prepare(&mut self.link.buffers, sql)?;
         match self.drive(sql).await? {
-            Reply::Prepared(id) => self.link.statement(id),
+            Reply::Prepared(id) => {
+                let mut statement = self.link.statement(id)?;
+                statement.digest = self.link.observed_digest(sql);
+                Ok(statement)
+            }
             _ => Err(self.link.close("a prepare got another reply")),
         }
     }
@@ -182,6 +187,7 @@ impl Connection {
         self.link.own(statement)?;
         self.settle().await?;
         let params = Params(params);
+        self.link.observe_execution(statement);
         self.link
             .core
             .execute(&mut self.link.buffers, statement.id, params)?;

@@ -43,6 +43,7 @@ impl Connection {
     ) -> Result<Rows<'_>, Error> {
         let sql = sql.as_ref();
         self.settle().await?;
+        self.link.observe(sql);
         let Some(statement) = self.link.cached(sql) else {
             let reply = Box::pin(self.exec_new(sql, params)).await?;
             return Ok(Rows::new(self, reply));
@@ -73,6 +74,7 @@ impl Connection {
         }
         self.link.uncache(sql);
         self.settle_on().await?;
+        self.link.observe(sql);
         self.exec_new(sql, params).await
     }
 

@@ -50,6 +50,7 @@ impl<'c> Rows<'c> {
             current: None,
             number: 0,
         };
+        rows.conn.link.observe_reply();
         rows.start(reply);
         rows
     }

@@ -78,6 +78,7 @@ impl Connection {
 
     /// Runs the statements that begin a transaction.
     async fn begin(&mut self, isolation: Option<&str>, start: &str) -> Result<(), Error> {
+        self.link.observe(start.as_bytes());
         let Some(isolation) = isolation else {
             self.link
                 .core
@@ -123,6 +124,7 @@ impl Transaction<'_> {
     pub async fn savepoint(&mut self) -> Result<Transaction<'_>, Error> {
         self.conn.settle().await?;
         let (sql, level) = self.conn.link.begin_savepoint()?;
+        self.conn.link.observe(sql.as_bytes());
         self.conn
             .link
             .core
@@ -168,6 +170,7 @@ impl Transaction<'_> {
         }
         if let Some(sql) = self.conn.link.leave(self.level, leave)? {
             let conn = &mut *self.conn;
+            conn.link.observe(sql.as_bytes());
             conn.link
                 .core
                 .query(&mut conn.link.buffers, sql.as_bytes())?;

@@ -36,6 +36,7 @@ impl Connection {
     pub fn exec(&mut self, sql: impl AsRef<[u8]>, params: &[Param<'_>]) -> Result<Rows<'_>, Error> {
         let sql = sql.as_ref();
         self.settle()?;
+        self.link.observe(sql);
         let Some(statement) = self.link.cached(sql) else {
             let reply = self.exec_new(sql, params)?;
             return Ok(Rows::new(self, reply));
@@ -66,6 +67,7 @@ impl Connection {
         }
         self.link.uncache(sql);
         self.settle_on()?;
+        self.link.observe(sql);
         self.exec_new(sql, params)
     }
 

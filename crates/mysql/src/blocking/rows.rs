@@ -53,6 +53,7 @@ impl<'c> Rows<'c> {
             current: None,
             number: 0,
         };
+        rows.conn.link.observe_reply();
         rows.start(reply);
         rows
     }

@@ -72,6 +72,7 @@ impl Connection {
 
     /// Runs the statements that begin a transaction.
     fn begin(&mut self, isolation: Option<&str>, start: &str) -> Result<(), Error> {
+        self.link.observe(start.as_bytes());
         let Some(isolation) = isolation else {
             self.link
                 .core
@@ -114,6 +115,7 @@ impl Transaction<'_> {
     pub fn savepoint(&mut self) -> Result<Transaction<'_>, Error> {
         self.conn.settle()?;
         let (sql, level) = self.conn.link.begin_savepoint()?;
+        self.conn.link.observe(sql.as_bytes());
         self.conn
             .link
             .core
@@ -152,6 +154,7 @@ impl Transaction<'_> {
         }
         if let Some(sql) = self.conn.link.leave(self.level, leave)? {
             let conn = &mut *self.conn;
+            conn.link.observe(sql.as_bytes());
             conn.link
                 .core
                 .query(&mut conn.link.buffers, sql.as_bytes())?;

@@ -25,6 +25,7 @@ impl Way {
             database: None,
             call_timeout: None,
             statement_timeout: None,
+            slow_queries: None,
             ..config.clone()
         };
         let endpoint = peer.map_or_else(|| config.endpoint.clone(), tcp);

@@ -79,6 +79,7 @@ impl Link {
         }
         if !self.core.is_idle() {
             self.core.set_row_mode(RowMode::Skip);
+            self.observe_abandoned();
             self.start_drain();
             return Ok(Before::Drain);
         }

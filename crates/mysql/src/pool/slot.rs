@@ -78,7 +78,7 @@ impl<C: Pooled> Slot<C> {
     pub(crate) fn returned(&mut self, config: &Config) -> Returned {
         let (number, sent) = (self.number, self.sent);
         let link = self.conn.link();
-        if link.number() != number || link.is_closed() {
+        if link.number() != number || link.is_closed() || link.is_demoted() {
             return Returned::Broken;
         }
         link.set_timeouts(config);

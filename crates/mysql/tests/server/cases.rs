@@ -17,6 +17,7 @@ mod large_write;
 mod local_infile;
 mod mapped;
 mod memory;
+mod observed;
 mod outcome;
 mod pool;
 mod proof;

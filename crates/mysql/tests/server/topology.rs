@@ -159,6 +159,36 @@ async fn a_new_connection_follows_the_primary() {
     assert_eq!(port_of(&config).await, one.port());
 }
 
+/// A pool leaves a server that has become a replica: the first refused write is the last one there.
+#[tokio::test]
+async fn a_pool_leaves_a_primary_that_has_become_read_only() {
+    let server = || {
+        let server = Server::builder().root_password(PASSWORD);
+        server.start().unwrap()
+    };
+    let (one, other) = (server(), server());
+    let ports = [one.port(), other.port()];
+    let mut root = wait!(Connection::connect(&one.url())).unwrap();
+    wait!(root.run("CREATE USER app IDENTIFIED BY 'app'")).unwrap();
+    wait!(root.run("GRANT ALL ON test.* TO app")).unwrap();
+    let mut other_root = wait!(Connection::connect(&other.url())).unwrap();
+    wait!(other_root.run("CREATE USER app IDENTIFIED BY 'app'")).unwrap();
+    wait!(other_root.run("GRANT ALL ON test.* TO app")).unwrap();
+    let mut config = config(&ports, ServerTarget::Primary);
+    (config.user, config.password) = ("app".into(), "app".into());
+    config.get_server_public_key = true;
+    let pool = <face!(Pool)>::new(config).unwrap();
+
+    let mut conn = wait!(pool.get()).unwrap();
+    wait!(conn.run("CREATE TABLE test.failover (id INT)")).unwrap();
+    wait!(root.run("SET GLOBAL read_only = 1")).unwrap();
+    let error = wait!(conn.run("INSERT INTO test.failover VALUES (1)")).unwrap_err();
+    assert!(error.is_read_only() && !error.is_closed(), "{error}");
+    drop(conn);
+    let conn = wait!(pool.get()).unwrap();
+    assert_eq!(conn.endpoint(), Some(&tcp(other.port())));
+}
+
 #[tokio::test]
 async fn load_balancing_reaches_every_server() {
     let (primary, replica) = (pair().primary.port(), pair().replica.port());

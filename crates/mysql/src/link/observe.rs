@@ -1,0 +1,186 @@
+//! The statement under way as it is reported.
+
+#[cfg(feature = "tracing")]
+mod span;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use onecopy_mysql_proto::digest::Digester;
+
+use super::Link;
+use crate::observe::{SlowQueries, SlowQuery};
+use crate::{Config, Error, Statement};
+
+/// Longer digests are cut off: 1 KiB.
+const MAX_DIGEST_BYTES: usize = 1 << 10;
+
+/// What is reported of a connection's statements, and the one under way.
+pub(super) struct Observation {
+    slow: Option<SlowQueries>,
+    digester: Digester,
+    begun: Instant,
+    first_reply: Option<Instant>,
+    /// A statement is under way and not yet reported.
+    is_open: bool,
+    #[cfg(feature = "tracing")]
+    spans: span::Spans,
+}
+
+impl Observation {
+    /// `None` where nothing is ever to be reported.
+    pub(super) fn new(config: &Config) -> Option<Box<Self>> {
+        if config.slow_queries.is_none() && !cfg!(feature = "tracing") {
+            return None;
+        }
+        Some(Box::new(Self {
+            slow: config.slow_queries.clone(),
+            digester: Digester::new(MAX_DIGEST_BYTES),
+            begun: Instant::now(),
+            first_reply: None,
+            is_open: false,
+            #[cfg(feature = "tracing")]
+            spans: span::Spans::new(config),
+        }))
+    }
+
+    fn is_wanted(&self) -> bool {
+        #[cfg(feature = "tracing")]
+        if span::Spans::is_wanted() {
+            return true;
+        }
+        self.slow.is_some()
+    }
+}
+
+impl fmt::Debug for Observation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Observation")
+            .field("is_open", &self.is_open)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Link {
+    /// A statement of this text begins.
+    #[inline]
+    pub(crate) fn observe(&mut self, sql: &[u8]) {
+        if self.observation.is_some() {
+            self.observe_text(sql);
+        }
+    }
+
+    /// The execution of a statement begins.
+    #[inline]
+    pub(crate) fn observe_execution(&mut self, statement: &Statement) {
+        if self.observation.is_some() {
+            self.observe_digest(statement.digest.as_deref());
+        }
+    }
+
+    /// The digest that a prepared statement is observed by.
+    pub(crate) fn observed_digest(&mut self, sql: &[u8]) -> Option<Arc<str>> {
+        let observation = self.observation.as_mut()?;
+        if !observation.is_wanted() {
+            return None;
+        }
+        observation.digester.digest(sql);
+        Some(observation.digester.text().into())
+    }
+
+    #[cold]
+    fn observe_text(&mut self, sql: &[u8]) {
+        if let Some(observation) = &mut self.observation
+            && observation.is_wanted()
+        {
+            observation.digester.digest(sql);
+            self.observe_now();
+        }
+    }
+
+    #[cold]
+    fn observe_digest(&mut self, digest: Option<&str>) {
+        if let Some(observation) = &mut self.observation
+            && observation.is_wanted()
+        {
+            // Nobody listened when it was prepared.
+            observation.digester.restore(digest.unwrap_or("EXECUTE"));
+            self.observe_now();
+        }
+    }
+
+    fn observe_now(&mut self) {
+        let Some(observation) = &mut self.observation else {
+            return;
+        };
+        observation.is_open = true;
+        observation.begun = Instant::now();
+        observation.first_reply = None;
+        #[cfg(feature = "tracing")]
+        {
+            let is_mariadb = self.core.session().version.is_mariadb;
+            let text = observation.digester.text();
+            observation.spans.begin(text, is_mariadb);
+        }
+    }
+
+    /// The first reply of a statement's first result has come.
+    #[inline]
+    pub(crate) fn observe_reply(&mut self) {
+        if let Some(observation) = &mut self.observation
+            && observation.is_open
+            && observation.first_reply.is_none()
+        {
+            observation.first_reply = Some(Instant::now());
+        }
+    }
+
+    /// The statement under way is over, with this error or without.
+    #[inline]
+    pub(super) fn observe_end(&mut self, error: Option<&Error>) {
+        if self.observation.is_some() {
+            self.report(error, false);
+        }
+    }
+
+    /// The statement under way was abandoned.
+    pub(super) fn observe_abandoned(&mut self) {
+        self.report(None, true);
+    }
+
+    #[cold]
+    fn report(&mut self, error: Option<&Error>, is_abandoned: bool) {
+        let connection_id = self.core.session().connection_id;
+        let Some(observation) = &mut self.observation else {
+            return;
+        };
+        if !std::mem::take(&mut observation.is_open) {
+            return;
+        }
+        let first_reply = observation
+            .first_reply
+            .map(|reply| reply - observation.begun);
+        #[cfg(feature = "tracing")]
+        observation.spans.end(error);
+        let Some(slow) = &observation.slow else {
+            return;
+        };
+        // How long it lay around afterwards is not the statement's time.
+        let duration = match first_reply {
+            Some(reply) if is_abandoned => reply,
+            _ => observation.begun.elapsed(),
+        };
+        if duration >= slow.threshold {
+            (slow.report)(&SlowQuery {
+                digest: observation.digester.text(),
+                digest_hash: observation.digester.hash(),
+                duration,
+                first_reply,
+                error,
+                is_abandoned,
+                connection_id,
+            });
+        }
+    }
+}
