@@ -12,6 +12,11 @@ macro_rules! pages {
 
 pages! {
     connect "connect.md"
+    map "map.md"
+    transactions "transactions.md"
+    bulk "bulk.md"
+    from_sqlx "from-sqlx.md"
+    from_mysql_async "from-mysql_async.md"
     stream "stream.md"
     blobs "blobs.md"
     cancel "cancel.md"
