@@ -19,6 +19,9 @@ use crate::failure::Failure;
 /// Lines that are remembered.
 const HISTORY: usize = 1_000;
 
+/// A longer line was pasted, and would be in everybody's way: 64 KiB.
+const LONGEST: usize = 64 << 10;
+
 /// A line editor. `H` completes, hints and colours what is typed, and says whether it is whole.
 pub(crate) struct Prompt<H: Helper> {
     editor: Editor<H, FileHistory>,
@@ -83,7 +86,7 @@ impl<H: Helper> Prompt<H> {
     /// Written at once: another session, or a crash, must not lose it. A history that can't be written is no reason to
     /// fail.
     pub(crate) fn remember(&mut self, line: &str) {
-        if !self.editor.add_history_entry(line).unwrap_or(false) {
+        if line.len() > LONGEST || !self.editor.add_history_entry(line).unwrap_or(false) {
             return;
         }
         if let Some(file) = &self.file {

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::pty::openpty;
+use nix::sys::termios::LocalFlags;
 
 /// Far longer than anything takes here.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -111,6 +112,24 @@ impl Terminal {
         let id = self.child.id().to_string();
         let status = Command::new("kill").args(["-INT", &id]).status().unwrap();
         assert!(status.success());
+    }
+
+    /// Whether keys are echoed and lines are edited by the terminal itself, as for a program that knows nothing of it.
+    #[allow(dead_code)] // not by all who have one
+    pub(crate) fn is_plain(&self) -> bool {
+        let flags = nix::sys::termios::tcgetattr(&self.keys)
+            .unwrap()
+            .local_flags;
+        flags.contains(LocalFlags::ICANON | LocalFlags::ECHO)
+    }
+
+    /// Its exit status, by which signal it may have ended.
+    #[allow(dead_code)] // not by all who have one
+    pub(crate) fn terminate(&mut self) -> std::process::ExitStatus {
+        let id = self.child.id().to_string();
+        let status = Command::new("kill").args(["-TERM", &id]).status().unwrap();
+        assert!(status.success());
+        self.child.wait().unwrap()
     }
 
     #[allow(dead_code)] // not by all who have one

@@ -99,8 +99,12 @@ impl Shell {
         };
         let database = self.config.database.as_deref().unwrap_or_default();
         let mut place = String::new();
+        let user = match self.config.user.as_str() {
+            "" => String::new(),
+            user => format!("{user}@"),
+        };
         push_visible(
-            &format!("{}@{host}/{database}", self.config.user),
+            &format!("{user}{host}/{database}"),
             Lines::Escaped,
             &mut place,
         );

@@ -21,7 +21,10 @@ impl Shell {
         };
         let [user, charset, collation, time_zone, autocommit, sql_mode] = &session;
         let tls = match self.connection.tls() {
-            Some(tls) => format!("{tls:?}"),
+            Some(tls) => format!(
+                "{}, {}, verified: {:?}",
+                tls.version, tls.cipher_suite, tls.verify
+            ),
             None => "none".into(),
         };
         let mut text = String::new();

@@ -89,3 +89,20 @@ fn a_statement_is_watched_until_ctrl_c() {
     );
     shell.leave();
 }
+
+#[test]
+fn a_signal_that_ends_it_leaves_the_terminal_as_it_was() {
+    let mut shell = Session::start("term");
+    assert!(!shell.terminal.is_plain());
+    shell.type_keys("SELECT 'half typed");
+    shell.shows("half typed");
+    assert_eq!(shell.terminal.terminate().code(), Some(143));
+    assert!(shell.terminal.is_plain());
+    // And while a statement runs, which is cancelled.
+    let mut shell = Session::start("term-running");
+    shell.enter("SELECT SLEEP(60), 'shell is terminated';");
+    wait_until_running("shell is terminated", true);
+    assert_eq!(shell.terminal.terminate().code(), Some(143));
+    assert!(shell.terminal.is_plain());
+    wait_until_running("shell is terminated", false);
+}

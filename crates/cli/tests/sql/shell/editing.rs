@@ -161,3 +161,30 @@ fn statements_that_lose_whole_tables_are_confirmed() {
     assert!(shown.contains("OK, 2 rows affected"), "{shown}");
     shell.leave();
 }
+
+#[test]
+fn a_large_paste_is_taken_at_once_and_run_in_order() {
+    prepare(&[
+        "DROP TABLE IF EXISTS shell_paste",
+        "CREATE TABLE shell_paste (a INT, text TEXT)",
+    ]);
+    let mut shell = Session::start("paste");
+    shell.run("\\timing off");
+    let statements: Vec<String> = (0..100)
+        .map(|n| {
+            format!(
+                "INSERT INTO shell_paste\rVALUES ({n}, '{}');\r",
+                "x".repeat(1000)
+            )
+        })
+        .collect();
+    shell.type_keys(&format!("\x1b[200~{}\x1b[201~", statements.concat()));
+    shell.type_keys("\r");
+    for _ in 0..100 {
+        shell.shows("OK, 1 row affected\r\n");
+    }
+    shell.answer();
+    let shown = shell.run("SELECT COUNT(*) AS n, SUM(a) AS s FROM shell_paste;");
+    assert!(shown.contains("| 100 | 4950 |"), "{shown}");
+    shell.leave();
+}

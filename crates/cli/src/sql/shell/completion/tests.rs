@@ -112,3 +112,18 @@ fn a_name_that_is_not_there_may_be_another_one() {
         Some("shop")
     );
 }
+
+#[test]
+fn any_text_can_be_completed_at_any_place() {
+    let text = "SELECT c.`o x`, 'é\\'', @@a, 1.5e3 /* ; */ FROM shop.customer AS c, (SELECT 1) -- d\n\
+                WHERE `日本` IN (SELECT (('x; INSERT INTO t (a) VALUES (\"b\"); \\d `x";
+    let names = names();
+    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    for &from in &ends {
+        let part = &text[from..];
+        for (at, _) in part.char_indices().chain([(part.len(), ' ')]) {
+            let (start, _) = complete(part, at, &names);
+            assert!(start <= at && part.is_char_boundary(start), "{part} {at}");
+        }
+    }
+}
