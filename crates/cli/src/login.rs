@@ -4,7 +4,9 @@ use std::env::{self, VarError};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use onecopy_mysql::Config;
 
 use crate::failure::Failure;
 
@@ -44,4 +46,43 @@ pub(crate) fn first_line(path: &Path) -> Result<String, Failure> {
         ))
     })?;
     Ok(line.trim_end_matches(['\n', '\r']).to_owned())
+}
+
+/// What `load` and `dump` log in with.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MysqlLogin {
+    /// Ask for the password
+    #[arg(short, long)]
+    password_prompt: bool,
+
+    /// Take the first line of FILE as the password
+    #[arg(long, value_name = "FILE", conflicts_with = "password_prompt")]
+    password_file: Option<PathBuf>,
+}
+
+impl MysqlLogin {
+    /// Takes the URL from the front of the arguments, or from ONECOPY_URL where they begin with none.
+    pub(crate) fn config(&self, arguments: &mut Vec<String>) -> Result<Config, Failure> {
+        let is_url = arguments.first().is_some_and(|first| first.contains("://"));
+        let url = match (is_url, variable("ONECOPY_URL")?) {
+            (true, _) => arguments.remove(0),
+            (false, Some(url)) => url,
+            (false, None) => {
+                return Err(Failure::other(
+                    "no url; write mysql://USER@HOST/DATABASE as the first argument, or set ONECOPY_URL",
+                ));
+            }
+        };
+        let mut config = Config::from_url(&url)?;
+        if self.password_prompt {
+            config.password = prompted(&config.user, &config.endpoint)?.into();
+        } else if let Some(path) = &self.password_file {
+            config.password = first_line(path)?.into();
+        } else if !config.password.is_some()
+            && let Some(password) = variable("ONECOPY_PASSWORD")?
+        {
+            config.password = password.into();
+        }
+        Ok(config)
+    }
 }

@@ -2,17 +2,21 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod dump;
 mod failure;
 mod foreign;
 mod hint;
 mod json_object;
+mod load;
 mod login;
 mod meter;
 mod output;
 mod prompt;
 mod proxy;
 mod sql;
+mod table;
 mod tour;
+mod transfer;
 mod valkey;
 
 use std::process::ExitCode;
@@ -30,6 +34,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Sql(sql::Args),
+    Load(load::Args),
+    Dump(dump::Args),
     Valkey(valkey::Args),
     Proxy(proxy::Args),
     Bench(bench::Args),
@@ -41,6 +47,8 @@ Examples:
   onecopy sql mysql://user@localhost/shop -p
   onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product'
   onecopy sql mysql://user@localhost/shop -p 'SELECT * FROM product' > p.tsv
+  onecopy load mysql://user@localhost/shop -p product p.csv
+  onecopy dump mysql://user@localhost/shop -p product -o p.csv
   onecopy valkey redis://localhost SET greeting hello
   onecopy valkey redis://localhost
   onecopy sql --help
@@ -49,6 +57,8 @@ Examples:
 fn main() -> ExitCode {
     match Cli::parse_from(sql::with_meter_format(std::env::args_os())).command {
         Command::Sql(args) => sql::run(args),
+        Command::Load(args) => load::run(args),
+        Command::Dump(args) => dump::run(args),
         Command::Valkey(args) => valkey::run(args),
         Command::Proxy(args) => proxy::run(args),
         Command::Bench(args) => bench::run(args),

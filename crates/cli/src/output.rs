@@ -4,6 +4,7 @@ mod auto;
 mod column;
 mod delimited;
 mod escape;
+mod inserts;
 mod json;
 pub(crate) mod json_text;
 mod paging;
@@ -56,6 +57,15 @@ pub(crate) trait Format {
         value: Option<Value<'_>>,
         out: &mut Out,
     ) -> Result<(), Failure>;
+
+    /// A value of which all bytes are there.
+    fn bytes(&mut self, column: &Column, mut bytes: &[u8], out: &mut Out) -> Result<(), Failure> {
+        let value = Value {
+            len: bytes.len() as u64,
+            bytes: &mut bytes,
+        };
+        self.value(column, Some(value), out)
+    }
 
     /// The row is over.
     fn end_row(&mut self, out: &mut Out) -> Result<(), Failure>;
@@ -114,4 +124,34 @@ pub(crate) fn format(name: FormatName, layout: Layout) -> Box<dyn Format> {
 /// The narrowest width at which a table of so many columns fits a terminal.
 pub(crate) fn narrowest_table(columns: usize) -> usize {
     table::narrowest(columns)
+}
+
+/// How a dump is written: every value without a loss.
+#[derive(Debug, Clone)]
+pub(crate) enum DumpFormat {
+    Csv {
+        header: bool,
+    },
+    Tsv {
+        header: bool,
+    },
+    Json,
+    Ndjson,
+    Sql {
+        into: String,
+        create: Option<String>,
+    },
+}
+
+/// The format of a dump.
+pub(crate) fn dump_format(format: DumpFormat) -> Box<dyn Format> {
+    match format {
+        DumpFormat::Csv { header } => {
+            Box::new(delimited::Delimited::csv_with_null(Layout::plain(header)))
+        }
+        DumpFormat::Tsv { header } => Box::new(delimited::Delimited::tsv(Layout::plain(header))),
+        DumpFormat::Json => Box::new(json::Json::default()),
+        DumpFormat::Ndjson => Box::new(json::Json::lines()),
+        DumpFormat::Sql { into, create } => Box::new(inserts::Inserts::new(into, create)),
+    }
 }

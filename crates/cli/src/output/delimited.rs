@@ -18,6 +18,8 @@ pub(super) struct Delimited {
 enum Dialect {
     /// RFC 4180: CRLF, quotes where they are needed, quotes inside doubled. NULL is nothing at all, an empty text `""`.
     Csv,
+    /// The same, but NULL is `\N`; a text of backslashes and an N has one backslash more.
+    CsvWithNull,
     /// What `LOAD DATA` reads by default, which also reads `\N` as NULL.
     Tsv,
 }
@@ -32,6 +34,13 @@ impl Delimited {
         }
     }
 
+    pub(super) fn csv_with_null(layout: Layout) -> Self {
+        Self {
+            dialect: Dialect::CsvWithNull,
+            ..Self::csv(layout)
+        }
+    }
+
     pub(super) fn tsv(layout: Layout) -> Self {
         Self {
             dialect: Dialect::Tsv,
@@ -43,10 +52,9 @@ impl Delimited {
 
     fn delimit(&mut self, out: &mut Out) -> Result<(), Failure> {
         if !std::mem::replace(&mut self.at_line_start, false) {
-            out.write_all(if self.dialect == Dialect::Csv {
-                b","
-            } else {
-                b"\t"
+            out.write_all(match self.dialect {
+                Dialect::Csv | Dialect::CsvWithNull => b",",
+                Dialect::Tsv => b"\t",
             })?;
         }
         Ok(())
@@ -54,17 +62,24 @@ impl Delimited {
 
     fn end_line(&mut self, out: &mut Out) -> Result<(), Failure> {
         self.at_line_start = true;
-        out.write_all(if self.dialect == Dialect::Csv {
-            b"\r\n"
-        } else {
-            b"\n"
-        })?;
+        let end: &[u8] = match self.dialect {
+            Dialect::Csv | Dialect::CsvWithNull => b"\r\n",
+            Dialect::Tsv => b"\n",
+        };
+        out.write_all(end)?;
         Ok(())
     }
 
     fn write(&self, mut value: Value<'_>, out: &mut Out) -> Result<(), Failure> {
         match self.dialect {
             Dialect::Csv => write_csv(&mut value, out),
+            Dialect::CsvWithNull => {
+                let piece = value.bytes.fill_buf()?;
+                if piece.len() as u64 == value.len && looks_like_null(piece) {
+                    out.write_all(b"\\")?;
+                }
+                write_csv(&mut value, out)
+            }
             Dialect::Tsv => loop {
                 let piece = value.bytes.fill_buf()?;
                 let len = piece.len();
@@ -111,7 +126,7 @@ impl Format for Delimited {
         match (value, self.dialect) {
             (Some(value), _) => self.write(value, out),
             (None, Dialect::Csv) => Ok(()),
-            (None, Dialect::Tsv) => Ok(out.write_all(b"\\N")?),
+            (None, Dialect::CsvWithNull | Dialect::Tsv) => Ok(out.write_all(b"\\N")?),
         }
     }
 
@@ -123,6 +138,11 @@ impl Format for Delimited {
     fn end(&mut self, _out: &mut Out) -> Result<(), Failure> {
         Ok(())
     }
+}
+
+/// Backslashes and an N.
+fn looks_like_null(text: &[u8]) -> bool {
+    matches!(text, [b'\\', rest @ .., b'N'] if rest.iter().all(|&byte| byte == b'\\'))
 }
 
 fn tsv_escape(byte: u8) -> Option<&'static [u8]> {

@@ -24,14 +24,29 @@ pub(super) struct Json {
     rows: u64,
     /// Columns of this row that are written.
     column: usize,
+    /// Objects alone, a line each.
+    is_lines: bool,
     /// A value that is looked at as a whole.
     whole: Vec<u8>,
+}
+
+impl Json {
+    /// Objects without an array around them, a line each.
+    pub(super) fn lines() -> Self {
+        Self {
+            is_lines: true,
+            ..Self::default()
+        }
+    }
 }
 
 impl Format for Json {
     fn begin(&mut self, columns: &[Column], out: &mut Out) -> Result<(), Failure> {
         self.rows = 0;
         self.keys = keys(columns)?;
+        if self.is_lines {
+            return Ok(());
+        }
         Ok(out.write_all(b"[")?)
     }
 
@@ -43,7 +58,9 @@ impl Format for Json {
     ) -> Result<(), Failure> {
         if self.column == 0 {
             self.rows += 1;
-            out.write_all(if self.rows == 1 { b"\n" } else { b",\n" })?;
+            if !self.is_lines {
+                out.write_all(if self.rows == 1 { b"\n" } else { b",\n" })?;
+            }
         }
         if let Some(key) = self.keys.get(self.column) {
             out.write_all(key)?;
@@ -61,16 +78,21 @@ impl Format for Json {
 
     fn end_row(&mut self, out: &mut Out) -> Result<(), Failure> {
         self.column = 0;
-        out.write_all(b"}")?;
+        out.write_all(if self.is_lines { b"}\n" } else { b"}" })?;
         Ok(out.end_row()?)
     }
 
     fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
+        if self.is_lines {
+            return Ok(());
+        }
         Ok(out.write_all(if self.rows == 0 { b"]\n" } else { b"\n]\n" })?)
     }
 
     fn break_off(&mut self, out: &mut Out) -> Result<(), Failure> {
-        self.column = 0;
+        if std::mem::take(&mut self.column) == 0 && self.is_lines {
+            return Ok(());
+        }
         Ok(out.write_all(b"\n")?)
     }
 }

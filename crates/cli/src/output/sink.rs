@@ -41,6 +41,11 @@ impl Out {
         Ok(Self::new(file, stdout.is_terminal()))
     }
 
+    /// A file.
+    pub(crate) fn to_file(file: File) -> Self {
+        Self::new(file, false)
+    }
+
     pub(super) fn new(file: File, is_terminal: bool) -> Self {
         let target = Target {
             file,

@@ -1,0 +1,119 @@
+//! `onecopy dump`: a table, or the rows of a query, to a file or standard output.
+
+mod rows;
+mod session;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::login::MysqlLogin;
+
+/// Dump a table or a query's rows to a file, in constant memory
+///
+/// The file has every value without a loss, and onecopy load reads it back. Rows stream as the server sends them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = SHORT_HELP, after_long_help = LONG_HELP, disable_help_flag = true)]
+pub(crate) struct Args {
+    /// URL (or ONECOPY_URL), and a table, database.table or query
+    #[arg(value_names = ["URL", "TABLE|QUERY"], num_args = 1..=2, required = true)]
+    arguments: Vec<String>,
+
+    /// Format [default: by the end of -o's name; otherwise tsv]
+    #[arg(short, long, value_enum)]
+    format: Option<FormatName>,
+
+    /// Write to FILE, which appears when it is complete [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Omit the line of column names in csv and tsv
+    #[arg(short = 'N', long)]
+    no_header: bool,
+
+    /// Only rows for which this condition holds
+    #[arg(long, value_name = "CONDITION")]
+    r#where: Option<String>,
+
+    /// sql: the table that the statements insert into [default: TABLE]
+    #[arg(long, value_name = "NAME")]
+    into: Option<String>,
+
+    /// sql: begin with CREATE TABLE
+    #[arg(long)]
+    create: bool,
+
+    /// The time zone of TIMESTAMP values; SYSTEM is the server's
+    #[arg(long, value_name = "ZONE", default_value = "+00:00")]
+    time_zone: String,
+
+    #[command(flatten)]
+    login: MysqlLogin,
+
+    /// Print only errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FormatName {
+    /// RFC 4180; NULL is \N
+    Csv,
+    /// Tab-separated with \t \n \r \0 \\; NULL is \N
+    Tsv,
+    /// An array of objects
+    Json,
+    /// An object a line
+    Ndjson,
+    /// INSERT statements of many rows each
+    Sql,
+}
+
+const SHORT_HELP: &str = "\
+Examples:
+  onecopy dump mysql://user@localhost/shop -p product -o p.csv
+  onecopy dump mysql://user@localhost/shop -p 'SELECT * FROM product LIMIT 9'
+
+--help says more.";
+
+const LONG_HELP: &str = "\
+Examples:
+  To a file; its name tells the format:
+    onecopy dump mysql://user@localhost/shop -p product -o p.ndjson
+  Compressed:
+    onecopy dump mysql://user@localhost/shop -p product | zstd > p.tsv.zst
+  A part of the rows:
+    onecopy dump mysql://user@localhost/shop -p product --where 'id > 1000'
+  Statements for any client, with the table:
+    onecopy dump mysql://user@localhost/shop -p product --create -o p.sql
+    onecopy sql mysql://user@localhost/other -p -q < p.sql
+  From one server to another:
+    onecopy dump mysql://user@old/shop product |
+      onecopy load mysql://user@new/shop product -
+
+Values:
+  Text is UTF-8, and numbers, dates and times are written as the server writes
+  them. Bytes are as they are in csv and tsv, {\"base64\":\"...\"} in json and
+  ndjson, 0x... in sql. A BIT is a number. TIMESTAMP is in UTC, which has no
+  doubled hour; --time-zone changes that, here and at the load.
+  NULL is \\N in csv and tsv, and a text \\N of csv is \\\\N.
+  A table's FLOAT columns have all their digits. In a query the server sends
+  six; write CAST(x AS DOUBLE) for all.
+  Of a table, generated columns are left out, as they can't be loaded, and
+  invisible ones are there.
+
+What is written belongs to one statement: all rows are of one moment, if the
+table has transactions. A dump of several tables of one moment is mariadb-dump's
+or mysqldump's work; onecopy sql loads it.
+
+Exit status:
+  0    all rows are written (also if the reader, such as head, closes the pipe)
+  1    an error; the message is on stderr, and there is no FILE
+  2    wrong arguments";
+
+pub(crate) fn run(args: Args) -> ExitCode {
+    match session::run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(None),
+    }
+}
