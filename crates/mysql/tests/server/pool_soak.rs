@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use crate::common::{Random, count, make_sequences, seed, soak};
+use crate::common::{Random, count, make_sequences, seed, soak, takes};
 
 /// The pool's maximum.
 const MAX: usize = 10;
@@ -236,6 +236,65 @@ fn the_end_of_its_runtime_is_named_by_a_pool_that_is_used_in_another_one() {
         error.to_string().contains("create a pool in each runtime"),
         "{error}"
     );
+}
+
+/// Names the process that is to run [`one_process`].
+const CASE: &str = "ONECOPY_POOL_MEMORY";
+
+#[test]
+fn resident_memory_is_returned_after_large_rows_on_a_hundred_connections() {
+    if !takes(count(64, 128) << 20) {
+        return;
+    }
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["pool_soak::one_process", "--exact", "--nocapture"])
+        .env(CASE, crate::common::url())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    println!(
+        "{}",
+        text.lines().find(|line| line.contains("KiB")).unwrap()
+    );
+}
+
+/// Runs only as a process of its own.
+#[test]
+fn one_process() {
+    let Ok(url) = std::env::var(CASE) else { return };
+    let mut config = Config::from_url(&url).unwrap();
+    config.pool.max = 100;
+    let pool = blocking::Pool::new(config).unwrap();
+    let all = || -> Vec<_> { (0..100).map(|_| pool.get().unwrap()).collect() };
+    let mut conns = all();
+    let start = resident();
+    // In a test run some of them; in a soak each.
+    for (index, conn) in conns.iter_mut().enumerate() {
+        if index % count(25, 1) == 0 {
+            let sql = format!("SELECT REPEAT('x', {})", count(64, 128) << 20);
+            conn.run(sql).unwrap();
+        }
+        for small in 0..10 {
+            conn.run(format!("SELECT {small}, REPEAT('x', 100)"))
+                .unwrap();
+        }
+    }
+    drop(conns);
+    while pool.stats().idle < 100 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let end = resident();
+    println!("\n{} KiB more than at the start", end.saturating_sub(start));
+    assert!(end <= start + (8 << 10), "{start} KiB, then {end}");
+}
+
+/// Of this process, in KiB.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.unwrap().trim().trim_end_matches(" kB");
+    kib.trim().parse().unwrap()
 }
 
 #[test]
