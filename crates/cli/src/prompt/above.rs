@@ -36,7 +36,10 @@ impl Above {
             Some(common) if common.len() > typed.len() => vec![common.to_owned()],
             _ => {
                 let size = terminal_size::terminal_size_of(std::io::stdout());
-                let (width, height) = size.map_or((80, 24), |(width, height)| (width.0, height.0));
+                let size = size.map(|(width, height)| (width.0, height.0));
+                // One that does not know its size has none.
+                let known = size.filter(|&(width, height)| width > 0 && height > 0);
+                let (width, height) = known.unwrap_or((80, 24));
                 let _ = self.0.send(list(&candidates, width.into(), height.into()));
                 Vec::new()
             }

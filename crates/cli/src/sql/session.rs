@@ -44,7 +44,7 @@ fn start(config: &Config, args: &Args) -> Result<(Connection, Session), Failure>
     let size = terminal_size::terminal_size_of(io::stdout());
     let width = size
         .map(|(width, _)| usize::from(width.0))
-        .filter(|_| is_terminal);
+        .filter(|&width| is_terminal && width > 0);
     let out = Out::stdout()
         .map_err(|error| Failure::other(format!("standard output is closed: {error}")))?;
     let for_people = matches!(name, FormatName::Table | FormatName::Vertical);

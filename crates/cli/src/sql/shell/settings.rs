@@ -36,13 +36,14 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// `None` where standard output is no terminal.
+    /// `None` where standard output is no terminal, or one that does not know its size: then nothing is fitted to it.
     pub(super) fn now() -> Option<Self> {
         let (width, height) = terminal_size::terminal_size_of(std::io::stdout())?;
-        Some(Self {
+        let screen = Self {
             width: width.0.into(),
             height: height.0.into(),
-        })
+        };
+        (screen.width > 0 && screen.height > 0).then_some(screen)
     }
 }
 

@@ -142,3 +142,15 @@ fn other_formats_are_there_too() {
     assert!(!shown.contains("row"), "{shown}");
     shell.leave();
 }
+
+#[test]
+fn a_terminal_without_a_size_gets_lines_as_they_are() {
+    let mut shell = Session::start_with("no-size", url(), 0, |_| {});
+    let shown = shell.run("SELECT REPEAT('x', 300) AS wide;");
+    assert!(
+        shown.contains(&format!("| {} |", "x".repeat(300))),
+        "{shown}"
+    );
+    assert!(shown.contains("\r\n1 row ("), "not wrapped: {shown}");
+    shell.leave();
+}
