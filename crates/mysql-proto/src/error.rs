@@ -8,6 +8,7 @@ use crate::CollationId;
 use crate::auth::AuthError;
 use crate::codec::{DecodeError, EncodeError};
 use crate::frame::FrameError;
+use crate::value::ParamProblem;
 
 /// A protocol error, an exceeded limit, or a call that the current state does not allow.
 ///
@@ -119,6 +120,13 @@ pub enum Error {
         /// The session's `character_set_client`; empty if it is not known here.
         session: &'static str,
     },
+    /// A parameter was made of a value that no type of MySQL holds; nothing was sent.
+    Parameter {
+        /// The position of the parameter, from 0.
+        parameter: usize,
+        /// What is wrong with it.
+        problem: ParamProblem,
+    },
 }
 
 impl Error {
@@ -156,6 +164,7 @@ impl Error {
                 | Self::CharacterSet { .. }
                 | Self::BulkOnly { .. }
                 | Self::BulkUnsupported
+                | Self::Parameter { .. }
         )
     }
 }
@@ -222,6 +231,9 @@ impl fmt::Display for Error {
                     "parameter {parameter} is text in {collation}, and the server expects {session}: run SET NAMES utf8mb4 \
                      before the query that reads the text, or send its bytes as Param::Bytes"
                 )
+            }
+            Self::Parameter { parameter, problem } => {
+                write!(f, "parameter {parameter} can't be sent: {problem}")
             }
         }
     }

@@ -13,6 +13,7 @@ mod date;
 mod date_time;
 mod decimal;
 mod error;
+pub mod foreign;
 mod form;
 mod from_value;
 mod kind;
@@ -27,9 +28,11 @@ pub use decimal::{Decimal, OwnedDecimal};
 pub(crate) use form::Form;
 
 pub use error::{ValueError, ValueProblem};
+#[cfg(feature = "with-serde_json-1")]
+pub use foreign::{Json, JsonText};
 pub use from_value::{FromValue, FromValueError, Lossy};
 pub use kind::ValueKind;
-pub use param::{Param, ToParam};
+pub use param::{Param, ParamProblem, SmallDecimal, ToParam};
 pub use time::Time;
 pub use value_ref::Value;
 

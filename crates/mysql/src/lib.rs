@@ -100,9 +100,11 @@ pub use onecopy_mysql_proto::client::{Column, Definitions, Limits};
 pub use onecopy_mysql_proto::digest;
 pub use onecopy_mysql_proto::packet::{SessionChange, SessionTrack};
 pub use onecopy_mysql_proto::value::{
-    Date, DateTime, Decimal, FromValue, FromValueError, Lossy, OwnedDecimal, Param, Time, ToParam,
-    Value, ValueError, ValueKind, ValueProblem,
+    Date, DateTime, Decimal, FromValue, FromValueError, Lossy, OwnedDecimal, Param, ParamProblem,
+    SmallDecimal, Time, ToParam, Value, ValueError, ValueKind, ValueProblem, foreign,
 };
+#[cfg(feature = "with-serde_json-1")]
+pub use onecopy_mysql_proto::value::{Json, JsonText};
 pub use onecopy_mysql_proto::{
     CollationId, ColumnFlags, ColumnType, Error as ProtocolError, StatusFlags,
 };

@@ -39,7 +39,7 @@ impl ClientCore {
     /// Queues COM_STMT_EXECUTE. Large parameters are borrowed. The reply is one result or several.
     ///
     /// # Errors
-    /// Fails with `Busy`, `StatementClosed`, `ParameterCount` or `CharacterSet`.
+    /// Fails with `Busy`, `StatementClosed`, `ParameterCount`, `CharacterSet` or `Parameter`.
     pub fn execute(
         &mut self,
         buffers: &mut Buffers,
@@ -131,7 +131,7 @@ impl ClientCore {
             && let Err(parameter) = put_params(&mut writer, params.0, self.character_set)
         {
             buffers.output().withdraw();
-            return Err(self.refuse_text(params, parameter));
+            return Err(self.refuse(params, parameter));
         }
         let queued = writer.finish();
         self.queued(queued, sequence)
@@ -227,10 +227,13 @@ impl ClientCore {
     }
 
     #[cold]
-    fn refuse_text(&mut self, params: Params<'_>, parameter: usize) -> Error {
+    fn refuse(&mut self, params: Params<'_>, parameter: usize) -> Error {
         self.retract();
         if let Some(Param::Default | Param::Ignore) = params.0.get(parameter) {
             return Error::BulkOnly { parameter };
+        }
+        if let Some(&Param::Invalid(problem)) = params.0.get(parameter) {
+            return Error::Parameter { parameter, problem };
         }
         let collation = match params.0.get(parameter) {
             Some(Param::OtherText { collation, .. }) => *collation,
@@ -411,7 +414,7 @@ fn put_id(buffers: &mut Buffers, command: CommandByte, id: u32) -> (Result<(), W
 /// Null bitmap, the flag that types follow, types, values.
 ///
 /// # Errors
-/// The number of a text that the server would misread.
+/// The number of a text that the server would misread, or of a parameter that it has no value for.
 fn put_params(
     writer: &mut PayloadWriter<'_>,
     params: &[Param<'_>],
@@ -458,6 +461,10 @@ fn put_params(
                 block.refused = Some(index);
                 continue;
             }
+            Param::Bytes16(_) | Param::UuidText(_) | Param::SmallDecimal(_) | Param::Invalid(_) => {
+                block.put_inline(writer, index, param);
+                continue;
+            }
             _ => {
                 block.put_prefix(writer, |out| param.encode_fixed(out));
                 continue;
@@ -484,7 +491,7 @@ struct Block {
     bytes: [u8; 128],
     len: usize,
     character_set: CharacterSet,
-    /// The last text that the server would misread.
+    /// The last text that the server would misread, or what it has no value for.
     refused: Option<usize>,
 }
 
@@ -506,6 +513,20 @@ impl Block {
             self.refused = Some(index);
         }
         text
+    }
+
+    /// A value that the parameter holds itself, or a note that it has none.
+    #[cold]
+    #[inline(never)]
+    fn put_inline(&mut self, writer: &mut PayloadWriter<'_>, index: usize, param: &Param<'_>) {
+        let mut out = [0; Param::MAX_INLINE_BYTES];
+        let Some(bytes) = param.write_inline(&mut out) else {
+            self.refused = Some(index);
+            return;
+        };
+        self.put_lenenc(writer, length_of(bytes));
+        self.flush(writer);
+        writer.put(bytes);
     }
 
     #[inline]

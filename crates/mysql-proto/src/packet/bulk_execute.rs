@@ -162,6 +162,12 @@ impl<'a> BulkExecute<'a> {
                     let mut fixed = [0; Param::MAX_FIXED_BYTES];
                     let len = param.encode_fixed(&mut fixed);
                     out.put_u8(VALUE);
+                    let mut held = [0; Param::MAX_INLINE_BYTES];
+                    if len == 0
+                        && let Some(bytes) = param.write_inline(&mut held)
+                    {
+                        out.put_lenenc_bytes(bytes);
+                    }
                     out.put(fixed.get(..len).unwrap_or_default());
                 }
                 (indicator, _) => out.put_u8(indicator as u8),

@@ -2,11 +2,13 @@
 //!
 //! Specification: <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_stmt_execute.html>.
 
+mod inline;
 mod to_param;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+pub use inline::{ParamProblem, SmallDecimal};
 pub use to_param::ToParam;
 
 use super::{Date, DateTime, Decimal, OwnedDecimal, Time, Value};
@@ -69,6 +71,14 @@ pub enum Param<'a> {
     Ignore,
     /// Text that was sent earlier with COM_STMT_SEND_LONG_DATA. Like [`Str`](Self::Str), it is converted.
     LongText,
+    /// 16 bytes that are held here, sent as a BLOB.
+    Bytes16([u8; 16]),
+    /// A UUID that is held here, sent as text: 36 characters, lower case, with hyphens.
+    UuidText([u8; 16]),
+    /// A DECIMAL that is held here.
+    SmallDecimal(SmallDecimal),
+    /// Made of a value that MySQL has no value for: the execution is refused, and nothing is sent.
+    Invalid(ParamProblem),
 }
 
 const _: () = assert!(size_of::<Param<'_>>() == 24);
@@ -88,14 +98,17 @@ impl<'a> Param<'a> {
             Self::Int(_) | Self::UInt(_) => ColumnType::LONGLONG,
             Self::Float(_) => ColumnType::FLOAT,
             Self::Double(_) => ColumnType::DOUBLE,
-            Self::Bytes(_) | Self::LongData => ColumnType::LONG_BLOB,
-            Self::Str(_) | Self::Text(_) | Self::OtherText { .. } | Self::LongText => {
-                ColumnType::VAR_STRING
-            }
+            Self::Bytes(_) | Self::LongData | Self::Bytes16(_) => ColumnType::LONG_BLOB,
+            Self::Str(_)
+            | Self::Text(_)
+            | Self::OtherText { .. }
+            | Self::LongText
+            | Self::UuidText(_) => ColumnType::VAR_STRING,
             Self::Date(_) => ColumnType::DATE,
             Self::DateTime(_) => ColumnType::DATETIME,
             Self::Time(_) => ColumnType::TIME,
-            Self::Decimal(_) => ColumnType::NEWDECIMAL,
+            Self::Decimal(_) | Self::SmallDecimal(_) => ColumnType::NEWDECIMAL,
+            Self::Invalid(_) => ColumnType::NULL,
         }
     }
 
@@ -124,7 +137,8 @@ impl<'a> Param<'a> {
 
     /// Encodes a number, date or time as in the packet. Returns the number of bytes written.
     ///
-    /// That is 0 for NULL and long data, which have no bytes there, and for the kinds that have [`as_bytes`](Self::as_bytes).
+    /// That is 0 for NULL and long data, which have no bytes there, for the kinds that have [`as_bytes`](Self::as_bytes), and for those
+    /// that [`write_inline`](Self::write_inline) writes.
     #[inline]
     pub fn encode_fixed(&self, out: &mut [u8; MAX_FIXED_BYTES]) -> usize {
         match self {
@@ -150,7 +164,11 @@ impl<'a> Param<'a> {
             | Self::OtherText { .. }
             | Self::Decimal(_)
             | Self::LongData
-            | Self::LongText => 0,
+            | Self::LongText
+            | Self::Bytes16(_)
+            | Self::UuidText(_)
+            | Self::SmallDecimal(_)
+            | Self::Invalid(_) => 0,
         }
     }
 }

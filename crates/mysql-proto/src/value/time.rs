@@ -88,6 +88,23 @@ impl Time {
         if self.negative { -total } else { total }
     }
 
+    /// Returns the TIME of so many microseconds, or `None` beyond `838:59:59.999999` and its negative.
+    #[must_use]
+    pub fn from_total_microseconds(total: i64) -> Option<Self> {
+        let rest = total.unsigned_abs();
+        let (seconds, microseconds) = (rest / 1_000_000, rest % 1_000_000);
+        let hours = u16::try_from(seconds / 3600)
+            .ok()
+            .filter(|&hours| hours <= MAX_HOURS)?;
+        Some(Self {
+            negative: total < 0,
+            hours,
+            minutes: u8::try_from(seconds / 60 % 60).ok()?,
+            seconds: u8::try_from(seconds % 60).ok()?,
+            microseconds: u32::try_from(microseconds).ok()?,
+        })
+    }
+
     /// Parses the text form: `hh:mm:ss` or `hhh:mm:ss`, with an optional minus sign before it and an optional fraction of one to
     /// six digits.
     ///

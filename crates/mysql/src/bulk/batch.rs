@@ -354,6 +354,7 @@ fn check(index: usize, param: &Param<'_>, core: &ClientCore) -> Result<(), Error
         }
         Param::OtherText { bytes, collation } => Ok(core.check_text(index, collation, bytes)?),
         Param::LongData | Param::LongText => Err(literal::long_data(index)),
+        Param::Invalid(problem) => Err(literal::invalid(index, problem)),
         _ => Ok(()),
     }
 }

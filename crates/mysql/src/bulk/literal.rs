@@ -7,7 +7,7 @@ use std::io::Write;
 
 use onecopy_mysql_proto::client::ClientCore;
 
-use crate::{CollationId, Error, Param, ProtocolError, StatusFlags};
+use crate::{CollationId, Error, Param, ParamProblem, ProtocolError, StatusFlags};
 
 /// How a quote is written in a text, which `sql_mode` decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +77,16 @@ pub(super) fn put(
         Param::Date(date) => put_shown(out, date),
         Param::DateTime(moment) => put_shown(out, moment),
         Param::Time(time) => put_shown(out, time),
+        Param::SmallDecimal(decimal) => put_number(out, decimal),
+        Param::Bytes16(bytes) => {
+            out.extend_from_slice(b"_binary");
+            put_text(out, &bytes, escapes);
+        }
+        Param::UuidText(_) => {
+            let mut held = [0; Param::MAX_INLINE_BYTES];
+            put_text(out, param.write_inline(&mut held).unwrap_or_default(), escapes);
+        }
+        Param::Invalid(problem) => return Err(invalid(index, problem)),
         _ => return Err(long_data(index)),
     }
     Ok(())
@@ -88,6 +98,12 @@ pub(super) fn long_data(index: usize) -> Error {
     Error::config(format!(
         "parameter {index} is long data, which a row of a bulk can't have; give it as Param::Bytes"
     ))
+}
+
+/// The error for a value that MySQL has no type for.
+#[cold]
+pub(super) fn invalid(parameter: usize, problem: ParamProblem) -> Error {
+    ProtocolError::Parameter { parameter, problem }.into()
 }
 
 fn put_number(out: &mut Vec<u8>, number: impl std::fmt::Display) {
@@ -129,8 +145,8 @@ fn put_text(out: &mut Vec<u8>, text: &[u8], escapes: Escapes) {
 /// The number of bytes that a literal has at most, so that memory is asked for once a row.
 pub(super) fn max_bytes(param: &Param<'_>) -> usize {
     const AROUND: usize = "_binary''".len();
-    /// A double has 24 at most, a date and time 28.
-    const FIXED: usize = 32;
+    /// A double has 24 at most, a date and time 28, a UUID in text 38, its 16 bytes with escapes 41.
+    const FIXED: usize = 48;
     param
         .as_bytes()
         .map_or(FIXED, |bytes| AROUND + 2 * bytes.len())

@@ -49,6 +49,15 @@ pub enum FromValueError {
         /// The requested type and its values, such as `Color: red, green`.
         expected: &'static str,
     },
+    /// The text is not JSON, or not JSON of the requested form.
+    Json {
+        /// Whether it is not JSON at all.
+        is_syntax: bool,
+        /// The line of the error, from 1.
+        line: usize,
+        /// The column of the error, from 1.
+        column: usize,
+    },
     /// The bytes are not a value of the column's type: an error of the server.
     Malformed(ValueError),
     /// Memory for a copy of the value could not be allocated; the value can still be borrowed.
@@ -59,6 +68,21 @@ pub enum FromValueError {
 }
 
 impl FromValueError {
+    /// The same for another requested type, which is converted by way of the one that failed.
+    #[cold]
+    #[cfg_attr(not(test), allow(dead_code))] // without any feature for types of other crates
+    pub(crate) fn wanting(mut self, name: &'static str) -> Self {
+        if let Self::Null { wanted }
+        | Self::WrongKind { wanted, .. }
+        | Self::DoesNotFit { wanted, .. }
+        | Self::NotUtf8 { wanted, .. }
+        | Self::CharacterSet { wanted, .. } = &mut self
+        {
+            *wanted = name;
+        }
+        self
+    }
+
     #[cold]
     pub(super) fn of_copy(error: WireError) -> Self {
         match error {
@@ -69,7 +93,7 @@ impl FromValueError {
     }
 
     #[cold]
-    pub(super) fn wrong_kind(wanted: &'static str, value: Value<'_>) -> Self {
+    pub(crate) fn wrong_kind(wanted: &'static str, value: Value<'_>) -> Self {
         match value.kind() {
             ValueKind::Null => Self::Null { wanted },
             found => Self::WrongKind { wanted, found },
@@ -106,7 +130,7 @@ impl FromValueError {
     }
 
     #[cold]
-    pub(super) fn does_not_fit(wanted: &'static str, found: ValueKind) -> Self {
+    pub(crate) fn does_not_fit(wanted: &'static str, found: ValueKind) -> Self {
         Self::DoesNotFit { wanted, found }
     }
 }
@@ -137,6 +161,18 @@ impl fmt::Display for FromValueError {
                 }
             }
             Self::Malformed(error) => error.fmt(f),
+            Self::Json {
+                is_syntax,
+                line,
+                column,
+            } => {
+                let problem = if *is_syntax {
+                    "is not json"
+                } else {
+                    "is json of another form than the field's type"
+                };
+                write!(f, "the text {problem}, at line {line}, column {column}")
+            }
             Self::NotOneOf { expected } => {
                 write!(f, "the value is none of {expected}")
             }
