@@ -13,6 +13,7 @@ mod column_reader;
 mod connect;
 mod connection;
 mod exec;
+mod formatted;
 mod local_infile;
 mod mapped;
 mod pool;

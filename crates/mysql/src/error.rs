@@ -78,6 +78,8 @@ enum Kind {
     },
     NoRow,
     ManyRows,
+    /// Names of parameters that do not fit the statement.
+    Named(String),
     Taken(String),
     Closed(String),
     Tls(TlsError),
@@ -244,6 +246,7 @@ impl Error {
             | Kind::Converted { .. }
             | Kind::NoRow
             | Kind::ManyRows
+            | Kind::Named(_)
             | Kind::Taken(_)
             | Kind::Source(_)
             | Kind::Pool(_)
@@ -427,6 +430,11 @@ impl Error {
     #[cold]
     pub(crate) fn ambiguous(columns: String) -> Self {
         Kind::Ambiguous(columns).into()
+    }
+
+    #[cold]
+    pub(crate) fn named(problem: String) -> Self {
+        Kind::Named(problem).into()
     }
 
     #[cold]
@@ -699,6 +707,7 @@ impl fmt::Display for Kind {
             Kind::Converted { column, source } => {
                 write!(f, "column {}: {source}", OneLine(column))
             }
+            Kind::Named(problem) => OneLine(problem).fmt(f),
             Kind::NoRow => f.write_str(
                 "the statement returned no row and one was asked for: if there may be none, use query_opt, execute_opt or exec_opt",
             ),

@@ -67,9 +67,11 @@ mod config;
 mod crypto;
 mod done;
 mod error;
+pub mod format;
 mod index;
 mod link;
 mod map;
+mod named;
 mod observe;
 mod option_file;
 mod owned_row;
@@ -77,6 +79,7 @@ mod pool;
 mod row;
 mod secret;
 mod shown;
+mod sql;
 mod statement;
 mod tls;
 mod topology;
@@ -92,6 +95,7 @@ pub use done::Done;
 pub use error::{Error, ServerError};
 pub use index::ColumnIndex;
 pub use map::{FromRow, FromRowOwned, FromValueOwned, PlannedRow, Planner, Slot};
+pub use named::{BoundSql, NamedParam, NamedSql, NamedValue, ParamList, list};
 pub use observe::{SlowQueries, SlowQuery};
 #[cfg(feature = "derive")]
 pub use onecopy_derive::{FromRow, FromValue, ToParam};
@@ -114,21 +118,31 @@ pub use onecopy_wire::Meter;
 pub use owned_row::OwnedRow;
 pub use row::Row;
 pub use secret::Password;
+pub use sql::SqlMode;
 pub use statement::Statement;
 pub use tls::SslMode;
 pub use topology::ServerTarget;
 pub use transaction::{Isolation, TransactionOptions};
 
-/// Creates the parameters of an execution from values of any supported types.
+/// Creates the parameters of an execution from values of any supported types: in order, or with their names.
 ///
 /// ```
-/// use onecopy_mysql::{Param, params};
+/// use onecopy_mysql::{NamedParam, Param, params};
 ///
 /// let name = String::from("Ada");
 /// let all: &[Param] = &params![7, &name, None::<f64>];
 /// assert_eq!(all.len(), 3);
+///
+/// let named: &[NamedParam] = &params! { id: 7, name: &name };
+/// assert_eq!(named[1].name, "name");
 /// ```
 #[macro_export]
 macro_rules! params {
+    ($($name:ident : $value:expr),+ $(,)?) => {
+        [$($crate::NamedParam {
+            name: ::core::stringify!($name),
+            value: $crate::NamedValue::from($value),
+        }),+]
+    };
     ($($value:expr),* $(,)?) => { [$($crate::Param::from($value)),*] };
 }

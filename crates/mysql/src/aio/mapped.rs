@@ -3,7 +3,7 @@
 use onecopy_mysql_proto::Error as ProtocolError;
 
 use super::{Connection, Rows};
-use crate::{Error, FromRow, FromRowOwned, FromValueOwned, Param, Statement};
+use crate::{Error, FromRow, FromRowOwned, FromValueOwned, NamedParam, Param, Statement};
 
 impl Rows<'_> {
     /// Returns the next row as a `T`, or `None` at the end of this result. Borrowed fields are valid until the next call.
@@ -268,6 +268,67 @@ impl Connection {
         params: &[Param<'_>],
     ) -> Result<T, Error> {
         let (value,) = self.exec(sql, params).await?.into_one().await?;
+        Ok(value)
+    }
+
+    /// Runs SQL with named parameters and returns all rows of its first result, each as a `T`: see [`FromRow`].
+    ///
+    /// # Errors
+    /// Fails like [`exec_named`](Self::exec_named) and [`Rows::next_as`], and with the error of a later result.
+    ///
+    /// # Cancel safety
+    /// Cancel-safe: see [the module](crate::aio).
+    pub async fn exec_named_as<T: FromRowOwned>(
+        &mut self,
+        sql: impl AsRef<[u8]>,
+        params: &[NamedParam<'_>],
+    ) -> Result<Vec<T>, Error> {
+        self.exec_named(sql, params).await?.into_all().await
+    }
+
+    /// Runs SQL with named parameters and returns its only row as a `T`.
+    ///
+    /// # Errors
+    /// Fails like [`exec_named_as`](Self::exec_named_as), if there is no row ([`Error::is_no_row`]), and if there are several.
+    ///
+    /// # Cancel safety
+    /// Cancel-safe: see [the module](crate::aio).
+    pub async fn exec_named_one<T: FromRowOwned>(
+        &mut self,
+        sql: impl AsRef<[u8]>,
+        params: &[NamedParam<'_>],
+    ) -> Result<T, Error> {
+        self.exec_named(sql, params).await?.into_one().await
+    }
+
+    /// Runs SQL with named parameters and returns its only row as a `T`, or `None` if there is none.
+    ///
+    /// # Errors
+    /// Fails like [`exec_named_as`](Self::exec_named_as), and if there are several rows.
+    ///
+    /// # Cancel safety
+    /// Cancel-safe: see [the module](crate::aio).
+    pub async fn exec_named_opt<T: FromRowOwned>(
+        &mut self,
+        sql: impl AsRef<[u8]>,
+        params: &[NamedParam<'_>],
+    ) -> Result<Option<T>, Error> {
+        self.exec_named(sql, params).await?.into_opt().await
+    }
+
+    /// Runs SQL with named parameters and returns the first value of its only row: a `T`, or an `Option` if the value may be NULL.
+    ///
+    /// # Errors
+    /// Fails like [`exec_named_one`](Self::exec_named_one).
+    ///
+    /// # Cancel safety
+    /// Cancel-safe: see [the module](crate::aio).
+    pub async fn exec_named_scalar<T: FromValueOwned>(
+        &mut self,
+        sql: impl AsRef<[u8]>,
+        params: &[NamedParam<'_>],
+    ) -> Result<T, Error> {
+        let (value,) = self.exec_named(sql, params).await?.into_one().await?;
         Ok(value)
     }
 }

@@ -84,7 +84,11 @@ pub(super) fn put(
         }
         Param::UuidText(_) => {
             let mut held = [0; Param::MAX_INLINE_BYTES];
-            put_text(out, param.write_inline(&mut held).unwrap_or_default(), escapes);
+            put_text(
+                out,
+                param.write_inline(&mut held).unwrap_or_default(),
+                escapes,
+            );
         }
         Param::Invalid(problem) => return Err(invalid(index, problem)),
         _ => return Err(long_data(index)),

@@ -12,6 +12,8 @@ mod dropped;
 mod dropped_statements;
 mod exec;
 mod failures;
+mod foreign;
+mod formatted;
 mod large_read;
 mod large_write;
 mod local_infile;

@@ -34,6 +34,8 @@ fn every_future(
     send(conn.query_scalar::<String>(""));
     send(conn.execute_as::<(String,)>(&statement, &[]));
     send(conn.exec_as::<(String,)>("", &[]));
+    send(conn.exec_named("", &[]));
+    send(conn.exec_named_as::<(String,)>("", &[]));
     send(conn.send_long_data(&statement, 0, &b""[..]));
     send(conn.close_statement(statement));
     send(conn.ping());

@@ -52,6 +52,7 @@ fn both_faces_have_the_same_methods() {
     assert_same_file!("bulk");
     assert_same_file!("cancel_token");
     assert_same_file!("connection");
+    assert_same_file!("formatted");
     assert_same_file!("mapped");
     assert_same_file!("local_infile");
     assert_same_file!("rows");

@@ -1,0 +1,218 @@
+//! SQL with the values in it, for statements that can't be prepared, for logs, and for dumps.
+//!
+//! Prefer parameters: they need no quoting, keep their types, and the server parses the statement once. Where SQL is to be text,
+//! this module writes literals that the server reads as the same values, and names in backquotes.
+//!
+//! How strings are quoted depends on the session: its `sql_mode` and its character set. [`Connection::dialect`] returns what the
+//! server's last reply says of them, and [`Connection::format`] uses that. A character set in which a quote or a backslash may be
+//! part of another character (`big5`, `cp932`, `gbk`, `gb18030`, `sjis`) is refused, and so is one that is not known.
+//!
+//! | parameter | literal |
+//! |-----------|---------|
+//! | NULL, integers, decimals | as they are |
+//! | FLOAT, DOUBLE | all digits, with an exponent: `1.5e0`; NaN and infinity are errors |
+//! | text | `'it\'s'`; `'it''s'` with `NO_BACKSLASH_ESCAPES` |
+//! | bytes | `X'00FF'` |
+//! | DATE, DATETIME, TIME | `DATE'2024-02-29'`, `TIMESTAMP'2024-02-29 12:00:00'`, `TIME'12:00:00'` |
+//! | dates that are in no calendar, such as the zero date | `'0000-00-00'`, as DATE literals can't be so |
+//!
+//! ```
+//! use onecopy_mysql::format::{self, Dialect};
+//! use onecopy_mysql::params;
+//!
+//! let sql = format::sql(
+//!     "SELECT ? FROM t WHERE name = ?",
+//!     &params![1.5, "it's"],
+//!     Dialect::default(),
+//! )?;
+//! assert_eq!(sql, r"SELECT 1.5e0 FROM t WHERE name = 'it\'s'");
+//! assert_eq!(format::ident("a`b")?, "`a``b`");
+//! # Ok::<(), onecopy_mysql::Error>(())
+//! ```
+//!
+//! [`Connection::dialect`]: crate::blocking::Connection::dialect
+//! [`Connection::format`]: crate::blocking::Connection::format
+
+mod literal;
+
+use onecopy_mysql_proto::value::Param;
+
+use crate::sql::{Part, parts};
+use crate::{Error, NamedParam, NamedValue, SqlMode};
+
+/// What the literals of a session depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dialect {
+    /// Where strings end.
+    pub mode: SqlMode,
+    /// The session's `character_set_client`, such as `utf8mb4`; empty if it is not known.
+    pub character_set: &'static str,
+}
+
+/// A session with `utf8mb4` and without any of the modes that change how SQL is read.
+impl Default for Dialect {
+    fn default() -> Self {
+        Self {
+            mode: SqlMode::default(),
+            character_set: "utf8mb4",
+        }
+    }
+}
+
+/// Writes each parameter in the place of its `?`. What is in strings, quoted identifiers and comments is no place.
+///
+/// # Errors
+/// Fails if there are more or fewer parameters than `?`, if a parameter has no literal (NaN, long data), and if its text can't be
+/// written in the session's character set.
+pub fn sql(sql: &str, params: &[Param<'_>], dialect: Dialect) -> Result<String, Error> {
+    let mut writer = Writer::new(sql, dialect);
+    let mut rest = params.iter();
+    let mut places = 0usize;
+    for part in parts(sql.as_bytes(), dialect.mode) {
+        match part {
+            Part::Text(text) => writer.text(text),
+            Part::Name { name, .. } => writer.text(format!(":{name}").as_bytes()),
+            Part::Question => {
+                places += 1;
+                match rest.next() {
+                    Some(param) => writer.param(param)?,
+                    None => continue,
+                }
+            }
+        }
+    }
+    if places != params.len() {
+        let given = params.len();
+        return Err(Error::named(format!(
+            "the sql has {places} places for parameters, and {given} parameters were given"
+        )));
+    }
+    writer.finish()
+}
+
+/// Writes each parameter in the place of its `:name`; see [`NamedSql`](crate::NamedSql) for what is a name. Values of a list have
+/// commas between them, and the list is not filled.
+///
+/// # Errors
+/// Fails like [`sql`], and like [`NamedSql::bind`](crate::NamedSql::bind).
+pub fn named(sql: &str, params: &[NamedParam<'_>], dialect: Dialect) -> Result<String, Error> {
+    // Names that are missing or too many, and lists that may not be empty.
+    crate::NamedSql::with_mode(sql, dialect.mode).bind(params)?;
+    let mut writer = Writer::new(sql, dialect);
+    for part in parts(sql.as_bytes(), dialect.mode) {
+        match part {
+            Part::Text(text) => writer.text(text),
+            Part::Question => writer.text(b"?"),
+            Part::Name { name, .. } => {
+                let Some(param) = params.iter().find(|param| param.name == name) else {
+                    continue;
+                };
+                match &param.value {
+                    NamedValue::One(param) => writer.param(param)?,
+                    NamedValue::List(list) => writer.list(list.params())?,
+                }
+            }
+        }
+    }
+    writer.finish()
+}
+
+/// Writes one parameter as a literal.
+///
+/// # Errors
+/// Fails like [`sql`].
+pub fn literal(param: &Param<'_>, dialect: Dialect) -> Result<String, Error> {
+    let mut writer = Writer::new("", dialect);
+    writer.param(param)?;
+    writer.finish()
+}
+
+/// Quotes a name of a database, table, column or other object, in any mode.
+///
+/// # Errors
+/// Fails if the name is empty, has a NUL character, ends with a space, or has a character beyond U+FFFF, none of which a name may.
+pub fn ident(name: &str) -> Result<String, Error> {
+    let problem = if name.is_empty() {
+        "it is empty"
+    } else if name.contains('\0') {
+        "it has a NUL character"
+    } else if name.ends_with(' ') {
+        "it ends with a space"
+    } else if name.chars().any(|character| u32::from(character) > 0xFFFF) {
+        "it has a character beyond U+FFFF"
+    } else {
+        return Ok(format!("`{}`", name.replace('`', "``")));
+    };
+    Err(Error::named(format!(
+        "{} can't be a name: {problem}",
+        crate::shown::shown(format_args!("{name:?}"))
+    )))
+}
+
+/// The SQL that is written, and how.
+struct Writer {
+    out: Vec<u8>,
+    dialect: Dialect,
+    /// A literal was written last.
+    is_behind_literal: bool,
+    /// The parameters so far, for errors.
+    params: usize,
+}
+
+impl Writer {
+    fn new(sql: &str, dialect: Dialect) -> Self {
+        Self {
+            out: Vec::with_capacity(sql.len()),
+            dialect,
+            is_behind_literal: false,
+            params: 0,
+        }
+    }
+
+    /// SQL as it is. A space keeps a literal and a word apart, as in `LIMIT?` and `?AND`.
+    fn text(&mut self, text: &[u8]) {
+        if self.is_behind_literal && text.first().is_some_and(|&byte| is_of_word(byte)) {
+            self.out.push(b' ');
+        }
+        self.is_behind_literal = false;
+        self.out.extend_from_slice(text);
+    }
+
+    fn param(&mut self, param: &Param<'_>) -> Result<(), Error> {
+        if self.out.last().is_some_and(|&byte| is_of_word(byte)) {
+            self.out.push(b' ');
+        }
+        self.is_behind_literal = true;
+        let number = self.params;
+        self.params += 1;
+        literal::write(&mut self.out, param, self.dialect).map_err(|problem| {
+            Error::named(format!("parameter {number} has no literal: {problem}"))
+        })
+    }
+
+    fn list(&mut self, params: &[Param<'_>]) -> Result<(), Error> {
+        if params.is_empty() {
+            self.text(crate::named::EMPTY_SET);
+        }
+        for (index, param) in params.iter().enumerate() {
+            if index > 0 {
+                self.text(b", ");
+            }
+            self.param(param)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<String, Error> {
+        // The SQL was UTF-8, and so is every literal.
+        String::from_utf8(self.out)
+            .map_err(|_| Error::named("the formatted sql is not utf-8".to_owned()))
+    }
+}
+
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'\'' | b'"') || byte >= 0x80
+}
+
+#[cfg(test)]
+mod tests;
