@@ -8,7 +8,7 @@
 //! | `caching_sha2_password`, in the server's cache      | hash      | hash        | hash          | hash              |
 //! | `caching_sha2_password`, otherwise                  | encrypted | clear       | clear         | clear, by opt-in  |
 //! | `sha256_password`                                   | encrypted | encrypted   | clear         | clear, by opt-in  |
-//! | `mysql_clear_password`                              | no        | by opt-in   | by opt-in     | no                |
+//! | `mysql_clear_password`, answers of `dialog`         | no        | by opt-in   | by opt-in     | no                |
 //! | `mysql_old_password`                                | no        | no          | no            | no                |
 //!
 //! "Clear" is the password itself. "Encrypted" is encrypted with the server's RSA public key, if the caller provides it. Without
@@ -26,6 +26,7 @@ pub mod rsa;
 mod channel;
 mod client;
 mod crypto;
+mod dialog;
 mod error;
 mod nonce;
 mod options;
@@ -38,6 +39,7 @@ mod server;
 pub use channel::Channel;
 pub use client::{AuthAction, ClientAuth, MAX_STEPS};
 pub use crypto::{Crypto, CryptoError, NoCrypto};
+pub use dialog::{Answer, Dialog, Question};
 pub use error::AuthError;
 pub use options::AuthOptions;
 pub use plugin::{Plugin, PluginSet};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use onecopy_mysql_proto::auth::{AuthOptions, PluginSet, PublicKey};
+use onecopy_mysql_proto::auth::{AuthOptions, Dialog, PluginSet, PublicKey};
 use onecopy_mysql_proto::client::Limits;
 use onecopy_net::{Endpoint, Pem, SocketOptions, TlsCache};
 
@@ -60,6 +60,11 @@ pub struct Config {
     pub user: String,
     /// The user's password.
     pub password: Password,
+    /// The passwords of the account's second and third factor, for MySQL's multi-factor authentication. Default: none.
+    pub more_passwords: [Password; 2],
+    /// What answers questions of the plugin `dialog` that the password does not answer, such as one-time codes. The first secret
+    /// question is answered by `password`, if there is one. `auth_plugins` must contain [`PluginSet::DIALOG`]. Default: none.
+    pub dialog: Option<Dialog>,
     /// The default database.
     pub database: Option<String>,
     /// The TLS mode. `None`: clear text to this host, and `VerifyFull` to any other host, or if `ssl_ca`, `ssl_cert` or
@@ -78,8 +83,8 @@ pub struct Config {
     /// `client_ed25519` or `parsec`, and no statement; without a proof the connection fails. A man in the middle learns what
     /// lets them try passwords offline, and can pass the login on to the server to have a session of their own there. Default: on.
     pub verify_by_password: bool,
-    /// The allowed authentication plugins. Default: [`PluginSet::SAFE`], which does not contain `mysql_clear_password`. That
-    /// plugin is used only over a Unix socket or over TLS that verifies the server, whatever is set here.
+    /// The allowed authentication plugins. Default: [`PluginSet::SAFE`], which does not contain `mysql_clear_password` and `dialog`.
+    /// Those are used only over a Unix socket or over TLS that verifies the server, whatever is set here.
     pub auth_plugins: PluginSet,
     /// The server's RSA public key, with which `caching_sha2_password` and `sha256_password` encrypt the password on connections
     /// without TLS. Over a Unix socket only `sha256_password` does so, and asks the server for its key if this is `None`.
@@ -168,6 +173,8 @@ impl Default for Config {
             load_balance: false,
             user: String::new(),
             password: Password::NONE,
+            more_passwords: [Password::NONE; 2],
+            dialog: None,
             database: None,
             ssl_mode: None,
             ssl_ca: None,
@@ -224,6 +231,7 @@ impl Config {
     /// | `get-server-public-key`, `password-over-unverified-tls` | `true` or `false` |
     /// | `password-file` | a file whose first line is the password |
     /// | `password-env` | an environment variable that holds the password |
+    /// | `password2-file`, `password2-env`, `password3-file`, `password3-env` | the same for a second and a third factor |
     /// | `connect-timeout`, `call-timeout`, `statement-timeout` | seconds, fractions allowed; 0 for none |
     /// | `abandoned` | `cancel` or `drain`: what happens to an abandoned statement, see [`Abandoned`] |
     /// | `multi-statements`, `found-rows`, `local-infile`, `cached-metadata`, `pipelining`, `tcp-nodelay` | `true` or `false` |
@@ -261,6 +269,7 @@ impl Config {
             password_over_unverified_tls: self.password_over_unverified_tls,
             server_public_key: self.server_public_key.clone(),
             get_server_public_key: self.get_server_public_key,
+            dialog: self.dialog.clone(),
             crypto: &AwsLc,
         }
     }

@@ -86,6 +86,8 @@ enum Kind {
     TlsUnavailable,
     Source(io::Error),
     Infile(io::Error),
+    /// The caller's own provider failed.
+    Password(Box<dyn std::error::Error + Send + Sync>),
     Cancel(Error),
     /// The server is of the other role.
     WrongRole(ServerTarget),
@@ -249,6 +251,7 @@ impl Error {
             | Kind::Named(_)
             | Kind::Taken(_)
             | Kind::Source(_)
+            | Kind::Password(_)
             | Kind::Pool(_)
             | Kind::Infile(_)
             | Kind::Cancel(_)
@@ -311,7 +314,7 @@ impl Error {
         const DEADLOCK: u16 = 1213;
         const TOO_MANY_CONNECTIONS: u16 = 1040;
         match self.kind() {
-            Kind::Connect(_) | Kind::WrongRole(_) | Kind::NoServer(_) => true,
+            Kind::Connect(_) | Kind::Password(_) | Kind::WrongRole(_) | Kind::NoServer(_) => true,
             Kind::Pool(failure) => failure.why == WaitError::Timeout,
             Kind::Server(error) => matches!(error.code, DEADLOCK | TOO_MANY_CONNECTIONS),
             _ => false,
@@ -535,6 +538,12 @@ impl Error {
         Kind::Source(error).into()
     }
 
+    /// The provider of a password failed.
+    #[cold]
+    pub(crate) fn password(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
+        Kind::Password(error).into()
+    }
+
     /// A statement could not be cancelled, which says nothing of its own connection.
     #[cold]
     pub(crate) fn cancel(error: Self) -> Self {
@@ -722,6 +731,7 @@ impl fmt::Display for Kind {
             Kind::TlsUnavailable => {
                 f.write_str("tls is needed for this connection and its stream was given none")
             }
+            Kind::Password(error) => write!(f, "the password could not be obtained: {error}"),
             Kind::Source(error) => write!(f, "reading the parameter's value failed: {error}"),
             Kind::Infile(error) => write!(
                 f,
@@ -773,6 +783,7 @@ impl std::error::Error for Error {
             Kind::Value { source, .. } => Some(source),
             Kind::Converted { source, .. } => Some(source.as_ref()),
             Kind::Cancel(error) => Some(error),
+            Kind::Password(error) => Some(&**error),
             Kind::Pool(failure) => failure.last.as_deref().map(|last| last as _),
             _ => None,
         }

@@ -95,7 +95,7 @@ pub(crate) fn connector(config: &Config) -> Result<Option<TlsConnector>, Error> 
         // A server can only prove its certificate with the password if there is one.
         defers_unknown_issuer: config.verify_by_password
             && config.ssl_ca.is_none()
-            && !config.password.to_secret().is_empty(),
+            && !config.password.is_empty(),
     };
     let connector = TlsConnector::new(&options, server_name(config), &config.tls_cache)?;
     Ok(Some(connector))

@@ -88,6 +88,10 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
         "password-over-unverified-tls" => config.password_over_unverified_tls = option.flag()?,
         "password-file" => config.password = option.password_from_file()?.into(),
         "password-env" => config.password = option.password_from_env()?.into(),
+        "password2-file" => config.more_passwords[0] = option.password_from_file()?.into(),
+        "password2-env" => config.more_passwords[0] = option.password_from_env()?.into(),
+        "password3-file" => config.more_passwords[1] = option.password_from_file()?.into(),
+        "password3-env" => config.more_passwords[1] = option.password_from_env()?.into(),
         "connect-timeout" => config.connect_timeout = option.seconds()?,
         "call-timeout" => config.call_timeout = option.seconds()?,
         "statement-timeout" => config.statement_timeout = option.seconds()?,
@@ -110,7 +114,8 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
             return Err(bad(format!(
                 "unknown option '{name}'; known are defaults-file, socket, target, load-balance, ssl-mode, ssl-ca, ssl-cert, ssl-key, ssl-server-name, \
                  verify-by-password, auth-plugins, server-public-key, get-server-public-key, password-over-unverified-tls, \
-                 password-file, password-env, connect-timeout, call-timeout, statement-timeout, abandoned, \
+                 password-file, password-env, password2-file, password2-env, password3-file, password3-env, \
+                 connect-timeout, call-timeout, statement-timeout, abandoned, \
                  compression, compression-level, \
                  tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
                  local-infile, cached-metadata, pipelining, statement-cache, max-row-bytes, idle-keep, and for pools {}",

@@ -5,13 +5,16 @@
 //!                 |--> AuthSwitchRequest -> response ------------^   at most one switch
 //!                 |--> AuthMoreData -> password or wait ---------^   caching_sha2_password
 //!                 |--> [ask] -> key -> password under the key ---^   that, and sha256_password
-//!                 '--> ext-salt -> signature --------------------^   parsec
+//!                 |--> ext-salt -> signature --------------------^   parsec
+//!                 |--> question -> answer, as often as it asks --^   dialog
+//!                 '--> AuthNextFactor -> response, as above -----^   the second and the third factor
 //! ```
 
 use zeroize::Zeroizing;
 
 use super::caching_sha2::{self, FAST_OK, FULL_AUTHENTICATION};
 use super::channel::Channel;
+use super::dialog::{self, Question};
 use super::error::AuthError;
 use super::nonce::{self, HASH_BYTES, SCRAMBLE_BYTES};
 use super::options::AuthOptions;
@@ -22,7 +25,7 @@ use super::public_key::PublicKey;
 use super::secret::Secret;
 use super::{clear_password, ed25519, native_password, rsa};
 use crate::codec::{DecodeErrorKind, Reader};
-use crate::packet::{AuthMoreData, AuthSwitchRequest};
+use crate::packet::{AuthMoreData, AuthNextFactor, AuthSwitchRequest};
 use crate::packet::{auth_more_data, auth_next_factor, auth_switch_request, err, ok};
 
 /// The maximum number of packets in an exchange. The longest known exchange has four.
@@ -50,6 +53,8 @@ pub enum AuthAction {
 #[derive(Clone, Debug)]
 pub struct ClientAuth {
     password: Secret,
+    /// The passwords of the factors to come, the last one first.
+    more_passwords: Vec<Secret>,
     channel: Channel,
     options: AuthOptions,
     plugin: Plugin,
@@ -71,6 +76,8 @@ enum State {
     KeyAsked,
     /// The server was asked for parsec's salt; this is its scramble.
     SaltAsked([u8; SCRAMBLE_BYTES]),
+    /// The server may ask another question.
+    Asked,
     /// The plugin has had its last word.
     Answered,
     Done,
@@ -131,6 +138,7 @@ impl ClientAuth {
     fn begun(options: AuthOptions, channel: Channel, password: Secret) -> Self {
         Self {
             password,
+            more_passwords: Vec::new(),
             channel,
             options,
             plugin: Plugin::NativePassword,
@@ -142,12 +150,24 @@ impl ClientAuth {
         }
     }
 
+    /// Sets the passwords of the second and the third factor. Without them a request for another factor is an error.
+    #[must_use]
+    pub fn with_more_passwords(mut self, passwords: impl IntoIterator<Item = Secret>) -> Self {
+        self.more_passwords = passwords.into_iter().collect();
+        self.more_passwords.reverse();
+        self
+    }
+
     /// Takes the first plugin that is allowed.
     fn choose_plugin(&mut self) -> Result<(), AuthError> {
         self.plugin = Plugin::ALL
             .into_iter()
             .find(|&plugin| self.options.allows(plugin))
             .ok_or(AuthError::NoPluginAllowed)?;
+        // A server would take what comes with this name for an answer; it switches to it from any other.
+        if self.plugin == Plugin::Dialog {
+            self.plugin = Plugin::ClearPassword;
+        }
         Ok(())
     }
 
@@ -193,7 +213,11 @@ impl ClientAuth {
         match &self.state {
             State::Failed(error) => return Err(error.clone()),
             State::Done => return Err(AuthError::AlreadyDone),
-            State::Responded | State::KeyAsked | State::SaltAsked(_) | State::Answered => {}
+            State::Responded
+            | State::KeyAsked
+            | State::SaltAsked(_)
+            | State::Asked
+            | State::Answered => {}
         }
         self.step(payload)
             .inspect_err(|error| self.state = State::Failed(error.clone()))
@@ -217,8 +241,9 @@ impl ClientAuth {
                 self.on_switch(AuthSwitchRequest::decode(payload)?)
             }
             [auth_more_data::HEADER, ..] => self.on_more_data(AuthMoreData::decode(payload)?.data),
-            [auth_next_factor::HEADER, ..] => Err(AuthError::MoreFactors),
+            // A question may begin with the same byte as AuthNextFactor.
             [header, ..] if self.takes_bare(header) => self.on_more_data(payload),
+            [auth_next_factor::HEADER, ..] => self.on_next_factor(AuthNextFactor::decode(payload)?),
             [header, ..] => Err(AuthError::UnexpectedPacket { header }),
             [] => {
                 let reader = Reader::new("authentication", payload);
@@ -232,17 +257,27 @@ impl ClientAuth {
             return Err(AuthError::SwitchedTwice);
         }
         self.switched = true;
-        if request.plugin == OLD_PASSWORD {
+        self.begin_plugin(request.plugin, request.data)
+    }
+
+    /// The factor before is done. The server names the next one's plugin, and does not switch from it.
+    fn on_next_factor(&mut self, next: AuthNextFactor<'_>) -> Result<AuthAction, AuthError> {
+        self.password = self.more_passwords.pop().ok_or(AuthError::MoreFactors)?;
+        self.switched = true;
+        self.begin_plugin(next.plugin, next.data)
+    }
+
+    fn begin_plugin(&mut self, name: &[u8], data: &[u8]) -> Result<AuthAction, AuthError> {
+        if name == OLD_PASSWORD {
             return Err(AuthError::OldPasswordRefused);
         }
-        let plugin = Plugin::from_name(request.plugin)
-            .ok_or_else(|| AuthError::unknown_plugin(request.plugin))?;
+        let plugin = Plugin::from_name(name).ok_or_else(|| AuthError::unknown_plugin(name))?;
         if !self.options.allows(plugin) {
             return Err(AuthError::PluginNotAllowed { plugin });
         }
         self.plugin = plugin;
         self.state = State::Responded;
-        self.respond(request.data).map(AuthAction::Send)
+        self.respond(data).map(AuthAction::Send)
     }
 
     /// Whether the plugin's data may begin with this byte, without AuthMoreData around it. MySQL always puts it there;
@@ -251,6 +286,7 @@ impl ClientAuth {
         match self.state {
             State::KeyAsked => first == rsa::PEM_START,
             State::SaltAsked(_) => first == parsec::ALGORITHM,
+            State::Asked => dialog::is_question(first),
             State::Responded if self.plugin == Plugin::CachingSha2Password => {
                 matches!(first, FAST_OK | FULL_AUTHENTICATION)
             }
@@ -285,6 +321,7 @@ impl ClientAuth {
                 self.ext_salt = Some(ext_salt);
                 self.sign(&server_scramble, &ext_salt).map(AuthAction::Send)
             }
+            State::Asked => self.answer(data, false).map(AuthAction::Send),
             _ => Err(AuthError::UnexpectedMoreData { plugin }),
         }
     }
@@ -317,7 +354,35 @@ impl ClientAuth {
                 self.give_password(rsa::SHA256_REQUEST)
             }
             Plugin::ClearPassword => clear_password::respond(&self.password, self.channel),
+            Plugin::Dialog => self.answer(data, true),
         }
+    }
+
+    /// The answer to a question: the password where the first one is for a secret, else the caller's.
+    fn answer(&mut self, data: &[u8], is_first: bool) -> Result<Secret, AuthError> {
+        let (plugin, channel) = (self.plugin, self.channel);
+        if !channel.is_verified() {
+            return Err(AuthError::InsecureChannel { plugin, channel });
+        }
+        // A server that begins without a question wants the password, and asks afterwards.
+        if is_first && data.is_empty() {
+            self.state = State::Asked;
+            return Ok(caching_sha2::with_nul(&self.password));
+        }
+        let question = Question::decode(data)?;
+        self.state = if question.is_last {
+            State::Answered
+        } else {
+            State::Asked
+        };
+        if is_first && question.is_secret && !self.password.is_empty() {
+            return Ok(caching_sha2::with_nul(&self.password));
+        }
+        let dialog = self.options.dialog.as_ref();
+        let answer = dialog.and_then(|dialog| dialog.answer(&question));
+        answer
+            .map(|answer| caching_sha2::with_nul(&answer))
+            .ok_or_else(|| AuthError::not_answered(question.text))
     }
 
     fn take_nonce(&mut self, data: &[u8]) -> Result<[u8; HASH_BYTES], AuthError> {

@@ -52,8 +52,13 @@ pub enum AuthError {
     },
     /// The server requests a second plugin switch.
     SwitchedTwice,
-    /// The server requests another authentication factor.
+    /// The server requests another authentication factor, and there is no password for it.
     MoreFactors,
+    /// The server asks a question of `dialog` that the password does not answer, and nothing else does.
+    NotAnswered {
+        /// The first 64 bytes of the question; bytes that are not printable ASCII are replaced.
+        question: String,
+    },
     /// The server's certificate is signed by no trusted CA, and there is no password with which the server could prove it.
     NothingToProve,
     /// The server's certificate is signed by no trusted CA, and the server has not proven it with the password: another one may have
@@ -101,14 +106,26 @@ const NAME_BYTES: usize = 64;
 
 impl AuthError {
     pub(crate) fn unknown_plugin(name: &[u8]) -> Self {
-        let printable = |&byte: &u8| match byte {
-            b'!'..=b'~' => char::from(byte),
-            _ => '?',
-        };
         Self::UnknownPlugin {
-            name: name.iter().take(NAME_BYTES).map(printable).collect(),
+            name: printable(name, b'!'),
         }
     }
+
+    pub(super) fn not_answered(question: &[u8]) -> Self {
+        Self::NotAnswered {
+            question: printable(question, b' '),
+        }
+    }
+}
+
+/// The beginning of a server's text, from this character on.
+fn printable(text: &[u8], first: u8) -> String {
+    let printable = |&byte: &u8| match byte {
+        b'!'..=b'~' => char::from(byte),
+        _ if byte == first => char::from(byte),
+        _ => '?',
+    };
+    text.iter().take(NAME_BYTES).map(printable).collect()
 }
 
 impl From<DecodeError> for AuthError {
@@ -142,7 +159,7 @@ impl fmt::Display for AuthError {
                 f,
                 "the server asks for the plugin {name}, which is not supported: use another one for the account"
             ),
-            Self::PluginNotAllowed { plugin: plugin @ Plugin::ClearPassword } => write!(
+            Self::PluginNotAllowed { plugin: plugin @ (Plugin::ClearPassword | Plugin::Dialog) } => write!(
                 f,
                 "the server asks for the password in clear text; to permit that, add {plugin} to auth-plugins"
             ),
@@ -154,7 +171,7 @@ impl fmt::Display for AuthError {
                 "the server asks for mysql_old_password, which gives the password away: set the account's password again",
             ),
             Self::InsecureChannel { plugin, channel: Channel::TlsUnverified }
-                if *plugin != Plugin::ClearPassword =>
+                if !matches!(plugin, Plugin::ClearPassword | Plugin::Dialog) =>
             {
                 write!(
                     f,
@@ -163,7 +180,7 @@ impl fmt::Display for AuthError {
                 )
             }
             Self::InsecureChannel { plugin, channel: Channel::Plain }
-                if *plugin != Plugin::ClearPassword =>
+                if !matches!(plugin, Plugin::ClearPassword | Plugin::Dialog) =>
             {
                 write!(
                     f,
@@ -182,7 +199,7 @@ impl fmt::Display for AuthError {
             }
             Self::SwitchedTwice => f.write_str("the server asks for a second switch of the plugin"),
             Self::MoreFactors => {
-                f.write_str("the server asks for a second factor, which is not spoken here: use another account")
+                f.write_str("the server asks for another factor: set password2, and password3 for a third one")
             }
             Self::NothingToProve => f.write_str(
                 "the server's certificate is not signed by a trusted CA, and an account without a password can't prove it: \
@@ -191,6 +208,10 @@ impl fmt::Display for AuthError {
             Self::NotProven => f.write_str(
                 "the server's certificate is not signed by a trusted CA, and the server did not prove it with the account's \
                  password, as MariaDB 11.4 does: name the server's CA with ssl-ca, unless somebody is in between",
+            ),
+            Self::NotAnswered { question } => write!(
+                f,
+                "the server asks \"{question}\", which the password does not answer: set Config::dialog to answer it"
             ),
             Self::EmptyMoreData { plugin } => write!(f, "the server sent nothing where {plugin} goes on"),
             Self::UnknownMoreData { plugin, byte } => {

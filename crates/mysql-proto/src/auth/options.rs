@@ -2,6 +2,7 @@
 
 use super::channel::Channel;
 use super::crypto::{Crypto, NoCrypto};
+use super::dialog::Dialog;
 use super::plugin::{Plugin, PluginSet};
 use super::public_key::PublicKey;
 
@@ -20,6 +21,8 @@ pub struct AuthOptions {
     /// Whether to ask the server for its key if none is set, and to encrypt the password with the key that arrives. A man in the
     /// middle can substitute its own key and read the password. Default: off.
     pub get_server_public_key: bool,
+    /// What answers the questions of `dialog` that the password does not answer. Default: nothing.
+    pub dialog: Option<Dialog>,
     /// The provider of random bytes and RSA. Default: [`NoCrypto`], with which `parsec` and the two options above fail.
     pub crypto: &'static dyn Crypto,
 }
@@ -31,6 +34,7 @@ impl Default for AuthOptions {
             password_over_unverified_tls: false,
             server_public_key: None,
             get_server_public_key: false,
+            dialog: None,
             crypto: &NoCrypto,
         }
     }
@@ -68,6 +72,8 @@ impl AuthOptions {
                 self.may_carry_password(plugin, channel) || self.may_encrypt(plugin, channel)
             }
             Plugin::ClearPassword => channel.is_verified(),
+            // It is the server that begins.
+            Plugin::Dialog => false,
             _ => true,
         };
         channel_fits && self.allows(plugin)

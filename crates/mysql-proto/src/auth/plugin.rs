@@ -20,17 +20,20 @@ pub enum Plugin {
     Parsec,
     /// `mysql_clear_password`: sends the password itself, for servers that use PAM or LDAP.
     ClearPassword,
+    /// `dialog`: MariaDB; sends the password, or other answers to the server's questions, for servers that use PAM.
+    Dialog,
 }
 
 impl Plugin {
     /// All plugins, in the order in which to offer them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::CachingSha2Password,
         Self::NativePassword,
         Self::ClientEd25519,
         Self::Parsec,
         Self::Sha256Password,
         Self::ClearPassword,
+        Self::Dialog,
     ];
 
     /// Returns the plugin's name on the wire.
@@ -42,6 +45,7 @@ impl Plugin {
             Self::ClientEd25519 => "client_ed25519",
             Self::Parsec => "parsec",
             Self::ClearPassword => "mysql_clear_password",
+            Self::Dialog => "dialog",
         }
     }
 
@@ -62,6 +66,7 @@ impl From<Plugin> for PluginSet {
             Plugin::ClientEd25519 => Self::CLIENT_ED25519,
             Plugin::Parsec => Self::PARSEC,
             Plugin::ClearPassword => Self::CLEAR_PASSWORD,
+            Plugin::Dialog => Self::DIALOG,
         }
     }
 }
@@ -88,6 +93,8 @@ flag_set! {
     const CLEAR_PASSWORD = 1 << 4;
     /// `parsec`.
     const PARSEC = 1 << 5;
+    /// `dialog`. It is not in [`SAFE`](Self::SAFE), and is used only on a verified channel.
+    const DIALOG = 1 << 6;
 }
 
 impl PluginSet {

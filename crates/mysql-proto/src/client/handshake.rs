@@ -44,6 +44,8 @@ pub struct HandshakeConfig {
     pub user: Vec<u8>,
     /// The password.
     pub password: Secret,
+    /// The passwords of the second and the third factor, if the account has them (MySQL 8.0.27).
+    pub more_passwords: Vec<Secret>,
     /// The default database.
     pub database: Option<Vec<u8>>,
     /// Whether the stream is a Unix socket, over which passwords may be sent.
@@ -320,6 +322,10 @@ impl Handshake {
             // Only MariaDB offers it, and nothing changes before the first such command.
             (Capabilities::MARIADB_STMT_BULK_OPERATIONS, true),
             (Capabilities::SSL, start_tls),
+            (
+                Capabilities::MULTI_FACTOR_AUTHENTICATION,
+                !self.config.more_passwords.is_empty(),
+            ),
         ] {
             if on {
                 wanted |= flag;
@@ -367,6 +373,7 @@ impl Handshake {
             self.plugin.as_deref(),
             &self.nonce,
         )?;
+        let auth = auth.with_more_passwords(std::mem::take(&mut self.config.more_passwords));
         let attributes = encode_attributes(&self.config.attributes)?;
         let packet = HandshakeResponse {
             capabilities: self.session.capabilities,

@@ -23,7 +23,7 @@ impl Link {
         self.core.change_user(
             &mut self.buffers,
             user.as_bytes(),
-            password.to_secret(),
+            password.secret()?,
             database.unwrap_or_default().as_bytes(),
         )?;
         self.closed = Some(HALF_WAY.to_owned());

@@ -1,6 +1,7 @@
 //! A new connection: its buffers, what its login says, and why a login failed.
 
 use onecopy_mysql_proto::Error as ProtocolError;
+use onecopy_mysql_proto::auth::Secret;
 use onecopy_mysql_proto::client::{Handshake, HandshakeConfig};
 use onecopy_mysql_proto::owned;
 use onecopy_mysql_proto::packet::ErrPacket;
@@ -37,7 +38,8 @@ fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, E
     let database = config.database.as_deref().map(str::as_bytes);
     Ok(HandshakeConfig {
         user: owned::bytes(config.user.as_bytes()).map_err(ProtocolError::from)?,
-        password: config.password.to_secret(),
+        password: config.password.secret()?,
+        more_passwords: more_passwords(config)?,
         database: database
             .map(owned::bytes)
             .transpose()
@@ -55,6 +57,19 @@ fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, E
         zstd_level: compression.zstd_level,
         attributes: attributes(config).map_err(ProtocolError::from)?,
     })
+}
+
+/// Of the second and the third factor.
+fn more_passwords(config: &Config) -> Result<Vec<Secret>, Error> {
+    let [second, third] = &config.more_passwords;
+    match (second.is_some(), third.is_some()) {
+        (false, false) => Ok(Vec::new()),
+        (false, true) => Err(Error::config(
+            "password3 without password2: a third factor comes behind a second one".to_owned(),
+        )),
+        (true, false) => Ok(vec![second.secret()?]),
+        (true, true) => Ok(vec![second.secret()?, third.secret()?]),
+    }
 }
 
 fn attributes(config: &Config) -> Result<Vec<(String, String)>, WireError> {

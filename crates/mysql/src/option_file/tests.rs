@@ -44,7 +44,7 @@ fn the_clients_groups_are_read_and_others_are_not() {
     );
     let config = read_new(&path).unwrap();
     assert_eq!(config.user, "ada");
-    assert_eq!(config.password.to_secret().expose(), b"p#w");
+    assert_eq!(config.password.secret().unwrap().expose(), b"p#w");
     assert_eq!(config.endpoint.to_string(), "db.example:3307");
     assert_eq!(config.connect_timeout, Some(Duration::from_secs(3)));
     assert_eq!(config.database.as_deref(), Some("shop"));
@@ -70,7 +70,7 @@ fn a_url_overrides_its_option_file() {
         (config.user.as_str(), config.database.as_deref()),
         ("bob", Some("two"))
     );
-    assert_eq!(config.password.to_secret().expose(), b"other");
+    assert_eq!(config.password.secret().unwrap().expose(), b"other");
     // Another user has another password.
     let config = at("mysql://bob@/?").unwrap();
     assert!(!config.password.is_some());

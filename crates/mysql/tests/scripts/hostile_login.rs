@@ -206,7 +206,11 @@ fn switch_to_clear_password_old_password_or_an_unknown_plugin() {
         (b"\xfe", "Auth(OldPasswordRefused)"),
         (
             b"\xfedialog\0Password: ",
-            "Auth(UnknownPlugin { name: \"dialog\" })",
+            "Auth(PluginNotAllowed { plugin: Dialog })",
+        ),
+        (
+            b"\xfeauth_gssapi_client\0",
+            "Auth(UnknownPlugin { name: \"auth_gssapi_client\" })",
         ),
     ] {
         for script in [mysql_response(), mariadb_response()] {

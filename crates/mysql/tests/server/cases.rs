@@ -11,6 +11,7 @@ mod definitions;
 mod dropped;
 mod dropped_statements;
 mod exec;
+mod factors;
 mod failures;
 mod foreign;
 mod formatted;

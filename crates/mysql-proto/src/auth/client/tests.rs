@@ -3,6 +3,7 @@ use crate::auth::{CryptoError, PluginSet, PublicKeyError};
 use crate::codec::DecodeError;
 
 mod change_user;
+mod factors;
 mod more_data;
 
 const NONCE: &[u8; 20] = b".)$wM\\ehYdlolN#aCfZq";
