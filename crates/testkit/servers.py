@@ -29,12 +29,14 @@ KNOWN = {
         "headers of the PROXY protocol", "mysql_native_password, ed25519", "COM_STMT_BULK_EXECUTE", "bulk execute",
         "mariadb through the proxy",
         "mysql_native_password", "mysql_clear_password", "caching_sha2_password with a password of 300 bytes",
-        "sha256_password with a password of 300 bytes", "an account of ed25519", "an account of parsec"]),
+        "sha256_password with a password of 300 bytes", "an account of ed25519", "an account of parsec",
+        "a certificate proven by the password", "dialog", "named types"]),
     "mariadb-11.8": Server("mysql", "trixie", "1:11.8.", "usr/sbin/mariadbd", "mariadb-server-core",
                            ["mariadb-server", "mariadb-client", "libmariadb3"], [
         "type JSON", "caching_sha2_password", "mysql_clear_password", "attributes of queries",
         "caching_sha2_password, sha256_password", "an account of caching_sha2_password",
-        "an account of sha256_password"]),
+        "an account of sha256_password", "compression zstd", "a second factor", "query attributes",
+        "a question of PAM"]),
     # The whole server, which looks at the name that it is called by.
     "valkey-8": Server("valkey", "trixie", "8.", "usr/bin/valkey-check-rdb", "valkey-tools", [], []),
 }

@@ -13,6 +13,7 @@ mod large_row;
 mod limits;
 mod local_infile;
 mod prepare;
+mod query_attributes;
 mod reply;
 mod result;
 mod row;

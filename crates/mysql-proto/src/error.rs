@@ -91,6 +91,8 @@ pub enum Error {
     Encode(EncodeError),
     /// A reply is still outstanding; the command was not sent.
     Busy,
+    /// More query attributes than can be sent: at most 64, of 64 KiB; they were not set.
+    TooManyAttributes,
     /// The statement is closed, or belongs to another connection; nothing was sent.
     StatementClosed,
     /// The server requested no local file, or the file has ended; nothing was sent.
@@ -157,6 +159,7 @@ impl Error {
             Self::OutOfMemory { .. }
                 | Self::Encode(_)
                 | Self::Busy
+                | Self::TooManyAttributes
                 | Self::StatementClosed
                 | Self::LocalInfileOver
                 | Self::RowUnderWay
@@ -213,6 +216,9 @@ impl fmt::Display for Error {
             }
             Self::UserRefused => f.write_str("the server refused the change of user"),
             Self::Busy => f.write_str("a reply is outstanding; read or drop its rows first"),
+            Self::TooManyAttributes => {
+                f.write_str("too many query attributes: at most 64 with 64 KiB of names and values can be sent")
+            }
             Self::StatementClosed => f.write_str("the statement is closed or of another connection; prepare it again"),
             Self::RowUnderWay => {
                 f.write_str("a borrowed row is half read; take it with next before rows are streamed")

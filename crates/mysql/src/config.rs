@@ -124,6 +124,12 @@ pub struct Config {
     /// Whether commands may be sent before the replies to earlier ones have come. Default: on. Turn it off for intermediaries that
     /// take one command at a time: each then waits for the reply to the one before it.
     pub pipelining: bool,
+    /// Whether statements may have attributes, see [`set_query_attributes`](crate::blocking::Connection::set_query_attributes). MySQL
+    /// has them since 8.0.23. Each query then has two bytes more. Default: off.
+    pub query_attributes: bool,
+    /// Whether MariaDB names the types that the protocol has no number for: UUID, INET4, INET6, POINT, JSON and the like, see
+    /// [`Definitions::type_name`](crate::Definitions::type_name). Each column definition then has at least one byte more. Default: off.
+    pub extended_types: bool,
     /// How the connection may be compressed, best first; the first that the server offers is used. If the list contains
     /// [`Compression::Uncompressed`], the connection is not compressed if the server offers nothing that stands before it; otherwise the
     /// login fails then, before the user name is sent. Default: empty, for no compression.
@@ -196,6 +202,8 @@ impl Default for Config {
             cached_metadata: true,
             statement_cache: 64,
             pipelining: true,
+            query_attributes: false,
+            extended_types: false,
             compression: Vec::new(),
             compression_level: None,
             socket: SocketOptions::default(),
@@ -235,6 +243,7 @@ impl Config {
     /// | `connect-timeout`, `call-timeout`, `statement-timeout` | seconds, fractions allowed; 0 for none |
     /// | `abandoned` | `cancel` or `drain`: what happens to an abandoned statement, see [`Abandoned`] |
     /// | `multi-statements`, `found-rows`, `local-infile`, `cached-metadata`, `pipelining`, `tcp-nodelay` | `true` or `false` |
+    /// | `query-attributes`, `extended-types` | `true` or `false` |
     /// | `compression` | comma-separated `zlib`, `zstd` and `uncompressed`, best first: see [`Config::compression`] |
     /// | `compression-level` | 1 to 9 for zlib, 1 to 22 for zstd |
     /// | `tcp-keepalive`, `tcp-user-timeout` | seconds; 0 for none |

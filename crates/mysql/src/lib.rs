@@ -99,7 +99,9 @@ pub use named::{BoundSql, NamedParam, NamedSql, NamedValue, ParamList, list};
 pub use observe::{SlowQueries, SlowQuery};
 #[cfg(feature = "derive")]
 pub use onecopy_derive::{FromRow, FromValue, ToParam};
-pub use onecopy_mysql_proto::auth::{AuthError, Dialog, Question, Secret, Plugin, PluginSet, PublicKey, PublicKeyError};
+pub use onecopy_mysql_proto::auth::{
+    AuthError, Dialog, Plugin, PluginSet, PublicKey, PublicKeyError, Question, Secret,
+};
 pub use onecopy_mysql_proto::client::{Column, Definitions, Limits};
 pub use onecopy_mysql_proto::digest;
 pub use onecopy_mysql_proto::packet::{SessionChange, SessionTrack};

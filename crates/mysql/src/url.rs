@@ -96,6 +96,8 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
         "call-timeout" => config.call_timeout = option.seconds()?,
         "statement-timeout" => config.statement_timeout = option.seconds()?,
         "abandoned" => config.abandoned = abandoned(value)?,
+        "query-attributes" => config.query_attributes = option.flag()?,
+        "extended-types" => config.extended_types = option.flag()?,
         "compression" => config.compression = compression(value)?,
         "compression-level" => config.compression_level = Some(compression_level(value)?),
         "tcp-keepalive" => config.socket.keepalive = option.seconds()?,
@@ -116,7 +118,7 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
                  verify-by-password, auth-plugins, server-public-key, get-server-public-key, password-over-unverified-tls, \
                  password-file, password-env, password2-file, password2-env, password3-file, password3-env, \
                  connect-timeout, call-timeout, statement-timeout, abandoned, \
-                 compression, compression-level, \
+                 compression, compression-level, query-attributes, extended-types, \
                  tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
                  local-infile, cached-metadata, pipelining, statement-cache, max-row-bytes, idle-keep, and for pools {}",
                 pool::NAMES

@@ -149,6 +149,9 @@ impl ClientCore {
         let mut sequence = 0;
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
         writer.put_u8(command.0);
+        if command == CommandByte::QUERY {
+            writer.put(self.query_prefix());
+        }
         writer.put(text);
         let queued = writer.finish();
         self.queued(queued, sequence)

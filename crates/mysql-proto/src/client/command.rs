@@ -12,7 +12,7 @@ use super::statement::{Params, Preparing};
 use crate::codec::{Put, length_of};
 use crate::frame::PayloadWriter;
 use crate::packet::execute::LAST_PREPARED;
-use crate::packet::{BulkExecute, CommandByte, CursorType, Fetch, ParameterType};
+use crate::packet::{BulkExecute, CommandByte, CursorType, Execute, Fetch, ParameterType};
 use crate::value::Param;
 use crate::{Capabilities, CollationId, Error};
 
@@ -111,6 +111,9 @@ impl ClientCore {
         cursor: CursorType,
         params: Params<'_>,
     ) -> Result<(), Error> {
+        if self.attributes.is_some() {
+            return self.put_execution_with_attributes(buffers, id, cursor, params);
+        }
         let mut sequence = 0;
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
         let [a, b, c, d] = id.to_le_bytes();
@@ -130,6 +133,54 @@ impl ClientCore {
         if !params.0.is_empty()
             && let Err(parameter) = put_params(&mut writer, params.0, self.character_set)
         {
+            buffers.output().withdraw();
+            return Err(self.refuse(params, parameter));
+        }
+        let queued = writer.finish();
+        self.queued(queued, sequence)
+    }
+
+    /// The same where the server takes attributes: parameters have names then, and a count.
+    #[cold]
+    #[inline(never)]
+    fn put_execution_with_attributes(
+        &mut self,
+        buffers: &mut Buffers,
+        id: u32,
+        cursor: CursorType,
+        params: Params<'_>,
+    ) -> Result<(), Error> {
+        let Some(attributes) = &self.attributes else {
+            return Err(Error::Busy);
+        };
+        let mut flags = cursor;
+        if attributes.count() > 0 {
+            flags |= CursorType::PARAMETER_COUNT_AVAILABLE;
+        }
+        let total = params.0.len() + attributes.count();
+        let mut sequence = 0;
+        let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
+        Execute::encode_header(id, flags, &mut writer);
+        let mut refused = None;
+        if total > 0 {
+            writer.put_lenenc(total as u64);
+            let mut nulls = vec![0; total.div_ceil(8)];
+            for (index, param) in params.0.iter().enumerate() {
+                nulls[index / 8] |= u8::from(param.is_null()) << (index % 8);
+            }
+            writer.put(&nulls);
+            writer.put_u8(1);
+            for param in params.0 {
+                let [kind, flags] = type_of(param);
+                writer.put(&[kind, flags, 0]); // and no name
+            }
+            writer.put(&attributes.types);
+            let mut block = Block::new(self.character_set);
+            put_values(&mut writer, &mut block, params.0);
+            refused = block.refused;
+            writer.put(&attributes.values);
+        }
+        if let Some(parameter) = refused {
             buffers.output().withdraw();
             return Err(self.refuse(params, parameter));
         }
@@ -334,7 +385,7 @@ impl ClientCore {
     /// Fails with `Busy`.
     pub fn quit(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
         self.begin(State::Idle, None)?;
-        let (queued, _) = put_text(buffers, CommandByte::QUIT, &[]);
+        let (queued, _) = put_text(buffers, CommandByte::QUIT, &[], &[]);
         queued.map_err(Error::of_call)
     }
 
@@ -364,7 +415,11 @@ impl ClientCore {
         command: CommandByte,
         text: &[u8],
     ) -> Result<(), Error> {
-        let (queued, sequence) = put_text(buffers, command, text);
+        let prefix = match command {
+            CommandByte::QUERY => self.query_prefix(),
+            _ => &[],
+        };
+        let (queued, sequence) = put_text(buffers, command, prefix, text);
         self.queued(queued, sequence)
     }
 
@@ -393,11 +448,15 @@ impl ClientCore {
 fn put_text(
     buffers: &mut Buffers,
     command: CommandByte,
+    prefix: &[u8],
     text: &[u8],
 ) -> (Result<(), WireError>, u8) {
     let mut sequence = 0;
     let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
     writer.put_u8(command.0);
+    if !prefix.is_empty() {
+        writer.put(prefix);
+    }
     put_or_lend(&mut writer, 0, text);
     (writer.finish(), sequence)
 }
@@ -420,7 +479,6 @@ fn put_params(
     params: &[Param<'_>],
     character_set: CharacterSet,
 ) -> Result<(), usize> {
-    const UNSIGNED: u8 = 0x80;
     let mut block = Block::new(character_set);
     for eight in params.chunks(8) {
         let nulls = eight.iter().enumerate();
@@ -431,9 +489,22 @@ fn put_params(
     }
     block.put(writer, [1]);
     for param in params {
-        let flags = if param.is_unsigned() { UNSIGNED } else { 0 };
-        block.put(writer, [param.column_type().0, flags]);
+        block.put(writer, type_of(param));
     }
+    put_values(writer, &mut block, params);
+    block.refused.map_or(Ok(()), Err)
+}
+
+/// A parameter's type, and whether it is unsigned.
+#[inline(always)]
+fn type_of(param: &Param<'_>) -> [u8; 2] {
+    const UNSIGNED: u8 = 0x80;
+    let flags = if param.is_unsigned() { UNSIGNED } else { 0 };
+    [param.column_type().0, flags]
+}
+
+#[inline(always)] // as it was in its one hot caller
+fn put_values(writer: &mut PayloadWriter<'_>, block: &mut Block, params: &[Param<'_>]) {
     for (index, param) in params.iter().enumerate() {
         let bytes = match *param {
             Param::Int(number) => {
@@ -475,7 +546,6 @@ fn put_params(
         put_or_lend(writer, u32::try_from(index).unwrap_or(u32::MAX), bytes);
     }
     block.flush(writer);
-    block.refused.map_or(Ok(()), Err)
 }
 
 pub(super) fn put_or_lend(writer: &mut PayloadWriter<'_>, index: u32, bytes: &[u8]) {

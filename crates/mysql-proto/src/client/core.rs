@@ -16,6 +16,7 @@ use super::ahead::Ahead;
 use super::change_user::Login;
 use super::character_set::CharacterSet;
 use super::large_row::LargeRow;
+use super::query_attributes::QueryAttributes;
 use super::statement::{Preparing, Statements};
 use super::streamed_row::StreamedRow;
 use super::{Cell, Definitions, Limits, OkState, Reply, RowMode, Session, StatementId};
@@ -154,6 +155,8 @@ pub struct ClientCore {
     /// The command under way may answer a request for a file.
     pub(super) allows_local_infile: bool,
     pub(super) shared: Option<Arc<Definitions>>,
+    /// Of each statement, where the server takes them.
+    pub(super) attributes: Option<Box<QueryAttributes>>,
     /// What a change of user goes on with; its part of the authentication while it is under way.
     pub(super) login: Box<Login>,
     pub(super) auth: Option<Box<ClientAuth>>,
@@ -231,6 +234,7 @@ impl ClientCore {
             ahead: Ahead::default(),
             allows_local_infile: false,
             shared: None,
+            attributes: None,
             login: Box::default(),
             auth: None,
             dead: None,

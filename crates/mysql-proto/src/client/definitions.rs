@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use onecopy_wire::{Buffers, Span, WireError};
 
 use super::Cell;
-use crate::codec::DecodeError;
+use crate::codec::{DecodeError, Reader};
 use crate::owned;
-use crate::packet::ColumnDefinition;
+use crate::packet::{ColumnDefinition, ExtendedMetadata, ExtendedMetadataKind};
 use crate::value::{Form, Value, ValueError, ValueKind};
 use crate::{Capabilities, CollationId, ColumnFlags, ColumnType};
 
@@ -139,6 +139,26 @@ impl Definitions {
     /// Returns the database.
     pub fn schema(&self, index: usize) -> Option<&[u8]> {
         self.part(index, |column| column.schema)
+    }
+
+    /// Returns MariaDB's name of a type that has no number of its own, such as `uuid`, `inet4`, `inet6`, `point` and `json`. `None` for
+    /// other types, and without [`HandshakeConfig::extended_types`](super::HandshakeConfig::extended_types).
+    pub fn type_name(&self, index: usize) -> Option<&[u8]> {
+        const FIXED: usize = 13;
+        let column = self.columns.get(index)?;
+        let (start, len) = column.org_name;
+        let from = column.start + start as usize + len as usize;
+        let rest = self.raw.get(from..*self.ends.get(index)?)?;
+        // Without the capability only the fixed part follows.
+        if rest.len() <= FIXED {
+            return None;
+        }
+        let encoded = Reader::new("column type", rest)
+            .lenenc_bytes("extended metadata")
+            .ok()?;
+        let extended = ExtendedMetadata::from_encoded(encoded);
+        let name = extended.find(ExtendedMetadataKind::TypeName);
+        name.or_else(|| extended.find(ExtendedMetadataKind::Format))
     }
 
     fn part(&self, index: usize, range: impl Fn(&Column) -> (u32, u32)) -> Option<&[u8]> {

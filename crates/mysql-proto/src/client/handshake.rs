@@ -9,6 +9,7 @@
 use onecopy_wire::{Buffers, Core, Span, Step};
 
 use super::change_user::Login;
+use super::query_attributes::QueryAttributes;
 use super::{ClientCore, Limits};
 use crate::auth::{
     AuthAction, AuthError, AuthOptions, Channel, ClientAuth, Fingerprint, PROVABLE, Plugin, Secret,
@@ -73,6 +74,11 @@ pub struct HandshakeConfig {
     pub compression_required: bool,
     /// The level of zstd that both sides use, 1 to 22; `None` for its default.
     pub zstd_level: Option<u8>,
+    /// Whether statements may have attributes, see [`ClientCore::set_query_attributes`]. Each COM_QUERY then has two bytes more.
+    pub query_attributes: bool,
+    /// Whether MariaDB names the types that have no number of their own, see [`Definitions::type_name`](super::Definitions::type_name).
+    /// Each column definition then has at least one byte more.
+    pub extended_types: bool,
     /// The connection attributes.
     pub attributes: Vec<(String, String)>,
 }
@@ -195,6 +201,10 @@ impl Handshake {
     pub fn into_core(self) -> ClientCore {
         let mut core = ClientCore::new(self.session, self.limits);
         core.set_status(self.status_flags);
+        let capabilities = core.session().capabilities;
+        core.attributes = capabilities
+            .contains(Capabilities::QUERY_ATTRIBUTES)
+            .then(|| Box::new(QueryAttributes::none()));
         if core.session().capabilities.intersects(COMPRESSION) {
             core.frames.accept_any_sequence();
         }
@@ -322,6 +332,11 @@ impl Handshake {
             // Only MariaDB offers it, and nothing changes before the first such command.
             (Capabilities::MARIADB_STMT_BULK_OPERATIONS, true),
             (Capabilities::SSL, start_tls),
+            (Capabilities::QUERY_ATTRIBUTES, self.config.query_attributes),
+            (
+                Capabilities::MARIADB_EXTENDED_METADATA,
+                self.config.extended_types,
+            ),
             (
                 Capabilities::MULTI_FACTOR_AUTHENTICATION,
                 !self.config.more_passwords.is_empty(),

@@ -386,6 +386,17 @@ impl Connection {
         })
     }
 
+    /// Sets attributes that go with all further statements of this connection, queries and executions, such as `traceparent`. None end
+    /// that. The server's functions and logs can read them: `mysql_query_attribute_string('traceparent')`.
+    ///
+    /// Returns whether the server takes them: MySQL 8.0.23 and later, with [`Config::query_attributes`]. Otherwise nothing is sent.
+    ///
+    /// # Errors
+    /// Fails on more than 64 attributes, or more than 64 KiB of names and values.
+    pub fn set_query_attributes(&mut self, attributes: &[(&str, &str)]) -> Result<bool, Error> {
+        Ok(self.link.core.set_query_attributes(attributes)?)
+    }
+
     /// Returns how the connection is compressed, see [`Config::compression`].
     pub fn compression(&self) -> Compression {
         Compression::agreed(self.link.core.session().capabilities)

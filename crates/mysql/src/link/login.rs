@@ -52,6 +52,8 @@ fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, E
         local_infile: config.local_infile,
         full_metadata: !config.cached_metadata,
         auth: config.auth_options(),
+        query_attributes: config.query_attributes,
+        extended_types: config.extended_types,
         compression: compression.algorithms,
         compression_required: compression.is_required,
         zstd_level: compression.zstd_level,

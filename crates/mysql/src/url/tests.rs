@@ -242,7 +242,9 @@ fn authentication_has_options_by_their_own_names() {
     let error = parse("mysql://h?auth-plugins=parsec,auth_gssapi_client").unwrap_err();
     let text = error.to_string();
     assert!(
-        text.contains("'auth_gssapi_client' is none of caching_sha2_password, mysql_native_password"),
+        text.contains(
+            "'auth_gssapi_client' is none of caching_sha2_password, mysql_native_password"
+        ),
         "{text}"
     );
     assert!(parse("mysql://h?auth-plugins=").is_err());

@@ -24,6 +24,7 @@ mod observed;
 mod outcome;
 mod pool;
 mod proof;
+mod query_attributes;
 mod results;
 mod round_trips;
 mod session;
