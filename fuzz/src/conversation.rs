@@ -216,6 +216,11 @@ impl Talk {
             5..=7 => self.execute(call, how),
             8 => self.close_statement(how),
             9 => self.long_data(how),
+            10 if call >= 0x80 => self.pipeline(call, how),
+            11 if call >= 0x80 => self.exec(call, how),
+            // An honest peer knows neither.
+            13 if call >= 0x80 && !self.is_honest => self.cursor(call, how),
+            14 if call >= 0x80 && !self.is_honest => self.transaction(how),
             10 => self.conn.ping(),
             11 => self.conn.use_database("shop"),
             12 => self.reset(),
@@ -309,6 +314,74 @@ impl Talk {
             self.statements.retain(|other| *other != statement);
         }
         Err(closed)
+    }
+
+    /// Several statements, whose results may be left at any of them.
+    fn pipeline(&mut self, call: u8, how: u8) -> Done {
+        let count = 1 + u32::from(how & 3);
+        let shapes: Vec<_> = (0..count)
+            .map(|number| self.shape(call, how.rotate_left(number)))
+            .collect();
+        let is_honest = self.is_honest;
+        let mut pipeline = self.conn.pipeline();
+        for shape in &shapes {
+            pipeline.query(shape.sql(0))?;
+        }
+        let mut results = pipeline.send()?;
+        for shape in shapes {
+            let expected = is_honest.then(|| Expected::of_shape(shape));
+            match results.next() {
+                Ok(Some(rows)) => read(rows, expected, call, how)?,
+                Ok(None) => return Ok(()),
+                Err(error) if error.server().is_some() && !error.is_closed() => check_line(&error),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn exec(&mut self, call: u8, how: u8) -> Done {
+        let shape = self.shape(0, how & 0x7F);
+        let params = [Param::UInt(shape.token), Param::Bytes(b"bytes")];
+        let params = &params[..1 + usize::from(shape.columns & 1)];
+        let expected = self.is_honest.then_some(Expected::of_token(shape.token));
+        let rows = self.conn.exec(shape.sql(0), params)?;
+        read(rows, expected, call, how)
+    }
+
+    fn cursor(&mut self, call: u8, how: u8) -> Done {
+        let Some(statement) = self.pick(how) else {
+            return Ok(());
+        };
+        let params = vec![Param::Null; usize::from(statement.parameters()).min(40)];
+        let mut cursor = self.conn.cursor(&statement, &params, u32::from(how))?;
+        for _ in 0..3 {
+            match cursor.next_batch()? {
+                Some(rows) => read(rows, None, call, how)?,
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn transaction(&mut self, how: u8) -> Done {
+        let mut tx = self.conn.transaction()?;
+        if how & 1 != 0 {
+            tx.run("DO 1")?;
+        }
+        if how & 2 != 0 {
+            let inner = tx.savepoint()?;
+            match how >> 2 & 3 {
+                0 => inner.commit()?,
+                1 => inner.rollback()?,
+                _ => drop(inner),
+            }
+        }
+        match how >> 4 & 3 {
+            0 => tx.commit(),
+            1 => tx.rollback(),
+            _ => Ok(()),
+        }
     }
 
     /// One of the statements.

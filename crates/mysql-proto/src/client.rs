@@ -7,6 +7,7 @@ mod change_user;
 mod character_set;
 mod command;
 mod core;
+mod cursor;
 mod definitions;
 mod handshake;
 mod large_row;

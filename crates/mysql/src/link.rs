@@ -10,6 +10,7 @@ mod long_data;
 mod mapping;
 mod observe;
 mod patience;
+mod pipeline;
 mod placeholders;
 mod pooled;
 pub(crate) mod prepared;
@@ -29,6 +30,7 @@ use onecopy_mysql_proto::client::{ClientCore, Reply, StatementId};
 use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_net::DriveError;
 use onecopy_wire::{Buffers, Meter, Span};
+use pipeline::Sent;
 use prepared::Prepared;
 use transaction::Levels;
 
@@ -45,6 +47,7 @@ pub(crate) use deadlines::deadline_in;
 pub(crate) use login::codec;
 pub(crate) use login::{login, login_failed, login_refused};
 pub(crate) use long_data::long_data_piece;
+pub(crate) use pipeline::{Batch, Outcome};
 pub(crate) use settle::Before;
 pub(crate) use transaction::Leave;
 pub(crate) use value::move_value;
@@ -69,6 +72,8 @@ pub(crate) struct Link {
     prepared: Option<Box<Prepared>>,
     /// The session belongs to another user than the login's.
     user_changed: bool,
+    /// What a pipeline has sent or queued, once there was one.
+    sent_ahead: Option<Box<Sent>>,
     /// Statements that `exec` prepared.
     cache: StatementCache,
     /// The transaction that was begun through us.
@@ -107,6 +112,7 @@ impl Link {
             queued_before: 0,
             prepared: None,
             user_changed: false,
+            sent_ahead: None,
             cache: StatementCache::new(config.statement_cache),
             levels: Levels::default(),
             pipelining: config.pipelining,
@@ -163,8 +169,9 @@ impl Link {
 
     /// Whether anything of the command that was queued last has left.
     fn has_left(&mut self) -> bool {
-        let sent = self.buffers.output().sent() - self.sent_before;
-        sent > self.queued_before as u64
+        // A statement of a pipeline may begin behind what has left.
+        let sent = self.buffers.output().sent();
+        sent.saturating_sub(self.sent_before) > self.queued_before as u64
     }
 
     /// The deadline of an order, which is no call.

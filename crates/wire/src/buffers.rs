@@ -324,7 +324,8 @@ impl Buffers {
     }
 
     /// Returns where the next read goes, in order: at most four slices, none of them empty.
-    #[inline]
+    // Once a read: the call would cost more than the rest where there is nothing but the spare part.
+    #[inline(always)]
     pub fn targets(&mut self) -> Targets<'_> {
         if self.plan.home == 0 && self.side.size == 0 {
             return Targets::one(if self.plan.spare > 0 {
@@ -333,6 +334,11 @@ impl Buffers {
                 &mut []
             });
         }
+        self.targets_around()
+    }
+
+    #[inline(never)]
+    fn targets_around(&mut self) -> Targets<'_> {
         let home = if self.plan.external {
             0
         } else {

@@ -445,6 +445,36 @@ impl WriteQueue {
         });
     }
 
+    /// Adds `first` to the indices of the borrowed parts of the command that was last [begun](Self::begin). It is for several commands whose
+    /// parts are lent together.
+    pub fn number_borrowed_from(&mut self, first: u32) {
+        for part in self.borrowed.iter_mut().skip(self.begin_borrowed) {
+            part.index = part.index.saturating_add(first);
+        }
+    }
+
+    /// Takes everything that waits out of the queue, which is empty then, until it is [put back](Self::put_back). It is for a driver that
+    /// must not send it now. The counters stay.
+    pub fn set_aside(&mut self) -> Self {
+        let empty = Self {
+            copied: self.copied,
+            sent: self.sent,
+            first: self.first,
+            ..Self::default()
+        };
+        std::mem::replace(self, empty)
+    }
+
+    /// Puts back what was [set aside](Self::set_aside). What was queued meanwhile is discarded.
+    pub fn put_back(&mut self, aside: Self) {
+        let (copied, sent) = (self.copied, self.sent);
+        *self = Self {
+            copied,
+            sent,
+            ..aside
+        };
+    }
+
     /// Discards everything that has not been sent. It is for a command of which no byte was sent, or for a connection that is
     /// closed.
     pub fn clear(&mut self) {

@@ -13,7 +13,8 @@ use std::collections::VecDeque;
 
 use onecopy_wire::{Buffers, Span, WireError};
 
-use super::core::{ClientCore, Source, State, unexpected};
+use super::core::{Asks, ClientCore, Source, State, unexpected};
+use super::statement::Preparing;
 use super::{Reply, RowMode, StatementId};
 use crate::codec::Put;
 use crate::frame::PayloadWriter;
@@ -34,8 +35,7 @@ struct Later {
     of_last_prepared: Option<u16>,
     /// The sequence id that its reply begins with.
     sequence: u8,
-    forgets_statements: bool,
-    opens_cursor: bool,
+    asks: Asks,
 }
 
 /// The commands behind the one under way.
@@ -66,6 +66,13 @@ impl Ahead {
         self.last_prepared = statement;
     }
 
+    #[cold]
+    fn continue_at(&mut self, sequence: u8) {
+        if let Some(last) = self.later.back_mut() {
+            last.sequence = sequence;
+        }
+    }
+
     fn pop(&mut self) -> Option<Later> {
         let next = self.later.pop_front();
         if self.later.is_empty() && self.later.capacity() > KEPT {
@@ -86,7 +93,7 @@ impl ClientCore {
     /// Returns whether the command whose reply came last is over. Replies to commands that were sent ahead may be outstanding.
     #[inline]
     pub fn is_command_over(&self) -> bool {
-        matches!(self.state, State::Idle | State::Between)
+        self.is_idle() || self.state == State::Between
     }
 
     /// Returns the number of commands that were sent ahead and whose reply has not begun.
@@ -94,11 +101,14 @@ impl ClientCore {
         self.ahead.later.len()
     }
 
-    /// Withdraws the last `count` of the commands that were sent ahead: not one byte of them has left.
+    /// Withdraws the last `count` of the outstanding commands: not one byte of them has left. The first of them may be the one under
+    /// way.
     pub fn withdraw_last(&mut self, count: usize) {
-        let left = self.ahead.later.len().saturating_sub(count);
-        self.ahead.later.truncate(left);
-        if left == 0 && self.state == State::Between {
+        match self.ahead.later.len().checked_sub(count) {
+            None => self.withdraw(),
+            Some(left) => self.ahead.later.truncate(left),
+        }
+        if self.ahead.is_empty() && self.state == State::Between {
             self.state = State::Idle;
         }
     }
@@ -124,7 +134,13 @@ impl ClientCore {
     /// # Errors
     /// Fails with `OutOfMemory`. The commands before it stay queued.
     pub fn query_ahead(&mut self, buffers: &mut Buffers, sql: &[u8]) -> Result<(), Error> {
-        self.put_ahead(buffers, CommandByte::QUERY, Some(Source::Text), sql)
+        self.put_ahead(
+            buffers,
+            CommandByte::QUERY,
+            State::Header,
+            Some(Source::Text),
+            sql,
+        )
     }
 
     /// Queues COM_INIT_DB behind the command that was queued last; like [`query_ahead`](Self::query_ahead). The reply is OK.
@@ -132,18 +148,29 @@ impl ClientCore {
     /// # Errors
     /// Fails like [`query_ahead`](Self::query_ahead).
     pub fn init_db_ahead(&mut self, buffers: &mut Buffers, database: &[u8]) -> Result<(), Error> {
-        self.put_ahead(buffers, CommandByte::INIT_DB, None, database)
+        self.put_ahead(buffers, CommandByte::INIT_DB, State::Header, None, database)
+    }
+
+    /// Queues COM_STMT_PREPARE behind the command that was queued last; like [`query_ahead`](Self::query_ahead). The reply is
+    /// `Prepared`.
+    ///
+    /// # Errors
+    /// Fails like [`query_ahead`](Self::query_ahead).
+    pub fn prepare_ahead(&mut self, buffers: &mut Buffers, sql: &[u8]) -> Result<(), Error> {
+        let state = State::Prepare(Preparing::Header);
+        self.put_ahead(buffers, CommandByte::STMT_PREPARE, state, None, sql)
     }
 
     fn put_ahead(
         &mut self,
         buffers: &mut Buffers,
         command: CommandByte,
+        state: State,
         source: Option<Source>,
         text: &[u8],
     ) -> Result<(), Error> {
         let accepts = std::mem::replace(&mut self.ahead.accepts, true);
-        let begun = self.begin(State::Header, source);
+        let begun = self.begin(state, source);
         self.ahead.accepts = accepts;
         begun?;
         let mut sequence = 0;
@@ -185,8 +212,7 @@ impl ClientCore {
             source,
             of_last_prepared,
             sequence: 1,
-            forgets_statements: false,
-            opens_cursor: false,
+            asks: Asks::Reply,
         });
         Ok(())
     }
@@ -194,25 +220,18 @@ impl ClientCore {
     /// Sets the sequence id that the reply to the command queued last begins with.
     #[inline]
     pub(super) fn reply_continues_at(&mut self, sequence: u8) {
-        match self.ahead.later.back_mut() {
-            None => self.frames.restart(sequence),
-            Some(last) => last.sequence = sequence,
+        if self.ahead.is_empty() {
+            self.frames.restart(sequence);
+        } else {
+            self.ahead.continue_at(sequence);
         }
     }
 
-    /// The command queued last makes the server forget all statements.
-    pub(super) fn forget_statements_with_reply(&mut self) {
+    /// Sets what the command queued last asks for.
+    pub(super) fn ask(&mut self, asks: Asks) {
         match self.ahead.later.back_mut() {
-            None => self.forgets_statements = true,
-            Some(last) => last.forgets_statements = true,
-        }
-    }
-
-    /// The command queued last asks for a cursor.
-    pub(super) fn open_cursor_with_reply(&mut self) {
-        match self.ahead.later.back_mut() {
-            None => self.opens_cursor = true,
-            Some(last) => last.opens_cursor = true,
+            None => self.asks = asks,
+            Some(last) => last.asks = asks,
         }
     }
 
@@ -242,8 +261,7 @@ impl ClientCore {
             return;
         };
         self.frames.restart(next.sequence);
-        self.forgets_statements = next.forgets_statements;
-        self.opens_cursor = next.opens_cursor;
+        self.asks = next.asks;
         self.state = next.state;
         if let Some(source) = next.source {
             self.source = source;
@@ -313,8 +331,7 @@ impl ClientCore {
             return self.begin_later(next, source, None);
         }
         self.set_row_mode(RowMode::Borrow);
-        self.forgets_statements = false;
-        self.opens_cursor = false;
+        self.asks = Asks::Reply;
         self.allows_local_infile = false;
         self.state = next;
         if let Some(source) = source {

@@ -7,12 +7,12 @@ use onecopy_wire::{BORROWED_THRESHOLD, Buffers, WireError};
 
 use super::StatementId;
 use super::character_set::CharacterSet;
-use super::core::{ClientCore, Source, State};
+use super::core::{Asks, ClientCore, Source, State};
 use super::statement::{Params, Preparing};
 use crate::codec::{Put, length_of};
 use crate::frame::PayloadWriter;
 use crate::packet::execute::LAST_PREPARED;
-use crate::packet::{BulkExecute, CommandByte, CursorType, Execute, Fetch, ParameterType};
+use crate::packet::{BulkExecute, CommandByte, CursorType, Execute, ParameterType};
 use crate::value::Param;
 use crate::{Capabilities, CollationId, Error};
 
@@ -23,7 +23,18 @@ impl ClientCore {
     /// Fails with `Busy` while a reply is outstanding, and with `OutOfMemory`; nothing is queued then. The same applies to every
     /// command.
     pub fn query(&mut self, buffers: &mut Buffers, sql: &[u8]) -> Result<(), Error> {
+        if !self.is_idle() {
+            return self.query_later(buffers, sql);
+        }
         self.begin(State::Header, Some(Source::Text))?;
+        self.send_text(buffers, CommandByte::QUERY, sql)
+    }
+
+    /// The same behind others. Apart: its calls would make the other save registers.
+    #[cold]
+    #[inline(never)]
+    fn query_later(&mut self, buffers: &mut Buffers, sql: &[u8]) -> Result<(), Error> {
+        self.begin_later(State::Header, Some(Source::Text), None)?;
         self.send_text(buffers, CommandByte::QUERY, sql)
     }
 
@@ -46,40 +57,9 @@ impl ClientCore {
         statement: StatementId,
         params: Params<'_>,
     ) -> Result<(), Error> {
-        let found = self.statements.find(statement)?;
-        let (id, expected) = (found.id, found.parameters);
-        if params.0.len() != usize::from(expected) {
-            return Err(Error::ParameterCount {
-                expected,
-                given: params.0.len(),
-            });
-        }
+        let id = self.check_execution(statement, params)?;
         self.begin(State::Header, Some(Source::Statement(statement)))?;
         self.put_execution(buffers, id, CursorType::empty(), params)
-    }
-
-    /// Queues COM_STMT_EXECUTE for rows that are fetched in parts. The reply is that of [`execute`](Self::execute), but where the
-    /// server has opened a cursor no row comes with it: the status has `CURSOR_EXISTS` then.
-    ///
-    /// # Errors
-    /// Fails like [`execute`](Self::execute).
-    pub fn execute_with_cursor(
-        &mut self,
-        buffers: &mut Buffers,
-        statement: StatementId,
-        params: Params<'_>,
-    ) -> Result<(), Error> {
-        let found = self.statements.find(statement)?;
-        let (id, expected) = (found.id, found.parameters);
-        if params.0.len() != usize::from(expected) {
-            return Err(Error::ParameterCount {
-                expected,
-                given: params.0.len(),
-            });
-        }
-        self.begin(State::Header, Some(Source::Statement(statement)))?;
-        self.open_cursor_with_reply();
-        self.put_execution(buffers, id, CursorType::READ_ONLY, params)
     }
 
     /// Queues COM_STMT_EXECUTE for the statement that the prepare queued just before will make, which MariaDB 10.2 and later can.
@@ -103,8 +83,26 @@ impl ClientCore {
         self.put_execution(buffers, LAST_PREPARED, CursorType::empty(), params)
     }
 
-    #[inline(always)] // both callers' statements are known by then
-    fn put_execution(
+    /// The server's number of a statement that these are the parameters of.
+    #[inline]
+    pub(super) fn check_execution(
+        &self,
+        statement: StatementId,
+        params: Params<'_>,
+    ) -> Result<u32, Error> {
+        let found = self.statements.find(statement)?;
+        let (id, expected) = (found.id, found.parameters);
+        if params.0.len() == usize::from(expected) {
+            return Ok(id);
+        }
+        Err(Error::ParameterCount {
+            expected,
+            given: params.0.len(),
+        })
+    }
+
+    #[inline(always)] // else the hot one of its callers pays for the others
+    pub(super) fn put_execution(
         &mut self,
         buffers: &mut Buffers,
         id: u32,
@@ -184,32 +182,6 @@ impl ClientCore {
             buffers.output().withdraw();
             return Err(self.refuse(params, parameter));
         }
-        let queued = writer.finish();
-        self.queued(queued, sequence)
-    }
-
-    /// Queues COM_STMT_FETCH: the next rows of a statement's cursor, at most `rows`. The reply is those rows and their end, whose
-    /// status has `LAST_ROW_SENT` if no more follow.
-    ///
-    /// # Errors
-    /// Fails with `Busy` or `StatementClosed`.
-    pub fn fetch(
-        &mut self,
-        buffers: &mut Buffers,
-        statement: StatementId,
-        rows: u32,
-    ) -> Result<(), Error> {
-        let statement_id = self.statements.find(statement)?.id;
-        let columns = self.statements.definitions(statement).len();
-        self.begin(State::Rows, Some(Source::Statement(statement)))?;
-        if let Err(error) = self.size_cells(columns) {
-            self.retract();
-            return Err(Error::of_call(error));
-        }
-        self.shared = None;
-        let mut sequence = 0;
-        let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
-        Fetch { statement_id, rows }.encode(&mut writer);
         let queued = writer.finish();
         self.queued(queued, sequence)
     }
@@ -375,7 +347,7 @@ impl ClientCore {
     /// Fails with `Busy`.
     pub fn reset_connection(&mut self, buffers: &mut Buffers) -> Result<(), Error> {
         self.begin(State::Header, None)?;
-        self.forget_statements_with_reply();
+        self.ask(Asks::Reset);
         self.send_text(buffers, CommandByte::RESET_CONNECTION, &[])
     }
 

@@ -30,6 +30,8 @@ pub(super) const HEADER: usize = HEADER_BYTES;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum State {
     Idle,
+    /// A command is over, and replies to those sent ahead are to come. Next to `Idle`: both are one comparison.
+    Between,
     /// OK or ERR, or the first packet of a result.
     Header,
     Definitions {
@@ -45,14 +47,24 @@ pub(super) enum State {
     Prelude,
     /// ERR: the statement to be executed was not prepared.
     Refusal,
-    /// A command is over, and replies to those sent ahead are to come.
-    Between,
     /// The server waits for a file's data.
     LocalInfile,
+    /// Rows, or their end where they are to be fetched.
+    CursorHead,
     /// `auth` says where it stands.
     ChangeUser,
     /// `dead` says why.
     Dead,
+}
+
+/// What a command asks for beside its reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asks {
+    Reply,
+    /// The server forgets all statements.
+    Reset,
+    /// The server opens a cursor.
+    Cursor,
 }
 
 /// Which definitions the result under way has.
@@ -146,10 +158,8 @@ pub struct ClientCore {
     pub(super) bitmap: Vec<u8>,
     /// The column that a vector of the caller's was offered for.
     pub(super) home_column: Option<usize>,
-    /// The command under way makes the server forget all statements.
-    pub(super) forgets_statements: bool,
-    /// The command under way asks for a cursor.
-    pub(super) opens_cursor: bool,
+    /// What the command under way asks for beside its reply.
+    pub(super) asks: Asks,
     /// Commands behind the one under way.
     pub(super) ahead: Ahead,
     /// The command under way may answer a request for a file.
@@ -229,8 +239,7 @@ impl ClientCore {
             streamed: None,
             bitmap: Vec::new(),
             home_column: None,
-            forgets_statements: false,
-            opens_cursor: false,
+            asks: Asks::Reply,
             ahead: Ahead::default(),
             allows_local_infile: false,
             shared: None,
@@ -259,7 +268,7 @@ impl ClientCore {
 
     /// Returns whether the session is being reset, so that its statements are closed with the reply.
     pub fn is_resetting(&self) -> bool {
-        self.forgets_statements && !self.is_idle()
+        self.asks == Asks::Reset && !self.is_idle()
     }
 
     /// Returns whether rows, or the packet that ends them, are still to come. Column definitions do not count.
@@ -418,6 +427,10 @@ impl ClientCore {
                 State::Dead => return Err(self.dead.clone().unwrap_or(Error::Unsolicited)),
                 State::Idle => return self.idle(buffers),
                 State::Between => self.start_next(),
+                State::CursorHead => match self.cursor_head(buffers)? {
+                    Some(reply) => return Ok(Step::Message(reply)),
+                    None => return Ok(missing(buffers)),
+                },
                 State::ChangeUser => return self.changing_user(buffers),
                 State::LocalInfile => return self.in_local_infile(buffers),
                 State::Header
@@ -501,7 +514,7 @@ impl ClientCore {
                 "the wait for a reply"
             }
             State::Definitions { .. } | State::DefinitionsEof => "column definitions",
-            State::Rows | State::LargeRow | State::StreamedRow => "rows",
+            State::Rows | State::CursorHead | State::LargeRow | State::StreamedRow => "rows",
             State::Prepare(_) => "the reply to prepare",
             State::LocalInfile => "the transfer of a local file",
             State::ChangeUser => "the change of user",

@@ -4,12 +4,12 @@
 use onecopy_wire::{Buffers, Span, WireError};
 
 use super::character_set::CharacterSet;
-use super::core::{ClientCore, Source, State, unexpected};
+use super::core::{Asks, ClientCore, Source, State, unexpected};
 use super::definitions::AcceptError;
 use super::{Cell, Definitions, OkState, Reply};
 use crate::codec::Reader;
 use crate::owned;
-use crate::packet::{EofPacket, OkPacket, eof, err, result_header};
+use crate::packet::{OkPacket, eof, err, result_header};
 use crate::{Error, StatusFlags};
 
 impl ClientCore {
@@ -25,8 +25,8 @@ impl ClientCore {
             Some(0x00) => {
                 self.take_ok(buffers, payload)?;
                 self.end_of_result();
-                if self.forgets_statements {
-                    self.forgets_statements = false;
+                if self.asks == Asks::Reset {
+                    self.asks = Asks::Reply;
                     self.statements.forget_all();
                     self.character_set = CharacterSet::default();
                 }
@@ -117,13 +117,16 @@ impl ClientCore {
     #[inline]
     fn begin_rows(&mut self, count: usize) -> Result<bool, Error> {
         self.size_cells(count)?;
-        let eof = !self.deprecates_eof();
-        self.state = if eof {
-            State::DefinitionsEof
+        if self.deprecates_eof() && self.asks != Asks::Cursor {
+            self.state = State::Rows;
+            return Ok(true);
+        }
+        self.state = if self.deprecates_eof() {
+            State::CursorHead
         } else {
-            State::Rows
+            State::DefinitionsEof
         };
-        Ok(!eof)
+        Ok(false)
     }
 
     /// As many places as a row has values.
@@ -154,7 +157,7 @@ impl ClientCore {
         match buffers.bytes(payload) {
             [eof::HEADER, rest @ ..] if rest.len() < 8 => {
                 self.state = State::Rows;
-                if self.opens_cursor {
+                if self.asks == Asks::Cursor {
                     self.note_cursor(buffers, payload)?;
                 }
                 Ok(Some(Reply::Columns))
@@ -166,21 +169,6 @@ impl ClientCore {
             }
             bytes => Err(unexpected("the end of column definitions", bytes)),
         }
-    }
-
-    /// An execution that opens a cursor is over here: its rows are fetched. Where a procedure has opened one of its own, results
-    /// follow.
-    #[cold]
-    fn note_cursor(&mut self, buffers: &Buffers, payload: Span) -> Result<(), Error> {
-        let packet = EofPacket::decode(buffers.bytes(payload))?;
-        let status = packet.status_flags;
-        if status.contains(StatusFlags::CURSOR_EXISTS)
-            && !status.contains(StatusFlags::MORE_RESULTS_EXISTS)
-        {
-            self.set_status(status);
-            self.end_command();
-        }
-        Ok(())
     }
 
     pub(super) fn end_of_result(&mut self) {

@@ -498,7 +498,7 @@ impl Connection {
     }
 
     #[cold]
-    fn after_error(&mut self) {
+    pub(super) fn after_error(&mut self) {
         if self.link.is_closed() {
             self.stream.shutdown();
         }

@@ -136,8 +136,8 @@ impl Connection {
         )
         .await;
         let reply = self.link.reply(driven);
-        if reply.is_err() && self.link.is_closed() {
-            self.stream.shutdown();
+        if reply.is_err() {
+            self.after_error();
         }
         reply
     }

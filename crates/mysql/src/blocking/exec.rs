@@ -128,8 +128,8 @@ impl Connection {
             deadline,
         );
         let reply = self.link.reply(driven);
-        if reply.is_err() && self.link.is_closed() {
-            self.stream.shutdown();
+        if reply.is_err() {
+            self.after_error();
         }
         reply
     }

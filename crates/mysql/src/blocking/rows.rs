@@ -188,6 +188,7 @@ impl<'c> Rows<'c> {
         !self.open && self.conn.link.core.is_command_over()
     }
 
+    #[inline(always)] // both of its callers are on the way of a command without rows
     fn advance_result(&mut self) -> Result<bool, Error> {
         self.skip_rows()?;
         if self.conn.link.core.is_command_over() {

@@ -6,7 +6,7 @@ use onecopy_wire::BORROWED_THRESHOLD;
 
 use super::Link;
 use super::placeholders::placeholders;
-use crate::Error;
+use crate::{Error, Statement};
 
 /// What a server has that knows the id of the statement prepared last: MariaDB, from 10.2 on.
 const KNOWS_LAST_PREPARED: Capabilities =
@@ -19,6 +19,22 @@ impl Link {
         let id = self.cache.find(sql)?.id;
         // A reset or a change of user has closed it.
         self.core.parameters(id).is_ok().then_some(id)
+    }
+
+    /// The same, to be kept by the caller.
+    pub(crate) fn cached_statement(&mut self, sql: &[u8]) -> Option<Statement> {
+        let statement = self.cache.find(sql)?;
+        let is_open = self.core.parameters(statement.id).is_ok();
+        is_open.then(|| statement.clone())
+    }
+
+    /// Keeps a statement that the caller keeps too.
+    pub(crate) fn cache_statement(
+        &mut self,
+        sql: &[u8],
+        statement: Statement,
+    ) -> Result<(), Error> {
+        Ok(self.cache.insert(sql, statement)?)
     }
 
     /// Keeps the statement that was prepared, or lets it be closed behind its execution.

@@ -70,6 +70,9 @@ impl Link {
 
     #[cold]
     fn before_slow(&mut self) -> Result<Before, Error> {
+        if self.sent_ahead.is_some() {
+            self.leave_pipeline();
+        }
         self.core.set_home_column(None);
         drop(self.buffers.withdraw_home());
         self.abandon_local_infile()?;
@@ -126,6 +129,11 @@ impl Link {
     /// The statement of which long data was sent in part.
     fn long_data(&self) -> Option<StatementId> {
         self.prepared.as_ref()?.long_data
+    }
+
+    /// The statement has a cursor, or may have one, that nobody fetches from any more.
+    pub(crate) fn opens_cursor(&mut self, statement: StatementId) {
+        self.set_long_data(Some(statement));
     }
 
     /// Long data of the statement begins to be sent, or all of it has left.

@@ -1,10 +1,11 @@
 //! SQL with parameters: the prepare and the execution in one write, and what a server may answer to them.
 
-use onecopy_mysql::params;
+use onecopy_mysql::{Config, params};
 use onecopy_testkit::script::{Script, Talk, Trial};
 
 use crate::large::{COLUMN, OK};
 use crate::login::{Style, login};
+use crate::talk::config;
 
 /// Statement 7, with one parameter and no columns.
 const PREPARED: [&[u8]; 2] = [&[0, 7, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], COLUMN];
@@ -21,15 +22,27 @@ const PREPARE: &[u8] = b"\x16DO ?";
 const EXECUTE_LAST: &[u8] = b"\x17\xff\xff\xff\xff\0\x01\0\0\0\0\x01\x08\0\x05\0\0\0\0\0\0\0";
 const EXECUTE_7: &[u8] = b"\x17\x07\0\0\0\0\x01\0\0\0\0\x01\x08\0\x05\0\0\0\0\0\0\0";
 
+macro_rules! exec_twice {
+    ($config:expr) => {
+        talk!($config, |conn, log, wait, face| {
+            for _ in 0..2 {
+                log.done(wait!(wait!(conn.exec("DO ?", &params![5]))?.finish())?);
+            }
+            wait!(conn.ping())?;
+            log.line("pong");
+            Ok(())
+        })
+    };
+}
+
 fn exec_twice() -> Talk {
-    talk!(|conn, log, wait, face| {
-        for _ in 0..2 {
-            log.done(wait!(wait!(conn.exec("DO ?", &params![5]))?.finish())?);
-        }
-        wait!(conn.ping())?;
-        log.line("pong");
-        Ok(())
-    })
+    exec_twice!(config())
+}
+
+fn one_by_one() -> Config {
+    let mut config = config();
+    config.pipelining = false;
+    config
 }
 
 const DONE: &str = "done: 0 rows, id 0, 0 warnings";
@@ -49,7 +62,7 @@ fn the_first_time_is_two_commands_in_one_write() {
 }
 
 #[test]
-fn a_server_that_does_not_know_the_last_statement_is_asked_first() {
+fn with_pipelining_off_the_server_is_asked_first() {
     let script = login(Style::DeprecateEof)
         .command(PREPARE)
         .server_packets(1, &PREPARED)
@@ -59,7 +72,7 @@ fn a_server_that_does_not_know_the_last_statement_is_asked_first() {
         .server_packets(1, &[OK])
         .command(b"\x0e")
         .server_packets(1, &[OK]);
-    Trial::new(&script, exec_twice(), &[DONE, DONE, "pong"]).run();
+    Trial::new(&script, exec_twice!(one_by_one()), &[DONE, DONE, "pong"]).run();
 }
 
 #[test]

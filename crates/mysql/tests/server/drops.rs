@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use onecopy_mysql::aio::Connection;
 use onecopy_mysql::{
-    Cancelled, Compression, Config, Error, Param, ProtocolError, Statement, blocking,
+    Cancelled, Compression, Config, Error, Param, ProtocolError, Statement, StatusFlags, blocking,
 };
+use onecopy_testkit::server::Server;
 use tokio::io::AsyncReadExt;
 
 use crate::common::{
     Dribble, Random, assert_nothing_runs, binary, count, letters, seed, soak, url, urls,
+    with_option,
 };
 use crate::futures::within;
 
@@ -42,10 +44,15 @@ enum Begun {
     UseDatabase,
     Reset,
     Finish,
+    Transaction,
+    Exec,
+    Pipeline,
+    LargePipeline,
+    Cursor,
 }
 
 /// Rows and large parts twice: half of the short ones are dropped in the one wait that they have.
-const BEGUN: [Begun; 24] = [
+const BEGUN: [Begun; 30] = [
     Begun::Short,
     Begun::Sleep,
     Begun::BorrowedRows,
@@ -70,6 +77,12 @@ const BEGUN: [Begun; 24] = [
     Begun::UseDatabase,
     Begun::Reset,
     Begun::Finish,
+    Begun::Transaction,
+    Begun::Transaction,
+    Begun::Exec,
+    Begun::Pipeline,
+    Begun::LargePipeline,
+    Begun::Cursor,
 ];
 
 impl Begun {
@@ -77,12 +90,20 @@ impl Begun {
     fn lends(self) -> bool {
         matches!(
             self,
-            Self::LargeText | Self::LargeParameter | Self::LongData
+            Self::LargeText | Self::LargeParameter | Self::LongData | Self::LargePipeline
         )
     }
 
     fn has_rows(self) -> bool {
-        matches!(self, Self::BorrowedRows | Self::BinaryRows) || self.has_large_rows()
+        let has_small = matches!(
+            self,
+            Self::BorrowedRows
+                | Self::BinaryRows
+                | Self::Transaction
+                | Self::Pipeline
+                | Self::Cursor
+        );
+        has_small || self.has_large_rows()
     }
 
     fn has_large_rows(self) -> bool {
@@ -163,6 +184,11 @@ async fn ten_thousand_futures_dropped_anywhere_leave_the_next_command_its_own_re
     let rounds = std::env::var("ONECOPY_DROPS")
         .map_or(count(10_000, 200_000), |number| number.parse().unwrap());
     let seed = seed();
+    let mut conn = Connection::connect(&url()).await.unwrap();
+    let drop_table = format!("DROP TABLE IF EXISTS {TABLE}");
+    conn.run(&drop_table).await.unwrap();
+    let create = format!("CREATE TABLE {TABLE} (worker INT) ENGINE=InnoDB");
+    conn.run(&create).await.unwrap();
     let mut tasks = Vec::new();
     for (worker, url) in urls().into_iter().cycle().take(WORKERS).enumerate() {
         let random = Random::new(worker_seed(seed, worker));
@@ -179,7 +205,18 @@ async fn ten_thousand_futures_dropped_anywhere_leave_the_next_command_its_own_re
         counts.add(&task.await.unwrap());
     }
     counts.assert_most_stay_usable("futures");
+    assert_eq!(rows_of_dropped_transactions().await, 0);
     assert_nothing_runs("of drop worker");
+}
+
+/// Rows that only transactions have inserted that were dropped.
+const TABLE: &str = "rows_of_dropped_transactions";
+
+async fn rows_of_dropped_transactions() -> i64 {
+    let mut conn = Connection::connect(&url()).await.unwrap();
+    let sql = format!("SELECT COUNT(*) FROM {TABLE}");
+    let mut rows = conn.query(&sql).await.unwrap();
+    rows.next().await.unwrap().unwrap().get(0).unwrap()
 }
 
 fn worker_seed(seed: u64, worker: usize) -> u64 {
@@ -206,6 +243,8 @@ struct Statements {
 
 impl Worker {
     async fn new(url: String, number: usize, random: Random) -> Self {
+        // Fewer statements than there are texts.
+        let url = with_option(&url, "statement-cache=5");
         let conn = Connection::connect(&url).await.unwrap();
         Self {
             url,
@@ -233,6 +272,9 @@ impl Worker {
         let ended = dropped_anywhere(&mut self.random, begun, begin).await;
         let written = self.conn.meter().bytes_written - written;
         let result = self.own_result().await;
+        let status = self.conn.status();
+        let is_open = result.is_ok() && status.contains(StatusFlags::IN_TRANS);
+        assert!(!is_open, "{begun:?}");
         let Some(ended) = ended else {
             let point = point(begun, written, stage.into_inner());
             self.count(begun, point, result).await;
@@ -447,6 +489,92 @@ async fn begin(
             conn.use_database(&database).await
         }
         Begun::Reset => conn.reset().await,
+        Begun::Transaction => {
+            let insert = format!("INSERT INTO {TABLE} VALUES (1)");
+            let mut tx = conn.transaction().await?;
+            rows_come();
+            tx.run(&insert).await?;
+            let mut inner = tx.savepoint().await?;
+            inner.exec(&insert, &[]).await?.finish().await?;
+            pause().await;
+            drop(inner);
+            let mut inner = tx.savepoint().await?;
+            inner.run(&insert).await?;
+            inner.rollback().await?;
+            tx.run(&insert).await?;
+            pause().await;
+            Ok(())
+        }
+        Begun::Exec => {
+            // One of some texts, most of which are not in the cache.
+            let text = token.len()
+                + token
+                    .as_bytes()
+                    .iter()
+                    .map(|&b| usize::from(b))
+                    .sum::<usize>();
+            let sql = format!("SELECT ?, {}", text % 16);
+            let params = [Param::from(token)];
+            let mut rows = conn.exec(&sql, &params).await?;
+            let row = rows.next().await?.unwrap();
+            assert_eq!(row.get::<&str>(0)?, token);
+            assert_eq!(row.get::<usize>(1)?, text % 16);
+            rows.finish().await.map(drop)
+        }
+        Begun::Pipeline => {
+            let mut pipeline = conn.pipeline();
+            for number in 0..40 {
+                pipeline.exec(format!("SELECT ?, {}", number % 8), &[token.into()])?;
+                pipeline.query(format!("SELECT seq, {number} FROM seq_1_to_100"))?;
+                pipeline.query("SELEKT")?;
+            }
+            let mut results = pipeline.send().await?;
+            rows_come();
+            for number in 0..40_i64 {
+                let mut rows = results.next().await?.unwrap();
+                let row = rows.next().await?.unwrap();
+                let got = (row.get::<&str>(0)?, row.get::<i64>(1)?);
+                assert_eq!(got, (token, number % 8));
+                pause().await;
+                let mut rows = results.next().await?.unwrap();
+                for seq in 1..=number {
+                    let row = rows.next().await?.unwrap();
+                    let got = (row.get::<i64>(0)?, row.get::<i64>(1)?);
+                    assert_eq!(got, (seq, number));
+                }
+                let error = results.next().await.map(drop).unwrap_err();
+                assert!(error.server().is_some(), "{error}");
+            }
+            Ok(())
+        }
+        Begun::LargePipeline => {
+            let large = [Param::Bytes(binary().first(LARGE)), Param::from(token)];
+            let mut pipeline = conn.pipeline();
+            pipeline.execute(&statements.parameters, &large)?;
+            pipeline.exec("SELECT ?, 0", &[token.into()])?;
+            let mut results = pipeline.send().await?;
+            let mut rows = results.next().await?.unwrap();
+            assert_eq!(rows.next().await?.unwrap().get::<usize>(0)?, LARGE);
+            let mut rows = results.next().await?.unwrap();
+            assert_eq!(rows.next().await?.unwrap().get::<&str>(0)?, token);
+            Ok(())
+        }
+        Begun::Cursor => {
+            let params = [Param::from(token)];
+            let mut cursor = conn.cursor(&statements.rows, &params, 100).await?;
+            rows_come();
+            let mut seen = 0;
+            while let Some(mut rows) = cursor.next_batch().await? {
+                while let Some(row) = rows.next().await? {
+                    seen += 1;
+                    let got = (row.get::<i64>(0)?, row.get::<&str>(1)?);
+                    assert_eq!(got, (seen, token));
+                    pause().await;
+                }
+            }
+            assert_eq!(seen, 1000);
+            Ok(())
+        }
     }
 }
 
@@ -459,6 +587,62 @@ async fn pause() {
 fn own_error(error: std::io::Error) -> Error {
     let own = error.into_inner().and_then(|own| own.downcast().ok());
     *own.expect("the reader's own error")
+}
+
+/// Statements that are dropped while they are prepared, before they are in the cache, or while they make room.
+#[tokio::test]
+async fn texts_dropped_anywhere_leave_the_servers_statements_bounded() {
+    let server = Server::builder()
+        .argument("--max-prepared-stmt-count=8")
+        .start()
+        .unwrap();
+    let url = with_option(&server.url(), "statement-cache=3");
+    let mut random = Random::new(seed());
+    let mut conn = Connection::connect(&url).await.unwrap();
+    for round in 0..count(2_000, 100_000) {
+        let sql = format!("SELECT ? + {round}");
+        let polls = 1 + random.below(4);
+        let result = match random.below(3) {
+            0 => within(polls, conn.exec(&sql, &[Param::from(1)]))
+                .await
+                .map(|rows| rows.map(drop)),
+            1 => within(polls, conn.prepare(&sql))
+                .await
+                .map(|statement| statement.map(drop)),
+            _ => within(polls, some_texts(&mut conn, round)).await,
+        };
+        if let Some(result) = result {
+            result.unwrap();
+        }
+        if random.below(4) == 0 {
+            let mut rows = conn
+                .exec("SELECT ?", &[Param::from(round as u64)])
+                .await
+                .unwrap();
+            let row = rows.next().await.unwrap().unwrap();
+            assert_eq!(row.get::<usize>(0).unwrap(), round);
+        }
+    }
+    let status = "SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'";
+    let mut rows = conn.query(status).await.unwrap();
+    let open: u64 = rows
+        .next()
+        .await
+        .unwrap()
+        .unwrap()
+        .get::<&str>(1)
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(open <= 3, "{open}");
+}
+
+async fn some_texts(conn: &mut Connection, round: usize) -> Result<(), Error> {
+    let mut pipeline = conn.pipeline();
+    for number in 0..3 {
+        pipeline.exec(format!("SELECT ? + {round} - {number}"), &[Param::from(1)])?;
+    }
+    pipeline.send().await?.finish().await
 }
 
 /// A cancel is a future too. Dropped anywhere, the order is given or not, and the next statement is not hit.

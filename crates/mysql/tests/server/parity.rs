@@ -60,7 +60,9 @@ fn both_faces_have_the_same_methods() {
     assert_same_file!("column_reader");
     assert_same_file!("pool");
     assert_same_file!("pooled_connection");
+    assert_same_file!("cursor");
     assert_same_file!("exec");
+    assert_same_file!("pipeline");
     assert_same_file!("transaction");
 }
 

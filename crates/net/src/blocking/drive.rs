@@ -6,6 +6,7 @@ use std::time::Instant;
 use onecopy_wire::{Borrowed, Buffers, Core, Step};
 
 use super::Stream;
+use super::duplex::exchange;
 use super::stream::is_gone;
 use crate::output::write_once;
 use crate::{DriveError, TlsError};
@@ -33,7 +34,16 @@ pub fn drive<C: Core, L: Borrowed + ?Sized>(
                 tls_started(core, buffers, stream)?;
             }
             Step::NeedInput(_) => {
-                let refused = flush_or_hear(buffers, stream, borrowed, deadline)?;
+                let refused = if buffers.has_output() {
+                    flush_or_hear(buffers, stream, borrowed, deadline)?
+                } else if stream.has_unsent() {
+                    if exchange_left(buffers, stream, deadline)? == 0 {
+                        return Err(DriveError::Core(core.handle_eof(buffers)));
+                    }
+                    continue;
+                } else {
+                    None
+                };
                 if read(buffers, stream, deadline)? == 0 {
                     return Err(refused.map_or_else(
                         || DriveError::Core(core.handle_eof(buffers)),
@@ -56,6 +66,17 @@ pub(super) fn tls_started<C: Core>(
         core.certificate_to_verify(certificate);
     }
     core.tls_started(buffers).map_err(DriveError::Core)
+}
+
+/// Reads once, and sends on what a driver of both directions has left to TLS: the peer may take it only once it has been read from.
+#[cold]
+#[inline(never)]
+fn exchange_left<E: From<onecopy_wire::WireError>>(
+    buffers: &mut Buffers,
+    stream: &mut Stream,
+    deadline: Option<Instant>,
+) -> Result<usize, DriveError<E>> {
+    exchange(buffers, stream, &(), deadline, &mut None)
 }
 
 /// Sends what is queued in clear text, then switches the stream to TLS: when the protocol requests it, or before the protocol
@@ -150,7 +171,8 @@ pub fn flush<E>(
 ///
 /// # Errors
 /// After [`DriveError::Timeout`], or if memory cannot be allocated, nothing is lost.
-#[inline]
+// Once a reply: the call alone would cost a few dozen instructions.
+#[inline(always)]
 pub fn read<E: From<onecopy_wire::WireError>>(
     buffers: &mut Buffers,
     stream: &mut Stream,

@@ -120,7 +120,7 @@ pub fn drive_ready<C: Core>(
 /// Writes until something can be read, and reads once; 0 is the end of the stream. Where the peer takes nothing any more
 /// it may have said why: the failure is kept back in `refused` until the read shows.
 #[inline]
-fn exchange<E: From<onecopy_wire::WireError>>(
+pub(super) fn exchange<E: From<onecopy_wire::WireError>>(
     buffers: &mut Buffers,
     stream: &mut Stream,
     borrowed: &(impl Borrowed + ?Sized),

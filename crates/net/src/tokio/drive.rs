@@ -55,7 +55,13 @@ pub fn poll_drive<C: Core, L: Borrowed + ?Sized>(
                 tls_started(core, buffers, stream)?;
             }
             Step::NeedInput(_) => {
-                ready!(poll_flush_or_hear(context, buffers, stream, borrowed))?;
+                // What is left by a driver of both directions the peer may take only once it has been read from.
+                let may_wait = buffers.has_output();
+                match poll_flush_or_hear(context, buffers, stream, borrowed) {
+                    Poll::Pending if may_wait => return Poll::Pending,
+                    Poll::Pending => {}
+                    Poll::Ready(flushed) => flushed?,
+                }
                 if ready!(poll_read(context, buffers, stream))? == 0 {
                     return Poll::Ready(Err(match stream.refused.take() {
                         Some(refused) => DriveError::Write(refused),

@@ -725,3 +725,29 @@ fn what_is_larger_than_a_small_first_chunk_goes_to_the_next() {
     queue.push_framed(*b"$1\r\n????", 4, b"a", *b"\r\n");
     assert_eq!(queue.whole(), Some(&b"$1\r\na\r\n"[..]));
 }
+
+#[test]
+fn what_is_set_aside_waits_until_it_is_put_back() {
+    let large = vec![7; 40_000];
+    let mut queue = WriteQueue::new();
+    queue.push(b"sent");
+    queue.push(b" and not sent");
+    queue.push_borrowed(0, 0, large.len());
+    queue.push(&[1; CHUNK]);
+    let bytes = queue.len();
+    queue.advance(5);
+    let (sent, copied) = (queue.sent(), queue.copied());
+    let aside = queue.set_aside();
+    assert!(queue.is_empty() && !queue.has_borrowed());
+    assert_eq!(queue.slices(&(), &mut [IoSlice::new(&[])]), 0);
+    assert_eq!((queue.sent(), queue.copied()), (sent, copied));
+    queue.put_back(aside);
+    assert_eq!(
+        (queue.len(), queue.sent(), queue.copied()),
+        (bytes - 5, sent, copied)
+    );
+    assert!(queue.has_borrowed());
+    queue.advance(bytes - 5);
+    assert!(queue.is_empty());
+    assert_eq!(queue.sent(), bytes as u64);
+}

@@ -1,0 +1,147 @@
+//! The rows of a statement, fetched in batches.
+
+use onecopy_mysql_proto::client::{Params, Reply, StatementId};
+
+use super::{Connection, Rows};
+use crate::{Definitions, Done, Error, Param, Statement};
+
+/// A server-side cursor: the rows of a statement stay on the server until they are fetched, some at a time.
+///
+/// Between two batches the connection is quiet, however long the caller takes: the server does not wait for rows to be read, so no
+/// `net_write_timeout` passes. In exchange the server stores the whole result, and each batch costs a round trip. To read a result as
+/// fast as possible use [`execute`](Connection::execute), which streams it too.
+///
+/// If it is dropped before its last batch, the cursor is closed before the connection's next command.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_mysql::blocking::Connection;
+///
+/// # fn example(conn: &mut Connection) -> Result<(), onecopy_mysql::Error> {
+/// let select = conn.prepare("SELECT id, name FROM product")?;
+/// let mut cursor = conn.cursor(&select, &[], 1000)?;
+/// while let Some(mut rows) = cursor.next_batch()? {
+///     while let Some(row) = rows.next()? {
+///         println!("{} {}", row.get::<i64>(0)?, row.get::<&str>(1)?);
+///     }
+/// }
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+#[must_use = "rows are fetched batch by batch"]
+pub struct Cursor<'c> {
+    conn: &'c mut Connection,
+    statement: StatementId,
+    fetch_rows: u32,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The server has opened no cursor: the rows come all at once.
+    Rows,
+    Open,
+    /// No more rows, or there were none.
+    Over,
+}
+
+impl Connection {
+    /// Executes a prepared statement whose rows are fetched `fetch_rows` at a time, or one at a time for 0.
+    ///
+    /// Servers open a cursor for SELECT. Where they open none, as for SHOW, the rows come as one batch.
+    ///
+    /// # Errors
+    /// Fails like [`execute`](Self::execute).
+    pub fn cursor(
+        &mut self,
+        statement: &Statement,
+        params: &[Param<'_>],
+        fetch_rows: u32,
+    ) -> Result<Cursor<'_>, Error> {
+        self.link.own(statement)?;
+        self.settle()?;
+        let params = Params(params);
+        // A call that is dropped leaves a cursor behind.
+        self.link.opens_cursor(statement.id);
+        let core = &mut self.link.core;
+        core.execute_with_cursor(&mut self.link.buffers, statement.id, params)?;
+        let driven = self.drive(&params);
+        if driven
+            .as_ref()
+            .map_or_else(|error| error.server().is_some(), |_| true)
+        {
+            self.link.set_long_data(None);
+        }
+        let state = match driven? {
+            Reply::Columns if !self.link.core.is_command_over() => State::Rows,
+            Reply::Columns if self.link.core.has_cursor() => State::Open,
+            _ => State::Over,
+        };
+        if self.link.core.is_command_over() {
+            self.finish();
+        }
+        Ok(Cursor {
+            conn: self,
+            statement: statement.id,
+            fetch_rows: fetch_rows.max(1),
+            state,
+        })
+    }
+}
+
+impl Cursor<'_> {
+    /// Returns the next batch of rows, or `None` after the last one. What was not read of the batch before is skipped. The last batch
+    /// may be empty.
+    ///
+    /// # Errors
+    /// Fails if the connection fails. The rows fail with the server's errors.
+    pub fn next_batch(&mut self) -> Result<Option<Rows<'_>>, Error> {
+        match self.state {
+            State::Rows => {
+                self.state = State::Over;
+                return Ok(Some(Rows::new(self.conn, Reply::Columns)));
+            }
+            State::Over => return Ok(None),
+            State::Open => {}
+        }
+        // What else is settled has a status of its own.
+        if self.conn.link.core.is_idle() && !self.conn.link.core.has_cursor() {
+            self.state = State::Over;
+            return Ok(None);
+        }
+        let was_skipped = !self.conn.link.core.is_idle();
+        self.conn.settle()?;
+        if was_skipped && !self.conn.link.core.has_cursor() {
+            self.state = State::Over;
+            return Ok(None);
+        }
+        let (core, buffers) = (&mut self.conn.link.core, &mut self.conn.link.buffers);
+        core.fetch(buffers, self.statement, self.fetch_rows)?;
+        Ok(Some(Rows::new(self.conn, Reply::Columns)))
+    }
+
+    /// Returns the columns of the rows; none if the statement returns no rows.
+    ///
+    /// # Errors
+    /// Fails if the statement is closed.
+    pub fn columns(&self) -> Result<&Definitions, Error> {
+        let core = &self.conn.link.core;
+        Ok(core.statement_definitions(self.statement)?)
+    }
+
+    /// Returns the counters of the last reply: of a statement without rows, those of its end.
+    pub fn done(&self) -> Done {
+        self.conn.link.done()
+    }
+}
+
+/// Lets the cursor be closed before the next command.
+impl Drop for Cursor<'_> {
+    fn drop(&mut self) {
+        let link = &mut self.conn.link;
+        let may_be_open = !link.core.is_idle() || link.core.has_cursor();
+        if self.state == State::Open && may_be_open {
+            link.opens_cursor(self.statement);
+        }
+    }
+}

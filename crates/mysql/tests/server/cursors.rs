@@ -1,0 +1,170 @@
+//! Rows that are fetched in batches.
+
+use onecopy_mysql::params;
+
+use super::Connection;
+use crate::common::{url, urls};
+
+use_reader_traits!();
+
+async fn own_result(conn: &mut Connection) {
+    let mut rows = wait!(conn.query("SELECT 'own'")).unwrap();
+    let row = wait!(rows.next()).unwrap().unwrap();
+    assert_eq!(row.get::<&str>(0).unwrap(), "own");
+    wait!(rows.finish()).unwrap();
+}
+
+async fn resets(conn: &mut Connection) -> u64 {
+    let mut rows = wait!(conn.query("SHOW SESSION STATUS LIKE 'Com_stmt_reset'")).unwrap();
+    let row = wait!(rows.next()).unwrap().unwrap();
+    row.get::<&str>(1).unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn all_rows_come_in_batches_of_the_size_that_was_asked_for() {
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        let sql = "SELECT seq, REPEAT('x', 100) FROM seq_1_to_100 WHERE seq > ?";
+        let statement = wait!(conn.prepare(sql)).unwrap();
+        for (size, skipped) in [
+            (1, 0),
+            (7, 0),
+            (50, 0),
+            (99, 0),
+            (100, 0),
+            (1000, 0),
+            (10, 100),
+        ] {
+            let before = conn.meter();
+            let mut cursor = wait!(conn.cursor(&statement, &params![skipped], size)).unwrap();
+            assert_eq!(cursor.columns().unwrap().len(), 2);
+            let (mut seen, mut batches) = (skipped, 0);
+            while let Some(mut rows) = wait!(cursor.next_batch()).unwrap() {
+                let mut count = 0;
+                while let Some(row) = wait!(rows.next()).unwrap() {
+                    (seen, count) = (seen + 1, count + 1);
+                    assert_eq!(row.get::<i64>(0).unwrap(), seen);
+                    assert_eq!(row.get::<&str>(1).unwrap().len(), 100);
+                }
+                assert!(count <= size, "{count}");
+                batches += 1;
+            }
+            drop(cursor);
+            assert_eq!(seen, 100, "{size}");
+            let most = u64::from((100 - u32::try_from(skipped).unwrap()) / size + 1);
+            assert!(batches <= most, "{batches} batches of {size}");
+            assert_eq!(conn.meter().since(&before).writes, batches + 1);
+            own_result(&mut conn).await;
+        }
+        assert_eq!(resets(&mut conn).await, 0);
+    }
+}
+
+#[tokio::test]
+async fn rows_of_a_batch_are_read_in_every_way() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let sql = "SELECT seq, REPEAT('x', 300000) FROM seq_1_to_9";
+    let statement = wait!(conn.prepare(sql)).unwrap();
+    let mut cursor = wait!(conn.cursor(&statement, &[], 3)).unwrap();
+    let mut value = Vec::new();
+    let mut seen = 0;
+    while let Some(mut rows) = wait!(cursor.next_batch()).unwrap() {
+        if let Some(row) = wait!(rows.next_owned()).unwrap() {
+            seen += 1;
+            assert_eq!(row.get::<i64>(0).unwrap(), seen);
+        }
+        if wait!(rows.next_into(1, &mut value)).unwrap().is_some() {
+            seen += 1;
+            assert_eq!(value.len(), 300_000);
+        }
+        if let Some(mut row) = wait!(rows.next_streaming()).unwrap() {
+            seen += 1;
+            let mut column = wait!(row.next_column()).unwrap().unwrap();
+            assert_eq!(wait!(column.get::<i64>()).unwrap(), seen);
+        }
+    }
+    assert_eq!(seen, 9);
+}
+
+#[tokio::test]
+async fn a_cursor_dropped_anywhere_is_closed_before_the_next_command() {
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        let statement = wait!(conn.prepare("SELECT seq FROM seq_1_to_1000")).unwrap();
+        for (batches, rows_read) in [(0, 0), (1, 0), (1, 5), (1, 10), (2, 3), (3, 10)] {
+            let before = resets(&mut conn).await;
+            let mut cursor = wait!(conn.cursor(&statement, &[], 10)).unwrap();
+            for batch in 0..batches {
+                let mut rows = wait!(cursor.next_batch()).unwrap().unwrap();
+                for row in 0..rows_read {
+                    let got: i64 = wait!(rows.next()).unwrap().unwrap().get(0).unwrap();
+                    assert_eq!(got, batch * 10 + row + 1);
+                }
+            }
+            drop(cursor);
+            assert_eq!(resets(&mut conn).await, before + 1);
+            own_result(&mut conn).await;
+        }
+        // The statement is dropped with it.
+        let mut cursor = wait!(conn.cursor(&statement, &[], 10)).unwrap();
+        assert!(wait!(cursor.next_batch()).unwrap().is_some());
+        drop(cursor);
+        drop(statement);
+        own_result(&mut conn).await;
+    }
+}
+
+#[tokio::test]
+async fn a_statement_without_a_cursor_has_one_batch_or_none() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let show = wait!(conn.prepare("SHOW VARIABLES LIKE 'port'")).unwrap();
+    let mut cursor = wait!(conn.cursor(&show, &[], 1)).unwrap();
+    let mut count = 0;
+    while let Some(mut rows) = wait!(cursor.next_batch()).unwrap() {
+        while wait!(rows.next()).unwrap().is_some() {
+            count += 1;
+        }
+    }
+    assert_eq!(count, 1);
+    drop(cursor);
+    let none = wait!(conn.prepare("DO 1")).unwrap();
+    let mut cursor = wait!(conn.cursor(&none, &[], 1)).unwrap();
+    assert!(wait!(cursor.next_batch()).unwrap().is_none());
+    assert_eq!(cursor.done().affected_rows, 0);
+    drop(cursor);
+    let error = wait!(conn.prepare("SELECT 1 FROM no_such_table")).unwrap_err();
+    assert!(error.server().is_some());
+    let fails = wait!(conn.prepare("SELECT (SELECT seq FROM seq_1_to_2)")).unwrap();
+    let error = match wait!(conn.cursor(&fails, &[], 1)) {
+        Err(error) => error,
+        Ok(mut cursor) => match wait!(cursor.next_batch()).unwrap() {
+            Some(mut rows) => wait!(rows.next()).unwrap_err(),
+            None => panic!("no error"),
+        },
+    };
+    assert_eq!(error.server().map(|error| error.code), Some(1242));
+    own_result(&mut conn).await;
+}
+
+#[tokio::test]
+async fn a_cursor_lives_in_a_transaction() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let statement = wait!(conn.prepare("SELECT seq FROM seq_1_to_30")).unwrap();
+    let mut tx = wait!(conn.transaction()).unwrap();
+    let mut cursor = wait!(tx.cursor(&statement, &[], 10)).unwrap();
+    let mut rows = wait!(cursor.next_batch()).unwrap().unwrap();
+    wait!(rows.next()).unwrap();
+    drop(cursor);
+    wait!(tx.commit()).unwrap();
+    // The rollback is sent with the execution that opens the cursor.
+    drop(wait!(conn.transaction()).unwrap());
+    let before = conn.meter();
+    let mut cursor = wait!(conn.cursor(&statement, &[], 30)).unwrap();
+    let mut rows = wait!(cursor.next_batch()).unwrap().unwrap();
+    let mut count = 0;
+    while wait!(rows.next()).unwrap().is_some() {
+        count += 1;
+    }
+    drop(cursor);
+    assert_eq!((count, conn.meter().since(&before).writes), (30, 2));
+}
