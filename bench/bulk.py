@@ -7,7 +7,7 @@
 Builds the programs, starts a private MariaDB, and runs each way in turn, on an empty table of four columns (BIGINT, two
 VARCHAR(40) of which one is NULL in a tenth, DOUBLE). For each: rows a second, CPU of the client's process (user and system)
 a row, and its peak of resident memory; medians of the rounds. The server's work is the same for ways that send the same, and
-takes most of the time: compare CPU and memory, and the time with care.
+takes most of the time: compare CPU and memory, and the time with care. Needs GNU time.
 """
 import argparse, json, os, pathlib, re, shutil, statistics, subprocess, sys, tempfile, time
 from urllib.parse import unquote
@@ -130,16 +130,18 @@ def check(url, rows, name):
 
 
 def run(command, output):
-    """Wall time, CPU and peak memory of one process, as wait4 tells them of this child alone."""
-    with open(output, "wb") as out:
+    """Wall time, CPU and peak memory of one process. GNU time starts it: a child of this one would count this one's memory as
+    its own peak."""
+    with open(output, "wb") as out, tempfile.NamedTemporaryFile("r") as peak:
         start = time.monotonic()
-        child = subprocess.Popen(command, stdout=out)
+        child = subprocess.Popen(["time", "-q", "-f", "%M", "-o", peak.name, *command], stdout=out)
         _, status, usage = os.wait4(child.pid, 0)
         wall = time.monotonic() - start
+        peak_kib = int(peak.read().split()[-1])
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode != 0:
         sys.exit(f"{command} failed")
-    return {"wall_s": round(wall, 3), "cpu_s": round(usage.ru_utime + usage.ru_stime, 3), "peak_kib": usage.ru_maxrss}
+    return {"wall_s": round(wall, 3), "cpu_s": round(usage.ru_utime + usage.ru_stime, 3), "peak_kib": peak_kib}
 
 
 def summary(result, rows):
