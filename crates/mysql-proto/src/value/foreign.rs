@@ -18,7 +18,7 @@
 //! | | `fmt::Hyphenated` | the same; sent as text, for CHAR(36) |
 //! | `with-rust_decimal-1` | `Decimal` | DECIMAL of at most 28 digits, and integers |
 //! | `with-bigdecimal-0_4` | `BigDecimal` | DECIMAL and integers; sent by way of [`OwnedDecimal`](super::OwnedDecimal) |
-//! | `with-serde_json-1` | `serde_json::Value`, [`Json<T>`](super::Json) | JSON, text; sent by way of [`JsonText`](super::JsonText) |
+//! | `with-serde_json-1` | `serde_json::Value`, `Json<T>` | JSON, text; sent by way of `JsonText` |
 //!
 //! A TIMESTAMP comes in the session's time zone: run `SET time_zone = '+00:00'` where one of the types in UTC is used with it.
 
