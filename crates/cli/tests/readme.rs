@@ -91,7 +91,7 @@ fn the_programs_of_the_readme_compile_and_run() {
             text.replace(named, url)
         })
     };
-    let asynchronous = one("rust,ignore", "aio::Connection");
+    let asynchronous = one("rust,ignore", "aio::Pool");
     let asynchronous = format!(
         "#[tokio::main(flavor = \"current_thread\")]\nasync fn main() -> Result<(), onecopy_mysql::Error> {{\n{asynchronous}\nOk(())\n}}\n"
     );

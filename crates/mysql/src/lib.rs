@@ -26,9 +26,16 @@
 //! Executing a statement and reading a row with borrowed values allocates nothing without TLS; a value of any size is borrowed,
 //! moved, or streamed. Its dependency tree with TLS and tokio has about half the crates of sqlx or `mysql_async`.
 //!
-//! [`blocking::Pool`] and `aio::Pool` are connection pools, and [`blocking::Transaction`] rolls back on drop. There is no mapping
-//! of rows to structs and no check of queries at compile time yet: if you need these today, use sqlx. `localhost` means TCP; a Unix
+//! [`blocking::Pool`] and `aio::Pool` are connection pools, [`blocking::Transaction`] rolls back on drop, and [`FromRow`] maps rows to
+//! structs. Queries are not checked against a database at compile time: if you need that, use sqlx. `localhost` means TCP; a Unix
 //! socket is `?socket=PATH`. Unix only.
+//!
+//! | feature | adds |
+//! |---------|------|
+//! | `tokio` | the async API, [`aio`](crate::aio) |
+//! | `derive` | `#[derive(FromRow)]` |
+//! | `compression`, `zstd` | compressed connections with zlib, and with zstd, which is a C library |
+//! | `tracing` | statements as spans of `tracing`, with OpenTelemetry's attributes |
 //!
 //! # Three ways to read a row
 //! - [`Rows::next`](blocking::Rows::next) borrows the row from the read buffer: nothing is copied, and the next call ends the
