@@ -32,7 +32,7 @@
 //!
 //! | feature | adds |
 //! |---------|------|
-//! | `tokio` | the async API, [`aio`](crate::aio) |
+//! | `tokio` | the async API, [`aio`] |
 //! | `derive` | `#[derive(FromRow)]` |
 //! | `compression`, `zstd` | compressed connections with zlib, and with zstd, which is a C library |
 //! | `tracing` | statements as spans of `tracing`, with OpenTelemetry's attributes |

@@ -210,7 +210,8 @@ fn a_database_and_the_attributes_of_the_client_are_told() {
     );
     let mut response = Vec::new();
     HandshakeResponse {
-        capabilities: Capabilities(0x01BE_A20C),
+        // The upper half is MariaDB's: bulk operations.
+        capabilities: Capabilities(0x4_01BE_A20C),
         max_packet_bytes: 1 << 30,
         collation: 45,
         user: b"ada",

@@ -2,6 +2,7 @@
 //!
 //! Specification: <https://opentelemetry.io/docs/specs/semconv/database/sql/>.
 
+use onecopy_mysql_proto::owned;
 use onecopy_net::Endpoint;
 use tracing::field::{Empty, display};
 use tracing::{Level, Span};
@@ -20,12 +21,14 @@ pub(super) struct Spans {
 impl Spans {
     pub(super) fn new(config: &Config) -> Self {
         let (host, port) = match &config.endpoint {
-            Endpoint::Tcp { host, port } => (host.clone(), Some(*port)),
-            Endpoint::Unix(path) => (path.display().to_string(), None),
+            Endpoint::Tcp { host, port } => (host.as_str(), Some(*port)),
+            Endpoint::Unix(path) => (path.to_str().unwrap_or_default(), None),
         };
+        // Where memory is short a span lacks them.
+        let database = config.database.as_deref();
         Self {
-            namespace: config.database.clone(),
-            host,
+            namespace: database.and_then(|name| owned::text(name).ok()),
+            host: owned::text(host).unwrap_or_default(),
             port,
             span: Span::none(),
         }
