@@ -35,6 +35,8 @@ pub(super) struct Cancel(Arc<Shared>);
 struct Shared {
     token: Mutex<CancelToken>,
     state: AtomicU8,
+    /// SIGINT came to a shell between two statements, with nothing to cancel: a repetition has to end nevertheless.
+    is_interrupted: AtomicBool,
     /// The cancelled statement has ended.
     is_over: AtomicBool,
     /// The server has taken the order to cancel, or can't.
@@ -67,6 +69,7 @@ impl Cancel {
         let cancel = Self(Arc::new(Shared {
             token: Mutex::new(token),
             state: AtomicU8::new(IDLE),
+            is_interrupted: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             is_taken: Mutex::new(false),
             taken: Condvar::new(),
@@ -95,6 +98,7 @@ impl Cancel {
             if self.0.shell.is_none() || signal != SIGINT {
                 self.exit(128 + signal);
             }
+            self.0.is_interrupted.store(true, Ordering::SeqCst);
             return;
         }
         // A shell says it at the end of the statement: its rows, or a pager, have the screen.
@@ -169,12 +173,22 @@ impl Cancel {
         }
     }
 
-    /// Waits so long. Fails as soon as a signal comes.
+    /// What repeats statements begins: only signals from now on end it.
+    pub(super) fn start_repeating(&self) {
+        self.0.is_interrupted.store(false, Ordering::SeqCst);
+    }
+
+    /// Waits so long. Fails as soon as a signal comes, and where SIGINT came since the last statement or just before it.
     pub(super) fn pause(&self, time: Duration) -> Result<(), Failure> {
         let until = Instant::now() + time;
         self.swap(IDLE, WAITING);
         loop {
             let left = until.saturating_duration_since(Instant::now());
+            if self.0.is_interrupted.swap(false, Ordering::SeqCst) {
+                self.0.state.store(IDLE, Ordering::SeqCst);
+                let signal = u8::try_from(SIGINT).unwrap_or(1);
+                return Err(Failure::Cancelled { signal });
+            }
             if self.0.state.load(Ordering::SeqCst) != WAITING {
                 let cancelled = self.cancelled();
                 self.0.state.store(IDLE, Ordering::SeqCst);

@@ -28,6 +28,7 @@ impl Shell {
     }
 
     fn watch_until_it_ends(&mut self, sql: &str, pause: Duration) -> Result<Next, Failure> {
+        self.printer.cancel.start_repeating();
         let mut count = 0_u64;
         loop {
             count += 1;
