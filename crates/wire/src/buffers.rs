@@ -324,8 +324,7 @@ impl Buffers {
     }
 
     /// Returns where the next read goes, in order: at most four slices, none of them empty.
-    // Once a read: the call would cost more than the rest where there is nothing but the spare part.
-    #[inline(always)]
+    #[inline]
     pub fn targets(&mut self) -> Targets<'_> {
         if self.plan.home == 0 && self.side.size == 0 {
             return Targets::one(if self.plan.spare > 0 {
@@ -334,11 +333,6 @@ impl Buffers {
                 &mut []
             });
         }
-        self.targets_around()
-    }
-
-    #[inline(never)]
-    fn targets_around(&mut self) -> Targets<'_> {
         let home = if self.plan.external {
             0
         } else {

@@ -177,7 +177,7 @@ impl Core for ClientCore {
     type Message = Reply;
     type Error = Error;
 
-    #[inline]
+    #[inline(always)] // a call for each row and piece otherwise
     fn advance(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {
         // The one path that is walked for every row, apart from all the others.
         let stepped = match self.state {
