@@ -6,7 +6,8 @@
 //! use onecopy_mysql::blocking::Connection;
 //!
 //! # fn main() -> Result<(), onecopy_mysql::Error> {
-//! // localhost is TCP. A user's first login to a default MySQL needs verified TLS, ?socket=PATH or ?server-public-key=FILE.
+//! // localhost is TCP. A user's first login to a default MySQL needs verified TLS,
+//! // ?socket=PATH or ?server-public-key=FILE.
 //! let mut conn = Connection::connect("mysql://user:password@localhost/shop")?;
 //! let mut rows = conn.query("SELECT id, name FROM product")?;
 //! while let Some(row) = rows.next()? {
