@@ -154,10 +154,10 @@ impl Error {
 /// # Example
 /// ```no_run
 /// use onecopy_proxy::Proxy;
-/// # fn config() -> onecopy_proxy::config::Config { unimplemented!() }
+/// use onecopy_proxy::config::Config;
 ///
-/// # fn main() -> Result<(), onecopy_proxy::Error> {
-/// let proxy = Proxy::start(config())?;
+/// # fn run(config: Config) -> Result<(), onecopy_proxy::Error> {
+/// let proxy = Proxy::start(config)?;
 /// println!("{:?}", proxy.addresses());
 /// proxy.drain(); // no new sessions; those that are open end between transactions
 /// proxy.stop();
