@@ -64,7 +64,7 @@ impl Resume {
             serde_json::from_str(&text).map_err(|error| cannot(path, "understand", &error))?;
         if state.table != table || state.bytes != source.bytes {
             return Err(Failure::other(format!(
-                "{} is of another load: of table {} and {} bytes; remove it to start from the beginning",
+                "{} belongs to another load (of table {}, of a file of {} bytes); remove it to start from the beginning",
                 path.display(),
                 state.table,
                 state

@@ -49,7 +49,10 @@ pub(super) fn run(args: &Args) -> Result<(), Failed> {
         Err(failed) => {
             let (table, rows) = (&load.table_name, load.committed.rows);
             if rows > 0 {
-                say(&format!("{rows} rows before are in {table}"));
+                let were = if rows == 1 { "row was" } else { "rows were" };
+                say(&format!(
+                    "{rows} {were} loaded into {table} before the error"
+                ));
             }
             Err(failed)
         }
@@ -107,7 +110,7 @@ impl<'a> Load<'a> {
         });
         if committed.rows > 0 && !args.quiet {
             say(&format!(
-                "goes on behind row {} in line {}",
+                "continuing after row {}, at line {}",
                 committed.rows, committed.line
             ));
         }
@@ -312,7 +315,10 @@ impl<'a> Load<'a> {
                 return Ok(bulk.finish().map(drop)?);
             }
             if records.len() != fields {
-                let problem = format!("{} fields in place of {fields}", records.len());
+                let problem = format!(
+                    "the number of fields is {}, expected {fields}",
+                    records.len()
+                );
                 return Err(self.source.problem(&*records, &problem));
             }
             params = match push(&mut bulk, &*records, targets, params) {

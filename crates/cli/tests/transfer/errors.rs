@@ -24,7 +24,9 @@ fn a_value_that_does_not_fit_is_named_with_its_line() {
             "{method}: {error}"
         );
         assert!(
-            error.contains(&format!("80 rows before are in {table}")),
+            error.contains(&format!(
+                "80 rows were loaded into {table} before the error"
+            )),
             "{method}: {error}"
         );
         assert_eq!(
@@ -57,7 +59,7 @@ fn what_can_not_be_read_is_named_with_its_line() {
         (
             "a.csv",
             "id,name\n1,a\n2\n".as_bytes(),
-            "1 fields in place of 2\n   at: ",
+            "the number of fields is 1, expected 2\n   at: ",
         ),
         (
             "b.csv",

@@ -79,6 +79,6 @@ fn a_state_of_another_load_is_refused_and_a_pipe_needs_a_name_for_it() {
     assert!(folder.has("state"));
     folder.file("a.tsv", "id\n5\n");
     let error = fails("load", &arguments);
-    assert!(error.contains("is of another load"), "{error}");
+    assert!(error.contains("belongs to another load"), "{error}");
     conn.run(format!("DROP TABLE {table}")).unwrap();
 }
