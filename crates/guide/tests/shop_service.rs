@@ -77,6 +77,15 @@ impl Service {
         }
     }
 
+    /// Returns the largest amount of memory, in KiB, that the service has had resident.
+    fn peak_kib(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+        let kib = line.unwrap().split_ascii_whitespace().nth(1);
+        kib.unwrap().parse().unwrap()
+    }
+
     fn text(&self, method: &str, path: &str, body: &str) -> (u16, String) {
         let (status, body) = self.ask(method, path, body.as_bytes());
         (status, String::from_utf8(body).unwrap())
@@ -129,4 +138,27 @@ fn the_service_migrates_answers_and_passes_photos_through() {
     assert_eq!(service.ask("GET", "/products/2/photo", b"").0, 404);
     let (status, stats) = service.text("GET", "/pool", "");
     assert!(status == 200 && stats.contains("in_use: 0"), "{stats}");
+}
+
+#[test]
+fn a_photo_of_64_mib_passes_through_in_constant_memory() {
+    let server = Server::builder()
+        .argument("--max-allowed-packet=256M")
+        .start()
+        .unwrap();
+    let service = Service::start(&server.url());
+    let small = vec![7; 1 << 20];
+    assert_eq!(service.ask("PUT", "/products/1/photo", &small).0, 200);
+    assert!(service.ask("GET", "/products/1/photo", b"").1 == small);
+    let before = service.peak_kib();
+    let large = vec![8; 64 << 20];
+    assert_eq!(service.ask("PUT", "/products/1/photo", &large).0, 200);
+    let stored = service.peak_kib();
+    assert!(service.ask("GET", "/products/1/photo", b"").1 == large);
+    let fetched = service.peak_kib();
+    println!("peak: {before} KiB, after the upload {stored}, after the download {fetched}");
+    assert!(
+        fetched < before + (8 << 10),
+        "{before}, {stored}, {fetched} KiB"
+    );
 }
