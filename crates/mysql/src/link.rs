@@ -29,7 +29,7 @@ use onecopy_mysql_proto::Error as ProtocolError;
 use onecopy_mysql_proto::client::{ClientCore, Reply, StatementId};
 use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_net::DriveError;
-use onecopy_wire::{Buffers, Meter, Span};
+use onecopy_wire::{Buffers, Core, Meter, Span, Step};
 use pipeline::Sent;
 use prepared::Prepared;
 use transaction::Levels;
@@ -243,6 +243,20 @@ impl Link {
             Ok(Reply::Err(span)) => Err(self.server_error(span)),
             Ok(reply) => Ok(reply),
             Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// The next row, or what ends the rows, if it was read already: this needs no I/O driver.
+    #[inline(always)]
+    pub(crate) fn buffered_row(&mut self) -> Option<Result<Reply, Error>> {
+        if !self.core.has_row(&self.buffers) {
+            return None;
+        }
+        match self.core.advance(&mut self.buffers) {
+            Ok(Step::Message(Reply::Err(span))) => Some(Err(self.server_error(span))),
+            Ok(Step::Message(reply)) => Some(Ok(reply)),
+            // The state machine is dead, and says so again to the driver.
+            Ok(_) | Err(_) => None,
         }
     }
 

@@ -23,18 +23,19 @@ impl ClientCore {
     /// Fails with `Busy` while a reply is outstanding, and with `OutOfMemory`; nothing is queued then. The same applies to every
     /// command.
     pub fn query(&mut self, buffers: &mut Buffers, sql: &[u8]) -> Result<(), Error> {
-        if !self.is_idle() {
+        if !self.is_idle() || self.attributes.is_some() {
             return self.query_later(buffers, sql);
         }
         self.begin(State::Header, Some(Source::Text))?;
-        self.send_text(buffers, CommandByte::QUERY, sql)
+        let (queued, sequence) = put_text(buffers, CommandByte::QUERY, &[], sql);
+        self.queued(queued, sequence)
     }
 
-    /// The same behind others. Apart: its calls would make the other save registers.
+    /// The same behind others or with attributes. Apart: its calls would make the other save registers.
     #[cold]
     #[inline(never)]
     fn query_later(&mut self, buffers: &mut Buffers, sql: &[u8]) -> Result<(), Error> {
-        self.begin_later(State::Header, Some(Source::Text), None)?;
+        self.begin(State::Header, Some(Source::Text))?;
         self.send_text(buffers, CommandByte::QUERY, sql)
     }
 
@@ -58,7 +59,24 @@ impl ClientCore {
         params: Params<'_>,
     ) -> Result<(), Error> {
         let id = self.check_execution(statement, params)?;
+        if !self.is_idle() {
+            return self.execute_later(buffers, statement, id, params);
+        }
         self.begin(State::Header, Some(Source::Statement(statement)))?;
+        self.put_execution(buffers, id, CursorType::empty(), params)
+    }
+
+    /// The same behind others. Apart like [`query_later`](Self::query_later).
+    #[cold]
+    #[inline(never)]
+    fn execute_later(
+        &mut self,
+        buffers: &mut Buffers,
+        statement: StatementId,
+        id: u32,
+        params: Params<'_>,
+    ) -> Result<(), Error> {
+        self.begin_later(State::Header, Some(Source::Statement(statement)), None)?;
         self.put_execution(buffers, id, CursorType::empty(), params)
     }
 
@@ -416,7 +434,7 @@ impl ClientCore {
 }
 
 /// A command and its text; gives the sequence id that its reply begins with.
-#[inline]
+#[inline(always)] // without a prefix there is nothing to decide
 fn put_text(
     buffers: &mut Buffers,
     command: CommandByte,

@@ -433,37 +433,61 @@ impl ClientCore {
                 },
                 State::ChangeUser => return self.changing_user(buffers),
                 State::LocalInfile => return self.in_local_infile(buffers),
-                State::Header
-                | State::Definitions { .. }
-                | State::DefinitionsEof
-                | State::Prepare(_)
-                | State::Prelude
-                | State::Refusal => {
+                State::Definitions { left } => {
+                    if let Some(step) = self.read_definitions(left, buffers)? {
+                        return Ok(step);
+                    }
+                }
+                State::Header => {
                     let Some(payload) = self.whole(buffers)? else {
                         return Ok(missing(buffers));
                     };
-                    if let Some(reply) = self.packet(buffers, payload)? {
+                    if let Some(reply) = self.header(buffers, payload)? {
                         return Ok(Step::Message(reply));
+                    }
+                }
+                State::DefinitionsEof | State::Prepare(_) | State::Prelude | State::Refusal => {
+                    if let Some(step) = self.rare(buffers)? {
+                        return Ok(step);
                     }
                 }
             }
         }
     }
 
-    /// A packet that is not a row. `None`: it has no reply of its own.
-    fn packet(&mut self, buffers: &Buffers, payload: Span) -> Result<Option<Reply>, Error> {
-        match self.state {
-            State::Definitions { left } => {
-                self.accept(buffers, payload)?;
-                self.state = State::Definitions { left: left - 1 };
-                Ok((left == 1 && self.definitions_done()?).then_some(Reply::Columns))
-            }
-            State::DefinitionsEof => self.definitions_eof(buffers, payload),
-            State::Prepare(preparing) => self.preparing(preparing, buffers, payload),
-            State::Prelude => self.prelude_reply(buffers, payload),
-            State::Refusal => self.refusal(buffers, payload),
-            _ => self.header(buffers, payload),
+    /// Reads the definitions that are there, of the `left` that are still to come. `None`: they are complete, and their end has no
+    /// reply of its own.
+    #[inline(never)] // what the loop needs in registers would be saved for every step
+    fn read_definitions(
+        &mut self,
+        mut left: u32,
+        buffers: &mut Buffers,
+    ) -> Result<Option<Step<Reply>>, Error> {
+        while left > 0 {
+            let Some(payload) = self.whole(buffers)? else {
+                self.state = State::Definitions { left };
+                return Ok(Some(missing(buffers)));
+            };
+            self.accept(buffers, payload)?;
+            left -= 1;
         }
+        let is_begun = self.definitions_done()?;
+        Ok(is_begun.then_some(Step::Message(Reply::Columns)))
+    }
+
+    /// A packet that is no row, no definition and no header. `None`: it has no reply of its own.
+    #[inline(never)] // else the replies of every statement pay for them
+    fn rare(&mut self, buffers: &mut Buffers) -> Result<Option<Step<Reply>>, Error> {
+        let Some(payload) = self.whole(buffers)? else {
+            return Ok(Some(missing(buffers)));
+        };
+        let reply = match self.state {
+            State::DefinitionsEof => self.definitions_eof(buffers, payload)?,
+            State::Prepare(preparing) => self.preparing(preparing, buffers, payload)?,
+            State::Prelude => self.prelude_reply(buffers, payload)?,
+            _ => self.refusal(buffers, payload)?,
+        };
+        Ok(reply.map(Step::Message))
     }
 
     /// A server may only speak when it is asked; its farewell (4031 and the like) is an error packet out of order.

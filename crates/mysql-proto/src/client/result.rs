@@ -13,25 +13,37 @@ use crate::packet::{OkPacket, eof, err, result_header};
 use crate::{Error, StatusFlags};
 
 impl ClientCore {
-    #[inline]
+    /// The first packet of a reply. `None`: it has no reply of its own.
+    #[inline(always)]
     pub(super) fn header(
         &mut self,
         buffers: &Buffers,
         payload: Span,
     ) -> Result<Option<Reply>, Error> {
+        if buffers.bytes(payload).first() != Some(&0x00) {
+            return self.result_header(buffers, payload);
+        }
+        self.take_ok(buffers, payload)?;
+        self.end_of_result();
+        if self.asks == Asks::Reset {
+            self.forget_statements();
+        }
+        Ok(Some(Reply::Ok))
+    }
+
+    #[cold]
+    fn forget_statements(&mut self) {
+        self.asks = Asks::Reply;
+        self.statements.forget_all();
+        self.character_set = CharacterSet::default();
+    }
+
+    /// The same of what is not OK.
+    #[inline(never)]
+    fn result_header(&mut self, buffers: &Buffers, payload: Span) -> Result<Option<Reply>, Error> {
         const LOCAL_INFILE: u8 = 0xFB;
         let bytes = buffers.bytes(payload);
         match bytes.first() {
-            Some(0x00) => {
-                self.take_ok(buffers, payload)?;
-                self.end_of_result();
-                if self.asks == Asks::Reset {
-                    self.asks = Asks::Reply;
-                    self.statements.forget_all();
-                    self.character_set = CharacterSet::default();
-                }
-                Ok(Some(Reply::Ok))
-            }
             Some(&err::HEADER) => {
                 self.end_command();
                 Ok(Some(Reply::Err(payload)))

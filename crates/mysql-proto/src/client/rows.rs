@@ -9,10 +9,20 @@ use super::row::{scan_binary, scan_text};
 use super::streamed_row::{Streamed, StreamedRow};
 use super::{OkState, Reply, RowMode};
 use crate::Error;
-use crate::frame::{Frame, FrameError};
+use crate::frame::{Frame, FrameError, HEADER_BYTES, split_header};
 use crate::packet::{EofPacket, eof, err};
 
 impl ClientCore {
+    /// Returns whether the next row, or the end of the rows, is buffered as a whole: the state machine will return it without
+    /// further input. `false` within a row that comes in parts.
+    #[inline]
+    pub fn has_row(&self, buffers: &Buffers) -> bool {
+        let pending = buffers.pending();
+        let header = pending.first_chunk::<HEADER_BYTES>();
+        header.is_some_and(|header| pending.len() - HEADER_BYTES >= split_header(*header).0)
+            && self.state == State::Rows
+    }
+
     /// The next row, borrowed.
     #[inline]
     pub(super) fn next_row(&mut self, buffers: &mut Buffers) -> Result<Step<Reply>, Error> {

@@ -114,7 +114,7 @@ impl<'r> ColumnReader<'r> {
     fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         if self.piece.is_empty() && self.conn.link.core.value_left() > 0 {
             self.conn.link.start_call()?;
-            let driven = self.conn.poll_drive(context);
+            let driven = self.conn.poll_drive(context, &());
             match ready!(self.within(context, driven))? {
                 Reply::Piece(piece) => self.piece = piece,
                 _ => return Poll::Ready(Err(self.conn.link.close("a value ended early"))),

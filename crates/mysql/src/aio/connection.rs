@@ -1,5 +1,6 @@
 //! A connection and its operations.
 
+use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
@@ -481,20 +482,38 @@ impl Connection {
         &mut self,
         borrowed: &L,
     ) -> Result<Reply, Error> {
-        let deadline = self.link.deadline();
-        let driven = net::drive(
-            &mut self.link.core,
-            &mut self.link.buffers,
-            &mut self.stream,
-            borrowed,
-            deadline,
-        )
-        .await;
+        match self.link.deadline() {
+            None => poll_fn(|context| self.poll_drive(context, borrowed)).await,
+            deadline => self.drive_within(borrowed, deadline).await,
+        }
+    }
+
+    /// The same with a deadline, and so with a timer, apart from the other.
+    async fn drive_within<L: Borrowed + Sync + ?Sized>(
+        &mut self,
+        borrowed: &L,
+        deadline: Option<Instant>,
+    ) -> Result<Reply, Error> {
+        let (core, buffers) = (&mut self.link.core, &mut self.link.buffers);
+        let driven = net::drive(core, buffers, &mut self.stream, borrowed, deadline).await;
         let reply = self.link.reply(driven);
         if reply.is_err() {
             self.after_error();
         }
         reply
+    }
+
+    /// The next reply within rows. Rows that were read already, as most are, need no I/O driver.
+    #[inline]
+    pub(super) async fn next_reply(&mut self) -> Result<Reply, Error> {
+        match self.link.buffered_row() {
+            Some(Ok(reply)) => Ok(reply),
+            Some(Err(error)) => {
+                self.after_error();
+                Err(error)
+            }
+            None => self.drive(&()).await,
+        }
     }
 
     #[cold]
@@ -523,18 +542,17 @@ impl Connection {
             .map_err(|error| self.fail(error))
     }
 
-    /// Like [`drive`](Self::drive), as one poll. It is for readers, which handle the deadline themselves.
-    pub(super) fn poll_drive(&mut self, context: &mut Context<'_>) -> Poll<Result<Reply, Error>> {
-        let driven = net::poll_drive(
-            context,
-            &mut self.link.core,
-            &mut self.link.buffers,
-            &mut self.stream,
-            &(),
-        );
+    /// Like [`drive`](Self::drive), as one poll and without a deadline.
+    pub(super) fn poll_drive<L: Borrowed + Sync + ?Sized>(
+        &mut self,
+        context: &mut Context<'_>,
+        borrowed: &L,
+    ) -> Poll<Result<Reply, Error>> {
+        let (core, buffers) = (&mut self.link.core, &mut self.link.buffers);
+        let driven = net::poll_drive(context, core, buffers, &mut self.stream, borrowed);
         let reply = self.link.reply(ready!(driven));
-        if reply.is_err() && self.link.is_closed() {
-            self.stream.shutdown();
+        if reply.is_err() {
+            self.after_error();
         }
         Poll::Ready(reply)
     }

@@ -293,7 +293,7 @@ impl<'c> Rows<'c> {
     /// Returns the next reply within the rows, or `None` at their end.
     #[inline]
     async fn receive(&mut self) -> Result<Option<Reply>, Error> {
-        match self.conn.drive(&()).await {
+        match self.conn.next_reply().await {
             Ok(Reply::RowsEnd) => {
                 self.open = false;
                 if self.conn.link.core.is_command_over() {

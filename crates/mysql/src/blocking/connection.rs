@@ -450,6 +450,19 @@ impl Connection {
         reply
     }
 
+    /// The next reply within rows. Rows that were read already, as most are, need no I/O driver.
+    #[inline]
+    pub(super) fn next_reply(&mut self) -> Result<Reply, Error> {
+        match self.link.buffered_row() {
+            Some(Ok(reply)) => Ok(reply),
+            Some(Err(error)) => {
+                self.after_error();
+                Err(error)
+            }
+            None => self.drive(&()),
+        }
+    }
+
     #[cold]
     pub(super) fn after_error(&mut self) {
         if self.link.is_closed() {

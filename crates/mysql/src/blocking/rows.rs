@@ -276,7 +276,7 @@ impl<'c> Rows<'c> {
     /// Returns the next reply within the rows, or `None` at their end.
     #[inline]
     fn receive(&mut self) -> Result<Option<Reply>, Error> {
-        match self.conn.drive(&()) {
+        match self.conn.next_reply() {
             Ok(Reply::RowsEnd) => {
                 self.open = false;
                 if self.conn.link.core.is_command_over() {
