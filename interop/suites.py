@@ -121,7 +121,7 @@ def told(server, module, mode, place):
     module.prepare(server)
     found, said = module.run(server, place)
     folder = tools.own() / "logs"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{server.name}-{module.NAME}-{mode}.log").write_text(said)
     return found
 

@@ -127,7 +127,7 @@ def package(name):
     """A package of the distribution's, unpacked and not installed."""
     say(f"fetching {name} into {own()}")
     folder = own() / "packages"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     step(["apt-get", "download", "-q", name], f"type: apt-get update, or apt-get install {name}", cwd=folder)
     for file in folder.glob(f"{name}_*.deb"):
         step(["dpkg-deb", "--extract", file, own() / "root"], "it can't be unpacked")

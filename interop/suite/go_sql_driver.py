@@ -22,7 +22,7 @@ def fetch():
     tools.say(f"building the tests of go-sql-driver {VERSION}")
     hint = "the Go module proxy can't be reached, or Go is older than 1.24"
     folder = tools.own() / "go-sql-driver"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "go.mod").write_text("module fetched\n")
     said = tools.step(["go", "mod", "download", "-json", f"github.com/go-sql-driver/mysql@{VERSION}"], hint, cwd=folder, capture=True)
     source = json.loads(said)["Dir"]

@@ -114,7 +114,7 @@ def told(name, tests, listed, is_through):
     """{test: verdict} of a run; what it said and what the proxies logged is kept."""
     mode = MODES[name]
     logs = tools.own() / "logs"
-    logs.mkdir(exist_ok=True)
+    logs.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="interop-") as temporary:
         path = pathlib.Path(temporary)
         more = environment(folder())
