@@ -2,9 +2,12 @@
 
 use std::io::Write;
 
-use super::escape::write_escaped;
+use super::escape::{first, write_escaped};
 use super::{Column, Format, Layout, Out, Value};
 use crate::failure::Failure;
+
+/// Values up to this size, which nearly all are, have a shorter way: 64 KiB.
+const SMALL: usize = 64 << 10;
 
 /// Values between delimiters, a row a line. Several results follow each other with an empty line between.
 pub(super) struct Delimited {
@@ -86,7 +89,7 @@ impl Delimited {
                 if len == 0 {
                     return Ok(());
                 }
-                write_escaped(out, piece, tsv_escape)?;
+                write_escaped(out, piece, is_special_in_tsv, tsv_escape)?;
                 value.bytes.consume(len);
             },
         }
@@ -130,6 +133,27 @@ impl Format for Delimited {
         }
     }
 
+    fn bytes(&mut self, column: &Column, mut bytes: &[u8], out: &mut Out) -> Result<(), Failure> {
+        let is_small = bytes.len() <= SMALL;
+        match self.dialect {
+            Dialect::Tsv if is_small => {
+                self.delimit(out)?;
+                Ok(write_escaped(out, bytes, is_special_in_tsv, tsv_escape)?)
+            }
+            Dialect::Csv | Dialect::CsvWithNull
+                if is_small && !bytes.is_empty() && first(bytes, is_special_in_csv).is_none() =>
+            {
+                self.delimit(out)?;
+                Ok(out.write_all(bytes)?)
+            }
+            _ => {
+                let len = bytes.len() as u64;
+                let bytes = &mut bytes;
+                self.value(column, Some(Value { len, bytes }), out)
+            }
+        }
+    }
+
     fn end_row(&mut self, out: &mut Out) -> Result<(), Failure> {
         self.end_line(out)?;
         Ok(out.end_row()?)
@@ -145,23 +169,37 @@ fn looks_like_null(text: &[u8]) -> bool {
     matches!(text, [b'\\', rest @ .., b'N'] if rest.iter().all(|&byte| byte == b'\\'))
 }
 
-fn tsv_escape(byte: u8) -> Option<&'static [u8]> {
-    match byte {
-        b'\t' => Some(b"\\t"),
-        b'\n' => Some(b"\\n"),
-        b'\r' => Some(b"\\r"),
-        b'\\' => Some(b"\\\\"),
-        0 => Some(b"\\0"),
-        _ => None,
+#[inline(always)]
+fn is_special_in_tsv(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | b'\r' | b'\\' | 0)
+}
+
+fn tsv_escape(special: u8) -> &'static [u8] {
+    match special {
+        b'\t' => b"\\t",
+        b'\n' => b"\\n",
+        b'\r' => b"\\r",
+        b'\\' => b"\\\\",
+        _ => b"\\0",
     }
+}
+
+/// A backslash may be the beginning of what looks like NULL.
+#[inline(always)]
+fn is_special_in_csv(byte: u8) -> bool {
+    needs_quotes(byte) || byte == b'\\'
+}
+
+#[inline(always)]
+fn needs_quotes(byte: u8) -> bool {
+    matches!(byte, b'"' | b',' | b'\r' | b'\n')
 }
 
 /// A value that comes in more than one piece is quoted: what comes later may need it.
 fn write_csv(value: &mut Value<'_>, out: &mut Out) -> Result<(), Failure> {
     let piece = value.bytes.fill_buf()?;
     let len = piece.len();
-    let is_plain = |byte: &u8| !matches!(byte, b'"' | b',' | b'\r' | b'\n');
-    if len > 0 && len as u64 == value.len && piece.iter().all(is_plain) {
+    if len > 0 && len as u64 == value.len && first(piece, needs_quotes).is_none() {
         out.write_all(piece)?;
         value.bytes.consume(len);
         return Ok(());
@@ -173,9 +211,7 @@ fn write_csv(value: &mut Value<'_>, out: &mut Out) -> Result<(), Failure> {
         if len == 0 {
             break;
         }
-        write_escaped(out, piece, |byte| {
-            (byte == b'"').then_some(b"\"\"".as_slice())
-        })?;
+        write_escaped(out, piece, |byte| byte == b'"', |_| b"\"\"")?;
         value.bytes.consume(len);
     }
     Ok(out.write_all(b"\"")?)

@@ -9,6 +9,9 @@ use crate::failure::Failure;
 /// A statement of this many bytes is ended: 512 KiB, below the smallest `max_allowed_packet` that servers have by default.
 const STATEMENT: u64 = 512 << 10;
 
+/// Values up to this size, which nearly all are, have a shorter way: 64 KiB.
+const SMALL: usize = 64 << 10;
+
 /// Values as literals: numbers as they are, text in quotes, bytes as `0x...`.
 pub(super) struct Inserts {
     /// The table, quoted.
@@ -32,6 +35,22 @@ impl Inserts {
         }
     }
 
+    /// What stands in front of a value.
+    #[inline]
+    fn begin_value(&mut self, out: &mut Out) -> Result<(), Failure> {
+        self.column += 1;
+        if self.column > 1 {
+            return self.put(out, b",");
+        }
+        if self.bytes > 0 {
+            return self.put(out, b",\n(");
+        }
+        self.bytes += self.head.len() as u64;
+        out.write_all(&self.head)?;
+        self.put(out, b"\n(")
+    }
+
+    #[inline]
     fn put(&mut self, out: &mut Out, bytes: &[u8]) -> Result<(), Failure> {
         self.bytes += bytes.len() as u64;
         Ok(out.write_all(bytes)?)
@@ -59,17 +78,7 @@ impl Format for Inserts {
         value: Option<Value<'_>>,
         out: &mut Out,
     ) -> Result<(), Failure> {
-        if self.column > 0 {
-            self.put(out, b",")?;
-        } else if self.bytes == 0 {
-            let head = std::mem::take(&mut self.head);
-            self.put(out, &head)?;
-            self.head = head;
-            self.put(out, b"\n(")?;
-        } else {
-            self.put(out, b",\n(")?;
-        }
-        self.column += 1;
+        self.begin_value(out)?;
         let Some(value) = value else {
             return self.put(out, b"NULL");
         };
@@ -80,6 +89,23 @@ impl Format for Inserts {
             Kind::Bytes if value.len > 0 => write_hex(value, out),
             Kind::Text | Kind::Bytes => write_text(value, out),
         }
+    }
+
+    fn bytes(&mut self, column: &Column, mut bytes: &[u8], out: &mut Out) -> Result<(), Failure> {
+        let is_hex = column.kind == Kind::Bytes && !bytes.is_empty();
+        if is_hex || bytes.len() > SMALL {
+            let len = bytes.len() as u64;
+            let bytes = &mut bytes;
+            return self.value(column, Some(Value { len, bytes }), out);
+        }
+        self.begin_value(out)?;
+        self.bytes += bytes.len() as u64;
+        if matches!(column.kind, Kind::Number | Kind::Bit) {
+            return Ok(out.write_all(bytes)?);
+        }
+        out.write_all(b"'")?;
+        write_escaped(out, bytes, is_special, escape)?;
+        Ok(out.write_all(b"'")?)
     }
 
     fn end_row(&mut self, out: &mut Out) -> Result<(), Failure> {
@@ -129,20 +155,24 @@ fn write_text(value: Value<'_>, out: &mut Out) -> Result<(), Failure> {
         if len == 0 {
             return Ok(out.write_all(b"'")?);
         }
-        write_escaped(out, piece, escape)?;
+        write_escaped(out, piece, is_special, escape)?;
         value.bytes.consume(len);
     }
 }
 
 /// A line feed too: a row stays on its line.
-fn escape(byte: u8) -> Option<&'static [u8]> {
-    match byte {
-        b'\'' => Some(b"\\'"),
-        b'\\' => Some(b"\\\\"),
-        b'\n' => Some(b"\\n"),
-        b'\r' => Some(b"\\r"),
-        0 => Some(b"\\0"),
-        _ => None,
+#[inline(always)]
+fn is_special(byte: u8) -> bool {
+    matches!(byte, b'\'' | b'\\' | b'\n' | b'\r' | 0)
+}
+
+fn escape(special: u8) -> &'static [u8] {
+    match special {
+        b'\'' => b"\\'",
+        b'\\' => b"\\\\",
+        b'\n' => b"\\n",
+        b'\r' => b"\\r",
+        _ => b"\\0",
     }
 }
 

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderWriter;
 
 use super::escape::write_escaped;
-use super::json_text::{escape, number, write_string};
+use super::json_text::{escape, is_special, number, write_string};
 use super::text::{Part, Pieces};
 use super::{Column, Format, Kind, Out, Value};
 use crate::failure::Failure;
@@ -180,7 +180,7 @@ fn write_long_text(column: &Column, value: Value<'_>, out: &mut Out) -> Result<(
     out.write_all(b"\"")?;
     let mut pieces = Pieces::default();
     let mut write = |part: Part<'_>| match part {
-        Part::Text(text) => Ok(write_escaped(out, text.as_bytes(), escape)?),
+        Part::Text(text) => Ok(write_escaped(out, text.as_bytes(), is_special, escape)?),
         Part::Bad(_) => Err(Failure::other(format!(
             "column {} holds a long text that is not UTF-8, which JSON can't carry; CAST(... AS BINARY) makes it bytes",
             column.name

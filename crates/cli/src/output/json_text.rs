@@ -7,12 +7,17 @@ use super::escape::write_escaped;
 /// A string; `bytes` are UTF-8.
 pub(crate) fn write_string(bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"\"")?;
-    write_escaped(out, bytes, escape)?;
+    write_escaped(out, bytes, is_special, escape)?;
     out.write_all(b"\"")
 }
 
 /// RFC 8259: quotes, backslashes and control characters.
-pub(super) fn escape(byte: u8) -> Option<&'static [u8]> {
+#[inline(always)]
+pub(super) fn is_special(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | 0..0x20)
+}
+
+pub(super) fn escape(special: u8) -> &'static [u8] {
     const CONTROL: [&[u8]; 0x20] = [
         b"\\u0000", b"\\u0001", b"\\u0002", b"\\u0003", b"\\u0004", b"\\u0005", b"\\u0006",
         b"\\u0007", b"\\b", b"\\t", b"\\n", b"\\u000b", b"\\f", b"\\r", b"\\u000e", b"\\u000f",
@@ -20,10 +25,13 @@ pub(super) fn escape(byte: u8) -> Option<&'static [u8]> {
         b"\\u0017", b"\\u0018", b"\\u0019", b"\\u001a", b"\\u001b", b"\\u001c", b"\\u001d",
         b"\\u001e", b"\\u001f",
     ];
-    match byte {
-        b'"' => Some(b"\\\""),
-        b'\\' => Some(b"\\\\"),
-        _ => CONTROL.get(usize::from(byte)).copied(),
+    match special {
+        b'"' => b"\\\"",
+        b'\\' => b"\\\\",
+        _ => CONTROL
+            .get(usize::from(special))
+            .copied()
+            .unwrap_or_default(),
     }
 }
 

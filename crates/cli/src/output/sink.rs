@@ -114,6 +114,7 @@ impl Write for Out {
         self.writer.write(bytes)
     }
 
+    #[inline]
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.writer.write_all(bytes)
     }
