@@ -117,6 +117,9 @@ pub struct Config {
     pub local_infile: bool,
     /// Whether MariaDB may omit column definitions that the client already has. Default: on. Turn it off for intermediaries that
     /// do not support it.
+    ///
+    /// It applies to prepared statements; after an `ALTER TABLE` the server sends them again. MySQL's `resultset_metadata=NONE` is not
+    /// used: MySQL does not say when columns have changed, so values could be read as another type.
     pub cached_metadata: bool,
     /// How many statements [`exec`](crate::blocking::Connection::exec) keeps prepared on a connection. Default: 64; 0 prepares each
     /// time. Texts over 32 KiB are not kept. A server's `max_prepared_stmt_count`, by default 16,382, is for all connections together.

@@ -86,7 +86,8 @@ impl ClientCore {
             self.state = State::Definitions { left: columns };
             return Ok(None);
         }
-        if self.definitions().len() != columns as usize {
+        // Of a statement only: the last text's columns are those of another statement.
+        if self.source == Source::Text || self.definitions().len() != columns as usize {
             return Err(Error::MetadataMissing);
         }
         Ok(self.begin_rows(columns as usize)?.then_some(Reply::Columns))

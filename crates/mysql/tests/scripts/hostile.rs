@@ -472,3 +472,22 @@ fn metadata_left_out_that_was_never_sent() {
         .server_packets(1, &[&[1, 0], b"\x01a"]);
     assert_eq!(last(&script, run_query()), "MetadataMissing");
 }
+
+#[test]
+fn metadata_left_out_of_a_text_result_is_not_that_of_another_statement() {
+    const NAME: &[u8] = b"\x03def\0\0\0\x01n\0\x0c\x2d\0\x04\0\0\0\xfd\0\0\0\0\0";
+    const END: &[u8] = &[0xFE, 0, 0, 2, 0, 0, 0];
+    let talk = talk!(|conn, log, wait, face| {
+        wait!(conn.run("FIRST"))?;
+        log.line("one result");
+        wait!(conn.run("OTHER")).map(drop)
+    });
+    let script = login(Style::CachedMetadata)
+        .command(b"\x03FIRST")
+        .server_packets(1, &[&[1, 1], NAME, b"\x01a", END])
+        .command(b"\x03OTHER")
+        .server_packets(1, &[&[1, 0]]);
+    Trial::new(&script, talk, &["one result", "MetadataMissing"])
+        .capped()
+        .run();
+}
