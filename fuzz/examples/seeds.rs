@@ -17,10 +17,11 @@ use onecopy_mysql_proto::packet::{
 use onecopy_net::proxy_protocol::Addresses;
 use onecopy_testkit::script::hex;
 
-/// DEPRECATE_EOF, SESSION_TRACK and CACHE_METADATA as bits of `reply_capabilities`.
+/// DEPRECATE_EOF, SESSION_TRACK, CACHE_METADATA and PROGRESS as bits of `reply_capabilities`.
 const DEPRECATE_EOF: u8 = 1;
 const SESSION_TRACK: u8 = 2;
 const CACHE_METADATA: u8 = 4;
+const PROGRESS: u8 = 32;
 
 /// Ways to cut a stream: whole, byte by byte, in random pieces.
 const PIECES: [u8; 3] = [0, 1, 77];
@@ -170,6 +171,9 @@ impl Seeds {
             }
             if name.contains("cached") {
                 bits |= CACHE_METADATA;
+            }
+            if name.contains("progress") {
+                bits |= DEPRECATE_EOF | PROGRESS;
             }
             self.each_packet(&packets, bits)?;
             self.replies(&packets, bits)?;

@@ -18,7 +18,7 @@ mod reading;
 use std::collections::VecDeque;
 
 use onecopy_mysql::blocking::Connection;
-use onecopy_mysql::{Config, Error, Param, ProtocolError, SslMode, Statement};
+use onecopy_mysql::{Config, Error, Param, ProgressReports, ProtocolError, SslMode, Statement};
 use onecopy_mysql_proto::Capabilities;
 
 use self::reading::{Expected, read};
@@ -125,6 +125,10 @@ impl Talk {
         config.limits = LIMITS;
         config.idle_keep = 1 << 10;
         config.connect_timeout = None;
+        config.progress = Some(ProgressReports::new(|progress| {
+            assert!((0.0..=100.0).contains(&progress.percent()));
+            assert!(progress.description.len() <= LIMITS.max_message_bytes);
+        }));
         match Connection::from_stream(&config, peer.stream(first)) {
             Ok(conn) => Some(Self {
                 conn,

@@ -270,6 +270,10 @@ impl Wired {
         if err.message.first() == Some(&b'#') {
             err.message = b"";
         }
+        // Without a state, this number would be a progress report.
+        if err.sql_state.is_none() {
+            err.code = err.code.min(u16::MAX - 1);
+        }
         self.server.err(&mut self.server_buffers, &err);
         self.see(RowMode::Borrow, |_, buffers, reply| match reply {
             Reply::Err(span) => assert_eq!(ErrPacket::decode(buffers.bytes(span)), Ok(err)),

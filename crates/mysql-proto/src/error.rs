@@ -67,6 +67,8 @@ pub enum Error {
     MetadataMissing,
     /// The server requested a file of the client. The connection is dead; no file was read.
     LocalInfileRefused,
+    /// The server reported the progress of a statement, for which it was not asked. The connection is dead.
+    ProgressUnasked,
     /// The server broke off the transfer of a local file with an error. The connection is dead, because it is unknown where the
     /// server continues to read.
     LocalInfileBroken,
@@ -198,6 +200,9 @@ impl fmt::Display for Error {
             Self::MetadataMissing => f.write_str("the server left out column definitions that it never sent"),
             Self::LocalInfileRefused => {
                 f.write_str("the server asked for a local file; this is refused, and no file was read: only load_infile sends data")
+            }
+            Self::ProgressUnasked => {
+                f.write_str("the server reported the progress of a statement without being asked")
             }
             Self::LocalInfileBroken => f.write_str("the server broke off the transfer of a local file"),
             Self::LocalInfileOver => f.write_str("the server asked for no local file"),

@@ -7,7 +7,9 @@ use onecopy_mysql_proto::client::Limits;
 use onecopy_net::{Endpoint, Pem, SocketOptions, TlsCache};
 
 use crate::crypto::AwsLc;
-use crate::{Compression, Error, Password, PoolConfig, ServerTarget, SlowQueries, SslMode};
+use crate::{
+    Compression, Error, Password, PoolConfig, ProgressReports, ServerTarget, SlowQueries, SslMode,
+};
 
 /// What happens to an abandoned statement: its future or its rows were dropped, or its call timed out.
 ///
@@ -155,6 +157,8 @@ pub struct Config {
     pub idle_keep: usize,
     /// A function that is told of slow statements. Default: none.
     pub slow_queries: Option<SlowQueries>,
+    /// A function that is told how far long statements are. MariaDB reports it; MySQL does not. Default: none.
+    pub progress: Option<ProgressReports>,
     /// Additional connection attributes, besides the client's name and version. Servers accept 65,535 bytes of attributes in
     /// total.
     pub attributes: Vec<(String, String)>,
@@ -213,6 +217,7 @@ impl Default for Config {
             limits: Limits::default(),
             idle_keep: 256 << 10,
             slow_queries: None,
+            progress: None,
             attributes: Vec::new(),
             pool: PoolConfig::default(),
             pool_setup: None,

@@ -84,6 +84,7 @@ mod observe;
 mod option_file;
 mod owned_row;
 mod pool;
+mod progress;
 mod row;
 mod secret;
 mod shown;
@@ -126,6 +127,7 @@ pub use onecopy_net::{Endpoint, Pem, SocketOptions, TlsError, TlsSession, Verify
 pub use onecopy_pool::{Closed as PoolClosed, PoolConfig, PoolStats, WaitError as PoolError};
 pub use onecopy_wire::Meter;
 pub use owned_row::OwnedRow;
+pub use progress::{Progress, ProgressReports};
 pub use row::Row;
 pub use secret::Password;
 pub use sql::SqlMode;

@@ -101,7 +101,10 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn new(core: ClientCore, buffers: Buffers, config: &Config) -> Self {
+    pub(crate) fn new(mut core: ClientCore, buffers: Buffers, config: &Config) -> Self {
+        if let Some(reports) = &config.progress {
+            core.set_progress_listener(Some(reports.listener(core.session().connection_id)));
+        }
         Self {
             core,
             buffers,

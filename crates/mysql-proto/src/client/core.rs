@@ -16,6 +16,7 @@ use super::ahead::Ahead;
 use super::change_user::Login;
 use super::character_set::CharacterSet;
 use super::large_row::LargeRow;
+use super::progress::ProgressListener;
 use super::query_attributes::QueryAttributes;
 use super::statement::{Preparing, Statements};
 use super::streamed_row::StreamedRow;
@@ -167,6 +168,7 @@ pub struct ClientCore {
     pub(super) shared: Option<Arc<Definitions>>,
     /// Of each statement, where the server takes them.
     pub(super) attributes: Option<Box<QueryAttributes>>,
+    pub(super) progress: Option<ProgressListener>,
     /// What a change of user goes on with; its part of the authentication while it is under way.
     pub(super) login: Box<Login>,
     pub(super) auth: Option<Box<ClientAuth>>,
@@ -244,6 +246,7 @@ impl ClientCore {
             allows_local_infile: false,
             shared: None,
             attributes: None,
+            progress: None,
             login: Box::default(),
             auth: None,
             dead: None,

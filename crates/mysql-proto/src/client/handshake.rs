@@ -79,6 +79,8 @@ pub struct HandshakeConfig {
     /// Whether MariaDB names the types that have no number of their own, see [`Definitions::type_name`](super::Definitions::type_name).
     /// Each column definition then has at least one byte more.
     pub extended_types: bool,
+    /// Whether MariaDB reports the progress of long statements, see [`ClientCore::set_progress_listener`].
+    pub progress_reports: bool,
     /// The connection attributes.
     pub attributes: Vec<(String, String)>,
 }
@@ -337,6 +339,7 @@ impl Handshake {
                 Capabilities::MARIADB_EXTENDED_METADATA,
                 self.config.extended_types,
             ),
+            (Capabilities::MARIADB_PROGRESS, self.config.progress_reports),
             (
                 Capabilities::MULTI_FACTOR_AUTHENTICATION,
                 !self.config.more_passwords.is_empty(),

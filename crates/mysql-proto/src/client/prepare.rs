@@ -20,6 +20,7 @@ impl ClientCore {
         let bytes = buffers.bytes(payload);
         let next = match preparing {
             Preparing::Header => match bytes.first() {
+                Some(&err::HEADER) if self.take_progress(buffers, payload)? => return Ok(None),
                 Some(&err::HEADER) => {
                     self.ahead.prepared(None);
                     self.end_command();

@@ -45,6 +45,9 @@ impl ClientCore {
         let bytes = buffers.bytes(payload);
         match bytes.first() {
             Some(&err::HEADER) => {
+                if self.take_progress(buffers, payload)? {
+                    return Ok(None);
+                }
                 self.end_command();
                 Ok(Some(Reply::Err(payload)))
             }
@@ -177,6 +180,9 @@ impl ClientCore {
             }
             // An error found while the rows were made ready, before the first of them.
             [err::HEADER, ..] => {
+                if self.take_progress(buffers, payload)? {
+                    return Ok(None);
+                }
                 self.end_command();
                 Ok(Some(Reply::Err(payload)))
             }

@@ -87,11 +87,7 @@ impl ClientCore {
     ) -> Result<Step<Reply>, Error> {
         let bytes = buffers.bytes(payload);
         match (bytes.first(), self.source) {
-            (Some(&err::HEADER), _) => {
-                self.check_message(bytes.len())?;
-                self.end_command();
-                Ok(Step::Message(Reply::Err(payload)))
-            }
+            (Some(&err::HEADER), _) => self.error_in_rows(buffers, payload),
             (Some(&eof::HEADER), _) if self.ends_rows(bytes.len()) => {
                 self.check_message(bytes.len())?;
                 self.end_rows(buffers, payload)
@@ -125,10 +121,13 @@ impl ClientCore {
             return Ok(Some(missing(buffers)));
         };
         if first == err::HEADER || (first == eof::HEADER && self.ends_rows(length)) {
-            return Ok(Some(match self.whole(buffers)? {
-                None => missing(buffers),
-                Some(payload) => self.whole_row(buffers, payload)?,
-            }));
+            let Some(payload) = self.whole(buffers)? else {
+                return Ok(Some(missing(buffers)));
+            };
+            if first == err::HEADER && self.take_progress(buffers, payload)? {
+                return Ok(None);
+            }
+            return self.whole_row(buffers, payload).map(Some);
         }
         match self.frames.head(buffers)? {
             Frame::Large(large) => {
@@ -218,7 +217,7 @@ impl ClientCore {
     }
 
     /// What comes in a row's place and is none is under the limit of messages, not of rows.
-    fn check_message(&self, bytes: usize) -> Result<(), WireError> {
+    pub(super) fn check_message(&self, bytes: usize) -> Result<(), WireError> {
         let max = self.limits.max_message_bytes;
         if bytes > max {
             let (needed, max) = (bytes as u64, max as u64);

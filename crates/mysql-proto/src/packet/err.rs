@@ -34,6 +34,13 @@ pub const HEADER: u8 = 0xFF;
 /// The code that makes the packet a progress report.
 pub(crate) const PROGRESS: u16 = 0xFFFF;
 
+/// Whether a packet with header 0xFF is a progress report and not an error of that number, which would have an SQL state.
+#[cold]
+pub(crate) fn is_progress(payload: &[u8]) -> bool {
+    ErrPacket::decode(payload)
+        .is_ok_and(|error| error.code == PROGRESS && error.sql_state.is_none())
+}
+
 /// The meaning of a packet with header 0xFF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrReply<'a> {
@@ -74,7 +81,7 @@ impl<'a> ErrReply<'a> {
     /// Fails on another header, or a truncated progress report.
     pub fn decode(payload: &'a [u8], capabilities: Capabilities) -> Result<Self, DecodeError> {
         let error = ErrPacket::decode(payload)?;
-        if error.code == PROGRESS && capabilities.contains(Capabilities::MARIADB_PROGRESS) {
+        if capabilities.contains(Capabilities::MARIADB_PROGRESS) && is_progress(payload) {
             return ProgressReport::decode(payload).map(Self::Progress);
         }
         Ok(Self::Error(error))

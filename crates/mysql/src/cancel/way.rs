@@ -26,6 +26,7 @@ impl Way {
             call_timeout: None,
             statement_timeout: None,
             slow_queries: None,
+            progress: None,
             ..config.clone()
         };
         let endpoint = peer.map_or_else(|| config.endpoint.clone(), tcp);

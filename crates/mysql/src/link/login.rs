@@ -54,6 +54,7 @@ fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, E
         auth: config.auth_options(),
         query_attributes: config.query_attributes,
         extended_types: config.extended_types,
+        progress_reports: config.progress.is_some(),
         compression: compression.algorithms,
         compression_required: compression.is_required,
         zstd_level: compression.zstd_level,

@@ -80,15 +80,18 @@ pub(crate) enum Style {
     Eof,
     DeprecateEof,
     CachedMetadata,
+    /// With [`Style::DeprecateEof`], for a client that has asked for them.
+    Progress,
 }
 
 fn mariadb(style: Style, lower: &str, upper: &str) -> Script {
     let (eof, upper_eof) = match style {
         Style::Eof => ("80", "00"),
-        Style::DeprecateEof | Style::CachedMetadata => ("81", "01"),
+        Style::DeprecateEof | Style::CachedMetadata | Style::Progress => ("81", "01"),
     };
     let (offered, cache) = match style {
         Style::CachedMetadata => ("1d", "14"),
+        Style::Progress => ("0d", "05"),
         Style::Eof | Style::DeprecateEof => ("0d", "04"),
     };
     let greeting = MARIADB.replace("{eof}", eof).replace("{cache}", offered);
@@ -102,6 +105,11 @@ fn mariadb(style: Style, lower: &str, upper: &str) -> Script {
 /// The login to MariaDB that other scripts begin with.
 pub(crate) fn login(style: Style) -> Script {
     mariadb(style, "04", "ae").preamble()
+}
+
+/// The same for a client that is told of the progress of statements.
+pub(crate) fn login_progress() -> Script {
+    login(Style::Progress)
 }
 
 /// The same with several statements in one query.

@@ -23,6 +23,7 @@ mod login;
 mod pipelines;
 mod pool;
 mod prepared;
+mod progress;
 mod proof;
 mod regressions;
 mod relay;

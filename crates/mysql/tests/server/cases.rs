@@ -25,6 +25,7 @@ mod observed;
 mod outcome;
 mod pipelines;
 mod pool;
+mod progress;
 mod proof;
 mod query_attributes;
 mod results;

@@ -105,6 +105,16 @@ fn a_progress_report_is_its_own_result_where_it_was_agreed_on() {
 }
 
 #[test]
+fn an_error_with_sql_state_is_no_progress_report_whatever_its_number() {
+    let payload = b"\xff\xff\xff#45000mine";
+    let reply = ErrReply::decode(payload, Capabilities::MARIADB_PROGRESS).unwrap();
+    let ErrReply::Error(error) = reply else {
+        panic!("{reply:?}");
+    };
+    assert_eq!((error.code, error.message), (0xFFFF, &b"mine"[..]));
+}
+
+#[test]
 fn a_progress_report_cut_at_any_byte_is_refused() {
     assert_refused_when_cut(&hex(PROGRESS_CAPTURE), &[], ProgressReport::decode);
     let mut payload = hex(PROGRESS_CAPTURE);
