@@ -1,6 +1,5 @@
 //! `onecopy dump`: a table, or the rows of a query, to a file or standard output.
 
-mod rows;
 mod session;
 
 use std::path::PathBuf;
@@ -105,6 +104,9 @@ Values:
 What is written belongs to one statement: all rows are of one moment, if the
 table has transactions. A dump of several tables of one moment is mariadb-dump's
 or mysqldump's work; onecopy sql loads it.
+
+Login:
+  As for onecopy sql: its --help tells of passwords, TLS and --defaults-file.
 
 Exit status:
   0    all rows are written (also if the reader, such as head, closes the pipe)

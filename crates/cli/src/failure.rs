@@ -8,6 +8,7 @@ use onecopy_mysql::Error;
 
 use crate::hint;
 use crate::output::text::{Lines, push_visible};
+use crate::progress_line;
 
 /// Why a command ended early.
 #[derive(Debug)]
@@ -112,6 +113,7 @@ const PLAIN: &str = "\x1b[0m";
 /// A line on standard error; colours only where it is a terminal and NO_COLOR is not set. A closed standard error is no
 /// reason to fail, let alone to panic as `eprintln` does.
 pub(crate) fn say(line: &str) {
+    progress_line::clear();
     let _ = writeln!(anstream::stderr(), "{line}");
 }
 

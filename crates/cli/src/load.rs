@@ -129,6 +129,8 @@ Examples:
   From one server to another:
     onecopy dump mysql://user@old/shop product |
       onecopy load mysql://user@new/shop product -
+  The user and the password of an option file:
+    onecopy load --defaults-file ~/.my.cnf mysql:///shop product p.csv
   Hours of work that may be interrupted: run it again until it ends well.
     onecopy load mysql://user@localhost/shop -p product p.csv --resume
 
@@ -162,6 +164,9 @@ Errors:
   A batch that fails is rolled back (but not in tables without transactions, as
   MyISAM and Aria), and run once more row by row to find the line, if FILE is a
   file.
+
+Login:
+  As for onecopy sql: its --help tells of passwords, TLS and --defaults-file.
 
 Exit status:
   0    all rows are loaded

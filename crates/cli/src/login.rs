@@ -1,7 +1,7 @@
 //! What the logins of all commands share: variables of the environment, and passwords that are asked for or kept in files.
 
 use std::env::{self, VarError};
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -48,7 +48,10 @@ pub(crate) fn first_line(path: &Path) -> Result<String, Failure> {
     Ok(line.trim_end_matches(['\n', '\r']).to_owned())
 }
 
-/// What `load` and `dump` log in with.
+const URL_VARIABLE: &str = "ONECOPY_URL";
+const PASSWORD_VARIABLE: &str = "ONECOPY_PASSWORD";
+
+/// What a command for MySQL and MariaDB logs in with, beside a URL.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MysqlLogin {
     /// Ask for the password
@@ -58,31 +61,65 @@ pub(crate) struct MysqlLogin {
     /// Take the first line of FILE as the password
     #[arg(long, value_name = "FILE", conflicts_with = "password_prompt")]
     password_file: Option<PathBuf>,
+
+    /// Read [client] and [onecopy] of an option file such as ~/.my.cnf; the URL overrides it, and may be left out
+    #[arg(long, value_name = "FILE")]
+    defaults_file: Option<PathBuf>,
 }
 
 impl MysqlLogin {
-    /// Takes the URL from the front of the arguments, or from ONECOPY_URL where they begin with none.
-    pub(crate) fn config(&self, arguments: &mut Vec<String>) -> Result<Config, Failure> {
-        let is_url = arguments.first().is_some_and(|first| first.contains("://"));
-        let url = match (is_url, variable("ONECOPY_URL")?) {
-            (true, _) => arguments.remove(0),
-            (false, Some(url)) => url,
-            (false, None) => {
+    /// The settings of a URL; without one, those of `ONECOPY_URL`, or only those of the option file.
+    pub(crate) fn config(&self, url: Option<&str>) -> Result<Config, Failure> {
+        let url = match (url, variable(URL_VARIABLE)?, &self.defaults_file) {
+            (Some(url), _, _) => url.to_owned(),
+            (None, Some(url), _) => url,
+            (None, None, Some(_)) => "mysql://".to_owned(),
+            (None, None, None) => {
                 return Err(Failure::other(
-                    "no url; write mysql://USER@HOST/DATABASE as the first argument, or set ONECOPY_URL",
+                    "no url; write mysql://USER@HOST/DATABASE as the first argument, set ONECOPY_URL, or give --defaults-file",
                 ));
             }
         };
-        let mut config = Config::from_url(&url)?;
+        let mut config = match &self.defaults_file {
+            None => Config::from_url(&url)?,
+            Some(path) => Config::from_url(&with_option_file(url, path)?)?,
+        };
         if self.password_prompt {
             config.password = prompted(&config.user, &config.endpoint)?.into();
         } else if let Some(path) = &self.password_file {
             config.password = first_line(path)?.into();
         } else if !config.password.is_some()
-            && let Some(password) = variable("ONECOPY_PASSWORD")?
+            && let Some(password) = variable(PASSWORD_VARIABLE)?
         {
             config.password = password.into();
         }
         Ok(config)
     }
+
+    /// The same of the URL in front of the arguments, which is taken.
+    pub(crate) fn config_of(&self, arguments: &mut Vec<String>) -> Result<Config, Failure> {
+        let is_url = arguments.first().is_some_and(|first| first.contains("://"));
+        let url = is_url.then(|| arguments.remove(0));
+        self.config(url.as_deref())
+    }
+}
+
+/// The URL with one more option, which names the file.
+fn with_option_file(mut url: String, path: &Path) -> Result<String, Failure> {
+    let Some(path) = path.to_str() else {
+        return Err(Failure::other(format!(
+            "--defaults-file {}: the name is not UTF-8",
+            path.display()
+        )));
+    };
+    url.push(if url.contains('?') { '&' } else { '?' });
+    url.push_str("defaults-file=");
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            url.push(char::from(byte));
+        } else {
+            let _ = write!(url, "%{byte:02X}");
+        }
+    }
+    Ok(url)
 }

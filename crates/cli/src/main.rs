@@ -11,6 +11,7 @@ mod load;
 mod login;
 mod meter;
 mod output;
+mod progress_line;
 mod prompt;
 mod proxy;
 mod sql;

@@ -8,6 +8,7 @@ mod inserts;
 mod json;
 pub(crate) mod json_text;
 mod paging;
+mod rows;
 mod sink;
 pub(crate) mod style;
 mod table;
@@ -20,6 +21,7 @@ use crate::failure::Failure;
 
 pub(crate) use column::{Column, Kind};
 pub(crate) use paging::Paging;
+pub(crate) use rows::{are_small, write_row};
 pub(crate) use sink::Out;
 
 /// How rows are written.

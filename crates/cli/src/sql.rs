@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::foreign::MysqlOptions;
+use crate::login::MysqlLogin;
 use crate::meter::MeterFormat;
 use crate::output::FormatName;
 
@@ -58,13 +59,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
 
-    /// Ask for the password
-    #[arg(short, long)]
-    password_prompt: bool,
-
-    /// Take the first line of FILE as the password
-    #[arg(long, value_name = "FILE", conflicts_with = "password_prompt")]
-    password_file: Option<PathBuf>,
+    #[command(flatten)]
+    login: MysqlLogin,
 
     /// Print only rows and errors
     #[arg(short, long)]
@@ -152,7 +148,17 @@ Formats:
 
 Password:
   The first of: -p, --password-file, the URL (visible to others in the process
-  list), ONECOPY_PASSWORD.
+  list), the option file, ONECOPY_PASSWORD.
+
+--defaults-file:
+  Reads user, password, host, port, socket, database and the options of TLS from
+  the groups [client] and [onecopy] of a file that mysql and mariadb read too.
+  Whatever is in the URL overrides it; a URL with a user does not use the file's
+  password.
+    onecopy sql --defaults-file ~/.my.cnf
+    onecopy sql --defaults-file ~/.my.cnf mysql:///shop 'SHOW TABLES'
+  The file must not be writable by other users. ?defaults-file= in the URL is
+  the same, for all commands.
 
 TLS:
   The default is ssl-mode=verify-full: the server's certificate and host name

@@ -4,19 +4,18 @@ use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use onecopy_mysql::blocking::Connection;
+use onecopy_mysql::blocking::{Connection, Rows};
 
-use super::rows::write_rows;
 use super::{Args, FormatName};
 use crate::failure::{Failure, say};
-use crate::output::{Column, DumpFormat, Out, dump_format};
+use crate::output::{self, Column, DumpFormat, Format, Out, dump_format};
 use crate::table::{Table, ValueKind, quoted};
 use crate::transfer::Transfer;
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let format = format(args)?;
     let mut arguments = args.arguments.clone();
-    let config = args.login.config(&mut arguments)?;
+    let config = args.login.config_of(&mut arguments)?;
     let [what] = &arguments[..] else {
         return Err(Failure::other(
             "give a table or a query: onecopy dump URL TABLE",
@@ -182,6 +181,20 @@ fn write(
     rows.finish()?;
     format.end(&mut target.out)?;
     Ok(progress)
+}
+
+fn write_rows(
+    rows: &mut Rows<'_>,
+    columns: &[Column],
+    format: &mut dyn Format,
+    out: &mut Out,
+    progress: &mut Transfer,
+) -> Result<(), Failure> {
+    let are_small = output::are_small(columns);
+    while output::write_row(rows, columns, are_small, format, out)? {
+        progress.row(|rows| rows);
+    }
+    Ok(())
 }
 
 /// The name without its database, so that it is inserted into the one that is in use.

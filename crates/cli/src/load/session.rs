@@ -89,7 +89,7 @@ pub(super) struct Target {
 impl<'a> Load<'a> {
     fn start(args: &'a Args) -> Result<Self, Failure> {
         let mut arguments = args.arguments.clone();
-        let mut config = args.login.config(&mut arguments)?;
+        let mut config = args.login.config_of(&mut arguments)?;
         config.local_infile = args.method == Method::Infile;
         let (table_name, file) = Args::table_and_file(&arguments)?;
         let format = args.format_of(file)?;

@@ -7,10 +7,7 @@ use onecopy_mysql::Config;
 
 use super::Args;
 use crate::failure::Failure;
-use crate::login::{first_line, prompted, variable};
-
-const URL_VARIABLE: &str = "ONECOPY_URL";
-const PASSWORD_VARIABLE: &str = "ONECOPY_PASSWORD";
+use crate::progress_line;
 
 /// The limit of `--timeout`; 0 is none.
 fn timeout(seconds: f64) -> Result<Option<Duration>, Failure> {
@@ -31,34 +28,18 @@ fn url(argument: &OsString) -> Option<&str> {
 /// other.
 pub(super) fn config(args: &mut Args) -> Result<Config, Failure> {
     let first = args.url.take();
-    let url = match (
-        first.as_ref().and_then(|first| url(first)),
-        variable(URL_VARIABLE)?,
-    ) {
-        (Some(url), _) => url.to_owned(),
-        (None, Some(url)) => {
-            args.statements.splice(0..0, first);
-            url
-        }
-        (None, None) => {
-            return Err(Failure::other(
-                "no url; write mysql://USER@HOST/DATABASE as the first argument, or set ONECOPY_URL",
-            ));
+    let mut config = match first.as_ref().and_then(url) {
+        Some(url) => args.login.config(Some(url))?,
+        None => {
+            args.statements.splice(0..0, first.clone());
+            args.login.config(None)?
         }
     };
-    let mut config = Config::from_url(&url)?;
     if let Some(seconds) = args.timeout {
         config.statement_timeout = timeout(seconds)?;
     }
-    if args.password_prompt {
-        let password = prompted(&config.user, &config.endpoint)?;
-        config.password = password.into();
-    } else if let Some(path) = &args.password_file {
-        config.password = first_line(path)?.into();
-    } else if !config.password.is_some()
-        && let Some(password) = variable(PASSWORD_VARIABLE)?
-    {
-        config.password = password.into();
+    if !args.quiet {
+        config.progress = progress_line::reports();
     }
     Ok(config)
 }

@@ -15,6 +15,7 @@ use super::{Args, Color, summary, value_file};
 use crate::failure::{Failure, say};
 use crate::meter;
 use crate::output::{self, Column, FormatName, Layout, Out};
+use crate::progress_line;
 
 /// Runs the statements and tells the user about errors.
 pub(super) fn run(config: &Config, mut args: Args) -> Result<(), ExitCode> {
@@ -123,7 +124,9 @@ impl Session {
         args: &Args,
     ) -> Result<(), Failure> {
         let start = Instant::now();
-        let mut rows = connection.query(sql)?;
+        let queried = connection.query(sql);
+        progress_line::clear();
+        let mut rows = queried?;
         loop {
             match (rows.columns().map(Column::all), &args.out) {
                 (None, _) if args.quiet => {}

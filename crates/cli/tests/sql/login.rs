@@ -79,6 +79,56 @@ fn the_password_comes_from_a_file_or_the_environment() {
 }
 
 #[test]
+fn an_option_file_stands_for_the_url_or_gives_what_it_leaves_out() {
+    if let TestServer::Given(_) = test_server() {
+        return lacks(
+            "a user of the test's own",
+            "the users of a server that ONECOPY_TEST_MYSQL_URL names are left alone",
+        );
+    }
+    let url = url_without_password();
+    let (_, socket) = url.split_once("?socket=").unwrap();
+    let socket = socket.replace("%2F", "/");
+    // A name that has to be encoded.
+    let name = format!("onecopy options & 100%-{}.cnf", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let text = format!(
+        "[client]\nuser = login\npassword = \"{PASSWORD}\"\nsocket = {socket}\n\
+         no-such-option = 1\n[mysql]\nuser = nobody\n"
+    );
+    std::fs::write(&path, text).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = onecopy();
+        command.arg("--defaults-file").arg(&path).args(arguments);
+        command.args(WHO).output().unwrap()
+    };
+    // Alone, below the URL's own parts, and behind its options.
+    assert_logged_in(&run(&[]));
+    assert_logged_in(&run(&["mysql:///test"]));
+    assert_logged_in(&run(&["mysql:///test?connect-timeout=60"]));
+    let output = run(&[&url]);
+    assert_eq!(
+        output.status.code(),
+        Some(1),
+        "the url's user has no password"
+    );
+    let output = run(&[&url.replace("login@", "login:wrong@")]);
+    assert!(
+        stderr(&output).starts_with("error 1045"),
+        "{}",
+        stderr(&output)
+    );
+    std::fs::remove_file(&path).unwrap();
+    let output = run(&[]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stderr(&output);
+    assert!(
+        text.contains("option file '") && text.contains("can't be read"),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_urls_password_goes_before_the_environments() {
     let output = onecopy()
         .arg(url())

@@ -7,6 +7,7 @@ mod editing;
 mod lost;
 mod output;
 mod pager;
+mod progress;
 
 use std::fs;
 use std::path::PathBuf;

@@ -16,6 +16,7 @@ use super::{Next, Shell};
 use crate::failure::Failure;
 use crate::output::text::{Lines, push_visible};
 use crate::output::{self, Column, FormatName};
+use crate::progress_line;
 use crate::sql::printer::Printer;
 use crate::sql::summary;
 
@@ -185,7 +186,9 @@ fn show(
     let start = Instant::now();
     // Time in which the server waited for whoever reads a pager.
     let mut waited = Duration::ZERO;
-    let mut rows = connection.query(sql)?;
+    let queried = connection.query(sql);
+    progress_line::clear();
+    let mut rows = queried?;
     loop {
         let mut count = None;
         if let Some(columns) = rows.columns().map(Column::all) {

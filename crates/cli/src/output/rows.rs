@@ -1,39 +1,37 @@
-//! Rows to a format: small ones as a whole, others value by value in constant memory.
+//! Rows from the connection to a format: small ones as a whole, others value by value in constant memory.
 
 use onecopy_mysql::blocking::Rows;
 
+use super::{Column, Format, Kind, Out, Value};
 use crate::failure::Failure;
-use crate::output::{Column, Format, Kind, Out, Value};
-use crate::transfer::Transfer;
+use crate::progress_line;
 
 /// Rows that are never longer are read whole, which takes less than half of the instructions: 1 MiB.
-const LENT_ROW: u64 = 1 << 20;
+const BORROWED_ROW: u64 = 1 << 20;
 
-/// Writes the rest of the result.
-pub(super) fn write_rows(
+/// Whether no row of these columns is too long to be read whole.
+pub(crate) fn are_small(columns: &[Column]) -> bool {
+    let max_bytes = columns.iter().map(|column| u64::from(column.max_bytes));
+    max_bytes.sum::<u64>() <= BORROWED_ROW
+}
+
+/// Writes the next row. Returns `false` behind the last one. `are_small`: what the function of that name says of the columns.
+pub(crate) fn write_row(
     rows: &mut Rows<'_>,
     columns: &[Column],
+    are_small: bool,
     format: &mut dyn Format,
     out: &mut Out,
-    progress: &mut Transfer,
-) -> Result<(), Failure> {
-    let max_bytes: u64 = columns
-        .iter()
-        .map(|column| u64::from(column.max_bytes))
-        .sum();
-    let is_small = max_bytes <= LENT_ROW;
-    loop {
-        let more = if is_small {
-            write_borrowed(rows, columns, format, out)?
-        } else {
-            write_streamed(rows, columns, format, out)?
-        };
-        if !more {
-            return Ok(());
-        }
+) -> Result<bool, Failure> {
+    let more = if are_small {
+        write_borrowed(rows, columns, format, out)?
+    } else {
+        write_streamed(rows, columns, format, out)?
+    };
+    if more {
         format.end_row(out)?;
-        progress.row(|rows| rows);
     }
+    Ok(more)
 }
 
 fn write_borrowed(
@@ -45,6 +43,7 @@ fn write_borrowed(
     let Some(row) = rows.next()? else {
         return Ok(false);
     };
+    progress_line::clear();
     for (index, column) in columns.iter().enumerate() {
         match row.bytes(index)? {
             None => format.value(column, None, out)?,
@@ -64,6 +63,7 @@ fn write_streamed(
     let Some(mut row) = rows.next_streaming()? else {
         return Ok(false);
     };
+    progress_line::clear();
     for column in columns {
         let Some(mut value) = row.next_column()? else {
             return Err(Failure::other("a row has fewer values than columns"));
