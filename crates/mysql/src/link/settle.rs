@@ -156,9 +156,10 @@ impl Link {
     /// partly sent continues if the queue holds the rest of it.
     fn withdraw(&mut self) -> Result<(), Error> {
         let output = self.buffers.output();
-        let sent = output.sent() - self.sent_before;
-        let left = usize::try_from(sent)
-            .ok()
+        // A statement of a pipeline may begin behind what has left: then it is withdrawn, and what waits in front of it goes on.
+        let sent = output.sent().checked_sub(self.sent_before);
+        let left = sent
+            .and_then(|sent| usize::try_from(sent).ok())
             .and_then(|sent| self.queued_before.checked_sub(sent));
         match left {
             Some(left) => {
