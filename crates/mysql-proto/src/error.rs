@@ -97,6 +97,8 @@ pub enum Error {
     TooManyAttributes,
     /// The statement is closed, or belongs to another connection; nothing was sent.
     StatementClosed,
+    /// The statement was executed with a cursor, and this server does not execute it without one any more; nothing was sent.
+    CursorOnly,
     /// The server requested no local file, or the file has ended; nothing was sent.
     LocalInfileOver,
     /// A row was read in part in another form than the one requested now. Request it in the form in which it was begun.
@@ -163,6 +165,7 @@ impl Error {
                 | Self::Busy
                 | Self::TooManyAttributes
                 | Self::StatementClosed
+                | Self::CursorOnly
                 | Self::LocalInfileOver
                 | Self::RowUnderWay
                 | Self::ParameterCount { .. }
@@ -225,6 +228,7 @@ impl fmt::Display for Error {
                 f.write_str("too many query attributes: at most 64 with 64 KiB of names and values can be sent")
             }
             Self::StatementClosed => f.write_str("the statement is closed or of another connection; prepare it again"),
+            Self::CursorOnly => f.write_str("the statement was executed with a cursor, and MySQL can't execute it without one any more; prepare another one"),
             Self::RowUnderWay => {
                 f.write_str("a borrowed row is half read; take it with next before rows are streamed")
             }

@@ -51,7 +51,7 @@ impl ClientCore {
     /// Queues COM_STMT_EXECUTE. Large parameters are borrowed. The reply is one result or several.
     ///
     /// # Errors
-    /// Fails with `Busy`, `StatementClosed`, `ParameterCount`, `CharacterSet` or `Parameter`.
+    /// Fails with `Busy`, `StatementClosed`, `ParameterCount`, `CursorOnly`, `CharacterSet` or `Parameter`.
     pub fn execute(
         &mut self,
         buffers: &mut Buffers,
@@ -109,14 +109,10 @@ impl ClientCore {
         params: Params<'_>,
     ) -> Result<u32, Error> {
         let found = self.statements.find(statement)?;
-        let (id, expected) = (found.id, found.parameters);
-        if params.0.len() == usize::from(expected) {
-            return Ok(id);
+        if params.0.len() == found.plain_parameters {
+            return Ok(found.id);
         }
-        Err(Error::ParameterCount {
-            expected,
-            given: params.0.len(),
-        })
+        Err(found.refusal(params.0.len()))
     }
 
     #[inline(always)] // else the hot one of its callers pays for the others

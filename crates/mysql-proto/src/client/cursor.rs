@@ -2,6 +2,15 @@
 //!
 //! An execution that opens a cursor is over behind the column definitions: the packet that ends them, or in its place the one that ends
 //! the rows, has `CURSOR_EXISTS`. Where the server has opened none, rows follow.
+//!
+//! For a statement without columns no cursor is asked for: MySQL opens one for `DO`, with a row that the statement does not have, and
+//! refuses others, as `SET` and `CREATE TABLE`, that MariaDB executes.
+//!
+//! MySQL (9.7.4) does not execute a statement without a cursor any more once one was opened for it, unless the statement was executed
+//! without one before, and not prepared again by the server since, as it is where a table has changed or a parameter has another type:
+//! the rows are missing, and an OK packet with the header 0x00, which would be a row, is in the place of their end. A client waits
+//! for ever then, or takes it for a row. When this happens a client can't know, and so it never executes such a statement without a
+//! cursor.
 #![deny(clippy::indexing_slicing)]
 
 use onecopy_wire::{Buffers, Span};
@@ -17,18 +26,31 @@ impl ClientCore {
     /// Queues COM_STMT_EXECUTE for rows that are fetched in parts. The reply is that of [`execute`](Self::execute), but where the
     /// server has opened a cursor the command is over with `Columns`, and [`has_cursor`](Self::has_cursor) is true.
     ///
+    /// On MySQL the statement is executed with a cursor only from then on: [`execute`](Self::execute) fails with `CursorOnly`.
+    ///
     /// # Errors
-    /// Fails like [`execute`](Self::execute).
+    /// Fails with `Busy`, `StatementClosed`, `ParameterCount`, `CharacterSet` or `Parameter`.
     pub fn execute_with_cursor(
         &mut self,
         buffers: &mut Buffers,
         statement: StatementId,
         params: Params<'_>,
     ) -> Result<(), Error> {
-        let id = self.check_execution(statement, params)?;
+        let found = self.statements.find(statement)?;
+        let (id, expected, given) = (found.id, found.parameters, params.0.len());
+        if self.statements.definitions(statement).is_empty() {
+            return self.execute(buffers, statement, params);
+        }
+        if given != usize::from(expected) {
+            return Err(Error::ParameterCount { expected, given });
+        }
         self.begin(State::Header, Some(Source::Statement(statement)))?;
         self.ask(Asks::Cursor);
-        self.put_execution(buffers, id, CursorType::READ_ONLY, params)
+        self.put_execution(buffers, id, CursorType::READ_ONLY, params)?;
+        if !self.session.version.is_mariadb {
+            self.statements.restrict_to_cursors(statement);
+        }
+        Ok(())
     }
 
     /// Queues COM_STMT_FETCH: the next rows of a statement's cursor, at most `rows`. The reply is those rows and their end, behind

@@ -22,7 +22,21 @@ pub(super) struct Statement {
     /// The server's number for it.
     pub(super) id: u32,
     pub(super) parameters: u16,
+    /// The parameters of an execution without a cursor; more than there can be where the server can't execute it so any more.
+    pub(super) plain_parameters: usize,
     definitions: Definitions,
+}
+
+impl Statement {
+    /// Why an execution without a cursor, with so many parameters, can't be.
+    #[cold]
+    pub(super) fn refusal(&self, given: usize) -> Error {
+        let expected = self.parameters;
+        if given == usize::from(expected) {
+            return Error::CursorOnly;
+        }
+        Error::ParameterCount { expected, given }
+    }
 }
 
 /// Statements by place; closed places are used again.
@@ -53,6 +67,7 @@ impl Statements {
         slot.open = true;
         slot.id = ok.statement_id;
         slot.parameters = ok.parameters;
+        slot.plain_parameters = usize::from(ok.parameters);
         slot.definitions = Definitions::default();
         Ok(StatementId {
             index,
@@ -64,6 +79,13 @@ impl Statements {
         match self.slots.get(id.index as usize) {
             Some(slot) if slot.open && slot.generation == id.generation => Ok(slot),
             _ => Err(Error::StatementClosed),
+        }
+    }
+
+    /// From here on the statement is executed with a cursor only.
+    pub(super) fn restrict_to_cursors(&mut self, id: StatementId) {
+        if let Some(slot) = self.slots.get_mut(id.index as usize) {
+            slot.plain_parameters = usize::MAX;
         }
     }
 

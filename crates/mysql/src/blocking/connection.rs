@@ -164,9 +164,10 @@ impl Connection {
         self.settle()?;
         let params = Params(params);
         self.link.observe_execution(statement);
-        self.link
-            .core
-            .execute(&mut self.link.buffers, statement.id, params)?;
+        let (core, buffers) = (&mut self.link.core, &mut self.link.buffers);
+        if let Err(refusal) = core.execute(buffers, statement.id, params) {
+            return self.execute_with_cursor(refusal, statement, params.0);
+        }
         let reply = self.drive(&params)?;
         Ok(Rows::new(self, reply))
     }

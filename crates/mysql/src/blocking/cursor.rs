@@ -1,6 +1,7 @@
 //! The rows of a statement, fetched in batches.
 
-use onecopy_mysql_proto::client::{Params, Reply, StatementId};
+use onecopy_mysql_proto::Error as ProtocolError;
+use onecopy_mysql_proto::client::{Params, Reply};
 
 use super::{Connection, Rows};
 use crate::{Definitions, Done, Error, Param, Statement};
@@ -31,7 +32,8 @@ use crate::{Definitions, Done, Error, Param, Statement};
 #[must_use = "rows are fetched batch by batch"]
 pub struct Cursor<'c> {
     conn: &'c mut Connection,
-    statement: StatementId,
+    /// Kept: a statement that is dropped is closed, and its cursor with it.
+    statement: Statement,
     fetch_rows: u32,
     state: State,
 }
@@ -48,7 +50,10 @@ enum State {
 impl Connection {
     /// Executes a prepared statement whose rows are fetched `fetch_rows` at a time, or one at a time for 0.
     ///
-    /// Servers open a cursor for SELECT. Where they open none, as for SHOW, the rows come as one batch.
+    /// Servers open a cursor for SELECT. Where they open none, as for CALL, the rows come as one batch.
+    ///
+    /// MySQL does not execute a statement without a cursor any more once it was executed with one. [`execute`](Self::execute) then opens
+    /// one too and fetches all rows, in two round trips, and a [pipeline](Self::pipeline) can't have the statement: prepare another one.
     ///
     /// # Errors
     /// Fails like [`execute`](Self::execute).
@@ -60,6 +65,20 @@ impl Connection {
     ) -> Result<Cursor<'_>, Error> {
         self.link.own(statement)?;
         self.settle()?;
+        let state = self.open_cursor(statement, params)?;
+        if self.link.core.is_command_over() {
+            self.finish();
+        }
+        Ok(Cursor {
+            conn: self,
+            statement: statement.clone(),
+            fetch_rows: fetch_rows.max(1),
+            state,
+        })
+    }
+
+    /// Executes a statement for a cursor, and returns what the server has made of it.
+    fn open_cursor(&mut self, statement: &Statement, params: &[Param<'_>]) -> Result<State, Error> {
         let params = Params(params);
         // A call that is dropped leaves a cursor behind.
         self.link.opens_cursor(statement.id);
@@ -72,20 +91,36 @@ impl Connection {
         {
             self.link.set_long_data(None);
         }
-        let state = match driven? {
+        Ok(match driven? {
             Reply::Columns if !self.link.core.is_command_over() => State::Rows,
             Reply::Columns if self.link.core.has_cursor() => State::Open,
             _ => State::Over,
-        };
-        if self.link.core.is_command_over() {
-            self.finish();
-        }
-        Ok(Cursor {
-            conn: self,
-            statement: statement.id,
-            fetch_rows: fetch_rows.max(1),
-            state,
         })
+    }
+
+    /// What [`execute`](Self::execute) does where the server executes the statement with a cursor only: opens one, and fetches all
+    /// rows at once.
+    #[cold]
+    pub(super) fn execute_with_cursor(
+        &mut self,
+        refusal: ProtocolError,
+        statement: &Statement,
+        params: &[Param<'_>],
+    ) -> Result<Rows<'_>, Error> {
+        if refusal != ProtocolError::CursorOnly {
+            return Err(refusal.into());
+        }
+        let reply = match self.open_cursor(statement, params)? {
+            State::Over => Reply::Ok,
+            State::Rows => Reply::Columns,
+            State::Open => {
+                self.settle_on()?;
+                let (core, buffers) = (&mut self.link.core, &mut self.link.buffers);
+                core.fetch(buffers, statement.id, u32::MAX)?;
+                Reply::Columns
+            }
+        };
+        Ok(Rows::new(self, reply))
     }
 }
 
@@ -116,7 +151,7 @@ impl Cursor<'_> {
             return Ok(None);
         }
         let (core, buffers) = (&mut self.conn.link.core, &mut self.conn.link.buffers);
-        core.fetch(buffers, self.statement, self.fetch_rows)?;
+        core.fetch(buffers, self.statement.id, self.fetch_rows)?;
         Ok(Some(Rows::new(self.conn, Reply::Columns)))
     }
 
@@ -126,7 +161,7 @@ impl Cursor<'_> {
     /// Fails if the statement is closed.
     pub fn columns(&self) -> Result<&Definitions, Error> {
         let core = &self.conn.link.core;
-        Ok(core.statement_definitions(self.statement)?)
+        Ok(core.statement_definitions(self.statement.id)?)
     }
 
     /// Returns the counters of the last reply: of a statement without rows, those of its end.
@@ -141,7 +176,7 @@ impl Drop for Cursor<'_> {
         let link = &mut self.conn.link;
         let may_be_open = !link.core.is_idle() || link.core.has_cursor();
         if self.state == State::Open && may_be_open {
-            link.opens_cursor(self.statement);
+            link.opens_cursor(self.statement.id);
         }
     }
 }

@@ -1,11 +1,11 @@
 //! SQL with parameters, prepared once.
 
-use onecopy_mysql_proto::client::{Params, Reply, StatementId};
+use onecopy_mysql_proto::client::{Params, Reply};
 use onecopy_net::blocking as net;
 use onecopy_wire::Borrowed;
 
 use super::{Connection, Rows};
-use crate::{Error, Param};
+use crate::{Error, Param, Statement};
 
 impl Connection {
     /// Runs SQL with parameters and returns its rows. The statement is prepared when its text is first run, and kept in the
@@ -78,16 +78,17 @@ impl Connection {
         if self.link.sends_both(sql, params) {
             return self.exec_both(sql, params);
         }
+        // Until it is executed: one that is not kept in the cache is closed by the next command.
         let statement = self.prepare_cached(sql)?;
         self.settle_on()?;
         self.link
             .core
-            .execute(&mut self.link.buffers, statement, params)?;
+            .execute(&mut self.link.buffers, statement.id, params)?;
         self.drive(&params)
     }
 
     /// Prepares a statement for the cache.
-    pub(super) fn prepare_cached(&mut self, sql: &[u8]) -> Result<StatementId, Error> {
+    pub(super) fn prepare_cached(&mut self, sql: &[u8]) -> Result<Statement, Error> {
         self.link.core.prepare(&mut self.link.buffers, sql)?;
         match self.drive(sql) {
             Ok(Reply::Prepared(id)) => self.link.cache(sql, id),

@@ -37,11 +37,11 @@ impl Link {
         Ok(self.cache.insert(sql, statement)?)
     }
 
-    /// Keeps the statement that was prepared, or lets it be closed behind its execution.
-    pub(crate) fn cache(&mut self, sql: &[u8], id: StatementId) -> Result<StatementId, Error> {
+    /// Keeps the statement that was prepared, if there is room for it. Otherwise it is closed once the caller drops it.
+    pub(crate) fn cache(&mut self, sql: &[u8], id: StatementId) -> Result<Statement, Error> {
         let statement = self.statement(id)?;
-        self.cache.insert(sql, statement)?;
-        Ok(id)
+        self.cache.insert(sql, statement.clone())?;
+        Ok(statement)
     }
 
     /// The server does not know the statement any more.

@@ -3,7 +3,7 @@
 use onecopy_testkit::script::{Script, Talk, Trial};
 
 use crate::large::{COLUMN, OK};
-use crate::login::{Style, login};
+use crate::login::{Style, login, mysql_response};
 
 const EXECUTE: &[u8] = b"\x17\x07\0\0\0\x01\x01\0\0\0";
 const FETCH: &[u8] = b"\x1c\x07\0\0\0\x02\0\0\0";
@@ -176,4 +176,64 @@ fn a_cursor_on_a_result_with_more_to_come_is_none() {
         .command(b"\x0e")
         .server_packets(1, &[OK]);
     Trial::new(&script, fetch_all(), &["batch", "pong"]).run();
+}
+
+#[test]
+fn after_a_cursor_mysql_executes_with_a_cursor_only() {
+    const FETCH_ALL: &[u8] = b"\x1c\x07\0\0\0\xff\xff\xff\xff";
+    let talk = talk!(|conn, log, wait, face| {
+        let statement = wait!(conn.prepare("SELECT"))?;
+        let mut cursor = wait!(conn.cursor(&statement, &[], 2))?;
+        while let Some(mut rows) = wait!(cursor.next_batch())? {
+            while let Some(row) = wait!(rows.next())? {
+                log.row(&row)?;
+            }
+        }
+        drop(cursor);
+        let mut rows = wait!(conn.execute(&statement, &[]))?;
+        while let Some(row) = wait!(rows.next())? {
+            log.row(&row)?;
+        }
+        let mut pipeline = conn.pipeline();
+        pipeline.execute(&statement, &[])?;
+        let mut results = wait!(pipeline.send())?;
+        log.line(wait!(results.next()).unwrap_err().to_string());
+        drop(results);
+        wait!(conn.ping())?;
+        log.line("pong");
+        Ok(())
+    });
+    let style = Style::DeprecateEof;
+    let login = mysql_response().then(&Script::parse(
+        "S 02 00 00 02 01 03
+         S 07 00 00 03 00 00 00 02 00 00 00",
+    ));
+    let prepared = [vec![0, 7, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0], COLUMN.to_vec()];
+    let opened = [vec![1], COLUMN.to_vec(), end(style, CURSOR)];
+    let script = sent(login.preamble().command(b"\x16SELECT"), &prepared);
+    let script = sent(script.command(EXECUTE), &opened).command(FETCH);
+    let script = sent(script, &[row(b'a'), end(style, LAST)]).command(EXECUTE);
+    let script = sent(script, &opened).command(FETCH_ALL);
+    let script = sent(script, &[row(b'b'), row(b'c'), end(style, LAST)])
+        .command(b"\x0e")
+        .server_packets(1, &[OK]);
+    let refused = "the statement was executed with a cursor, and MySQL can't execute it without one any more; prepare another one";
+    let seen = ["a", "b", "c", refused, "pong"];
+    Trial::new(&script, talk, &seen).run();
+}
+
+#[test]
+fn for_a_statement_without_columns_no_cursor_is_asked_for() {
+    const PLAIN_EXECUTE: &[u8] = b"\x17\x07\0\0\0\0\x01\0\0\0";
+    let talk = talk!(|conn, log, wait, face| {
+        let statement = wait!(conn.prepare("DO 1"))?;
+        let mut cursor = wait!(conn.cursor(&statement, &[], 2))?;
+        log.line(format!("{}", wait!(cursor.next_batch())?.is_none()));
+        Ok(())
+    });
+    let prepared = [vec![0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]];
+    let script = sent(login(Style::DeprecateEof).command(b"\x16DO 1"), &prepared)
+        .command(PLAIN_EXECUTE)
+        .server_packets(1, &[OK]);
+    Trial::new(&script, talk, &["true"]).run();
 }

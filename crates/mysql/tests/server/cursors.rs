@@ -1,6 +1,6 @@
 //! Rows that are fetched in batches.
 
-use onecopy_mysql::params;
+use onecopy_mysql::{ProtocolError, params};
 
 use super::Connection;
 use crate::common::{url, urls};
@@ -63,7 +63,7 @@ async fn all_rows_come_in_batches_of_the_size_that_was_asked_for() {
 #[tokio::test]
 async fn rows_of_a_batch_are_read_in_every_way() {
     let mut conn = wait!(Connection::connect(&url())).unwrap();
-    let sql = "SELECT seq, REPEAT('x', 300000) FROM seq_1_to_9";
+    let sql = "SELECT seq, REPEAT('x', 300000) FROM seq_1_to_100 WHERE seq <= 9";
     let statement = wait!(conn.prepare(sql)).unwrap();
     let mut cursor = wait!(conn.cursor(&statement, &[], 3)).unwrap();
     let mut value = Vec::new();
@@ -127,11 +127,19 @@ async fn a_statement_without_a_cursor_has_one_batch_or_none() {
     }
     assert_eq!(count, 1);
     drop(cursor);
-    let none = wait!(conn.prepare("DO 1")).unwrap();
-    let mut cursor = wait!(conn.cursor(&none, &[], 1)).unwrap();
-    assert!(wait!(cursor.next_batch()).unwrap().is_none());
-    assert_eq!(cursor.done().affected_rows, 0);
-    drop(cursor);
+    let create = "CREATE TEMPORARY TABLE of_a_cursor (a INT)";
+    for (sql, affected) in [
+        ("DO 1", 0),
+        ("SET @a = 1", 0),
+        (create, 0),
+        ("INSERT INTO of_a_cursor VALUES (1), (2)", 2),
+    ] {
+        let none = wait!(conn.prepare(sql)).unwrap();
+        let mut cursor = wait!(conn.cursor(&none, &[], 1)).unwrap();
+        assert!(cursor.columns().unwrap().is_empty(), "{sql}");
+        assert!(wait!(cursor.next_batch()).unwrap().is_none(), "{sql}");
+        assert_eq!(cursor.done().affected_rows, affected, "{sql}");
+    }
     let error = wait!(conn.prepare("SELECT 1 FROM no_such_table")).unwrap_err();
     assert!(error.server().is_some());
     let fails = wait!(conn.prepare("SELECT (SELECT seq FROM seq_1_to_2)")).unwrap();
@@ -146,10 +154,92 @@ async fn a_statement_without_a_cursor_has_one_batch_or_none() {
     own_result(&mut conn).await;
 }
 
+/// After a cursor MySQL sends no rows to an execution without one, and no end of them; also where it has prepared the statement again
+/// for a number in the place of a text.
+#[tokio::test]
+async fn a_statement_is_executed_with_and_without_a_cursor_in_any_order() {
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        for order in ["cecee", "ecee", "eCe", "CeEe", "oeoe", "Oe", "eEdcde"] {
+            let sql = "SELECT seq, ?, REPEAT('x', 300) FROM seq_1_to_100";
+            let statement = wait!(conn.prepare(sql)).unwrap();
+            for what in order.chars() {
+                let params = if what.is_lowercase() {
+                    params!["text"]
+                } else {
+                    params![7]
+                };
+                let mut seen = 0;
+                match what.to_ascii_lowercase() {
+                    'c' => {
+                        let mut cursor = wait!(conn.cursor(&statement, &params, 30)).unwrap();
+                        while let Some(mut rows) = wait!(cursor.next_batch()).unwrap() {
+                            while let Some(row) = wait!(rows.next()).unwrap() {
+                                seen += 1;
+                                assert_eq!(row.get::<i64>(0).unwrap(), seen);
+                            }
+                        }
+                    }
+                    // Dropped as soon as it is open.
+                    'o' => {
+                        drop(wait!(conn.cursor(&statement, &params, 30)).unwrap());
+                        continue;
+                    }
+                    'e' => {
+                        let mut rows = wait!(conn.execute(&statement, &params)).unwrap();
+                        assert_eq!(rows.columns().unwrap().len(), 3);
+                        while let Some(row) = wait!(rows.next()).unwrap() {
+                            seen += 1;
+                            assert_eq!(row.get::<i64>(0).unwrap(), seen);
+                            assert_eq!(row.get::<&str>(2).unwrap().len(), 300);
+                        }
+                    }
+                    // Dropped in its rows.
+                    _ => {
+                        let mut rows = wait!(conn.execute(&statement, &params)).unwrap();
+                        wait!(rows.next()).unwrap().unwrap();
+                        continue;
+                    }
+                }
+                assert_eq!(seen, 100, "{what} of {order}");
+            }
+            own_result(&mut conn).await;
+            // All of its rows at once, or what to do.
+            let mut pipeline = conn.pipeline();
+            pipeline.execute(&statement, &params!["p"]).unwrap();
+            pipeline.query("SELECT 'behind it'").unwrap();
+            let mut results = wait!(pipeline.send()).unwrap();
+            match wait!(results.next()) {
+                Ok(rows) => {
+                    let rows = wait!(rows.unwrap().collect_owned()).unwrap();
+                    assert_eq!(rows.len(), 100);
+                }
+                Err(error) => assert_eq!(error.protocol(), Some(&ProtocolError::CursorOnly)),
+            }
+            assert!(wait!(results.next()).unwrap().is_some());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_outlives_its_statement() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let statement = wait!(conn.prepare("SELECT seq FROM seq_1_to_100")).unwrap();
+    let mut cursor = wait!(conn.cursor(&statement, &[], 30)).unwrap();
+    drop(statement);
+    let mut seen = 0;
+    while let Some(mut rows) = wait!(cursor.next_batch()).unwrap() {
+        while wait!(rows.next()).unwrap().is_some() {
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 100);
+}
+
 #[tokio::test]
 async fn a_cursor_lives_in_a_transaction() {
     let mut conn = wait!(Connection::connect(&url())).unwrap();
-    let statement = wait!(conn.prepare("SELECT seq FROM seq_1_to_30")).unwrap();
+    let statement = wait!(conn.prepare("SELECT seq FROM seq_1_to_100 WHERE seq <= 30")).unwrap();
     let mut tx = wait!(conn.transaction()).unwrap();
     let mut cursor = wait!(tx.cursor(&statement, &[], 10)).unwrap();
     let mut rows = wait!(cursor.next_batch()).unwrap().unwrap();

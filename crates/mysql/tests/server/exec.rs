@@ -115,9 +115,18 @@ async fn any_number_of_texts_leaves_the_servers_statements_bounded() {
         .argument("--max-prepared-stmt-count=6")
         .start()
         .unwrap();
-    for (kept, rounds) in [(5, count(200, 100_000)), (0, 100)] {
-        let option = format!("statement-cache={kept}");
+    for (kept, rounds, pipelining) in [
+        (5, count(200, 100_000), true),
+        (5, 100, false),
+        (0, 100, true),
+        (0, 100, false),
+    ] {
+        let option = format!("statement-cache={kept}&pipelining={pipelining}");
         let mut conn = wait!(Connection::connect(&with_option(&server.url(), &option))).unwrap();
+        // The server forgets the statements of the connection before when it sees its end.
+        while status(&mut conn, "GLOBAL", "Prepared_stmt_count").await > 0 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
         for number in 0..rounds as i64 {
             let sql = format!("SELECT ? + {number}");
             assert_eq!(value(&mut conn, &sql, &params![1]).await, number + 1);
@@ -131,6 +140,22 @@ async fn any_number_of_texts_leaves_the_servers_statements_bounded() {
         assert!(open <= kept, "{open} of {kept}");
         wait!(conn.close()).unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_text_that_is_too_long_for_the_cache_is_executed_and_closed() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let closed = status(&mut conn, "SESSION", "Com_stmt_close").await;
+    for bytes in [15 << 10, 17 << 10, 32 << 10, 100 << 10] {
+        let sql = format!("SELECT ? + LENGTH('{}')", "x".repeat(bytes));
+        for _ in 0..2 {
+            let sum = bytes as i64 + 1;
+            assert_eq!(value(&mut conn, &sql, &params![1]).await, sum);
+        }
+    }
+    // The last two, each of them twice.
+    let closed = status(&mut conn, "SESSION", "Com_stmt_close").await - closed;
+    assert_eq!(closed, 4);
 }
 
 #[tokio::test]
