@@ -26,6 +26,7 @@ Server = collections.namedtuple("Server", "kind suite version binary package plu
 KNOWN = {
     "mysql-9": Server("mysql", "sid", "9.", "usr/sbin/mysqld", "mysql-server-core", ["mysql-client-core"], [
         "RETURNING", "UUID", "INET6", "INET4", "cached metadata", "TIME up to 838:59:59.999999",
+        "TIME parameters of 838 hours and microseconds",
         "headers of the PROXY protocol", "mysql_native_password, ed25519", "COM_STMT_BULK_EXECUTE", "bulk execute",
         "mariadb through the proxy",
         "mysql_native_password", "mysql_clear_password", "caching_sha2_password with a password of 300 bytes",

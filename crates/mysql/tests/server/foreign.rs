@@ -8,7 +8,7 @@ use chrono::{NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Utc};
 use jiff::{SignedDuration, Timestamp, civil};
 use onecopy_mysql::{
     FromRow, FromValueError, FromValueOwned, Json, JsonText, Lossy, OwnedDecimal, Param,
-    ParamProblem, ToParam, params,
+    ParamProblem, Time, ToParam, params,
 };
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -74,6 +74,20 @@ async fn check_refused<T: FromValueOwned + Debug>(sql: &str) {
     }
 }
 
+/// Seconds and microseconds of nearly the longest time, 838:59:58.999999. As a parameter MySQL takes it without the microseconds only.
+async fn longest() -> (i64, i32) {
+    let mut conn = wait!(Connection::connect(&urls()[0])).unwrap();
+    let time = Time::parse_text(b"838:59:58.999999").unwrap();
+    let select = wait!(conn.prepare("SELECT ?")).unwrap();
+    let sent = wait!(conn.execute(&select, &params![time])).map(drop);
+    let hours = if offered("TIME parameters of 838 hours and microseconds", sent) {
+        838
+    } else {
+        837
+    };
+    (hours * 3600 + 59 * 60 + 58, 999_999)
+}
+
 #[tokio::test]
 async fn dates_and_times_of_chrono() {
     let date = |year, month, day| NaiveDate::from_ymd_opt(year, month, day).unwrap();
@@ -96,7 +110,8 @@ async fn dates_and_times_of_chrono() {
     )
     .await;
     check("TIME(6)", &[NaiveTime::MIN, time(23, 999_999)]).await;
-    let most = TimeDelta::seconds(838 * 3600 + 59 * 60 + 58) + TimeDelta::microseconds(999_999);
+    let (seconds, micros) = longest().await;
+    let most = TimeDelta::seconds(seconds) + TimeDelta::microseconds(micros.into());
     check(
         "TIME(6)",
         &[most, -most, TimeDelta::zero(), TimeDelta::microseconds(-1)],
@@ -129,7 +144,8 @@ async fn dates_and_times_of_jiff() {
         ],
     )
     .await;
-    let most = SignedDuration::new(838 * 3600 + 59 * 60 + 58, 999_999_000);
+    let (seconds, micros) = longest().await;
+    let most = SignedDuration::new(seconds, micros * 1000);
     check(
         "TIME(6)",
         &[
@@ -162,7 +178,8 @@ async fn dates_and_times_of_time() {
     check("DATETIME(6)", &moments.map(PrimitiveDateTime::assume_utc)).await;
     check("TIMESTAMP(6)", &[moments[1].assume_utc()]).await;
     check("TIME(6)", &[time::Time::MIDNIGHT, at(23, 999_999)]).await;
-    let most = time::Duration::new(838 * 3600 + 59 * 60 + 58, 999_999_000);
+    let (seconds, micros) = longest().await;
+    let most = time::Duration::new(seconds, micros * 1000);
     check(
         "TIME(6)",
         &[

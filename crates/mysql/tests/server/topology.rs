@@ -51,6 +51,8 @@ fn config(ports: &[u16], target: ServerTarget) -> Config {
     config.endpoint = tcp(ports[0]);
     config.alternatives = ports[1..].iter().map(|port| tcp(*port)).collect();
     config.target = target;
+    // Where the password is wrong MySQL asks for all of it, encrypted.
+    config.get_server_public_key = true;
     config
 }
 
