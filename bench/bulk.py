@@ -60,6 +60,7 @@ def ways(url, folder):
     return [
         ("onecopy-mysql, bulk execute", "in", [example, url, table, rows, "execute"], None),
         ("onecopy-mysql, multi-row INSERT", "in", [example, url, table, rows, "insert"], None),
+        ("onecopy-mysql, a pipeline of 1,000 executions", "in", [example, url, table, rows, "pipeline"], None),
         ("onecopy-mysql, an execution a row", "in", [example, url, table, rows, "single"], None),
         ("mysql_async, INSERT of 1,000 rows", "in", [peer, "insert", url, table, rows], None),
         ("mysql_async, exec_batch", "in", [peer, "batch", url, table, rows], None),

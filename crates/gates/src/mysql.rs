@@ -20,7 +20,9 @@ use crate::peer::mysql::{MySqlPeer, Replies};
 pub(crate) enum Case {
     /// Prepared: one row of 15 columns.
     SmallRow,
-    /// The same, each value asked for as a type of the caller's.
+    /// The same, by a text whose statement is in the cache.
+    Exec,
+    /// The small row, each value asked for as a type of the caller's.
     TypedRow,
     /// The same, mapped to a struct.
     DerivedRow,
@@ -54,12 +56,12 @@ const SQL: &str = "SELECT data FROM onecopy_bench_blob WHERE id = 1";
 
 impl Case {
     fn is_prepared(self) -> bool {
-        !matches!(self, Self::Blob(_) | Self::Ok)
+        !matches!(self, Self::Blob(_) | Self::Ok | Self::Exec)
     }
 
     fn replies(self) -> Replies {
         match self {
-            Self::SmallRow | Self::TypedRow | Self::DerivedRow => {
+            Self::SmallRow | Self::Exec | Self::TypedRow | Self::DerivedRow => {
                 capture::replies(capture::SMALL_ROW)
             }
             Self::TypedRows | Self::DerivedRows => {
@@ -84,7 +86,12 @@ impl Case {
     /// Rows of its result.
     fn rows(self) -> usize {
         match self {
-            Self::SmallRow | Self::TypedRow | Self::DerivedRow | Self::BigRow | Self::Blob(_) => 1,
+            Self::SmallRow
+            | Self::Exec
+            | Self::TypedRow
+            | Self::DerivedRow
+            | Self::BigRow
+            | Self::Blob(_) => 1,
             Self::TypedRows | Self::DerivedRows | Self::BigRows => BIG_ROWS,
             Self::Parameters | Self::Ok => 0,
         }

@@ -1,7 +1,7 @@
-//! Inserts many rows: `cargo run --release --example bulk_insert -- URL TABLE ROWS [execute|insert|single]`.
+//! Inserts many rows: `cargo run --release --example bulk_insert -- URL TABLE ROWS [execute|insert|pipeline|single]`.
 //!
-//! The table has the columns `id BIGINT, name VARCHAR(40), price DOUBLE, note VARCHAR(40)`. `single` is an execution a row, for
-//! comparison.
+//! The table has the columns `id BIGINT, name VARCHAR(40), price DOUBLE, note VARCHAR(40)`. `pipeline` and `single` are an execution
+//! a row, for comparison: the first sends 1,000 of them together.
 
 use std::error::Error;
 use std::io::Write;
@@ -9,10 +9,13 @@ use std::io::Write;
 use onecopy_mysql::blocking::Connection;
 use onecopy_mysql::{BulkMethod, BulkOptions, params};
 
+/// Rows that `pipeline` sends together.
+const BATCH: usize = 1_000;
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [url, table, rows, method @ ..] = &arguments[..] else {
-        return Err("give URL TABLE ROWS [execute|insert|single]".into());
+        return Err("give URL TABLE ROWS [execute|insert|pipeline|single]".into());
     };
     let rows: u64 = rows.parse()?;
     let method = method.first().map_or("auto", String::as_str);
@@ -25,6 +28,22 @@ fn main() -> Result<(), Box<dyn Error>> {
             conn.execute(&insert, &params![id, name, price(id), note])?
                 .finish()
                 .map(drop)
+        })?;
+    } else if method == "pipeline" {
+        let insert = conn.prepare(&sql)?;
+        let mut batch = Vec::with_capacity(BATCH);
+        for_each_row(rows, |id, name, note| {
+            batch.push((id, name.to_owned(), note.map(str::to_owned)));
+            if batch.len() < BATCH && id < rows {
+                return Ok(());
+            }
+            let mut pipeline = conn.pipeline();
+            for (id, name, note) in &batch {
+                pipeline.execute(&insert, &params![id, name, price(*id), note])?;
+            }
+            pipeline.send()?.finish()?;
+            batch.clear();
+            Ok::<(), onecopy_mysql::Error>(())
         })?;
     } else {
         let mut options = BulkOptions::default();
