@@ -241,6 +241,9 @@ impl Talk {
     fn look(&mut self) -> Done {
         let changes = self.conn.session_changes();
         assert!(changes.iter().count() <= changes.as_encoded().len());
+        let _ = (changes.transaction_state(), changes.variable("autocommit"));
+        let gtids = self.conn.last_gtids().map_or(0, str::len);
+        assert!(gtids <= LIMITS.max_message_bytes);
         let _ = (self.conn.status(), self.conn.server_version());
         assert_eq!(self.conn.connection_id(), 7);
         for statement in &self.statements {

@@ -9,6 +9,7 @@ mod command;
 mod core;
 mod cursor;
 mod definitions;
+mod gtids;
 mod handshake;
 mod large_row;
 mod limits;

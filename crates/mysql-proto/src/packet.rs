@@ -33,6 +33,7 @@ pub mod send_long_data;
 pub mod session_track;
 pub mod ssl_request;
 pub mod stmt_reset;
+pub mod transaction_state;
 
 pub use auth_more_data::AuthMoreData;
 pub use auth_next_factor::AuthNextFactor;
@@ -63,6 +64,7 @@ pub use send_long_data::SendLongData;
 pub use session_track::{SessionChange, SessionTrack};
 pub use ssl_request::SslRequest;
 pub use stmt_reset::StmtReset;
+pub use transaction_state::{TransactionBegin, TransactionState};
 
 #[cfg(test)]
 pub(crate) mod testing;

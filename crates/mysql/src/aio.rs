@@ -21,6 +21,7 @@ mod pipeline;
 mod pool;
 mod pooled_connection;
 mod rows;
+mod session;
 mod settle;
 mod streaming_row;
 mod transaction;

@@ -14,6 +14,7 @@ mod pipeline;
 mod pool;
 mod pooled_connection;
 mod rows;
+mod session;
 mod settle;
 mod streaming_row;
 mod transaction;

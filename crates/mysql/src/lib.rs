@@ -113,7 +113,9 @@ pub use onecopy_mysql_proto::auth::{
 };
 pub use onecopy_mysql_proto::client::{Column, Definitions, Limits};
 pub use onecopy_mysql_proto::digest;
-pub use onecopy_mysql_proto::packet::{SessionChange, SessionTrack};
+pub use onecopy_mysql_proto::packet::{
+    SessionChange, SessionTrack, TransactionBegin, TransactionState,
+};
 pub use onecopy_mysql_proto::value::{
     Date, DateTime, Decimal, FromValue, FromValueError, Lossy, OwnedDecimal, Param, ParamProblem,
     SmallDecimal, Time, ToParam, Value, ValueError, ValueKind, ValueProblem, foreign,

@@ -4,6 +4,7 @@ mod cache;
 mod cached;
 mod change_user;
 mod deadlines;
+pub(crate) mod gtids;
 mod local_infile;
 mod login;
 mod long_data;

@@ -135,6 +135,7 @@ impl ClientCore {
         }
         self.statements.forget_all();
         self.character_set = CharacterSet::default();
+        self.gtids = String::new();
         self.source = Source::Text;
         self.text = Definitions::default();
         self.shared = None;

@@ -54,7 +54,8 @@ impl CharacterSet {
 impl ClientCore {
     /// The last OK packet reported changes.
     #[cold]
-    pub(super) fn note_character_set(&mut self) {
+    pub(super) fn note_changes(&mut self) {
+        self.note_gtids();
         // A malformed change ends the list; it is reported to whoever asks for the changes.
         for change in self.session_changes().iter().flatten() {
             if let SessionChange::SystemVariable { name, value } = change

@@ -152,6 +152,8 @@ pub struct ClientCore {
     /// Human-readable text and raw session changes of the last OK packet; reused.
     pub(super) info: String,
     pub(super) changes: Vec<u8>,
+    /// Of the session's last transaction that had any.
+    pub(super) gtids: String,
     /// What the server takes the client's text for.
     pub(super) character_set: CharacterSet,
     pub(super) large: Option<LargeRow>,
@@ -236,6 +238,7 @@ impl ClientCore {
             },
             info: String::new(),
             changes: Vec::new(),
+            gtids: String::new(),
             character_set: CharacterSet::default(),
             large: None,
             streamed: None,

@@ -36,6 +36,7 @@ impl ClientCore {
         self.asks = Asks::Reply;
         self.statements.forget_all();
         self.character_set = CharacterSet::default();
+        self.gtids = String::new();
     }
 
     /// The same of what is not OK.
@@ -218,7 +219,7 @@ impl ClientCore {
             packet.session_track.as_encoded(),
         )?;
         if !self.changes.is_empty() {
-            self.note_character_set();
+            self.note_changes();
         }
         Ok(())
     }

@@ -17,6 +17,7 @@
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_ok_packet.html#sect_protocol_basic_ok_packet_sessinfo>
 
+use super::TransactionState;
 use crate::codec::{DecodeError, Put, Reader};
 
 const NAME: &str = "session state information";
@@ -90,6 +91,62 @@ impl<'a> SessionTrack<'a> {
             changes: Reader::new(NAME, self.0),
             variables: Reader::new(NAME, &[]),
         }
+    }
+
+    /// Returns the default database, if it has changed; empty if there is none any more.
+    pub fn schema(&self) -> Option<&'a [u8]> {
+        self.last(|change| match change {
+            SessionChange::Schema(name) => Some(name),
+            _ => None,
+        })
+    }
+
+    /// Returns the new value of a system variable, if it was set and the server tracks it: `session_track_system_variables` lists
+    /// those that it tracks.
+    pub fn variable(&self, name: &str) -> Option<&'a [u8]> {
+        self.last(|change| match change {
+            SessionChange::SystemVariable { name: found, value }
+                if found.eq_ignore_ascii_case(name.as_bytes()) =>
+            {
+                Some(value)
+            }
+            _ => None,
+        })
+    }
+
+    /// Returns the GTIDs of what was committed: MySQL's with `session_track_gtids`, MariaDB's `last_gtid` if
+    /// `session_track_system_variables` contains it.
+    pub fn gtids(&self) -> Option<&'a [u8]> {
+        self.last(|change| match change {
+            SessionChange::Gtids { encoding: 0, gtids } => Some(gtids),
+            SessionChange::SystemVariable {
+                name: b"last_gtid",
+                value,
+            } => Some(value),
+            _ => None,
+        })
+    }
+
+    /// Returns what the transaction has done so far, if that has changed, with `session_track_transaction_info`.
+    pub fn transaction_state(&self) -> Option<TransactionState> {
+        self.last(|change| match change {
+            SessionChange::TransactionState(letters) => TransactionState::parse(letters),
+            _ => None,
+        })
+    }
+
+    /// Returns the SQL that would start the same transaction elsewhere, if that has changed, with
+    /// `session_track_transaction_info = 'CHARACTERISTICS'`; empty for none.
+    pub fn transaction_characteristics(&self) -> Option<&'a [u8]> {
+        self.last(|change| match change {
+            SessionChange::TransactionCharacteristics(sql) => Some(sql),
+            _ => None,
+        })
+    }
+
+    /// The last of the changes counts. A malformed one ends the list.
+    fn last<T>(&self, found: impl FnMut(SessionChange<'a>) -> Option<T>) -> Option<T> {
+        self.iter().flatten().filter_map(found).last()
     }
 
     pub(crate) fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use ::tokio::io::{AsyncRead, AsyncReadExt};
 
 use onecopy_mysql_proto::client::{ClientCore, HandshakeReply, Params, Reply};
-use onecopy_mysql_proto::packet::SessionTrack;
 use onecopy_mysql_proto::{Error as ProtocolError, StatusFlags};
 use onecopy_net::{DriveError, TlsConnector, TlsSession, tokio as net};
 use onecopy_wire::{Borrowed, Meter};
@@ -440,11 +439,6 @@ impl Connection {
     /// Returns the server status after the last command: in a transaction, autocommit.
     pub fn status(&self) -> StatusFlags {
         self.link.core.ok().status_flags
-    }
-
-    /// Returns the session state changes that the last command reported, if the server tracks them.
-    pub fn session_changes(&self) -> SessionTrack<'_> {
-        self.link.core.session_changes()
     }
 
     /// Returns whether the connection is permanently closed.

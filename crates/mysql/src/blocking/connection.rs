@@ -4,7 +4,6 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 
 use onecopy_mysql_proto::client::{ClientCore, HandshakeReply, Params, Reply};
-use onecopy_mysql_proto::packet::SessionTrack;
 use onecopy_mysql_proto::{Error as ProtocolError, StatusFlags};
 use onecopy_net::{DriveError, TlsConnector, TlsSession, blocking as net};
 use onecopy_wire::{Borrowed, Meter};
@@ -393,11 +392,6 @@ impl Connection {
     /// Returns the server status after the last command: in a transaction, autocommit.
     pub fn status(&self) -> StatusFlags {
         self.link.core.ok().status_flags
-    }
-
-    /// Returns the session state changes that the last command reported, if the server tracks them.
-    pub fn session_changes(&self) -> SessionTrack<'_> {
-        self.link.core.session_changes()
     }
 
     /// Returns whether the connection is permanently closed.

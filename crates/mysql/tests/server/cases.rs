@@ -16,6 +16,7 @@ mod factors;
 mod failures;
 mod foreign;
 mod formatted;
+mod gtids;
 mod large_read;
 mod large_write;
 mod local_infile;

@@ -56,6 +56,7 @@ fn both_faces_have_the_same_methods() {
     assert_same_file!("mapped");
     assert_same_file!("local_infile");
     assert_same_file!("rows");
+    assert_same_file!("session");
     assert_same_file!("streaming_row");
     assert_same_file!("column_reader");
     assert_same_file!("pool");

@@ -1,6 +1,6 @@
 //! The session: what it starts with, what commands tell of it, and how it goes back.
 
-use onecopy_mysql::{Config, Done, StatusFlags, params};
+use onecopy_mysql::{Config, Done, StatusFlags, TransactionBegin, params};
 use onecopy_mysql_proto::packet::SessionChange;
 
 use super::Connection;
@@ -162,6 +162,51 @@ async fn the_sessions_changes_are_told_where_they_are_tracked() {
         )
     });
     assert!(told);
+}
+
+#[tokio::test]
+async fn changes_are_found_by_what_they_are_of() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let table = format!("tracked_{}", crate::common::number());
+    wait!(conn.run(format!("CREATE TABLE {table} (id INT) ENGINE = InnoDB"))).unwrap();
+    wait!(conn.run(
+        "SET SESSION session_track_schema = 1, session_track_system_variables = '*', \
+         session_track_transaction_info = 'CHARACTERISTICS'"
+    ))
+    .unwrap();
+    wait!(conn.use_database("information_schema")).unwrap();
+    let changes = conn.session_changes();
+    assert_eq!(changes.schema(), Some(&b"information_schema"[..]));
+    assert_eq!((changes.gtids(), changes.transaction_state()), (None, None));
+    wait!(conn.use_database(&database())).unwrap();
+
+    wait!(conn.run("SET SESSION sql_auto_is_null = 1, wait_timeout = 77")).unwrap();
+    let changes = conn.session_changes();
+    assert_eq!(changes.variable("wait_timeout"), Some(&b"77"[..]));
+    assert_eq!(changes.variable("SQL_AUTO_IS_NULL"), Some(&b"ON"[..]));
+    assert_eq!(changes.variable("autocommit"), None);
+
+    wait!(conn.run("START TRANSACTION READ ONLY")).unwrap();
+    let changes = conn.session_changes();
+    let state = changes.transaction_state().unwrap();
+    assert_eq!(state.begin, TransactionBegin::Explicit);
+    assert!(!state.read && !state.wrote);
+    let sql = changes.transaction_characteristics().unwrap();
+    assert_eq!(sql, b"START TRANSACTION READ ONLY;");
+    wait!(conn.run("ROLLBACK")).unwrap();
+    assert_eq!(
+        conn.session_changes().transaction_characteristics(),
+        Some(&b""[..])
+    );
+
+    let mut tx = wait!(conn.transaction()).unwrap();
+    wait!(tx.run(format!("INSERT INTO {table} VALUES (1)"))).unwrap();
+    let state = tx.session_changes().transaction_state().unwrap();
+    assert!(state.wrote && !state.wrote_nontransactional, "{state:?}");
+    wait!(tx.commit()).unwrap();
+    let state = conn.session_changes().transaction_state().unwrap();
+    assert_eq!(state.begin, TransactionBegin::None);
+    wait!(conn.run(format!("DROP TABLE {table}"))).unwrap();
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anstyle::AnsiColor;
 use onecopy_mysql::blocking::Connection;
-use onecopy_mysql::{Cancelled, Done, SessionChange, StatusFlags};
+use onecopy_mysql::{Cancelled, Done, StatusFlags};
 
 use super::advice::advice;
 use super::lexer::{Kind, tokens};
@@ -151,13 +151,8 @@ impl Shell {
 
     /// Keeps up with the database in use, and with names that change.
     fn follow(&mut self, sql: &str) {
-        let mut used = None;
-        for change in self.connection.session_changes().into_iter().flatten() {
-            if let SessionChange::Schema(name) = change {
-                used = Some(String::from_utf8_lossy(name).into_owned());
-            }
-        }
-        if let Some(name) = used {
+        let used = self.connection.session_changes().schema();
+        if let Some(name) = used.map(|name| String::from_utf8_lossy(name).into_owned()) {
             self.config.database = Some(name).filter(|name| !name.is_empty());
             self.names.set_current(self.config.database.as_deref());
         }
