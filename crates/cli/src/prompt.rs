@@ -12,6 +12,7 @@ use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, EditMode, Editor, Helper};
 
 pub(crate) use above::Above;
+pub(crate) use history::file as state_file;
 pub(crate) use rustyline::ColorMode;
 
 use crate::failure::Failure;

@@ -1,4 +1,4 @@
-//! Where the lines are that are remembered.
+//! Where the files are that are kept from one run to the next.
 
 use std::env;
 use std::fs::DirBuilder;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// `$XDG_STATE_HOME/onecopy/NAME`, or the same in `~/.local/state`; the folder is there then. `None` where there
 /// is no such place, which is no reason to fail.
-pub(super) fn file(name: &str) -> Option<PathBuf> {
+pub(crate) fn file(name: &str) -> Option<PathBuf> {
     let state = env::var_os("XDG_STATE_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute())

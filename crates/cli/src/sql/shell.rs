@@ -7,6 +7,7 @@ mod confirm;
 mod describe;
 mod edit;
 mod execute;
+mod favourites;
 mod help;
 mod highlight;
 mod lexer;
@@ -223,6 +224,7 @@ impl Shell {
                 return self.statement(&sql, false);
             }
             Command::Source(path) => return self.script(&path),
+            Command::Favourite(favourite) => return self.favourite(favourite),
             Command::System(command) => edit::system(&command),
             Command::Edit => self.prefilled = edit::edit(&self.last),
             Command::Vertically => return self.last_vertically(),

@@ -4,6 +4,7 @@ mod cancel;
 mod commands;
 mod completion;
 mod editing;
+mod favourites;
 mod lost;
 mod output;
 mod pager;

@@ -4,6 +4,8 @@ mod table;
 
 pub(super) use table::{Entry, table};
 
+use super::favourites::Favourite;
+
 /// What a command asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Command {
@@ -12,6 +14,8 @@ pub(super) enum Command {
     Use(String),
     /// Statements of a file.
     Source(String),
+    /// Statements under a name.
+    Favourite(Favourite),
     /// A command of the operating system.
     System(String),
     /// The last statement, in the editor.
@@ -127,6 +131,12 @@ fn letters(word: &str, argument: &str) -> Result<Command, String> {
         "\\q" => Command::Quit,
         "\\u" => Command::Use(unquoted(&named("the name of a database")?)),
         "\\." => Command::Source(named("the path of a file")?),
+        "\\f" => Command::Favourite(match unended(argument) {
+            "" => Favourite::List,
+            _ => Favourite::Run(one(word, argument)?),
+        }),
+        "\\fs" => Command::Favourite(favourite(argument)?),
+        "\\fd" => Command::Favourite(Favourite::Delete(one(word, argument)?)),
         "\\!" => Command::System(named("a command of the operating system")?),
         "\\e" => Command::Edit,
         "\\G" => Command::Vertically,
@@ -175,6 +185,25 @@ fn switch(word: &str, argument: &str) -> Result<Option<bool>, String> {
         "on" => Ok(Some(true)),
         "off" => Ok(Some(false)),
         other => Err(format!("{word} takes on or off, and not {other}")),
+    }
+}
+
+fn favourite(argument: &str) -> Result<Favourite, String> {
+    let (name, sql) = argument
+        .split_once(char::is_whitespace)
+        .unwrap_or((argument, ""));
+    let (name, sql) = (one("\\fs", name)?, unended(sql).to_owned());
+    Ok(Favourite::Save { name, sql })
+}
+
+/// A name without spaces, alone.
+fn one(word: &str, argument: &str) -> Result<String, String> {
+    match unended(argument) {
+        "" => Err(format!("{word} takes the name of a favourite")),
+        name if name.contains(char::is_whitespace) => {
+            Err(format!("{word} takes one name, and not {name}"))
+        }
+        name => Ok(name.to_owned()),
     }
 }
 
@@ -294,6 +323,27 @@ mod tests {
         assert_eq!(command("\\watch SELECT 1"), watch(2.0, "SELECT 1"));
         assert!(parse("\\watch -1").unwrap().is_err());
         assert!(parse("\\watch nan").unwrap().is_err());
+    }
+
+    #[test]
+    fn a_favourite_has_a_name_and_a_statement_or_the_last_one() {
+        let save = |sql: &str| Favourite::Save {
+            name: "top".into(),
+            sql: sql.into(),
+        };
+        for (line, favourite) in [
+            ("\\f", Favourite::List),
+            ("\\f;", Favourite::List),
+            ("\\f top;", Favourite::Run("top".into())),
+            ("\\fs top", save("")),
+            ("\\fs top SELECT 1; SELECT 2;", save("SELECT 1; SELECT 2")),
+            ("\\fd top", Favourite::Delete("top".into())),
+        ] {
+            assert_eq!(command(line), Command::Favourite(favourite), "{line}");
+        }
+        for line in ["\\f a b", "\\fs", "\\fd", "\\fd a b"] {
+            assert!(parse(line).unwrap().is_err(), "{line}");
+        }
     }
 
     #[test]

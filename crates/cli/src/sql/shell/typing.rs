@@ -9,7 +9,7 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Context, Helper, Result};
 
 use super::names::Names;
-use super::{completion, highlight, typed};
+use super::{completion, favourites, highlight, typed};
 use crate::output::style::{ABSENT, around};
 use crate::prompt::Above;
 use crate::sql::splitter::Open;
@@ -29,6 +29,21 @@ impl Typing {
     fn open(&self, text: &str) -> Open {
         typed::split(text, &self.delimiter, self.backslash_escapes).open
     }
+
+    /// What a statement of several lines waits for. In a quote or a comment it stays there on each line, as nothing that is
+    /// typed has its usual meaning.
+    fn what_is_open(&self, text: &str) -> Option<String> {
+        let is_new_line = text.ends_with('\n');
+        let gap = if is_new_line { "" } else { "   " };
+        Some(match self.open(text) {
+            Open::Statement if is_new_line => {
+                format!("{} runs it, Ctrl-C clears it", self.delimiter)
+            }
+            Open::Quote(quote) => format!("{gap}inside of {quote}"),
+            Open::Comment => format!("{gap}inside of /*"),
+            Open::Nothing | Open::Statement => return None,
+        })
+    }
 }
 
 impl Completer for Typing {
@@ -39,7 +54,16 @@ impl Completer for Typing {
         if typed.starts_with("\\. ") || typed.starts_with("\\T ") || is_source(typed) {
             return FilenameCompleter::new().complete(line, at, context);
         }
-        let (start, names) = completion::complete(line, at, &self.names);
+        let (start, names) = match favourite(typed) {
+            Some(name) => {
+                let names = favourites::names().into_iter();
+                (
+                    at - name.len(),
+                    names.filter(|other| other.starts_with(name)).collect(),
+                )
+            }
+            None => completion::complete(line, at, &self.names),
+        };
         let names = match &self.above {
             Some(above) => above.offer(&line[start..at], names),
             None => names,
@@ -50,6 +74,14 @@ impl Completer for Typing {
         };
         Ok((start, names.into_iter().map(pair).collect()))
     }
+}
+
+/// The start of a favourite's name.
+fn favourite(line: &str) -> Option<&str> {
+    let name = line
+        .strip_prefix("\\f ")
+        .or_else(|| line.strip_prefix("\\fd "))?;
+    Some(name.trim_start()).filter(|name| !name.contains(char::is_whitespace))
 }
 
 fn is_source(line: &str) -> bool {
@@ -86,13 +118,9 @@ impl Hinter for Typing {
         if !self.colours || at < line.len() || line.trim().is_empty() {
             return None;
         }
-        if line.ends_with('\n') {
-            let shown = match self.open(line) {
-                Open::Nothing => return None,
-                Open::Statement => format!("{} runs it, Ctrl-C clears it", self.delimiter),
-                Open::Quote(quote) => format!("inside of {quote}"),
-                Open::Comment => "inside of /*".into(),
-            };
+        if line.contains('\n')
+            && let Some(shown) = self.what_is_open(line)
+        {
             return Some(Suggestion { shown, taken: None });
         }
         let taken = HistoryHinter::new().hint(line, at, context)?;

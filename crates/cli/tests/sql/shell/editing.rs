@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use super::{Session, prepare};
+use crate::url;
 
 #[test]
 fn a_statement_goes_on_until_its_semicolon_and_lines_may_have_several() {
@@ -24,6 +25,27 @@ fn a_statement_goes_on_until_its_semicolon_and_lines_may_have_several() {
     assert!(shown.contains("d: 2\r\ne: <null>\r\n1 row ("), "{shown}");
     let shown = shell.run("\\G");
     assert!(shown.contains("d: 2\r\n"), "{shown}");
+    shell.leave();
+}
+
+#[test]
+fn each_line_of_a_statement_shows_the_quote_or_comment_that_is_open() {
+    let mut shell = Session::start_with("open", url(), 200, |program| {
+        program.env_remove("NO_COLOR");
+    });
+    shell.type_keys("SELECT 1,\r");
+    shell.shows("; runs it, Ctrl-C clears it");
+    shell.type_keys("'two\r");
+    shell.shows("inside of '");
+    shell.type_keys("lines");
+    shell.shows("lines");
+    shell.shows("   inside of '");
+    shell.type_keys("', /* a\r");
+    shell.shows("inside of /*");
+    shell.type_keys("*/ `b\r");
+    shell.shows("inside of `");
+    shell.type_keys("\x03");
+    shell.answer();
     shell.leave();
 }
 

@@ -65,6 +65,21 @@ const TABLE: &[Row] = &[
     ),
     (
         "",
+        "\\f",
+        "",
+        "[NAME]",
+        "runs the favourite of that name; alone, lists them all",
+    ),
+    (
+        "",
+        "\\fs",
+        "",
+        "NAME [STATEMENT]",
+        "stores a favourite: the statement, or the last one",
+    ),
+    ("", "\\fd", "", "NAME", "deletes a favourite"),
+    (
+        "",
         "\\.",
         "source",
         "FILE",
