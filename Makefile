@@ -40,7 +40,7 @@ deny:  ## check licences, sources and known vulnerabilities of all dependencies;
 	@if cargo deny --all-features fetch db 2>/dev/null; then checks=; \
 	else echo "NOT RUN: known vulnerabilities; their database could not be fetched from github.com" >&2; checks="bans licenses sources"; fi; \
 	cargo deny --log-level error --all-features check --hide-inclusion-graph $$checks
-package: ## make the packages for crates.io in target/package, and build each of them by itself
+package: ## make the packages for crates.io in target/package, and build each of them separately
 	cargo package --workspace --exclude onecopy-fuzz --exclude onecopy-gates --exclude onecopy-guide --exclude onecopy-testkit
 gates-record: ## record these counts, in docs/benchmarks/gates.json and gates.md
 	cargo run --release --quiet -p onecopy-gates -- record

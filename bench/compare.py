@@ -143,8 +143,8 @@ def timed(cmd):
 
 
 def alternate(jobs, rounds):
-    """The clients in turn, so that all of them meet the machine in the same moods. Each round begins with the next of them: who
-    comes first, behind a pause, is another one each time."""
+    """Runs the clients in turn, so that other load on the machine affects all of them alike. Each round begins with another
+    client, so that none is always the first after a pause."""
     order = list(jobs.items())
     for _ in range(rounds):
         yield from order

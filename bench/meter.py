@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the meter against valgrind: does it count every byte that is copied?
+"""Compares the meter with valgrind: does it count every byte that is copied?
 
     bench/meter.py [--driver blocking,tokio,shared] [--workloads A,B] [--out FILE]
 

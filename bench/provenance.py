@@ -1,4 +1,4 @@
-"""What a measurement was made of and on: for the JSON beside its figures."""
+"""The versions and the machine of a measurement, for the JSON with its figures."""
 import pathlib, platform, re, shutil, subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -31,7 +31,7 @@ def commit():
 
 
 def first(*argv):
-    """The first line that a program prints; nothing where it is not there."""
+    """The first line that a program prints; nothing if it is not installed."""
     if not shutil.which(argv[0]):
         return None
     done = subprocess.run([str(a) for a in argv], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)

@@ -33,7 +33,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Process:
-    """A proxy under way, or none."""
+    """A running proxy, or none."""
     running = []
 
     def __init__(self, name, server, folder):

@@ -64,7 +64,7 @@ def build(target):
 
 
 def missing(target):
-    """The clients that can't be had."""
+    """The clients that are not available."""
     gone = {name for name in C if not os.path.exists(f"{target}/peer-{name}")}
     return gone if shutil.which("redis-benchmark") else {*gone, "redis-benchmark"}
 
@@ -89,7 +89,7 @@ def place(url, how):
 
 
 def about(url):
-    """What the server says of itself."""
+    """What the server reports about itself."""
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(url.split("://")[1])
         server.sendall(b"INFO server\r\n")
@@ -100,13 +100,13 @@ def about(url):
 
 
 def server(url):
-    """Its name and version: a Valkey tells of the Redis that it is compatible with as well."""
+    """Its name and version: a Valkey also reports the Redis version that it is compatible with."""
     says = dict(re.findall(r"(\w+):(.*)\r\n", about(url)))
     return f"valkey {says['valkey_version']}" if "valkey_version" in says else f"redis {says['redis_version']}"
 
 
 def laps(jobs, n, rounds):
-    """As compare.times, by what the programs tell of each request."""
+    """As compare.times, by what the programs report for each request."""
     seen = {client: ([], []) for client in jobs}
     for client, make in alternate(jobs, rounds):
         _, wall, out = timed(make(n + 1))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the fuzz targets one after the other and sums up: fuzz/run.sh [SECONDS [TARGET ...]]
 #
-# What libFuzzer finds on the way stays in the build folder; `fuzz/minimise.sh` takes it into the corpora. All code under
+# New inputs that libFuzzer finds stay in the build folder; `fuzz/minimise.sh` takes it into the corpora. All code under
 # test is safe Rust, so there is no address sanitizer: its time goes into more inputs.
 set -euo pipefail
 cd "$(dirname "$0")"

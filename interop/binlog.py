@@ -10,7 +10,7 @@ OPTIONS = ["--log-bin=binlog", "--server-id=1", "--binlog-format=ROW"]
 
 
 def binlog(server, proxy):
-    """Dumps equal the direct ones and the server's own files; one that waits for more goes on until somebody ends it."""
+    """Dumps equal the direct ones and the server's own files; one that waits for more continues until somebody ends it."""
     write(server)
     files = [row.split()[0] for row in server.sql(server.port, "SHOW BINARY LOGS").splitlines()]
     with tempfile.TemporaryDirectory(prefix="interop-") as name:

@@ -8,8 +8,8 @@ from tools import HERE, ROOT, Failure
 WORKLOADS = ["oltp_point_select", "oltp_read_only", "oltp_read_write", "oltp_write_only", "oltp_insert", "oltp_delete",
              "oltp_update_index", "oltp_update_non_index", "select_random_points", "select_random_ranges", "bulk_insert"]
 
-# Tests of the own client that can't pass with a proxy in between, or to a server without TLS, whichever face, and why.
-ENDS = "the proxy tells of the backend's end with error 2013 before it closes, and the test expects an end without a word"
+# Tests of the own client that can't pass with a proxy in between, or to a server without TLS, in either API, and why.
+ENDS = "the proxy reports the backend's close with error 2013 before it closes, and the test expects a close without an error"
 CLEAR_TEXT = "on MySQL its accounts need TLS or a Unix socket at their first login; it fails as well without the proxy"
 CAN_FAIL = {
     "failures::a_connection_that_is_killed_says_that_it_is_closed": ENDS,
@@ -66,7 +66,7 @@ def mariadb_dump(server, proxy):
 
 
 def load_data(server, proxy):
-    """LOAD DATA LOCAL of a large, an empty and a missing file; the session goes on behind each."""
+    """LOAD DATA LOCAL of a large, an empty and a missing file; the session continues behind each."""
     with tempfile.TemporaryDirectory() as folder:
         lines = "".join(f"{i}\t{'x' * (i % 500)}\n" for i in range(100_000))
         (large, empty) = (f"{folder}/large", f"{folder}/empty")
@@ -132,7 +132,7 @@ def own_client(server, proxy):
     """The own client's whole suite against a server, over each way to a proxy: TCP in clear text and by TLS, a Unix socket."""
     with changes.folder() as name, contextlib.ExitStack() as stack:
         path = pathlib.Path(name)
-        changes.certificate(path, "front", "-addext", "basicConstraints=critical,CA:FALSE")  # not the authority's own
+        changes.certificate(path, "front", "-addext", "basicConstraints=critical,CA:FALSE")  # not the CA's own
         behind = [changes.backend(server), changes.backend(server, "socket"),
                   changes.backend(server) | {"tls": {"mode": "verify-full", "ca": server.authority}}]
         tls = {"certificate": "front.pem", "key": "front.key", "required": True}

@@ -127,7 +127,7 @@ def reload(server, _):
             ("reloaded: nothing has changed", lambda: None),
         ]
         taken = stack.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1]
-        # Each has a right change as well, by which nobody could come in any more.
+        # Each has a right change as well, after which no client could connect.
         refused = [
             ("unknown key `idle-timeuot`", lambda listener, _: listener.update({"idle-timeuot": "1s"})),
             ("No such file", lambda listener, _: listener.update({"tls": {"certificate": "none", "key": "none"}})),
@@ -179,7 +179,7 @@ def certificates(server, _):
         put = lambda number, *what: [(path / f"server.{ending}.part").write_bytes((path / f"authority-{number}.{ending}").read_bytes())
                                      and (path / f"server.{ending}.part").rename(path / f"server.{ending}") for ending in what]
         put(0, "pem", "key")
-        # sysbench looks for these; it trusts all of the authorities.
+        # sysbench looks for these files; it trusts all of the CAs.
         (path / "cacert.pem").write_text("".join((path / f"authority-{number}.pem").read_text() for number in range(3)))
         for ending in ["pem", "key"]:
             (path / {"pem": "client-cert.pem", "key": "client-key.pem"}[ending]).write_bytes((path / f"authority-0.{ending}").read_bytes())
@@ -244,7 +244,7 @@ def certificate(path, name, *more):
 
 
 def presented(port, authority):
-    """The certificate that a new client is shown, `None` where it is not the authority's."""
+    """The certificate that a new client is shown, `None` if the CA has not signed it."""
     context = ssl.create_default_context(cafile=authority)
     with socket.create_connection(("127.0.0.1", port), PATIENCE) as stream:
         greeting = stream.recv(65536)
@@ -294,7 +294,7 @@ def replaced(server):
         turned = time.monotonic() - began
         if turned > wait:
             tools.say(f"health and one client took {turned:.1f} s of a machine under load; nothing is said of the wait")
-        until(lambda: not listens(port), "it goes on listening")
+        until(lambda: not listens(port), "it keeps listening")
         if time.monotonic() - began < wait:
             raise Failure("it did not wait for balancers")
         # The same port is free already.
@@ -383,7 +383,7 @@ def servers(proxy):
 
 
 def ordered(server):
-    """DRAIN by an administrator: everybody leaves, nobody comes in, and the process stays until it is stopped."""
+    """DRAIN by an administrator: all sessions end, no new ones are accepted, and the process stays until it is stopped."""
     with folder() as name, contextlib.ExitStack() as stack:
         path = pathlib.Path(name)
         listeners = [{"name": "front", "listen": "127.0.0.1:0", "backends": [backend(server)]}]
@@ -391,7 +391,7 @@ def ordered(server):
         idle = stack.enter_context(Client(server, proxy.port))
         proxy.administer("DRAIN")
         idle.ask("SELECT 'left'", f"ERROR {SHUTDOWN} ")
-        until(lambda: not listens(proxy.port), "it goes on listening")
+        until(lambda: not listens(proxy.port), "it keeps listening")
         until(lambda: proxy.administer("SHOW CLIENTS") == [], "somebody is left")
         if proxy.http("/health")[0] != 503 or proxy.process.poll() is not None:
             raise Failure("a proxy that was drained is healthy, or gone")

@@ -101,7 +101,7 @@ class Proxy:
         return self
 
     def __exit__(self, kind, error, trace):
-        # Whoever is done with it has stopped it; this is for what went wrong before.
+        # Normally it was stopped already; this is for failures before that.
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()

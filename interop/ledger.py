@@ -71,7 +71,7 @@ class Ledger:
                                self.server.database)
         there = {int(client): (int(count), int(total)) for client, count, total in map(str.split, rows.splitlines())}
         if len(told) != self.clients or {client: both for client, both in told.items() if both[0]} != there:
-            raise Failure(f"the clients were told of {told} and there is {there}")
+            raise Failure(f"the clients got confirmations for {told}, but the tables have {there}")
         balance = self.server.sql(self.server.port, "SELECT SUM(balance) FROM accounts", self.server.database)
         if int(balance) != 0:
             raise Failure(f"the accounts' sum is {balance} and was 0")

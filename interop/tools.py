@@ -10,7 +10,7 @@ NODE = "mysql2@3.24.6"
 
 
 class Failure(Exception):
-    """What is not as it should be, in a line that says what to do."""
+    """What is wrong, in one line that says what to do."""
 
 
 def say(text):

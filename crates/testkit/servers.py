@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Newer servers than the machine's: fetched from Debian's newer suites, unpacked beside each other, tested against.
 
-    crates/testkit/servers.py fetch [NAME...]   fetch what is not there yet, and print each server's launcher
+    crates/testkit/servers.py fetch [NAME...]   fetch what is missing, and print each server's launcher
     crates/testkit/servers.py test [NAME...]    the same, then run the tests against each; at the end what each lacks,
                                                 which fails where the server is not known to lack it
 

@@ -622,7 +622,7 @@ fn greeting(plugin: &[u8]) -> Vec<u8> {
     payload
 }
 
-/// How servers go on behind a response.
+/// How servers continue behind a response.
 fn tails(plugin: &[u8]) -> Vec<Vec<(u16, Vec<u8>)>> {
     let ok = vec![0, 0, 0, 2, 0, 0, 0];
     let denied = b"\xFF\x15\x04#28000Access denied".to_vec();

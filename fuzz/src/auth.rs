@@ -203,7 +203,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// A server that names any plugin, any nonce, and goes on with anything.
+    /// A server that names any plugin, any nonce, and continues with anything.
     fn hostile_server(&self, input: &mut Input<'_>) {
         let plugin = input.short();
         let plugin = (!plugin.is_empty()).then_some(plugin);
@@ -235,7 +235,7 @@ impl<'a> Exchange<'a> {
                 }
             }
             steps += 1;
-            assert!(steps <= MOST_STEPS, "the server may go on for ever");
+            assert!(steps <= MOST_STEPS, "the server may continue forever");
         }
     }
 
@@ -255,7 +255,7 @@ impl<'a> Exchange<'a> {
             assert!(!is_in, "a client got in without the password");
             action = server.on_packet(input.short());
             steps += 1;
-            assert!(steps <= MOST_STEPS, "the client may go on for ever");
+            assert!(steps <= MOST_STEPS, "the client may continue forever");
         }
     }
 

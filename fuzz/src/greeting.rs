@@ -51,7 +51,7 @@ pub fn run(data: &[u8]) {
     }
     let (whole, whole_sent) = login.play(&server, Pieces::WHOLE);
     let (cut, cut_sent) = login.play(&server, pieces);
-    // What comes too early shows only where it has come by then.
+    // What comes too early shows only where it has arrived by then.
     let is_early =
         |end: &End| matches!(end, End::Failed(Error::Unsolicited | Error::BytesBeforeTls));
     if !is_early(&whole) && !is_early(&cut) {

@@ -1,5 +1,5 @@
 //! Fuzz targets of onecopy: each is a function over bytes, called by libFuzzer, by the tests of the stable toolchain, and
-//! by whoever has a finding in a file.
+//! by hand with a finding in a file.
 //!
 //! None of them only waits for a panic: they say what must hold whatever a peer sends, see each module's first lines.
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! OK packets and session tracking: what the client's core tells of an OK is what the packet's decoder reads.
+//! OK packets and session tracking: what the client's core reports for an OK is what the packet's decoder reads.
 //!
 //! | bytes | field                                    |
 //! |-------|------------------------------------------|
@@ -47,7 +47,7 @@ pub fn run(data: &[u8]) {
     assert_eq!(buffers.meter().capacity_now, 0);
 }
 
-/// Whether the core goes on.
+/// Whether the core continues.
 fn check(
     core: &ClientCore,
     capabilities: Capabilities,

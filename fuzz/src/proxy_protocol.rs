@@ -9,7 +9,7 @@
 
 use onecopy_net::proxy_protocol::{Decoded, MAX_V1, MAX_V2, decode};
 
-/// Decodes with each number of bytes that may have come, as far as a header goes.
+/// Decodes with each number of bytes that may have arrived, as far as a header goes.
 pub fn run(data: &[u8]) {
     let whole = decode(data);
     for len in 0..data.len().min(MAX_V2 + 1) {
@@ -40,7 +40,7 @@ pub fn run(data: &[u8]) {
         panic!("{written:?} is not whole");
     };
     assert_eq!(again.len, written.len());
-    // Of IPv4 by way of IPv6 it is written as what it is, and that for ever.
+    // Of IPv4 by way of IPv6 it is written as what it is, and that forever.
     assert_eq!(&again.addresses.to_v2()[..], &written[..]);
     if let Ok(Decoded::Header(line)) = decode(&again.addresses.to_v1())
         && let Some(source) = again.addresses.source()

@@ -52,8 +52,8 @@ impl<'a> Pump<'a> {
 
     /// Runs the core to its next message. What it queued is taken at each step, `borrowed` being the parts by reference.
     ///
-    /// Held here: a core that asks for `n` bytes gives no message before they have come, it asks for at least one, and
-    /// once it has failed it gives the same error for ever.
+    /// Held here: a core that asks for `n` bytes gives no message before they have arrived, it asks for at least one, and
+    /// once it has failed it gives the same error forever.
     pub fn step<C>(
         &mut self,
         core: &mut C,

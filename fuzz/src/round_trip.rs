@@ -339,7 +339,7 @@ impl Wired {
     }
 }
 
-/// A lender whose size is not known.
+/// A value by reference whose size is not known.
 struct By<'l, L: ?Sized>(&'l L);
 
 impl<L: Borrowed + ?Sized> Borrowed for By<'_, L> {

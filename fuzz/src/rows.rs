@@ -148,7 +148,7 @@ impl Reading {
         events
     }
 
-    /// One command's results. Whether the core can go on.
+    /// One command's results. Whether the core can continue.
     fn reply(
         &self,
         pump: &mut Pump<'_>,
@@ -198,7 +198,7 @@ impl Reading {
     }
 }
 
-/// A statement without parameters whose reply to the prepare tells of no columns, as MariaDB's of `RETURNING` does.
+/// A statement without parameters whose reply to the prepare announces no columns, as MariaDB's of `RETURNING` does.
 fn prepare(
     core: &mut ClientCore,
     buffers: &mut Buffers,

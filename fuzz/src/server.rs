@@ -48,7 +48,7 @@ pub fn run(data: &[u8]) {
     let whole = Served::new(flags, is_in, &client, Pieces::WHOLE).serve(replies);
     let cut = Served::new(flags, is_in, &client, pieces).serve(replies);
     let turned = whole.tls || cut.tls;
-    // What came too early behind a request for TLS shows only where it has come by then.
+    // What came too early behind a request for TLS shows only where it has arrived by then.
     if !turned {
         assert_eq!(whole.seen, cut.seen);
         assert_eq!(whole.sent, cut.sent);
@@ -234,7 +234,7 @@ impl<'a> Served<'a> {
 
     fn failed(&mut self, error: &ServerError) {
         check_line(error);
-        // Which of two mistakes is seen first may depend on how much has come.
+        // Which of two mistakes is seen first may depend on how much has arrived.
         self.log.seen.push("failed".to_owned());
     }
 }

@@ -109,7 +109,7 @@ fn check_decimal(decimal: Decimal<'_>, owned: Option<OwnedDecimal>) {
     }
 }
 
-/// A value goes back to a server as the parameter of the same bytes.
+/// A value is sent back to a server as the parameter of the same bytes.
 fn check_param(value: Value<'_>) {
     let param = Param::from(value);
     if let Some(bytes) = param.as_bytes() {

@@ -8,7 +8,7 @@ NAME = "mariadb-client-test"
 AT_LEAST = 200
 CLIENTS = ["clear", "unix"]
 SECONDS = 60
-# It removes what it made only where it is told of no database.
+# It removes what it made only if no database is given.
 DATABASE = "client_test_db"
 
 

@@ -14,7 +14,7 @@ AT_LEAST = 300
 
 Mode = collections.namedtuple("Mode", "options listener backend")
 COMPRESSED = 'compression = "zlib"'
-# The tests' own certificate, as their clients know its authority.
+# The tests' own certificate, because their clients know its CA.
 TLS = '[mysql.tls]\ncertificate = "{data}/server-cert.pem"\nkey = "{data}/server-key.pem"'
 TLS_BEHIND = '[mysql.backend.tls]\nmode = "required"'
 OVER = {"tcp": Mode([], "", ""), "tls": Mode(["--ssl"], TLS, TLS_BEHIND), "zlib": Mode(["--compress"], COMPRESSED, COMPRESSED)}

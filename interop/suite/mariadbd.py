@@ -29,7 +29,7 @@ def main():
         if os.fork() == 0:
             stand_before(file, socket, behind[1])
         arguments += [f"--port={behind[0]}", f"--socket={behind[1]}"]
-    # The same process goes on: the tests watch it by its id.
+    # The same process continues: the tests watch it by its id.
     os.execv(program.parent / "real" / program.name, [sys.argv[0], *arguments])
 
 
@@ -47,7 +47,7 @@ def serves(arguments):
 
 
 def configure(folder, name, front, behind, has_ipv6):
-    """Writes the proxy's configuration, in which each way to the proxy goes on by the same way."""
+    """Writes the proxy's configuration, in which each way to the proxy continues by the same way."""
     ways = [("tcp", f"127.0.0.1:{front[0]}", f"127.0.0.1:{behind[0]}"), ("unix", front[1], behind[1])]
     if has_ipv6:
         ways.append(("tcp6", f"[::1]:{front[0]}", f"[::1]:{behind[0]}"))

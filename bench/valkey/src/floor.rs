@@ -60,7 +60,7 @@ pub(crate) fn batches(path: &str, workload: Workload) -> impl FnMut(usize) + use
     }
 }
 
-/// The same where the requests are copied into one buffer before each write: what whoever does so pays at the least.
+/// The same where the requests are copied into one buffer before each write: the least that a client which does so can cost.
 pub(crate) fn copying_batches(path: &str, workload: Workload) -> impl FnMut(usize) + use<> {
     assert!(!workload.is_large(), "only small requests are gathered");
     let mut stream = UnixStream::connect(path).expect("the server");

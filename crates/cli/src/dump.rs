@@ -9,7 +9,7 @@ use crate::login::MysqlLogin;
 
 /// Dump a table or a query's rows to a file, in constant memory
 ///
-/// The file has every value without a loss, and onecopy load reads it back. Rows stream as the server sends them.
+/// Every value is written without loss, and onecopy load reads the file back. Rows are streamed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = SHORT_HELP, after_long_help = LONG_HELP, disable_help_flag = true)]
 pub(crate) struct Args {
@@ -17,7 +17,7 @@ pub(crate) struct Args {
     #[arg(value_names = ["URL", "TABLE|QUERY"], num_args = 1..=2, required = true)]
     arguments: Vec<String>,
 
-    /// Format [default: by the end of -o's name; otherwise tsv]
+    /// Format [default: by the extension of -o; otherwise tsv]
     #[arg(short, long, value_enum)]
     format: Option<FormatName>,
 
@@ -77,7 +77,7 @@ Examples:
 
 const LONG_HELP: &str = "\
 Examples:
-  To a file; its name tells the format:
+  To a file, in the format of its extension:
     onecopy dump mysql://user@localhost/shop -p product -o p.ndjson
   Compressed:
     onecopy dump mysql://user@localhost/shop -p product | zstd > p.tsv.zst
@@ -92,25 +92,25 @@ Examples:
 
 Values:
   Text is UTF-8, and numbers, dates and times are written as the server writes
-  them. Bytes are as they are in csv and tsv, {\"base64\":\"...\"} in json and
-  ndjson, 0x... in sql. A BIT is a number. TIMESTAMP is in UTC, which has no
-  doubled hour; --time-zone changes that, here and at the load.
+  them. Binary values are raw bytes in csv and tsv, {\"base64\":\"...\"} in json and
+  ndjson, 0x... in sql. A BIT is a number. TIMESTAMP is in UTC, where no
+  hour occurs twice; --time-zone changes that, for dump and load.
   NULL is \\N in csv and tsv, and a text \\N of csv is \\\\N.
   A table's FLOAT columns have all their digits. In a query the server sends
   six; write CAST(x AS DOUBLE) for all.
-  Of a table, generated columns are left out, as they can't be loaded, and
-  invisible ones are there.
+  Generated columns of a table are left out, because they can't be loaded;
+  invisible columns are included.
 
-What is written belongs to one statement: all rows are of one moment, if the
-table has transactions. A dump of several tables of one moment is mariadb-dump's
-or mysqldump's work; onecopy sql loads it.
+A dump is one statement: all rows come from one snapshot, if the table
+supports transactions. For a snapshot of several tables use mariadb-dump or
+mysqldump; onecopy sql loads what they write.
 
 Login:
   As for onecopy sql: its --help tells of passwords, TLS and --defaults-file.
 
 Exit status:
-  0    all rows are written (also if the reader, such as head, closes the pipe)
-  1    an error; the message is on stderr, and there is no FILE
+  0    success (also if the reader, such as head, closes the pipe early)
+  1    error; the message is on stderr, and FILE is not created
   2    wrong arguments";
 
 pub(crate) fn run(args: Args) -> ExitCode {

@@ -17,7 +17,7 @@ pub(crate) enum Failure {
     Database(Error),
     /// An error of Valkey's or Redis's, or of a connection to it.
     Valkey(onecopy_valkey::Error),
-    /// Whoever read our output has seen enough, as `head` does. No error.
+    /// The reader of our output has closed the pipe, as `head` does. Not an error.
     ReaderGone,
     /// A signal asked for the end.
     Cancelled {

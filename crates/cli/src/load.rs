@@ -18,8 +18,8 @@ use crate::login::MysqlLogin;
 
 /// Load rows from a file into a table, fast and in constant memory
 ///
-/// Rows are committed in batches of 10,000. An error rolls its batch back and names the line and its values; the batches
-/// before stay. FILE is - for standard input.
+/// Rows are committed in batches of 10,000. An error rolls its batch back and names the line and its values; earlier
+/// batches stay. FILE is - for standard input.
 #[derive(Debug, clap::Args)]
 #[command(after_help = SHORT_HELP, after_long_help = LONG_HELP, disable_help_flag = true)]
 pub(crate) struct Args {
@@ -27,23 +27,23 @@ pub(crate) struct Args {
     #[arg(value_names = ["URL", "TABLE", "FILE"], num_args = 2..=3, required = true)]
     arguments: Vec<String>,
 
-    /// Format of FILE [default: by its name's end; tsv for -]
+    /// Format of FILE [default: by its extension; tsv for -]
     #[arg(short, long, value_enum)]
     format: Option<FormatName>,
 
-    /// FILE has no line of column names: csv and tsv
+    /// FILE has no header line with column names (csv, tsv)
     #[arg(short = 'N', long)]
     no_header: bool,
 
-    /// Columns of the fields, in order; - skips a field [default: the first line's names]
+    /// Column of each field, in order; - skips a field [default: the names in the header]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     columns: Vec<String>,
 
-    /// The field that is NULL, in csv and tsv
+    /// Text that stands for NULL, in csv and tsv
     #[arg(long, value_name = "TEXT", default_value = r"\N")]
     null: String,
 
-    /// What separates the fields of csv
+    /// Field separator of csv
     #[arg(long, value_name = "CHARACTER", default_value = ",")]
     delimiter: char,
 
@@ -55,19 +55,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ROWS", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     batch: u64,
 
-    /// Leave out rows that the server refuses: INSERT IGNORE
+    /// Skip rows that the server refuses (INSERT IGNORE)
     #[arg(long, conflicts_with = "replace")]
     ignore: bool,
 
-    /// Replace rows with the same key: REPLACE
+    /// Replace existing rows with the same key (REPLACE)
     #[arg(long)]
     replace: bool,
 
-    /// Go on where an earlier run with --resume stopped
+    /// Continue where an earlier run with --resume stopped
     #[arg(long)]
     resume: bool,
 
-    /// Where --resume keeps its place [default: FILE.onecopy-load]
+    /// File in which --resume stores its position [default: FILE.onecopy-load]
     #[arg(long, value_name = "STATE")]
     state: Option<PathBuf>,
 
@@ -90,7 +90,7 @@ enum FormatName {
     Csv,
     /// Tab-separated with \t \n \r \0 \\, as `LOAD DATA` reads it
     Tsv,
-    /// A JSON object a line; a key that is missing gets the default
+    /// One JSON object per line; a missing key gets the default
     Ndjson,
 }
 
@@ -116,12 +116,12 @@ Examples:
 
 const LONG_HELP: &str = "\
 Examples:
-  The first line names the columns:
+  With a header line:
     onecopy load mysql://user@localhost/shop -p product p.csv
-  No names in the file; the second field is not wanted:
+  Without a header; skip the second field:
     onecopy load mysql://user@localhost/shop -p product p.csv -N \\
       --columns id,-,price
-  A spreadsheet's csv: semicolons, and an empty field is NULL:
+  From a spreadsheet, with semicolons; empty fields are NULL:
     onecopy load mysql://user@localhost/shop -p product p.csv \\
       --delimiter ';' --null ''
   From a pipe:
@@ -129,48 +129,48 @@ Examples:
   From one server to another:
     onecopy dump mysql://user@old/shop product |
       onecopy load mysql://user@new/shop product -
-  The user and the password of an option file:
+  With the user and password from an option file:
     onecopy load --defaults-file ~/.my.cnf mysql:///shop product p.csv
-  Hours of work that may be interrupted: run it again until it ends well.
+  A long load that may be interrupted: repeat the command until it succeeds.
     onecopy load mysql://user@localhost/shop -p product p.csv --resume
 
 Values:
-  Numbers, dates and texts are given as they stand in the file, which is UTF-8
-  but for binary columns. BIT is a number. In tsv, \\t \\n \\r \\0 and \\\\ are
+  Numbers, dates and texts are sent as they are in the file, which is UTF-8
+  except in binary columns. BIT is a number. In tsv, \\t \\n \\r \\0 and \\\\ are
   unescaped. In ndjson, {\"base64\":\"...\"} is bytes, true and false are 1 and 0,
   other objects and arrays are JSON text.
   The session is strict: a value that does not fit is an error. 0 in an
   AUTO_INCREMENT column is stored as 0. TIMESTAMP is read in UTC, as onecopy
   dump writes it, unless --time-zone says otherwise.
-  What onecopy dump writes as csv, tsv or ndjson is loaded without a loss.
+  Files that onecopy dump wrote as csv, tsv or ndjson are loaded without loss.
 
 NULL:
-  A csv or tsv field that is \\N, or --null TEXT. In csv one more backslash
-  before \\N makes it the text. A column that is not named gets its default.
+  A csv or tsv field \\N, or the TEXT of --null, is NULL. In csv the text \\N is
+  written as \\\\N. Columns that are not named get their defaults.
 
 Methods:
   bulk is the fastest on MariaDB; insert works everywhere. infile sends the
-  file to LOAD DATA LOCAL as it is: it costs this side hardly anything, but
-  needs local_infile=ON on the server, and tsv. Its warnings are errors here.
+  file unchanged to LOAD DATA LOCAL: it takes the least CPU in the client, but
+  needs local_infile=ON on the server, and tsv. Its warnings count as errors.
 
 --resume:
-  The place behind the last batch that was committed is kept in
-  FILE.onecopy-load, which is removed at the end. Give --resume from the first
-  run on. A batch whose commit was not confirmed when the program died is loaded
-  again: with a primary key that is an error and not a second copy; --ignore
-  passes over it. With - for FILE, give --state too, and the same input again.
+  The position after the last committed batch is stored in FILE.onecopy-load,
+  which is removed at the end. Use --resume from the first run on. If the
+  program was killed before a commit was confirmed, that batch is loaded again:
+  with a primary key this is an error and not a second copy; --ignore skips it.
+  With - for FILE, also give --state, and the same input again.
 
 Errors:
-  A batch that fails is rolled back (but not in tables without transactions, as
-  MyISAM and Aria), and run once more row by row to find the line, if FILE is a
-  file.
+  A failing batch is rolled back (except in tables without transactions, such as
+  MyISAM and Aria). If FILE is a file, it is then run again row by row to find
+  the line.
 
 Login:
-  As for onecopy sql: its --help tells of passwords, TLS and --defaults-file.
+  As for onecopy sql: its --help describes passwords, TLS and --defaults-file.
 
 Exit status:
-  0    all rows are loaded
-  1    an error; the message is on stderr
+  0    success
+  1    error; the message is on stderr
   2    wrong arguments";
 
 pub(crate) fn run(args: Args) -> ExitCode {
@@ -203,7 +203,7 @@ impl Args {
             Some("ndjson" | "jsonl") => Ok(FormatName::Ndjson),
             None if file == Path::new("-") => Ok(FormatName::Tsv),
             _ => Err(Failure::other(format!(
-                "{}: the name tells no format; give --format csv, tsv or ndjson",
+                "{}: unknown file name extension; give --format csv, tsv or ndjson",
                 file.display()
             ))),
         }

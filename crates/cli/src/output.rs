@@ -43,7 +43,7 @@ pub(crate) enum FormatName {
 pub(crate) struct Value<'v> {
     /// Bytes of the whole value.
     pub(crate) len: u64,
-    /// Lends the bytes in pieces. What is left unread is passed over.
+    /// Returns the bytes in pieces, borrowed. Unread bytes are skipped.
     pub(crate) bytes: &'v mut dyn BufRead,
 }
 

@@ -109,7 +109,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
     };
     if args.check {
         say(&format!(
-            "the configuration is right\n{}",
+            "the configuration is valid\n{}",
             describe(&config)
         ));
         return ExitCode::SUCCESS;
@@ -171,7 +171,7 @@ fn serve(config: Config, file: Option<PathBuf>, log: &Log) -> Result<(), Box<dyn
         let changes = reload(&proxy, read_again.as_deref()).map_err(|error| error.to_string())?;
         Ok(changes.to_string())
     });
-    // A proxy that has lost a thread lets its sessions end and is started again by whoever watches it.
+    // A proxy that has lost a thread lets its sessions end and is restarted by its supervisor.
     proxy.on_failure(|_| {
         let _ = signal_hook::low_level::raise(SIGTERM);
     });

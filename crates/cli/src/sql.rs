@@ -115,36 +115,36 @@ Examples:
     onecopy sql 'SELECT VERSION()'
 
 Shell:
-  A statement goes on until its ; or \\G, over as many lines as it takes. Tab
+  A statement ends with ; or \\G, and may have any number of lines. Tab
   completes keywords, databases, tables, columns and functions. Output that is
   longer than the screen goes to $PAGER, or to less. Ctrl-C cancels the
-  statement on the server, and Ctrl-D leaves. \\? lists the commands, and the
+  statement on the server, and Ctrl-D exits. \\? lists the commands and
   keys.
     \\d  \\dt  \\l     tables and views, tables with sizes, databases
     \\d product      columns and indexes of a table
-    SELECT ...\\G    a line for each column; \\x auto: where rows are too wide
+    SELECT ...\\G    one line for each column; \\x auto: if rows are too wide
     \\watch 2        the last statement, every 2 seconds
     \\. FILE         the statements of a file
     \\pager off      no pager
   History: $XDG_STATE_HOME/onecopy/sql_history, or ~/.local/state/onecopy.
-  Statements that hold a password (IDENTIFIED BY, SET PASSWORD and others) and
+  Statements with a password (IDENTIFIED BY, SET PASSWORD and others) and
   lines that begin with a space are not stored.
 
 Formats:
-  table     For people. A long value is cut with …, a line feed is \\n, bytes
-            that do not read well are 0x... The first 1,000 rows, 256 KiB or
-            second set the widths.
-  vertical  For people. A line for each column, the values whole.
-  json      An array of objects, a row a line; several results are several
+  table     For people. Long values are cut with …, a line feed is \\n, binary
+            values are 0x... Widths are computed from the first 1,000 rows,
+            256 KiB or second.
+  vertical  For people. One line for each column, with whole values.
+  json      An array of objects, one row per line; several results are several
             arrays. Numbers have every digit that the server sent, dates are
             strings. Values of binary columns, and texts up to 64 KiB that are
             not UTF-8, are {\"base64\":\"...\"}; a longer text that is not UTF-8 is
             an error. Columns of one name are a, a_2, a_3.
-  csv       RFC 4180. NULL is nothing, an empty text is \"\".
+  csv       RFC 4180. NULL is an empty field, an empty text is \"\".
   tsv       \\t \\n \\r \\0 \\\\ in values, \\N for NULL: LOAD DATA ... IGNORE 1 LINES
             reads it back.
-  csv and tsv begin with the columns' names; an empty line stands between two
-  results. A BIT is a number in every format.
+  csv and tsv begin with a header line; an empty line separates two results.
+  A BIT is a number in every format.
 
 Password:
   The first of: -p, --password-file, the URL (visible to others in the process

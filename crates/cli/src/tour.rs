@@ -100,7 +100,7 @@ fn farewell(start: Instant) {
             "a proxy in front of it",
             "onecopy proxy --mysql 127.0.0.1:3307=127.0.0.1:3306",
         ),
-        ("commands by hand", "onecopy valkey URL"),
+        ("interactive prompt", "onecopy valkey URL"),
         (
             "requests over and over",
             "onecopy bench valkey --url URL -c 1 -P 32",

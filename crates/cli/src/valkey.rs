@@ -97,7 +97,7 @@ URL:
   rediss://, valkeys://          TLS; the server is verified, ?tls-ca=FILE names
                                  its CA if that is not a system CA
   redis+unix://, valkey+unix://  a Unix socket, redis+unix:///PATH?db=1
-  A user and a password stand before the host, redis://user:password@host, a
+  User and password go before the host, redis://user:password@host, a
   password alone behind a colon, redis://:password@host.
 
 Formats:

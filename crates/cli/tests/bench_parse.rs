@@ -1,4 +1,4 @@
-//! `onecopy bench parse`, the real binary: what it says it parsed is held against the stream that it writes itself.
+//! `onecopy bench parse`, the real binary: what it says it parsed is compared with the stream that it writes itself.
 #![allow(clippy::unwrap_used)] // the helpers are part of the tests
 
 use std::process::{Command, Output};

@@ -2,7 +2,7 @@
 
 use syn::LitStr;
 
-/// The way in which `rename_all` writes names.
+/// How `rename_all` writes names.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Case {
     Lower,

@@ -9,7 +9,7 @@ mod value;
 
 use proc_macro::TokenStream;
 
-/// Makes a struct from a row: see `onecopy_mysql::FromRow`.
+/// Maps a row to a struct: see `onecopy_mysql::FromRow`.
 ///
 /// The fields of a struct are columns by name, without regard to ASCII case; those of a tuple struct are columns by position. The
 /// struct may have type parameters, and one lifetime, which is that of the row that its fields borrow from.
@@ -24,7 +24,7 @@ use proc_macro::TokenStream;
 /// | `#[onecopy(default)]` | `Default::default()` if the result has no such column; NULL is still an error |
 /// | `#[onecopy(skip)]` | no column: `Default::default()` |
 ///
-/// Of `json` and `try_from` with an `Option`, NULL is `None`.
+/// With `json` or `try_from` on an `Option` field, NULL is `None`.
 ///
 /// | attribute of the struct | meaning |
 /// |-------------------------|---------|
@@ -35,7 +35,7 @@ pub fn from_row(input: TokenStream) -> TokenStream {
     expand(input, from_row::expand)
 }
 
-/// Converts a column's value to a struct of one field, as to the field; or to an enum without fields, from its variants' names.
+/// Converts a column's value to a newtype (a struct of one field), like its field, or to an enum without data, by its variants' names.
 ///
 /// | attribute | meaning |
 /// |-----------|---------|
@@ -50,8 +50,7 @@ pub fn from_value(input: TokenStream) -> TokenStream {
     expand(input, value::expand_from_value)
 }
 
-/// Makes a parameter of a struct of one field, as of the field, or of an enum without fields. The attributes are those of
-/// `FromValue`.
+/// Converts a newtype (a struct of one field) or an enum without data to a parameter. The attributes are those of `FromValue`.
 #[proc_macro_derive(ToParam, attributes(onecopy))]
 pub fn to_param(input: TokenStream) -> TokenStream {
     expand(input, value::expand_to_param)

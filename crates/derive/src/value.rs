@@ -187,7 +187,7 @@ fn shape<'i>(input: &'i DeriveInput, container: &Container) -> syn::Result<Shape
                 if !matches!(variant.fields, Fields::Unit) {
                     return Err(syn::Error::new(
                         variant.ident.span(),
-                        "a variant with fields is no single value",
+                        "a variant with fields is not a single value",
                     ));
                 }
                 let rename = attribute::Field::parse(&variant.attrs)?.rename;

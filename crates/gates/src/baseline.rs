@@ -52,7 +52,7 @@ impl Baseline {
         Ok(())
     }
 
-    /// Why today's counts can't be held against these; `None` where they can.
+    /// Why today's counts can't be compared with these; `None` if they can.
     pub(crate) fn mismatch(&self, today: &Self) -> Option<String> {
         let differ = (&self.rustc, &self.arch) != (&today.rustc, &today.arch);
         differ.then(|| {

@@ -1,4 +1,4 @@
-//! Gates: what the hot paths cost in instructions, allocations and copies, held against recorded baselines.
+//! Gates: what the hot paths cost in instructions, allocations and copies, compared with recorded baselines.
 //!
 //! ```text
 //! gates check [NAME...]     count, compare with docs/benchmarks/gates.json, fail where something is worse

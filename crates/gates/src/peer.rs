@@ -85,7 +85,7 @@ impl Repeat {
         }
     }
 
-    /// All 256 sequence ids of packets with that body, so that they go on when they are repeated.
+    /// All 256 sequence ids of packets with that body, so that they continue when they are repeated.
     pub(crate) fn packets(first_sequence: u8, body: &[u8], chunk: usize) -> Self {
         let mut bytes = Vec::new();
         let mut sequence = first_sequence;

@@ -100,7 +100,7 @@ workloads! {
         read::Value::new(64 << 20, 208 << 10, read::How::Streamed);
     "forward-100" counted_forward_100, "read 100 packets of 128 B, write them on by reference; flush", "3 us, 0 allocations", SMALL,
         forward::Forward::new(forward::How::Borrowed);
-    "forward-100-copied" counted_forward_100_copied, "the same, each packet written anew", "", SMALL,
+    "forward-100-copied" counted_forward_100_copied, "the same, each packet copied", "", SMALL,
         forward::Forward::new(forward::How::Copied);
     "relay-1" counted_relay_1, "a query and its reply of one row of 100 B, looked at as they pass", "0 allocations", SMALL,
         relay::Relayed::new(1, 100, 16 << 10);

@@ -192,13 +192,13 @@ impl fmt::Display for Error {
                 start.escape_ascii()
             ),
             Self::LoginPacketTooLarge { bytes, max } => {
-                write!(f, "the server claims a packet of {bytes} bytes during the login; at most {max} are accepted")
+                write!(f, "the server announced a packet of {bytes} bytes during the login; at most {max} are accepted")
             }
             Self::Unexpected { during, byte } => write!(f, "unexpected packet 0x{byte:02x} during {during}"),
             Self::Unsolicited => f.write_str("the server sent a packet without being asked"),
             Self::Closed { during } => write!(f, "the server closed the connection during {during}"),
             Self::TooManyColumns { columns, max } => {
-                write!(f, "the server claims a result of {columns} columns; 1 to {max} are allowed")
+                write!(f, "the server announced a result of {columns} columns; 1 to {max} are allowed")
             }
             Self::MetadataMissing => f.write_str("the server left out column definitions that it never sent"),
             Self::LocalInfileRefused => {

@@ -12,7 +12,7 @@ use crate::{Config, Error};
 #[cfg(feature = "compression")]
 pub(crate) use codec::{FrameCodec, Workspaces, of_io};
 
-/// A way in which a connection may be compressed, see [`Config::compression`].
+/// A method of compressing a connection, see [`Config::compression`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Compression {

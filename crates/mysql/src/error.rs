@@ -114,7 +114,7 @@ pub struct ServerError {
 }
 
 impl ServerError {
-    /// `OutOfMemory` where its text could not be had: the connection goes on, but for a farewell.
+    /// `OutOfMemory` where its text could not be had: the connection continues, but for a farewell.
     pub(crate) fn new(packet: &ErrPacket<'_>) -> Result<Self, ProtocolError> {
         let message = owned::lossy_text(packet.message).map_err(|error| {
             if is_farewell(packet.code) {

@@ -5,7 +5,7 @@
 //!
 //! How strings are quoted depends on the session: its `sql_mode` and its character set. [`Connection::dialect`] returns what the
 //! server's last reply says of them, and [`Connection::format`] uses that. A character set in which a quote or a backslash may be
-//! part of another character (`big5`, `cp932`, `gbk`, `gb18030`, `sjis`) is refused, and so is one that is not known.
+//! part of another character (`big5`, `cp932`, `gbk`, `gb18030`, `sjis`) is refused, and so is an unknown one.
 //!
 //! | parameter | literal |
 //! |-----------|---------|
@@ -14,7 +14,7 @@
 //! | text | `'it\'s'`; `'it''s'` with `NO_BACKSLASH_ESCAPES` |
 //! | bytes | `X'00FF'` |
 //! | DATE, DATETIME, TIME | `DATE'2024-02-29'`, `TIMESTAMP'2024-02-29 12:00:00'`, `TIME'12:00:00'` |
-//! | dates that are in no calendar, such as the zero date | `'0000-00-00'`, as DATE literals can't be so |
+//! | zero and partial dates | `'0000-00-00'`, because DATE literals can't hold them |
 //!
 //! ```
 //! use onecopy_mysql::format::{self, Dialect};
@@ -40,10 +40,10 @@ use onecopy_mysql_proto::value::Param;
 use crate::sql::{Part, parts};
 use crate::{Error, NamedParam, NamedValue, SqlMode};
 
-/// What the literals of a session depend on.
+/// The settings of a session that literals depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
-    /// Where strings end.
+    /// How strings are quoted.
     pub mode: SqlMode,
     /// The session's `character_set_client`, such as `utf8mb4`; empty if it is not known.
     pub character_set: &'static str,
@@ -59,7 +59,7 @@ impl Default for Dialect {
     }
 }
 
-/// Writes each parameter in the place of its `?`. What is in strings, quoted identifiers and comments is no place.
+/// Replaces each `?` by its parameter as a literal. A `?` in strings, quoted identifiers and comments is ignored.
 ///
 /// # Errors
 /// Fails if there are more or fewer parameters than `?`, if a parameter has no literal (NaN, long data), and if its text can't be
@@ -90,8 +90,8 @@ pub fn sql(sql: &str, params: &[Param<'_>], dialect: Dialect) -> Result<String, 
     writer.finish()
 }
 
-/// Writes each parameter in the place of its `:name`; see [`NamedSql`](crate::NamedSql) for what is a name. Values of a list have
-/// commas between them, and the list is not filled.
+/// Replaces each `:name` by its parameter as a literal; see [`NamedSql`](crate::NamedSql) for what is a name. The values of a list
+/// are separated by commas, and the list is not filled.
 ///
 /// # Errors
 /// Fails like [`sql`], and like [`NamedSql::bind`](crate::NamedSql::bind).

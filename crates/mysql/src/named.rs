@@ -19,11 +19,11 @@ pub(crate) const EMPTY_SET: &[u8] = b"SELECT NULL FROM DUAL WHERE 1 = 0";
 pub struct NamedParam<'a> {
     /// The name, without the colon.
     pub name: &'a str,
-    /// What takes the name's place.
+    /// The value that replaces the name.
     pub value: NamedValue<'a>,
 }
 
-/// What takes the place of a parameter's name.
+/// The value that replaces a parameter's name.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NamedValue<'a> {
     /// One value.
@@ -60,11 +60,11 @@ impl<'a> ParamList<'a> {
 
 /// Makes a named parameter of many values, for `IN (:ids)`.
 ///
-/// An empty list is the empty set: `x IN (:ids)` is then false and `x NOT IN (:ids)` true, as in set theory. Mind the latter in a
-/// DELETE. Where the list is not all there is between the parentheses, an empty list is an error.
+/// An empty list is the empty set: `x IN (:ids)` is then false and `x NOT IN (:ids)` true, as in set theory. Check for that before a
+/// DELETE with `NOT IN`. If the parentheses contain anything else, an empty list is an error.
 ///
 /// In a statement that is prepared, an `IN` list is filled to the next power of two with its last value, which does not change
-/// the result: otherwise every length would be a statement of its own, prepared and kept by the server.
+/// the result: otherwise every length would be another statement to prepare and to keep on the server.
 ///
 /// ```
 /// use onecopy_mysql::{NamedSql, Param, list, params};
@@ -84,8 +84,8 @@ pub fn list<'a, T: ToParam + 'a>(values: impl IntoIterator<Item = &'a T>) -> Par
 ///
 /// Connections take such SQL themselves, in the methods whose name has `named` in it; use this type to bind it yourself.
 ///
-/// A name is `:` and an ASCII letter or `_`, then letters, digits and `_`; case counts. What is in strings, quoted identifiers and
-/// comments is no name, and neither are `::` and `:=`.
+/// A name is `:` and an ASCII letter or `_`, then letters, digits and `_`; names are case-sensitive. Text in strings, quoted
+/// identifiers and comments is not a name, and neither are `::` and `:=`.
 #[derive(Debug, Clone, Copy)]
 pub struct NamedSql<'s> {
     sql: &'s [u8],
@@ -120,7 +120,7 @@ impl<'s> NamedSql<'s> {
         Ok(bound)
     }
 
-    /// Does what [`bind`](Self::bind) does, into memory that can be used again. What it held is replaced.
+    /// Does what [`bind`](Self::bind) does, into memory that can be reused. Its old content is replaced.
     ///
     /// # Errors
     /// Fails like [`bind`](Self::bind).
@@ -221,7 +221,7 @@ fn push_list<'a>(
     match (params.len(), is_in_list) {
         (0, true) => put(sql, EMPTY_SET),
         (0, false) => Err(Error::named(format!(
-            "the list {name} is empty, which is possible only where it is all of an IN (:{name})"
+            "the list {name} is empty, which is allowed only as the whole of IN (:{name})"
         ))),
         // Up to the limit: a list that fits it unfilled does so filled.
         (len, true) => {

@@ -105,7 +105,7 @@ fn refuse_contradiction(config: &Config, mode: SslMode) -> Result<(), Error> {
     let refuse = |problem: String| Err(Error::config(problem));
     if config.ssl_ca.is_some() && !mode.verifies() {
         return refuse(format!(
-            "ssl-ca is of no use with ssl-mode={}, which verifies nothing; set ssl-mode=verify-ca or verify-full",
+            "ssl-ca has no effect with ssl-mode={}, which verifies nothing; set ssl-mode=verify-ca or verify-full",
             mode.name()
         ));
     }
@@ -117,7 +117,7 @@ fn refuse_contradiction(config: &Config, mode: SslMode) -> Result<(), Error> {
         ("ssl-server-name", config.ssl_server_name.is_some()),
     ] {
         if is_given && mode == SslMode::Disabled {
-            return refuse(format!("{option} is of no use with ssl-mode=disabled"));
+            return refuse(format!("{option} has no effect with ssl-mode=disabled"));
         }
     }
     if mode == SslMode::VerifyCa && config.ssl_ca.is_none() {

@@ -1,4 +1,4 @@
-//! How a transaction begins.
+//! The options of a transaction.
 
 /// How strictly a transaction is isolated from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -13,7 +13,7 @@ pub enum Isolation {
     Serializable,
 }
 
-/// How a transaction begins. By default as the session is set: read and write, at the session's isolation level.
+/// The options of a new transaction. By default it reads and writes, at the session's isolation level.
 ///
 /// ```
 /// use onecopy_mysql::{Isolation, TransactionOptions};

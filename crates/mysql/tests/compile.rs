@@ -1,4 +1,4 @@
-//! What the derives say at compile time where they are used wrongly. `TRYBUILD=overwrite` writes the expected texts anew.
+//! What the derives say at compile time where they are used wrongly. `TRYBUILD=overwrite` writes the expected texts again.
 //!
 //! Few files: each is compiled by itself.
 

@@ -1,4 +1,4 @@
-//! A layer between a protocol's core and its stream that changes the bytes on the way, such as compression.
+//! A layer between a protocol's core and its stream that transforms the bytes, such as compression.
 //!
 //! ```text
 //!   socket --> [TLS] --> input --decode--> the read's targets
@@ -60,7 +60,7 @@ pub struct CodecCounts {
 #[derive(Debug)]
 pub(crate) struct Coded {
     codec: Box<dyn Codec>,
-    /// Encoded bytes that have come.
+    /// Encoded bytes that have arrived.
     input: Buffers,
     /// Encoded bytes to be sent, from `sent` on.
     output: Vec<u8>,
@@ -124,7 +124,7 @@ impl Coded {
         self.input.targets()
     }
 
-    /// `n` encoded bytes have come.
+    /// `n` encoded bytes have arrived.
     pub(crate) fn commit(&mut self, n: usize) {
         self.input.commit(n);
     }

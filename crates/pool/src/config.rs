@@ -19,11 +19,11 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolConfig {
-    /// The number of connections that are kept open, also if nobody uses them. Default: 0.
+    /// The number of connections that are kept open, even if nobody uses them. Default: 0.
     pub min: usize,
     /// The maximum number of connections, from the first byte of their login until they are closed. Default: 10.
     pub max: usize,
-    /// How long a caller waits for a connection. The error then contains the last error of connecting. `None`: without end.
+    /// How long a caller waits for a connection. The error then contains the last error of connecting. `None`: forever.
     /// Default: 30 seconds.
     pub acquire_timeout: Option<Duration>,
     /// A connection that nobody has used for this long is closed, unless it is one of the last [`min`](Self::min). `None`: never.
@@ -35,7 +35,7 @@ pub struct PoolConfig {
     /// A connection that was idle for this long is pinged before it is handed out. For a shorter time it is only checked whether
     /// the server has closed it, without a round trip. Default: 30 seconds.
     pub ping_after: Duration,
-    /// The maximum number of connections that are being made at the same time. Default: 4.
+    /// The maximum number of connections that are opened at the same time. Default: 4.
     pub max_connecting: usize,
     /// The pause after a failed attempt to connect. It doubles with each further failure, and is reduced by up to a half at random
     /// (jitter). Default: 100 ms.

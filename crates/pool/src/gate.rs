@@ -1,23 +1,23 @@
-//! How many connections may be made at once, and when, after failures.
+//! How many connections may be opened at once, and when the next attempt is allowed after a failure.
 
 use std::time::Instant;
 
 use crate::PoolConfig;
 use crate::random::Random;
 
-/// A connection that is being made. Report what comes of it: [`connected`](crate::Policy::connected) or
+/// A connection that is being opened. Report the result: [`connected`](crate::Policy::connected) or
 /// [`connect_failed`](crate::Policy::connect_failed).
 #[derive(Debug)]
 #[must_use = "its place in the pool stays occupied until its result is reported"]
 pub struct Connecting(());
 
-/// Limits connects under way. After a failure it lets one through at a time, after a pause that doubles.
+/// Limits concurrent connects. After a failure it allows one at a time, after a pause that doubles.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     connecting: usize,
     /// Failures since the last success.
     failures: u32,
-    /// No attempt before.
+    /// No attempt is made before this time.
     until: Option<Instant>,
 }
 

@@ -1,7 +1,7 @@
 //! The policy of a connection pool, without I/O: who waits, which connection is next, when to connect, to ping and to close.
 //!
 //! [`Policy`] is a state machine. It owns idle connections and the queue of waiters, and decides. It opens no socket, starts no
-//! thread and reads no clock: the time is a parameter, and what has to be done comes from [`Policy::poll_action`]. The pools of
+//! thread and reads no clock: the time is a parameter, and [`Policy::poll_action`] returns what to do. The pools of
 //! `onecopy-mysql` are built on it, for threads and for tokio.
 //!
 //! ```text
@@ -13,10 +13,10 @@
 //!   backoff             closed  <------------------+----------- lost -----------+
 //! ```
 //!
-//! - Waiters are served first come, first served. Of the idle connections the one used last is taken first, so that those that are
-//!   not needed become old enough to be closed.
-//! - Connections that are open, being restored or being connected are never more than [`PoolConfig::max`].
-//! - At most [`PoolConfig::max_connecting`] connections are being made at once. After a failure it is one at a time, with
+//! - Waiters are served first come, first served. The idle connection that was used last is handed out first, so that connections
+//!   which are not needed stay idle and are closed.
+//! - There are never more than [`PoolConfig::max`] connections, including those that are being opened or restored.
+//! - At most [`PoolConfig::max_connecting`] connections are opened at once. After a failure it is one at a time, with
 //!   exponential backoff and jitter, until one succeeds.
 //!
 //! # Example

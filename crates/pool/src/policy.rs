@@ -10,15 +10,15 @@ use crate::random::Random;
 use crate::waiters::{Outcome, Waiters};
 use crate::{Checkout, CloseReason, Connecting, Lease, PoolConfig, PoolStats, Ticket};
 
-/// A returned connection is expected to be restored within this time, so nothing is connected for whoever waits for it: a login
-/// costs more than a reset. After that it may be a slow one.
+/// A returned connection is expected to be restored within this time, so no connection is opened for a waiter before that: a login
+/// costs more than a reset. After this time the reset may be a slow one.
 const RESTORE_PATIENCE: Duration = Duration::from_millis(20);
 
 /// The state machine of a pool. `C` is a connection, `W` what wakes a waiter.
 ///
 /// After any call, do what [`poll_action`](Self::poll_action) returns until it returns nothing, and see that
 /// [`handle_timeout`](Self::handle_timeout) is called at the time of [`poll_timeout`](Self::poll_timeout). Two calls can leave
-/// nothing to do, so that the common path may skip this: [`has_work`](Self::has_work) tells.
+/// nothing to do: [`has_work`](Self::has_work) returns whether the common path may skip this.
 ///
 /// See [the crate](crate) for an example.
 #[derive(Debug)]
@@ -41,26 +41,26 @@ pub struct Policy<C, W> {
     random: Random,
 }
 
-/// What has to be done.
+/// What the pool must do next.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Action<C, W> {
     /// Wake this waiter: it calls [`Policy::poll_wait`].
     Wake(W),
-    /// Make a connection, and report the result.
+    /// Open a connection, and report the result.
     Connect(Connecting),
     /// Close this connection. It no longer counts.
     Close(C, CloseReason),
 }
 
-/// What became of a waiter.
+/// The state of a waiter.
 #[derive(Debug)]
 pub enum Wait<C> {
     /// It has a connection.
     Ready(Checkout<C>),
     /// It still waits, at most until this time.
     Pending(Ticket, Option<Instant>),
-    /// It gets none.
+    /// It gets no connection.
     Failed(WaitError),
 }
 
@@ -91,7 +91,7 @@ impl std::error::Error for WaitError {}
 impl<C, W> Policy<C, W> {
     /// Creates an empty pool. `seed` is for jitter: use another one in each process.
     ///
-    /// Settings that [`PoolConfig::check`] refuses are taken as the nearest ones that it accepts.
+    /// Settings that [`PoolConfig::check`] refuses are replaced by the nearest valid ones.
     pub fn new(config: PoolConfig, seed: u64) -> Self {
         let max = config.max.max(1);
         let config = PoolConfig {
@@ -138,8 +138,8 @@ impl<C, W> Policy<C, W> {
         })
     }
 
-    /// Puts a waiter into the queue, which has waited since `since`; at the front if it had its turn already, and got a connection
-    /// that was dead.
+    /// Adds a waiter to the queue. `since` is when it began to wait. It goes to the front if it was served already, with a
+    /// connection that turned out to be dead.
     pub fn wait(&mut self, now: Instant, since: Instant, waiter: W, at_front: bool) -> Ticket {
         let ticket = self.waiters.push(waiter, since, at_front);
         if self.is_closed {
@@ -150,7 +150,7 @@ impl<C, W> Policy<C, W> {
         ticket
     }
 
-    /// Returns what became of a waiter.
+    /// Returns the state of a waiter.
     pub fn poll_wait(&mut self, ticket: Ticket, now: Instant) -> Wait<C> {
         match self.waiters.take(ticket) {
             Outcome::Granted(checkout, since) => {
@@ -173,7 +173,7 @@ impl<C, W> Policy<C, W> {
         }
     }
 
-    /// Returns what wakes a waiter, to replace it; `None` if it has been woken already.
+    /// Returns the waker of a waiter, so that it can be replaced; `None` if it has been woken already.
     pub fn waiter_mut(&mut self, ticket: &Ticket) -> Option<&mut W> {
         self.waiters.waiter_mut(ticket)
     }
@@ -185,7 +185,7 @@ impl<C, W> Policy<C, W> {
         }
     }
 
-    /// A connection was returned and is being restored. It still counts, and is expected back soon.
+    /// Reports that a returned connection is being restored. It still counts towards the maximum, and is expected back soon.
     pub fn begin_restore(&mut self, lease: &mut Lease, now: Instant) {
         if !lease.is_restoring {
             lease.is_restoring = true;
@@ -200,13 +200,13 @@ impl<C, W> Policy<C, W> {
         self.put_back(lease, conn, now);
     }
 
-    /// A connection is gone: drop it before this call.
+    /// Reports that a connection is lost. Drop it before this call.
     pub fn lost(&mut self, lease: Lease, reason: CloseReason) {
         self.release(&lease);
         self.counters.closed.count(reason);
     }
 
-    /// A connection was made.
+    /// Reports that a connection was opened.
     pub fn connected(&mut self, connecting: Connecting, conn: C, now: Instant) {
         self.gate.succeeded(connecting);
         self.counters.connects += 1;
@@ -220,7 +220,7 @@ impl<C, W> Policy<C, W> {
         self.put_back(lease, conn, now);
     }
 
-    /// A connection could not be made. `is_final`: the server refused the login, or the settings are wrong, so that another
+    /// Reports a failed attempt to connect. `is_final`: the server refused the login, or the settings are wrong, so that another
     /// attempt will hardly succeed. All waiters then fail if the pool has no connection at all.
     pub fn connect_failed(&mut self, connecting: Connecting, is_final: bool, now: Instant) {
         self.gate
@@ -232,7 +232,7 @@ impl<C, W> Policy<C, W> {
         self.is_late = true;
     }
 
-    /// Closes the pool: waiters fail, idle connections are closed, and the others when they come back.
+    /// Closes the pool: waiters fail, idle connections are closed, and the others are closed when they are returned.
     pub fn close(&mut self) {
         self.is_closed = true;
         self.fail_all(WaitError::Closed);
@@ -363,7 +363,7 @@ impl<C, W> Policy<C, W> {
         self.serve();
     }
 
-    /// Hands idle connections to those who wait: there is one at most, that came just now.
+    /// Hands idle connections to waiters. There is at most one, which was returned just now.
     fn serve(&mut self) {
         while self.waiters.waiting() > 0
             && let Some(idle) = self.idle.pop_back()
@@ -419,7 +419,7 @@ impl<C, W> Policy<C, W> {
         since.checked_add(RESTORE_PATIENCE)
     }
 
-    /// A waiter or a connection to be restored has come.
+    /// A waiter or a connection to be restored has arrived.
     fn note_patience(&mut self, now: Instant) {
         // Once it is over there is nothing more to be noted.
         let until = self.patience_until().filter(|until| *until > now);

@@ -17,7 +17,7 @@ pub struct PoolStats {
     pub in_use: usize,
     /// Connections that were returned, and whose session is being reset.
     pub restoring: usize,
-    /// Connections that are being made.
+    /// Connections that are being opened.
     pub connecting: usize,
     /// Callers that wait for a connection now.
     pub waiting: usize,
@@ -25,7 +25,7 @@ pub struct PoolStats {
     pub acquired: u64,
     /// Of these, those that the caller had to wait for.
     pub waited: u64,
-    /// Callers that waited in vain until their timeout.
+    /// Callers that got no connection before their timeout.
     pub timed_out: u64,
     /// The total time that callers waited for connections they got.
     pub wait_total: Duration,
@@ -33,7 +33,7 @@ pub struct PoolStats {
     pub wait_max: Duration,
     /// These waits by duration: element `n` counts those below 2^n microseconds that no earlier element counts.
     pub wait_histogram: [u64; BUCKETS],
-    /// Connections made so far.
+    /// Connections opened so far.
     pub connects: u64,
     /// Failed attempts to connect.
     pub connect_failures: u64,
@@ -69,7 +69,7 @@ pub enum CloseReason {
     Idle,
     /// It reached its lifetime.
     Lifetime,
-    /// It failed in its borrower's hands, or its borrower closed it.
+    /// It failed while it was borrowed, or its borrower closed it.
     Broken,
     /// While it was idle the server closed it or sent something, or it did not answer the ping.
     Unhealthy,

@@ -1,6 +1,6 @@
 //! The floor that the proxy is measured against: a relay without a protocol.
 //!
-//! `relay LISTEN=SERVER`, addresses of TCP. The same streams, buffers and one event loop a processor as the proxy has; what
+//! `relay LISTEN=SERVER`, addresses of TCP. The same streams, buffers and one event loop per CPU as the proxy has; what
 //! one side sends goes to the other as it comes, and nobody looks at it.
 
 use std::io::{self, IoSlice};

@@ -159,7 +159,7 @@ impl Handle {
         }
     }
 
-    /// Nobody comes in any more, and the sockets are closed.
+    /// No new clients are accepted, and the sockets are closed.
     pub(crate) fn stop(&self) {
         let _ = self.gate.commands.send(Command::Stop);
         self.gate.ring();
@@ -217,7 +217,7 @@ impl Acceptor {
                         self.take(client);
                         self.gate.has_come();
                     }
-                    // Nobody is to come in any more.
+                    // No new clients may be accepted.
                     Command::Serve(..) if self.is_over => {}
                     Command::Serve(ways, done) => {
                         self.serve(ways);
@@ -232,13 +232,13 @@ impl Acceptor {
             let running = self.workers.running();
             let has_died = std::mem::replace(&mut self.running, running) > running;
             if !self.accepts && running == 0 {
-                // Whoever comes is closed, and need not wait for it.
+                // New clients are closed at once.
                 self.accept_here();
             }
             breath = None;
-            // One that has died may be the only one that was told of a client.
+            // A worker that has died may be the only one that was notified of a client.
             if self.accepts || self.is_over || has_died {
-                // All of them: a socket that was left for lack of descriptors tells of nothing new.
+                // All of them: a socket that was left because descriptors ran out causes no new event.
                 let all = self.sockets.iter();
                 let all: Vec<_> = all.map(|known| known.listening.clone()).collect();
                 for listening in all {
@@ -358,7 +358,7 @@ impl Acceptor {
         }
         let deadline = Instant::now() + self.patience.timeout;
         self.queue.push_back((client, deadline));
-        // Whoever ends from now on rings; who ended before is seen by `let_in`.
+        // Sessions that end from now on wake the acceptor; `let_in` sees those that ended before.
         self.gate.set_waiting(self.queue.len());
     }
 

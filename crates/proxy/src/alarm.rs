@@ -1,4 +1,4 @@
-//! A thread that others depend on and that has died: the proxy must not limp on in silence.
+//! A thread that others depend on and that has died: the proxy must not continue silently.
 
 use std::fmt;
 use std::io;

@@ -153,7 +153,7 @@ impl Backend {
     pub(crate) fn connect_failed(&self, address: &Address) {
         self.state.failed_connects.fetch_add(1, Relaxed);
         self.does_not_answer(address);
-        // Whoever hears of it finds the address doubted.
+        // Readers of the note must already see that the address is doubted.
         self.state.health.note_failure();
     }
 
@@ -173,7 +173,7 @@ impl Backend {
         self.state.addresses.worked(address);
     }
 
-    /// Whether it gets sessions that come now: it answers and plays its part. `None` where that part is not known yet.
+    /// Whether it receives new sessions: it answers and has its role. `None` if the role is not known yet.
     pub(crate) fn serves(&self) -> Option<bool> {
         match self.is_up() && !self.is_removed() {
             true => self.config.role.is_played(self.health().read_only()),
@@ -285,7 +285,7 @@ impl Backends {
         };
         let candidates = self.0.iter().filter(is_candidate);
         loop {
-            // Whoever stands behind these is not asked, even where they are full: sessions wait for a place then.
+            // Backends of lower preference are not asked, even if these are full: then sessions wait for a place.
             let fine = candidates.clone().filter(|backend| !backend.is_shunned());
             let first = fine.map(rank).min();
             let is_in_reach =

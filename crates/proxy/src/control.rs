@@ -1,4 +1,4 @@
-//! What a proxy tells of itself and lets itself be told, on threads of its own: nothing here is done by a worker but counting.
+//! Monitoring and control of a running proxy, on separate threads: workers only count.
 //!
 //! | thread | what it does |
 //! |--------|--------------|
@@ -67,7 +67,8 @@ impl Control {
         self.admin.as_ref().map(Door::address)
     }
 
-    /// Nobody comes in any more, and nothing is checked. Whoever is in is sent away within half a second.
+    /// No new sessions are accepted, and health checks stop. Clients of metrics and the admin listener are disconnected within
+    /// half a second.
     pub(crate) fn stop(&self) {
         self.health.stop();
         for door in [&self.metrics, &self.admin].into_iter().flatten() {

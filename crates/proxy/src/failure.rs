@@ -438,7 +438,7 @@ impl Failure {
     /// The same in a change of user.
     pub(crate) fn password_exposed_later() -> Self {
         let message = "The change of user needs the password itself, and one side of the proxy is TLS or a Unix socket and the \
-                       other is not; use TLS on both sides, or connect anew";
+                       other is not; use TLS on both sides, or reconnect";
         Self::new(
             Side::Proxy,
             Reason::PasswordExposed,

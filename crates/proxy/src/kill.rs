@@ -55,7 +55,7 @@ impl Answer {
         Self::Failed {
             code: 1235,
             sql_state: *b"42000",
-            message: "This proxy doesn't yet support 'KILL of what is no plain number': there are several servers behind it, \
+            message: "This proxy doesn't yet support 'KILL of anything but a plain number': there are several servers behind it, \
                       whose threads have the same numbers; write the connection id as a number, and nothing behind it"
                 .to_owned(),
         }

@@ -41,7 +41,7 @@ pub(crate) enum Event {
     BackendUp { backend: String },
     /// It answers, but not as the checks need it.
     BackendCheckWarning { backend: String, why: String },
-    /// Nobody comes in any more.
+    /// No new sessions are accepted.
     Draining { sessions: usize },
     /// An administrator's command.
     AdminCommand {

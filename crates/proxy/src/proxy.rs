@@ -77,7 +77,7 @@ impl Workers {
     }
 
     pub(crate) fn least_loaded(&self) -> &worker::Handle {
-        // Whoever comes to one that has died is closed: better by one that lives.
+        // A worker that has died would close the client: prefer one that is alive.
         let load = |worker: &&worker::Handle| (worker.is_dead(), worker.sessions.load(SeqCst));
         self.0.iter().min_by_key(load).unwrap_or(&self.0[0])
     }

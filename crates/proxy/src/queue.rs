@@ -1,7 +1,7 @@
 //! Sessions that wait for a place on a backend, first come, first served.
 //!
-//! Whoever gives a place back calls the first; who is called and gets a place leaves the queue, which calls the next. Whose
-//! server then turns out to be full by its own account comes again to where he was.
+//! A session that gives its place back calls the first waiter. A called waiter that gets a place leaves the queue, which calls the
+//! next. If its server then reports that it is full, the session returns to its old position.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};

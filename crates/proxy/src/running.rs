@@ -236,7 +236,7 @@ impl Running {
         }
     }
 
-    /// Health says no from now on; after the drain's wait nobody comes in any more, and sessions leave.
+    /// `/health` and `/ready` fail from now on. After the drain's wait no new sessions are accepted, and existing ones end.
     pub(crate) fn drain(&self) {
         let wait = self.begin_to_drain();
         if wait.is_zero() {
@@ -257,7 +257,7 @@ impl Running {
         self.in_force().config.drain.wait
     }
 
-    /// Nobody comes in any more, and sessions leave.
+    /// No new sessions are accepted, and existing ones end.
     pub(crate) fn close(&self) {
         self.is_draining.store(true, Relaxed);
         self.acceptor.stop();

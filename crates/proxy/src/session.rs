@@ -89,7 +89,7 @@ pub(crate) enum Status {
     Over,
 }
 
-/// How a session that goes on ends.
+/// How a session that continues ends.
 enum End {
     /// As it should.
     Clean,
@@ -144,7 +144,7 @@ pub(crate) struct Session {
     is_compressed: bool,
     /// The kernel asks now and then whether its peers are still there, where that is configured.
     is_probed: bool,
-    /// It is in the line of those that wait for buffers, or of those that go on after the others.
+    /// It is in the queue for buffers, or in that of the sessions that continue after the others.
     is_starved: bool,
     is_busy: bool,
     /// It waits behind the sessions that are logged in.
@@ -204,7 +204,7 @@ impl Session {
         }
     }
 
-    /// Registers the client's stream. It goes on [from aside](Self::go_on_from_aside).
+    /// Registers the client's stream. It continues [from aside](Self::go_on_from_aside).
     pub(crate) fn begin(&mut self, context: &mut Context<'_>) -> Status {
         self.entrance = context.counters.entrance(&self.listener.config.name);
         let entrance = &mut context.counters.entrances[self.entrance];
@@ -252,7 +252,7 @@ impl Session {
         self.go_on(context)
     }
 
-    /// Whether it is logged in and goes on.
+    /// Whether it is logged in and continues.
     #[inline]
     pub(crate) fn is_in_transit(&self) -> bool {
         matches!(self.phase, Phase::Transit)
@@ -281,12 +281,12 @@ impl Session {
         }
     }
 
-    /// It goes on after the others. Whether it is to stand in line for that.
+    /// It continues after the other sessions. Returns whether it must be queued for that.
     pub(crate) fn note_busy(&mut self) -> bool {
         !std::mem::replace(&mut self.is_busy, true)
     }
 
-    /// It waits for buffers. Whether it is to stand in line for them: not where it does already.
+    /// It waits for buffers. Returns whether it must be queued for them; `false` if it is queued already.
     pub(crate) fn note_starved(&mut self) -> bool {
         !std::mem::replace(&mut self.is_starved, true)
     }
@@ -372,7 +372,7 @@ impl Session {
         }
     }
 
-    /// Has events tell of room where a write has found none.
+    /// Asks for an event when the socket can be written again, after a write that found no room.
     #[inline]
     pub(crate) fn await_room(&mut self, context: &Context<'_>) -> std::io::Result<()> {
         if self.client.stream.needs_room() {
@@ -513,7 +513,7 @@ fn error_payload(failure: &Failure, has_sql_state: bool) -> Vec<u8> {
 /// Tells a client that was not greeted why it can't come in, as far as it can be told at once.
 pub(crate) fn refuse(stream: &mut Stream, failure: &Failure) {
     let words = farewell::packet(0, &error_payload(failure, false));
-    // Whoever does not take it at once hears nothing.
+    // If the socket does not take it at once, the client gets no error.
     let _ = stream.write(&[std::io::IoSlice::new(&words)]);
     let _ = stream.shutdown_write();
 }

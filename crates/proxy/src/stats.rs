@@ -186,7 +186,7 @@ impl Counters {
     }
 
     /// The place of a listener, made where it is new. Looked up once a session, by name: a listener that comes again after
-    /// a change of the configuration goes on where it was.
+    /// a change of the configuration continues where it was.
     pub(crate) fn entrance(&mut self, listener: &str) -> usize {
         let is_it = |entrance: &Entrance| entrance.listener == listener;
         self.entrances.iter().position(is_it).unwrap_or_else(|| {

@@ -87,7 +87,7 @@ fn watch_files(running: &Running, closings: &Receiver<Instant>) {
             },
             Err(error) => error.to_string(),
         };
-        // Once, not every few seconds: the certificates that are there go on.
+        // Once, not every few seconds: the certificates that are there continue.
         if problem != said && !problem.is_empty() {
             let line = format!("certificates can't be reloaded: {problem}");
             running.tell(LogLevel::Warn, &line);

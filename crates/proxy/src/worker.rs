@@ -1,10 +1,10 @@
 //! One thread, one event loop, and all that its sessions need.
 //!
-//! A turn: wait for events, let each session that has one do what it can, let those that had to stop go on, and now and then
+//! A turn: wait for events, let each session that has one do what it can, let those that had to stop continue, and now and then
 //! look at the time. Nothing here blocks but the wait.
 //!
 //! Sessions that are logged in come first. What comes of a client before, and of one that leaves, is work of calls: a connection to
-//! the server, one to be refused there. It waits in a line of its own, of which each turn does a little, so that a burst of clients
+//! the server, one to be refused there. It waits in a separate queue, of which each iteration does a little, so that a burst of clients
 //! holds up nobody who is in.
 
 mod accept;
@@ -46,7 +46,7 @@ const EVENTS: usize = 256;
 /// How often sessions look at the time.
 const TICK: Duration = Duration::from_millis(250);
 
-/// How often memory that nobody needs goes back, in ticks.
+/// How often unused memory is returned, in ticks.
 const TRIM: u32 = 4;
 
 /// When it is stopped: sessions have a second to take their last words, and then notice it at their next look at the time.
@@ -326,7 +326,7 @@ impl Worker {
                     with_clients,
                     reply,
                 } => {
-                    // Whoever asked may have stopped waiting.
+                    // The caller may have stopped waiting.
                     let _ = reply.send(self.snapshot(with_clients, now));
                 }
                 Order::Find { id, reply } => {

@@ -216,7 +216,7 @@ impl Client {
         self.to_skip == 0 && self.in_flight > 0 && !self.streams
     }
 
-    /// The reply to the oldest request where it has come whole and is what most replies are. `None` says nothing, and has
+    /// The reply to the oldest request where it has arrived completely and is what most replies are. `None` says nothing, and has
     /// changed nothing: [`advance`](Core::advance) looks at all that may come.
     #[inline(always)]
     fn borrowed_at_once(&mut self, buffers: &mut Buffers) -> Option<Frame> {

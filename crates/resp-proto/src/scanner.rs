@@ -167,7 +167,7 @@ impl Scanner {
         scanner
     }
 
-    /// What comes from now on is held to `limits`.
+    /// Input from now on is checked against `limits`.
     pub(crate) fn set_limits(&mut self, limits: Limits) {
         self.max_bulk = limits.max_bulk.min(u64::from(u32::MAX));
         self.limits = Limits {
@@ -293,7 +293,7 @@ impl Scanner {
             buffers.need(min, until_end);
             return Borrowed::Need;
         }
-        // Where that fails it is told of there.
+        // A failure is reported there.
         let _: Result<(), Broken> = self.leave_frame(buffers, self.pause);
         Borrowed::Odd
     }
@@ -548,7 +548,7 @@ impl Scanner {
         }
     }
 
-    /// Counts elements that have come or are announced, by the value at `at`.
+    /// Counts elements that have arrived or are announced, by the value at `at`.
     fn claim(&mut self, elements: u64, bytes: &[u8]) -> Result<(), Broken> {
         let max = self.limits.max_elements as u64;
         let claimed = elements.saturating_add(self.claimed as u64);

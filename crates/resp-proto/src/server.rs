@@ -167,7 +167,7 @@ impl Server {
         let max = self.max_inline;
         let bytes = buffers.pending();
         let found = memchr::memchr(b'\n', &bytes[self.searched..]).map(|end| self.searched + end);
-        // In the order in which the bytes tell it, so that it does not depend on how many have come.
+        // In the order in which the bytes tell it, so that it does not depend on how many have arrived.
         if max >= inline::HTTP && inline::is_http(bytes) {
             return Err(self.fail(ErrorKind::CrossProtocol, buffers));
         }

@@ -55,7 +55,7 @@ thread_local! {
     static TALLY: Cell<Option<Tally>> = const { Cell::new(None) };
 }
 
-/// Watches what a thread allocates while [`run`](Self::run) or [`poll`](Self::poll) is under way; goes on counting from one
+/// Watches what a thread allocates while [`run`](Self::run) or [`poll`](Self::poll) is under way; keeps counting from one
 /// run to the next.
 #[derive(Debug)]
 pub struct Watch(Cell<Tally>);
@@ -145,7 +145,7 @@ impl Drop for Running<'_> {
 }
 
 impl Tally {
-    /// Whether an allocation of `size` bytes may be made, in which `old` bytes go on.
+    /// Whether an allocation of `size` bytes may be made, in which `old` bytes continue.
     fn admits(&mut self, size: usize, old: usize) -> bool {
         let is_large = size > self.threshold;
         self.large += usize::from(is_large);

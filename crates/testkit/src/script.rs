@@ -126,7 +126,7 @@ impl Script {
         self.client(&packets(&mut 0, payload))
     }
 
-    /// Another conversation goes on where this one ends.
+    /// Another conversation continues where this one ends.
     #[must_use]
     pub fn then(mut self, next: &Self) -> Self {
         let (server, client) = (self.server.len(), self.client.len());

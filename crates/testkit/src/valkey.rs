@@ -146,7 +146,7 @@ impl Server {
         self.watchdog.pause();
     }
 
-    /// Lets a paused server go on.
+    /// Lets a paused server continue.
     pub fn resume(&mut self) {
         self.watchdog.resume();
     }

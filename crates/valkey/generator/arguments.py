@@ -166,7 +166,7 @@ class Flattener:
             return self.one_word(argument, prefix, optional)
         plain = [a for a in alternatives if a["type"] in ("string", "key", "integer") and "token" not in a]
         if plain and kinds - {"pure-token"} <= {"string", "key", "integer"}:
-            # The words are values as any other to whoever calls: `*`, `$`, `RESET`.
+            # To the caller these words are values like any other: `*`, `$`, `RESET`.
             return self.values("arg", snake(plain[0]["name"]), plain[0], prefix, optional)
         if any(a["type"] == "block" and all(b.get("optional") for b in a["arguments"]) for a in alternatives):
             for alternative in alternatives:

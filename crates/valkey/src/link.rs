@@ -49,7 +49,7 @@ pub(crate) struct Link {
     requests: u64,
     /// Whether requests of the call under way had left before that.
     has_left: bool,
-    /// Bytes that had come or left when the call before began.
+    /// Bytes that had arrived or left when the call before began.
     moved_before: u64,
     /// Memory up to which a connection keeps what its last calls needed.
     idle_keep: usize,
@@ -181,7 +181,7 @@ impl Link {
         self.take_up()
     }
 
-    /// What has come already. A reply to nothing must not be taken for the next command's.
+    /// What has arrived already. A reply to nothing must not be taken for the next command's.
     pub(crate) fn take_up(&mut self) -> Result<(), Error> {
         loop {
             match self.core.advance(&mut self.buffers) {
@@ -361,7 +361,7 @@ impl Link {
         }
     }
 
-    /// The next reply where it has come already, as most of a pipeline's have: nothing is timed, written or read for it.
+    /// The next reply where it has arrived already, as most of a pipeline's have: nothing is timed, written or read for it.
     /// `None` if there is more to do, which includes a failure to report.
     #[inline(always)]
     pub(crate) fn buffered(&mut self) -> Option<Frame> {

@@ -39,7 +39,7 @@ pub(crate) fn refuse_contradiction(config: &Config) -> Result<(), Error> {
     ] {
         if is_given && !config.tls {
             return refuse(format!(
-                "{option} is of no use without tls: start the url with rediss:// or valkeys://"
+                "{option} has no effect without tls: start the url with rediss:// or valkeys://"
             ));
         }
     }
@@ -48,7 +48,7 @@ pub(crate) fn refuse_contradiction(config: &Config) -> Result<(), Error> {
     }
     if config.tls_ca.is_some() && verify == Verify::None {
         return refuse(
-            "tls-ca is of no use with tls-verify=none, which verifies nothing".to_owned(),
+            "tls-ca has no effect with tls-verify=none, which verifies nothing".to_owned(),
         );
     }
     if config.tls && verify == Verify::Ca && config.tls_ca.is_none() {

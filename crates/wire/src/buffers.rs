@@ -37,7 +37,7 @@ struct Side {
 }
 
 impl Side {
-    /// `n` bytes have come; gives how many of them went into the slot.
+    /// `n` bytes have arrived; gives how many of them went into the slot.
     #[inline]
     fn commit(&mut self, n: usize) -> usize {
         if self.size == 0 {
@@ -123,7 +123,7 @@ impl Buffers {
         self.input.set_max(bytes);
     }
 
-    // ---- for cores: what has come
+    // ---- for cores: what has arrived
 
     /// Returns the bytes that were received and not yet consumed.
     #[inline]

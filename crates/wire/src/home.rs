@@ -184,7 +184,7 @@ impl Homes {
         }
     }
 
-    /// The vector of the home under way, where all that it has beyond what has come was never written and is of this value.
+    /// The vector of the home under way, where all that it has beyond what has arrived was never written and is of this value.
     pub(crate) fn untouched(&mut self) -> Option<&mut Vec<u8>> {
         let missing = self.missing();
         let home = &mut self.homes[self.used.checked_sub(1)?].bytes;

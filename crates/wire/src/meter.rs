@@ -1,4 +1,4 @@
-//! Counters of what each byte cost.
+//! Copy counters.
 
 use std::fmt;
 

@@ -158,7 +158,7 @@ impl ReadBuffer {
         self.bytes.get(span.start as usize..).unwrap_or_default()
     }
 
-    /// Bounds the capacity again, but not below what it is. Reads that were as large as the bound allowed go on growing.
+    /// Bounds the capacity again, but not below what it is. Reads that were as large as the bound allowed keep growing.
     pub(crate) fn set_max(&mut self, max: usize) {
         let was_bound = self.read_size >= self.max;
         self.max = max.clamp(SMALLEST, u32::MAX as usize).max(self.capacity);
@@ -268,7 +268,7 @@ impl ReadBuffer {
         self.capacity >= self.max_read
     }
 
-    /// Whether the message under way may go on to the end of the buffer and beyond, as far as is known.
+    /// Whether the message under way may continue to the end of the buffer and beyond, as far as is known.
     fn is_endless(&self, until_end: usize) -> bool {
         until_end == 0 || until_end > self.capacity - self.end
     }
@@ -365,7 +365,7 @@ impl ReadBuffer {
         self.planned
     }
 
-    /// `n` bytes have come into [`target`](Self::target); `alone`: nothing else was read with it.
+    /// `n` bytes have arrived into [`target`](Self::target); `alone`: nothing else was read with it.
     pub(crate) fn commit(&mut self, n: usize, alone: bool) {
         assert!(n <= self.planned, "committed more than was planned");
         self.end += n;

@@ -146,7 +146,7 @@ impl WriteQueue {
     /// Returns whether everything has been sent.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        // Whoever takes the last byte clears, so that where anything is left that is told by the parts or the tail.
+        // The call that takes the last byte clears the queue, so if anything is left, the parts or the tail show it.
         self.borrowed.is_empty() && self.current == 0 && self.tail.is_empty()
     }
 
@@ -446,7 +446,7 @@ impl WriteQueue {
     }
 
     /// Adds `first` to the indices of the borrowed parts of the command that was last [begun](Self::begin). It is for several commands whose
-    /// parts are lent together.
+    /// parts are borrowed together.
     pub fn number_borrowed_from(&mut self, first: u32) {
         for part in self.borrowed.iter_mut().skip(self.begin_borrowed) {
             part.index = part.index.saturating_add(first);

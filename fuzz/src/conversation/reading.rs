@@ -251,7 +251,10 @@ fn streamed(rows: &mut Rows<'_>, expected: &mut Option<Expected>, how: u8) -> Re
             return Ok(true);
         }
     }
-    assert!(row.next_column()?.is_none(), "a row goes on behind its end");
+    assert!(
+        row.next_column()?.is_none(),
+        "a row continues behind its end"
+    );
     Ok(true)
 }
 

@@ -18,7 +18,7 @@ pub(super) fn text(input: &mut Input<'_>) -> Vec<u8> {
     input.long().repeat(times)
 }
 
-/// A parameter of any kind, `text` being what it lends.
+/// A parameter of any kind, `text` being what it borrows.
 pub(super) fn param<'t>(input: &mut Input<'_>, text: &'t [u8]) -> Param<'t> {
     let date = |input: &mut Input<'_>| Date {
         year: input.u16() % 10_000,

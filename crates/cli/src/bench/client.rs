@@ -95,16 +95,16 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             .iterations
             .unwrap_or_else(|| args.workload.default_iterations()),
     };
-    let (face, outcome) = match args.driver {
+    let (api, outcome) = match args.driver {
         _ if args.floor => ("floor", floor::run(&config, &job)?),
         Driver::Blocking => ("blocking", blocking::run(&config, &job)?),
         Driver::Tokio => ("tokio", tokio::run(&config, &job)?),
     };
     let workload = args.workload.name();
     if args.json {
-        println!("{}", report::json(&workload, face, &outcome));
+        println!("{}", report::json(&workload, api, &outcome));
     } else {
-        print!("{}", report::table(&workload, face, &outcome));
+        print!("{}", report::table(&workload, api, &outcome));
     }
     Ok(())
 }

@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         .unwrap_or_else(|| args.stream.default_turns());
     if args.owned && args.stream == Stream::Large {
         return Err(Failure::said(
-            "the stream 'large' is read in pieces, which --owned has no use for",
+            "the stream 'large' is read in pieces; it can't be combined with --owned",
         ));
     }
     let depth = match (args.elements, args.owned) {

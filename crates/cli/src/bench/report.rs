@@ -12,9 +12,9 @@ use crate::json_object::{JsonObject, nanos, to_text};
 pub(super) const NANOS: [&str; 4] = ["wall_ns", "cpu_ns", "user_ns", "system_ns"];
 
 /// A small table: the whole run, and one iteration. Counters that stayed at zero are left out.
-pub(super) fn table(workload: &str, face: &str, outcome: &Outcome) -> String {
+pub(super) fn table(workload: &str, api: &str, outcome: &Outcome) -> String {
     let mut text = format!(
-        "{workload}, {face}, {} iterations, {}",
+        "{workload}, {api}, {} iterations, {}",
         outcome.iterations, outcome.server
     );
     if let Some(sum) = outcome.checksum {
@@ -59,12 +59,12 @@ struct Report<'r> {
     per_iteration: JsonObject,
 }
 
-pub(super) fn json(workload: &str, face: &str, outcome: &Outcome) -> String {
+pub(super) fn json(workload: &str, api: &str, outcome: &Outcome) -> String {
     let each_nanos = times(outcome).map(|(_, time)| nanos(time) as f64 / iterations(outcome));
     let counts = counts(outcome).into_iter();
     to_text(&Report {
         workload,
-        driver: face,
+        driver: api,
         server: &outcome.server,
         iterations: outcome.iterations,
         checksum: outcome.checksum.map(|sum| format!("{sum:016x}")),

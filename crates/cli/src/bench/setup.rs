@@ -1,4 +1,4 @@
-//! `onecopy bench setup`: makes the tables that are not there yet, with the client itself.
+//! `onecopy bench setup`: creates the tables that do not exist yet, with the client itself.
 
 use onecopy_mysql::Param;
 use onecopy_mysql::blocking::Connection;

@@ -31,7 +31,7 @@ impl Socket {
         })
     }
 
-    /// The same socket once more.
+    /// The same socket again.
     pub(crate) fn share(&self) -> io::Result<Self> {
         Ok(match self {
             Self::Tcp(stream) => Self::Tcp(stream.try_clone()?),

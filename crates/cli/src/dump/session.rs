@@ -48,7 +48,7 @@ fn format(args: &Args) -> Result<FormatName, Failure> {
         Some("ndjson" | "jsonl") => Ok(FormatName::Ndjson),
         Some("sql") => Ok(FormatName::Sql),
         _ => Err(Failure::other(format!(
-            "{}: the name tells no format; give --format csv, tsv, json, ndjson or sql",
+            "{}: unknown file name extension; give --format csv, tsv, json, ndjson or sql",
             path.display()
         ))),
     }
@@ -68,7 +68,7 @@ impl Selected {
         if what.contains(char::is_whitespace) {
             if args.r#where.is_some() || args.create {
                 return Err(Failure::other(
-                    "--where and --create are for a table; a query says it itself",
+                    "--where and --create need a table; put conditions into the query itself",
                 ));
             }
             return Ok(Self {

@@ -30,7 +30,7 @@ pub(crate) fn find(error: &Error) -> Option<&'static str> {
             Some("the server ended the connection, or is gone; its log may say why")
         }
         io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof => Some(
-            "a port that speaks TLS ends a connection like this: rediss:// in place of redis://; the server's log may \
+            "a port that speaks TLS ends a connection like this: use rediss:// instead of redis://; the server's log may \
              say more",
         ),
         _ => None,
@@ -61,7 +61,9 @@ fn server(code: &str, message: &str) -> Option<&'static str> {
         "WRONGPASS" => {
             "check user and password; a reserved character of the password is percent-encoded in a url, -p asks for it"
         }
-        "NOPERM" => "this user lacks the right; ACL WHOAMI says who it is, ACL GETUSER what it may",
+        "NOPERM" => {
+            "this user lacks the permission; ACL WHOAMI shows the user, ACL GETUSER its permissions"
+        }
         "WRONGTYPE" => {
             "TYPE KEY says what the key holds, and help @FAMILY lists the commands for it"
         }

@@ -24,7 +24,7 @@ pub(super) fn param(kind: ValueKind, field: Field<'_>) -> Result<Param<'_>, Stri
             Some(number @ Param::UInt(_)) => number,
             _ => {
                 return Err(format!(
-                    "'{}' is no number, as a BIT column needs",
+                    "'{}' is not a number, which a BIT column needs",
                     bytes.escape_ascii()
                 ));
             }

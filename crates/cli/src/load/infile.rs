@@ -124,7 +124,7 @@ fn statement(load: &Load<'_>, targets: &[Target]) -> String {
 fn first_warning(conn: &mut Connection) -> Result<(String, Option<u64>), Failure> {
     let mut rows = conn.query("SHOW WARNINGS LIMIT 1")?;
     let Some(row) = rows.next()? else {
-        return Ok(("the server warns, and does not say of what".into(), None));
+        return Ok(("the server reported a warning without a text".into(), None));
     };
     let (code, message): (u32, String) = (row.get("Code")?, row.get("Message")?);
     rows.finish()?;

@@ -54,7 +54,7 @@ impl<R: BufRead> NdjsonRecords<R> {
     fn take(&mut self, key: &str, raw: &str) -> Result<(), String> {
         let Some(field) = self.keys.get(key) else {
             return Err(format!(
-                "the key \"{key}\" is no column of the table; name the columns with --columns"
+                "the key \"{key}\" is not a column of the table; name the columns with --columns"
             ));
         };
         let Some(field) = *field else { return Ok(()) };
@@ -226,7 +226,7 @@ mod tests {
             ("[1]", "no JSON object"),
             ("{\"a\":1", "no JSON object"),
             ("{\"a\":1} 2", "no JSON object"),
-            ("{\"z\":1}", "the key \"z\" is no column"),
+            ("{\"z\":1}", "the key \"z\" is not a column"),
             ("{\"a\":{\"base64\":\"?\"}}", "no valid base64"),
         ] {
             let error = read(line).unwrap_err();

@@ -335,7 +335,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Rolls the failing batch back, and runs it once more row by row to find the one that fails.
+    /// Rolls the failing batch back, and runs it again row by row to find the row that fails.
     fn locate(&mut self, failure: Failure, targets: &[Target], sql: &str) -> Failed {
         let start = self.committed.position();
         let batch = format!(

@@ -39,7 +39,7 @@ impl Source {
         })
     }
 
-    /// Whether it can be opened at a place once more.
+    /// Whether it can be opened at a place again.
     pub(super) fn is_file(&self) -> bool {
         self.bytes.is_some()
     }
@@ -76,7 +76,7 @@ fn pass_over(reader: &mut impl Read, offset: u64) -> io::Result<()> {
     let passed = io::copy(&mut reader.by_ref().take(offset), &mut io::sink())?;
     if passed < offset {
         return Err(io::Error::other(format!(
-            "it ends after {passed} bytes, before the place to go on at, {offset}"
+            "it ends after {passed} bytes, before the position to continue at, {offset}"
         )));
     }
     Ok(())

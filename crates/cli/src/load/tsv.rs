@@ -32,7 +32,7 @@ impl<R: BufRead> TsvRecords<R> {
         (self.input, self.end)
     }
 
-    /// Reads a line; one that ends with an escaped line feed goes on with the next.
+    /// Reads a line; one that ends with an escaped line feed continues with the next.
     fn read_line(&mut self) -> Result<bool, String> {
         self.text.clear();
         self.place = self.end;

@@ -126,7 +126,7 @@ impl Format for Inserts {
     }
 }
 
-/// What the literals mean, whoever runs them: no time zone, no generated id for 0, backslashes as escapes.
+/// Makes the literals mean the same in every session: no time zone, no generated id for 0, backslashes as escapes.
 const BEGIN: &str = "\
 SET NAMES utf8mb4;
 SET @onecopy_time_zone = @@time_zone, @onecopy_sql_mode = @@sql_mode;

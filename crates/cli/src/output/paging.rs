@@ -48,7 +48,7 @@ enum Stage {
     /// To the screen.
     Through,
     Pager(Child, ChildStdin),
-    /// Whoever read it has seen enough.
+    /// The pager was closed.
     Gone(Child),
 }
 
@@ -94,7 +94,7 @@ impl Paging {
         }
     }
 
-    /// Counts the lines that have come, and says whether they are too many or too wide.
+    /// Counts the lines that have arrived, and says whether they are too many or too wide.
     fn is_too_long(&mut self) -> bool {
         let Stage::Held {
             text, lines, last, ..

@@ -85,8 +85,8 @@ impl Out {
         self.writer.get_mut().paging = Some(paging);
     }
 
-    /// Ends [`begin_page`](Self::begin_page): returns when whoever reads the pager has left it. Gives the time that writing
-    /// to it took, which is theirs and not the server's.
+    /// Ends [`begin_page`](Self::begin_page): returns when the user has left the pager. Gives the time that writing
+    /// to it took, which is the user's and not the server's.
     pub(crate) fn end_page(&mut self) -> io::Result<Duration> {
         // A pager that is gone takes nothing any more, and what is left for it is dropped by the second call.
         let flushed = self.writer.flush().or_else(|_| self.writer.flush());

@@ -84,7 +84,7 @@ impl Cancel {
         Ok(cancel)
     }
 
-    /// A connection was made anew, and no statement is under way.
+    /// A connection was made again, and no statement is under way.
     pub(super) fn set_token(&self, token: CancelToken) {
         *lock(&self.0.token) = token;
     }
@@ -103,7 +103,7 @@ impl Cancel {
         }
         // A shell says it at the end of the statement: its rows, or a pager, have the screen.
         if self.0.shell.is_none() {
-            say("cancelling the query on the server; Ctrl-C again leaves at once");
+            say("cancelling the query on the server; Ctrl-C again exits at once");
         }
         let cancel = self.clone();
         // Not on this thread: the next signal must find it waiting.
@@ -226,7 +226,7 @@ impl Cancel {
         let cancelled = token.cancel();
         if let Err(error) = &cancelled {
             let more = match self.0.shell {
-                Some(_) => "; Ctrl-\\ leaves at once",
+                Some(_) => "; Ctrl-\\ exits at once",
                 None => "",
             };
             say(&format!(

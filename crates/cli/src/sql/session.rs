@@ -105,7 +105,7 @@ impl Session {
         self.printer.cancel.begin()?;
         let ended = self.show_results(connection, &statement.sql, args);
         let flushed = self.printer.out.flush();
-        // It would go on on the server, with its locks. Ctrl-C still works meanwhile.
+        // It would continue on the server, with its locks. Ctrl-C still works meanwhile.
         if ended.as_ref().is_err_and(Failure::is_timeout)
             && self.printer.cancel.kill() == Some(Cancelled::Delivered)
         {
@@ -133,7 +133,7 @@ impl Session {
                 (None, _) => say(&format!("OK, {}", text(rows.done(), None, start))),
                 (Some(_), Some(_)) if self.saved => {
                     return Err(Failure::other(
-                        "a second result has rows, and --out takes one value",
+                        "a second result has rows, and --out writes only one value",
                     ));
                 }
                 (Some(_), Some(path)) => {

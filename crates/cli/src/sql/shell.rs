@@ -1,4 +1,4 @@
-//! `onecopy sql` on a terminal: statements and commands by hand.
+//! `onecopy sql` on a terminal: the interactive shell.
 
 mod advice;
 mod command;
@@ -89,7 +89,7 @@ struct Shell {
     heard: Instant,
 }
 
-/// Whether to go on.
+/// Whether to continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     Go,
@@ -178,7 +178,7 @@ impl Shell {
                 Ok(Next::Stop) => {
                     let left = items.len() - index - 1;
                     if left > 0 {
-                        say(&format!("not run: what was typed behind it, {left} more"));
+                        say(&format!("not run: the rest of the line, {left}"));
                     }
                     return Ok(Next::Go);
                 }
@@ -194,7 +194,7 @@ impl Shell {
                 self.last.clone_from(sql);
                 let danger = confirm::danger(sql).filter(|_| self.settings.confirms);
                 if danger.is_some_and(|danger| !confirm::is_confirmed(danger)) {
-                    say("not run; \\confirm off asks no more");
+                    say("not run; \\confirm off turns this question off");
                     return Ok(Next::Stop);
                 }
                 self.statement(sql, *vertical)
@@ -260,6 +260,6 @@ impl Shell {
         let mut text = format!("{server} ");
         // Its words, which must not move the cursor.
         push_visible(number, Lines::Escaped, &mut text);
-        text + "; end statements with ; \\? helps, Tab completes, Ctrl-D leaves"
+        text + "; end statements with ; \\? for help, Tab completes, Ctrl-D exits"
     }
 }

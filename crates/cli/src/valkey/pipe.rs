@@ -70,7 +70,7 @@ fn load(connection: &mut Connection, count: &mut Count) -> Result<(), Failure> {
     let mut pipe = connection.pipe(|reply| count.reply(reply))?;
     let loaded = loop {
         if source.is_drained() {
-            // Whoever writes the commands may be slow, or wait for what they do, or look at what is said of them.
+            // The program that writes the commands may be slow, wait for their effect, or read our messages about them.
             pipe.flush()?;
             while pipe.answered() < pushed && !has_input() {
                 is_slow.set(true);

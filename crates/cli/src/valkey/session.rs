@@ -199,7 +199,7 @@ impl Session {
         }
         self.connection = Connection::connect_with(&self.config)?;
         say(
-            "connected anew as the url says: the user, transaction or other state that commands had set on the lost \
+            "reconnected as the url says: the user, transaction or other state that commands had set on the lost \
              connection is gone; this command was not run",
         );
         Ok(false)
@@ -257,7 +257,7 @@ impl Session {
             text::Lines::Escaped,
             &mut text,
         );
-        text + "; help shows what there is, Ctrl-D leaves"
+        text + "; help lists the commands, Ctrl-D exits"
     }
 }
 

@@ -177,7 +177,7 @@ fn a_proxy_out_of_descriptors_says_so_and_stays_healthy() {
     }
     assert!(inside.len() >= 50, "only {} sessions", inside.len());
     assert!(refused >= 100, "{refused}");
-    // Health checks go on, and need a descriptor each.
+    // Health checks continue, and need a descriptor each.
     std::thread::sleep(Duration::from_secs(1));
     for _ in 0..20 {
         let health = proxy.get("/health");

@@ -48,7 +48,7 @@ impl Session {
             .env("NO_COLOR", "1");
         set(&mut program);
         let mut terminal = Terminal::start_sized(&mut program, columns);
-        terminal.shows("Ctrl-D leaves");
+        terminal.shows("Ctrl-D exits");
         let mut session = Self { terminal, folder };
         session.answer();
         // Most tests drop what they make.

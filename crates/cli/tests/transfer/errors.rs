@@ -70,16 +70,16 @@ fn what_can_not_be_read_is_named_with_its_line() {
         (
             "d.csv",
             b"id,k\n1,x\n",
-            "'x' is no number, as a BIT column needs",
+            "'x' is not a number, which a BIT column needs",
         ),
         ("e.tsv", b"id\tname\n1\t\xff\n", "parameter 1 is text"),
         (
             "f.ndjson",
             b"{\"id\":1}\n{\"id\":2,\"x\":3}\n",
-            "the key \"x\" is no column",
+            "the key \"x\" is not a column",
         ),
         ("g.ndjson", b"{\"id\":1}\n[2]\n", "no JSON object"),
-        ("h.xls", b"", "the name tells no format"),
+        ("h.xls", b"", "unknown file name extension"),
         ("i.csv", b"id\nseven\n", "1366"),
     ] {
         let file = folder.file(name, text);
@@ -141,7 +141,7 @@ fn a_dump_that_fails_leaves_no_file() {
     assert!(error.contains("1242"), "{error}");
     assert!(!folder.has("a.csv") && !folder.has("a.csv.part"));
     let error = fails("dump", &["SELECT 1", "-o", &folder.path("a.xls")]);
-    assert!(error.contains("the name tells no format"), "{error}");
+    assert!(error.contains("unknown file name extension"), "{error}");
     let error = fails("dump", &["SELECT 1 a", "-f", "sql"]);
     assert!(error.contains("--into"), "{error}");
 }

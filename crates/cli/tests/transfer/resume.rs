@@ -1,4 +1,4 @@
-//! A load that was interrupted goes on behind its last batch.
+//! A load that was interrupted continues behind its last batch.
 
 use crate::{Folder, connect, create, fails, rows, run, run_input, stderr};
 

@@ -55,7 +55,7 @@ impl Drop for Session {
 #[test]
 fn commands_are_answered_and_errors_do_not_end_it() {
     let mut terminal = Session::start("answers", url());
-    terminal.shows("help shows what there is");
+    terminal.shows("help lists the commands");
     terminal.shows("> ");
     terminal.type_keys("set interactive:a \"b c\"\r");
     terminal.shows("\nOK\r\n");
@@ -98,7 +98,7 @@ fn lines_are_remembered_but_for_those_with_a_password() {
     terminal.type_keys("echo remembered\r");
     terminal.shows("\n\"remembered\"");
     terminal.shows("> ");
-    // Up, and once more.
+    // Up, and again.
     terminal.type_keys("\x1b[A\r");
     terminal.shows("\n\"remembered\"");
     terminal.shows("> ");

@@ -81,7 +81,7 @@ fn an_empty_input_is_no_error() {
     );
 }
 
-/// More than the sockets hold, both ways: who writes it all before reading would wait for ever.
+/// More than the sockets hold, both ways: who writes it all before reading would wait forever.
 #[test]
 fn large_values_go_both_ways_without_a_deadlock() {
     let value = "x".repeat(1 << 20);

@@ -23,7 +23,7 @@ pub(crate) struct Replies {
 pub(crate) struct MySqlPeer {
     replies: Replies,
     header: [u8; HEADER + 1],
-    /// Bytes of `header` that have come.
+    /// Bytes of `header` that have arrived.
     header_bytes: usize,
     /// Bytes of the packet under way behind `header`.
     packet_left: usize,

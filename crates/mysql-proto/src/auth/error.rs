@@ -153,7 +153,7 @@ impl fmt::Display for AuthError {
         match self {
             Self::Malformed(error) => write!(f, "{error}"),
             Self::UnexpectedPacket { header } => {
-                write!(f, "the server sent a packet {header:#04x} that no authentication has")
+                write!(f, "the server sent a packet {header:#04x} that no authentication plugin has")
             }
             Self::UnknownPlugin { name } => write!(
                 f,
@@ -186,7 +186,7 @@ impl fmt::Display for AuthError {
                     f,
                     "{plugin} needs the password itself and the connection is plain tcp: use tls that verifies the \
                      server (ssl-mode=verify-full or verify-ca), or a unix socket, or the server's key \
-                     (server-public-key, or get-server-public-key where nobody is on the way)"
+                     (server-public-key, or get-server-public-key on a network that you trust)"
                 )
             }
             Self::InsecureChannel { plugin, channel } => write!(
@@ -207,18 +207,18 @@ impl fmt::Display for AuthError {
             ),
             Self::NotProven => f.write_str(
                 "the server's certificate is not signed by a trusted CA, and the server did not prove it with the account's \
-                 password, as MariaDB 11.4 does: name the server's CA with ssl-ca, unless somebody is in between",
+                 password, as MariaDB 11.4 does: name the server's CA with ssl-ca, if this is the right server",
             ),
             Self::NotAnswered { question } => write!(
                 f,
                 "the server asks \"{question}\", which the password does not answer: set Config::dialog to answer it"
             ),
-            Self::EmptyMoreData { plugin } => write!(f, "the server sent nothing where {plugin} goes on"),
+            Self::EmptyMoreData { plugin } => write!(f, "the server sent an empty packet where {plugin} expects data"),
             Self::UnknownMoreData { plugin, byte } => {
                 write!(f, "the server sent {byte:#04x}, which {plugin} does not have")
             }
             Self::UnexpectedMoreData { plugin } => {
-                write!(f, "the server goes on where {plugin} has nothing more to say")
+                write!(f, "the server continues the login although {plugin} is complete")
             }
             Self::PublicKey(error) => error.fmt(f),
             Self::PasswordTooLong { max_bytes } => write!(
@@ -232,7 +232,7 @@ impl fmt::Display for AuthError {
                 parsec::MAX_FACTOR
             ),
             Self::Crypto(error) => error.fmt(f),
-            Self::TooManySteps => f.write_str("the server does not come to an end with the authentication"),
+            Self::TooManySteps => f.write_str("the server's authentication does not end"),
             Self::AlreadyDone => f.write_str("the authentication is over: hand the packet to the connection"),
         }
     }

@@ -1,7 +1,7 @@
 //! The proof that a server's certificate is its own, without a CA: MariaDB 11.4 and later.
 //!
 //! A server without a configured certificate makes one at each start, which nobody has signed. Behind a login over TLS it sends
-//! a hash of what both sides know, the hash of the password, and of the certificate that it has sent. Nobody on the way who has
+//! a hash of what both sides know, the hash of the password, and of the certificate that it has sent. A man in the middle who has
 //! put in a certificate of their own can make it, because they do not know the former.
 //!
 //! The message of the login's OK packet:

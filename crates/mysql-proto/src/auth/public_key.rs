@@ -154,7 +154,7 @@ impl fmt::Display for PublicKeyError {
             Self::NotRsa => f.write_str("the public key is not an rsa key"),
             Self::Bits { bits } => write!(
                 f,
-                "the public key has {bits} bits, and {MIN_KEY_BITS} to {MAX_KEY_BITS} are taken"
+                "the public key has {bits} bits, and {MIN_KEY_BITS} to {MAX_KEY_BITS} are accepted"
             ),
         }
     }

@@ -127,7 +127,7 @@ impl ServerAuth {
     pub fn on_packet(&mut self, payload: &[u8]) -> ServerAuthAction {
         match (self.state, &self.verifier) {
             (State::SwitchResponse, _) => self.check(payload),
-            // Over a plain channel a client must not send it, and whoever does is not let in for it.
+            // Over a plain channel a client must not send it, and a client that does is refused.
             (State::Password, Verifier::CachingSha2Password(verifier))
                 if self.channel != Channel::Plain =>
             {

@@ -324,7 +324,7 @@ impl ClientCore {
         Ok(Some(Reply::Err(payload)))
     }
 
-    /// A command begins although nothing of it may be sent before this: rows are lent unless they are to be skipped.
+    /// A command begins although nothing of it may be sent before this: rows are borrowed unless they are to be skipped.
     #[inline]
     pub(super) fn begin(&mut self, next: State, source: Option<Source>) -> Result<(), Error> {
         if !self.is_idle() {

@@ -56,7 +56,7 @@ impl ClientCore {
     #[cold]
     pub(super) fn note_changes(&mut self) {
         self.note_gtids();
-        // A malformed change ends the list; it is reported to whoever asks for the changes.
+        // A malformed change ends the list; the caller that asks for the changes gets the error.
         for change in self.session_changes().iter().flatten() {
             if let SessionChange::SystemVariable { name, value } = change
                 && name == b"character_set_client"

@@ -171,7 +171,7 @@ pub struct ClientCore {
     /// Of each statement, where the server takes them.
     pub(super) attributes: Option<Box<QueryAttributes>>,
     pub(super) progress: Option<ProgressListener>,
-    /// What a change of user goes on with; its part of the authentication while it is under way.
+    /// What a change of user continues with; its part of the authentication while it is under way.
     pub(super) login: Box<Login>,
     pub(super) auth: Option<Box<ClientAuth>>,
     pub(super) dead: Option<Error>,

@@ -243,7 +243,7 @@ impl Definitions {
         Ok(())
     }
 
-    /// All definitions of the result have come: any more that were kept are of an earlier one.
+    /// All definitions of the result have arrived: any more that were kept are of an earlier one.
     #[inline]
     pub(super) fn finish(&mut self) {
         if self.seen != self.columns.len() {

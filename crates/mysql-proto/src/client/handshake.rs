@@ -132,7 +132,7 @@ pub struct Handshake {
     /// Of a certificate that the server has to prove with the password.
     fingerprint: Option<Fingerprint>,
     status_flags: StatusFlags,
-    /// What a change of user will go on with.
+    /// What a change of user will continue with.
     login: Login,
 }
 

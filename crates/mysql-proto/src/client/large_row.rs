@@ -27,7 +27,7 @@ pub(super) struct LargeRow {
 
 /// What a value's first bytes say.
 pub(super) enum Prefix {
-    /// Not all of them have come.
+    /// Not all of them have arrived.
     Cut,
     Null,
     /// Bytes of the prefix itself, and of the value.
@@ -46,7 +46,7 @@ impl LargeRow {
         }
     }
 
-    /// Goes on until the row is complete (`Some` of the bytes in the read buffer) or more must come (`None`).
+    /// Continues until the row is complete (`Some` of the bytes in the read buffer) or more must come (`None`).
     pub(super) fn advance(
         &mut self,
         buffers: &mut Buffers,
@@ -170,7 +170,7 @@ impl LargeRow {
         self.position += bytes as u64;
     }
 
-    /// The row's bytes that have come and are not found yet.
+    /// The row's bytes that have arrived and are not found yet.
     fn unparsed<'b>(&self, buffers: &'b Buffers) -> &'b [u8] {
         let pending = buffers.pending().get(self.cursor..).unwrap_or_default();
         let own = usize::try_from(self.payload.available(self.position)).unwrap_or(usize::MAX);
@@ -182,7 +182,7 @@ impl LargeRow {
         None
     }
 
-    /// Refuses what would go on behind the end of the payload.
+    /// Refuses what would continue behind the end of the payload.
     fn check_end(&self, end: u64) -> Result<(), DecodeError> {
         if self.payload.is_last() && end > self.payload.known() {
             return Err(self.malformed(DecodeErrorKind::BadLength));

@@ -4,7 +4,7 @@
 //!   COM_QUERY --> 0xFB and a name --> packets of data --> empty packet --> OK or ERR
 //! ```
 //!
-//! The sequence ids go on from those of the request. The name is the server's choice: it is handed to the caller and means
+//! The sequence ids continue from those of the request. The name is the server's choice: it is handed to the caller and means
 //! nothing here.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_query_response_local_infile_request.html>

@@ -13,7 +13,7 @@ use super::{Reply, RowMode};
 use crate::packet::{ProgressReport, err};
 use crate::{Capabilities, Error};
 
-/// What is told of the progress of statements.
+/// Receives the progress of statements.
 #[derive(Clone)]
 pub struct ProgressListener(Arc<dyn Fn(&ProgressReport<'_>) + Send + Sync>);
 
@@ -31,14 +31,14 @@ impl fmt::Debug for ProgressListener {
 }
 
 impl ClientCore {
-    /// Sets what is told of the progress of further statements. MariaDB reports it only if
+    /// Sets the listener for the progress of further statements. MariaDB reports it only if
     /// [`HandshakeConfig::progress_reports`](super::HandshakeConfig::progress_reports) asked for it.
     pub fn set_progress_listener(&mut self, listener: Option<ProgressListener>) {
         self.progress = listener;
     }
 
-    /// Takes a packet with header 0xFF if it is a progress report: the reply goes on behind it. Nothing is told of rows that are
-    /// skipped, as nobody waits for them.
+    /// Takes a packet with header 0xFF if it is a progress report: the reply continues behind it. Nothing is reported for
+    /// skipped rows, because nobody waits for them.
     #[cold]
     #[inline(never)]
     pub(super) fn take_progress(&self, buffers: &Buffers, payload: Span) -> Result<bool, Error> {

@@ -277,7 +277,7 @@ fn error(packet: &'static str, row: &[u8], at: usize, kind: DecodeErrorKind) -> 
     DecodeError {
         packet,
         field: "value",
-        // A value that goes on behind the row's end shows with the next column, or at the end.
+        // A value that continues behind the row's end shows with the next column, or at the end.
         offset: position(at.min(row.len())),
         kind,
     }

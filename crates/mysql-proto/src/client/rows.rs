@@ -48,7 +48,7 @@ impl ClientCore {
         self.next_row(buffers)
     }
 
-    /// A large row goes on. `None`: it was dropped, go on with the next.
+    /// A large row continues. `None`: it was dropped, continue with the next.
     #[inline(never)]
     pub(super) fn large_row(
         &mut self,
@@ -111,7 +111,7 @@ impl ClientCore {
         }
     }
 
-    /// The next row in another mode than `Borrow`. `None`: go on.
+    /// The next row in another mode than `Borrow`. `None`: continue.
     #[inline(never)]
     pub(super) fn next_unlent(
         &mut self,

@@ -227,7 +227,7 @@ impl StreamedRow {
         Streamed::Missing
     }
 
-    /// Refuses what would go on for `bytes` behind the end of the payload.
+    /// Refuses what would continue for `bytes` behind the end of the payload.
     fn check_end(&self, bytes: u64) -> Result<(), DecodeError> {
         if self.payload.is_last() && self.position.saturating_add(bytes) > self.payload.known() {
             return Err(self.malformed(DecodeErrorKind::BadLength));

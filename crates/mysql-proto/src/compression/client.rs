@@ -59,7 +59,7 @@ pub struct ClientFrames {
     walk: Walk,
     /// A frame with an id that was not due, which only an ERR packet may have.
     late: Option<Late>,
-    /// The last byte of a compressed frame that has come, until more comes or the frame's end has verified it: no reply is complete
+    /// The last byte of a compressed frame that has arrived, until more comes or the frame's end has verified it: no reply is complete
     /// before its frame is.
     held: Option<u8>,
     /// Pieces of one frame, put together.
@@ -177,7 +177,7 @@ impl ClientFrames {
         let Some((place, room)) = output.split_first_mut() else {
             return Ok(Decoded::default());
         };
-        // With room for one byte alone it goes on too.
+        // With room for one byte alone it continues too.
         let mut one = [0];
         let is_short = room.is_empty();
         let room = if is_short { &mut one[..] } else { room };

@@ -27,7 +27,7 @@ use super::{Algorithm, CompressionError, HEADER_BYTES};
 pub struct Decoder {
     algorithm: Algorithm,
     state: State,
-    /// Of the next header, as far as it has come.
+    /// Of the next header, as far as it has arrived.
     header: [u8; HEADER_BYTES],
     header_bytes: u8,
     dead: Option<CompressionError>,

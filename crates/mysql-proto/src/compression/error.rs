@@ -46,7 +46,7 @@ impl fmt::Display for CompressionError {
         match self {
             Self::Sequence { expected, found } => write!(
                 f,
-                "compressed frame out of order: sequence id {found} came where {expected} was due"
+                "compressed frame out of order: sequence id {found}, expected {expected}"
             ),
             Self::Malformed { algorithm } => {
                 write!(f, "a compressed frame's bytes are not valid {algorithm}")
@@ -61,9 +61,9 @@ impl fmt::Display for CompressionError {
             ),
             Self::Trailing { bytes } => write!(
                 f,
-                "a compressed frame goes on for {bytes} bytes behind the end of what is compressed"
+                "a compressed frame has {bytes} more bytes behind the end of its compressed data"
             ),
-            Self::OutOfMemory => f.write_str("no memory to be had for compression"),
+            Self::OutOfMemory => f.write_str("out of memory for compression"),
         }
     }
 }

@@ -113,7 +113,7 @@ impl Inflaters {
 }
 
 impl Inflater {
-    /// Goes on with the frame; `None` where its bytes are not valid.
+    /// Continues with the frame; `None` where its bytes are not valid.
     pub(super) fn inflate(&mut self, input: &[u8], output: &mut [u8]) -> Option<Inflated> {
         match self {
             Self::Zlib(zlib) => zlib.inflate(input, output),

@@ -39,7 +39,7 @@ fn read(
             content.extend_from_slice(&output[..decoded.put]);
             match decoded.event {
                 Some(FrameEvent::Began { sequence, .. }) => ids.push(sequence),
-                // What fills the room may go on in the next.
+                // What fills the room may continue in the next.
                 None if decoded.put < room => break,
                 _ => {}
             }

@@ -23,10 +23,10 @@ impl fmt::Display for FrameError {
             Self::Sequence { expected, found } => {
                 write!(
                     f,
-                    "packet out of order: sequence id {found} came where {expected} was due"
+                    "packet out of order: sequence id {found}, expected {expected}"
                 )
             }
-            Self::Empty => f.write_str("an empty packet came where one with a payload was due"),
+            Self::Empty => f.write_str("an empty packet instead of one with a payload"),
         }
     }
 }

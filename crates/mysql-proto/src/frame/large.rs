@@ -10,9 +10,9 @@ use super::{FrameError, FrameReader, HEADER_BYTES, MAX_BODY, split_header};
 /// The progress of a large payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Large {
-    /// Bytes of all packets whose headers have come.
+    /// Bytes of all packets whose headers have arrived.
     known: u64,
-    /// Bytes that have come since the first header, those of the payloads behind it included.
+    /// Bytes that have arrived since the first header, those of the payloads behind it included.
     arrived: u64,
     /// No further packet belongs to it.
     last: bool,
@@ -44,7 +44,7 @@ impl Large {
             self.last = length < MAX_BODY;
         }
         if !self.last && !buffers.has_cut() {
-            // Reads are far shorter than a packet: a second header can't have come with the first.
+            // Reads are far shorter than a packet: a second header can't have arrived with the first.
             buffers.cut(
                 usize::try_from(self.known.saturating_sub(self.arrived)).unwrap_or(usize::MAX),
                 HEADER_BYTES,

@@ -8,7 +8,7 @@
 //! | 2     | type         | of each parameter, with 0x80: its number, 0x80 for unsigned  |
 //! | rest  | rows         | each value: its indicator, then with 0x00 the value in binary |
 //!
-//! The rows have no count: they go on to the end of the payload. There is no null bitmap. A statement without parameters has no
+//! The rows have no count: they continue to the end of the payload. There is no null bitmap. A statement without parameters has no
 //! rows and cannot be executed in this way.
 //!
 //! <https://mariadb.com/kb/en/com_stmt_bulk_execute/>

@@ -85,7 +85,7 @@ impl Relay {
         }
     }
 
-    /// Whose reply the packet belongs to goes on behind it.
+    /// Whose reply the packet belongs to continues behind it.
     fn note_client_sequence(&mut self, sequence: u8) {
         match (self.carries, self.queue.last_mut()) {
             (Carries::Command, Some(last)) => last.sequence = sequence,

@@ -328,7 +328,7 @@ pub(super) fn missing(bytes: &[u8], pass: usize, need: usize) -> Passage {
     }
 }
 
-/// The header of the next packet and what has come behind it; `Need` counts from the packet's first byte.
+/// The header of the next packet and what has arrived behind it; `Need` counts from the packet's first byte.
 #[inline]
 pub(super) fn next_packet(bytes: &[u8], at: usize) -> Option<(Start<'_>, u8)> {
     let (&header, behind) = bytes.get(at..)?.split_first_chunk::<HEADER_BYTES>()?;

@@ -139,7 +139,7 @@ impl fmt::Display for RelayError {
                 )
             }
             Self::EndlessLogin => {
-                f.write_str("the server's authentication does not come to an end")
+                f.write_str("the server's authentication does not end")
             }
             Self::SentAhead => f.write_str(
                 "the client sent a command where the server takes it for a part of the one before",
@@ -162,7 +162,7 @@ impl fmt::Display for RelayError {
             Self::OutOfMemory { bytes } => {
                 write!(
                     f,
-                    "no memory to be had for {bytes} bytes of the session's state"
+                    "out of memory: {bytes} bytes of session state could not be allocated"
                 )
             }
         }

@@ -47,11 +47,11 @@ impl Packets {
     }
 }
 
-/// The first packet of a payload, as far as it has come.
+/// The first packet of a payload, as far as it has arrived.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Start<'a> {
     bytes: &'a [u8],
-    /// What its header says; a payload of [`MAX_BODY`] goes on behind it.
+    /// What its header says; a payload of [`MAX_BODY`] continues behind it.
     length: usize,
 }
 
@@ -70,7 +70,7 @@ impl From<RelayError> for Stop {
 }
 
 impl<'a> Start<'a> {
-    /// `behind` is what has come behind the header.
+    /// `behind` is what has arrived behind the header.
     #[inline]
     pub(super) fn new(behind: &'a [u8], length: usize) -> Self {
         let bytes = behind.get(..length).unwrap_or(behind);

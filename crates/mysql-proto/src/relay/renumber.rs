@@ -104,7 +104,7 @@ impl<'b> Headers<'b> {
         Self { bytes, at: left }
     }
 
-    /// What has come of the next one's body.
+    /// What has arrived of the next one's body.
     fn body(&self) -> &[u8] {
         self.bytes.get(self.at + HEADER_BYTES..).unwrap_or_default()
     }

@@ -27,7 +27,7 @@ pub enum ServerMessage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expected {
     Command,
-    /// A packet that goes on with the sequence ids of the command under way.
+    /// A packet that continues with the sequence ids of the command under way.
     Packet,
 }
 

@@ -139,7 +139,7 @@ impl Core for ServerHandshake {
             return Err(ServerError::BytesBeforeTls);
         }
         self.tls = true;
-        // A client that goes on has verified the server, or does not care: the server can't know.
+        // A client that continues has verified the server, or does not care: the server can't know.
         self.channel = Channel::TlsVerified;
         self.state = State::Response;
         Ok(())

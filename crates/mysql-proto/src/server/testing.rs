@@ -83,7 +83,7 @@ impl Link {
     }
 }
 
-/// Runs `core` on what has come and comes; `None` once nothing comes any more.
+/// Runs `core` on what has arrived and comes; `None` once nothing comes any more.
 pub(crate) fn pump<C: Core>(
     core: &mut C,
     buffers: &mut Buffers,

@@ -1,7 +1,7 @@
 //! Types of other crates, each behind a feature that names the crate's version.
 //!
-//! Conversions lose nothing: what the other side does not have is an error, such as a zero date, a TIME of 838 hours as a time of
-//! day, or nanoseconds. A parameter that MySQL has no value for is refused when it is sent, before anything is.
+//! Conversions are lossless: a value that the other side cannot hold is an error, such as a zero date, a TIME of 838 hours as a
+//! time of day, or nanoseconds. A parameter that MySQL cannot hold is refused before anything is sent.
 //!
 //! | feature | types | SQL |
 //! |---------|-------|-----|
@@ -17,10 +17,10 @@
 //! | `with-uuid-1` | `Uuid` | from UUID, CHAR(36) and BINARY(16); sent as 16 bytes |
 //! | | `fmt::Hyphenated` | the same; sent as text, for CHAR(36) |
 //! | `with-rust_decimal-1` | `Decimal` | DECIMAL of at most 28 digits, and integers |
-//! | `with-bigdecimal-0_4` | `BigDecimal` | DECIMAL and integers; sent by way of [`OwnedDecimal`](super::OwnedDecimal) |
-//! | `with-serde_json-1` | `serde_json::Value`, `Json<T>` | JSON, text; sent by way of `JsonText` |
+//! | `with-bigdecimal-0_4` | `BigDecimal` | DECIMAL and integers; sent through [`OwnedDecimal`](super::OwnedDecimal) |
+//! | `with-serde_json-1` | `serde_json::Value`, `Json<T>` | JSON, text; sent through `JsonText` |
 //!
-//! A TIMESTAMP comes in the session's time zone: run `SET time_zone = '+00:00'` where one of the types in UTC is used with it.
+//! A TIMESTAMP is sent in the session's time zone: run `SET time_zone = '+00:00'` if you read it as one of the types in UTC.
 
 #[cfg(feature = "with-bigdecimal-0_4")]
 mod bigdecimal;

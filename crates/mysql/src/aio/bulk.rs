@@ -16,7 +16,7 @@ use crate::{BulkOptions, Done, Error, Param};
 /// Without a transaction, each batch is committed on its own; on an error the batches before stay. What the failing batch leaves
 /// depends on the server: see `docs/design/bulk.md`. Run it in a transaction to have all rows or none.
 ///
-/// Rows that were pushed and not [finished](Self::finish) are lost.
+/// If it is dropped before [`finish`](Self::finish), rows that were pushed and not sent yet are lost.
 ///
 /// # Example
 /// ```no_run
@@ -52,7 +52,7 @@ impl Connection {
     /// Fails with the server's error, if the statement has no parameters, or if the connection fails.
     ///
     /// # Cancel safety
-    /// Cancel-safe: see [the module](crate::aio). A bulk whose call was dropped while it sent rows takes no more rows.
+    /// Cancel-safe: see [the module](crate::aio). If a call is dropped while it sends rows, the bulk accepts no more rows.
     pub async fn bulk(&mut self, sql: impl AsRef<[u8]>) -> Result<Bulk<'_>, Error> {
         self.bulk_with(sql, &BulkOptions::default()).await
     }
@@ -63,7 +63,7 @@ impl Connection {
     /// Fails like [`bulk`](Self::bulk).
     ///
     /// # Cancel safety
-    /// Cancel-safe: see [the module](crate::aio). A bulk whose call was dropped while it sent rows takes no more rows.
+    /// Cancel-safe: see [the module](crate::aio). If a call is dropped while it sends rows, the bulk accepts no more rows.
     pub async fn bulk_with(
         &mut self,
         sql: impl AsRef<[u8]>,
@@ -115,11 +115,11 @@ impl Bulk<'_> {
     ///
     /// # Errors
     /// Fails if the number of values is wrong, a text is not in the session's character set, or the row exceeds the server's
-    /// `max_allowed_packet`: the row is then not taken and the bulk goes on. Any other error is the server's for an earlier batch,
-    /// or the connection's, and ends the bulk. [`Error::bulk_rows`] returns the rows that it is about.
+    /// `max_allowed_packet`: the row is then not added, and the bulk continues. Any other error is the server's for an earlier batch,
+    /// or the connection's, and ends the bulk. [`Error::bulk_rows`] returns the rows that the error is about.
     ///
     /// # Cancel safety
-    /// Cancel-safe: see [the module](crate::aio). A bulk whose call was dropped while it sent rows takes no more rows.
+    /// Cancel-safe: see [the module](crate::aio). If a call is dropped while it sends rows, the bulk accepts no more rows.
     #[inline]
     pub async fn push(&mut self, row: &[Param<'_>]) -> Result<(), Error> {
         self.batch.check()?;
@@ -142,7 +142,7 @@ impl Bulk<'_> {
     /// Fails with the server's error, or if the connection fails, and ends the bulk.
     ///
     /// # Cancel safety
-    /// Cancel-safe: see [the module](crate::aio). A bulk whose call was dropped while it sent rows takes no more rows.
+    /// Cancel-safe: see [the module](crate::aio). If a call is dropped while it sends rows, the bulk accepts no more rows.
     pub async fn flush(&mut self) -> Result<(), Error> {
         self.batch.check()?;
         self.send().await?;
@@ -155,7 +155,7 @@ impl Bulk<'_> {
     /// Fails with the server's error, or if the connection fails. An error of the statement itself does not end the bulk.
     ///
     /// # Cancel safety
-    /// Cancel-safe: see [the module](crate::aio). A bulk whose call was dropped while it sent rows takes no more rows.
+    /// Cancel-safe: see [the module](crate::aio). If a call is dropped while it sends rows, the bulk accepts no more rows.
     pub async fn run(&mut self, sql: impl AsRef<[u8]>) -> Result<Done, Error> {
         self.flush().await?;
         self.conn.run(sql).await
@@ -178,7 +178,7 @@ impl Bulk<'_> {
     /// Fails like [`flush`](Self::flush).
     ///
     /// # Cancel safety
-    /// Cancel-safe: see [the module](crate::aio). A bulk whose call was dropped while it sent rows takes no more rows.
+    /// Cancel-safe: see [the module](crate::aio). If a call is dropped while it sends rows, the bulk accepts no more rows.
     pub async fn finish(mut self) -> Result<Done, Error> {
         self.flush().await?;
         Ok(self.batch.done())
@@ -225,7 +225,7 @@ impl Bulk<'_> {
 }
 
 impl Connection {
-    /// Reads the reply that is outstanding to its end. It goes on where it was dropped.
+    /// Reads the reply that is outstanding to its end. It continues where it was dropped.
     async fn skip_result(&mut self) -> Result<Done, Error> {
         // Since the batch was sent the caller has made the next one: that is not the server's time.
         self.link.start_call()?;

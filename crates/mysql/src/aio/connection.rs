@@ -59,7 +59,7 @@ impl Connection {
     /// Connects within [`Config::connect_timeout`]. There is no round trip after the login, unless [`Config::target`] asks for a
     /// role. Of several servers ([`Config::alternatives`]) it takes the first good one.
     ///
-    /// Host names are looked up anew for each connection.
+    /// Host names are looked up again for each connection.
     ///
     /// # Errors
     /// Fails if the server cannot be reached, TLS is not available, the server is not trusted, the login is refused, options

@@ -6,10 +6,10 @@ use onecopy_mysql_proto::client::{Params, Reply};
 use super::{Connection, Rows};
 use crate::{Definitions, Done, Error, Param, Statement};
 
-/// A server-side cursor: the rows of a statement stay on the server until they are fetched, some at a time.
+/// A server-side cursor: the rows of a statement stay on the server until they are fetched in batches.
 ///
-/// Between two batches the connection is quiet, however long the caller takes: the server does not wait for rows to be read, so no
-/// `net_write_timeout` passes. In exchange the server stores the whole result, and each batch costs a round trip. To read a result as
+/// Between two batches the connection is idle, however long the caller takes: the server does not wait for rows to be read, so its
+/// `net_write_timeout` does not apply. In exchange the server stores the whole result, and each batch costs a round trip. To read a result as
 /// fast as possible use [`execute`](Connection::execute), which streams it too.
 ///
 /// If it is dropped before its last batch, the cursor is closed before the connection's next command.
@@ -50,10 +50,11 @@ enum State {
 impl Connection {
     /// Executes a prepared statement whose rows are fetched `fetch_rows` at a time, or one at a time for 0.
     ///
-    /// Servers open a cursor for SELECT. Where they open none, as for CALL, the rows come as one batch.
+    /// Servers open a cursor for SELECT. For statements without a cursor, such as CALL, all rows are one batch.
     ///
-    /// MySQL does not execute a statement without a cursor any more once it was executed with one. [`execute`](Self::execute) then opens
-    /// one too and fetches all rows, in two round trips, and a [pipeline](Self::pipeline) can't have the statement: prepare another one.
+    /// Once a statement was executed with a cursor, MySQL does not execute it without one any more. [`execute`](Self::execute) then opens
+    /// a cursor too and fetches all rows, in two round trips, and a [pipeline](Self::pipeline) can't use the statement: prepare another
+    /// one.
     ///
     /// # Errors
     /// Fails like [`execute`](Self::execute).
@@ -132,8 +133,8 @@ impl Connection {
 }
 
 impl Cursor<'_> {
-    /// Returns the next batch of rows, or `None` after the last one. What was not read of the batch before is skipped. The last batch
-    /// may be empty.
+    /// Returns the next batch of rows, or `None` after the last one. Unread rows of the previous batch are skipped. The last batch may
+    /// be empty.
     ///
     /// # Errors
     /// Fails if the connection fails. The rows fail with the server's errors.

@@ -5,8 +5,8 @@ use crate::format::{self, Dialect};
 use crate::{Error, NamedParam, NamedSql, Param, SqlMode};
 
 impl Connection {
-    /// Runs SQL with `:name` in the places of its parameters, like [`exec`](Self::exec): see [`NamedSql`] for what is a name, and
-    /// [`list`](crate::list) for `IN (:ids)`. Reads the SQL, and allocates for it and the parameters.
+    /// Runs SQL with named parameters (`:name`), like [`exec`](Self::exec): see [`NamedSql`] for what is a name, and
+    /// [`list`](crate::list) for `IN (:ids)`. It parses the SQL, and allocates memory for it and the parameters.
     ///
     /// # Errors
     /// Fails like [`exec`](Self::exec), and like [`NamedSql::bind`], which sends nothing.
@@ -36,7 +36,7 @@ impl Connection {
         self.exec(bound.sql(), bound.params()).await
     }
 
-    /// Returns what literals depend on in this session, as the server's last reply says. `ANSI_QUOTES` is not reported: see
+    /// Returns the settings of this session that literals depend on, according to the server's last reply. `ANSI_QUOTES` is not reported: see
     /// [`SqlMode::ansi_quotes`].
     pub fn dialect(&self) -> Dialect {
         Dialect {
@@ -45,7 +45,7 @@ impl Connection {
         }
     }
 
-    /// Writes each parameter in the place of its `?`, for a statement that can't be prepared: see [`format::sql`]. Sends nothing.
+    /// Replaces each `?` by its parameter as a literal, for a statement that can't be prepared: see [`format::sql`]. Sends nothing.
     ///
     /// # Errors
     /// Fails like [`format::sql`].
@@ -65,7 +65,7 @@ impl Connection {
         format::sql(sql, params, self.dialect())
     }
 
-    /// Writes each parameter in the place of its `:name`: see [`format::named`]. Sends nothing.
+    /// Replaces each `:name` by its parameter as a literal: see [`format::named`]. Sends nothing.
     ///
     /// # Errors
     /// Fails like [`format::named`].

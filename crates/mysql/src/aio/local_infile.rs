@@ -1,4 +1,4 @@
-//! LOAD DATA LOCAL INFILE: what the caller's reader gives is the file.
+//! LOAD DATA LOCAL INFILE, with the caller's reader as the file.
 
 use std::io;
 
@@ -11,10 +11,10 @@ use crate::link::long_data_piece;
 use crate::{Done, Error};
 
 impl Connection {
-    /// Runs a statement `LOAD DATA LOCAL INFILE ...` and sends what `reader` gives as the file, in constant memory.
+    /// Runs a statement `LOAD DATA LOCAL INFILE ...` and sends the bytes of `reader` as the file, in constant memory.
     ///
     /// Needs [`Config::local_infile`](crate::Config::local_infile). The file's name in the statement has no meaning. A statement
-    /// that requests no file runs as with [`run`](Self::run).
+    /// that requests no file is executed like with [`run`](Self::run).
     ///
     /// # Errors
     /// Fails with the reader's error. The file then ends where the reader failed, and **the server stores the rows up to there**:
@@ -51,10 +51,10 @@ impl Connection {
     /// Does what [`load_infile`](Self::load_infile) does, for several files or for one that depends on its name: `open` returns the
     /// reader for the name that the server asks for.
     ///
-    /// The name comes from the server, which may ask for any: do not open it as a path without a check.
+    /// The name comes from the server, which may ask for any file: do not open it as a path without a check.
     ///
     /// # Errors
-    /// Fails like [`load_infile`](Self::load_infile). An error of `open` sends a file of no bytes.
+    /// Fails like [`load_infile`](Self::load_infile). If `open` fails, an empty file is sent.
     ///
     /// # Cancel safety
     /// If the future is dropped before the server has requested the file, or after its last byte, see [the module](crate::aio).

@@ -80,7 +80,7 @@ impl<'c, 'a> Pipeline<'c, 'a> {
         Ok(self)
     }
 
-    /// Adds an execution of a prepared statement. That the number of parameters is wrong is told in the place of its result.
+    /// Adds an execution of a prepared statement. A wrong number of parameters is reported as its result.
     ///
     /// # Errors
     /// Fails if there is no memory for it. The other statements stay.
@@ -103,10 +103,11 @@ impl<'c, 'a> Pipeline<'c, 'a> {
         self.len() == 0
     }
 
-    /// Prepares what is not prepared yet, and returns the results. Statements are sent when the first result is asked for.
+    /// Prepares the texts that are not in the statement cache, and returns the results. Statements are sent when the first
+    /// result is requested.
     ///
     /// # Errors
-    /// Fails if the connection fails. That a statement can't be prepared is told in the place of its result.
+    /// Fails if the connection fails. A statement that can't be prepared has the error as its result.
     ///
     /// # Cancel safety
     /// Cancel-safe: see [the module](crate::aio).
@@ -163,14 +164,14 @@ impl<'c, 'a> Pipeline<'c, 'a> {
 pub struct Results<'c, 'a> {
     conn: &'c mut Connection,
     batch: Batch<'a>,
-    /// Of the statements that are encoded and were not told of.
+    /// The outcomes of the statements that are encoded and whose results were not returned yet.
     outcomes: VecDeque<Outcome>,
     /// The last statement's result is read to its end.
     is_read: bool,
 }
 
 impl Results<'_, '_> {
-    /// Returns the result of the next statement, or `None` after the last one. What was not read of the result before is skipped.
+    /// Returns the result of the next statement, or `None` after the last one. Unread rows of the previous result are skipped.
     ///
     /// # Errors
     /// Fails with the server's error for this statement, or because it could not be sent, as with a wrong number of parameters; later

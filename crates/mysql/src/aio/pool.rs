@@ -19,9 +19,9 @@ use crate::{Config, Error, PoolStats};
 
 /// A pool of connections to one server or a group of servers. Clones share it.
 ///
-/// Connections are made when they are needed, in tasks of the runtime in which the pool is used first; all of them belong to that
-/// runtime. A connection that its borrower drops is restored in the background: what the borrower left is read or cancelled, and the
-/// session is reset, so that the next borrower finds it as after a login. [`Config::pool`] has the settings.
+/// Connections are opened when they are needed, by tasks of the tokio runtime in which the pool is first used. They belong to that
+/// runtime. A returned connection is restored in the background: unread results are read or cancelled, and the session is reset, so
+/// that the next borrower finds it as after a login. [`Config::pool`] has the settings.
 ///
 /// The pool is closed when its last clone is dropped; borrowed connections are then closed when they are returned.
 ///
@@ -53,7 +53,7 @@ impl Pool {
         Self::new(Config::from_url(url)?)
     }
 
-    /// Creates a pool. It does not connect yet: the minimum of connections is made from the first [`get`](Self::get) on.
+    /// Creates a pool. It does not connect yet: the first [`get`](Self::get) opens the minimum of connections.
     ///
     /// # Errors
     /// Fails if the settings contradict each other.
@@ -65,10 +65,10 @@ impl Pool {
         })
     }
 
-    /// Returns a connection, and waits for one if none is idle and the maximum is reached. Those who wait are served in the order
-    /// in which they came.
+    /// Returns a connection, and waits for one if none is idle and the maximum is reached. Waiting callers are served first
+    /// come, first served.
     ///
-    /// An idle connection that the server has closed is noticed and replaced. One that was idle for
+    /// An idle connection that the server has closed is detected and replaced. One that was idle for
     /// [`ping_after`](crate::PoolConfig::ping_after) is pinged first; other idle connections cost one system call, no allocation
     /// and no round trip.
     ///
@@ -78,10 +78,10 @@ impl Pool {
     /// see [`Error::pool`].
     ///
     /// # Panics
-    /// Outside of a tokio runtime with timers and I/O, as every socket of tokio.
+    /// Panics outside of a tokio runtime with timers and I/O, like every tokio socket.
     ///
     /// # Cancel safety
-    /// Cancel-safe. If the future is dropped, its turn, and its connection if it has one, go to the next caller.
+    /// Cancel-safe. If the future is dropped, the caller leaves the queue, and a connection that it was granted goes to the next one.
     pub async fn get(&self) -> Result<PooledConnection, Error> {
         let begun = Instant::now();
         let mut is_again = false;

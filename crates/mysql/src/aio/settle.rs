@@ -20,7 +20,7 @@ impl Connection {
         self.link.start_statement();
         match self.link.before() {
             Ok(Before::Ready) => Ok(()),
-            // Apart, so that it takes no room in every command's future.
+            // A separate future, so that it does not enlarge every command's future.
             before => Box::pin(self.settle_slow(before)).await,
         }
     }
@@ -97,7 +97,7 @@ impl Connection {
         match self.drive(&()).await {
             // A statement that the server does not know has no long data either.
             Err(error) if error.is_closed() || error.server().is_none() => Err(error),
-            // Cancelled: once more.
+            // Cancelled: try again.
             Err(error) if error.is_interrupted() => Ok(()),
             _ => {
                 self.link.set_long_data(None);

@@ -6,10 +6,10 @@ use super::Connection;
 use crate::link::Leave;
 use crate::{Error, TransactionOptions};
 
-/// A transaction, or a savepoint in one. It gives all methods of the [`Connection`] that it borrows.
+/// A transaction, or a savepoint in one. It has all methods of the [`Connection`] that it borrows.
 ///
-/// Dropping it rolls it back. That sends nothing at once: the rollback leaves in the same write as the connection's next command. If
-/// the server refuses it, the connection is closed, which rolls back too. A connection that goes back to a pool is rolled back by its
+/// Dropping it rolls it back. The drop itself sends nothing: the rollback is sent in the same write as the connection's next command. If
+/// the server refuses it, the connection is closed, which rolls back too. A connection that is returned to a pool is rolled back by its
 /// reset.
 ///
 /// If an error such as a deadlock has made the server roll back the whole transaction, all further calls fail with
@@ -41,26 +41,26 @@ pub struct Transaction<'c> {
 }
 
 impl Connection {
-    /// Begins a transaction as the session is set. It takes one round trip.
+    /// Begins a transaction with the session's settings. It takes one round trip.
     ///
     /// # Errors
     /// Fails with the server's error, if a transaction is open on this connection, or if the connection fails.
     ///
     /// # Cancel safety
-    /// Cancel-safe: see [the module](crate::aio). A transaction that was begun in part is rolled back before the next command.
+    /// Cancel-safe: see [the module](crate::aio). A partly begun transaction is rolled back before the next command.
     pub async fn transaction(&mut self) -> Result<Transaction<'_>, Error> {
         self.transaction_with(&TransactionOptions::default()).await
     }
 
     /// Begins a transaction. It takes one round trip, with an isolation level too, for which two statements are sent in one write.
-    /// The transaction does not wait for its first statement to be sent with it: if the server did not begin it, that statement
-    /// would be executed outside of it.
+    /// It is not sent together with the first statement of the transaction: if the server refused to begin, that statement would be
+    /// executed outside of the transaction.
     ///
     /// # Errors
     /// Fails with the server's error, if a transaction is open on this connection, or if the connection fails.
     ///
     /// # Cancel safety
-    /// Cancel-safe: see [the module](crate::aio). A transaction that was begun in part is rolled back before the next command.
+    /// Cancel-safe: see [the module](crate::aio). A partly begun transaction is rolled back before the next command.
     pub async fn transaction_with(
         &mut self,
         options: &TransactionOptions,
@@ -120,7 +120,7 @@ impl Transaction<'_> {
     /// Fails with the server's error, if the [transaction is over](Error::is_transaction_over), or if the connection fails.
     ///
     /// # Cancel safety
-    /// Cancel-safe: see [the module](crate::aio). A transaction that was begun in part is rolled back before the next command.
+    /// Cancel-safe: see [the module](crate::aio). A partly begun transaction is rolled back before the next command.
     pub async fn savepoint(&mut self) -> Result<Transaction<'_>, Error> {
         self.conn.settle().await?;
         let (sql, level) = self.conn.link.begin_savepoint()?;
@@ -137,7 +137,7 @@ impl Transaction<'_> {
         })
     }
 
-    /// Commits the transaction, or ends the savepoint so that its changes are the transaction's.
+    /// Commits the transaction. Releases a savepoint, so that its changes belong to the transaction.
     ///
     /// # Errors
     /// Fails with the server's error, if the [transaction was over](Error::is_transaction_over) before, or if the connection fails.
@@ -158,7 +158,7 @@ impl Transaction<'_> {
     /// Fails if the connection fails; the server has then rolled back, or will.
     ///
     /// # Cancel safety
-    /// Cancel-safe: see [the module](crate::aio). A transaction that was begun in part is rolled back before the next command.
+    /// Cancel-safe: see [the module](crate::aio). A partly begun transaction is rolled back before the next command.
     pub async fn rollback(self) -> Result<(), Error> {
         self.leave(Leave::RollBack).await
     }

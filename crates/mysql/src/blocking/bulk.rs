@@ -16,7 +16,7 @@ use crate::{BulkOptions, Done, Error, Param};
 /// Without a transaction, each batch is committed on its own; on an error the batches before stay. What the failing batch leaves
 /// depends on the server: see `docs/design/bulk.md`. Run it in a transaction to have all rows or none.
 ///
-/// Rows that were pushed and not [finished](Self::finish) are lost.
+/// If it is dropped before [`finish`](Self::finish), rows that were pushed and not sent yet are lost.
 ///
 /// # Example
 /// ```no_run
@@ -109,8 +109,8 @@ impl Bulk<'_> {
     ///
     /// # Errors
     /// Fails if the number of values is wrong, a text is not in the session's character set, or the row exceeds the server's
-    /// `max_allowed_packet`: the row is then not taken and the bulk goes on. Any other error is the server's for an earlier batch,
-    /// or the connection's, and ends the bulk. [`Error::bulk_rows`] returns the rows that it is about.
+    /// `max_allowed_packet`: the row is then not added, and the bulk continues. Any other error is the server's for an earlier batch,
+    /// or the connection's, and ends the bulk. [`Error::bulk_rows`] returns the rows that the error is about.
     #[inline]
     pub fn push(&mut self, row: &[Param<'_>]) -> Result<(), Error> {
         self.batch.check()?;
@@ -207,7 +207,7 @@ impl Bulk<'_> {
 }
 
 impl Connection {
-    /// Reads the reply that is outstanding to its end. It goes on where it was dropped.
+    /// Reads the reply that is outstanding to its end. It continues where it was dropped.
     fn skip_result(&mut self) -> Result<Done, Error> {
         // Since the batch was sent the caller has made the next one: that is not the server's time.
         self.link.start_call()?;

@@ -11,8 +11,9 @@ impl Connection {
     /// Runs SQL with parameters and returns its rows. The statement is prepared when its text is first run, and kept in the
     /// connection's [statement cache](crate::Config::statement_cache).
     ///
-    /// A statement that is in the cache costs what [`execute`](Self::execute) costs, and a look at its text. The first time takes two
-    /// round trips; on MariaDB one, if the number of parameters can be told from a text of ASCII without comments and backslashes.
+    /// A statement that is in the cache costs as much as [`execute`](Self::execute) plus a lookup by its text. The first run takes two
+    /// round trips. On MariaDB it takes one if the text is ASCII without comments and backslashes, so that the client can count the
+    /// parameters.
     /// Statements that leave the cache are closed together with the next command.
     ///
     /// ```no_run
@@ -31,7 +32,7 @@ impl Connection {
     ///
     /// # Errors
     /// Fails with the server's error, if the number of parameters is wrong, or if the connection fails. A statement that the server
-    /// can't prepare (error 1295) has to be run with [`query`](Self::query).
+    /// can't prepare (error 1295) must be run with [`query`](Self::query).
     #[inline]
     pub fn exec(&mut self, sql: impl AsRef<[u8]>, params: &[Param<'_>]) -> Result<Rows<'_>, Error> {
         let sql = sql.as_ref();
@@ -54,7 +55,7 @@ impl Connection {
         }
     }
 
-    /// Prepares and executes once more what the server has not executed, because it does not know the statement any more.
+    /// Prepares again and executes a statement that the server does not know any more, and so has not executed.
     #[cold]
     fn exec_again(
         &mut self,

@@ -20,9 +20,9 @@ use crate::{Config, Error, PoolStats};
 
 /// A pool of connections to one server or a group of servers. Clones share it.
 ///
-/// Connections are made when they are needed. A connection that its borrower drops is restored in the background: what the borrower
-/// left is read or cancelled, and the session is reset, so that the next borrower finds it as after a login. One thread does this.
-/// While it is busy connecting, or with a slow connection, there are up to [`max_connecting`](crate::PoolConfig::max_connecting) more.
+/// Connections are opened when they are needed. A returned connection is restored in the background: unread results are read or
+/// cancelled, and the session is reset, so that the next borrower finds it as after a login. One thread does this. While it is busy
+/// connecting, or with a slow connection, up to [`max_connecting`](crate::PoolConfig::max_connecting) more threads help.
 /// [`Config::pool`] has the settings.
 ///
 /// The pool is closed when its last clone is dropped; borrowed connections are then closed when they are returned.
@@ -55,7 +55,7 @@ impl Pool {
         Self::new(Config::from_url(url)?)
     }
 
-    /// Creates a pool. It does not connect yet: the minimum of connections is made from the first [`get`](Self::get) on.
+    /// Creates a pool. It does not connect yet: the first [`get`](Self::get) opens the minimum of connections.
     ///
     /// # Errors
     /// Fails if the settings contradict each other.
@@ -67,10 +67,10 @@ impl Pool {
         })
     }
 
-    /// Returns a connection, and waits for one if none is idle and the maximum is reached. Those who wait are served in the order
-    /// in which they came.
+    /// Returns a connection, and waits for one if none is idle and the maximum is reached. Waiting callers are served first
+    /// come, first served.
     ///
-    /// An idle connection that the server has closed is noticed and replaced. One that was idle for
+    /// An idle connection that the server has closed is detected and replaced. One that was idle for
     /// [`ping_after`](crate::PoolConfig::ping_after) is pinged first; other idle connections cost one system call, no allocation
     /// and no round trip.
     ///

@@ -12,7 +12,7 @@ use super::pool::Shared;
 use crate::link::Link;
 use crate::pool::{Health, Pooled, Slot};
 
-/// A connection of a pool. When it is dropped it goes back to the pool, which restores it in the background.
+/// A connection of a pool. When it is dropped, it is returned to the pool, which restores it in the background.
 ///
 /// It may be dropped at any point, with rows unread or a transaction open: nothing of that is visible to the next borrower, and
 /// the drop does not wait. A connection that is closed, or whose session cannot be restored, is replaced.
@@ -31,8 +31,8 @@ use crate::pool::{Health, Pooled, Slot};
 /// ```
 pub struct PooledConnection {
     /// `None` once they were taken.
-    lent: Option<(Lease, Box<Slot<Connection>>)>,
-    /// Only of those that are `lent`; to be looked at without an `Option`.
+    borrowed: Option<(Lease, Box<Slot<Connection>>)>,
+    /// Only while `borrowed` is `Some`; readable without an `Option`.
     shared: Arc<Shared>,
 }
 
@@ -40,7 +40,7 @@ impl PooledConnection {
     #[inline]
     pub(super) fn new(shared: &Arc<Shared>, lease: Lease, slot: Box<Slot<Connection>>) -> Self {
         Self {
-            lent: Some((lease, slot)),
+            borrowed: Some((lease, slot)),
             shared: Arc::clone(shared),
         }
     }
@@ -75,11 +75,11 @@ impl PooledConnection {
     }
 
     fn slot_mut(&mut self) -> &mut Slot<Connection> {
-        &mut self.lent.as_mut().expect(TAKEN).1
+        &mut self.borrowed.as_mut().expect(TAKEN).1
     }
 
     fn take(&mut self) -> (Lease, Box<Slot<Connection>>) {
-        self.lent.take().expect(TAKEN)
+        self.borrowed.take().expect(TAKEN)
     }
 }
 
@@ -91,7 +91,7 @@ impl Deref for PooledConnection {
 
     #[inline]
     fn deref(&self) -> &Connection {
-        &self.lent.as_ref().expect(TAKEN).1.conn
+        &self.borrowed.as_ref().expect(TAKEN).1.conn
     }
 }
 
@@ -104,7 +104,7 @@ impl DerefMut for PooledConnection {
 
 impl Drop for PooledConnection {
     fn drop(&mut self) {
-        if let Some((lease, slot)) = self.lent.take() {
+        if let Some((lease, slot)) = self.borrowed.take() {
             self.shared.put_back(lease, slot);
         }
     }

@@ -96,7 +96,7 @@ impl Connection {
         match self.drive(&()) {
             // A statement that the server does not know has no long data either.
             Err(error) if error.is_closed() || error.server().is_none() => Err(error),
-            // Cancelled: once more.
+            // Cancelled: try again.
             Err(error) if error.is_interrupted() => Ok(()),
             _ => {
                 self.link.set_long_data(None);

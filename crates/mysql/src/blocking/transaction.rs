@@ -6,10 +6,10 @@ use super::Connection;
 use crate::link::Leave;
 use crate::{Error, TransactionOptions};
 
-/// A transaction, or a savepoint in one. It gives all methods of the [`Connection`] that it borrows.
+/// A transaction, or a savepoint in one. It has all methods of the [`Connection`] that it borrows.
 ///
-/// Dropping it rolls it back. That sends nothing at once: the rollback leaves in the same write as the connection's next command. If
-/// the server refuses it, the connection is closed, which rolls back too. A connection that goes back to a pool is rolled back by its
+/// Dropping it rolls it back. The drop itself sends nothing: the rollback is sent in the same write as the connection's next command. If
+/// the server refuses it, the connection is closed, which rolls back too. A connection that is returned to a pool is rolled back by its
 /// reset.
 ///
 /// If an error such as a deadlock has made the server roll back the whole transaction, all further calls fail with
@@ -41,7 +41,7 @@ pub struct Transaction<'c> {
 }
 
 impl Connection {
-    /// Begins a transaction as the session is set. It takes one round trip.
+    /// Begins a transaction with the session's settings. It takes one round trip.
     ///
     /// # Errors
     /// Fails with the server's error, if a transaction is open on this connection, or if the connection fails.
@@ -50,8 +50,8 @@ impl Connection {
     }
 
     /// Begins a transaction. It takes one round trip, with an isolation level too, for which two statements are sent in one write.
-    /// The transaction does not wait for its first statement to be sent with it: if the server did not begin it, that statement
-    /// would be executed outside of it.
+    /// It is not sent together with the first statement of the transaction: if the server refused to begin, that statement would be
+    /// executed outside of the transaction.
     ///
     /// # Errors
     /// Fails with the server's error, if a transaction is open on this connection, or if the connection fails.
@@ -128,7 +128,7 @@ impl Transaction<'_> {
         })
     }
 
-    /// Commits the transaction, or ends the savepoint so that its changes are the transaction's.
+    /// Commits the transaction. Releases a savepoint, so that its changes belong to the transaction.
     ///
     /// # Errors
     /// Fails with the server's error, if the [transaction was over](Error::is_transaction_over) before, or if the connection fails.

@@ -1,4 +1,4 @@
-//! The rows that wait to be sent, and the counts of those that were: everything of a bulk but its I/O.
+//! The rows that wait to be sent, and the counts of sent rows: everything of a bulk except its I/O.
 
 use std::ops::Range;
 
@@ -14,14 +14,14 @@ use crate::{ColumnType, Done, Error, Param, ProtocolError, Statement};
 /// A batch of at most this many bytes keeps room for the next one.
 const KEPT: usize = 4 << 20;
 
-/// What became of a row.
+/// The result of adding a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pushed {
-    /// It waits, and more fit.
+    /// It was added, and more rows fit.
     Fits,
-    /// It waits, and the batch is to be sent.
+    /// It was added, and the batch must be sent now.
     Full,
-    /// It was not taken: the batch is to be sent first.
+    /// It was not added: the batch must be sent first.
     SendFirst,
 }
 
@@ -46,7 +46,7 @@ enum State {
     Over,
 }
 
-/// The rows of the next batch in their encoded form, and what became of those before.
+/// The encoded rows of the next batch, and the results of earlier batches.
 #[derive(Debug)]
 pub(crate) struct Batch {
     form: Form,
@@ -257,7 +257,7 @@ impl Batch {
         self.outstanding > 0
     }
 
-    /// Rows that were taken so far.
+    /// Rows that were accepted so far.
     pub(crate) fn pushed(&self) -> u64 {
         self.stored + self.outstanding + self.rows
     }
@@ -333,7 +333,7 @@ impl Batch {
         }
     }
 
-    /// It failed: no more rows are taken.
+    /// It failed: no more rows are accepted.
     pub(crate) fn over(&mut self) {
         self.state = State::Over;
     }

@@ -1,12 +1,12 @@
-//! Prepared statements by their text, the least recently used of which make room for others.
+//! An LRU cache of prepared statements by their text.
 //!
 //! ```text
 //!   index                     entries, linked from the newest to the oldest
 //!   hash of a text  ------>   | text, statement, newer, older |
 //! ```
 //!
-//! To look a statement up is one hash over the text and one comparison with it, without an allocation. A statement that leaves the
-//! cache is closed like any that is dropped: together with the connection's next command.
+//! A lookup is one hash over the text and one comparison, without an allocation. An evicted statement is closed like any dropped
+//! statement: together with the connection's next command.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -16,7 +16,7 @@ use onecopy_mysql_proto::owned;
 
 use crate::Statement;
 
-/// Longer texts are not kept: 32 KiB. They are made by programs, and rarely twice.
+/// Longer texts are not kept: 32 KiB. Such texts are generated, and rarely repeated.
 const MAX_TEXT: usize = 32 << 10;
 
 /// No entry.
@@ -26,7 +26,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug)]
 pub(crate) struct StatementCache<S = Statement> {
     capacity: usize,
-    /// Entries by the hash of their text. Two texts of one hash take turns.
+    /// Entries by the hash of their text. Two texts with the same hash replace each other.
     index: HashMap<u64, u32, BuildHasherDefault<Hashed>>,
     entries: Vec<Entry<S>>,
     newest: u32,
@@ -54,7 +54,7 @@ impl<S> StatementCache<S> {
         }
     }
 
-    /// The statement of that text, which is the newest from now on.
+    /// Returns the statement of that text, and makes it the newest entry.
     #[inline]
     pub(super) fn find(&mut self, text: &[u8]) -> Option<&S> {
         let number = self.number(text)?;
@@ -71,7 +71,7 @@ impl<S> StatementCache<S> {
         (entry.text == text).then_some(number)
     }
 
-    /// Keeps a statement, and drops the oldest where there is no room. Without a capacity for it the statement is dropped.
+    /// Adds a statement, and evicts the oldest if the cache is full. With a capacity of 0 the statement is dropped.
     ///
     /// # Errors
     /// `OutOfMemory`; the statement is dropped.
@@ -168,7 +168,7 @@ impl<S> StatementCache<S> {
     }
 }
 
-/// A hash of bytes, eight at a time. Nothing depends on its strength: texts of one hash only take each other's place.
+/// A hash of bytes, eight at a time. It need not be strong: texts with the same hash only replace each other.
 #[inline]
 fn hash(text: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;

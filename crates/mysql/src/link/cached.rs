@@ -8,7 +8,7 @@ use super::Link;
 use super::placeholders::placeholders;
 use crate::{Error, Statement};
 
-/// What a server has that knows the id of the statement prepared last: MariaDB, from 10.2 on.
+/// Capabilities of servers that know the id -1 for the statement prepared last: MariaDB 10.2 and later.
 const KNOWS_LAST_PREPARED: Capabilities =
     Capabilities::MARIADB_STMT_BULK_OPERATIONS.union(Capabilities::MARIADB_CACHE_METADATA);
 
@@ -50,7 +50,7 @@ impl Link {
     }
 
     /// Whether the execution can be sent together with the prepare. The parameters' number must be known for certain, and of text and
-    /// parameters only one can be lent.
+    /// parameters only one can be borrowed.
     pub(crate) fn sends_both(&self, sql: &[u8], params: Params<'_>) -> bool {
         let capabilities = self.core.session().capabilities;
         self.pipelining

@@ -54,7 +54,7 @@ impl Deadlines {
     /// Another call for the statement under way begins.
     ///
     /// # Errors
-    /// The statement's deadline has passed. Rows that have come already are no reason to go on.
+    /// The statement's deadline has passed. Rows that have arrived already are no reason to continue.
     #[inline]
     pub(super) fn start_call(&mut self) -> Result<(), Error> {
         if self.is_set {

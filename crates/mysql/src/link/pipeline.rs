@@ -1,4 +1,4 @@
-//! Several statements that are sent ahead, and what becomes of them when nobody waits for their results.
+//! Several statements that are sent ahead, also if their results are dropped.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -10,19 +10,19 @@ use onecopy_wire::{Borrowed, WriteQueue};
 use super::Link;
 use crate::{Error, Param, ServerError, Statement};
 
-/// Bytes that are encoded ahead of what was sent: 256 KiB, what one write takes at the most.
+/// Bytes that are encoded ahead of what was sent: 256 KiB, the most that one write sends.
 const MAX_BYTES: usize = 256 << 10;
 
-/// Commands that are encoded ahead of their replies, so many that a server is never idle.
+/// The maximum number of commands encoded ahead of their replies: enough that the server is never idle.
 const MAX_COMMANDS: usize = 8 << 10;
 
-/// So many statements are prepared in one write.
+/// The maximum number of statements prepared in one write.
 const PREPARED_TOGETHER: usize = 64;
 
 /// The commands of a pipeline that are queued or sent, and have no reply yet.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
-    /// Where each begins, in bytes since the connection was made.
+    /// Where each begins, in bytes since the connection was opened.
     starts: VecDeque<u64>,
     /// What waits to be sent, while rows are read.
     aside: Option<WriteQueue>,
@@ -53,10 +53,10 @@ enum Planned {
     Failed(ServerError),
 }
 
-/// What is to be told of a statement: that its reply is to come, or why it was not sent.
+/// The state of an encoded statement: its reply is outstanding, or why it was not sent.
 pub(crate) type Outcome = Result<(), Error>;
 
-/// Lends the parameters of all statements, by their place among them.
+/// Gives access to the parameters of all statements, by their index.
 impl Borrowed for Batch<'_> {
     fn part(&self, index: u32) -> &[u8] {
         let param = self.params.get(index as usize);
@@ -241,15 +241,15 @@ impl Link {
         self.sent_ahead = Some(Box::default());
     }
 
-    /// Encodes statements as far ahead as is of use, behind those that wait for their replies. `outcomes` are of all that were encoded
-    /// and not told of.
+    /// Encodes statements ahead, up to the limit, behind those that wait for their replies. `outcomes` has all that were encoded and
+    /// whose results were not returned yet.
     pub(crate) fn encode_ahead(
         &mut self,
         batch: &mut Batch<'_>,
         outcomes: &mut VecDeque<Outcome>,
     ) -> Result<(), Error> {
         let most = if self.pipelining { MAX_COMMANDS } else { 1 };
-        // Seldom and then many: to look at what waits takes a while.
+        // Rarely, and then many at once: examining the queue takes time.
         if outcomes.len() > most / 2 || batch.statements.is_empty() {
             return Ok(());
         }
@@ -321,7 +321,7 @@ impl Link {
         }
     }
 
-    /// Rows are to be read, which must not wait for the server to take the statements behind theirs.
+    /// Rows will be read; that must not wait until the server accepts the statements behind theirs.
     pub(crate) fn set_output_aside(&mut self) {
         if self.buffers.has_output()
             && let Some(sent) = &mut self.sent_ahead
@@ -339,7 +339,7 @@ impl Link {
         }
     }
 
-    /// Nobody waits for the rest of a pipeline: statements of which nothing was sent are withdrawn.
+    /// The results of a pipeline were dropped: statements of which nothing was sent are withdrawn.
     #[cold]
     pub(crate) fn leave_pipeline(&mut self) {
         self.put_output_back();
@@ -355,13 +355,13 @@ impl Link {
             self.buffers.output().truncate(waiting);
             self.core.withdraw_last(unsent);
         }
-        // What was sent in part goes on, or can't; it is not withdrawn.
+        // A partly sent statement is completed, or can't be; it is not withdrawn.
         if let Some(&start) = kept.checked_sub(1).and_then(|last| sent.starts.get(last)) {
             (self.sent_before, self.queued_before) = (start, 0);
         }
     }
 
-    /// All results were told of.
+    /// All results were returned.
     pub(crate) fn end_pipeline(&mut self) {
         if self.core.is_idle() {
             self.sent_ahead = None;

@@ -1,6 +1,6 @@
-//! How many parameters a text has, where that can be told without the server.
+//! Counts the parameters of a text without the server, where the count is certain.
 
-/// Returns the number of placeholders, or `None` if the text alone does not tell it: a backslash's meaning depends on `sql_mode`, so
+/// Returns the number of placeholders, or `None` if it is not certain: a backslash's meaning depends on `sql_mode`, so
 /// does a colon's, a comment may be executed, and bytes beyond ASCII depend on the character set.
 ///
 /// It must never be wrong: a server that expects other parameters would misread the values.

@@ -1,4 +1,4 @@
-//! What a pool asks of a connection between two borrowers.
+//! What a pool does with a connection between two borrowers.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -28,7 +28,7 @@ impl Link {
             && !self.levels.is_unsettled
     }
 
-    /// Whether no reply is outstanding, and nothing came that is none.
+    /// Whether no reply is outstanding, and no unsolicited bytes have arrived.
     fn is_answered(&mut self) -> bool {
         self.closed.is_none()
             && self.core.is_idle()
@@ -36,7 +36,7 @@ impl Link {
             && self.buffers.pending().is_empty()
     }
 
-    /// Closes a connection whose server has said more than it was asked for: the next borrower would take it for a reply.
+    /// Closes a connection whose server has sent unsolicited bytes: the next borrower would take them for a reply.
     pub(crate) fn check_answered(&mut self) -> Result<(), Error> {
         // Statements may be dropped meanwhile, which is no reason to close it.
         if self.is_answered() {
@@ -72,7 +72,7 @@ impl Link {
     /// # Errors
     /// One of them is about to cancel something, and could hit a later statement: the connection is closed.
     pub(crate) fn forget_tokens(&mut self) -> Result<(), Error> {
-        // From here on no order can start: the target's turn is never begun again.
+        // From here on no cancel request can start: the target never becomes active again.
         self.ended();
         let is_clear = self
             .target
@@ -86,7 +86,7 @@ impl Link {
         }
     }
 
-    /// Queues COM_RESET_CONNECTION and all that follows it, to leave in one write unless commands may not be sent ahead.
+    /// Queues COM_RESET_CONNECTION and all that follows it, to be sent in one write, unless pipelining is off.
     pub(crate) fn queue_reset(&mut self, follow_ups: &[FollowUp]) -> Result<(), Error> {
         self.core.reset_connection(&mut self.buffers)?;
         if self.pipelining {
@@ -107,7 +107,7 @@ impl Link {
         Ok(())
     }
 
-    /// Gives back memory above `keep`, if there is more, column definitions included.
+    /// Frees memory above `keep`, column definitions included.
     pub(crate) fn trim(&mut self, keep: usize) {
         let held = self.buffers.capacity() + self.core.definitions().raw_len();
         if held > keep {

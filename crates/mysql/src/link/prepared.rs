@@ -140,7 +140,7 @@ impl<I: Copy> Prepared<I> {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // Whoever drops the last clone sees what was done by way of the others.
+        // The drop of the last clone must see what was done through the other clones.
         if self.is_closed.load(Ordering::Relaxed) {
             return;
         }

@@ -12,13 +12,13 @@ use crate::{Error, Statement};
 pub(crate) enum Before {
     /// Nothing.
     Ready,
-    /// Rows that nobody read any more are still to come: read on and drop them.
+    /// Unread rows are outstanding: read and discard them.
     Drain,
     /// Long data of this statement arrived in part: the server must forget it.
     Forget(StatementId),
-    /// An order to cancel is in flight: wait until the server has it.
+    /// A cancel request is in flight: wait until the server has received it.
     Await,
-    /// An order to cancel was executed, possibly after its statement had ended: run a statement for it to hit.
+    /// A cancel request was executed, possibly after its statement had ended: run a statement that it can hit.
     Barrier,
     /// A rollback is queued, and must not be sent together with what follows.
     Prelude,
@@ -27,8 +27,8 @@ pub(crate) enum Before {
 }
 
 impl Link {
-    /// Handles what an earlier call left. A command that was dropped before any of its bytes were sent is withdrawn. A command
-    /// that was dropped half sent, and has parts by reference, has closed the connection, because the parts are gone.
+    /// Handles what an earlier call left. A command that was dropped before any of its bytes were sent is withdrawn. If it was partly
+    /// sent and has borrowed parts, the connection was closed, because the parts are gone.
     #[inline]
     pub(crate) fn before(&mut self) -> Result<Before, Error> {
         if let Some(cause) = &self.closed {
@@ -51,7 +51,7 @@ impl Link {
         self.before_slow()
     }
 
-    /// Tries again to begin: what prevented it may be over.
+    /// Tries again to begin, because the obstacle may be gone.
     #[cold]
     fn begin_slow(&mut self) -> Result<Before, Error> {
         let begin = self.target.get().map(|target| target.turn.begin());
@@ -63,7 +63,7 @@ impl Link {
         }
     }
 
-    /// Closes the connection: it is unknown when the server will execute the order, and what it will hit.
+    /// Closes the connection: it is unknown when the server will execute the request, and what it will hit.
     pub(crate) fn lost(&mut self) -> Error {
         self.close("a request to cancel its statement was lost, and could still cancel a later one")
     }
@@ -131,7 +131,7 @@ impl Link {
         self.prepared.as_ref()?.long_data
     }
 
-    /// The statement has a cursor, or may have one, that nobody fetches from any more.
+    /// The statement has, or may have, a cursor whose rows will not be fetched any more.
     pub(crate) fn opens_cursor(&mut self, statement: StatementId) {
         self.set_long_data(Some(statement));
     }
@@ -156,7 +156,7 @@ impl Link {
     /// partly sent continues if the queue holds the rest of it.
     fn withdraw(&mut self) -> Result<(), Error> {
         let output = self.buffers.output();
-        // A statement of a pipeline may begin behind what has left: then it is withdrawn, and what waits in front of it goes on.
+        // A statement of a pipeline may begin behind what has left: then it is withdrawn, and the commands in front of it stay queued.
         let sent = output.sent().checked_sub(self.sent_before);
         let left = sent
             .and_then(|sent| usize::try_from(sent).ok())

@@ -46,7 +46,7 @@ pub(crate) enum Returned {
     Clean,
     /// Its session has to be restored.
     Used,
-    /// It is of no more use.
+    /// It is unusable.
     Broken,
 }
 

@@ -100,7 +100,7 @@ impl<'s> Parts<'s> {
         }
     }
 
-    /// Goes on behind the byte, or behind the string or comment that starts with it.
+    /// Continues behind the byte, or behind the string or comment that starts with it.
     fn skip(&mut self, byte: u8) {
         let rest = &self.sql[self.at + 1..];
         let len = match byte {

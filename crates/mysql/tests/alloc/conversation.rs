@@ -18,7 +18,7 @@ use crate::LARGE;
 pub(crate) enum Fate {
     /// Nothing was sent: the same call again succeeds.
     NotSent,
-    /// It was sent, and a copy of what came is missing. The connection goes on.
+    /// It was sent, and a copy of what came is missing. The connection continues.
     Lost,
     /// The connection is closed.
     Closed,

@@ -1,7 +1,7 @@
 //! Memory that can't be had: of each conversation the first, second, third ... allocation above 4 KiB inside our calls
 //! fails, until the conversation succeeds. Over both drivers, by scripts and on a real server.
 //!
-//! Each failure is a typed error, and says whether the connection goes on. Then it does, and the next command gets its own
+//! Each failure is a typed error, and says whether the connection continues. Then it does, and the next command gets its own
 //! answer; or it is closed, and says so.
 #![allow(clippy::unwrap_used)]
 

@@ -106,7 +106,7 @@ fn a_refusal_closes_the_connection() {
         .then(&Script::parse(SWITCH))
         .server_packets(3, &[REFUSED]);
     for script in [at_once, after_switch] {
-        // Whether the server closes, as MySQL does, or would go on, as MariaDB does.
+        // Whether the server closes, as MySQL does, or would continue, as MariaDB does.
         Trial::new(&script, talk(), &[seen]).run();
         Trial::new(&script.closes(), talk(), &[seen]).run();
     }

@@ -28,7 +28,7 @@
 //! | endless continuation packets | `huge::endless_continuation_packets_meet_the_limit_of_a_row`, `a_reply_that_goes_on_in_further_packets_is_refused_by_its_header` |
 //! | OK cut short, session track lengths lie | `ok_cut_short_and_session_track_lengths_that_lie`, `hostile_login::ok_of_the_login_cut_short` |
 //! | ERR of one byte, without '#', not UTF-8 | `err_of_one_byte_without_a_marker_or_not_utf_8`, here and in `hostile_login` |
-//! | MORE_RESULTS for ever | `more_results_for_ever_can_be_left_between_two_of_them`, `fixed::results_for_ever_that_were_dropped_do_not_stretch_the_deadline_of_the_next_call`; a real server's: `results_without_an_end_are_cancelled_between_two_of_them` in `server/cancels.rs`, `_by_the_next_command` in `server/abandoned.rs` |
+//! | MORE_RESULTS forever | `more_results_for_ever_can_be_left_between_two_of_them`, `fixed::results_for_ever_that_were_dropped_do_not_stretch_the_deadline_of_the_next_call`; a real server's: `results_without_an_end_are_cancelled_between_two_of_them` in `server/cancels.rs`, `_by_the_next_command` in `server/abandoned.rs` |
 //! | unsolicited bytes on an idle connection | `session::unsolicited_bytes_behind_a_reply_close_the_connection`, `_behind_the_login_refuse_it`, `a_farewell_is_heard_although_the_command_can_not_be_written` |
 //! | server version junk | `hostile_login::server_version_junk_is_kept_as_it_is` |
 

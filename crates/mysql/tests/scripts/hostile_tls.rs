@@ -1,4 +1,4 @@
-//! Hostile and broken servers where TLS begins, and those who change what is on the way: each test is one row of the
+//! Hostile and broken servers where TLS begins, and men in the middle that change bytes: each test is one row of the
 //! table of what they do. Servers that never come to an end are threads behind real sockets.
 
 use std::collections::BTreeSet;
@@ -260,7 +260,7 @@ const SHORT: Duration = Duration::from_millis(400);
 const AMPLE: Duration = Duration::from_secs(10);
 const LATE: Duration = Duration::from_secs(8);
 
-/// A server: greets, takes the request for TLS, and goes on as it likes until the client is gone.
+/// A server: greets, takes the request for TLS, and continues as it likes until the client is gone.
 type Server = fn(&mut TcpStream) -> io::Result<()>;
 
 fn client_of(server: Server) -> TcpStream {
@@ -415,7 +415,7 @@ fn a_certificate_chain_of_megabytes() {
     }
 }
 
-/// They are taken and forgotten, all but a few: the conversation behind them goes on.
+/// They are taken and forgotten, all but a few: the conversation behind them continues.
 #[test]
 fn thousands_of_session_tickets() {
     let server: Server = |stream| {

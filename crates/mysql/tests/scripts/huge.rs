@@ -203,7 +203,7 @@ fn commands_over_16_kib_and_over_a_packet_leave_in_order() {
                 ],
             )
             .command(&execution(values))
-            // The reply goes on where the command's packets end.
+            // The reply continues where the command's packets end.
             .server_packets(
                 u8::try_from(execution(values).len() / 0xFF_FFFF + 1).unwrap(),
                 &[OK],

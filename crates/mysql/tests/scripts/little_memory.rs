@@ -1,4 +1,4 @@
-//! The tests of hostile servers, once more with hardly any address space.
+//! The tests of hostile servers, again with hardly any address space.
 
 use std::process::Command;
 

@@ -209,7 +209,7 @@ fn an_error_before_the_end_of_the_file_closes_the_connection() {
         let seen = ends(&requested(Style::DeprecateEof).server_packets(id, &[killed]));
         let expected = "server error 1927 (70100): Connection was killed".to_owned();
         assert_eq!(seen, BTreeSet::from([expected]), "{id}");
-        // One that ends no connection ends this one: it is unknown where the server goes on to read.
+        // One that ends no connection ends this one: it is unknown where the server continues to read.
         let duplicate: &[u8] = b"\xff\x26\x04#23000Duplicate";
         let seen = ends(&requested(Style::DeprecateEof).server_packets(id, &[duplicate]));
         let expected = "server error 1062 (23000): Duplicate".to_owned();

@@ -8,7 +8,7 @@ use onecopy_testkit::script::{Script, Talk, Trial, packets, tls_authority};
 use crate::talk::config;
 
 /// MariaDB's greeting, captured from 10.11.19 (Debian 12); of its capabilities CONNECT_ATTRS is left out, whose bytes
-/// would tell of the machine, and where the script says so DEPRECATE_EOF and CACHE_METADATA.
+/// would reveal the machine, and where the script says so DEPRECATE_EOF and CACHE_METADATA.
 const MARIADB: &str = "
     S 64 00 00 00
       0a                                               | protocol 10
@@ -107,7 +107,7 @@ pub(crate) fn login(style: Style) -> Script {
     mariadb(style, "04", "ae").preamble()
 }
 
-/// The same for a client that is told of the progress of statements.
+/// The same for a client with a listener for the progress of statements.
 pub(crate) fn login_progress() -> Script {
     login(Style::Progress)
 }

@@ -69,7 +69,7 @@ fn a_report_is_taken_in_front_of_every_packet_of_a_reply() {
         drop(row);
         assert!(wait!(rows.next())?.is_none());
         TOLD.take().into_iter().for_each(|line| log.line(line));
-        // Nobody is told of what is skipped.
+        // Skipped rows are not reported.
         wait!(conn.run("SKIPPED"))?;
         assert!(TOLD.take().is_empty());
         log.server(wait!(wait!(conn.query("ENDS"))?.next()))

@@ -82,7 +82,7 @@ fn logged_in(script: &Script) -> (Capabilities, Conversation) {
 }
 
 impl Conversation {
-    /// What the capture itself says: a command's packets count from 0, a reply goes on until the next command.
+    /// What the capture itself says: a command's packets count from 0, a reply continues until the next command.
     fn expected(&self) -> Seen {
         let mut seen = Seen::default();
         let (mut client_at, mut server_at) = (0, 0);

@@ -1,4 +1,4 @@
-//! Commands without rows, long data, and what a connection says once it is of no more use.
+//! Commands without rows, long data, and what a connection reports once it is unusable.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -305,7 +305,7 @@ fn quit_is_sent_and_the_stream_is_shut() {
     }
 }
 
-/// A row comes too late, the connection goes on: the next command reads and drops what was outstanding.
+/// A row comes too late, the connection continues: the next command reads and drops what was outstanding.
 #[test]
 fn after_a_deadline_the_connection_goes_on() {
     let row = text_row(&[Some(b"late")]);

@@ -177,7 +177,7 @@ impl Log {
         ));
     }
 
-    /// An error that the conversation goes on after; any other ends it.
+    /// An error that the conversation continues after; any other ends it.
     pub(crate) fn server<T>(&mut self, result: Result<T, Error>) -> Result<(), Error> {
         match result {
             Ok(_) => panic!("the server's error is missing"),

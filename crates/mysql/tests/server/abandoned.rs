@@ -85,7 +85,7 @@ async fn results_without_an_end_are_cancelled_by_the_next_command() {
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }
 
-/// The first order ends one statement, and the server goes on with the one behind it.
+/// The first order ends one statement, and the server continues with the one behind it.
 #[tokio::test]
 async fn statements_that_follow_within_one_query_are_cancelled_too() {
     let mut conn = wait!(Connection::connect(&with_option(

@@ -148,7 +148,7 @@ async fn results_without_an_end_are_cancelled_between_two_of_them() {
                 Ok(is_there) => assert!(is_there, "it came to its end"),
                 Err(error) => break error,
             }
-            assert!(start.elapsed() < SOON, "it goes on");
+            assert!(start.elapsed() < SOON, "it continues");
         };
         assert_eq!(error.server().unwrap().code, 1317);
         drop(rows);

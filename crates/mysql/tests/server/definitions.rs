@@ -186,7 +186,7 @@ async fn read_wide(
 #[tokio::test]
 async fn a_prepared_statement_of_more_columns_than_its_reply_counts_gives_no_wrong_row() {
     let mut conn = wait!(Connection::connect(&url())).unwrap();
-    // The reply to the prepare says 4,464 columns and goes on with 70,000 definitions, whose end nothing tells.
+    // The reply to the prepare says 4,464 columns and continues with 70,000 definitions, whose end nothing tells.
     let error = async {
         let statement = wait!(conn.prepare(wide(70_000)))?;
         wait!(wait!(conn.execute(&statement, &[]))?.next())?;

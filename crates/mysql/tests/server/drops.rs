@@ -578,7 +578,7 @@ async fn begin(
     }
 }
 
-/// A place to be dropped at although more has come already: what the caller does between two rows.
+/// A place to be dropped at although more has arrived already: what the caller does between two rows.
 async fn pause() {
     tokio::task::yield_now().await;
 }

@@ -1,7 +1,7 @@
 //! Resident memory, of glibc's allocator: each case is measured in a process of its own, which is this test binary again.
 //!
 //! The peak is the kernel's (VmHWM). A value of 256 MiB is over glibc's largest mmap threshold, 32 MiB, so its memory
-//! goes back to the kernel when it is freed.
+//! is returned to the kernel when it is freed.
 
 use std::process::Command;
 

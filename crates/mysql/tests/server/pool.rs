@@ -94,7 +94,7 @@ async fn a_borrower_without_a_database_finds_none() {
     let mut conn = wait!(pool.get()).unwrap();
     let id = conn.connection_id();
     wait!(conn.use_database("information_schema")).unwrap();
-    // The server does not tell of it any more.
+    // The server does not report it any more.
     wait!(conn.run("SET session_track_schema = 0")).unwrap();
     wait!(conn.run(format!("USE {}", database()))).unwrap();
     drop(conn);
@@ -377,7 +377,7 @@ async fn closing_waits_for_borrowers() {
     }
     let error = wait!(pool.get()).unwrap_err();
     assert_eq!(error.pool(), Some(PoolError::Closed));
-    // The borrower goes on.
+    // The borrower continues.
     assert_eq!(text(&mut conn, "SELECT 1").await.as_deref(), Some("1"));
     drop(conn);
     assert_eq!(join!(closed).size, 0);

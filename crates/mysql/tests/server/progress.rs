@@ -95,7 +95,7 @@ async fn reports_come_between_the_rows_of_a_check() {
         assert_eq!(checked, tables);
     }
     assert!(!seen.lock().unwrap().is_empty());
-    // Skipped rows are not told of.
+    // Skipped rows are not reported.
     seen.lock().unwrap().clear();
     wait!(conn.run(format!("CHECK TABLE {} EXTENDED", tables.join(", ")))).unwrap();
     wait!(conn.run(format!("DROP TABLE {}", tables.join(", ")))).unwrap();

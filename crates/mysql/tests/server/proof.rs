@@ -125,7 +125,7 @@ async fn a_certificate_of_a_private_authority_is_proven_only_where_the_server_do
     let config = verifying(&servers().good);
     let connected = wait!(Connection::connect_with(&config));
     match connected {
-        // It sends its authority's certificate too, of which nothing is proven; or it proves nothing.
+        // It sends its CA's certificate too, of which nothing is proven; or it proves nothing.
         Err(error) => assert!(
             error.tls().is_some() || auth_error(&error) == Some(&AuthError::NotProven),
             "{error}"

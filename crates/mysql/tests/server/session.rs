@@ -1,4 +1,4 @@
-//! The session: what it starts with, what commands tell of it, and how it goes back.
+//! The session: its initial state, what commands report about it, and how it is reset.
 
 use onecopy_mysql::{Config, Done, StatusFlags, TransactionBegin, params};
 use onecopy_mysql_proto::packet::SessionChange;

@@ -29,7 +29,7 @@ async fn limited(url: &str) -> Connection {
     wait!(Connection::connect_with(&config)).unwrap()
 }
 
-/// A statement's timeout, and the connection goes on: its next command does not wait for the statement's own end.
+/// A statement's timeout, and the connection continues: its next command does not wait for the statement's own end.
 async fn assert_timeout(conn: &mut Connection, started: Instant, result: Result<(), Error>) {
     let error = result.unwrap_err();
     assert!(started.elapsed() >= TIMEOUT);
@@ -136,7 +136,7 @@ async fn a_large_value_does_not_outlast_it() {
     let mut piece = vec![0; 64 << 10];
     wait!(column.read_exact(&mut piece)).unwrap();
     pause!(LONG_TIMEOUT);
-    // The rest of it may have come already.
+    // The rest of it may have arrived already.
     let error = wait!(column.read(&mut piece)).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
     let error = error.downcast::<Error>().unwrap();

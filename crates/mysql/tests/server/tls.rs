@@ -60,7 +60,7 @@ async fn the_systems_authorities_do_not_vouch_for_a_private_one() {
     let text = error.to_string();
     assert!(text.contains("name the server's CA with ssl-ca"), "{text}");
     assert!(error.is_closed());
-    // Where it may not be proven by the password either. Where the system has no authority at all, that is said.
+    // Where it may not be proven by the password either. If the system has no CA at all, the error says so.
     let strict = |config: &mut Config| config.verify_by_password = false;
     let end = end_of(&servers().good, SslMode::VerifyFull, None, strict).await;
     let error = end.unwrap_err();
@@ -231,8 +231,8 @@ async fn what_contradicts_itself_is_refused_before_anybody_is_connected_to() {
         ("ssl-mode=verify-ca", "set ssl-ca"),
         ("ssl-cert=/a", "go together"),
         ("ssl-key=/a", "go together"),
-        ("ssl-mode=disabled&ssl-cert=/a&ssl-key=/a", "is of no use"),
-        ("ssl-mode=disabled&ssl-server-name=db", "is of no use"),
+        ("ssl-mode=disabled&ssl-cert=/a&ssl-key=/a", "has no effect"),
+        ("ssl-mode=disabled&ssl-server-name=db", "has no effect"),
         ("ssl-ca=/no/such/file", "can't read"),
         ("ssl-mode=verify-full&socket=/a", "set ssl-server-name"),
     ] {

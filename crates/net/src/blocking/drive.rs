@@ -91,7 +91,7 @@ pub fn start_tls<E>(
     borrowed: &(impl Borrowed + ?Sized),
     deadline: Option<Instant>,
 ) -> Result<(), DriveError<E>> {
-    // Else it goes on where a deadline ended it.
+    // Else it continues where a deadline ended it.
     if !stream.is_tls() {
         flush(buffers, stream, borrowed, deadline)?;
         if !stream.start_tls()? {

@@ -4,9 +4,9 @@
 //!   write what the kernel takes ---- all of it ----> one read that blocks
 //!              |                                          |
 //!        not all of it                                    v
-//!              v                                 the state machine goes on
+//!              v                                 the state machine continues
 //!   wait for either direction --- to be read ---> one read of what is there
-//!              \---- to be written: once more from the start
+//!              \---- to be written: again from the start
 //! ```
 
 use std::io::{self, ErrorKind};

@@ -251,7 +251,7 @@ impl Stream {
         Ok(true)
     }
 
-    /// Goes on with the handshake. `false`: send what is unsent, [`receive`](Self::receive), and call again. Once it is
+    /// Continues with the handshake. `false`: send what is unsent, [`receive`](Self::receive), and call again. Once it is
     /// `true` there may be something unsent too.
     pub(crate) fn shake_hands(&mut self) -> Result<bool, TlsError> {
         let Some(tls) = self.layers.as_mut().and_then(|layers| layers.tls.as_mut()) else {

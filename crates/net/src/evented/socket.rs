@@ -16,7 +16,7 @@ pub(super) enum Socket {
 }
 
 impl Socket {
-    /// One read; `None` where nothing has come. A single slice is read plainly, which is a little cheaper.
+    /// One read; `None` where nothing has arrived. A single slice is read plainly, which is a little cheaper.
     #[inline]
     pub(super) fn read(&mut self, slices: &mut [IoSliceMut<'_>]) -> io::Result<Option<usize>> {
         again(|| match (&mut *self, &mut *slices) {

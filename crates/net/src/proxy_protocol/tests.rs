@@ -13,7 +13,7 @@ fn v2(rest: &[u8]) -> Vec<u8> {
     [SIGNATURE, rest].concat()
 }
 
-/// Decodes with every number of bytes that may have come: less asks for more, and for no more than there is.
+/// Decodes with every number of bytes that may have arrived: less asks for more, and for no more than there is.
 fn decoded(bytes: &[u8]) -> Header<'_> {
     let Ok(Decoded::Header(header)) = decode(bytes) else {
         panic!("{}: {:?}", bytes.escape_ascii(), decode(bytes));

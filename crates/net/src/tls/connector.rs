@@ -54,7 +54,7 @@ struct Made {
     deferred: Option<Arc<dyn ServerCertVerifier>>,
 }
 
-/// Tells of which options a configuration was made, and of which state of their files.
+/// Identifies the options that a configuration was made from, and the state of their files.
 #[derive(PartialEq, Eq)]
 struct Key {
     options: TlsOptions,

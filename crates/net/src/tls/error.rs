@@ -36,8 +36,8 @@ pub enum TlsError {
     ClosedInHandshake,
     /// The client closed the connection during the handshake.
     ClientClosedInHandshake,
-    /// This many bytes arrived in clear text after the request for TLS. Whoever sent them, they must not be taken for the
-    /// server's.
+    /// This many bytes arrived in clear text after the request for TLS. They must not be taken for the
+    /// server's, whoever sent them.
     ClearText(usize),
     /// The handshake or a later record failed.
     Failed(Failure),
@@ -70,7 +70,7 @@ impl TlsError {
         )
     }
 
-    /// The same once more, of those that end a session.
+    /// The same again, of those that end a session.
     pub(super) fn again(&self) -> Self {
         match self {
             Self::Failed(Failure { error, peer }) => Self::Failed(Failure {

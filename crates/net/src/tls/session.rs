@@ -6,7 +6,7 @@
 //!   socket <-write-- output <--encrypt-- record <--copy-- the write's slices
 //! ```
 //!
-//! The library puts each record into memory of its own on the way, which costs a copy and an allocation of up to 16 KiB in
+//! The library puts each record into separate memory, which costs a copy and an allocation of up to 16 KiB in
 //! both directions; the meter counts these copies too, apart from all others. The library's allocations are the only ones
 //! here that can't fail with an error: a record of at most 16 KiB, and during the handshake messages of at most 64 KiB.
 
@@ -67,7 +67,7 @@ pub struct TlsSession {
 /// One side of one session.
 pub(crate) struct Session {
     side: Side,
-    /// Ciphertext that has come.
+    /// Ciphertext that has arrived.
     input: Buffers,
     output: Output,
     /// Decrypted bytes that the targets had no room for, from `left_from` on.
@@ -202,12 +202,12 @@ impl Session {
         self.side.common().handshake_kind() == Some(rustls::HandshakeKind::Resumed)
     }
 
-    /// Bytes copied on the way between ciphertext and the caller's slices, the library's copies included.
+    /// Bytes copied between ciphertext and the caller's slices, the library's copies included.
     pub(crate) fn copied(&self) -> u64 {
         self.copied
     }
 
-    /// Goes on with the handshake. `false`: send what is unsent, then read ciphertext, and call again. Once it is `true`
+    /// Continues with the handshake. `false`: send what is unsent, then read ciphertext, and call again. Once it is `true`
     /// there may be something unsent too.
     pub(crate) fn shake_hands(&mut self) -> Result<bool, TlsError> {
         while !self.is_established {
@@ -369,7 +369,7 @@ impl Session {
         self.input.targets()
     }
 
-    /// `n` bytes of ciphertext have come.
+    /// `n` bytes of ciphertext have arrived.
     pub(crate) fn commit(&mut self, n: usize) {
         self.input.commit(n);
     }
@@ -379,7 +379,7 @@ impl Session {
         size_of::<Self>() + self.buffer_bytes()
     }
 
-    /// Bytes that have come and were not given to anybody yet: ciphertext, and what was decrypted and had no room.
+    /// Bytes that have arrived and were not given to anybody yet: ciphertext, and what was decrypted and had no room.
     pub(crate) fn unread_len(&self) -> usize {
         self.input.pending().len() + self.left.len() - self.left_from
     }

@@ -49,7 +49,7 @@ pub fn poll_drive_duplex<C: Core, L: Borrowed + ?Sized>(
                 tls_started(core, buffers, stream)?;
             }
             Step::NeedInput(_) => {
-                // Pending or not: what has come is read, and where nothing has, the reader's waker is set too.
+                // Pending or not: what has arrived is read, and where nothing has, the reader's waker is set too.
                 if let Poll::Ready(flushed) = poll_flush_or_hear(context, buffers, stream, borrowed)
                 {
                     flushed?;

@@ -47,7 +47,7 @@ impl Gate {
         self.max_sessions.store(max, SeqCst);
     }
 
-    /// Whoever ends from now on rings where that is not 0.
+    /// Sessions that end from now on wake the acceptor unless this is 0.
     pub(super) fn set_waiting(&self, waiting: usize) {
         self.waiting.store(waiting, SeqCst);
     }
@@ -99,7 +99,7 @@ impl Gate {
         }
     }
 
-    /// A client that was passed on has come.
+    /// A client that was passed on has arrived.
     pub(super) fn has_come(&self) {
         let less = |passed_on: usize| passed_on.checked_sub(1);
         let _ = self.passed_on.fetch_update(SeqCst, SeqCst, less);

@@ -169,7 +169,7 @@ impl Display for Changes {
     }
 }
 
-/// Keeps what need not be made again: TLS whose files have not changed goes on, with the tickets that clients have of it.
+/// Keeps what need not be made again: TLS whose files have not changed continues, with the tickets that clients have of it.
 pub(crate) fn keep_tls(old: &Config, new: &mut Config) {
     for listener in &mut new.listeners {
         let mut before = old.listeners.iter();

@@ -205,7 +205,7 @@ impl Config {
         Ok(())
     }
 
-    /// Event loops, each a thread.
+    /// Worker threads.
     pub(crate) fn worker_count(&self) -> usize {
         match self.workers {
             0 => std::thread::available_parallelism().map_or(1, usize::from),

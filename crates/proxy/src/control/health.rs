@@ -218,7 +218,7 @@ fn learn(backend: &Backend, answer: Answer, config: &HealthConfig, interval: Dur
     let name = || backend.name().to_owned();
     let (is_answer, why) = match answer {
         Answer::Unasked => {
-            log.out_of_files("health checks are put off");
+            log.out_of_files("health checks are postponed");
             return health.turns().end(interval);
         }
         Answer::Fine { read_only } => {

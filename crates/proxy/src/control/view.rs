@@ -98,7 +98,7 @@ impl View {
         replies.for_each(|one| sum.merge(one));
         for listener in self.listeners() {
             let name = &listener.config.name;
-            // Also what nothing has come by yet is there.
+            // Also what nothing has arrived by yet is there.
             let entrance = sum.counters.entrance(name);
             let refused = &mut sum.counters.entrances[entrance].refused;
             let by_acceptor = &listener.refused;

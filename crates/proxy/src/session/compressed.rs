@@ -31,7 +31,7 @@ pub(crate) struct Compressed {
     ids: FrameIds,
     /// Of packets to the client.
     packets: PacketIds,
-    /// Compressed bytes that have come and were not checked.
+    /// Compressed bytes that have arrived and were not checked.
     raw: Option<Box<Buffers>>,
     /// A frame, and how much of it has left.
     unsent: Vec<u8>,
@@ -102,7 +102,7 @@ impl Compressed {
         self.method
     }
 
-    /// Whether compressed bytes have come that were not checked: no event tells of them.
+    /// Whether compressed bytes have arrived that were not checked: no event reports them.
     pub(super) fn has_read_ahead(&self) -> bool {
         self.raw.is_some()
     }
@@ -212,7 +212,7 @@ impl Compressed {
         self.unsent.len().saturating_sub(self.sent)
     }
 
-    /// Bytes that have come and were not decompressed, and what the frame under way has borrowed for that.
+    /// Bytes that have arrived and were not decompressed, and what the frame under way has borrowed for that.
     pub(super) fn unread_len(&self) -> usize {
         let raw = self.raw.as_ref().map_or(0, |raw| raw.pending().len());
         raw + self.decoder.memory()
@@ -230,7 +230,7 @@ impl Compressed {
         stream.flush()
     }
 
-    /// Reads once where nothing has come before, and gives what is in it up to the end of a frame: what the next one may be,
+    /// Reads once where nothing has arrived before, and gives what is in it up to the end of a frame: what the next one may be,
     /// the relay knows when it has seen this one.
     #[cold]
     #[inline(never)]

@@ -178,7 +178,7 @@ impl Session {
             Phase::Transit => self.relay.error_sequence(),
             Phase::Farewell(_) => None,
         };
-        // What was told to pass and has not left goes first. What has come of a packet behind it goes nowhere.
+        // What was told to pass and has not left goes first. What has arrived of a packet behind it goes nowhere.
         sequence.map_or_else(Vec::new, |sequence| {
             packet(sequence, &error_payload(failure, true))
         })
@@ -241,7 +241,7 @@ impl Session {
                 ReadOutcome::Closed => return Ok(Said::All),
             }
         }
-        // A client that goes on sending has its time too, and no more.
+        // A client that keeps sending has its time too, and no more.
         Ok(Said::More)
     }
 }

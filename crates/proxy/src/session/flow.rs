@@ -1,4 +1,4 @@
-//! One direction of a session: bytes that have come and have not left.
+//! One direction of a session: bytes that have arrived and have not left.
 //!
 //! ```text
 //!   |    cleared: may be sent    |  not told yet  |
@@ -36,7 +36,7 @@ impl Flow {
         self.pending().is_empty()
     }
 
-    /// Buffers to read into; `None` where the direction has to stand in line for them.
+    /// Buffers to read into; `None` if the direction must be queued for them.
     #[inline]
     pub(crate) fn borrow(&mut self, pool: &mut Pool) -> Option<&mut Loan> {
         let may_go_on = match &self.loan {
@@ -70,7 +70,7 @@ impl Flow {
         pool.squeeze(&mut self.loan);
     }
 
-    /// Bytes that have come into buffers which others could use, and that have left them: as long as the sum is the same,
+    /// Bytes that have arrived into buffers which others could use, and that have left them: as long as the sum is the same,
     /// nothing moves.
     pub(crate) fn progress(&self) -> Option<u64> {
         let loan = self.loan.as_ref().filter(|loan| loan.is_of_use())?;

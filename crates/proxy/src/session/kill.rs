@@ -94,7 +94,7 @@ impl KillState {
         matches!(self, Self::Watching | Self::WatchingRefused)
     }
 
-    /// Whether it may be able to go on without an event, as soon as something was carried.
+    /// Whether it may be able to continue without an event, as soon as something was carried.
     #[inline]
     pub(super) fn is_held(&self) -> bool {
         matches!(self, Self::Held(_))
@@ -206,7 +206,7 @@ impl KillState {
     }
 }
 
-/// Looks at a payload, or at what has come of it.
+/// Looks at a payload, or at what has arrived of it.
 fn look(payload: &[u8], is_whole: bool, capabilities: Capabilities) -> Found {
     match payload {
         [command, id @ ..] if CommandByte(*command) == CommandByte::PROCESS_KILL => match id {
@@ -264,7 +264,7 @@ impl Session {
         }
     }
 
-    /// Goes on with a `KILL` that was not sent on, and with what the client has sent behind it.
+    /// Continues with a `KILL` that was not sent on, and with what the client has sent behind it.
     #[cold]
     pub(super) fn go_on_with_kills(&mut self, context: &mut Context<'_>) -> Result<(), End> {
         while self.kill.is_waiting() {
@@ -337,7 +337,7 @@ impl Session {
         })
     }
 
-    /// The answer has come.
+    /// The answer has arrived.
     pub(crate) fn kill_answered(
         &mut self,
         asker: u32,

@@ -241,7 +241,7 @@ impl Login {
 }
 
 impl Session {
-    /// Goes on with the login. `true` once it is over and the session is in transit.
+    /// Continues with the login. `true` once it is over and the session is in transit.
     pub(super) fn log_in(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
         loop {
             self.flush_login()?;
@@ -298,7 +298,7 @@ impl Session {
         Ok(())
     }
 
-    /// Reads once from one side. `false`: nothing has come.
+    /// Reads once from one side. `false`: nothing has arrived.
     fn receive_client(&mut self) -> Result<bool, End> {
         let Phase::Login(login) = &mut self.phase else {
             return Ok(false);
@@ -348,7 +348,7 @@ impl Session {
                 login.client.buffers.need(missing, 0);
                 self.receive_client()
             }
-            // Whoever does not speak it gets no answer: it may be a request of another protocol.
+            // A client that does not speak MySQL gets no answer: its bytes may be a request of another protocol.
             Err(_) => Err(Failure::client_lost().into()),
         }
     }

@@ -50,7 +50,7 @@ impl Session {
         }
     }
 
-    /// Others stand in line: tries once more to send what the other side has not taken. A kernel says that it takes more only
+    /// Others are queued: tries again to send what the other side has not taken. A kernel says that it takes more only
     /// when a third of what it holds has left, which is megabytes: a slow reader would look like one that reads nothing. A
     /// login that has come with much ends.
     pub(crate) fn press_on(&mut self, context: &mut Context<'_>) -> Status {
@@ -75,7 +75,7 @@ impl Session {
     }
 
     /// What TLS and compression have read and nobody takes, and commands that were sent ahead, where that is much: a session in
-    /// line would go on with it.
+    /// line would continue with it.
     fn waiting_len(&self) -> usize {
         let of = |peer: &Peer| peer.unread_len();
         let read = of(&self.client) + self.server.as_ref().map_or(0, of);
@@ -92,7 +92,7 @@ impl Session {
         self.own_bytes as usize + self.client.charged() + server
     }
 
-    /// Others stand in line: gives up what is not needed now. Gives how far it is with each thing that it keeps: by how much the
+    /// Others are queued: gives up what is not needed now. Returns the progress of everything that it keeps: by how much the
     /// number is larger a while later, so many bytes were read or written. `None` for what is of no use to others.
     pub(crate) fn give_up(&mut self, pool: &mut Pool) -> Progress {
         if !matches!(self.phase, Phase::Transit) {
@@ -112,12 +112,12 @@ impl Session {
         ]
     }
 
-    /// Whether it stands in line for buffers.
+    /// Whether it is queued for buffers.
     pub(crate) fn is_starved(&self) -> bool {
         self.is_starved
     }
 
-    /// Whether it stands in line and nothing of its has moved in this turn of the loop.
+    /// Whether it is queued and none of its bytes has moved in this iteration of the loop.
     pub(crate) fn waits_since_before(&self, now: Instant) -> bool {
         self.is_starved && self.moved != now
     }
@@ -127,12 +127,12 @@ impl Session {
         !self.down.is_empty() || self.client.has_unsent()
     }
 
-    /// Whether it keeps nothing from others but what it could go on with, had it its turn.
+    /// Whether the only thing that it keeps from others is what it needs to continue when it is served.
     pub(crate) fn only_waits(&self) -> bool {
         self.is_starved && self.up.cleared == 0 && self.down.cleared == 0 && self.unsent_len() == 0
     }
 
-    /// Ends it because it has kept for too long what others stand in line for.
+    /// Ends it because it has kept for too long the buffers that others are queued for.
     pub(crate) fn stop_stalled(&mut self, context: &mut Context<'_>) -> Status {
         let who = match self.is_left_by_client() {
             false => "the backend did not read",

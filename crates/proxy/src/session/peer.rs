@@ -13,7 +13,7 @@ pub(crate) struct Peer {
     pub(crate) stream: Stream,
     /// Behind the login everything goes through this, where the two have agreed on it.
     pub(super) compressed: Option<Box<Compressed>>,
-    /// Something may be there to be read: events tell of changes only.
+    /// Bytes may be there to be read: events report only changes.
     pub(crate) is_readable: bool,
     /// The kernel may take more.
     pub(crate) is_writable: bool,
@@ -76,7 +76,7 @@ impl Peer {
         self.stream.unsent_len() + compressed.map_or(0, |compressed| compressed.unsent_len())
     }
 
-    /// What has come and was given to nobody: of TLS, and compressed.
+    /// What has arrived and was given to nobody: of TLS, and compressed.
     pub(super) fn unread_len(&self) -> usize {
         let compressed = self.compressed.as_ref();
         self.stream.unread_len() + compressed.map_or(0, |compressed| compressed.unread_len())

@@ -44,7 +44,7 @@ enum Carried {
 }
 
 impl Session {
-    /// Forwards what has come, in both directions.
+    /// Forwards what has arrived, in both directions.
     pub(super) fn transit(&mut self, context: &mut Context<'_>) -> Result<Status, End> {
         let turns = match self.is_compressed {
             false => TURNS,
@@ -77,7 +77,7 @@ impl Session {
                 .is_some_and(|server| server.is_readable)
     }
 
-    /// Sends what may be sent, reads once, and looks at what has come, until one of them has to wait.
+    /// Sends what may be sent, reads once, and looks at what has arrived, until one of them has to wait.
     fn carry(&mut self, direction: Direction, context: &mut Context<'_>) -> Result<Carried, End> {
         let mut carried = Carried::Nothing;
         let mut has_read = false;
@@ -188,7 +188,7 @@ impl Session {
         Ok(())
     }
 
-    /// Tells what may pass of what has come.
+    /// Tells what may pass of what has arrived.
     #[inline]
     fn look(&mut self, direction: Direction, context: &mut Context<'_>) -> Result<(), End> {
         loop {
@@ -263,7 +263,7 @@ impl Session {
         }
     }
 
-    /// `before`: where what was looked at begins in what has come.
+    /// `before`: where what was looked at begins in what has arrived.
     #[inline]
     fn on_event(
         &mut self,

@@ -6,7 +6,7 @@ use super::{End, Session};
 use crate::failure::Failure;
 
 impl Session {
-    /// COM_CHANGE_USER has come: its header is at `at` of what the client has sent. Who it is for is refused at once where he
+    /// COM_CHANGE_USER has arrived: its header is at `at` of what the client has sent. Who it is for is refused at once where he
     /// has no place; he gets one when the server has let him in.
     #[cold]
     pub(super) fn user_changes(&mut self, at: usize) -> Result<(), End> {

@@ -38,14 +38,14 @@ impl Aside {
         self.0.push_back(waiting);
     }
 
-    /// What has its turn now.
+    /// What is served now.
     fn turn(&mut self) -> impl Iterator<Item = Waiting> {
         self.0.drain(..self.0.len().min(A_TURN))
     }
 }
 
 impl Worker {
-    /// A session that is not logged in goes on when its turn comes.
+    /// A session that is not logged in continues when its turn comes.
     #[cold]
     pub(super) fn set_aside(&mut self, index: usize) {
         if let Some(Some(session)) = self.sessions.get_mut(index)
@@ -61,7 +61,7 @@ impl Worker {
         let turn: Vec<_> = self.aside.turn().collect();
         for waiting in turn {
             match waiting {
-                // Its place may be another session's by now, which then has its turn a little early.
+                // Its place may be another session's by now, which is then served a little early.
                 Waiting::Session(index) => self.go_on(index, now, Session::go_on_from_aside),
                 Waiting::Unfinished(index) => self.go_on_unfinished(index, now),
             }

@@ -1,4 +1,4 @@
-//! Sessions that stand in line for buffers, and those that keep them from the line.
+//! The queue of sessions that wait for buffers, and the sessions that hold those buffers.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ struct Mark {
     since: Instant,
 }
 
-/// Whoever reads and writes no more than this while he is waited for keeps what he has from others.
+/// A session that reads and writes no more bytes than this while others wait counts as one that blocks its buffers.
 const HARDLY: u64 = 1 << 10;
 
 impl Mark {
@@ -68,19 +68,19 @@ impl Line {
 }
 
 impl Worker {
-    /// The session stands in line from now on.
+    /// Adds the session to the queue.
     #[cold]
     pub(super) fn line_up(&mut self, index: usize) {
         self.line.waiting.push_back(index);
         self.pool.set_waiting(self.line.len());
     }
 
-    /// Whether somebody in line need not wait for an event.
+    /// Whether a queued session can be served without an event.
     pub(super) fn can_serve_line(&self) -> bool {
         self.pool.can_serve()
     }
 
-    /// Each once, and only while there is something to give: those that get nothing go on waiting in their order.
+    /// Each once, and only while there is something to give: those that get nothing keep waiting in their order.
     #[cold]
     pub(super) fn serve_line(&mut self, now: Instant) {
         let mut is_in_vain = true;
@@ -103,7 +103,7 @@ impl Worker {
         }
     }
 
-    /// A session that is over stands in line no more: its place may soon be another's.
+    /// Removes a session that is over from the queue: its place may soon be used by another session.
     #[cold]
     fn leave_line(&mut self, index: usize) {
         self.line.waiting.retain(|waiting| *waiting != index);
@@ -111,7 +111,7 @@ impl Worker {
     }
 
     /// Where the line does not move: has all give up what they can do without, and ends those that have kept what they have for
-    /// too long, no more of them than there are in line. One byte now and then changes nothing about that. The same, one at a
+    /// too long, at most as many as are queued. One byte now and then changes nothing about that. The same, one at a
     /// time, where what is not borrowed, and can't be taken back so, is too much by itself.
     pub(super) fn relieve(&mut self, now: Instant) {
         if !self.pool.is_short() && !self.pool.is_crowded() {

@@ -91,7 +91,7 @@ impl Handle {
 }
 
 impl Mailbox {
-    /// Has a session look whether it can go on.
+    /// Has a session look whether it can continue.
     pub(crate) fn go_on(&self, index: usize) {
         self.order(Order::GoOn { index });
     }

@@ -48,20 +48,20 @@ impl Loan {
     }
 }
 
-/// What decides whether sessions in line can be served: bytes, loans, and those kept for the line.
+/// What decides whether queued sessions can be served: bytes, loans, and loans kept for the queue.
 type Standing = (usize, usize, usize);
 
 /// The buffers of one worker.
 #[derive(Debug)]
 pub(crate) struct Pool {
     free: Vec<Loan>,
-    /// Those that are free while sessions stand in line: for the session that is called, and no other.
+    /// Those that are free while sessions are queued: only for the session that is called.
     kept: Vec<Loan>,
     /// The fewest that were free since the last trim: these were needed by nobody.
     unused: usize,
     /// Room of all loans, those that are free among them, and `of_logins_and_tls`.
     bytes: usize,
-    /// Beyond it what comes back is looked at: the budget, and 0 while sessions stand in line.
+    /// Above it, returned buffers are examined: the budget, or 0 while sessions are queued.
     limit: usize,
     budget: usize,
     /// What sessions hold beside loans.
@@ -69,9 +69,9 @@ pub(crate) struct Pool {
     borrowed: usize,
     /// Of these, how many are not ordinary.
     borrowed_small: usize,
-    /// Sessions that stand in line.
+    /// Queued sessions.
     waiting: usize,
-    /// One of them has its turn.
+    /// One of them is being served.
     is_serving: bool,
     /// How things stood when nobody of the line could do anything with what there is.
     in_vain: Option<Standing>,
@@ -198,7 +198,7 @@ impl Pool {
         if missing == 0 {
             return true;
         }
-        // One of them is empty: while sessions stand in line, all that is free is kept for these.
+        // One of them is empty: while sessions are queued, all free buffers are kept for them.
         let rooms = self.kept.iter().chain(&self.free).map(Loan::room);
         let mut found = 0;
         let count = rooms

@@ -91,7 +91,7 @@ impl Unfinished {
 }
 
 impl Worker {
-    /// Goes on with those that sessions have left behind.
+    /// Continues with those that sessions have left behind.
     #[cold]
     pub(super) fn take_unfinished(&mut self, now: Instant) {
         for mut login in std::mem::take(&mut self.unfinished.left) {

@@ -124,7 +124,7 @@ pub(crate) const FAILURES: &[Failure] = &[
             first.run("DO GET_LOCK('failures_1', 10)");
             second.run("SELECT GET_LOCK('failures_2', 10)");
             second.command(0x03, b"SELECT GET_LOCK('failures_1', 60)");
-            // Whoever asks last is told; the other has to be waiting by then.
+            // The session that asks last gets the error; the other one must be waiting by then.
             let waits = format!(
                 "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID = {} AND STATE LIKE 'User lock%'",
                 second.id

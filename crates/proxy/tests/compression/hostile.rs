@@ -41,7 +41,7 @@ fn bad(algorithm: Algorithm, first: u8, content: &[u8]) -> Vec<(Vec<u8>, &'stati
         (frame(first, length - 1, &body), "holds more than"),
         (frame(first, length + 1, &body), "holds"),
         (frame(first, 0xFF_FFFF, &body), "holds"),
-        (frame(first, length, &trailing), "goes on"),
+        (frame(first, length, &trailing), "behind the end"),
         (frame(first, length, b"no stream"), "not valid"),
         (frame(first, length, &body[..body.len() - 1]), "holds"),
         (frame(first, length, b""), "holds"),

@@ -210,7 +210,7 @@ impl Packed {
         Ok(())
     }
 
-    /// Goes on with what has come; whether there was anything of it.
+    /// Continues with what has arrived; whether there was anything of it.
     fn unpack(&mut self) -> bool {
         let mut room = [0; 16 << 10];
         let decoded = self

@@ -93,7 +93,7 @@ pub(crate) fn play(side: Side, mut stream: TcpStream, steps: &[Step], cut: Cut) 
         let until = own_cut(index).unwrap_or(step.bytes.len());
         let bytes = &step.bytes[..until];
         let goes_on = if step.side == side {
-            // Whoever can't be written to may have said why.
+            // A side that can't be written to may have sent the reason.
             let _ = stream.write_all(bytes);
             true
         } else {

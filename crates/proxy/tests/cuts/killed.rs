@@ -60,7 +60,7 @@ fn kill_one(server: &Server, proxy: &Proxy) {
     wait_for_sleeper(&mut idle);
     kill(server);
     let killed = Instant::now();
-    // What has come so far is theirs.
+    // What has arrived so far is theirs.
     let ends_well = loop {
         match rows.next() {
             Ok(Some(_)) => {}

@@ -217,7 +217,7 @@ fn check_last_words(steps: &[Step], client: &Seen, what: &str) {
         .filter(|step| step.side == Side::Server)
         .map(|step| step.bytes.len())
         .sum();
-    // Whoever has said that it goes is told nothing.
+    // A side that has said goodbye gets no error.
     let may_be_quiet = sequences.is_empty()
         || client.received == all
         || is_between_commands(steps, client.received);

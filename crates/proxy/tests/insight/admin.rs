@@ -169,7 +169,7 @@ fn numbers_are_numbers() {
             .code,
         1295
     );
-    // A connection goes on after an error.
+    // A connection continues after an error.
     assert_eq!(
         admin.run("SHOW TABLES").unwrap_err().server().unwrap().code,
         1064

@@ -161,7 +161,7 @@ fn a_kill_hits_the_session_on_the_other_server_and_nobody_on_the_own() {
         assert_eq!(own_port(&mut target), ahead);
         bystander = two.bystander(&mut killer, target.connection_id());
     }
-    // A query alone: the session goes on.
+    // A query alone: the session continues.
     let id = target.connection_id();
     let sleeper = std::thread::spawn(move || {
         let outcome = target.run("DO SLEEP(600)").map(drop);
@@ -219,7 +219,7 @@ fn a_kill_that_each_server_would_take_for_another_is_refused() {
         killer.run("DO 1").unwrap();
     }
     target.ping().unwrap();
-    // What has nothing to do with it goes on.
+    // What has nothing to do with it continues.
     let plus = killer.prepare("SELECT ? + 1").unwrap();
     let mut rows = killer.execute(&plus, &[41.into()]).unwrap();
     assert_eq!(rows.next().unwrap().unwrap().get::<i64>(0).unwrap(), 42);

@@ -89,7 +89,7 @@ fn an_end_by_failure_is_told_with_all_that_belongs_to_it() {
     assert_eq!(
         page.lines("session_failed").len(),
         1,
-        "a session that was closed well is not told of: {all}"
+        "a normal disconnect is not logged: {all}"
     );
 }
 

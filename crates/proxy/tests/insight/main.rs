@@ -1,4 +1,4 @@
-//! What a proxy tells of itself, and lets itself be told, beside real servers.
+//! Monitoring and control of a running proxy, with real servers.
 #![allow(clippy::unwrap_used)]
 
 mod admin;

@@ -1,4 +1,4 @@
-//! What changes while sessions go on: reloads, certificates, drains, places that become free.
+//! What changes while sessions continue: reloads, certificates, drains, places that become free.
 
 use std::net::TcpStream;
 use std::sync::Arc;

@@ -17,7 +17,7 @@ const SLEEP: Duration = Duration::from_secs(60);
 /// What a client is connected by: when it is cut, nothing more is said, over TLS neither, as where the client's process is killed.
 struct Cable {
     port: u16,
-    /// Both ends, once somebody has come.
+    /// Both ends, once somebody has arrived.
     ends: std::thread::JoinHandle<[TcpStream; 2]>,
 }
 

@@ -107,7 +107,7 @@ fn clients_wait_in_the_queue_until_a_full_server_has_room() {
             clients.len() == 4 && clients.iter().any(|client| client.state == "queue")
         };
         until("the queue", waiting);
-        // Attempts go on, and are no storm.
+        // Attempts continue, and are no storm.
         std::thread::sleep(Duration::from_millis(600));
         assert!(clients.iter().all(|client| !client.is_finished()));
         held.truncate(4);

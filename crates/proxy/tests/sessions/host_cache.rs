@@ -87,7 +87,7 @@ impl Scene {
         greeting[0] == 0xFF && code == BLOCKED
     }
 
-    /// Whoever logs in through the proxy is let in.
+    /// A login through the proxy succeeds.
     fn let_in(&self, proxy: &Proxy, who: &str) {
         let port = proxy.tcp_address().unwrap().port();
         let url = format!("mysql://honest@127.0.0.1:{port}/");
@@ -157,7 +157,7 @@ const KINDS: &[Kind] = &[
     }),
     ("reset", |proxy| {
         let mut stream = connect(proxy);
-        // What has come and is not read makes the close a reset.
+        // What has arrived and is not read makes the close a reset.
         assert!(stream.peek(&mut [0]).is_ok());
         let _ = stream.read(&mut [0]);
     }),

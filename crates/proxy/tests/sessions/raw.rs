@@ -101,7 +101,7 @@ impl Raw {
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         match self.stream.read_to_end(&mut rest) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => panic!("it goes on"),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => panic!("it continues"),
             _ => rest,
         }
     }

@@ -200,7 +200,7 @@ impl Handshake {
         Ok(())
     }
 
-    /// Once more, for a server that does not know HELLO or RESP3.
+    /// Again, for a server that does not know HELLO or RESP3.
     fn begin_resp2(&mut self, queue: &mut WriteQueue) -> Result<(), ProtocolError> {
         // Without a login they may have been refused; CLIENT SETINFO is younger than HELLO.
         self.outstanding.iter_mut().for_each(|entry| *entry = None);

@@ -108,7 +108,7 @@ impl Scanner {
         }
     }
 
-    /// All that is not lending a frame that lies in one piece.
+    /// Everything except borrowing a frame that lies in one piece.
     #[inline(never)]
     pub(super) fn scan_odd(
         &mut self,
@@ -247,7 +247,7 @@ impl Scanner {
         Ok(())
     }
 
-    /// Takes the bulk out of its home once that is full and the line end has come.
+    /// Takes the bulk out of its home once that is full and the line end has arrived.
     pub(super) fn home(
         &mut self,
         buffers: &mut Buffers,
@@ -276,7 +276,7 @@ impl Scanner {
         self.end_body()
     }
 
-    /// Consumes what has come of a body that does not stay.
+    /// Consumes what has arrived of a body that does not stay.
     fn pass(&mut self, buffers: &mut Buffers, mut passing: Passing) -> Result<Passed, Broken> {
         let come = buffers.pending().len();
         if passing.left == 0 && passing.line_end == 0 {

@@ -15,7 +15,7 @@ impl Scanner {
         self.offset + self.gone + self.at as u64
     }
 
-    /// The value at `at`, of which `bytes` have come, from the frame's first on, is wrong.
+    /// The value at `at`, of which `bytes` have arrived, from the frame's first on, is wrong.
     #[cold]
     pub(super) fn fail(&mut self, kind: ErrorKind, bytes: &[u8]) -> Broken {
         self.fail_at(kind, self.position(), bytes.get(self.at..).unwrap_or(&[]))

@@ -1,4 +1,4 @@
-//! What most values are, told by a few comparisons: leaves and headers that have come whole.
+//! What most values are, told by a few comparisons: leaves and headers that have arrived completely.
 //!
 //! "No" says nothing: the value is begun again by the slow path, which knows all the rest.
 
@@ -22,7 +22,7 @@ pub(super) struct Leaf {
 const OK: &[u8; 5] = b"+OK\r\n";
 
 impl Scanner {
-    /// The next reply, if it is to be borrowed, nothing of it was scanned, and it is a leaf that has come whole. `None` says
+    /// The next reply, if it is to be borrowed, nothing of it was scanned, and it is a leaf that has arrived completely. `None` says
     /// nothing, and has changed nothing.
     #[inline(always)]
     pub(crate) fn fast_frame(&mut self, buffers: &mut Buffers) -> Option<Frame> {
@@ -53,7 +53,7 @@ impl Scanner {
         Some(self.frame(false))
     }
 
-    /// The same for the bulk of which only the beginning has come, as at the end of most reads, or for nothing at all: how
+    /// The same for the bulk of which only the beginning has arrived, as at the end of most reads, or for nothing at all: how
     /// many bytes are missing. It stays fresh, so that what is to come takes the fast way too. `None` says nothing.
     #[inline]
     pub(crate) fn fast_missing(&mut self, buffers: &mut Buffers) -> Option<usize> {
@@ -80,7 +80,7 @@ impl Scanner {
         Some(missing)
     }
 
-    /// What most values are: a leaf at `at` that has come whole. `None` says nothing.
+    /// What most values are: a leaf at `at` that has arrived completely. `None` says nothing.
     // No jump by a table: where the next value begins would wait for it. So the first byte is asked for two types alone.
     #[inline(always)]
     pub(super) fn fast_leaf(&self, bytes: &[u8], at: usize, first: u8) -> Option<Leaf> {
@@ -123,7 +123,7 @@ impl Scanner {
         Some(Leaf { kind, start, end })
     }
 
-    /// The other leaves, where they have come whole, but for those that are rare: what they are and where they end. `None` says
+    /// The other leaves, where they have arrived completely, but for those that are rare: what they are and where they end. `None` says
     /// nothing. Apart, as looking for their ends takes registers that the others then have.
     #[inline(never)]
     pub(super) fn odd_leaf(&self, bytes: &[u8], at: usize, first: u8) -> (Option<Kind>, usize) {
@@ -142,7 +142,7 @@ impl Scanner {
         }
     }
 
-    /// A bulk that has come whole.
+    /// A bulk that has arrived completely.
     #[inline(always)]
     pub(super) fn fast_bulk(&self, bytes: &[u8], at: usize) -> Option<(usize, usize)> {
         let (len, body) = fast_length(bytes, at)?;
@@ -151,7 +151,7 @@ impl Scanner {
         is_whole.then_some((body, end))
     }
 
-    /// Opens an aggregate whose header has come whole and is within the limits. `false` says nothing.
+    /// Opens an aggregate whose header has arrived completely and is within the limits. `false` says nothing.
     #[inline(always)]
     pub(super) fn fast_aggregate(&mut self, bytes: &[u8], at: usize, first: u8) -> bool {
         let kind = match first {

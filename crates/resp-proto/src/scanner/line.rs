@@ -27,7 +27,7 @@ pub(super) enum Line {
     Invalid,
 }
 
-/// A length of at most 9 digits behind the type's byte at `at`, and where its body begins; if all of it has come.
+/// A length of at most 9 digits behind the type's byte at `at`, and where its body begins; if all of it has arrived.
 ///
 /// One of a single digit, as of most elements, is guessed: nothing waits for it then.
 #[inline(always)]
@@ -180,7 +180,7 @@ fn odd_double_end(bytes: &[u8], at: usize, digits: usize) -> Option<usize> {
     ends_at(bytes, end).then_some(end)
 }
 
-/// Where digits end that begin at `from`, which may be none; if what is behind them has come.
+/// Where digits end that begin at `from`, which may be none; if what is behind them has arrived.
 #[inline]
 fn digits_end(bytes: &[u8], mut from: usize) -> Option<usize> {
     loop {

@@ -6,7 +6,7 @@ use crate::Kind;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Open {
     pub(super) node: u32,
-    /// Elements that are missing. Of a streamed one, whose number is not known, `u32::MAX` less those that have come: as
+    /// Elements that are missing. Of a streamed one, whose number is not known, `u32::MAX` less those that have arrived: as
     /// an `i32` that is below 0.
     pub(super) left: u32,
     pub(super) kind: Kind,

@@ -1,6 +1,6 @@
 //! One value by the slow path: every type, cut anywhere, with the error of the first byte that is wrong.
 //!
-//! What is decided here depends on bytes in the order of the stream only, never on how many of them have come: the same
+//! What is decided here depends on bytes in the order of the stream only, never on how many of them have arrived: the same
 //! input has the same outcome however it is cut.
 
 use onecopy_wire::WireError;
@@ -44,7 +44,7 @@ impl Scanner {
         }
     }
 
-    /// A value without others has come whole; the next one begins at `next`.
+    /// A value without others has arrived completely; the next one begins at `next`.
     fn leaf(&mut self, kind: Kind, start: usize, len: usize, next: usize) -> Taken {
         self.push(kind, start, len)?;
         self.at = next;
@@ -130,7 +130,7 @@ impl Scanner {
         if self.skips && len + 2 > come as u64 {
             return Ok(Some(Pause::Large { kind, len, body }));
         }
-        #[allow(clippy::cast_possible_truncation)] // at most u32::MAX, or all of it has come
+        #[allow(clippy::cast_possible_truncation)] // at most u32::MAX, or all of it has arrived
         let len = len as usize;
         let end = body + len;
         let Some(line_end) = bytes.get(end..end + 2) else {

@@ -131,7 +131,7 @@ fn values_count_in_a_replys_bytes_wherever_they_are_announced() {
         Event::Error(ErrorKind::TotalTooLarge { claimed, max }, at)
     };
     let waits = |event| matches!(event, Event::Error(ErrorKind::ClosedInReply, _));
-    // The array and its elements are refused at the header, before one has come.
+    // The array and its elements are refused at the header, before one has arrived.
     let max = 1001 * NODE;
     assert!(waits(one(b"*1000\r\n", limits(max))));
     assert_eq!(one(b"*1000\r\n", limits(max - 1)), refused(max, max - 1, 0));

@@ -55,7 +55,7 @@ impl Player {
         }
     }
 
-    /// Goes on until input is missing; whether it may come.
+    /// Continues until input is missing; whether it may come.
     fn turn(&mut self) -> bool {
         loop {
             let event = match self.client.advance(&mut self.buffers) {

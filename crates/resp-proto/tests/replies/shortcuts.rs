@@ -1,4 +1,4 @@
-//! What is told by a few comparisons where it has come whole is what the slow path makes of it byte by byte.
+//! What is told by a few comparisons where it has arrived completely is what the slow path makes of it byte by byte.
 
 use onecopy_resp_proto::Limits;
 

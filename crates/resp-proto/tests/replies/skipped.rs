@@ -38,7 +38,7 @@ fn what_was_abandoned_is_passed_over_wherever_the_stream_was_cut() {
                         }
                         player.feed(part);
                     }
-                    // Either it had come before, or nobody hears of it.
+                    // Either it had arrived before, or nobody hears of it.
                     let events = player.events();
                     let next = reply("BulkString(hello)");
                     let is_before = came == first.len();

@@ -28,7 +28,7 @@ impl Played {
         }
     }
 
-    /// Answers all that has come.
+    /// Answers all that has arrived.
     fn answer(&mut self) {
         while let Step::Message(ServerMessage::Request(frame)) =
             self.server.advance(&mut self.buffers).unwrap()

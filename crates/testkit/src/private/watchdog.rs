@@ -87,12 +87,12 @@ impl Watchdog {
         }
     }
 
-    /// Stops the command where it is, by SIGSTOP: its sockets stay open, and the kernel goes on to accept what it sends there.
+    /// Stops the command where it is, by SIGSTOP: its sockets stay open, and the kernel continues to accept what it sends there.
     pub(crate) fn pause(&mut self) {
         self.signal("pause");
     }
 
-    /// Lets a paused command go on.
+    /// Lets a paused command continue.
     pub(crate) fn resume(&mut self) {
         self.signal("resume");
     }

@@ -5,7 +5,7 @@
 # COMMAND reads INPUT and writes FOLDER/log; its status ends up in FOLDER/exit. Standard input is a pipe whose other end
 # only the parent holds, so it ends when the parent closes it, exits, crashes or is killed with a signal that nobody can
 # catch. Then COMMAND is stopped and FOLDER removed, unless the parent's last word was "keep". Before that the word "kill"
-# ends COMMAND at once, and nothing else; "pause" and "resume" stop it and let it go on, and FOLDER/word has the last of these
+# ends COMMAND at once, and nothing else; "pause" and "resume" stop it and let it continue, and FOLDER/word has the last of these
 # once it is done.
 
 folder=$1
@@ -32,7 +32,7 @@ server=$!
     done
     # Once the server was reaped its number may belong to somebody else.
     [ -e "$folder/exit" ] || kill -TERM "$server"
-    # One that is paused ends when it goes on.
+    # One that is paused ends when it continues.
     [ -e "$folder/exit" ] || kill -CONT "$server"
     tries=0
     # 10 s; the server is gone once the wait below has reaped it.

@@ -54,7 +54,7 @@ pub struct Trial {
     script: Arc<Script>,
     talk: Talk,
     expected: Vec<String>,
-    /// The conversation ends on an error: what the server goes on to say is not read.
+    /// The conversation ends on an error: what the server continues to say is not read.
     ends_early: bool,
     /// Bytes of memory that one play may take.
     cap: Option<usize>,

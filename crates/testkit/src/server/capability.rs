@@ -29,7 +29,7 @@ const ENDLESS: [&str; 2] = ["seq_1_to_100000000", "seq_1_to_1000000000"];
 /// Says that the server can't do what a test, or a part of it, is about: `lacks: TEST: WHAT: REASON`, once for each.
 ///
 /// The line goes to standard error as it is, past what the test harness keeps of a test that passes: nothing is passed
-/// over in silence, and `make test-servers` collects the lines. The test is named by its thread.
+/// over silently, and `make test-servers` collects the lines. The test is named by its thread.
 pub fn lacks(what: &str, reason: &str) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let thread = thread::current();

@@ -43,6 +43,6 @@ fn probe(path: &Path) -> Result<PathBuf, String> {
     if version.contains("MariaDB") {
         Ok(path.to_owned())
     } else {
-        Err(format!("{} is no client of MariaDB's", path.display()))
+        Err(format!("{} is not MariaDB's client", path.display()))
     }
 }

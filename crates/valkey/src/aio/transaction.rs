@@ -28,7 +28,7 @@ use crate::transaction::{Executed, Results};
 ///     transaction.push(&string::decr("stock"))?.push(&string::incr("sold"))?;
 ///     match transaction.exec().await? {
 ///         Executed::Done(mut results) => println!("{:?} left", results.next::<string::Decr>()?),
-///         Executed::Aborted => println!("somebody was faster: once more"),
+///         Executed::Aborted => println!("another client changed the key: try again"),
 ///     }
 /// }
 /// # Ok(()) }

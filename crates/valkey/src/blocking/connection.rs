@@ -465,7 +465,7 @@ impl Connection {
         }
     }
 
-    /// The next message that has come and is no push; waits for none.
+    /// The next message that has arrived and is no push; waits for none.
     pub(super) fn ready_message(&mut self) -> Result<Option<Message>, Error> {
         loop {
             let (core, buffers) = (&mut self.link.core, &mut self.link.buffers);

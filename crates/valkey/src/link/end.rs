@@ -14,7 +14,7 @@ impl Link {
         if error.is_closed() {
             self.closed.get_or_insert_with(|| shown(&error));
             self.buffers.output().clear();
-            // What was kept for the conversation is of no more use.
+            // What was kept for the conversation is not needed any more.
             self.buffers.release_to(0);
         }
         error

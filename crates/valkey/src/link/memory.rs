@@ -10,7 +10,7 @@ const WRITING_KEPT: usize = 64 << 10;
 /// bytes, and up to 16 nodes of 16 bytes.
 const AT_REST: usize = 1 << 10;
 
-/// Calls after which memory goes back that none of them has needed.
+/// After this many calls, memory that none of them needed is returned.
 const QUIET: u32 = 32;
 
 impl Link {
@@ -22,7 +22,8 @@ impl Link {
         }
     }
 
-    /// What the last reply was borrowed from is of no more use. Memory above what a connection is to keep goes at once, the rest
+    /// The memory that the last reply was borrowed from is not needed any more. Memory above what a connection is to keep is
+    /// freed at once, the rest
     /// once it has not been needed for some calls: to give it back after each would cost a busy connection a call of the
     /// allocator and a fill with zeros each.
     #[inline]

@@ -1,4 +1,4 @@
-//! A reply that has come: as it is, as a command's output, as the caller's own, in the caller's memory.
+//! A reply that has arrived: as it is, as a command's output, as the caller's own, in the caller's memory.
 
 use onecopy_resp_proto::{Frame, Message, OwnedReply, Reply};
 use onecopy_wire::WireError;

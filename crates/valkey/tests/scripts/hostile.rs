@@ -4,7 +4,7 @@
 //! |-------|-------|
 //! | `$-2`, `*-2`, `%-1`, `>-1` | `lengths_below_zero` |
 //! | huge lengths and counts | `huge_lengths_and_counts_cost_nothing` |
-//! | nested for ever | `aggregates_inside_each_other_for_ever` |
+//! | nested forever | `aggregates_inside_each_other_for_ever` |
 //! | integers that are none | `integers_that_are_none`, `a_plus_before_an_integer` |
 //! | line ends missing or alone | `a_bulk_without_its_line_end`, `a_line_feed_or_a_carriage_return_alone` |
 //! | another protocol | `http_or_tls_in_the_place_of_a_reply` |

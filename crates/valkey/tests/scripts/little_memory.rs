@@ -30,7 +30,7 @@ fn script() -> Script {
     command(script, "THREE").server(&line)
 }
 
-/// Counts in `done` the replies that have come.
+/// Counts in `done` the replies that have arrived.
 fn converse(conn: &mut Connection, done: &mut usize) -> Result<(), Error> {
     let mut into = Vec::new();
     conn.run_into(&raw("ONE"), &mut into)?;

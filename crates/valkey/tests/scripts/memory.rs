@@ -1,4 +1,4 @@
-//! What a connection holds is what its meter says, by the count of the allocator, and goes back.
+//! A connection holds as much memory as its meter says (counted by the allocator), and returns it.
 
 use std::sync::Arc;
 

@@ -117,7 +117,7 @@ async fn memory_for_a_large_value_is_not_set_to_zero_first() {
     let owned = wait!(conn.run_owned(&string::get(&key))).unwrap();
     assert!(owned.into_bytes() == value);
     let cost = conn.meter().since(&before);
-    // The read buffer and the last step, behind which the read goes on. TLS is handed slices.
+    // The read buffer and the last step, behind which the read continues. TLS is handed slices.
     if conn.tls().is_none() {
         assert!(cost.bytes_zeroed < 1 << 20, "{cost:?}");
     }
@@ -198,7 +198,7 @@ async fn memory_of_large_replies_goes_back() {
     }
 }
 
-/// Some of what is held tells where the values of a reply lie: it is counted with the rest, and goes back with it.
+/// Part of the memory stores where the values of a reply are: it is counted with the rest, and returned with it.
 #[tokio::test]
 async fn memory_of_long_replies_goes_back() {
     for url in urls() {

@@ -133,7 +133,7 @@ async fn what_has_ended_is_in_no_reconnects_way() {
             wait!(conn.run(&raw(end))).unwrap();
             let before = conn.meter();
             wait!(conn.reconnect()).unwrap();
-            // The meter goes on.
+            // The meter continues.
             assert!(conn.meter().since(&before).bytes_written > 0);
         }
         wait!(conn.run(&watch)).unwrap();
@@ -183,7 +183,7 @@ async fn what_was_lost_is_in_no_reconnects_way() {
             let set = string::set("transactions:lost", "of it");
             let error = wait!(conn.run(&set)).unwrap_err();
             assert!(error.is_closed() && conn.is_closed(), "{error}");
-            assert!(conn.has_transaction(), "whoever reconnects can tell");
+            assert!(conn.has_transaction(), "known until the reconnect");
             wait!(conn.reconnect()).unwrap();
             assert!(!conn.has_transaction());
             let reply = wait!(conn.run(&raw("SET").arg("transactions:lost").arg("by itself")));

@@ -64,7 +64,7 @@ async fn each_copy_of_a_pipeline_is_counted() {
     }
     assert_eq!(pipeline.run().await.unwrap().len(), 8);
     let copied = shared.meter().since(&before).bytes_copied_to_output;
-    // Into its own queue, and out of it; perhaps once more into the connection's.
+    // Into its own queue, and out of it; perhaps again into the connection's.
     let values = COMMANDS * 1_000;
     assert!(
         copied >= 2 * values && copied < 4 * values,

@@ -66,7 +66,7 @@ async fn a_connection_whose_transaction_has_ended_is_borrowed_again() {
     }
     let mut borrowed = shared.acquire().await.unwrap();
     assert_eq!(id(&mut borrowed).await, before);
-    // Queued, the transaction goes on.
+    // Queued, the transaction continues.
     borrowed.run(&raw("MULTI")).await.unwrap();
     borrowed.run(&raw("UNWATCH")).await.unwrap();
     drop(borrowed);

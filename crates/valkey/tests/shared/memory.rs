@@ -100,7 +100,7 @@ async fn handles_at_rest_hold_less_than_a_kibibyte_each() {
             .unwrap();
         all.push(shared);
     }
-    // A handle's own task gives memory back, and tells of it, once there was nothing to do for a moment.
+    // A handle's own task returns memory, and updates the meter, once there was nothing to do for a moment.
     let held = |shared: &Shared| shared.meter().capacity_now;
     until(|| async { all.iter().all(|shared| held(shared) < 1024) }).await;
     let sum: u64 = all.iter().map(held).sum();

@@ -38,7 +38,7 @@ impl Peer {
         let accepted = Arc::clone(&connections);
         thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
-                // First, so that whoever has shaken hands finds the connection here.
+                // First, so that a client that has completed the handshake finds the connection here.
                 let mut accepted = accepted.lock().unwrap();
                 accepted.push(stream.try_clone().unwrap());
                 let more = if accepted.len() == 1 { more } else { b"" };

@@ -55,7 +55,7 @@ async fn all_fail(asked: Vec<Asked>) {
     }
 }
 
-/// A server that is stopped, and whose kernel goes on to acknowledge what is sent to it.
+/// A server that is stopped, and whose kernel continues to acknowledge what is sent to it.
 #[tokio::test]
 async fn a_server_that_is_stopped_fails_all_who_wait_and_is_used_again_when_it_goes_on() {
     let mut server = Server::start().unwrap();

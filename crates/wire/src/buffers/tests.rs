@@ -172,7 +172,7 @@ fn a_refused_need_leaves_everything_as_it_was() {
     assert_eq!(buffers.bytes(span), b"pen");
     assert_eq!(buffers.pending(), b"ding");
     buffers.need(1, 0);
-    assert_eq!(read(&mut buffers, b"!"), 1, "and the connection goes on");
+    assert_eq!(read(&mut buffers, b"!"), 1, "and the connection continues");
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn a_home_that_was_never_written_is_filled_without_being_set_to_zero() {
     assert_eq!(buffers.commit(2 * STEP), 2 * STEP);
     assert_eq!(untouched(&mut buffers), Some(2 * STEP - 4));
     assert_eq!(buffers.meter().bytes_zeroed, zeroed);
-    // The last step goes on behind the value, and so into the targets.
+    // The last step continues behind the value, and so into the targets.
     let home = buffers.untouched_home().expect("asked again");
     home.extend_from_slice(&vec![b'v'; STEP]);
     assert_eq!(buffers.commit(STEP), STEP);

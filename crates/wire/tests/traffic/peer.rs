@@ -50,7 +50,7 @@ pub(crate) enum Delivery {
     Any(usize),
 }
 
-/// What the peer sends, and how far the kernel has come with it.
+/// What the peer sends, and how much of it the kernel has taken.
 pub(crate) struct Peer {
     wire: Vec<u8>,
     sent: usize,

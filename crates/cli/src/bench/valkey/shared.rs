@@ -31,8 +31,8 @@ pub(super) fn run(config: &Config, plan: Plan) -> Result<Outcome, Failure> {
             latency: &stretch.latency,
         },
     )?;
-    // With some hundred bytes of the shared one's login, for the handle tells of them when it likes; and with large replies,
-    // which have a connection beside it.
+    // Includes some hundred bytes of the shared connection's login, because the handle reports them at any time; and large replies,
+    // which have a separate connection.
     done.push(Done {
         meter: shared.meter().plus(&shared.dedicated_meter()),
         misses: 0,

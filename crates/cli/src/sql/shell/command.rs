@@ -140,7 +140,7 @@ fn letters(word: &str, argument: &str) -> Result<Command, String> {
         "\\!" => Command::System(named("a command of the operating system")?),
         "\\e" => Command::Edit,
         "\\G" => Command::Vertically,
-        "\\g" | "\\c" => return Err("there is no statement that it could end".into()),
+        "\\g" | "\\c" => return Err("there is no statement to end".into()),
         "\\watch" => watch(argument)?,
         "\\l" => Command::Show(Objects::Databases),
         "\\d" if argument.is_empty() => Command::Show(Objects::Relations),

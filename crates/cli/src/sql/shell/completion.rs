@@ -1,4 +1,4 @@
-//! What a text may go on with at the cursor.
+//! What a text may continue with at the cursor.
 
 mod context;
 mod words;

@@ -76,7 +76,7 @@ impl Shell {
     pub(super) fn tee(&mut self, path: Option<&str>) {
         let Some(path) = path else {
             self.printer.out.set_copy(None);
-            return say("no copy of the output");
+            return say("the output is not copied");
         };
         let file = OpenOptions::new()
             .append(true)

@@ -45,7 +45,7 @@ impl Shell {
         let next = match ended {
             Ok(()) => Next::Go,
             Err(Failure::ReaderGone) => {
-                say("the pager was left, and the statement with it");
+                say("the pager was closed, and the statement cancelled");
                 self.settle();
                 Next::Go
             }
@@ -87,7 +87,7 @@ impl Shell {
             vertical,
             says,
         );
-        // It would go on on the server, with its locks. Ctrl-C still works meanwhile.
+        // It would continue on the server, with its locks. Ctrl-C still works meanwhile.
         if ended.as_ref().is_err_and(Failure::is_timeout)
             && self.printer.cancel.kill() == Some(Cancelled::Delivered)
         {
@@ -179,7 +179,7 @@ fn show(
     says: bool,
 ) -> Result<Done, Failure> {
     let start = Instant::now();
-    // Time in which the server waited for whoever reads a pager.
+    // Time in which the server waited because the user read in the pager.
     let mut waited = Duration::ZERO;
     let queried = connection.query(sql);
     progress_line::clear();

@@ -14,12 +14,12 @@ const WIDTH: usize = 80;
 
 const KEYS: &str = "\
 Keys
-  Enter       runs what ends with ; and otherwise begins a new line
+  Enter       runs a statement that ends with ; otherwise begins a new line
   Tab         completes keywords, databases, tables, columns and functions
   Up, Down    lines of the statement, then the history; Ctrl-R searches it
-  Right, End  takes the dimmed suggestion from the history
+  Right, End  accepts the dimmed suggestion from the history
   Ctrl-C      cancels the running statement on the server, or clears the line
-  Ctrl-D      leaves
+  Ctrl-D      exits
 
 Statements with a password, and those that begin with a space, are not stored in
 the history.

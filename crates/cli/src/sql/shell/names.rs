@@ -121,7 +121,7 @@ impl Names {
         }
     }
 
-    /// Unless it was wished for already, and is not there yet.
+    /// Unless it was requested already and has not arrived yet.
     fn wish(&self, mut known: MutexGuard<'_, Known>, wish: Wish) {
         let key = format!("{wish:?}");
         if let Some(wishes) = &self.0.wishes

@@ -44,7 +44,7 @@ impl Shell {
             let ended = self.run(&found.sql, found.ending == Ending::Vertical, false);
             if self.after(&text, ended)? != Next::Go {
                 say(&format!(
-                    "{path} ended at line {}, behind {} that ran",
+                    "{path} stopped at line {}, after {} that ran",
                     found.line,
                     counted(count, "statement")
                 ));

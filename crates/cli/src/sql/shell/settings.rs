@@ -178,7 +178,7 @@ impl Settings {
         }
         self.recommended = true;
         Some(
-            "the table is wider than the screen: \\G in place of ; shows a line for each column, \\x auto does so by itself",
+            "the table is wider than the screen: \\G instead of ; shows a line for each column, \\x auto does so by itself",
         )
     }
 }

@@ -1,4 +1,4 @@
-//! `\watch`, and the last statement once more.
+//! `\watch`, and the last statement again.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ impl Shell {
             sql.to_owned()
         };
         if sql.is_empty() {
-            say("error: there is no statement to watch; type it behind \\watch");
+            say("error: there is no statement to watch; type it after \\watch");
             return Ok(Next::Stop);
         }
         self.last.clone_from(&sql);
@@ -56,7 +56,7 @@ impl Shell {
     pub(super) fn last_vertically(&mut self) -> Result<Next, Failure> {
         if !only_reads(&self.last) {
             say(
-                "error: there is no statement that it could end; alone it runs the last one again, if that was a SELECT or SHOW",
+                "error: there is no statement to end; on its own, it repeats the last statement if that was a SELECT or SHOW",
             );
             return Ok(Next::Stop);
         }

@@ -88,7 +88,7 @@ impl Default for Statement {
 const DELIMITER: &[u8] = b"delimiter";
 
 impl Statement {
-    /// Nothing but white space has come.
+    /// Nothing but white space has arrived.
     pub(in crate::sql) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }

@@ -57,7 +57,7 @@ impl Ground {
         &self.database
     }
 
-    /// Makes what is not there yet.
+    /// Creates what does not exist yet.
     pub(super) fn fill(
         &mut self,
         conn: &mut Connection,

@@ -158,7 +158,7 @@ impl Stop {
         })
     }
 
-    /// What the way through it costs beside the direct one.
+    /// What the proxy costs compared with a direct connection.
     fn compare(&self, config: &Config) -> Result<(), Failure> {
         plain(&format!(
             "Its threads are in this process, and both ways are of the same kind. Small queries, {} on each connection; then \

@@ -1,4 +1,4 @@
-//! What a line may go on with: names of commands, their subcommands, and the commands of `help`.
+//! What a line may continue with: names of commands, their subcommands, and the commands of `help`.
 
 use onecopy_valkey::command::table::{self, Entry};
 

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use onecopy_valkey::command::table::{self, Entry};
 
 const GENERAL: &str = "\
-help COMMAND    its arguments, since when it is there, what it costs the server
+help COMMAND    its arguments, first version, and cost on the server
 help @FAMILY    the commands of a family
-quit            leaves, as Ctrl-D does
+quit            exits, as Ctrl-D does
 
 Tab completes the names of commands. Words are split at spaces; \"double quotes\"
 hold spaces and the escapes \\n \\r \\t \\b \\a \\xHH \\\" \\\\, 'single quotes' anything
 but \\'. Lines with a password are not stored in the history, nor are those that
-begin with a space. Ctrl-C leaves while a command waits for its reply.
+begin with a space. Ctrl-C exits while a command waits for its reply.
 
 ";
 

@@ -136,7 +136,7 @@ impl<R: Read> Source<R> {
             if n == 0 {
                 return Err(self.wrong("the input ends inside it"));
             }
-            // Both parts of `self` are used at once, which `peek` can't lend.
+            // Both parts of `self` are used at once, which `peek` can't borrow.
             let piece = self.input.fill_buf().map_err(|error| unreadable(&error))?;
             self.words.extend(&piece[..n]);
             self.input.consume(n);

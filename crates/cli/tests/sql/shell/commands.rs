@@ -12,7 +12,7 @@ fn help_lists_the_commands_within_80_columns() {
         program.env("PAGER", "cat");
     });
     shell.enter("\\?");
-    let mut shown = shell.shows("Ctrl-D      leaves");
+    let mut shown = shell.shows("Ctrl-D      exits");
     shown += &shell.answer();
     for command in ["\\watch", "\\G", "DELIMITER", "\\pager"] {
         assert!(shown.contains(command), "{command}: {shown}");
@@ -73,7 +73,7 @@ fn a_file_is_run_up_to_its_first_error() {
     fs::write(&file, "SELECT 1;\n\nSELEC 2;\nSELECT 'not this';\n").unwrap();
     let shown = shell.run(&format!("\\. {}", file.display()));
     assert!(
-        shown.contains("ended at line 3, behind 1 statement that ran"),
+        shown.contains("stopped at line 3, after 1 statement that ran"),
         "{shown}"
     );
     assert!(!shown.contains("not this"), "{shown}");

@@ -96,7 +96,7 @@ fn statements_are_remembered_but_for_those_with_a_password() {
     );
     let mode = fs::metadata(shell.history()).unwrap().permissions().mode();
     assert_eq!(mode & 0o077, 0, "{mode:o}");
-    // Up, and once more: both of its lines, and Enter runs them.
+    // Up, and again: both of its lines, and Enter runs them.
     shell.type_keys("\x1b[A\x1b[A");
     shell.type_keys("\r");
     shell.shows("| remembered |\r\n");

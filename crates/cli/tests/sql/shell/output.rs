@@ -46,9 +46,9 @@ fn a_thousand_columns_are_usable() {
         shown.contains("\r\n|    0 |    1 |    2 |    3 |    4 |    \r\n"),
         "the pager: {shown}"
     );
-    assert!(shown.contains("\\G in place of ;"), "{shown}");
+    assert!(shown.contains("\\G instead of ;"), "{shown}");
     let shown = shell.run(&source);
-    assert!(!shown.contains("\\G in place of ;"), "said once");
+    assert!(!shown.contains("\\G instead of ;"), "said once");
     shell.run("\\x auto");
     let shown = shell.run(&source);
     assert!(shown.contains("\r\ncolumn_999: 999\r\n"), "{shown}");

@@ -64,7 +64,7 @@ fn a_pager_that_is_left_early_ends_the_statement() {
         shown.contains("|   2 | shell pages |") || shown.contains("| shell pages |"),
         "{shown}"
     );
-    assert!(shown.contains("the pager was left"), "{shown}");
+    assert!(shown.contains("the pager was closed"), "{shown}");
     let shown = shell.run("SELECT 'after' AS text;");
     assert!(shown.contains("| after |"), "{shown}");
     let mut connection = Connection::connect(url()).unwrap();

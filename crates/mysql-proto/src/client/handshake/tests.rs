@@ -64,7 +64,7 @@ fn tls_starts_before_the_users_name_is_sent() {
         assert_eq!(request.len(), 36);
         client.tls_started(&mut buffers).unwrap();
         let response = sent(&mut buffers);
-        assert_eq!(response[3], 2, "the sequence goes on");
+        assert_eq!(response[3], 2, "the sequence continues");
         assert_eq!(response[4..36], request[4..], "the same capabilities");
         assert_eq!(&response[36..40], b"ada\0");
     }

@@ -39,12 +39,12 @@ impl Client {
         }
     }
 
-    /// What the client has queued; parts by reference are of `lent`.
-    fn said(&mut self, lent: &[u8]) -> Vec<u8> {
+    /// What the client has queued; parts by reference are in `borrowed`.
+    fn said(&mut self, borrowed: &[u8]) -> Vec<u8> {
         let mut said = Vec::new();
         while self.buffers.has_output() {
             let mut slices = [std::io::IoSlice::new(&[]); 8];
-            let count = self.buffers.output_slices(lent, &mut slices);
+            let count = self.buffers.output_slices(borrowed, &mut slices);
             let before = said.len();
             said.extend(slices[..count].iter().flat_map(|slice| slice.iter()));
             self.buffers.commit_output(said.len() - before);

@@ -115,7 +115,7 @@ fn a_command_is_counted_before_the_one_in_front_of_it_is_sent() {
     assert_eq!(ids.to_server(), 0);
     ids.command(true, false).unwrap();
     ids.begin(true);
-    // Its frames go on while the next one is known already.
+    // Its frames continue while the next one is known already.
     assert_eq!(ids.to_server(), 0);
     ids.command(true, false).unwrap();
     assert_eq!([ids.to_server(), ids.to_server()], [1, 2]);

@@ -13,25 +13,25 @@ use crate::{Config, Error};
 /// A connection that is being restored: closed if this is dropped before it is done.
 pub(super) struct Restoring {
     shared: Arc<Shared>,
-    lent: Option<(Lease, Box<Slot<Connection>>)>,
+    borrowed: Option<(Lease, Box<Slot<Connection>>)>,
 }
 
 impl Restoring {
     pub(super) fn new(shared: &Arc<Shared>, lease: Lease, slot: Box<Slot<Connection>>) -> Self {
         Self {
             shared: Arc::clone(shared),
-            lent: Some((lease, slot)),
+            borrowed: Some((lease, slot)),
         }
     }
 
     pub(super) async fn run(mut self) {
-        let Some((_, slot)) = &mut self.lent else {
+        let Some((_, slot)) = &mut self.borrowed else {
             return;
         };
         if slot.restore(self.shared.config()).await.is_err() {
             return; // The drop closes it.
         }
-        let Some((lease, mut slot)) = self.lent.take() else {
+        let Some((lease, mut slot)) = self.borrowed.take() else {
             return;
         };
         slot.trim(self.shared.config());
@@ -43,7 +43,7 @@ impl Restoring {
 
 impl Drop for Restoring {
     fn drop(&mut self) {
-        if let Some((lease, slot)) = self.lent.take() {
+        if let Some((lease, slot)) = self.borrowed.take() {
             drop(slot);
             self.shared.lost(lease, CloseReason::Reset);
         }

@@ -4,7 +4,7 @@
 //! |-----------------------------------------|----------------------------------------------------|
 //! | a connect, a restore                    | a task each                                        |
 //! | idle timeout, lifetime, end of a pause  | one task, the keeper, which ends with the pool     |
-//! | waking, closing                         | whoever made it necessary                          |
+//! | waking, closing                         | the task whose call made it necessary              |
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};

@@ -4,7 +4,7 @@
 //! |-------------------------------------------------|--------------------------------|
 //! | connects, restores                              | [workers](super::worker)       |
 //! | idle timeout, lifetime, end of a pause          | an idle worker                 |
-//! | waking, closing                                 | whoever made it necessary      |
+//! | waking, closing                                 | the thread that caused it      |
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::Thread;

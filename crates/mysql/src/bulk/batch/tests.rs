@@ -117,7 +117,7 @@ fn no_batch_is_larger_than_a_packet() {
     assert_eq!(
         batch.push(&params![1, &text], &core).unwrap(),
         Pushed::Fits,
-        "and goes on"
+        "and continues"
     );
 }
 

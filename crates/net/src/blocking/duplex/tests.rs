@@ -9,7 +9,7 @@ use super::*;
 /// More than any socket holds by default.
 const MUCH: usize = 16 << 20;
 
-/// Waits for so many bytes, and hands over that they have come.
+/// Waits for so many bytes, and hands over that they have arrived.
 struct Await(usize);
 
 impl Core for Await {

@@ -227,7 +227,7 @@ fn send(socket: &mut Socket, tls: &mut Session) -> io::Result<bool> {
             Some(0) => return Err(ErrorKind::WriteZero.into()),
             Some(n) => {
                 tls.sent(n);
-                // A short write has filled the socket: an event tells of the rest.
+                // A short write has filled the socket: an event follows when there is room for the rest.
                 if n < len {
                     return Ok(false);
                 }

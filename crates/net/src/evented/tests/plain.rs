@@ -23,7 +23,7 @@ fn sockets_that_are_full_again_and_again_lose_nothing() {
     }
 }
 
-/// The end comes with the same event as the last bytes: no further one tells of it.
+/// The end comes with the same event as the last bytes: no further event reports it.
 #[test]
 fn an_end_that_comes_with_the_last_bytes_is_not_missed() {
     for open in [tcp, unix] {

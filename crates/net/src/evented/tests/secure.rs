@@ -130,7 +130,7 @@ fn a_socket_is_full_from_the_write_on_that_left_something() {
     let mut pair = Trust::new().pair(streams, BufferConfig::default());
     pair.shake_hands();
     let client = &mut pair.client.stream;
-    // No event tells of room from here on.
+    // No event reports room from here on.
     client.deregister(pair.poll.registry()).unwrap();
     assert!(client.flush().unwrap());
     assert!(!client.needs_room(), "nothing was left");
@@ -143,7 +143,7 @@ fn a_socket_is_full_from_the_write_on_that_left_something() {
     assert!(!client.flush().unwrap());
 }
 
-/// The handshake goes on only after events, as in a loop.
+/// The handshake continues only after events, as in a loop.
 #[test]
 fn a_handshake_needs_no_more_calls_than_there_are_events() {
     let mut pair = Trust::new().pair(tcp(), BufferConfig::default());

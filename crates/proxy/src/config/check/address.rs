@@ -107,7 +107,7 @@ fn is_own(ip: IpAddr) -> bool {
     begins_at().is_ok_and(|from| from.ip() == ip)
 }
 
-/// Whether two paths are of one file, also where it is not there yet.
+/// Whether two paths name the same file, even if it does not exist yet.
 fn is_same_file(one: &Path, other: &Path) -> bool {
     whole(one) == whole(other)
 }

@@ -1,7 +1,7 @@
 //! Few clients, each with a thread.
 //!
-//! Whoever has come in and not shown that he may keeps nobody out: where there are as many as there may be, the newest takes the
-//! place of the oldest such client.
+//! Clients that have not authenticated keep nobody out: when the maximum is reached, the newest client takes the place of the
+//! oldest unauthenticated one.
 
 use std::collections::VecDeque;
 use std::io;
@@ -47,7 +47,7 @@ impl Guest {
 /// A place, as the thread at the door sees it.
 #[derive(Debug)]
 struct Seat {
-    /// The client's socket once more, to end it by.
+    /// The client's socket again, to end it by.
     socket: OwnedFd,
     may_stay: AtomicBool,
     is_free: AtomicBool,

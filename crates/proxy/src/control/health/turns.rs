@@ -38,9 +38,9 @@ pub(super) struct Turns {
     /// When it was asked last.
     last: Option<Instant>,
     pub(super) is_asking: bool,
-    /// Answers in a row that say the contrary of what is believed.
+    /// Consecutive answers that contradict the current state.
     pub(super) contrary: u32,
-    /// Turns that were passed over in a row.
+    /// Consecutive checks that were skipped.
     passed: u32,
     /// Its error for the last login, if that failed and counts as an answer.
     pub(super) last_error: Option<String>,

@@ -25,7 +25,7 @@ pub(super) enum RequestError {
     TooLarge,
 }
 
-/// The request, once all of it has come.
+/// The request, once all of it has arrived.
 pub(super) fn take(bytes: &[u8]) -> Result<Option<Request>, RequestError> {
     let ends = |end: &[u8]| bytes.windows(end.len()).any(|window| window == end);
     match ends(b"\r\n\r\n") || ends(b"\n\n") {

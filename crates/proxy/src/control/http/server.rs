@@ -69,7 +69,7 @@ pub(super) struct Server {
     hall: Hall,
     view: Arc<View>,
     clients: Vec<Option<Client>>,
-    /// Pages that were asked for, and those that have come.
+    /// Pages that were asked for, and those that have arrived.
     begun: u64,
     is_rendering: bool,
     orders: Sender<()>,
@@ -155,7 +155,7 @@ impl Server {
         let Some((index, _)) = places.min_by_key(|(_, client)| claim(client)) else {
             return;
         };
-        // Whoever was there is closed.
+        // The client in this place is closed.
         self.clients[index] = None;
         let token = Token(FIRST + index);
         if stream.register(self.hall.poll.registry(), token).is_err() {
@@ -211,7 +211,7 @@ impl Server {
         }
     }
 
-    /// A page has come: for those that waited when it was begun.
+    /// A page has arrived: for those that waited when it was begun.
     fn take_page(&mut self, page: &str) {
         self.is_rendering = false;
         for index in 0..self.clients.len() {
@@ -227,7 +227,7 @@ impl Server {
     }
 }
 
-/// What has come of a client.
+/// What has arrived of a client.
 enum Asked {
     /// Not all of its request.
     Nothing,

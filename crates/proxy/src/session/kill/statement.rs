@@ -8,7 +8,7 @@
 //! the server's own number and not a session, `KILL USER` a user: these are for the client's own server. What is no plain number,
 //! and what else is in the same text, only a server can evaluate, and each would find another thread.
 
-/// What a statement is, as far as it has come.
+/// What a statement is, as far as it has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     /// Anything else.

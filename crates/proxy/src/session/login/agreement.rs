@@ -62,7 +62,7 @@ impl Session {
         };
         let backend = Arc::clone(place.backend());
         login.has_greeted = true;
-        // Whoever waits behind it may try as well.
+        // The next session in the queue may try as well.
         login.queued = None;
         login.backend_can = greeting.capabilities;
         login.authentication.plugin = greeting.auth_plugin.unwrap_or_default().to_vec();
@@ -202,7 +202,7 @@ impl Session {
             .flush(server)
             .map_err(|error| Failure::backend_tls(&backend, &error))?;
         if login.server.has_output() {
-            return Err(Failure::backend_tls(&backend, &"it takes no bytes").into());
+            return Err(Failure::backend_tls(&backend, &"it does not read").into());
         }
         let begun = server.stream.connect_tls(&connector, &login.server.buffers);
         begun.map_err(|error| Failure::backend_tls(&backend, &error))?;

@@ -140,7 +140,7 @@ impl Session {
         let Phase::Login(login) = &self.phase else {
             return Ok(false);
         };
-        // Out of its turn only the client's end is of interest.
+        // While it is not the client's turn to send, only its close matters.
         if may_tell_server || login.client.buffers.pending().is_empty() {
             return self.receive_client();
         }
@@ -175,7 +175,7 @@ impl Session {
         let verdict = authentication.guard.server(bytes, has_factors);
         match *bytes {
             [OK, ..] => {
-                // Not before: whoever does not know the password takes no place from those who do.
+                // Not earlier: a client that does not know the password must not take a place from those that do.
                 if let Some(max) = self.listener.config.max_user_connections {
                     let place = self.listener.registry.admit(&self.user, max);
                     let place = place.ok_or_else(|| Failure::too_many_of_user(&self.user))?;
@@ -201,7 +201,7 @@ impl Session {
                 return Err(Failure::password_exposed(&authentication.plugin, verdict).into());
             }
         };
-        // Behind a fast authentication the server goes on by itself.
+        // Behind a fast authentication the server continues by itself.
         authentication.is_clients_turn = bytes != FAST_AUTH_SUCCESS;
         login.client.send(bytes)?;
         Ok(true)
@@ -260,7 +260,7 @@ impl Session {
         Ok(login.server.send(&[request])?)
     }
 
-    /// The backend's key has come.
+    /// The backend's key has arrived.
     #[cold]
     fn take_backends_key(&mut self, payload: Span, password: &Secret) -> Result<bool, End> {
         let Phase::Login(login) = &mut self.phase else {

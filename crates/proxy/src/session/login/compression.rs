@@ -94,7 +94,7 @@ impl Session {
                 continue;
             };
             let compressed = Compressed::new(side, method, read_ahead);
-            // No event tells of what has come already.
+            // No event reports the bytes that have arrived already.
             peer.is_readable |= compressed.has_read_ahead();
             peer.compressed = Some(Box::new(compressed));
             self.is_compressed = true;

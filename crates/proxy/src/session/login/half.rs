@@ -82,7 +82,7 @@ impl Half {
         self.secret = None;
     }
 
-    /// The next payload, where it has come whole.
+    /// The next payload, where it has arrived completely.
     pub(super) fn receive(&mut self) -> Result<Option<Span>, String> {
         match self.frames.message(&mut self.buffers, MAX_PAYLOAD) {
             Ok(Frame::Whole(payload)) => Ok(Some(payload)),
@@ -123,7 +123,7 @@ impl Half {
         Ok(())
     }
 
-    /// Reads once; tells whether something has come. `None` at the end of the stream.
+    /// Reads once; tells whether something has arrived. `None` at the end of the stream.
     pub(super) fn read(&mut self, peer: &mut Peer) -> io::Result<Option<bool>> {
         if peer.is_closed {
             return Ok(None);

@@ -90,7 +90,7 @@ impl Session {
         match registered {
             Ok((stream, is_connected)) => {
                 let mut server = Peer::new(stream);
-                // Events tell that something has come; the first one that it is connected where it is not.
+                // Events tell that something has arrived; the first one that it is connected where it is not.
                 (server.is_readable, server.is_writable) = (false, is_connected);
                 self.server = Some(server);
                 login.stage = Stage::Connecting;

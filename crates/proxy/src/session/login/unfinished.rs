@@ -33,7 +33,7 @@ pub(crate) const NOBODY: &str = "onecopy";
 /// How long a server has for each of its packets.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long one is waited for that has not greeted: it may hang, and count everybody who has left when it goes on.
+/// How long one is waited for that has not greeted: it may hang, and count everybody who has left when it continues.
 const PATIENCE_FOR_GREETING: Duration = Duration::from_secs(60);
 
 /// How long one waits at most for its time to be finished. Servers themselves wait for 10 seconds by default.
@@ -42,7 +42,7 @@ const PATIENCE_FOR_TURN: Duration = Duration::from_secs(4);
 /// Its packets in all: plugins need a handful.
 const MAX_STEPS: u8 = 16;
 
-/// What fast authentication ends with; the server goes on by itself.
+/// What fast authentication ends with; the server continues by itself.
 const FAST_AUTH_SUCCESS: [u8; 2] = [MORE_DATA, 0x03];
 
 /// A login at a backend that has no client any more.
@@ -97,7 +97,7 @@ enum Turn {
     Free,
     /// It has not come.
     Waits,
-    /// It has come.
+    /// It has arrived.
     Come,
 }
 
@@ -147,7 +147,7 @@ impl Session {
             deadline: context.now + patience,
             is_counted,
             own_bytes: 0,
-            // A session that goes on may come to the same backend again.
+            // A session that continues may come to the same backend again.
             _place: self.place.take_if(|_| is_counted),
             _id: self.id.take(),
         });

@@ -1,12 +1,12 @@
-//! What is otherwise while the budget is used up and sessions stand in line.
+//! What changes while the budget is used up and sessions are queued for buffers.
 //!
-//! Buffers that come back are for those in line alone, in their order. Whoever goes on carrying gives its buffers back as soon
-//! as they are empty and stands in line behind the others; what can't leave yet is squeezed into as little as holds it.
+//! Returned buffers go only to queued sessions, in order. A session that still has data to forward returns its buffers as soon as
+//! they are empty and is queued behind the others. Data that cannot be sent yet is moved into the smallest buffer that holds it.
 
 use super::{Loan, Pool, SMALL_READ, Standing};
 
 impl Pool {
-    /// So many sessions stand in line from now on.
+    /// So many sessions are queued from now on.
     pub(crate) fn set_waiting(&mut self, waiting: usize) {
         self.waiting = waiting;
         self.in_vain = None;
@@ -21,29 +21,29 @@ impl Pool {
         }
     }
 
-    /// The next of the line has its turn, or has had it.
+    /// The next session in the queue is being served, or was served.
     pub(crate) fn serve(&mut self, is_serving: bool) {
         self.is_serving = is_serving;
     }
 
-    /// Whether sessions stand in line.
+    /// Whether sessions are queued.
     #[inline]
     pub(crate) fn has_line(&self) -> bool {
         self.waiting > 0
     }
 
-    /// Whether somebody in line need not wait for an event.
+    /// Whether a queued session can be served without an event.
     #[inline]
     pub(crate) fn can_serve(&self) -> bool {
         self.has_line() && self.can_lend() && self.in_vain != Some(self.standing())
     }
 
-    /// Whether sessions stand in line that can't be served.
+    /// Whether queued sessions can't be served.
     pub(crate) fn is_short(&self) -> bool {
         self.has_line() && !self.can_serve()
     }
 
-    /// Each of the line had its turn, and nobody could do anything: all of them need more at once than there is. They are
+    /// Every queued session was tried, and none could continue: each needs more at once than is available. They are
     /// asked again when something is different.
     pub(crate) fn note_in_vain(&mut self) {
         self.in_vain = Some(self.standing());
@@ -55,7 +55,7 @@ impl Pool {
 
     /// Whether there are buffers to be borrowed now.
     pub(crate) fn can_lend(&self) -> bool {
-        // There are always some, or nothing would ever go on.
+        // There are always some, or nothing would ever continue.
         !self.free.is_empty()
             || !self.kept.is_empty()
             || self.borrowed == self.borrowed_small
@@ -73,13 +73,13 @@ impl Pool {
         self.waiting > 0 && !self.is_serving
     }
 
-    /// Whether buffers that are borrowed may be read into once more without a question.
+    /// Whether buffers that are borrowed may be read into again without a check.
     #[inline]
     pub(crate) fn may_go_on(&self, loan: &Loan, need: usize) -> bool {
         loan.is_ordinary && need <= loan.room() && !self.must_wait()
     }
 
-    /// Whether buffers that are borrowed may be read into once more, `need` bytes at least. `false`: the session stands in line,
+    /// Whether buffers that are borrowed may be read into again, at least `need` bytes. `false`: the session is queued,
     /// and what it does not need meanwhile is given up.
     #[cold]
     pub(crate) fn renew(&mut self, held: &mut Option<Loan>, need: usize) -> bool {
@@ -94,7 +94,7 @@ impl Pool {
     fn enlarge(&mut self, loan: &mut Loan, need: usize) -> bool {
         let room = need.max(SMALL_READ).next_power_of_two().max(loan.room());
         let more = room - loan.room();
-        // Beside those that are squeezed it is the only one: it always gets what it needs, or nothing would ever go on.
+        // Beside those that are squeezed it is the only one: it always gets what it needs, or nothing would ever continue.
         let is_alone = self.borrowed - self.borrowed_small == usize::from(loan.is_ordinary);
         if !self.make_space(more) && !is_alone {
             return false;

@@ -105,7 +105,10 @@ fn nobody_is_served_before_those_in_line() {
     assert!(!pool.is_short());
     assert!(pool.take().is_none(), "it is not its turn");
     let mut held = Some(second);
-    assert!(!pool.renew(&mut held, 4), "nor that of one who goes on");
+    assert!(
+        !pool.renew(&mut held, 4),
+        "nor that of a session that continues"
+    );
     assert!(held.is_none());
     pool.serve(true);
     let called = pool.take().unwrap();
@@ -154,7 +157,7 @@ fn what_is_kept_for_the_line_makes_room_for_those_in_it() {
     pool.set_waiting(1);
     let mut held = loans.pop();
     receive(held.as_mut().unwrap(), 3);
-    assert!(!pool.renew(&mut held, 4), "others stand in line");
+    assert!(!pool.renew(&mut held, 4), "others are queued");
     pool.put(loans.pop().unwrap());
     // The login of another takes what the squeeze has left.
     let mut counted = 0;

@@ -51,7 +51,7 @@ impl Tunnel {
             let state = self
                 .connection
                 .process_new_packets()
-                .unwrap_or_else(|error| panic!("what the client sent is no tls: {error}"));
+                .unwrap_or_else(|error| panic!("what the client sent is not tls: {error}"));
             let before = inside.len();
             inside.resize(before + state.plaintext_bytes_to_read(), 0);
             let mut reader = self.connection.reader();

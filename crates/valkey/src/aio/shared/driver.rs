@@ -81,7 +81,7 @@ impl Driver {
                 End::Lost(error) => error,
             };
             live.shutdown();
-            // What had come whole is answered all the same. What left in the round that found the connection lost may have
+            // What had arrived completely is answered all the same. What left in the round that found the connection lost may have
             // been executed too: it must not be sent again.
             let replies = &mut self.replies;
             let sent = live.sent();
@@ -118,7 +118,7 @@ impl Driver {
             let rang = self.timer.poll(context);
             let moved = match self.move_bytes(context, live) {
                 Ok(Progress::None) if !rang => return Poll::Pending,
-                // Behind the read: what has come must not be taken for silence.
+                // Behind the read: what has arrived must not be taken for silence.
                 Ok(_) if rang => self.look(live),
                 moved => moved.map(drop),
             };
@@ -128,7 +128,7 @@ impl Driver {
         }
     }
 
-    /// Hands out what has come and takes what is to be sent, under one lock. Whether it is over.
+    /// Hands out what has arrived and takes what is to be sent, under one lock. Whether it is over.
     fn exchange(&mut self, waker: &Waker, live: &mut Live) -> bool {
         if !self.replies.is_empty() {
             self.pauses.reset();
@@ -210,7 +210,7 @@ impl Driver {
         }
     }
 
-    /// Writes what the socket takes and reads what has come, each without waiting for the other.
+    /// Writes what the socket takes and reads what has arrived, each without waiting for the other.
     fn move_bytes(
         &mut self,
         context: &mut Context<'_>,
@@ -225,7 +225,7 @@ impl Driver {
         })
     }
 
-    /// Reads once at most, when all that has come before is taken up.
+    /// Reads once at most, when all that has arrived before is taken up.
     fn read(&mut self, context: &mut Context<'_>, live: &mut Live) -> Result<Progress, Error> {
         let mut has_read = false;
         loop {
@@ -293,7 +293,7 @@ impl Driver {
     /// A new connection, by one attempt at a time. `None` when it is over.
     async fn reconnect(&mut self) -> Option<Connection> {
         loop {
-            // A handle that nobody uses does not knock for ever.
+            // A handle that nobody uses does not knock forever.
             let is_parked = self.pauses.is_longest();
             let mut next = clock::now() + self.pauses.next();
             if is_parked {

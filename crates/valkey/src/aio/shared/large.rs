@@ -49,13 +49,13 @@ impl Large {
     /// Whether the command's last reply was large, and the command only reads: what writes keeps its place in the order.
     #[inline]
     pub(super) fn knows<C: Command>(&self, command: &C, flags: Flags) -> bool {
-        // It says what to expect and guards nothing: whoever misses the first news of it is answered all the same.
+        // It is only a hint and guards nothing: a caller that misses the first change gets its reply all the same.
         self.is_any.load(Ordering::Relaxed)
             && flags.contains(Flags::READONLY)
             && self.lock().contains(&self.hash(command))
     }
 
-    /// A large reply to this command has come, or begins to come.
+    /// A large reply to this command has arrived, or begins to come.
     #[cold]
     pub(super) fn remember<C: Command>(&self, command: &C) {
         if !command.flags().contains(Flags::READONLY) {

@@ -34,11 +34,11 @@ impl Connection {
     /// Whether the server has neither closed it nor sent anything, as far as a look without a wait can tell.
     pub(super) fn is_quiet(&mut self) -> bool {
         let (buffers, stream) = (&mut self.link.buffers, &mut self.stream);
-        // A task that has used its turn up would be told to wait, whatever has come.
+        // A task that has used up its tokio budget would be told to wait, even if bytes have arrived.
         let read = poll_now(|context| net::poll_read::<ProtocolError>(context, buffers, stream));
         let is_quiet = read.is_pending() && buffers.pending().is_empty();
         if !is_quiet {
-            // What has come is told apart: it may be a reply to nothing.
+            // What has arrived is told apart: it may be a reply to nothing.
             let _ = self.link.take_up();
         }
         is_quiet
@@ -51,7 +51,7 @@ impl Connection {
     }
 }
 
-/// What a poll gives now, for any caller and for any rest of its turn.
+/// The result of a poll now, independent of the caller's remaining tokio budget.
 fn poll_now<T>(poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
     let mut context = Context::from_waker(Waker::noop());
     pin!(unconstrained(poll_fn(poll))).poll(&mut context)

@@ -134,7 +134,7 @@ impl SharedOptions {
 
     pub(super) fn limits(&self, config: &Config) -> Limits {
         Limits {
-            // With room for none everybody would wait for ever.
+            // With room for none everybody would wait forever.
             max_in_flight: self.max_in_flight.max(1) as u64,
             max_unsent_bytes: self.max_unsent_bytes.max(1) as u64,
             command_timeout: config.command_timeout.map(|timeout| timeout.min(LONG)),

@@ -171,7 +171,7 @@ impl Queue {
         self.copied_to_groups += bytes;
     }
 
-    /// So many replies to nothing have come on a connection that is lost.
+    /// So many replies to nothing have arrived on a connection that is lost.
     pub(super) fn count_unexpected(&mut self, replies: u64) {
         self.unexpected_replies += replies;
     }

@@ -64,7 +64,7 @@ impl Silence {
         self.last = None;
     }
 
-    /// A reply is outstanding at `now`. Call it after reading what has come.
+    /// A reply is outstanding at `now`. Call it after reading what has arrived.
     pub(super) fn look(&mut self, now: Instant, seen: Seen) -> Verdict {
         let last = self.last.replace((now, seen));
         let Some((limit, (then, before))) = self.limit.zip(last) else {

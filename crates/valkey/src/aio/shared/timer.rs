@@ -51,7 +51,7 @@ impl Timer {
         if self.is_running && !sleep.is_elapsed() {
             return false;
         }
-        // A task that has used its turn up is told to wait and come again, and the runtime knows nothing of the timer.
+        // A task that has used up its tokio budget is told to wait and poll again, and the runtime does not know the timer.
         self.is_running = coop::has_budget_remaining();
         if sleep.as_mut().poll(context) == Poll::Pending {
             return false;

@@ -26,7 +26,7 @@ impl Connection {
         self.link.queue(command, &mut parts)?;
         silence.look(clock::now(), self.seen());
         loop {
-            // Dropped after the interval, it has lost nothing: the next one goes on.
+            // Dropped after the interval, it has lost nothing: the next one continues.
             if let Ok(frame) = timeout(silence.interval(), self.receive(&parts)).await {
                 let frame = frame?;
                 self.link.replied(frame);

@@ -18,7 +18,7 @@ fn names() -> Names {
     Names::fixed(known)
 }
 
-/// What the text may go on with at the `|`.
+/// What the text may continue with at the `|`.
 fn found(text: &str) -> Vec<String> {
     let at = text.find('|').unwrap();
     complete(&text.replacen('|', "", 1), at, &names()).1

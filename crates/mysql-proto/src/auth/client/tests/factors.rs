@@ -40,7 +40,7 @@ fn a_factor_without_a_password_is_an_error() {
     let mut auth = default(Channel::Plain, NATIVE);
     let error = auth.on_packet(&next_factor("mysql_native_password", &nonce(2)));
     assert_eq!(error.unwrap_err(), AuthError::MoreFactors);
-    // Not the first one's once more, however often it is asked for.
+    // Not the first one's again, however often it is asked for.
     let auth = default(Channel::Plain, NATIVE);
     let mut auth = auth.with_more_passwords([Secret::new("second")]);
     sent(auth.on_packet(&next_factor("mysql_native_password", &nonce(2))));

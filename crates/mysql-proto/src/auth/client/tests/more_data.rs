@@ -1,4 +1,4 @@
-//! What goes on behind the first response: keys and salts.
+//! What continues behind the first response: keys and salts.
 
 use super::*;
 use crate::auth::{Crypto, PublicKey};

@@ -220,7 +220,7 @@ fn a_binary_log_is_numbered_from_1_again_behind_an_event_that_is_acknowledged() 
         (SYNCED, 2, 2),
         (SYNCED, 1, 1),
         (UNSYNCED, 1, 1),
-        // No event was acknowledged: the count has come round.
+        // No event was acknowledged: the count has wrapped around.
         (UNSYNCED, 1, 2),
     ];
     // However little comes at once.

@@ -75,7 +75,7 @@ fn many_rows_of_one_length_end_as_few_do() {
     let (row, other): (&[u8], &[u8]) = (b"\x04four", b"\x05fives");
     for count in [15, 16, 17, 40] {
         let mut rows = vec![row; count];
-        // A run that is broken, and one that goes on behind it.
+        // A run that is broken, and one that continues behind it.
         rows.push(other);
         rows.extend([row; 20]);
         for (end, expected) in [(EOF, done(3)), (ERR, failed(3))] {

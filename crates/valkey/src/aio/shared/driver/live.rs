@@ -44,7 +44,7 @@ impl Live {
         self.connection.meter()
     }
 
-    /// Whether something has come that nobody has asked for: a push, or a reply to nothing.
+    /// Whether something has arrived that nobody has asked for: a push, or a reply to nothing.
     #[inline]
     pub(super) fn has_unasked(&self) -> bool {
         let link = &self.connection.link;

@@ -95,8 +95,8 @@ impl Queue {
         self.link = Link::Down(Some(cause));
     }
 
-    /// The connection is lost, on which `sent` bytes have left. Whoever's command the server may have hears of it; all others
-    /// wait for the next connection, or hear of it too where that is how it is set.
+    /// The connection is lost, after `sent` bytes have left. Callers whose commands the server may have received get the error; all
+    /// others wait for the next connection, or get the error too if the options say so.
     pub(in super::super) fn lost(&mut self, cause: Error, sent: u64, now: Instant) {
         self.sent = sent;
         let meter = std::mem::take(&mut self.meter);

@@ -71,7 +71,7 @@ pub(super) enum Place {
     Over,
 }
 
-/// What is known of the size of a reply before it has come.
+/// What is known of the size of a reply before it has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Told {
     Nothing,
@@ -105,7 +105,7 @@ pub(super) struct Entry {
     pub(super) deadline: Option<Instant>,
     /// How long it may wait for a connection, where there is none.
     pub(super) offline_until: Option<Instant>,
-    /// It waited for room when the connection was lost: how long its command is only its caller knows, who is asked.
+    /// It waited for room when the connection was lost: only its caller knows the size of its command, and is asked for it.
     pub(super) is_uncounted: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The driver's side: what is to be sent, and what has come.
+//! The driver's side: what is to be sent, and what has arrived.
 
 use std::task::Waker;
 
@@ -11,7 +11,7 @@ use super::super::slab::Index;
 use super::Queue;
 use super::entry::{Entry, Outcome, Place, Probe, Told};
 
-/// A reply that has come; `None` where it was passed over, an error where there was no memory for it.
+/// A reply that has arrived; `None` where it was passed over, an error where there was no memory for it.
 pub(in super::super) type Came = Option<Result<OwnedReply, WireError>>;
 
 impl Queue {
@@ -106,7 +106,7 @@ impl Queue {
         first.is_some_and(|entry| !entry.has_caller || entry.outcome.is_some())
     }
 
-    /// The reply that comes next is large: its caller hears of it before it has come. Nothing where all replies that have come
+    /// The reply that comes next is large: its caller hears of it before it has arrived. Nothing where all replies that have arrived
     /// were not delivered, or where it is told already.
     #[cold]
     pub(in super::super) fn announce_large(&mut self) {
