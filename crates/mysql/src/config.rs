@@ -9,6 +9,7 @@ use onecopy_net::{Endpoint, Pem, SocketOptions, TlsCache};
 use crate::crypto::AwsLc;
 use crate::{
     Compression, Error, Password, PoolConfig, ProgressReports, ServerTarget, SlowQueries, SslMode,
+    TraceParent,
 };
 
 /// What happens to an abandoned statement: its future or its rows were dropped, or its call timed out.
@@ -157,6 +158,9 @@ pub struct Config {
     pub idle_keep: usize,
     /// A function that is told of slow statements. Default: none.
     pub slow_queries: Option<SlowQueries>,
+    /// A function that gives the trace of each statement, for MySQL's query attributes. It turns
+    /// [`query_attributes`](Self::query_attributes) on. Default: none.
+    pub trace_parent: Option<TraceParent>,
     /// A function that is told how far long statements are. MariaDB reports it; MySQL does not. Default: none.
     pub progress: Option<ProgressReports>,
     /// Additional connection attributes, besides the client's name and version. Servers accept 65,535 bytes of attributes in
@@ -217,6 +221,7 @@ impl Default for Config {
             limits: Limits::default(),
             idle_keep: 256 << 10,
             slow_queries: None,
+            trace_parent: None,
             progress: None,
             attributes: Vec::new(),
             pool: PoolConfig::default(),

@@ -105,7 +105,7 @@ pub use error::{Error, ServerError};
 pub use index::ColumnIndex;
 pub use map::{FromRow, FromRowOwned, FromValueOwned, PlannedRow, Planner, Slot};
 pub use named::{BoundSql, NamedParam, NamedSql, NamedValue, ParamList, list};
-pub use observe::{SlowQueries, SlowQuery};
+pub use observe::{SlowQueries, SlowQuery, TraceParent};
 #[cfg(feature = "derive")]
 pub use onecopy_derive::{FromRow, FromValue, ToParam};
 pub use onecopy_mysql_proto::auth::{

@@ -157,6 +157,7 @@ impl Link {
     #[inline]
     pub(crate) fn start_statement(&mut self) {
         self.deadlines.start_statement();
+        self.carry_trace();
     }
 
     /// A further call for the statement under way begins.

@@ -176,11 +176,11 @@ impl ClientCore {
         let mut refused = None;
         if total > 0 {
             writer.put_lenenc(total as u64);
-            let mut nulls = vec![0; total.div_ceil(8)];
-            for (index, param) in params.0.iter().enumerate() {
-                nulls[index / 8] |= u8::from(param.is_null()) << (index % 8);
+            for byte in 0..total.div_ceil(8) {
+                let eight = params.0.iter().skip(8 * byte).take(8).enumerate(); // attributes are not NULL
+                let bits = eight.map(|(bit, param)| u8::from(param.is_null()) << bit);
+                writer.put_u8(bits.fold(0, |all, bit| all | bit));
             }
-            writer.put(&nulls);
             writer.put_u8(1);
             for param in params.0 {
                 let [kind, flags] = type_of(param);

@@ -7,9 +7,15 @@ use super::ClientCore;
 use crate::codec::Put;
 use crate::{ColumnType, Error};
 
+/// The name of the W3C's attribute that connects a statement to a trace.
+const TRACE_PARENT: &str = "traceparent";
+
 /// The attributes of a connection in their encoded forms.
 #[derive(Debug, Default)]
 pub(super) struct QueryAttributes {
+    /// The caller's, without the trace.
+    set: Vec<(String, String)>,
+    trace_parent: String,
     count: u16,
     /// Behind the command byte of COM_QUERY.
     pub(super) prefix: Vec<u8>,
@@ -21,28 +27,34 @@ pub(super) struct QueryAttributes {
 impl QueryAttributes {
     /// What a connection without attributes sends.
     pub(super) fn none() -> Self {
-        Self::new(&[])
+        let mut none = Self::default();
+        none.encode();
+        none
     }
 
-    fn new(attributes: &[(&str, &str)]) -> Self {
-        let mut encoded = Self {
-            count: u16::try_from(attributes.len()).unwrap_or(u16::MAX),
-            ..Self::default()
-        };
-        for (name, value) in attributes {
-            encoded.types.put_u16(u16::from(ColumnType::STRING.0));
-            encoded.types.put_lenenc_bytes(name.as_bytes());
-            encoded.values.put_lenenc_bytes(value.as_bytes());
+    /// The trace goes behind the caller's, and takes the place of one of this name.
+    fn encode(&mut self) {
+        self.types.clear();
+        self.values.clear();
+        self.prefix.clear();
+        let trace = (!self.trace_parent.is_empty()).then_some((TRACE_PARENT, &*self.trace_parent));
+        let set = self.set.iter().map(|(name, value)| (&**name, &**value));
+        let set = set.filter(|(name, _)| trace.is_none() || *name != TRACE_PARENT);
+        self.count = 0;
+        for (name, value) in set.chain(trace) {
+            self.count += 1;
+            self.types.put_u16(u16::from(ColumnType::STRING.0));
+            self.types.put_lenenc_bytes(name.as_bytes());
+            self.values.put_lenenc_bytes(value.as_bytes());
         }
-        encoded.prefix.put_lenenc(u64::from(encoded.count));
-        encoded.prefix.put_lenenc(1); // set of them
-        if encoded.count > 0 {
-            encoded.prefix.put_zeros(attributes.len().div_ceil(8)); // none is NULL
-            encoded.prefix.put_u8(1); // types follow
-            encoded.prefix.put(&encoded.types);
-            encoded.prefix.put(&encoded.values);
+        self.prefix.put_lenenc(u64::from(self.count));
+        self.prefix.put_lenenc(1); // set of them
+        if self.count > 0 {
+            self.prefix.put_zeros(self.count().div_ceil(8)); // none is NULL
+            self.prefix.put_u8(1); // types follow
+            self.prefix.put(&self.types);
+            self.prefix.put(&self.values);
         }
-        encoded
     }
 
     pub(super) fn count(&self) -> usize {
@@ -68,8 +80,33 @@ impl ClientCore {
         let Some(set) = &mut self.attributes else {
             return Ok(false);
         };
-        **set = QueryAttributes::new(attributes);
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        set.set = attributes.iter().map(owned).collect();
+        set.encode();
         Ok(true)
+    }
+
+    /// Returns whether the server takes attributes, and was asked to.
+    pub fn takes_query_attributes(&self) -> bool {
+        self.attributes.is_some()
+    }
+
+    /// Sets the attribute `traceparent` of further statements, besides those that
+    /// [`set_query_attributes`](Self::set_query_attributes) sets; an empty one ends that. One that is longer than 128 bytes is none.
+    pub fn set_trace_parent(&mut self, trace_parent: &str) {
+        const MAX_BYTES: usize = 128;
+        let trace_parent = if trace_parent.len() > MAX_BYTES {
+            ""
+        } else {
+            trace_parent
+        };
+        if let Some(set) = &mut self.attributes
+            && set.trace_parent != trace_parent
+        {
+            set.trace_parent.clear();
+            set.trace_parent.push_str(trace_parent);
+            set.encode();
+        }
     }
 
     /// What stands between the command byte of COM_QUERY and the statement.
@@ -88,11 +125,39 @@ mod tests {
     use crate::Capabilities;
     use crate::packet::Query;
 
+    fn encoded(set: &[(&str, &str)], trace_parent: &str) -> QueryAttributes {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let mut encoded = QueryAttributes {
+            set: set.iter().map(owned).collect(),
+            trace_parent: trace_parent.to_owned(),
+            ..QueryAttributes::default()
+        };
+        encoded.encode();
+        encoded
+    }
+
+    #[test]
+    fn a_trace_goes_behind_the_attributes_and_replaces_one_of_its_name() {
+        for set in [
+            &[("team", "shop"), ("traceparent", "old")][..],
+            &[("team", "shop")],
+        ] {
+            let encoded = encoded(set, "00-ab-cd-01");
+            let payload = [b"\x03", &encoded.prefix[..], b"SELECT 1"].concat();
+            let query = Query::decode(&payload, Capabilities::QUERY_ATTRIBUTES).unwrap();
+            assert_eq!(query.sql, b"SELECT 1");
+            let names: Vec<_> = query.attributes.types().map(|(_, name)| name).collect();
+            assert_eq!(names, [&b"team"[..], b"traceparent"]);
+            assert_eq!(encoded.values, b"\x04shop\x0b00-ab-cd-01");
+            assert_eq!(encoded.count(), 2);
+        }
+    }
+
     #[test]
     fn a_query_carries_its_attributes_and_its_statement() {
         let set = [("traceparent", "00-ab-cd-01"), ("empty", "")];
         for attributes in [&set[..], &[]] {
-            let encoded = QueryAttributes::new(attributes);
+            let encoded = encoded(attributes, "");
             let payload = [b"\x03", &encoded.prefix[..], b"SELECT 1"].concat();
             let query = Query::decode(&payload, Capabilities::QUERY_ATTRIBUTES).unwrap();
             assert_eq!(query.sql, b"SELECT 1");

@@ -52,7 +52,7 @@ fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, E
         local_infile: config.local_infile,
         full_metadata: !config.cached_metadata,
         auth: config.auth_options(),
-        query_attributes: config.query_attributes,
+        query_attributes: config.query_attributes || config.trace_parent.is_some(),
         extended_types: config.extended_types,
         progress_reports: config.progress.is_some(),
         compression: compression.algorithms,

@@ -10,7 +10,7 @@ use std::time::Instant;
 use onecopy_mysql_proto::digest::Digester;
 
 use super::Link;
-use crate::observe::{SlowQueries, SlowQuery};
+use crate::observe::{SlowQueries, SlowQuery, TraceParent};
 use crate::{Config, Error, Statement};
 
 /// Longer digests are cut off: 1 KiB.
@@ -19,6 +19,7 @@ const MAX_DIGEST_BYTES: usize = 1 << 10;
 /// What is reported of a connection's statements, and the one under way.
 pub(super) struct Observation {
     slow: Option<SlowQueries>,
+    trace_parent: Option<TraceParent>,
     digester: Digester,
     begun: Instant,
     first_reply: Option<Instant>,
@@ -31,11 +32,13 @@ pub(super) struct Observation {
 impl Observation {
     /// `None` where nothing is ever to be reported.
     pub(super) fn new(config: &Config) -> Option<Box<Self>> {
-        if config.slow_queries.is_none() && !cfg!(feature = "tracing") {
+        let is_asked = config.slow_queries.is_some() || config.trace_parent.is_some();
+        if !is_asked && !cfg!(feature = "tracing") {
             return None;
         }
         Some(Box::new(Self {
             slow: config.slow_queries.clone(),
+            trace_parent: config.trace_parent.clone(),
             digester: Digester::new(MAX_DIGEST_BYTES),
             begun: Instant::now(),
             first_reply: None,
@@ -63,6 +66,25 @@ impl fmt::Debug for Observation {
 }
 
 impl Link {
+    /// A command begins: it belongs to the trace that its caller is in.
+    #[inline]
+    pub(super) fn carry_trace(&mut self) {
+        if self.observation.is_some() {
+            self.carry_trace_of_caller();
+        }
+    }
+
+    #[cold]
+    fn carry_trace_of_caller(&mut self) {
+        if let Some(observation) = &self.observation
+            && let Some(TraceParent(current)) = &observation.trace_parent
+            && self.core.takes_query_attributes()
+        {
+            let current = current().unwrap_or_default();
+            self.core.set_trace_parent(&current);
+        }
+    }
+
     /// A statement of this text begins.
     #[inline]
     pub(crate) fn observe(&mut self, sql: &[u8]) {

@@ -121,8 +121,10 @@ impl Link {
         self.release_level(1);
     }
 
-    /// The session is a new one: it has no transaction, and no statement.
+    /// The session is a new one: it has no transaction, no statement and no query attributes.
     pub(crate) fn forget_session(&mut self) {
+        // None are never too many.
+        let _ = self.core.set_query_attributes(&[]);
         self.cache.clear();
         let held = self.levels.held;
         self.levels = Levels {

@@ -1,6 +1,8 @@
 //! Attributes of statements, and the names of types, where the server has them.
 
-use onecopy_mysql::{Error, params};
+use std::sync::{Arc, Mutex};
+
+use onecopy_mysql::{Config, Error, TraceParent, params};
 use onecopy_testkit::server::Server;
 
 use super::Connection;
@@ -57,6 +59,46 @@ async fn attributes_go_with_queries_and_executions_until_they_are_taken_back() {
     let many: Vec<_> = (0..65).map(|_| ("name", "value")).collect();
     assert!(conn.set_query_attributes(&many).is_err());
     wait!(conn.ping()).unwrap();
+}
+
+#[tokio::test]
+async fn a_statement_carries_the_trace_of_its_caller_and_a_reset_session_no_attribute() {
+    let server = Server::start().unwrap();
+    let traces = Arc::new(Mutex::new(vec![
+        None,
+        Some("t".repeat(129)),
+        Some("00-ab-cd-01".to_owned()),
+    ]));
+    let asked = Arc::clone(&traces);
+    let mut config = Config::from_url(&server.socket_url()).unwrap();
+    config.trace_parent = Some(TraceParent::new(move || {
+        let mut traces = asked.lock().unwrap();
+        if traces.len() > 1 {
+            traces.pop().unwrap()
+        } else {
+            None
+        }
+    }));
+    let mut conn = wait!(Connection::connect_with(&config)).unwrap();
+    if !conn
+        .set_query_attributes(&[("traceparent", "own")])
+        .unwrap()
+    {
+        wait!(conn.run("SELECT 1")).unwrap();
+        assert_eq!(traces.lock().unwrap().len(), 3, "nobody wants to know");
+        return lacks("query attributes", conn.server_version());
+    }
+    let installed = wait!(conn.run("INSTALL COMPONENT 'file://component_query_attributes'"));
+    if !offered("query attributes as seen by SQL", installed) {
+        return;
+    }
+    *traces.lock().unwrap() = vec![None, Some("t".repeat(129)), Some("00-ab-cd-01".to_owned())];
+    for expected in ["00-ab-cd-01", "own", "own"] {
+        let found = traceparent(&mut conn).await.unwrap();
+        assert_eq!(found.as_deref(), Some(expected));
+    }
+    wait!(conn.reset()).unwrap();
+    assert_eq!(traceparent(&mut conn).await.unwrap(), None);
 }
 
 #[tokio::test]
