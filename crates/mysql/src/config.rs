@@ -127,7 +127,7 @@ pub struct Config {
     /// How many statements [`exec`](crate::blocking::Connection::exec) keeps prepared on a connection. Default: 64; 0 prepares each
     /// time. Texts over 32 KiB are not kept. A server's `max_prepared_stmt_count`, by default 16,382, is for all connections together.
     pub statement_cache: usize,
-    /// Whether commands may be sent before the replies to earlier ones have come. Default: on. Turn it off for intermediaries that
+    /// Whether commands may be sent before the replies to earlier ones have arrived. Default: on. Turn it off for intermediaries that
     /// take one command at a time: each then waits for the reply to the one before it.
     pub pipelining: bool,
     /// Whether statements may have attributes, see [`set_query_attributes`](crate::blocking::Connection::set_query_attributes). MySQL
@@ -137,7 +137,7 @@ pub struct Config {
     /// [`Definitions::type_name`](crate::Definitions::type_name). Each column definition then has at least one byte more. Default: off.
     pub extended_types: bool,
     /// How the connection may be compressed, best first; the first that the server offers is used. If the list contains
-    /// [`Compression::Uncompressed`], the connection is not compressed if the server offers nothing that stands before it; otherwise the
+    /// [`Compression::Uncompressed`], the connection is not compressed if the server offers nothing that is listed before it; otherwise the
     /// login fails then, before the user name is sent. Default: empty, for no compression.
     ///
     /// Compression takes CPU on both sides, and a server that is near answers slower with it. It pays on slow or metered networks.
@@ -156,7 +156,7 @@ pub struct Config {
     /// The column definitions of statements and of the last text result are added to this. Over TLS, so are as many bytes again
     /// for ciphertext in each direction.
     pub idle_keep: usize,
-    /// A function that is told of slow statements. Default: none.
+    /// A function that is called for slow statements. Default: none.
     pub slow_queries: Option<SlowQueries>,
     /// A function that gives the trace of each statement, for MySQL's query attributes. It turns
     /// [`query_attributes`](Self::query_attributes) on. Default: none.

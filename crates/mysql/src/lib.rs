@@ -34,7 +34,8 @@
 //! | feature | adds |
 //! |---------|------|
 //! | `tokio` | the async API, [`aio`] |
-//! | `derive` | `#[derive(FromRow)]` |
+//! | `derive` | `#[derive(FromRow)]`, `FromValue` and `ToParam` |
+//! | `with-jiff-0_2`, `with-uuid-1` and others | types of other crates as values and parameters: see [`foreign`] |
 //! | `compression`, `zstd` | compressed connections with zlib, and with zstd, which is a C library |
 //! | `tracing` | statements as spans of `tracing`, with OpenTelemetry's attributes |
 //!

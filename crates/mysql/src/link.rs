@@ -328,7 +328,7 @@ impl Link {
         self.is_demoted
     }
 
-    /// The command is over: memory goes back.
+    /// The command is over: memory is returned.
     #[inline]
     pub(crate) fn finish(&mut self) -> Done {
         self.observe_end(None);

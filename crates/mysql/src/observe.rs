@@ -1,4 +1,4 @@
-//! What a connection reports of its statements: slow ones to a function of the caller's, and all of them as spans of `tracing`.
+//! Reports about statements: slow ones to a callback, and all of them as `tracing` spans.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use crate::Error;
 
 /// A function that is called for each statement that took longer than a threshold.
 ///
-/// The statement is identified by its [digest](crate::digest): its text without the literals, so nothing of the data is shown. While this
-/// is set, each statement costs the computation of its digest (a few microseconds for an ordinary one) and two looks at the clock.
+/// The statement is identified by its [digest](crate::digest): its text without the literals, so no data appears in logs. While this
+/// is set, each statement also costs the computation of its digest (a few microseconds for an ordinary one) and two clock reads.
 ///
 /// The function is called on the thread or task that uses the connection, when the statement ends. It must not block.
 ///
@@ -98,16 +98,16 @@ impl fmt::Debug for TraceParent {
 pub struct SlowQuery<'q> {
     /// The statement without its literals, at most 1 KiB: see [`digest`](crate::digest).
     pub digest: &'q str,
-    /// The hash of the digest, to count equal ones.
+    /// The hash of the digest, to group statements that differ only in values.
     pub digest_hash: u64,
-    /// From the call to the end of the last result, or to the error. It contains the time in which the caller processed rows. For an
+    /// From the call to the end of the last result, or to the error. It includes the time that the caller spent on rows. For an
     /// [abandoned](Self::is_abandoned) statement: to its first reply.
     pub duration: Duration,
-    /// From the call to the first reply: the time that the server needed until it began to answer.
+    /// From the call to the first reply: the time until the server began to answer.
     pub first_reply: Option<Duration>,
     /// The statement's error.
     pub error: Option<&'q Error>,
-    /// Whether the statement was abandoned: its future or its rows were dropped, which is noticed at the connection's next command.
+    /// Whether the statement was abandoned: its future or its rows were dropped. It is then reported at the connection's next command.
     pub is_abandoned: bool,
     /// The server's id of the connection.
     pub connection_id: u32,

@@ -9,7 +9,7 @@
 //! MySQL (9.7.4) does not execute a statement without a cursor any more once one was opened for it, unless the statement was executed
 //! without one before, and not prepared again by the server since, as it is where a table has changed or a parameter has another type:
 //! the rows are missing, and an OK packet with the header 0x00, which would be a row, is in the place of their end. A client waits
-//! for ever then, or takes it for a row. When this happens a client can't know, and so it never executes such a statement without a
+//! forever then, or takes it for a row. A client can't know when this happens, so it never executes such a statement without a
 //! cursor.
 #![deny(clippy::indexing_slicing)]
 

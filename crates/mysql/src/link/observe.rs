@@ -1,4 +1,4 @@
-//! The statement under way as it is reported.
+//! Measures and reports the current statement.
 
 #[cfg(feature = "tracing")]
 mod span;
@@ -16,21 +16,21 @@ use crate::{Config, Error, Statement};
 /// Longer digests are cut off: 1 KiB.
 const MAX_DIGEST_BYTES: usize = 1 << 10;
 
-/// What is reported of a connection's statements, and the one under way.
+/// What a connection reports about its statements, and the state of the current one.
 pub(super) struct Observation {
     slow: Option<SlowQueries>,
     trace_parent: Option<TraceParent>,
     digester: Digester,
     begun: Instant,
     first_reply: Option<Instant>,
-    /// A statement is under way and not yet reported.
+    /// A statement is running and not yet reported.
     is_open: bool,
     #[cfg(feature = "tracing")]
     spans: span::Spans,
 }
 
 impl Observation {
-    /// `None` where nothing is ever to be reported.
+    /// `None` if nothing is reported.
     pub(super) fn new(config: &Config) -> Option<Box<Self>> {
         let is_asked = config.slow_queries.is_some() || config.trace_parent.is_some();
         if !is_asked && !cfg!(feature = "tracing") {
@@ -126,7 +126,7 @@ impl Link {
         if let Some(observation) = &mut self.observation
             && observation.is_wanted()
         {
-            // Nobody listened when it was prepared.
+            // Reporting was off when it was prepared.
             observation.digester.restore(digest.unwrap_or("EXECUTE"));
             self.observe_now();
         }
@@ -147,7 +147,7 @@ impl Link {
         }
     }
 
-    /// The first reply of a statement's first result has come.
+    /// The first reply of a statement's first result has arrived.
     #[inline]
     pub(crate) fn observe_reply(&mut self) {
         if let Some(observation) = &mut self.observation
@@ -188,7 +188,7 @@ impl Link {
         let Some(slow) = &observation.slow else {
             return;
         };
-        // How long it lay around afterwards is not the statement's time.
+        // The time until the next command does not belong to the statement.
         let duration = match first_reply {
             Some(reply) if is_abandoned => reply,
             _ => observation.begun.elapsed(),

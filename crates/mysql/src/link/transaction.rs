@@ -1,10 +1,10 @@
 //! The transaction of a connection, as far as the client began it.
 //!
-//! Level 1 is the transaction, each further one a savepoint in it. Callers hold levels, the server has them open, and what happens
-//! to one without the other is noted here and settled before the next command:
+//! Level 1 is the transaction; each further level is a savepoint in it. `held` is what callers hold, `open` what the server has. A
+//! difference is noted here, and resolved before the next command:
 //!
 //! ```text
-//!   held < open    a level was dropped: roll back to what is held, in the same write as the next command
+//!   held < open    a level was dropped: roll back to `held`, in the same write as the next command
 //!   held > open    the server has rolled back: nothing is executed until the levels are given up
 //! ```
 
@@ -20,17 +20,17 @@ const ROLLBACK: &str = "ROLLBACK AND NO CHAIN NO RELEASE";
 /// The levels of a connection's transaction.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
-    /// Something is to be looked at before the next command.
+    /// Something must be checked before the next command.
     pub(super) is_unsettled: bool,
     /// What callers hold.
     held: u32,
     /// What the server has, as far as known.
     open: u32,
-    /// A level is being begun: it may be open although no reply says so, or only its isolation may be set.
+    /// A level is being opened: it may be open without a reply that confirms it, or only its isolation level may be set.
     is_beginning: bool,
-    /// An error came that may have rolled back all levels.
+    /// An error was received that may have rolled back all levels.
     is_in_doubt: bool,
-    /// Where the prelude that is under way rolls back to.
+    /// The level that the outstanding prelude rolls back to.
     unwinding: Option<u32>,
 }
 
@@ -50,13 +50,13 @@ impl Link {
         Ok(())
     }
 
-    /// Whether the server said last that a transaction is open.
+    /// Whether a transaction is open, according to the server's last status.
     pub(crate) fn is_in_transaction(&self) -> bool {
         let status = self.core.ok().status_flags;
         status.contains(StatusFlags::IN_TRANS)
     }
 
-    /// The statements that begin a transaction. Until [`begun`](Self::begun) whatever they have done is to be undone.
+    /// The statements that begin a transaction. Until [`begun`](Self::begun), their effects must be undone.
     pub(crate) fn begin_transaction(
         &mut self,
         options: &TransactionOptions,
@@ -88,8 +88,8 @@ impl Link {
         (self.levels.held, self.levels.open) = (level, level);
     }
 
-    /// The statement that leaves a level; an error where the server has left it already, none to be executed where it is to be
-    /// rolled back.
+    /// The statement that leaves a level; an error if the server has left it already; none is needed if it will be rolled
+    /// back.
     pub(crate) fn leave(&mut self, level: u32, leave: Leave) -> Result<Option<String>, Error> {
         let is_gone = !self.is_in_transaction() || self.levels.open < level;
         match (leave, level) {
@@ -110,13 +110,13 @@ impl Link {
         self.levels.held = self.levels.held.min(below);
     }
 
-    /// Whoever held the level is gone: if the server still has it, it is rolled back before the next command.
+    /// The owner of the level was dropped: if the server still has the level, it is rolled back before the next command.
     pub(crate) fn release_level(&mut self, level: u32) {
         self.levels.held = self.levels.held.min(level.saturating_sub(1));
         self.levels.is_unsettled |= self.levels.open > self.levels.held;
     }
 
-    /// Nobody can hold the transaction any more.
+    /// No caller can hold the transaction any more.
     pub(crate) fn release_transaction(&mut self) {
         self.release_level(1);
     }
@@ -134,7 +134,7 @@ impl Link {
         };
     }
 
-    /// Some errors roll back the whole transaction, and none says so. Those of a statement's syntax and data never do.
+    /// Some errors roll back the whole transaction, without saying so. Errors about syntax and data never do.
     #[cold]
     pub(super) fn doubt(&mut self, sql_state: Option<&str>) {
         let class = sql_state.and_then(|state| state.get(..2));
@@ -161,7 +161,7 @@ impl Link {
         }
     }
 
-    /// Settles the levels: the last thing before a command. A rollback is queued as its prelude.
+    /// Resolves the levels: the last step before a command. A rollback is queued as its prelude.
     #[cold]
     pub(super) fn settle_levels(&mut self) -> Result<Before, Error> {
         self.note_prelude();
@@ -182,7 +182,7 @@ impl Link {
             return self.unwind(held);
         }
         // A savepoint that was begun and is not held changes nothing. A statement may have ended the
-        // transaction: who holds a level hears of it at the commit.
+        // transaction: its holder gets that error at the commit.
         self.levels = Levels {
             held,
             open: held,

@@ -148,7 +148,7 @@ pub(super) fn names() -> Vec<String> {
     read().unwrap_or_default().into_keys().collect()
 }
 
-/// Read anew each time: another shell may have changed them.
+/// Read again each time: another shell may have changed them.
 fn read() -> Result<BTreeMap<String, String>, String> {
     let path = prompt::state_file("sql_favourites").ok_or(NO_FOLDER)?;
     let fail = |error: io::Error| format!("can't read {}: {error}", path.display());
