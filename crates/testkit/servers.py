@@ -28,7 +28,7 @@ KNOWN = {
         "RETURNING", "UUID", "INET6", "INET4", "cached metadata", "TIME up to 838:59:59.999999",
         "TIME parameters of 838 hours and microseconds",
         "headers of the PROXY protocol", "mysql_native_password, ed25519", "COM_STMT_BULK_EXECUTE", "bulk execute",
-        "mariadb through the proxy",
+        "mariadb through the proxy", "the tour's stop at the proxy", "progress reports",
         "mysql_native_password", "mysql_clear_password", "caching_sha2_password with a password of 300 bytes",
         "sha256_password with a password of 300 bytes", "an account of ed25519", "an account of parsec",
         "a certificate proven by the password", "dialog", "named types"]),
@@ -45,7 +45,7 @@ KNOWN = {
 TESTS = {
     "mysql": ["-p", "onecopy-mysql", "-p", "onecopy", "-p", "onecopy-testkit",
               "-p", "onecopy-proxy",
-              "--test", "server", "--test", "alloc", "--test", "sql", "--test", "tour", "--test", "bench",
+              "--test", "server", "--test", "alloc", "--test", "sql", "--test", "tour", "--test", "bench", "--test", "transfer",
               "--test", "sessions", "--test", "account", "--test", "compression"],
     "valkey": ["-p", "onecopy-valkey", "-p", "onecopy", "-p", "onecopy-testkit",
                "--test", "server", "--test", "shared", "--test", "commands", "--test", "valkey", "--test", "bench_valkey"],

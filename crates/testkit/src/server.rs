@@ -54,7 +54,7 @@ pub struct Server {
     version: String,
     authority: Option<PathBuf>,
     // Dropped in this order: the server first, then whatever is left of its folder.
-    _watchdog: Watchdog,
+    watchdog: Watchdog,
     _folder: TempFolder,
 }
 
@@ -115,6 +115,11 @@ impl Server {
     /// The certificate of the CA that signed the server's, in PEM.
     pub fn authority(&self) -> Option<&Path> {
         self.authority.as_deref()
+    }
+
+    /// Ends the server as a crash would: nobody is told, and nothing is finished.
+    pub fn kill(&mut self) {
+        self.watchdog.kill();
     }
 
     /// The version as the server's greeting gives it, without the `5.5.5-` that old replicas need: `10.11.6-MariaDB`, `9.7.4-2`.
@@ -191,7 +196,7 @@ impl Builder {
             root_password,
             version: launched.version,
             authority,
-            _watchdog: launched.watchdog,
+            watchdog: launched.watchdog,
             _folder: folder,
         })
     }

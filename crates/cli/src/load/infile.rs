@@ -80,7 +80,10 @@ fn begin(load: &mut Load<'_>) -> Result<(Input, Vec<Target>), Failure> {
 
 /// The statement; a BIT is a number in the file, and a field without a column goes to a variable.
 fn statement(load: &Load<'_>, targets: &[Target]) -> String {
-    let has_bits = targets.iter().any(|target| target.kind == ValueKind::Bit);
+    let has = |kind| targets.iter().any(|target| target.kind == kind);
+    // Of a file in UTF-8 MySQL refuses what is no UTF-8 for columns of bytes too; MariaDB does not convert it.
+    let is_of_bytes = has(ValueKind::Bytes) && !load.conn.server_version().contains("MariaDB");
+    let has_sets = has(ValueKind::Bit) || (is_of_bytes && has(ValueKind::Text));
     let of_field = |field| targets.iter().find(|target| target.field == field);
     let mut places = Vec::new();
     let mut sets = Vec::new();
@@ -93,7 +96,10 @@ fn statement(load: &Load<'_>, targets: &[Target]) -> String {
                 if target.kind == ValueKind::Bit {
                     sets.push(format!("{name} = CAST({variable} AS UNSIGNED)"));
                     variable
-                } else if column.is_counted && has_bits {
+                } else if target.kind == ValueKind::Text && is_of_bytes {
+                    sets.push(format!("{name} = CONVERT({variable} USING utf8mb4)"));
+                    variable
+                } else if column.is_counted && has_sets {
                     // Where anything is SET, MariaDB forgets that the field before it had a value, and counts on from 0.
                     sets.push(format!("{name} = {variable}"));
                     variable
@@ -109,8 +115,9 @@ fn statement(load: &Load<'_>, targets: &[Target]) -> String {
         _ => "",
     };
     let mut sql = format!(
-        "LOAD DATA LOCAL INFILE 'onecopy' {duplicates}INTO TABLE {} CHARACTER SET utf8mb4 ({})",
+        "LOAD DATA LOCAL INFILE 'onecopy' {duplicates}INTO TABLE {} CHARACTER SET {} ({})",
         load.table.sql,
+        if is_of_bytes { "binary" } else { "utf8mb4" },
         places.join(", ")
     );
     if !sets.is_empty() {

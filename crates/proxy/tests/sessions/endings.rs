@@ -324,7 +324,7 @@ fn a_client_that_goes_on_sending_hears_why_the_proxy_stops() {
 
 #[test]
 fn a_lost_backend_is_told_of_as_the_clients_library_understands_it() {
-    let server = Server::start().unwrap();
+    let mut server = Server::start().unwrap();
     let proxy = start(|config| {
         let backend = BackendConfig::new(loopback(server.port()));
         config.listeners = vec![listener(vec![backend])];
@@ -340,7 +340,7 @@ fn a_lost_backend_is_told_of_as_the_clients_library_understands_it() {
         let clients = proxy.snapshot(true).clients;
         clients.iter().all(|client| client.state == "command")
     });
-    drop(server);
+    server.kill();
     let [error, silence] = asleep.map(|thread| thread.join().unwrap());
     let told = error.server().unwrap();
     assert_eq!(

@@ -36,10 +36,8 @@ const SMALL: &str = "SELECT 1";
 /// What the way through a proxy costs.
 pub(super) fn show(config: &Config) -> Result<(), Failure> {
     title("1. The proxy: the same server, directly and through `onecopy proxy`");
-    if !may_pass(config) {
-        plain(
-            "Skipped: your URL asks for a verified server, and a proxy in between could not prove that.",
-        );
+    if let Err(reason) = may_pass(config) {
+        plain(&format!("Skipped: {reason}"));
         return Ok(());
     }
     Stop::start(config, None)?.compare(config)
@@ -48,29 +46,35 @@ pub(super) fn show(config: &Config) -> Result<(), Failure> {
 /// Leaves a proxy up until Ctrl-C, where somebody is there to type it.
 pub(super) fn stay(url: &str) -> Result<(), Failure> {
     let config = Config::from_url(url)?;
-    if io::stdout().is_terminal() && may_pass(&config) {
+    if io::stdout().is_terminal() && may_pass(&config).is_ok() {
         let password = format!("{:016x}", RandomState::new().hash_one(process::id()));
         return Stop::start(&config, Some(&password))?.stay(url, &password);
     }
     Ok(())
 }
 
-/// Whether the proxy, which speaks no TLS here, changes nothing for the worse: neither the way to the server nor a password
+/// Why the way through the proxy, which speaks no TLS here, would change something for the worse: the way to the server, or a password
 /// that a plugin sends only where nobody can listen.
-fn may_pass(config: &Config) -> bool {
+fn may_pass(config: &Config) -> Result<(), String> {
     let wants_tls = !matches!(
         config.ssl_mode,
         None | Some(SslMode::Disabled | SslMode::Preferred)
     );
-    let Ok(mut conn) = Connection::connect_with(config) else {
-        return false;
-    };
-    let plugin = value(
-        &mut conn,
-        "SELECT plugin FROM mysql.user WHERE CONCAT(user, '@', host) = CURRENT_USER()",
-    );
-    let is_plain = plugin.is_none_or(|plugin| !plugin.contains("sha2"));
-    config.endpoint.is_local() && !wants_tls && is_plain
+    if wants_tls || !config.endpoint.is_local() {
+        return Err(
+            "your URL asks for a verified server, and a proxy in between could not prove that."
+                .into(),
+        );
+    }
+    let mut conn =
+        Connection::connect_with(config).map_err(|error| format!("can't connect: {error}."))?;
+    let sql = "SELECT plugin FROM mysql.user WHERE CONCAT(user, '@', host) = CURRENT_USER()";
+    match value(&mut conn, sql) {
+        Some(plugin) if plugin.contains("sha2") => Err(format!(
+            "your account's plugin is {plugin}, which needs TLS, and the proxy has no certificate here."
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// A value as text, where it can be had.
