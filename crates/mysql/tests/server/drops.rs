@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use onecopy_mysql::aio::Connection;
 use onecopy_mysql::{
-    Cancelled, Compression, Config, Error, Param, ProtocolError, Statement, StatusFlags, blocking,
+    BulkOptions, Cancelled, Compression, Config, Error, Param, ProtocolError, Statement,
+    StatusFlags, blocking,
 };
 use onecopy_testkit::server::Server;
 use tokio::io::AsyncReadExt;
 
 use crate::common::{
-    Dribble, Random, assert_nothing_runs, binary, count, letters, seed, soak, url, urls,
+    Dribble, Random, assert_nothing_runs, binary, count, lacks, letters, seed, soak, url, urls,
     with_option,
 };
 use crate::futures::within;
@@ -27,7 +28,7 @@ const LARGE: usize = 600_000;
 
 /// What is begun and dropped.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Begun {
+pub(crate) enum Begun {
     Short,
     Sleep,
     BorrowedRows,
@@ -49,10 +50,12 @@ enum Begun {
     Pipeline,
     LargePipeline,
     Cursor,
+    Bulk,
+    LocalInfile,
 }
 
 /// Rows and large parts twice: half of the short ones are dropped in the one wait that they have.
-const BEGUN: [Begun; 30] = [
+pub(crate) const BEGUN: [Begun; 32] = [
     Begun::Short,
     Begun::Sleep,
     Begun::BorrowedRows,
@@ -83,14 +86,20 @@ const BEGUN: [Begun; 30] = [
     Begun::Pipeline,
     Begun::LargePipeline,
     Begun::Cursor,
+    Begun::Bulk,
+    Begun::LocalInfile,
 ];
 
 impl Begun {
-    /// Whether parts are borrowed that are gone with the future: half sent, they close the connection.
-    fn lends(self) -> bool {
+    /// Whether parts are borrowed that are gone with the future, or come from a reader that is: half sent, they close the connection.
+    pub(crate) fn lends(self) -> bool {
         matches!(
             self,
-            Self::LargeText | Self::LargeParameter | Self::LongData | Self::LargePipeline
+            Self::LargeText
+                | Self::LargeParameter
+                | Self::LongData
+                | Self::LargePipeline
+                | Self::LocalInfile
         )
     }
 
@@ -102,6 +111,7 @@ impl Begun {
                 | Self::Transaction
                 | Self::Pipeline
                 | Self::Cursor
+                | Self::Bulk
         );
         has_small || self.has_large_rows()
     }
@@ -182,18 +192,16 @@ impl Counts {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_futures_dropped_anywhere_leave_the_next_command_its_own_result() {
     let rounds = std::env::var("ONECOPY_DROPS")
-        .map_or(count(10_000, 200_000), |number| number.parse().unwrap());
+        .map_or(count(10_000, 1_000_000), |number| number.parse().unwrap());
     let seed = seed();
     let mut conn = Connection::connect(&url()).await.unwrap();
-    let drop_table = format!("DROP TABLE IF EXISTS {TABLE}");
-    conn.run(&drop_table).await.unwrap();
-    let create = format!("CREATE TABLE {TABLE} (worker INT) ENGINE=InnoDB");
-    conn.run(&create).await.unwrap();
+    let has_infile = create_tables(&mut conn).await;
     let mut tasks = Vec::new();
     for (worker, url) in urls().into_iter().cycle().take(WORKERS).enumerate() {
         let random = Random::new(worker_seed(seed, worker));
         tasks.push(tokio::spawn(async move {
             let mut worker = Worker::new(url, worker, random).await;
+            worker.has_infile = has_infile;
             while worker.dropped() < rounds / WORKERS {
                 worker.round().await;
             }
@@ -205,18 +213,42 @@ async fn ten_thousand_futures_dropped_anywhere_leave_the_next_command_its_own_re
         counts.add(&task.await.unwrap());
     }
     counts.assert_most_stay_usable("futures");
-    assert_eq!(rows_of_dropped_transactions().await, 0);
     assert_nothing_runs("of drop worker");
+    assert_tables(&mut conn).await;
 }
 
 /// Rows that only transactions have inserted that were dropped.
 const TABLE: &str = "rows_of_dropped_transactions";
 
-async fn rows_of_dropped_transactions() -> i64 {
-    let mut conn = Connection::connect(&url()).await.unwrap();
-    let sql = format!("SELECT COUNT(*) FROM {TABLE}");
-    let mut rows = conn.query(&sql).await.unwrap();
-    rows.next().await.unwrap().unwrap().get(0).unwrap()
+/// Rows of bulks and files, so many in each batch, all of which are stored or none.
+const BULK_TABLE: &str = "rows_of_dropped_bulks";
+const BATCH: u64 = 16;
+
+/// Makes both tables; gives whether the server takes local files, and says so where it does not.
+pub(crate) async fn create_tables(conn: &mut Connection) -> bool {
+    for (table, columns) in [(TABLE, "worker INT"), (BULK_TABLE, "id INT, text LONGTEXT")] {
+        conn.run(format!("DROP TABLE IF EXISTS {table}"))
+            .await
+            .unwrap();
+        conn.run(format!("CREATE TABLE {table} ({columns}) ENGINE=InnoDB"))
+            .await
+            .unwrap();
+    }
+    let is_on: u8 = conn.query_scalar("SELECT @@local_infile").await.unwrap();
+    if is_on == 0 {
+        lacks("LOAD DATA LOCAL INFILE", "local_infile is OFF");
+    }
+    is_on == 1
+}
+
+/// No transaction that was dropped has stored anything, and what was dropped in batches is there in whole batches.
+pub(crate) async fn assert_tables(conn: &mut Connection) {
+    // What the server is still rolling back holds locks, for which this waits.
+    for (table, of_each) in [(TABLE, u64::MAX), (BULK_TABLE, BATCH)] {
+        let deleted = conn.run(format!("DELETE FROM {table}")).await.unwrap();
+        println!("{} rows in {table}", deleted.affected_rows);
+        assert_eq!(deleted.affected_rows % of_each, 0, "{table}");
+    }
 }
 
 fn worker_seed(seed: u64, worker: usize) -> u64 {
@@ -232,19 +264,30 @@ struct Worker {
     conn: Connection,
     statements: Option<Statements>,
     counts: Counts,
+    has_infile: bool,
 }
 
 /// Prepared once a connection: one that is dropped with its execution would stay on the server.
 #[derive(Clone)]
-struct Statements {
+pub(crate) struct Statements {
     rows: Statement,
     parameters: Statement,
+}
+
+impl Statements {
+    pub(crate) async fn prepare(conn: &mut Connection) -> Result<Self, Error> {
+        let rows = "SELECT seq, ?, REPEAT('b', 300) FROM seq_1_to_1000";
+        Ok(Self {
+            rows: conn.prepare(rows).await?,
+            parameters: conn.prepare("SELECT LENGTH(?), ?").await?,
+        })
+    }
 }
 
 impl Worker {
     async fn new(url: String, number: usize, random: Random) -> Self {
         // Fewer statements than there are texts.
-        let url = with_option(&url, "statement-cache=5");
+        let url = with_option(&url, "statement-cache=5&local-infile=true");
         let conn = Connection::connect(&url).await.unwrap();
         Self {
             url,
@@ -254,6 +297,7 @@ impl Worker {
             conn,
             statements: None,
             counts: Counts::default(),
+            has_infile: true,
         }
     }
 
@@ -265,6 +309,9 @@ impl Worker {
         self.round += 1;
         let pick = self.random.below(BEGUN.len() as u64);
         let begun = BEGUN[usize::try_from(pick).unwrap()];
+        if begun == Begun::LocalInfile && !self.has_infile {
+            return;
+        }
         let statements = self.statements().await;
         let token = self.token();
         let (stage, written) = (AtomicU8::new(0), self.conn.meter().bytes_written);
@@ -329,12 +376,7 @@ impl Worker {
         if let Some(statements) = &self.statements {
             return statements.clone();
         }
-        let conn = &mut self.conn;
-        let rows = "SELECT seq, ?, REPEAT('b', 300) FROM seq_1_to_1000";
-        let statements = Statements {
-            rows: conn.prepare(rows).await.unwrap(),
-            parameters: conn.prepare("SELECT LENGTH(?), ?").await.unwrap(),
-        };
+        let statements = Statements::prepare(&mut self.conn).await.unwrap();
         self.statements = Some(statements.clone());
         statements
     }
@@ -342,7 +384,7 @@ impl Worker {
 
 /// Ends a future after a number of polls, or some time; `None` if it was not done by then. Most are done after two or
 /// three polls, which are waits for the first reply; rows and large parts take some tens.
-async fn dropped_anywhere<T>(
+pub(crate) async fn dropped_anywhere<T>(
     random: &mut Random,
     begun: Begun,
     future: impl Future<Output = T>,
@@ -380,7 +422,7 @@ fn point(begun: Begun, written: u64, stage: u8) -> Point {
     }
 }
 
-async fn begin(
+pub(crate) async fn begin(
     conn: &mut Connection,
     begun: Begun,
     statements: &Statements,
@@ -573,6 +615,28 @@ async fn begin(
                 }
             }
             assert_eq!(seen, 1000);
+            Ok(())
+        }
+        Begun::Bulk => {
+            let mut options = BulkOptions::default();
+            options.max_rows = BATCH;
+            let insert = format!("INSERT INTO {BULK_TABLE} VALUES (?, ?)");
+            let mut bulk = conn.bulk_with(&insert, &options).await?;
+            for id in 0..4 * BATCH {
+                bulk.push(&[id.into(), token.into()]).await?;
+                pause().await;
+            }
+            let done = bulk.finish().await?;
+            assert_eq!(done.affected_rows, 4 * BATCH);
+            Ok(())
+        }
+        Begun::LocalInfile => {
+            let load = format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {BULK_TABLE}");
+            let line = format!("7\t{token} {}\n", "x".repeat(300));
+            let lines = line.repeat(usize::try_from(10 * BATCH).unwrap());
+            let reader = Dribble::new(lines.as_bytes(), 8_000).that_pauses();
+            let done = conn.load_infile(&load, reader).await?;
+            assert_eq!(done.affected_rows, 10 * BATCH);
             Ok(())
         }
     }

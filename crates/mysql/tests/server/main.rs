@@ -22,6 +22,8 @@ mod parity;
 #[cfg(feature = "tokio")]
 mod polls;
 #[cfg(feature = "tokio")]
+mod pool_drops;
+#[cfg(feature = "tokio")]
 mod pool_soak;
 mod relay;
 
