@@ -29,6 +29,7 @@ const PIECES: [u8; 3] = [0, 1, 77];
 fn main() -> io::Result<()> {
     let mut seeds = Seeds::default();
     seeds.scripts()?;
+    seeds.other_commands()?;
     seeds.logins()?;
     seeds.exchanges()?;
     seeds.conversations()?;
@@ -184,6 +185,69 @@ impl Seeds {
         Ok(())
     }
 
+    /// Commands that no capture has: of bulks, cursors, local files, and with attributes.
+    fn other_commands(&mut self) -> io::Result<()> {
+        const COLUMN: &[u8] = b"\x03def\0\0\0\x01n\0\x0c\x2d\0\x04\0\0\0\xfd\0\0\0\0\0";
+        const OK: &[u8] = b"\0\x02\0\x02\0\0\0";
+        // Whether it is the server's, the sequence id, the payload.
+        let conversations: [&[(bool, u8, &[u8])]; 3] = [
+            &[
+                (false, 0, b"\x16INSERT INTO t VALUES (?, ?)"),
+                (true, 1, b"\0\x05\0\0\0\0\0\x02\0\0\0\0"),
+                (true, 2, COLUMN),
+                (true, 3, COLUMN),
+                // A number and a text, NULL and DEFAULT.
+                (
+                    false,
+                    0,
+                    b"\xfa\x05\0\0\0\x80\0\x08\0\xfd\0\0\x07\0\0\0\0\0\0\0\0\x02hi\x01\x02",
+                ),
+                (true, 1, OK),
+            ],
+            &[
+                (false, 0, b"\x16SELECT n"),
+                (true, 1, b"\0\x07\0\0\0\x01\0\0\0\0\0\0"),
+                (true, 2, COLUMN),
+                (false, 0, b"\x17\x07\0\0\0\x01\x01\0\0\0"),
+                (true, 1, b"\x01"),
+                (true, 2, COLUMN),
+                (true, 3, b"\xfe\0\0\x42\0\0\0"),
+                (false, 0, b"\x1c\x07\0\0\0\x02\0\0\0"),
+                (true, 1, b"\0\0\x01a"),
+                (true, 2, b"\0\0\x01b"),
+                (true, 3, b"\xfe\0\0\xc2\0\0\0"),
+                (false, 0, b"\x1a\x07\0\0\0"),
+                (true, 1, OK),
+            ],
+            &[
+                (false, 0, b"\x03LOAD DATA LOCAL INFILE 'f' INTO TABLE t"),
+                (true, 1, b"\xfb/etc/passwd"),
+                (false, 2, b"1\ta\n2\tb\n"),
+                (false, 3, b""),
+                (true, 4, OK),
+            ],
+        ];
+        for conversation in conversations {
+            let packet = |&(is_server, sequence, payload): &(bool, u8, &[u8])| Packet {
+                is_server,
+                sequence,
+                payload: payload.to_vec(),
+            };
+            let packets: Vec<_> = conversation.iter().map(packet).collect();
+            self.each_packet(&packets, DEPRECATE_EOF)?;
+            self.commands(&packets)?;
+            self.hostile(&packets, DEPRECATE_EOF)?;
+            self.relayed(&packets, DEPRECATE_EOF)?;
+        }
+        // One attribute, of a query and of an execution with no parameters.
+        let attributes = Capabilities::QUERY_ATTRIBUTES | Capabilities::PROTOCOL_41;
+        let query = b"\x03\x01\x01\0\x01\xfe\0\x0btraceparent\x0200SELECT 1";
+        let execute = b"\x17\x07\0\0\0\x08\x01\0\0\0\x01\0\x01\xfe\0\x0btraceparent\x0200";
+        self.packet(17, attributes, query)?;
+        self.packet(7, attributes, query)?;
+        self.packet(8, attributes, execute)
+    }
+
     /// The whole capture as what a hostile peer says, and the calls that it answers.
     fn hostile(&mut self, packets: &[Packet], bits: u8) -> io::Result<()> {
         for (how, pieces) in [(0, 0), (1, 1), (2, 77), (3, 9), (4, 0)] {
@@ -202,10 +266,17 @@ impl Seeds {
                     put_chunk(&mut groups, RESTART | RAW, b"");
                 }
                 is_first = true;
+                if packet.sequence > 0 || packet.payload.first() == Some(&0x1C) {
+                    continue; // the call before sends it
+                }
                 let call = match packet.payload.first() {
+                    Some(0x03) if packet.payload.starts_with(b"\x03LOAD") => 0x8F,
                     Some(0x03) => how,
                     Some(0x16) => 4,
+                    // A cursor, and what is fetched from it.
+                    Some(0x17) if packet.payload.get(5) == Some(&1) => 0x8D,
                     Some(0x17) => 5,
+                    Some(0xFA) => 0x8C,
                     Some(0x18) => 9,
                     Some(0x19) => 8,
                     Some(0x1F) => 12,

@@ -18,7 +18,9 @@ mod reading;
 use std::collections::VecDeque;
 
 use onecopy_mysql::blocking::Connection;
-use onecopy_mysql::{Config, Error, Param, ProgressReports, ProtocolError, SslMode, Statement};
+use onecopy_mysql::{
+    BulkOptions, Config, Error, Param, ProgressReports, ProtocolError, SslMode, Statement,
+};
 use onecopy_mysql_proto::Capabilities;
 
 use self::reading::{Expected, read};
@@ -64,7 +66,9 @@ pub fn run(data: &[u8]) {
     } else {
         let capabilities = reply_capabilities(flags >> 1)
             | Capabilities::SECURE_CONNECTION
-            | Capabilities::PLUGIN_AUTH;
+            | Capabilities::PLUGIN_AUTH
+            | Capabilities::LOCAL_FILES
+            | Capabilities::MARIADB_STMT_BULK_OPERATIONS;
         let first = greeting(capabilities);
         let server = Hostile {
             groups: groups(&mut input, 1).into(),
@@ -90,7 +94,11 @@ impl Answer for Hostile {
     fn hear(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.heard.extend_from_slice(bytes);
         let mut answer = Vec::new();
-        while take_packet(&mut self.heard, self.is_in).is_some() {
+        while let Some((sequence, payload)) = take_packet(&mut self.heard) {
+            // Data of a file, which an empty packet ends: that is answered.
+            if self.is_in && sequence > 0 && !payload.is_empty() {
+                continue;
+            }
             if self.is_in {
                 answer.extend(self.groups.pop_front().unwrap_or_default());
             } else {
@@ -125,6 +133,7 @@ impl Talk {
         config.limits = LIMITS;
         config.idle_keep = 1 << 10;
         config.connect_timeout = None;
+        config.local_infile = honest.is_none();
         config.progress = Some(ProgressReports::new(|progress| {
             assert!((0.0..=100.0).contains(&progress.percent()));
             assert!(progress.description.len() <= LIMITS.max_message_bytes);
@@ -222,7 +231,9 @@ impl Talk {
             9 => self.long_data(how),
             10 if call >= 0x80 => self.pipeline(call, how),
             11 if call >= 0x80 => self.exec(call, how),
-            // An honest peer knows neither.
+            // An honest peer knows none of these.
+            12 if call >= 0x80 && !self.is_honest => self.bulk(how),
+            15 if call >= 0x80 && !self.is_honest => self.load_infile(how),
             13 if call >= 0x80 && !self.is_honest => self.cursor(call, how),
             14 if call >= 0x80 && !self.is_honest => self.transaction(how),
             10 => self.conn.ping(),
@@ -369,6 +380,28 @@ impl Talk {
             }
         }
         Ok(())
+    }
+
+    /// Rows in batches of one or two.
+    fn bulk(&mut self, how: u8) -> Done {
+        let mut options = BulkOptions::default();
+        options.max_rows = 1 + u64::from(how & 1);
+        options.max_packet_bytes = (how & 2 == 0).then_some(1 << 10);
+        let mut bulk = self
+            .conn
+            .bulk_with("INSERT INTO t VALUES (?, ?)", &options)?;
+        for row in 0..how >> 6 {
+            let text = vec![row; usize::from(how)];
+            bulk.push(&[Param::UInt(row.into()), Param::Bytes(&text)])?;
+        }
+        bulk.finish().map(drop)
+    }
+
+    fn load_infile(&mut self, how: u8) -> Done {
+        let file = vec![how; usize::from(how) * 16];
+        self.conn
+            .load_infile("LOAD DATA LOCAL", &file[..])
+            .map(drop)
     }
 
     fn transaction(&mut self, how: u8) -> Done {

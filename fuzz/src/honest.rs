@@ -187,7 +187,9 @@ impl Answer for Honest {
     fn hear(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.heard.extend_from_slice(bytes);
         let mut answer = Vec::new();
-        while let Some(payload) = take_packet(&mut self.heard, self.is_in) {
+        while let Some((sequence, payload)) = take_packet(&mut self.heard) {
+            // A command's is the first of its sequence.
+            assert_eq!(sequence, u8::from(!self.is_in), "the client's sequence");
             if self.is_in {
                 answer.extend(self.command(&payload));
             } else {
@@ -202,14 +204,13 @@ impl Answer for Honest {
     }
 }
 
-/// The next whole packet that was heard, off its front. A command's is the first of its sequence.
-pub fn take_packet(heard: &mut Vec<u8>, is_command: bool) -> Option<Vec<u8>> {
+/// The next whole packet that was heard, off its front: its sequence id and its payload.
+pub fn take_packet(heard: &mut Vec<u8>) -> Option<(u8, Vec<u8>)> {
     let &[low, middle, high, sequence] = heard.first_chunk()?;
     let end = 4 + usize::try_from(u32::from_le_bytes([low, middle, high, 0])).ok()?;
     let payload = heard.get(4..end)?.to_vec();
-    assert_eq!(sequence, u8::from(!is_command), "the client's sequence");
     heard.drain(..end);
-    Some(payload)
+    Some((sequence, payload))
 }
 
 struct Reply {
