@@ -53,7 +53,7 @@ lint:  ## check the format, and clippy without a warning
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	@# Each library alone, as who depends on it builds it: the workspace's others turn features on.
-	@for crate in wire mysql-proto net mysql resp-proto valkey; do \
+	@for crate in wire mysql-proto net pool derive mysql resp-proto valkey; do \
 	    echo "cargo clippy -p onecopy-$$crate --no-default-features -- -D warnings"; \
 	    cargo clippy --quiet -p onecopy-$$crate --no-default-features -- -D warnings || exit; \
 	done
