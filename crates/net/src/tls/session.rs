@@ -12,6 +12,7 @@
 
 mod output;
 mod slices;
+mod step;
 
 use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
@@ -22,21 +23,18 @@ use rustls::client::UnbufferedClientConnection;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::{ServerName, UnixTime};
 use rustls::server::UnbufferedServerConnection;
-use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{ClientConfig, CommonState, ProtocolVersion, ServerConfig};
 
 use super::{TlsError, Verify};
-use output::{Output, Refusal};
-use slices::{gather, keep, room, scatter};
+use output::Output;
+use slices::{gather, room, scatter};
+use step::{Event, Lines, Work};
 
 /// Bytes in front of each record: kind, version, length.
 const RECORD_HEADER: usize = 5;
 
 /// The most of the caller's bytes that one record holds.
 const RECORD: usize = 16 << 10;
-
-/// What encryption adds to a record at the most: header, nonce, padding's end and tag, with room to spare.
-const RECORD_OVERHEAD: usize = 64;
 
 /// Bytes encrypted for one write: four records, a write of 64 KiB.
 const WRITE: usize = 4 * RECORD;
@@ -104,29 +102,6 @@ pub(crate) enum Read {
     /// Send what is unsent, then read ciphertext.
     NeedInput,
     /// Nothing more comes.
-    Closed,
-}
-
-/// What is to be done in a state that allows it.
-enum Work<'a, 'b> {
-    Handshake,
-    /// Fill these; the bytes that are in them.
-    Read(&'a mut [IoSliceMut<'b>], &'a mut usize),
-    Write(&'a [u8]),
-    CloseNotify,
-}
-
-/// What a step has led to.
-enum Event {
-    GoOn,
-    /// Decrypted bytes came.
-    Came,
-    /// The work to be written is in the output.
-    Written,
-    /// More ciphertext is needed.
-    Blocked,
-    /// The session stands and there is nothing to decrypt.
-    Ready,
     Closed,
 }
 
@@ -506,87 +481,12 @@ impl Side {
     }
 }
 
-/// Where what a step gives goes.
-struct Lines<'s> {
-    output: &'s mut Output,
-    left: &'s mut Vec<u8>,
-    copied: &'s mut u64,
-}
-
-impl Lines<'_> {
-    /// Does the work where the state allows it; gives how many bytes of ciphertext are done with.
-    #[inline(always)] // in two places; what is passed is large
-    fn step<D>(
-        self,
-        status: UnbufferedStatus<'_, '_, D>,
-        work: Work<'_, '_>,
-    ) -> (usize, Result<Event, TlsError>) {
-        let UnbufferedStatus { discard, state } = status;
-        let event = match state {
-            Ok(ConnectionState::ReadTraffic(mut traffic)) => {
-                let mut none = 0;
-                let (targets, n) = match work {
-                    Work::Read(targets, n) => (targets, n),
-                    _ => (&mut [][..], &mut none),
-                };
-                let mut came = Ok(Event::Came);
-                // No way out of here but the end: what was taken has to be discarded.
-                while let (Ok(_), Some(record)) = (&came, traffic.next_record()) {
-                    came = record.map_err(TlsError::from).and_then(|record| {
-                        let taken = scatter(record.payload, targets, *n);
-                        *n += taken;
-                        // Into the library's record, and from there to the targets or to what is left.
-                        *self.copied += 2 * record.payload.len() as u64;
-                        keep(self.left, &record.payload[taken..]).map(|()| Event::Came)
-                    });
-                }
-                came
-            }
-            Ok(ConnectionState::EncodeTlsData(mut data)) => self
-                .output
-                .put(0, |out| data.encode(out).map_err(Refusal::from))
-                .map(|()| Event::GoOn),
-            // What was encoded leaves from the output in order, before anything that is encrypted from now on.
-            Ok(ConnectionState::TransmitTlsData(data)) => {
-                data.done();
-                Ok(Event::GoOn)
-            }
-            Ok(ConnectionState::WriteTraffic(mut traffic)) => match work {
-                Work::Write(part) => self
-                    .output
-                    .put(encrypted_len(part.len()), |out| {
-                        traffic.encrypt(part, out).map_err(Refusal::from)
-                    })
-                    .map(|()| Event::Written),
-                Work::CloseNotify => self
-                    .output
-                    .put(RECORD_OVERHEAD, |out| {
-                        traffic.queue_close_notify(out).map_err(Refusal::from)
-                    })
-                    .map(|()| Event::Written),
-                Work::Handshake | Work::Read(..) => Ok(Event::Ready),
-            },
-            Ok(ConnectionState::BlockedHandshake) => Ok(Event::Blocked),
-            Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => Ok(Event::Closed),
-            // Early data, of which neither side is told that it may be sent.
-            Ok(_) => Err(rustls::Error::General("a state that is never asked for".into()).into()),
-            Err(error) => Err(error.into()),
-        };
-        (discard, event)
-    }
-}
-
 /// The length in a record's header, if that is there.
 fn record_len(pending: &[u8]) -> Option<usize> {
     match pending {
         [_, _, _, high, low, ..] => Some(usize::from(*high) << 8 | usize::from(*low)),
         _ => None,
     }
-}
-
-/// At most what so many bytes take when they are encrypted.
-fn encrypted_len(len: usize) -> usize {
-    len + len.div_ceil(RECORD).max(1) * RECORD_OVERHEAD
 }
 
 /// Sizes only.
