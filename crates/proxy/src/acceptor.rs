@@ -4,13 +4,12 @@
 //! fewer. This thread tells the workers at which sockets; it accepts itself only where they can't. Where there are as many
 //! clients as there may be, those that come wait here, first come, first served.
 
-mod gate;
 mod refused;
 
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -20,14 +19,14 @@ use onecopy_net::Endpoint;
 use onecopy_net::evented::{self, AcceptError};
 
 use crate::alarm::Alarm;
+use crate::client::{Client, ListeningSocket};
 use crate::failure::Failure;
+use crate::gate::{Command, Gate, NOT_ACCEPTED, Ways};
 use crate::log::Log;
-use crate::open_files::Room;
-use crate::proxy::{Listener, Workers};
+use crate::mailbox::Order;
+use crate::mailbox::Workers;
 use crate::queue::Patience;
 use crate::session::first_options;
-use crate::worker::{ListeningSocket, Order};
-pub(crate) use gate::{Client, Gate};
 use refused::Refused;
 
 const WAKE: Token = Token(usize::MAX);
@@ -38,41 +37,8 @@ const SOCKET: Token = Token(0);
 /// How long workers are waited for that are told where to accept: they do it within a turn.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is told where there is no descriptor for a client.
-pub(crate) const NOT_ACCEPTED: &str = "no clients are accepted until file descriptors are free";
-
 /// How long nothing is accepted where the process has no descriptor left.
 const BREATH: Duration = Duration::from_millis(50);
-
-/// What is accepted, and how many.
-#[derive(Debug)]
-pub(crate) struct Ways {
-    pub(crate) sockets: Vec<Way>,
-    pub(crate) max_connections: usize,
-    /// For how many there are descriptors.
-    pub(crate) room: Room,
-    pub(crate) patience: Patience,
-}
-
-/// One address.
-#[derive(Debug)]
-pub(crate) struct Way {
-    /// As it was configured; by it a socket is known.
-    pub(crate) endpoint: Endpoint,
-    pub(crate) listener: Arc<Listener>,
-    /// A new socket; `None`: the one that listens already.
-    pub(crate) socket: Option<evented::Listener>,
-}
-
-/// What the acceptor is asked for.
-enum Command {
-    /// One that a worker could not let in.
-    Client(Client),
-    /// These ways from now on; says so when it is so.
-    Serve(Ways, Sender<()>),
-    /// None, and the thread ends.
-    Stop,
-}
 
 /// The acceptor before it runs: workers have to know its gate.
 pub(crate) struct Idle {

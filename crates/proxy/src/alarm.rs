@@ -5,8 +5,8 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use crate::lock::lock;
 use crate::log::{Event, Log};
-use crate::running::lock;
 
 type Hook = Box<dyn Fn(&str) + Send>;
 

@@ -1,22 +1,22 @@
 //! The servers of one listener, and which of them is next.
 
 mod addresses;
+pub(crate) mod health;
 
 use std::io;
-use std::net::ToSocketAddrs;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::time::Instant;
 
-use onecopy_net::Endpoint;
 use onecopy_net::evented::Address;
 
 use crate::config::{BackendConfig, Role};
-use crate::control::Health;
+
 use crate::queue::Queue;
 use addresses::Addresses;
 pub(crate) use addresses::Doubt;
+use health::Health;
 
 /// `ER_CON_COUNT_ERROR`, which a server says in place of a greeting where its own `max_connections` are there.
 pub(crate) const TOO_MANY_CONNECTIONS: u16 = 1040;
@@ -48,7 +48,7 @@ struct State {
 impl Backend {
     /// Looks up where it is.
     pub(crate) fn new(config: BackendConfig, queue: &Arc<Queue>) -> io::Result<Self> {
-        let addresses = resolve(&config.endpoint)?;
+        let addresses = crate::resolve::resolve(&config.endpoint)?;
         let state = State {
             sessions: AtomicUsize::new(0),
             is_up: AtomicBool::new(true),
@@ -199,23 +199,6 @@ impl Backend {
     }
 }
 
-/// All addresses of an endpoint, at least one.
-pub(crate) fn resolve(endpoint: &Endpoint) -> io::Result<Vec<Address>> {
-    match endpoint {
-        Endpoint::Unix(path) => Ok(vec![Address::Unix(path.clone())]),
-        Endpoint::Tcp { host, port } => {
-            let addresses: Vec<_> = (host.as_str(), *port)
-                .to_socket_addrs()?
-                .map(Address::Tcp)
-                .collect();
-            if addresses.is_empty() {
-                return Err(io::ErrorKind::NotFound.into());
-            }
-            Ok(addresses)
-        }
-    }
-}
-
 /// A session's place on a server, given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Place(Arc<Backend>);
@@ -317,6 +300,8 @@ pub(crate) enum Nobody {
 
 #[cfg(test)]
 mod tests {
+    use onecopy_net::Endpoint;
+
     use super::*;
 
     fn backends(weights: &[u32]) -> Backends {

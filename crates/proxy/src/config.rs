@@ -18,6 +18,7 @@ pub use onecopy_mysql_proto::auth::Secret;
 
 pub use changes::Changes;
 pub use check::ConfigError;
+pub(crate) use check::LEAST_BUDGET;
 pub use compression::Offered;
 pub use file::{DEFAULTS, FileError, endpoint};
 pub use role::Role;

@@ -22,11 +22,10 @@ use std::sync::Arc;
 use onecopy_net::evented::Address;
 
 use crate::config::{AdminConfig, MetricsConfig};
-use crate::proxy::Error;
+use crate::error::Error;
 use door::Door;
-pub(crate) use health::Health;
 pub use view::Killed;
-pub(crate) use view::View;
+pub(crate) use view::{Hook, View};
 
 /// The threads.
 #[derive(Debug)]

@@ -2,19 +2,11 @@
 
 use std::fmt;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::{io, thread};
 
-use crate::errand::{Credentials, Errand};
-use crate::proxy::Workers;
 use crate::registry::Whose;
-use crate::worker::Order;
 
 /// How many may wait; more are refused.
 const WAITING: usize = 64;
-
-/// How many are run at a time: one that can't be reached must not keep the others waiting.
-const THREADS: usize = 2;
 
 /// A statement to be run.
 #[derive(Debug)]
@@ -101,7 +93,7 @@ impl Answer {
 pub(crate) struct Kills(SyncSender<Job>);
 
 impl Kills {
-    /// A listener, and what [`start`] needs for the other end.
+    /// The sending end for workers, and the other one for the threads that run them.
     pub(crate) fn channel() -> (Self, Receiver<Job>) {
         let (sender, receiver) = sync_channel(WAITING);
         (Self(sender), receiver)
@@ -116,79 +108,5 @@ impl Kills {
         self.0.try_send(job).map_err(|_| {
             Answer::unknown(id, &"too many KILLs to other backends at once: try again")
         })
-    }
-}
-
-/// Starts the threads that run them. They end with the workers.
-pub(crate) fn start(
-    jobs: Receiver<Job>,
-    workers: &Arc<Workers>,
-    credentials: &Credentials,
-) -> io::Result<()> {
-    let jobs = Arc::new(Mutex::new(jobs));
-    for number in 0..THREADS {
-        let (jobs, workers, credentials) = (
-            Arc::clone(&jobs),
-            Arc::downgrade(workers),
-            credentials.clone(),
-        );
-        thread::Builder::new()
-            .name(format!("kill-{number}"))
-            .spawn(move || {
-                loop {
-                    let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                    let Ok(job) = next else { return };
-                    let answer = run(&job, &credentials);
-                    let Some(workers) = workers.upgrade() else {
-                        return;
-                    };
-                    if let Some(worker) = workers.0.get(job.worker) {
-                        worker.order(Order::KillAnswered {
-                            session: job.session,
-                            asker: job.asker,
-                            answer,
-                        });
-                    }
-                }
-            })?;
-    }
-    Ok(())
-}
-
-fn run(job: &Job, credentials: &Credentials) -> Answer {
-    let backend = &job.target.backend;
-    let name = backend.name();
-    let Some(errand) = Errand::new(backend, credentials) else {
-        let why = format!(
-            "the session is on backend '{name}', and the proxy has no user to kill it with: set health.user"
-        );
-        return Answer::unknown(job.id, &why);
-    };
-    let done = errand
-        .connect(job.target.address.as_ref())
-        .and_then(|mut connection| {
-            connection.run(&job.sql)?;
-            // Whether it has heard of the end is of no interest.
-            let _ = connection.close();
-            Ok(())
-        });
-    match done {
-        Ok(()) => Answer::Done,
-        Err(error) => match error.server() {
-            Some(server) => Answer::Failed {
-                code: server.code,
-                sql_state: server
-                    .sql_state
-                    .as_ref()
-                    .and_then(|state| state.as_bytes().try_into().ok())
-                    .unwrap_or(*b"HY000"),
-                message: server.message.clone(),
-            },
-            None => {
-                let why =
-                    format!("the session is on backend '{name}', which can't be reached: {error}");
-                Answer::unknown(job.id, &why)
-            }
-        },
     }
 }

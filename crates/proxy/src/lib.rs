@@ -36,31 +36,60 @@
 //! [`Snapshot`] and logged. If a thread of the proxy dies, [`Proxy::failure`] and [`Proxy::on_failure`] report it.
 #![forbid(unsafe_code)]
 
-mod acceptor;
-mod alarm;
-mod backend;
-pub mod config;
-mod control;
-mod errand;
-mod failure;
+// Floors, the lowest first. A module uses only those of the floors before its own; `tests/floors.rs` checks it.
 mod key;
-mod kill;
+mod lock;
+mod resolve;
+
+pub mod config;
+
+mod failure;
+
+mod error;
 mod log;
 mod open_files;
-mod proxy;
-mod queue;
-mod registry;
-mod running;
-mod session;
 mod stats;
-mod watch;
+
+mod alarm;
+
+mod queue;
+
+mod backend;
+
+mod errand;
+mod registry;
+
+mod kill;
+mod listener;
+
+mod client;
+
+mod buffers;
+mod codec;
+mod gate;
+mod mailbox;
+
+mod session;
+
+mod killer;
 mod worker;
 
+mod acceptor;
+
+mod running;
+
+mod watch;
+
+mod control;
+
+mod proxy;
+
 pub use control::Killed;
+pub use error::Error;
 pub use failure::{Failure, Reason, Side};
 pub use log::Log;
 pub use open_files::raise_open_files;
-pub use proxy::{Error, Proxy};
+pub use proxy::Proxy;
 pub use stats::{
     ClientInfo, CompressionCounts, Counters, Entrance, Kind, Latency, Route, Snapshot,
 };

@@ -16,7 +16,7 @@ use std::{io, thread};
 
 use crate::config::{LogConfig, LogFormat, LogLevel};
 use crate::failure::Reason;
-use crate::running::lock;
+use crate::lock::lock;
 use line::{Line, Value};
 
 /// Events that may wait for the thread: some 300 KiB where all are ends of sessions.

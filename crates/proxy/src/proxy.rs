@@ -1,153 +1,27 @@
 //! The proxy as a whole: its threads, and the operations while they run.
 
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use onecopy_net::Endpoint;
 use onecopy_net::evented::Address;
-use rustix::io::Errno;
 
-use crate::acceptor::{self, Client};
+use crate::acceptor;
 use crate::alarm::Alarm;
-use crate::backend::{Backend, Backends};
-use crate::config::{Changes, Config, ConfigError, ListenerConfig};
-use crate::control::{Control, Killed, View};
+use crate::backend::Backend;
+use crate::config::{Changes, Config};
+use crate::control::{Control, Hook, Killed, View};
 use crate::errand::Credentials;
-use crate::key::Key;
-use crate::kill::{self, Kills};
+use crate::error::Error;
+use crate::kill::Kills;
+use crate::killer;
 use crate::log::{Event, Log};
+use crate::mailbox::Workers;
 use crate::open_files;
-use crate::queue::{Patience, Queue};
-use crate::registry::Registry;
 use crate::running::Running;
 use crate::stats::Snapshot;
 use crate::watch::Watch;
-use crate::worker::{self, Order};
-
-/// One listener, as its sessions see it.
-#[derive(Debug)]
-pub(crate) struct Listener {
-    pub(crate) config: ListenerConfig,
-    pub(crate) backends: Backends,
-    pub(crate) registry: Arc<Registry>,
-    pub(crate) refused: Arc<Refusals>,
-    /// Where passwords may be put under another key.
-    pub(crate) key: Option<Arc<Key>>,
-    /// Sessions that wait for a place on a backend.
-    pub(crate) queue: Arc<Queue>,
-    pub(crate) patience: Patience,
-    /// What is in force in its place since a reload. Sessions keep theirs once they have a backend.
-    pub(crate) successor: OnceLock<Arc<Listener>>,
-}
-
-/// Clients that were refused before they had a session.
-#[derive(Debug, Default)]
-pub(crate) struct Refusals {
-    pub(crate) max_connections: AtomicU64,
-    pub(crate) open_files: AtomicU64,
-}
-
-/// All workers.
-#[derive(Debug)]
-pub(crate) struct Workers(pub(crate) Vec<worker::Handle>);
-
-impl Workers {
-    /// Sessions that there are.
-    pub(crate) fn sessions(&self) -> usize {
-        self.0
-            .iter()
-            .map(|worker| worker.sessions.load(SeqCst))
-            .sum()
-    }
-
-    /// How many there are that have not died.
-    pub(crate) fn running(&self) -> usize {
-        self.0.iter().filter(|worker| !worker.is_dead()).count()
-    }
-
-    /// Another worker that has so many fewer sessions than this one's `own` that a client is better off there. Where there are
-    /// many, a few more or less are not worth the way.
-    pub(crate) fn with_fewer(&self, own: usize) -> Option<&worker::Handle> {
-        let least = self.least_loaded();
-        let sessions = least.sessions.load(SeqCst);
-        (own > sessions + sessions / 8 && !least.is_dead()).then_some(least)
-    }
-
-    pub(crate) fn least_loaded(&self) -> &worker::Handle {
-        // A worker that has died would close the client: prefer one that is alive.
-        let load = |worker: &&worker::Handle| (worker.is_dead(), worker.sessions.load(SeqCst));
-        self.0.iter().min_by_key(load).unwrap_or(&self.0[0])
-    }
-}
-
-impl worker::Handle {
-    /// Hands a client over, which counts from now on; `false` where the worker has just died, and its place is to be given back.
-    pub(crate) fn take(&self, client: Client) -> bool {
-        self.sessions.fetch_add(1, SeqCst);
-        if self.order(Order::Client(client)) {
-            return true;
-        }
-        // It may have forgotten this one, and given its place back, with all others.
-        let less = |sessions: usize| sessions.checked_sub(1);
-        self.sessions.fetch_update(SeqCst, SeqCst, less).is_err()
-    }
-}
-
-/// Why a proxy could not be started or reloaded.
-#[derive(Debug)]
-pub enum Error {
-    /// An address cannot be listened on.
-    Listen(Endpoint, io::Error),
-    /// The host name of a backend has no address.
-    Resolve(String, io::Error),
-    /// A thread and its event loop could not be started. Contains its name and the system's error.
-    Start(String, io::Error),
-    /// An RSA key could not be generated.
-    Key,
-    /// A setting that cannot be changed while the proxy runs was changed.
-    Restart(&'static str),
-    /// A change was requested while the proxy is draining.
-    Draining,
-    /// The configuration cannot be served.
-    Config(ConfigError),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Listen(endpoint, error) => write!(f, "can't listen on {endpoint}: {error}"),
-            Self::Resolve(name, error) => write!(f, "backend '{name}' has no address: {error}"),
-            Self::Start(thread, error) => {
-                write!(f, "can't start the thread '{thread}': {error}")?;
-                match Errno::from_io_error(error) {
-                    Some(Errno::AGAIN) => f.write_str(
-                        "; raise the limit of processes and threads (ulimit -u, TasksMax=)",
-                    ),
-                    Some(Errno::MFILE) => {
-                        f.write_str("; raise the limit of open files (ulimit -n, LimitNOFILE=)")
-                    }
-                    _ => Ok(()),
-                }
-            }
-            Self::Key => f.write_str("can't make an rsa key for reencrypt-passwords"),
-            Self::Restart(what) => write!(f, "a change of `{what}` needs a restart"),
-            Self::Draining => f.write_str("nothing can be changed while the proxy is draining"),
-            Self::Config(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl Error {
-    /// The thread with this name can't be had.
-    pub(crate) fn start(thread: &str) -> impl FnOnce(io::Error) -> Self {
-        move |error| Self::Start(thread.to_owned(), error)
-    }
-}
+use crate::worker;
 
 /// A running proxy. It runs until it is [stopped](Self::stop) or dropped. All methods can be called from any thread.
 ///
@@ -170,10 +44,6 @@ pub struct Proxy {
     control: Control,
     _watch: Watch,
 }
-
-/// What the embedding program does when it is asked to.
-#[derive(Clone)]
-pub(crate) struct Hook(pub(crate) Arc<dyn Fn() -> Result<String, String> + Send + Sync>);
 
 impl Proxy {
     /// Starts the proxy: listens and serves clients from now on.
@@ -223,7 +93,7 @@ impl Proxy {
             })
             .collect::<Result<_, _>>()?;
         let workers = Arc::new(Workers(workers));
-        kill::start(jobs, &workers, &credentials).map_err(Error::start("kill"))?;
+        killer::start(jobs, &workers, &credentials).map_err(Error::start("kill"))?;
         let acceptor = acceptor
             .start(Arc::clone(&workers), alarm.clone(), log.clone())
             .map_err(Error::start("acceptor"))?;

@@ -4,11 +4,10 @@
 //! next. If its server then reports that it is full, the session returns to its old position.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-use crate::worker::Mailbox;
 
 /// How long one waits, and how many may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +15,12 @@ pub(crate) struct Patience {
     /// Zero: nobody waits.
     pub(crate) timeout: Duration,
     pub(crate) length: usize,
+}
+
+/// Who has sessions that wait.
+pub(crate) trait Waiter: fmt::Debug + Send + Sync {
+    /// Has one of them look whether it can continue.
+    fn go_on(&self, session: usize);
 }
 
 /// The queue of one listener.
@@ -32,7 +37,7 @@ pub(crate) struct Queue {
 struct Waiting {
     /// As they came first.
     number: u64,
-    worker: Arc<Mailbox>,
+    worker: Arc<dyn Waiter>,
     index: usize,
 }
 
@@ -48,7 +53,7 @@ impl Queue {
     pub(crate) fn enter(
         self: &Arc<Self>,
         most: usize,
-        (worker, index): (&Arc<Mailbox>, usize),
+        (worker, index): (&Arc<dyn Waiter>, usize),
         again: Option<u64>,
     ) -> Option<Ticket> {
         let mut waiting = self.lock();

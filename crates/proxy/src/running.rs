@@ -3,24 +3,29 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use onecopy_net::evented::{self, Address, ListenerOptions};
 
-use crate::acceptor::{self, Way, Ways};
+use crate::acceptor;
 use crate::alarm::Alarm;
-use crate::backend::{Backend, Backends, resolve};
+use crate::backend::{Backend, Backends};
 use crate::config::changes::keep_tls;
 use crate::config::{Changes, Config, ListenerConfig, LogLevel};
 use crate::errand::Credentials;
+use crate::error::Error;
+use crate::gate::{Way, Ways};
 use crate::key::Key;
+use crate::listener::Listener;
+use crate::lock::lock;
 use crate::log::{Event, LAST_LINES, Log};
+use crate::mailbox::Order;
+use crate::mailbox::Workers;
 use crate::open_files::OpenFiles;
-use crate::proxy::{Error, Listener, Workers};
 use crate::queue::Patience;
+use crate::resolve::resolve;
 use crate::session::first_options;
-use crate::worker::Order;
 
 type Notice = Box<dyn Fn(&str) + Send>;
 
@@ -379,10 +384,6 @@ fn patience(config: &Config) -> Patience {
         timeout: config.queue_timeout,
         length: config.queue_length,
     }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Running {

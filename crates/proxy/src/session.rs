@@ -29,17 +29,17 @@ use onecopy_net::SocketOptions;
 use onecopy_net::evented::{Address, Stream};
 use onecopy_wire::Meter;
 
-use crate::acceptor::Client;
 use crate::backend::Place;
+use crate::buffers::Pool;
+use crate::client::Client;
+use crate::codec::Codec;
 use crate::failure::{Failure, Reason};
 use crate::kill::Kills;
+use crate::listener::Listener;
 use crate::log::Log;
-use crate::proxy::Listener;
+use crate::queue::Waiter;
 use crate::registry::{Id, UserPlace};
 use crate::stats::{ClientInfo, Counters};
-use crate::worker::Mailbox;
-use crate::worker::codec::Codec;
-use crate::worker::pool::Pool;
 
 use address::ClientAddress;
 use farewell::Farewell;
@@ -63,7 +63,7 @@ pub(crate) struct Context<'w> {
     /// This worker, where an answer is to come back to it.
     pub(crate) worker: usize,
     /// This worker's, and the session's place in it: where it is called when something it waits for is there.
-    pub(crate) mailbox: &'w Arc<Mailbox>,
+    pub(crate) waiter: &'w Arc<dyn Waiter>,
     pub(crate) index: usize,
     /// When this turn of the loop began.
     pub(crate) now: Instant,

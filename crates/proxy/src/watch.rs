@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use onecopy_net::{Endpoint, TlsAcceptor, TlsCache, TlsConnector, TlsError};
 
-use crate::backend::resolve;
 use crate::config::{Config, LogLevel};
-use crate::running::{Running, lock};
+use crate::lock::lock;
+use crate::resolve::resolve;
+use crate::running::Running;
 
 /// How often a thread looks whether it is to watch at all.
 const OFF: Duration = Duration::from_secs(1);

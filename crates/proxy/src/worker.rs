@@ -9,10 +9,7 @@
 
 mod accept;
 mod aside;
-pub(crate) mod codec;
 mod line;
-mod order;
-pub(crate) mod pool;
 mod unfinished;
 
 use std::collections::VecDeque;
@@ -24,20 +21,21 @@ use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Token, Waker};
 
-use crate::acceptor::{Client, Gate};
 use crate::alarm::Alarm;
+use crate::buffers::Pool;
+use crate::client::Client;
+use crate::codec::Codec;
 use crate::failure::Failure;
+use crate::gate::Gate;
 use crate::kill::Kills;
 use crate::log::Log;
+use crate::mailbox::{Handle, Mailbox, Order};
+use crate::queue::Waiter;
 use crate::session::{Context, Session, Status};
 use crate::stats::{Counters, Snapshot};
 use accept::Accepting;
-pub(crate) use accept::ListeningSocket;
 use aside::Aside;
-use codec::Codec;
 use line::Line;
-pub(crate) use order::{Handle, Mailbox, Order};
-use pool::Pool;
 use unfinished::Unfinished;
 
 /// Events taken from the kernel at once.
@@ -70,7 +68,7 @@ pub(crate) fn start(
     let mut worker = Worker {
         poll,
         inbox,
-        mailbox: Arc::clone(&mailbox),
+        waiter: Arc::clone(&mailbox) as Arc<dyn Waiter>,
         gate: Arc::clone(gate),
         accepting: Accepting::default(),
         count: Arc::clone(&sessions),
@@ -118,7 +116,8 @@ pub(crate) fn start(
 struct Worker {
     poll: Poll,
     inbox: Receiver<Order>,
-    mailbox: Arc<Mailbox>,
+    /// Its mailbox, as queues see it.
+    waiter: Arc<dyn Waiter>,
     gate: Arc<Gate>,
     accepting: Accepting,
     count: Arc<AtomicUsize>,
@@ -257,7 +256,7 @@ impl Worker {
             kills: &self.kills,
             unfinished: &mut self.unfinished.left,
             worker: self.number,
-            mailbox: &self.mailbox,
+            waiter: &self.waiter,
             index,
             now,
         };

@@ -8,8 +8,10 @@ use std::time::Duration;
 use onecopy_net::Endpoint;
 
 use super::{Config, ListenerConfig};
-use crate::worker::pool::LEAST_BUDGET;
 use address::Listening;
+
+/// With less memory a worker could not serve a session: one read of ordinary size, 16 KiB.
+pub(crate) const LEAST_BUDGET: usize = 16 << 10;
 
 /// Why a configuration cannot be served.
 #[derive(Debug, Clone, PartialEq, Eq)]

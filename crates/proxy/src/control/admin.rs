@@ -24,8 +24,8 @@ use onecopy_wire::Buffers;
 use super::door::{Door, Guest, Guests};
 use super::{Killed, View};
 use crate::config::AdminConfig;
+use crate::error::Error;
 use crate::log::Event;
-use crate::proxy::Error;
 use statement::Statement;
 use table::Table;
 

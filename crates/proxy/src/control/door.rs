@@ -11,9 +11,9 @@ use mio::{Poll, Token, Waker};
 use onecopy_net::Endpoint;
 use onecopy_net::evented::{Address, Listener, ListenerOptions};
 
-use crate::backend::resolve;
-use crate::proxy::Error;
-use crate::running::lock;
+use crate::error::Error;
+use crate::lock::lock;
+use crate::resolve::resolve;
 pub(super) use guests::{Guest, Guests};
 
 /// Events of the listener.

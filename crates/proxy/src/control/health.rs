@@ -16,8 +16,6 @@
 //! Where only some addresses of a name do not answer these alone are asked, and the log of the others stays quiet.
 //! The death of a server is not waited for here: sessions see it by their own sockets.
 
-mod turns;
-
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -32,13 +30,12 @@ use super::{View, spawn};
 use crate::backend::{Backend, TOO_MANY_CONNECTIONS};
 use crate::config::{HealthConfig, HealthLogin};
 use crate::errand::Errand;
+use crate::lock::lock;
 use crate::log::{Event, Log};
 use crate::open_files;
-use crate::running::lock;
 use crate::session::NOBODY;
 
-pub(crate) use turns::Health;
-use turns::{SOON, Whom, jittered};
+use crate::backend::health::{SOON, Whom, jittered};
 
 /// How often it is looked whose turn it is.
 const LOOK: Duration = Duration::from_millis(100);

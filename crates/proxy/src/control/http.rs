@@ -12,7 +12,7 @@ use onecopy_net::Endpoint;
 
 use super::View;
 use super::door::Door;
-use crate::proxy::Error;
+use crate::error::Error;
 use request::{Path, Request, RequestError};
 use server::Server;
 
@@ -95,7 +95,7 @@ fn health(view: &View) -> State {
 
 /// Whether new sessions can be served on every listener.
 fn ready(view: &View) -> State {
-    let has_backend = |listener: &Arc<crate::proxy::Listener>| listener.backends.serve();
+    let has_backend = |listener: &Arc<crate::listener::Listener>| listener.backends.serve();
     match health(view) {
         State::Fine if !view.listeners().iter().all(has_backend) => {
             State::Not("a listener has no backend that is up and eligible by its role\n")

@@ -10,14 +10,19 @@ use crate::backend::Backend;
 use crate::config::LogLevel;
 use crate::errand::Credentials;
 use crate::failure::Reason;
+use crate::listener::Listener;
+use crate::lock::lock;
 use crate::log::{Event, Log};
-use crate::proxy::{Hook, Listener, Workers};
-use crate::running::{Running, lock};
+use crate::mailbox::{Order, Workers};
+use crate::running::Running;
 use crate::stats::Snapshot;
-use crate::worker::Order;
 
 /// How long an answer of a worker's is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What the embedding program does when it is asked to.
+#[derive(Clone)]
+pub(crate) struct Hook(pub(crate) Arc<dyn Fn() -> Result<String, String> + Send + Sync>);
 
 /// What became of an order to end a session.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,11 +3,16 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Mutex;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
+
+use onecopy_net::Endpoint;
+use rustix::io::Errno;
 
 use super::*;
 use crate::backend::Doubt;
-use crate::config::BackendConfig;
+use crate::config::{BackendConfig, ListenerConfig};
+use crate::mailbox::Order;
 
 /// HandshakeV10 of a server without TLS, of `mysql_native_password`.
 const GREETING: &[u8] = b"\x49\0\0\0\x0A8.0.0\0\x2A\0\0\0twenty b\0\x08\x82\x2D\x02\0\x0A\0\x15\0\0\0\0\0\0\0\0\0\0ytes, a salt\0\

@@ -21,7 +21,7 @@ use onecopy_net::evented::{ReadOutcome, Stream};
 use onecopy_wire::Buffers;
 
 use super::Context;
-use crate::worker::pool::Pool;
+use crate::buffers::Pool;
 
 /// What compression has of one side.
 pub(crate) struct Compressed {

@@ -169,7 +169,7 @@ impl Session {
     /// Errors of 2000 and on are those of clients' own libraries. libmariadb (10.11.19) gives 2027, malformed packet, where a
     /// server says one, and its own 2013 where the stream just ends, which programs know as a lost connection. So it is not told
     /// that one; other libraries show the words. What names a setting has a server's code, which all of them show.
-    fn last_words(&mut self, failure: &crate::Failure) -> Vec<u8> {
+    fn last_words(&mut self, failure: &crate::failure::Failure) -> Vec<u8> {
         if self.knows_of_losses_itself && failure.code == SERVER_LOST {
             return Vec::new();
         }

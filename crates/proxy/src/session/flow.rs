@@ -7,7 +7,7 @@
 
 use onecopy_wire::Meter;
 
-use crate::worker::pool::{Loan, Pool};
+use crate::buffers::{Loan, Pool};
 
 /// One direction. Holds no buffers while nothing is in flight.
 #[derive(Debug, Default)]

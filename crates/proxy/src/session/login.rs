@@ -34,7 +34,7 @@ use super::peer::Peer;
 use super::{Context, End, Phase, Session, Status, error_payload};
 use crate::backend::Backend;
 use crate::failure::{Failure, Reason};
-use crate::proxy::Listener;
+use crate::listener::Listener;
 use crate::queue::Ticket;
 
 use authentication::Authentication;

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use super::peer::Peer;
 use super::{Context, End, Phase, Session, Status};
+use crate::buffers::{OF_NO_USE, Pool};
 use crate::failure::Failure;
-use crate::worker::pool::{OF_NO_USE, Pool};
 
 /// How far a session is with what came from its client, with what came from its backend, with what was made of these and has not
 /// left, and with what was not checked.

@@ -8,11 +8,12 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Instant;
 
 use mio::Token;
-use onecopy_net::evented::{self, AcceptError};
+use onecopy_net::evented::AcceptError;
 
 use super::Worker;
-use crate::acceptor::{Client, NOT_ACCEPTED};
-use crate::proxy::{Listener, Workers};
+use crate::client::{Client, ListeningSocket};
+use crate::gate::NOT_ACCEPTED;
+use crate::mailbox::Workers;
 
 /// The first socket's; the others' are below.
 const FIRST: usize = usize::MAX - 1;
@@ -28,31 +29,12 @@ fn clients_a_turn(sessions: usize) -> usize {
     1 + (sessions / SESSIONS_A_CLIENT).min(MOST_CLIENTS)
 }
 
-/// A socket that listens, and whose clients come in by it.
-#[derive(Debug, Clone)]
-pub(crate) struct ListeningSocket {
-    pub(crate) socket: Arc<evented::Listener>,
-    pub(crate) listener: Arc<Listener>,
-}
-
 #[derive(Debug, Default)]
 pub(super) struct Accepting {
     sockets: Vec<ListeningSocket>,
     /// Nobody is accepted before the next look at the time, for lack of descriptors.
     is_paused: bool,
     workers: Option<Arc<Workers>>,
-}
-
-impl ListeningSocket {
-    /// The next client that waits.
-    pub(crate) fn accept(&self) -> Result<Option<Client>, AcceptError> {
-        let accepted = self.socket.accept()?;
-        Ok(accepted.map(|(stream, address)| Client {
-            stream,
-            address,
-            listener: Arc::clone(&self.listener),
-        }))
-    }
 }
 
 impl Worker {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::Worker;
-use super::pool::OF_NO_USE;
+use crate::buffers::OF_NO_USE;
 use crate::session::{Progress, Session};
 
 /// Who waits, and who makes them wait.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use onecopy_net::Endpoint;
 use onecopy_net::evented::Address;
 
-use crate::backend::resolve;
+use crate::resolve::resolve;
 
 /// An address that is listened on.
 #[derive(Debug)]

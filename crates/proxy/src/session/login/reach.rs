@@ -117,7 +117,7 @@ impl Session {
                 true => 0,
                 false => listener.patience.length,
             };
-            let session = (context.mailbox, context.index);
+            let session = (context.waiter, context.index);
             let again = login.waited.map(|(number, _)| number);
             let Some(ticket) = listener.queue.enter(length, session, again) else {
                 return self.refuse_as_full();

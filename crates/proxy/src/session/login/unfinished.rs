@@ -22,10 +22,10 @@ use onecopy_mysql_proto::packet::{CommandByte, Greeting, HandshakeResponse};
 use super::half::Half;
 use super::{ERR, Login, MORE_DATA, NEXT_FACTOR, OK, SWITCH, Stage};
 use crate::backend::Place;
+use crate::buffers::Pool;
 use crate::registry::Id;
 use crate::session::peer::Peer;
 use crate::session::{Context, Phase, Session};
-use crate::worker::pool::Pool;
 
 /// Who logs in where nobody does. An account of this name without password and rights keeps the server's log quiet.
 pub(crate) const NOBODY: &str = "onecopy";

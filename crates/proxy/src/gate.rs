@@ -1,28 +1,55 @@
 //! How many clients may come in, and who waits: for the acceptor, and for workers, which let clients in themselves.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::Sender;
 
 use mio::Waker;
-use onecopy_net::evented::Stream;
+use onecopy_net::Endpoint;
+use onecopy_net::evented;
 
-use super::Command;
-use crate::proxy::Listener;
+use crate::client::Client;
+use crate::listener::Listener;
+use crate::open_files::Room;
+use crate::queue::Patience;
 
-/// A client that has come in and has no session yet.
-pub(crate) struct Client {
-    pub(crate) stream: Stream,
-    /// `None` over a Unix socket.
-    pub(crate) address: Option<SocketAddr>,
+/// What is told where there is no descriptor for a client.
+pub(crate) const NOT_ACCEPTED: &str = "no clients are accepted until file descriptors are free";
+
+/// What is accepted, and how many.
+#[derive(Debug)]
+pub(crate) struct Ways {
+    pub(crate) sockets: Vec<Way>,
+    pub(crate) max_connections: usize,
+    /// For how many there are descriptors.
+    pub(crate) room: Room,
+    pub(crate) patience: Patience,
+}
+
+/// One address.
+#[derive(Debug)]
+pub(crate) struct Way {
+    /// As it was configured; by it a socket is known.
+    pub(crate) endpoint: Endpoint,
     pub(crate) listener: Arc<Listener>,
+    /// A new socket; `None`: the one that listens already.
+    pub(crate) socket: Option<evented::Listener>,
+}
+
+/// What the acceptor is asked for.
+pub(crate) enum Command {
+    /// One that a worker could not let in.
+    Client(Client),
+    /// These ways from now on; says so when it is so.
+    Serve(Ways, Sender<()>),
+    /// None, and the thread ends.
+    Stop,
 }
 
 #[derive(Debug)]
 pub(crate) struct Gate {
-    pub(super) commands: Sender<Command>,
-    pub(super) waker: Waker,
+    pub(crate) commands: Sender<Command>,
+    pub(crate) waker: Waker,
     /// Clients that wait, and those in flight to the acceptor, who come before others too.
     waiting: AtomicUsize,
     passed_on: AtomicUsize,
@@ -32,7 +59,7 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    pub(super) fn new(commands: Sender<Command>, waker: Waker) -> Self {
+    pub(crate) fn new(commands: Sender<Command>, waker: Waker) -> Self {
         Self {
             commands,
             waker,
@@ -43,17 +70,17 @@ impl Gate {
         }
     }
 
-    pub(super) fn set_max_sessions(&self, max: usize) {
+    pub(crate) fn set_max_sessions(&self, max: usize) {
         self.max_sessions.store(max, SeqCst);
     }
 
     /// Sessions that end from now on wake the acceptor unless this is 0.
-    pub(super) fn set_waiting(&self, waiting: usize) {
+    pub(crate) fn set_waiting(&self, waiting: usize) {
         self.waiting.store(waiting, SeqCst);
     }
 
     /// Takes a place for a session, where there is one.
-    pub(super) fn enter(&self) -> bool {
+    pub(crate) fn enter(&self) -> bool {
         let max = self.max_sessions.load(SeqCst);
         let one_more = |sessions: usize| (sessions < max).then_some(sessions + 1);
         let entered = self.sessions.fetch_update(SeqCst, SeqCst, one_more);
@@ -100,13 +127,13 @@ impl Gate {
     }
 
     /// A client that was passed on has arrived.
-    pub(super) fn has_come(&self) {
+    pub(crate) fn has_come(&self) {
         let less = |passed_on: usize| passed_on.checked_sub(1);
         let _ = self.passed_on.fetch_update(SeqCst, SeqCst, less);
     }
 
     /// The acceptor has died: nobody waits any more.
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         self.waiting.store(0, SeqCst);
         self.passed_on.store(0, SeqCst);
     }

@@ -15,7 +15,7 @@ use crate::config::HealthConfig;
 const QUIET: u32 = 12;
 
 /// After an answer that was not expected the next question comes so soon.
-pub(super) const SOON: Duration = Duration::from_millis(500);
+pub(crate) const SOON: Duration = Duration::from_millis(500);
 
 /// What the checks know of one backend.
 #[derive(Debug)]
@@ -33,22 +33,22 @@ pub(crate) struct Health {
 
 /// When it is asked, and what came of it.
 #[derive(Debug)]
-pub(super) struct Turns {
-    pub(super) next: Instant,
+pub(crate) struct Turns {
+    pub(crate) next: Instant,
     /// When it was asked last.
     last: Option<Instant>,
-    pub(super) is_asking: bool,
+    pub(crate) is_asking: bool,
     /// Consecutive answers that contradict the current state.
-    pub(super) contrary: u32,
+    pub(crate) contrary: u32,
     /// Consecutive checks that were skipped.
     passed: u32,
     /// Its error for the last login, if that failed and counts as an answer.
-    pub(super) last_error: Option<String>,
+    pub(crate) last_error: Option<String>,
 }
 
 impl Turns {
     /// Nothing was learnt of the backend as a whole.
-    pub(super) fn end(&mut self, interval: Duration) {
+    pub(crate) fn end(&mut self, interval: Duration) {
         self.is_asking = false;
         self.next = Instant::now() + jittered(interval);
     }
@@ -106,12 +106,12 @@ impl Health {
         self.turns().last_error.clone()
     }
 
-    pub(super) fn turns(&self) -> MutexGuard<'_, Turns> {
+    pub(crate) fn turns(&self) -> MutexGuard<'_, Turns> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Who of it is to be asked now, if anybody. Then it counts as being asked.
-    pub(super) fn takes_turn(
+    pub(crate) fn takes_turn(
         &self,
         (is_up, doubt): (bool, impl Fn() -> Doubt),
         config: &HealthConfig,
@@ -153,7 +153,7 @@ impl Health {
 
 /// Whom of a backend a turn asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whom {
+pub(crate) enum Whom {
     /// Its addresses that are thought well of until one answers, and all of those that are not.
     All,
     /// Those that are not: sessions know of the others.
@@ -161,7 +161,7 @@ pub(super) enum Whom {
 }
 
 /// The same within a tenth, so that proxies that were started together do not all ask together.
-pub(super) fn jittered(time: Duration) -> Duration {
+pub(crate) fn jittered(time: Duration) -> Duration {
     let random = RandomState::new().hash_one(0) % 201;
     time / 1000 * u32::try_from(900 + random).unwrap_or(1000)
 }

@@ -6,11 +6,13 @@ mod scarce;
 
 use onecopy_wire::{BufferConfig, Buffers, Meter};
 
+use crate::config::LEAST_BUDGET;
+
 /// A row or two of ordinary size; read sizes go up from here where more comes at once.
 const SMALL_READ: usize = 16 << 10;
 
-/// With less than one such read a worker could not serve a session.
-pub(crate) const LEAST_BUDGET: usize = SMALL_READ;
+// With less than one such read a worker could not serve a session.
+const _: () = assert!(SMALL_READ <= LEAST_BUDGET);
 
 /// The largest read: beyond it calls get no cheaper.
 const LARGE_READ: usize = 256 << 10;

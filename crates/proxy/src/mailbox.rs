@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 
 use mio::Waker;
 
-use super::accept::ListeningSocket;
-use crate::acceptor::Client;
+use crate::client::{Client, ListeningSocket};
 use crate::kill::Answer;
-use crate::proxy::Workers;
+use crate::queue::Waiter;
 use crate::stats::Snapshot;
 
 /// What a worker is asked for by other threads.
@@ -64,17 +63,17 @@ pub(crate) enum Order {
 /// Where a worker's orders come in.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
-    pub(super) orders: Sender<Order>,
-    pub(super) waker: Waker,
+    pub(crate) orders: Sender<Order>,
+    pub(crate) waker: Waker,
 }
 
 /// A worker, for other threads.
 #[derive(Debug)]
 pub(crate) struct Handle {
-    pub(super) mailbox: Arc<Mailbox>,
+    pub(crate) mailbox: Arc<Mailbox>,
     /// Sessions that it has or is about to get.
     pub(crate) sessions: Arc<AtomicUsize>,
-    pub(super) is_dead: Arc<AtomicBool>,
+    pub(crate) is_dead: Arc<AtomicBool>,
     pub(crate) thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -90,12 +89,13 @@ impl Handle {
     }
 }
 
-impl Mailbox {
-    /// Has a session look whether it can continue.
-    pub(crate) fn go_on(&self, index: usize) {
-        self.order(Order::GoOn { index });
+impl Waiter for Mailbox {
+    fn go_on(&self, session: usize) {
+        self.order(Order::GoOn { index: session });
     }
+}
 
+impl Mailbox {
     fn order(&self, order: Order) -> bool {
         // A worker that is gone has nobody left to serve.
         let is_there = self.orders.send(order).is_ok();
@@ -103,5 +103,51 @@ impl Mailbox {
             let _ = self.waker.wake();
         }
         is_there
+    }
+}
+
+/// All workers.
+#[derive(Debug)]
+pub(crate) struct Workers(pub(crate) Vec<Handle>);
+
+impl Workers {
+    /// Sessions that there are.
+    pub(crate) fn sessions(&self) -> usize {
+        self.0
+            .iter()
+            .map(|worker| worker.sessions.load(SeqCst))
+            .sum()
+    }
+
+    /// How many there are that have not died.
+    pub(crate) fn running(&self) -> usize {
+        self.0.iter().filter(|worker| !worker.is_dead()).count()
+    }
+
+    /// Another worker that has so many fewer sessions than this one's `own` that a client is better off there. Where there are
+    /// many, a few more or less are not worth the way.
+    pub(crate) fn with_fewer(&self, own: usize) -> Option<&Handle> {
+        let least = self.least_loaded();
+        let sessions = least.sessions.load(SeqCst);
+        (own > sessions + sessions / 8 && !least.is_dead()).then_some(least)
+    }
+
+    pub(crate) fn least_loaded(&self) -> &Handle {
+        // A worker that has died would close the client: prefer one that is alive.
+        let load = |worker: &&Handle| (worker.is_dead(), worker.sessions.load(SeqCst));
+        self.0.iter().min_by_key(load).unwrap_or(&self.0[0])
+    }
+}
+
+impl Handle {
+    /// Hands a client over, which counts from now on; `false` where the worker has just died, and its place is to be given back.
+    pub(crate) fn take(&self, client: Client) -> bool {
+        self.sessions.fetch_add(1, SeqCst);
+        if self.order(Order::Client(client)) {
+            return true;
+        }
+        // It may have forgotten this one, and given its place back, with all others.
+        let less = |sessions: usize| sessions.checked_sub(1);
+        self.sessions.fetch_update(SeqCst, SeqCst, less).is_err()
     }
 }

@@ -1,0 +1,61 @@
+//! Why a proxy could not be started or reloaded.
+
+use std::{fmt, io};
+
+use onecopy_net::Endpoint;
+use rustix::io::Errno;
+
+use crate::config::ConfigError;
+
+/// Why a proxy could not be started or reloaded.
+#[derive(Debug)]
+pub enum Error {
+    /// An address cannot be listened on.
+    Listen(Endpoint, io::Error),
+    /// The host name of a backend has no address.
+    Resolve(String, io::Error),
+    /// A thread and its event loop could not be started. Contains its name and the system's error.
+    Start(String, io::Error),
+    /// An RSA key could not be generated.
+    Key,
+    /// A setting that cannot be changed while the proxy runs was changed.
+    Restart(&'static str),
+    /// A change was requested while the proxy is draining.
+    Draining,
+    /// The configuration cannot be served.
+    Config(ConfigError),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listen(endpoint, error) => write!(f, "can't listen on {endpoint}: {error}"),
+            Self::Resolve(name, error) => write!(f, "backend '{name}' has no address: {error}"),
+            Self::Start(thread, error) => {
+                write!(f, "can't start the thread '{thread}': {error}")?;
+                match Errno::from_io_error(error) {
+                    Some(Errno::AGAIN) => f.write_str(
+                        "; raise the limit of processes and threads (ulimit -u, TasksMax=)",
+                    ),
+                    Some(Errno::MFILE) => {
+                        f.write_str("; raise the limit of open files (ulimit -n, LimitNOFILE=)")
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Self::Key => f.write_str("can't make an rsa key for reencrypt-passwords"),
+            Self::Restart(what) => write!(f, "a change of `{what}` needs a restart"),
+            Self::Draining => f.write_str("nothing can be changed while the proxy is draining"),
+            Self::Config(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Error {
+    /// The thread with this name can't be had.
+    pub(crate) fn start(thread: &str) -> impl FnOnce(io::Error) -> Self {
+        move |error| Self::Start(thread.to_owned(), error)
+    }
+}

@@ -1,0 +1,86 @@
+//! The threads that run `KILL` statements on other backends.
+
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{io, thread};
+
+use crate::errand::{Credentials, Errand};
+use crate::kill::{Answer, Job};
+use crate::mailbox::{Order, Workers};
+
+/// How many are run at a time: one that can't be reached must not keep the others waiting.
+const THREADS: usize = 2;
+
+/// Starts the threads that run them. They end with the workers.
+pub(crate) fn start(
+    jobs: Receiver<Job>,
+    workers: &Arc<Workers>,
+    credentials: &Credentials,
+) -> io::Result<()> {
+    let jobs = Arc::new(Mutex::new(jobs));
+    for number in 0..THREADS {
+        let (jobs, workers, credentials) = (
+            Arc::clone(&jobs),
+            Arc::downgrade(workers),
+            credentials.clone(),
+        );
+        thread::Builder::new()
+            .name(format!("kill-{number}"))
+            .spawn(move || {
+                loop {
+                    let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                    let Ok(job) = next else { return };
+                    let answer = run(&job, &credentials);
+                    let Some(workers) = workers.upgrade() else {
+                        return;
+                    };
+                    if let Some(worker) = workers.0.get(job.worker) {
+                        worker.order(Order::KillAnswered {
+                            session: job.session,
+                            asker: job.asker,
+                            answer,
+                        });
+                    }
+                }
+            })?;
+    }
+    Ok(())
+}
+
+fn run(job: &Job, credentials: &Credentials) -> Answer {
+    let backend = &job.target.backend;
+    let name = backend.name();
+    let Some(errand) = Errand::new(backend, credentials) else {
+        let why = format!(
+            "the session is on backend '{name}', and the proxy has no user to kill it with: set health.user"
+        );
+        return Answer::unknown(job.id, &why);
+    };
+    let done = errand
+        .connect(job.target.address.as_ref())
+        .and_then(|mut connection| {
+            connection.run(&job.sql)?;
+            // Whether it has heard of the end is of no interest.
+            let _ = connection.close();
+            Ok(())
+        });
+    match done {
+        Ok(()) => Answer::Done,
+        Err(error) => match error.server() {
+            Some(server) => Answer::Failed {
+                code: server.code,
+                sql_state: server
+                    .sql_state
+                    .as_ref()
+                    .and_then(|state| state.as_bytes().try_into().ok())
+                    .unwrap_or(*b"HY000"),
+                message: server.message.clone(),
+            },
+            None => {
+                let why =
+                    format!("the session is on backend '{name}', which can't be reached: {error}");
+                Answer::unknown(job.id, &why)
+            }
+        },
+    }
+}

@@ -1,0 +1,33 @@
+//! A listener, as its sessions see it.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
+
+use crate::backend::Backends;
+use crate::config::ListenerConfig;
+use crate::key::Key;
+use crate::queue::{Patience, Queue};
+use crate::registry::Registry;
+
+/// One listener, as its sessions see it.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    pub(crate) config: ListenerConfig,
+    pub(crate) backends: Backends,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) refused: Arc<Refusals>,
+    /// Where passwords may be put under another key.
+    pub(crate) key: Option<Arc<Key>>,
+    /// Sessions that wait for a place on a backend.
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) patience: Patience,
+    /// What is in force in its place since a reload. Sessions keep theirs once they have a backend.
+    pub(crate) successor: OnceLock<Arc<Listener>>,
+}
+
+/// Clients that were refused before they had a session.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals {
+    pub(crate) max_connections: AtomicU64,
+    pub(crate) open_files: AtomicU64,
+}
