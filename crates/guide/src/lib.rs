@@ -26,6 +26,7 @@ pages! {
     parameters "parameters.md"
     pipelines "pipelines.md"
     pool "pool.md"
+    servers "servers.md"
     tls "tls.md"
     topology "topology.md"
     troubleshooting "troubleshooting.md"

@@ -26,6 +26,7 @@ mod pool_drops;
 #[cfg(feature = "tokio")]
 mod pool_soak;
 mod relay;
+mod servers;
 
 #[macro_use]
 mod blocking_face;
