@@ -1,5 +1,6 @@
 //! The modules of the proxy stand on floors: `src/lib.rs` declares them, the lowest first, with an empty line between floors, and a module
 //! uses only those of lower floors.
+#![allow(clippy::unwrap_used)] // the helpers are part of the tests
 
 use std::fs;
 use std::path::{Path, PathBuf};
