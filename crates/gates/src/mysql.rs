@@ -2,6 +2,7 @@
 
 mod blocking;
 mod capture;
+mod exec;
 mod parameters;
 mod pool;
 mod tokio;
@@ -9,6 +10,7 @@ mod tokio;
 use onecopy_mysql::{Config, Date, DateTime, FromRow, FromValue, Row, Time, Value};
 
 pub(crate) use blocking::Blocking;
+pub(crate) use exec::Exec;
 pub(crate) use pool::{Checkout, TokioCheckout};
 pub(crate) use tokio::Tokio;
 
@@ -20,9 +22,7 @@ use crate::peer::mysql::{MySqlPeer, Replies};
 pub(crate) enum Case {
     /// Prepared: one row of 15 columns.
     SmallRow,
-    /// The same, by a text whose statement is in the cache.
-    Exec,
-    /// The small row, each value asked for as a type of the caller's.
+    /// The same, each value asked for as a type of the caller's.
     TypedRow,
     /// The same, mapped to a struct.
     DerivedRow,
@@ -56,12 +56,12 @@ const SQL: &str = "SELECT data FROM onecopy_bench_blob WHERE id = 1";
 
 impl Case {
     fn is_prepared(self) -> bool {
-        !matches!(self, Self::Blob(_) | Self::Ok | Self::Exec)
+        !matches!(self, Self::Blob(_) | Self::Ok)
     }
 
     fn replies(self) -> Replies {
         match self {
-            Self::SmallRow | Self::Exec | Self::TypedRow | Self::DerivedRow => {
+            Self::SmallRow | Self::TypedRow | Self::DerivedRow => {
                 capture::replies(capture::SMALL_ROW)
             }
             Self::TypedRows | Self::DerivedRows => {
@@ -86,12 +86,7 @@ impl Case {
     /// Rows of its result.
     fn rows(self) -> usize {
         match self {
-            Self::SmallRow
-            | Self::Exec
-            | Self::TypedRow
-            | Self::DerivedRow
-            | Self::BigRow
-            | Self::Blob(_) => 1,
+            Self::SmallRow | Self::TypedRow | Self::DerivedRow | Self::BigRow | Self::Blob(_) => 1,
             Self::TypedRows | Self::DerivedRows | Self::BigRows => BIG_ROWS,
             Self::Parameters | Self::Ok => 0,
         }

@@ -139,7 +139,7 @@ workloads! {
     "mysql-small-row" counted_mysql_small_row, "execute, one row of 15 columns, all values read", "3,000 instructions", SMALL,
         mysql::Blocking::new(MySql::SmallRow);
     "mysql-exec" counted_mysql_exec, "the same by its text, whose statement is in the cache", "0 allocations", SMALL,
-        mysql::Blocking::new(MySql::Exec);
+        mysql::Exec::new();
     "mysql-typed-row" counted_mysql_typed_row, "mysql-small-row, each value converted to a type of Rust", "", SMALL,
         mysql::Blocking::new(MySql::TypedRow);
     "mysql-row-derived" counted_mysql_row_derived, "the same, mapped to a struct by the names of its columns", "1.1 x mysql-typed-row", SMALL,

@@ -21,10 +21,7 @@ pub(crate) struct Blocking {
 impl Blocking {
     pub(crate) fn new(case: Case) -> Self {
         let stream = Stream::own(case.peer());
-        let mut config = config();
-        // The recorded server answers a prepare before it hears more.
-        config.pipelining = false;
-        let mut conn = Connection::from_stream(&config, stream).expect("a login");
+        let mut conn = Connection::from_stream(&config(), stream).expect("a login");
         let prepare = || conn.prepare(SQL).expect("a statement");
         let statement = case.is_prepared().then(prepare);
         Self {
@@ -45,11 +42,8 @@ impl Blocking {
         } else {
             &[]
         };
-        let result = match &self.statement {
-            Some(statement) => self.conn.execute(statement, params),
-            None => self.conn.exec(SQL, params),
-        };
-        let mut rows = result.expect("a result");
+        let statement = self.statement.as_ref().expect("it is prepared");
+        let mut rows = self.conn.execute(statement, params).expect("a result");
         let mut seen = 0;
         if matches!(self.case, Case::DerivedRow | Case::DerivedRows) {
             while let Some(row) = rows.next_as::<Small<'_>>().expect("a row") {

@@ -175,7 +175,7 @@ impl Watcher {
         }
     }
 
-    /// A statement is counted when it ends, which is a little later than its reply.
+    /// A statement is counted when it ends, which is a little later than its reply: waits until the last ping is. Scripts must not ping.
     fn wait_for_pings(&mut self, id: u32, pings: u64) {
         let sql =
             format!("{COUNTED} AND EVENT_NAME = 'statement/com/Ping' AND PROCESSLIST_ID = {id}");
