@@ -193,7 +193,7 @@ pub fn read<E: From<onecopy_wire::WireError>>(
 }
 
 /// One call, into a large-value buffer as it is where that can be.
-#[inline]
+#[inline(always)] // once for each read
 pub(super) fn read_now(buffers: &mut Buffers, stream: &mut Stream) -> io::Result<usize> {
     if stream.is_plain()
         && let Some(home) = buffers.untouched_home()
