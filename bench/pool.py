@@ -43,7 +43,7 @@ def main():
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "pool-peers"
     subprocess.run(["cargo", "build", "--release", "--target-dir", target], cwd=HERE / "pool", check=True)
     program = target / "release/onecopy-pool-peers"
-    server = ["cargo", "run", "--quiet", "-p", "onecopy-testkit", "--bin", "with-server", "--"]
+    server = ["cargo", "run", "--quiet", "-p", "onecopy-testkit", "--bin", "with-server", "--", "--"]
     itself = ["sh", "-c", f"{sys.executable} {__file__} {program} $ONECOPY_TCP_URL"]
     subprocess.run(server + itself, cwd=ROOT, check=True)
 
