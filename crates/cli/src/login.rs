@@ -62,7 +62,7 @@ pub(crate) struct MysqlLogin {
     #[arg(long, value_name = "FILE", conflicts_with = "password_prompt")]
     password_file: Option<PathBuf>,
 
-    /// Read [client] and [onecopy] of an option file such as ~/.my.cnf; the URL overrides it, and may be left out
+    /// Read the groups client and onecopy of an option file such as ~/.my.cnf; the URL overrides it, and may be left out
     #[arg(long, value_name = "FILE")]
     defaults_file: Option<PathBuf>,
 }

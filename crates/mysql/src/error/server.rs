@@ -6,7 +6,7 @@ use onecopy_mysql_proto::Error as ProtocolError;
 use onecopy_mysql_proto::owned;
 use onecopy_mysql_proto::packet::{ErrPacket, OneLine};
 
-/// An error that the server sent. The connection stays usable unless [`Error::is_closed`] says otherwise.
+/// An error that the server sent. The connection stays usable unless [`Error::is_closed`](crate::Error::is_closed) says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerError {
     /// The error number, such as 1062 for a duplicate key.
