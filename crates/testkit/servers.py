@@ -32,13 +32,16 @@ KNOWN = {
         "BEGIN NOT ATOMIC", "clients that died being noticed in SLEEP", "semi-synchronous replication",
         "mysql_native_password", "mysql_clear_password", "caching_sha2_password with a password of 300 bytes",
         "sha256_password with a password of 300 bytes", "an account of ed25519", "an account of parsec",
-        "a certificate proven by the password", "dialog", "named types"]),
+        "a certificate proven by the password", "dialog", "named types",
+        "INSERT ... RETURNING", "SET STATEMENT", "BACKUP STAGE START", "EXECUTE IMMEDIATE 'SELECT 1'", "a list of what variables take",
+        "mysql_native_password, ed25519, parsec", "Aborted_connects_preauth", "the id of the last prepared statement"]),
     "mariadb-11.8": Server("mysql", "trixie", "1:11.8.", "usr/sbin/mariadbd", "mariadb-server-core",
                            ["mariadb-server", "mariadb-client", "libmariadb3"], [
         "type JSON", "VARCHAR(20) CHARACTER SET gb18030", "caching_sha2_password", "mysql_clear_password", "attributes of queries",
         "caching_sha2_password, sha256_password", "an account of caching_sha2_password",
         "an account of sha256_password", "compression zstd", "a second factor", "query attributes",
-        "a question of PAM"]),
+        "a question of PAM", "SET RESOURCE GROUP USR_default", "LOCK INSTANCE FOR BACKUP",
+        "MySQL's own client"]),
     # The whole server, which looks at the name that it is called by.
     "valkey-8": Server("valkey", "trixie", "8.", "usr/bin/valkey-check-rdb", "valkey-tools", [], []),
 }
@@ -47,7 +50,8 @@ TESTS = {
     "mysql": ["-p", "onecopy-mysql", "-p", "onecopy", "-p", "onecopy-testkit",
               "-p", "onecopy-proxy",
               "--test", "server", "--test", "alloc", "--test", "sql", "--test", "tour", "--test", "bench", "--test", "transfer",
-              "--test", "sessions", "--test", "account", "--test", "compression"],
+              "--test", "sessions", "--test", "account", "--test", "compression", "--test", "insight", "--test", "pooled",
+              "--test", "accounts_pooled"],
     "valkey": ["-p", "onecopy-valkey", "-p", "onecopy", "-p", "onecopy-testkit",
                "--test", "server", "--test", "shared", "--test", "commands", "--test", "valkey", "--test", "bench_valkey"],
 }

@@ -1,18 +1,22 @@
 //! The server's role: the login of any client, then its commands, with any replies to them.
 //!
-//! | bytes | field                                        |
-//! |-------|----------------------------------------------|
-//! | 1     | what the server offers, and the account      |
-//! | 1     | bit 0: start behind the login                |
-//! | 1     | how the stream is cut                        |
-//! | short | replies, one byte each                       |
-//! | rest  | what the client sends, as chunks             |
+//! | bytes | field                                                         |
+//! |-------|---------------------------------------------------------------|
+//! | 1     | what the server offers, the account, and confirmation         |
+//! | 1     | bit 0: start behind the login                                 |
+//! | 1     | how the stream is cut                                         |
+//! | short | replies, one byte each                                        |
+//! | rest  | what the client sends, as chunks                              |
 //!
 //! Held: the server says and sees the same however the client's bytes are cut, takes no command over its limit, and lets
 //! nobody in who does not know the password.
 
+use std::sync::Arc;
+
 use onecopy_mysql_proto::Capabilities;
-use onecopy_mysql_proto::auth::{Channel, Plugin, Secret, Verifier, native_password};
+use onecopy_mysql_proto::auth::{
+    Channel, Plugin, PrivateKey, Secret, Verifier, caching_sha2, native_password, parsec,
+};
 use onecopy_mysql_proto::packet::{ColumnDefinition, Command, EofPacket, ErrPacket, OkPacket};
 use onecopy_mysql_proto::server::{
     Account, Field, ServerCore, ServerError, ServerHandshake, ServerHandshakeConfig,
@@ -52,6 +56,20 @@ pub fn run(data: &[u8]) {
     if !turned {
         assert_eq!(whole.seen, cut.seen);
         assert_eq!(whole.sent, cut.sent);
+    }
+}
+
+/// A key that hides nothing, so that inputs come behind it.
+#[derive(Debug)]
+struct Glass;
+
+impl PrivateKey for Glass {
+    fn public_pem(&self) -> &[u8] {
+        b"-----BEGIN PUBLIC KEY-----"
+    }
+
+    fn decrypt(&self, encrypted: &[u8]) -> Option<Secret> {
+        Some(Secret::new(encrypted))
     }
 }
 
@@ -101,7 +119,12 @@ impl<'a> Served<'a> {
     }
 
     fn login(&mut self) -> Option<ServerCore> {
-        let mut handshake = ServerHandshake::new(self.config(), LIMITS);
+        let mut handshake = ServerHandshake::new(self.config(), LIMITS)
+            .with_private_key(Arc::new(Glass))
+            .with_client_host("192.0.2.1");
+        if self.flags & 64 != 0 {
+            handshake = handshake.with_confirmation();
+        }
         loop {
             match self.pump.step(&mut handshake, &mut self.buffers, &()) {
                 Outcome::Message(ServerHandshakeMessage::User) => {
@@ -111,6 +134,10 @@ impl<'a> Served<'a> {
                     let account = self.account();
                     let answered = handshake.answer(&mut self.buffers, account);
                     answered.expect("a good nonce");
+                }
+                Outcome::Message(ServerHandshakeMessage::Authenticated) => {
+                    let accepted = handshake.accept(&mut self.buffers);
+                    accepted.expect("it waits for that");
                 }
                 Outcome::Message(ServerHandshakeMessage::Accepted) => {
                     assert!(self.flags & 1 != 0, "in without the password");
@@ -162,14 +189,28 @@ impl<'a> Served<'a> {
     /// Without a password where the lowest bit is set; else with one that no input knows.
     fn account(&self) -> Account {
         let password = &Secret::new(PASSWORD);
-        Account {
-            verifier: if self.flags & 1 != 0 {
-                Verifier::NoPassword
-            } else {
+        let sha2 = || caching_sha2::Verifier::from_password(password);
+        let has = |bit| self.flags & bit != 0;
+        let verifier = match (has(128), has(16), has(32)) {
+            _ if has(1) => Verifier::NoPassword,
+            (false, _, _) => {
                 Verifier::NativePassword(native_password::Verifier::from_password(password))
-            },
-            nonce: (self.flags & 16 != 0).then(|| b"abcdefghij0123456789".to_vec()),
-            empty_cache: self.flags & 32 != 0,
+            }
+            (true, true, _) => {
+                let ext_salt = parsec::ExtSalt::new([5; parsec::SALT_BYTES]);
+                Verifier::Parsec(parsec::Verifier::from_password(password, ext_salt))
+            }
+            (true, false, true) => Verifier::CachingSha2Password(sha2()),
+            (true, false, false) => Verifier::Sha256Password(sha2()),
+        };
+        let nonce = match &verifier {
+            Verifier::Parsec(_) => Some(b"abcdefghij0123456789ABCDEFGHIJ01".to_vec()),
+            _ => has(16).then(|| b"abcdefghij0123456789".to_vec()),
+        };
+        Account {
+            verifier,
+            nonce,
+            empty_cache: has(32),
         }
     }
 

@@ -38,7 +38,7 @@ mod server;
 
 pub use channel::Channel;
 pub use client::{AuthAction, ClientAuth, MAX_STEPS};
-pub use crypto::{Crypto, CryptoError, NoCrypto};
+pub use crypto::{Crypto, CryptoError, NoCrypto, PrivateKey};
 pub use dialog::{Answer, Dialog, Question};
 pub use error::AuthError;
 pub use options::AuthOptions;

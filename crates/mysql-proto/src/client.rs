@@ -9,6 +9,8 @@ mod command;
 mod core;
 mod cursor;
 mod definitions;
+mod encoded;
+mod execution;
 mod gtids;
 mod handshake;
 mod large_row;
@@ -26,6 +28,7 @@ mod streamed_row;
 
 pub use self::core::ClientCore;
 pub use definitions::{Column, Definitions};
+pub use encoded::EncodedParams;
 pub use handshake::{Handshake, HandshakeConfig, HandshakeReply, Session, TlsDemand};
 pub use limits::Limits;
 pub use progress::ProgressListener;

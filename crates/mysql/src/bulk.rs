@@ -1,8 +1,9 @@
 //! Many rows for one statement: options, and what both APIs share.
 
 mod batch;
-mod literal;
+mod insert;
 mod template;
+mod types;
 
 pub(crate) use batch::{Batch, Pushed};
 
@@ -15,8 +16,10 @@ pub enum BulkMethod {
     /// MariaDB's COM_STMT_BULK_EXECUTE, for INSERT, REPLACE, UPDATE and DELETE: the types once for each batch, the values in
     /// binary. MySQL has no such command.
     Execute,
-    /// `INSERT ... VALUES (...), (...), ...`: one statement for each batch, with the values as literals. A statement of another
-    /// form is run once for each row.
+    /// `INSERT ... VALUES (...), (...), ...`: one statement for each batch. The first batch has its values as literals; for the next ones
+    /// the statement is prepared with as many rows as a batch has, at most 4,096 parameters, and the values are sent in binary. Rows
+    /// with [`Param::Default`](crate::Param::Default), and what the server does not prepare, are sent as literals. A statement of
+    /// another form is run once for each row.
     Insert,
 }
 

@@ -11,8 +11,8 @@
 //! |-----------|---------|
 //! | NULL, integers, decimals | as they are |
 //! | FLOAT, DOUBLE | all digits, with an exponent: `1.5e0`; NaN and infinity are errors |
-//! | text | `'it\'s'`; `'it''s'` with `NO_BACKSLASH_ESCAPES` |
-//! | bytes | `X'00FF'` |
+//! | text | `'it''s'`; backslashes and control characters with a backslash, except with `NO_BACKSLASH_ESCAPES` |
+//! | bytes | `_binary X'00FF'` |
 //! | DATE, DATETIME, TIME | `DATE'2024-02-29'`, `TIMESTAMP'2024-02-29 12:00:00'`, `TIME'12:00:00'` |
 //! | zero and partial dates | `'0000-00-00'`, because DATE literals can't hold them |
 //!
@@ -25,7 +25,7 @@
 //!     &params![1.5, "it's"],
 //!     Dialect::default(),
 //! )?;
-//! assert_eq!(sql, r"SELECT 1.5e0 FROM t WHERE name = 'it\'s'");
+//! assert_eq!(sql, "SELECT 1.5e0 FROM t WHERE name = 'it''s'");
 //! assert_eq!(format::ident("a`b")?, "`a``b`");
 //! # Ok::<(), onecopy_mysql::Error>(())
 //! ```
@@ -33,10 +33,10 @@
 //! [`Connection::dialect`]: crate::blocking::Connection::dialect
 //! [`Connection::format`]: crate::blocking::Connection::format
 
-mod literal;
-
+use onecopy_mysql_proto::client::ClientCore;
 use onecopy_mysql_proto::value::Param;
 
+use crate::literal::{self, Bytes};
 use crate::sql::{Part, parts};
 use crate::{Error, NamedParam, NamedValue, SqlMode};
 
@@ -47,6 +47,16 @@ pub struct Dialect {
     pub mode: SqlMode,
     /// The session's `character_set_client`, such as `utf8mb4`; empty if it is not known.
     pub character_set: &'static str,
+}
+
+impl Dialect {
+    /// As the server's last reply says.
+    pub(crate) fn of(core: &ClientCore) -> Self {
+        Self {
+            mode: SqlMode::reported(core.ok().status_flags),
+            character_set: core.character_set(),
+        }
+    }
 }
 
 /// A session with `utf8mb4` and without any of the modes that change how SQL is read.
@@ -185,9 +195,8 @@ impl Writer {
         self.is_behind_literal = true;
         let number = self.params;
         self.params += 1;
-        literal::write(&mut self.out, param, self.dialect).map_err(|problem| {
-            Error::named(format!("parameter {number} has no literal: {problem}"))
-        })
+        literal::put(&mut self.out, param, self.dialect, Bytes::Hex)
+            .map_err(|problem| problem.of(number))
     }
 
     fn list(&mut self, params: &[Param<'_>]) -> Result<(), Error> {

@@ -79,6 +79,7 @@ mod error;
 pub mod format;
 mod index;
 mod link;
+mod literal;
 mod map;
 mod named;
 mod observe;

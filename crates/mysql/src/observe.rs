@@ -102,6 +102,9 @@ pub struct SlowQuery<'q> {
     pub digest_hash: u64,
     /// From the call to the end of the last result, or to the error. It includes the time that the caller spent on rows. For an
     /// [abandoned](Self::is_abandoned) statement: to its first reply.
+    ///
+    /// A statement of a pipeline begins when its result is waited for; those whose results were dropped before that are not reported. One
+    /// with a cursor ends with its last batch.
     pub duration: Duration,
     /// From the call to the first reply: the time until the server began to answer.
     pub first_reply: Option<Duration>,

@@ -193,7 +193,8 @@ impl Backend {
         sessions.fetch_update(SeqCst, SeqCst, one_more).is_ok()
     }
 
-    fn has_room(&self) -> bool {
+    /// Whether it may have one more session.
+    pub(crate) fn has_room(&self) -> bool {
         let most = self.config.max_connections;
         most.is_none_or(|max| self.sessions() < max)
     }

@@ -6,6 +6,7 @@ pub(crate) mod changes;
 mod check;
 mod compression;
 mod file;
+mod pooling;
 mod role;
 
 use std::time::Duration;
@@ -17,10 +18,11 @@ use onecopy_net::{Endpoint, SocketOptions, TlsAcceptor, TlsConnector};
 pub use onecopy_mysql_proto::auth::Secret;
 
 pub use changes::Changes;
-pub use check::ConfigError;
 pub(crate) use check::LEAST_BUDGET;
+pub use check::{ConfigError, PoolError};
 pub use compression::Offered;
 pub use file::{DEFAULTS, FileError, endpoint};
+pub use pooling::{AccountConfig, Mode, PoolConfig, Rate};
 pub use role::Role;
 
 /// The configuration of a proxy.
@@ -233,6 +235,15 @@ pub struct ListenerConfig {
     pub name: String,
     /// The addresses to listen on; port 0 means any free port.
     pub listen: Vec<Endpoint>,
+    /// Whether clients share server connections.
+    pub mode: Mode,
+    /// The accounts of a pooled listener; empty for [`Mode::Pass`].
+    pub accounts: Vec<AccountConfig>,
+    /// The server connections of a pooled listener.
+    pub pool: PoolConfig,
+    /// How long a statement of a pooled listener may take before the proxy has the server interrupt it; its client gets error 3024. It is
+    /// looked at four times a second. `None`: as long as it likes.
+    pub query_timeout: Option<Duration>,
     /// TLS with clients; `None`: not offered.
     pub tls: Option<TlsAcceptor>,
     /// Whether clients without TLS are refused, except over Unix sockets.
@@ -268,6 +279,10 @@ impl Default for ListenerConfig {
         Self {
             name: "mysql".to_owned(),
             listen: Vec::new(),
+            mode: Mode::default(),
+            accounts: Vec::new(),
+            pool: PoolConfig::default(),
+            query_timeout: None,
             tls: None,
             requires_tls: false,
             compression: Offered::default(),

@@ -38,6 +38,7 @@ pub(crate) struct Errand<'b> {
     backend: &'b Backend,
     login: HealthLogin,
     timeout: Duration,
+    asks_for_key: bool,
 }
 
 impl<'b> Errand<'b> {
@@ -53,6 +54,15 @@ impl<'b> Errand<'b> {
             backend,
             login,
             timeout,
+            asks_for_key: false,
+        }
+    }
+
+    /// Whether a server without TLS may be asked for the key that the password goes under.
+    pub(crate) fn asking_for_key(self, asks_for_key: bool) -> Self {
+        Self {
+            asks_for_key,
+            ..self
         }
     }
 
@@ -82,6 +92,8 @@ impl<'b> Errand<'b> {
         config.password = String::from_utf8_lossy(self.login.password.expose())
             .as_ref()
             .into();
+        config.server_public_key = backend.public_key.clone();
+        config.get_server_public_key = self.asks_for_key;
         config.connect_timeout = Some(self.timeout);
         config.call_timeout = Some(self.timeout);
         // The stream has a connector of its own; this says what may be sent over it.

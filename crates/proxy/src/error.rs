@@ -16,7 +16,7 @@ pub enum Error {
     Resolve(String, io::Error),
     /// A thread and its event loop could not be started. Contains its name and the system's error.
     Start(String, io::Error),
-    /// An RSA key could not be generated.
+    /// The keys of logins could not be generated: an RSA key, or random bytes.
     Key,
     /// A setting that cannot be changed while the proxy runs was changed.
     Restart(&'static str),
@@ -43,7 +43,7 @@ impl fmt::Display for Error {
                     _ => Ok(()),
                 }
             }
-            Self::Key => f.write_str("can't make an rsa key for reencrypt-passwords"),
+            Self::Key => f.write_str("can't make keys for logins: no random bytes or no rsa"),
             Self::Restart(what) => write!(f, "a change of `{what}` needs a restart"),
             Self::Draining => f.write_str("nothing can be changed while the proxy is draining"),
             Self::Config(error) => error.fmt(f),

@@ -73,11 +73,15 @@ pub enum Reason {
     OpenFiles,
     /// The backend took too long over a login.
     BackendTimeout,
+    /// A pooled session's state could not be set on another connection.
+    Replay,
+    /// A pooled listener does not know the user, or not by this password.
+    AccessDenied,
 }
 
 impl Reason {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::MaxConnections,
         Self::MaxUserConnections,
         Self::NoBackend,
@@ -98,6 +102,8 @@ impl Reason {
         Self::Killed,
         Self::OpenFiles,
         Self::BackendTimeout,
+        Self::Replay,
+        Self::AccessDenied,
     ];
 
     /// Who it is that fails so.
@@ -114,7 +120,8 @@ impl Reason {
             | Self::ClientTls
             | Self::TlsRequired
             | Self::Timeout
-            | Self::Idle => Side::Client,
+            | Self::Idle
+            | Self::AccessDenied => Side::Client,
             _ => Side::Proxy,
         }
     }
@@ -142,6 +149,8 @@ impl Reason {
             Self::Killed => "killed",
             Self::OpenFiles => "open_files",
             Self::BackendTimeout => "backend_timeout",
+            Self::Replay => "replay",
+            Self::AccessDenied => "access_denied",
         }
     }
 
@@ -237,6 +246,56 @@ impl Failure {
             *b"42000",
             message,
         )
+    }
+
+    /// `ER_CON_COUNT_ERROR` of a pool: nobody has given a connection back in time.
+    pub(crate) fn pool_timeout(
+        waited: std::time::Duration,
+        connections: usize,
+        waiting: usize,
+        why: &str,
+    ) -> Self {
+        let mut message = format!(
+            "Too many connections (the proxy's pool: waited {waited:?} for one of {connections}, as {waiting} clients do; see \
+             max and wait-timeout of [mysql.pool])"
+        );
+        if !why.is_empty() {
+            message = format!("{message}; new ones fail: {why}");
+        }
+        Self::new(Side::Proxy, Reason::MaxConnections, 1040, REFUSED, message)
+    }
+
+    /// `ER_HOST_IS_BLOCKED`: so many wrong passwords that this one is not looked at.
+    pub(crate) fn too_many_wrong_logins(user: &[u8], wait: std::time::Duration) -> Self {
+        let user = String::from_utf8_lossy(user);
+        let seconds = wait.as_secs() + 1;
+        let message = format!(
+            "Too many wrong logins of user '{user}' from this host (the proxy answers the next one in {seconds} s)"
+        );
+        Self::new(Side::Client, Reason::AccessDenied, 1129, GENERAL, message)
+    }
+
+    /// `ER_ACCESS_DENIED_ERROR`: a reload has removed the account, and the session needs a connection of it.
+    pub(crate) fn account_removed(user: &[u8]) -> Self {
+        let user = String::from_utf8_lossy(user);
+        let message = format!(
+            "Access denied for user '{user}' (the account was removed from the proxy's listener)"
+        );
+        Self::new(Side::Client, Reason::AccessDenied, 1045, *b"28000", message)
+    }
+
+    /// A session's state could not be brought to a connection.
+    pub(crate) fn replay(why: &str) -> Self {
+        let message = format!(
+            "The state of the session could not be set on another server connection: {why}"
+        );
+        Self::new(Side::Proxy, Reason::Replay, 1105, GENERAL, message)
+    }
+
+    /// The same before anything of the client's command was sent: as the server says it.
+    pub(crate) fn refused_by_backend(code: u16, sql_state: Option<[u8; 5]>, message: &str) -> Self {
+        let sql_state = sql_state.unwrap_or(GENERAL);
+        Self::new(Side::Proxy, Reason::Replay, code, sql_state, message)
     }
 
     /// Nobody to connect to. `CR_CONN_HOST_ERROR`, 2003, is one of a client's own, which

@@ -1,6 +1,6 @@
 //! RSA: the proxy's own key, under which clients may send passwords, and those of backends.
 
-use onecopy_mysql_proto::auth::{PublicKey, Secret};
+use onecopy_mysql_proto::auth::{PrivateKey, PublicKey, Secret};
 
 use aws_lc_rs::encoding::{AsDer, PublicKeyX509Der};
 use aws_lc_rs::rsa::{KeySize, OAEP_SHA1_MGF1SHA1, OaepPrivateDecryptingKey, PrivateDecryptingKey};
@@ -39,6 +39,16 @@ impl Key {
         let room = Secret::new(room);
         let message = room.expose().get(..length).filter(|_| length > 0)?;
         Some(Secret::new(message))
+    }
+}
+
+impl PrivateKey for Key {
+    fn public_pem(&self) -> &[u8] {
+        self.pem()
+    }
+
+    fn decrypt(&self, encrypted: &[u8]) -> Option<Secret> {
+        self.decrypt(encrypted)
     }
 }
 

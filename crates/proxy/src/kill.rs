@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use crate::config::HealthLogin;
 use crate::registry::Whose;
 
 /// How many may wait; more are refused.
@@ -19,6 +20,26 @@ pub(crate) struct Job {
     pub(crate) worker: usize,
     pub(crate) session: usize,
     pub(crate) asker: u32,
+    /// Who runs it; `None` for the user of the health checks.
+    pub(crate) login: Option<Login>,
+    pub(crate) of: For,
+}
+
+/// Why a statement is run, and so what its outcome is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum For {
+    /// A client has asked for it.
+    Client,
+    /// A statement of the session's has taken too long: the number of this KILL.
+    Timeout(u64),
+}
+
+/// Who a session is at its server.
+#[derive(Debug)]
+pub(crate) struct Login {
+    pub(crate) login: HealthLogin,
+    /// Whether a server without TLS may be asked for the key that the password goes under.
+    pub(crate) asks_for_key: bool,
 }
 
 /// What the client is told.

@@ -38,6 +38,7 @@ pub(crate) fn start(
                         worker.order(Order::KillAnswered {
                             session: job.session,
                             asker: job.asker,
+                            of: job.of,
                             answer,
                         });
                     }
@@ -50,7 +51,15 @@ pub(crate) fn start(
 fn run(job: &Job, credentials: &Credentials) -> Answer {
     let backend = &job.target.backend;
     let name = backend.name();
-    let Some(errand) = Errand::new(backend, credentials) else {
+    let errand = match &job.login {
+        Some(own) => {
+            let timeout = credentials.health().timeout;
+            let errand = Errand::with(backend, own.login.clone(), timeout);
+            Some(errand.asking_for_key(own.asks_for_key))
+        }
+        None => Errand::new(backend, credentials),
+    };
+    let Some(errand) = errand else {
         let why = format!(
             "the session is on backend '{name}', and the proxy has no user to kill it with: set health.user"
         );

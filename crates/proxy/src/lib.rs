@@ -2,8 +2,8 @@
 //!
 //! It stands between any MySQL client and one or several servers: health checks, roles, TLS and compression on each side
 //! separately, `KILL` across servers, reload, drain, metrics. Clients log in with the servers' own users. Unlike a TCP proxy it
-//! knows what each session is doing; unlike ProxySQL it stores no users and changes no statement. It does not pool connections or
-//! split reads from writes yet. Unix only.
+//! knows what each session is doing; unlike ProxySQL it changes no statement. Clients of a pooled listener
+//! ([`Mode::Transaction`](config::Mode)) share a few server connections. It does not split reads from writes yet. Unix only.
 //!
 //! ```no_run
 //! use onecopy_proxy::Proxy;
@@ -57,6 +57,7 @@ mod queue;
 mod backend;
 
 mod errand;
+mod pooling;
 mod registry;
 
 mod kill;
@@ -84,6 +85,10 @@ mod control;
 
 mod proxy;
 
+#[cfg(feature = "measure")]
+#[doc(hidden)]
+pub mod measure;
+
 pub use control::Killed;
 pub use error::Error;
 pub use failure::{Failure, Reason, Side};
@@ -91,5 +96,5 @@ pub use log::Log;
 pub use open_files::raise_open_files;
 pub use proxy::Proxy;
 pub use stats::{
-    ClientInfo, CompressionCounts, Counters, Entrance, Kind, Latency, Route, Snapshot,
+    ClientInfo, CompressionCounts, Counters, Entrance, Kind, Latency, PoolInfo, Route, Snapshot,
 };

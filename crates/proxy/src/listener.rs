@@ -6,6 +6,9 @@ use std::sync::{Arc, OnceLock};
 use crate::backend::Backends;
 use crate::config::ListenerConfig;
 use crate::key::Key;
+use crate::pooling::accounts::Accounts;
+use crate::pooling::pool::Pool;
+use crate::pooling::wrong_logins::WrongLogins;
 use crate::queue::{Patience, Queue};
 use crate::registry::Registry;
 
@@ -16,8 +19,13 @@ pub(crate) struct Listener {
     pub(crate) backends: Backends,
     pub(crate) registry: Arc<Registry>,
     pub(crate) refused: Arc<Refusals>,
-    /// Where passwords may be put under another key.
+    /// Who may log in, where its clients share connections, and who tried with a wrong password.
+    pub(crate) accounts: Accounts,
+    pub(crate) wrong_logins: Arc<WrongLogins>,
+    /// Where passwords may be put under another key, or are checked here.
     pub(crate) key: Option<Arc<Key>>,
+    /// The connections that its clients share, where they do.
+    pub(crate) pool: Option<Arc<Pool>>,
     /// Sessions that wait for a place on a backend.
     pub(crate) queue: Arc<Queue>,
     pub(crate) patience: Patience,

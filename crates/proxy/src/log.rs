@@ -49,6 +49,14 @@ pub(crate) enum Event {
         id: Option<u32>,
         client: String,
     },
+    /// A client of a pooled listener keeps its server connection.
+    Pinned {
+        reason: &'static str,
+        client: String,
+        user: String,
+        listener: String,
+        id: u32,
+    },
     /// Descriptors do not do for what is configured.
     FewFiles { what: String },
     /// They have run out since this was said last: clients or connects.
@@ -323,6 +331,18 @@ impl Event {
                 };
                 line.with("client", Value::Text(client))
             }
+            Self::Pinned {
+                reason,
+                client,
+                user,
+                listener,
+                id,
+            } => line("session_pinned")
+                .with("reason", Value::Word(reason))
+                .with("client", Value::Text(client))
+                .with("user", Value::Text(user))
+                .with("listener", Value::Text(listener))
+                .with("connection", Value::Number(id.into())),
             Self::Reloaded { what, .. } => line("reload").with("message", Value::Text(what)),
             Self::FewFiles { what } => line("open_files").with("message", Value::Text(what)),
             Self::OutOfFiles { count, what } => line("open_files")

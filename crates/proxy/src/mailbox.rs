@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use mio::Waker;
 
 use crate::client::{Client, ListeningSocket};
-use crate::kill::Answer;
+use crate::kill::{Answer, For};
+use crate::pooling::connection::Connection;
+use crate::pooling::pool::{Pool, Recipient};
 use crate::queue::Waiter;
 use crate::stats::Snapshot;
 
@@ -38,12 +40,27 @@ pub(crate) enum Order {
     },
     /// There may be commands that have to be looked at from now on: listeners have changed, or addresses.
     Watch,
-    /// What came of a `KILL` that a session here, by its place and connection id, had run on another backend.
+    /// What came of a `KILL` that a session here, by its place and connection id, had run on a connection of the proxy's own.
     KillAnswered {
         session: usize,
         asker: u32,
+        of: For,
         answer: Answer,
     },
+    /// A connection for a session here that waits for one under a number.
+    Grant {
+        session: usize,
+        number: u64,
+        connection: Box<Connection>,
+    },
+    /// There may be room for a connection that a session here waits for under a number.
+    LookAgain { session: usize, number: u64 },
+    /// The end of a session by another client's `KILL`.
+    End { session: usize, id: u32 },
+    /// A session of another worker waits for a connection: an idle one is to be given up.
+    Spare { pool: Arc<Pool> },
+    /// Idle connections of a pool that must not be used any more are closed, or all of them where the pool has changed.
+    Tidy { pool: Arc<Pool>, is_changed: bool },
     /// A session may have something to do: what it waited for in a queue may be there.
     GoOn { index: usize },
     /// Sessions leave as soon as no transaction is open, at the latest then: those on backends that were removed, or all.
@@ -92,6 +109,45 @@ impl Handle {
 impl Waiter for Mailbox {
     fn go_on(&self, session: usize) {
         self.order(Order::GoOn { index: session });
+    }
+}
+
+impl Recipient for Mailbox {
+    fn grant(
+        &self,
+        session: usize,
+        number: u64,
+        connection: Box<Connection>,
+    ) -> Option<Box<Connection>> {
+        let order = Order::Grant {
+            session,
+            number,
+            connection,
+        };
+        match self.orders.send(order) {
+            Ok(()) => {
+                let _ = self.waker.wake();
+                None
+            }
+            Err(refused) => match refused.0 {
+                Order::Grant { connection, .. } => Some(connection),
+                _ => None,
+            },
+        }
+    }
+
+    fn look_again(&self, session: usize, number: u64) {
+        self.order(Order::LookAgain { session, number });
+    }
+
+    fn end(&self, session: usize, id: u32) {
+        self.order(Order::End { session, id });
+    }
+
+    fn spare(&self, pool: &Arc<Pool>) {
+        self.order(Order::Spare {
+            pool: Arc::clone(pool),
+        });
     }
 }
 

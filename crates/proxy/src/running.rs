@@ -12,7 +12,7 @@ use crate::acceptor;
 use crate::alarm::Alarm;
 use crate::backend::{Backend, Backends};
 use crate::config::changes::keep_tls;
-use crate::config::{Changes, Config, ListenerConfig, LogLevel};
+use crate::config::{Changes, Config, ListenerConfig, LogLevel, Secret};
 use crate::errand::Credentials;
 use crate::error::Error;
 use crate::gate::{Way, Ways};
@@ -23,6 +23,8 @@ use crate::log::{Event, LAST_LINES, Log};
 use crate::mailbox::Order;
 use crate::mailbox::Workers;
 use crate::open_files::OpenFiles;
+use crate::pooling::accounts::Accounts;
+use crate::pooling::pool::Pool;
 use crate::queue::Patience;
 use crate::resolve::resolve;
 use crate::session::first_options;
@@ -109,6 +111,7 @@ impl Running {
                 &config,
                 listener,
                 predecessor,
+                &after.listeners,
                 key.as_ref(),
             )?);
             for way in self.ways(&listener, &before, &mut after.addresses)? {
@@ -143,6 +146,7 @@ impl Running {
             }
         }
         self.watch_commands();
+        self.renew_pools(&before, &after);
         self.remove_backends(&before, &after, config.drain.timeout);
         for listener in &after.listeners {
             listener.queue.call();
@@ -165,11 +169,10 @@ impl Running {
         *said = warning;
     }
 
-    /// The key that passwords may be put under, where a listener does that.
+    /// The key that passwords may be put under, where a listener needs one.
     fn key(&self, config: &Config) -> Result<Option<Arc<Key>>, Error> {
-        let reencrypts = |listener: &ListenerConfig| listener.reencrypt_passwords;
         let mut key = lock(&self.key);
-        if key.is_none() && config.listeners.iter().any(reencrypts) {
+        if key.is_none() && config.listeners.iter().any(has_key) {
             *key = Some(Arc::new(Key::generate().ok_or(Error::Key)?));
         }
         Ok(key.clone())
@@ -226,6 +229,39 @@ impl Running {
         }
         gone.iter().for_each(|backend| backend.remove());
         self.send_away(Instant::now() + timeout, false);
+    }
+
+    /// Has pools as they are configured now. Free connections go at once that are of another time: those of accounts that log in
+    /// otherwise or not at all now, and all of a pool that has changed or that nobody logs in to any more.
+    fn renew_pools(&self, before: &InForce, after: &InForce) {
+        for old in &before.listeners {
+            let Some(pool) = &old.pool else { continue };
+            pool.forget_refusals();
+            let mut successors = after.listeners.iter();
+            let successor = successors.find(|new| {
+                let new = new.pool.as_ref();
+                new.is_some_and(|new| Arc::ptr_eq(new, pool))
+            });
+            let is_changed = match successor {
+                None => true,
+                Some(new) => {
+                    let logs_in = |listener: &Listener, user: &[u8]| {
+                        let account = listener.accounts.find(user)?;
+                        Some(account.config.password.clone())
+                    };
+                    pool.renew(|user| {
+                        let [old, new] = [old, new].map(|listener| logs_in(listener, user));
+                        old.as_ref().map(Secret::expose) != new.as_ref().map(Secret::expose)
+                    });
+                    pool.limit(&new.config.accounts);
+                    pool.set_config(new.config.pool)
+                }
+            };
+            for worker in &self.workers.0 {
+                let pool = Arc::clone(pool);
+                worker.order(Order::Tidy { pool, is_changed });
+            }
+        }
     }
 
     /// Sessions that are there may have more servers behind their listeners than before.
@@ -347,10 +383,11 @@ fn predecessor<'l>(old: &'l [Arc<Listener>], new: &ListenerConfig) -> Option<&'l
     })
 }
 
-fn listener(
+pub(crate) fn listener(
     config: &Config,
     listener: &ListenerConfig,
     predecessor: Option<&Arc<Listener>>,
+    others: &[Arc<Listener>],
     key: Option<&Arc<Key>>,
 ) -> Result<Listener, Error> {
     let queue = predecessor.map_or_else(Arc::default, |old| Arc::clone(&old.queue));
@@ -371,12 +408,46 @@ fn listener(
         backends: Backends::new(backends.collect::<Result<_, _>>()?),
         registry: predecessor.map_or_else(Arc::default, |old| Arc::clone(&old.registry)),
         refused: predecessor.map_or_else(Arc::default, |old| Arc::clone(&old.refused)),
-        key: key.cloned().filter(|_| listener.reencrypt_passwords),
+        accounts: Accounts::new(&listener.accounts).ok_or(Error::Key)?,
+        wrong_logins: predecessor.map_or_else(Arc::default, |old| Arc::clone(&old.wrong_logins)),
+        key: key.cloned().filter(|_| has_key(listener)),
+        pool: pool(listener, predecessor, others),
         config: listener.clone(),
         queue,
         patience: patience(config),
         successor: OnceLock::new(),
     })
+}
+
+/// Whether clients of a listener may put their passwords under the proxy's key.
+fn has_key(listener: &ListenerConfig) -> bool {
+    listener.reencrypt_passwords || listener.mode.is_pooled()
+}
+
+/// The connections that clients of a listener share: those that there are, also where they are configured otherwise now. `others` have
+/// theirs already.
+fn pool(
+    listener: &ListenerConfig,
+    predecessor: Option<&Arc<Listener>>,
+    others: &[Arc<Listener>],
+) -> Option<Arc<Pool>> {
+    if !listener.mode.is_pooled() {
+        return None;
+    }
+    let known = predecessor.and_then(|old| old.pool.as_ref());
+    let known = known.filter(|known| {
+        let mut others = others.iter().filter_map(|other| other.pool.as_ref());
+        !others.any(|other| Arc::ptr_eq(other, known))
+    });
+    let pool = known.map_or_else(
+        || {
+            let pool = Pool::new(listener.pool);
+            pool.limit(&listener.accounts);
+            pool
+        },
+        Arc::clone,
+    );
+    Some(pool)
 }
 
 fn patience(config: &Config) -> Patience {

@@ -8,12 +8,14 @@
 
 mod address;
 mod compressed;
+mod describe;
 mod farewell;
 mod flow;
 mod kill;
 mod login;
 mod memory;
 mod peer;
+mod pooled;
 mod transit;
 mod user;
 
@@ -27,7 +29,6 @@ use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_mysql_proto::relay::Relay;
 use onecopy_net::SocketOptions;
 use onecopy_net::evented::{Address, Stream};
-use onecopy_wire::Meter;
 
 use crate::backend::Place;
 use crate::buffers::Pool;
@@ -37,9 +38,10 @@ use crate::failure::{Failure, Reason};
 use crate::kill::Kills;
 use crate::listener::Listener;
 use crate::log::Log;
+use crate::pooling::connections::Connections;
 use crate::queue::Waiter;
 use crate::registry::{Id, UserPlace};
-use crate::stats::{ClientInfo, Counters};
+use crate::stats::Counters;
 
 use address::ClientAddress;
 use farewell::Farewell;
@@ -49,11 +51,15 @@ use login::Login;
 pub(crate) use login::{NOBODY, UnfinishedLogin};
 pub(crate) use memory::Progress;
 use peer::Peer;
+pub(crate) use pooled::WarmUp;
+use pooled::{Pooled, PooledLogin};
 
 /// What a session may use of its worker.
 pub(crate) struct Context<'w> {
     pub(crate) pool: &'w mut Pool,
     pub(crate) codec: &'w mut Codec,
+    /// Connections to backends that sessions share.
+    pub(crate) connections: &'w mut Connections,
     pub(crate) poller: &'w Poller,
     pub(crate) counters: &'w mut Counters,
     pub(crate) log: &'w Log,
@@ -73,6 +79,10 @@ pub(crate) struct Context<'w> {
 enum Phase {
     Login(Box<Login>),
     Transit,
+    /// A client of a pooled listener, on its way in.
+    PooledLogin(Box<PooledLogin>),
+    /// The same, logged in.
+    Pooled(Box<Pooled>),
     Farewell(Farewell),
 }
 
@@ -110,6 +120,8 @@ pub(crate) struct Session {
     server: Option<Peer>,
     /// Events of the client's stream; the backend's has the next number.
     token: Token,
+    /// Events of the backend's stream.
+    server_token: Token,
     phase: Phase,
     relay: Relay,
     up: Flow,
@@ -117,8 +129,10 @@ pub(crate) struct Session {
     listener: Arc<Listener>,
     place: Option<Place>,
     /// Where exactly on the backend: a name has several addresses.
-    server_address: Option<Address>,
+    server_address: Option<Arc<Address>>,
     id: Option<Id>,
+    /// The id that a client of a pooled listener was told: the proxy's own.
+    pooled_id: u32,
     /// Counts the user's sessions for as long as it lives, where they are limited.
     user_place: Option<Box<UserPlace>>,
     user: Box<[u8]>,
@@ -168,12 +182,16 @@ impl Session {
         token: Token,
         now: Instant,
     ) -> Self {
-        let login = Login::new(&listener, now);
+        let phase = match listener.config.mode.is_pooled() {
+            false => Phase::Login(Box::new(Login::new(&listener, now))),
+            true => Phase::PooledLogin(Box::new(PooledLogin::new(&listener, now))),
+        };
         Self {
             client: Peer::new(stream),
             server: None,
             token,
-            phase: Phase::Login(Box::new(login)),
+            server_token: Token(token.0 + 1),
+            phase,
             relay: Relay::new(Capabilities::default()),
             up: Flow::default(),
             down: Flow::default(),
@@ -181,6 +199,7 @@ impl Session {
             place: None,
             server_address: None,
             id: None,
+            pooled_id: 0,
             user_place: None,
             user: Box::default(),
             next_user: None,
@@ -237,7 +256,18 @@ impl Session {
                 Err(end) => self.end(end, context),
             };
         }
+        if let Phase::Pooled(_) = self.phase {
+            return self.go_on_pooled(context);
+        }
         self.go_on_slowly(context)
+    }
+
+    fn go_on_pooled(&mut self, context: &mut Context<'_>) -> Status {
+        match self.serve_pooled(context) {
+            Ok(Status::Waiting) if self.leaves_by.is_some() => self.try_to_leave(context),
+            Ok(status) => status,
+            Err(end) => self.end(end, context),
+        }
     }
 
     /// The same for one that was waiting for buffers.
@@ -255,14 +285,15 @@ impl Session {
     /// Whether it is logged in and continues.
     #[inline]
     pub(crate) fn is_in_transit(&self) -> bool {
-        matches!(self.phase, Phase::Transit)
+        matches!(self.phase, Phase::Transit | Phase::Pooled(_))
     }
 
     /// Whether a time is over for one that is not.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         match &self.phase {
             Phase::Login(login) => login.is_queued() || login.overdue(now).is_some(),
-            Phase::Transit => false,
+            Phase::PooledLogin(login) => login.is_overdue(now) || login.is_released(now),
+            Phase::Transit | Phase::Pooled(_) => false,
             Phase::Farewell(farewell) => farewell.is_overdue(now),
         }
     }
@@ -293,22 +324,25 @@ impl Session {
 
     #[cold]
     fn go_on_slowly(&mut self, context: &mut Context<'_>) -> Status {
-        if let Phase::Login(_) = self.phase {
-            let logged_in = self.log_in(context);
-            if let (Phase::Login(login), Ok(false)) = (&mut self.phase, &logged_in) {
-                login.rest();
-            }
-            self.count_memory(context.pool);
-            return match logged_in {
-                Ok(true) => self.go_on(context),
-                Ok(false) if self.asks_too_much(context.pool) => {
-                    self.end(Failure::out_of_memory().into(), context)
-                }
-                Ok(false) => Status::Waiting,
-                Err(end) => self.end(end, context),
-            };
+        let logged_in = match &self.phase {
+            Phase::Login(_) => self.log_in(context),
+            Phase::PooledLogin(_) => self.log_in_pooled(context),
+            _ => return self.say_farewell(context),
+        };
+        match (&mut self.phase, &logged_in) {
+            (Phase::Login(login), Ok(false)) => login.rest(),
+            (Phase::PooledLogin(login), Ok(false)) => login.rest(),
+            _ => {}
         }
-        self.say_farewell(context)
+        self.count_memory(context.pool);
+        match logged_in {
+            Ok(true) => self.go_on(context),
+            Ok(false) if self.asks_too_much(context.pool) => {
+                self.end(Failure::out_of_memory().into(), context)
+            }
+            Ok(false) => Status::Waiting,
+            Err(end) => self.end(end, context),
+        }
     }
 
     /// Looks at the time.
@@ -321,9 +355,37 @@ impl Session {
                     Some(overdue) => self.login_overdue(overdue, context),
                 };
             }
+            Phase::PooledLogin(login) if login.is_overdue(context.now) => {
+                Failure::slow_login("handshake-timeout")
+            }
+            Phase::PooledLogin(login) if login.is_released(context.now) => {
+                return self.go_on(context);
+            }
+            Phase::PooledLogin(_) => return Status::Waiting,
             Phase::Farewell(farewell) if farewell.is_overdue(context.now) => return Status::Over,
             Phase::Farewell(_) => return Status::Waiting,
             Phase::Transit if self.leaves_by.is_some() => return self.try_to_leave(context),
+            Phase::Pooled(_) => {
+                if let Err(end) = self.tick_pooled(context) {
+                    return self.end(end, context);
+                }
+                if self.leaves_by.is_some() {
+                    return self.try_to_leave(context);
+                }
+                let idle = self.listener.config.idle_timeout;
+                // While a statement runs it is the server that takes its time, once it has all of it.
+                let waits_for_client =
+                    self.relay.outstanding() == 0 || !self.relay.client_is_between_payloads();
+                let is_idle = waits_for_client
+                    && idle.is_some_and(|timeout| {
+                        context.now.saturating_duration_since(self.moved) >= timeout
+                    });
+                if !is_idle {
+                    self.count_memory(context.pool);
+                    return self.go_on(context);
+                }
+                Failure::idle()
+            }
             Phase::Transit if !self.is_probed => {
                 self.is_probed = true;
                 self.have_probed();
@@ -380,8 +442,7 @@ impl Session {
         }
         match &mut self.server {
             Some(server) if server.stream.needs_room() => {
-                let token = Token(self.token.0 + 1);
-                server.stream.await_room(context.poller, token)
+                server.stream.await_room(context.poller, self.server_token)
             }
             _ => Ok(()),
         }
@@ -401,8 +462,10 @@ impl Session {
         self.leaves_by = Some(deadline);
         match self.phase {
             Phase::Login(_) if self.is_on_removed() => Status::Waiting,
-            Phase::Login(_) => self.end(End::Failed(Failure::shutdown()), context),
-            Phase::Transit => self.try_to_leave(context),
+            Phase::Login(_) | Phase::PooledLogin(_) => {
+                self.end(End::Failed(Failure::shutdown()), context)
+            }
+            Phase::Transit | Phase::Pooled(_) => self.try_to_leave(context),
             Phase::Farewell(_) => Status::Waiting,
         }
     }
@@ -419,12 +482,20 @@ impl Session {
 
     /// Whether its backend is no longer configured.
     pub(crate) fn is_on_removed(&self) -> bool {
+        if let Phase::Pooled(pooled) = &self.phase {
+            return pooled.is_on_removed();
+        }
         let place = self.place.as_ref();
         place.is_some_and(|place| place.backend().is_removed())
     }
 
     /// Whether it can end without harm to the client's work.
     fn may_leave(&self) -> bool {
+        if let Phase::Pooled(pooled) = &self.phase
+            && !pooled.may_leave()
+        {
+            return false;
+        }
         self.relay.is_idle()
             && !self.relay.in_transaction()
             && self.up.is_empty()
@@ -433,7 +504,7 @@ impl Session {
     }
 
     pub(crate) fn connection_id(&self) -> u32 {
-        self.id.as_ref().map_or(0, |id| id.number)
+        self.id.as_ref().map_or(self.pooled_id, |id| id.number)
     }
 
     pub(crate) fn listener_name(&self) -> String {
@@ -450,50 +521,6 @@ impl Session {
         let is_busy = self.is_in_command();
         if let Some(server) = &mut self.server {
             server.leave(is_busy, context);
-        }
-    }
-
-    /// `sum`, and what the buffers counted that it holds now.
-    pub(crate) fn meter(&self, sum: Meter) -> Meter {
-        let sum = Meter {
-            bytes_copied_by_tls: sum.bytes_copied_by_tls + self.copied_by_tls(),
-            ..sum
-        };
-        [&self.up, &self.down]
-            .iter()
-            .fold(sum, |sum, flow| flow.meter(sum))
-    }
-
-    fn copied_by_tls(&self) -> u64 {
-        let server = self.server.as_ref();
-        let server = server.map_or(0, |server| server.stream.bytes_copied_by_tls());
-        self.client.stream.bytes_copied_by_tls() + server
-    }
-
-    pub(crate) fn describe(&self, now: Instant) -> ClientInfo {
-        let seconds = |since: Instant| now.saturating_duration_since(since).as_secs();
-        ClientInfo {
-            id: self.connection_id(),
-            user: String::from_utf8_lossy(&self.user).into_owned(),
-            address: self.address.to_string(),
-            listener: self.listener.config.name.clone(),
-            backend: self
-                .place
-                .as_ref()
-                .map_or_else(String::new, |place| place.backend().name().to_owned()),
-            client_compression: self.client.compression(),
-            backend_compression: self.server.as_ref().and_then(Peer::compression),
-            state: match &self.phase {
-                Phase::Login(login) => login.state(),
-                Phase::Transit if self.relay.is_idle() => "idle",
-                Phase::Transit => "command",
-                Phase::Farewell(_) => "closing",
-            },
-            commands: self.relay.commands(),
-            statements: self.relay.statements(),
-            in_transaction: self.relay.in_transaction(),
-            age: seconds(self.began),
-            idle: seconds(self.moved),
         }
     }
 }

@@ -259,7 +259,8 @@ pub struct ClientInfo {
     pub client_compression: Option<&'static str>,
     /// The same on the backend's.
     pub backend_compression: Option<&'static str>,
-    /// What it is at: `queue`, `connect`, `login`, `idle`, `command`, `closing`.
+    /// What it is at: `queue`, `connect`, `login`, `idle`, `command`, `closing`; of a pooled listener also
+    /// `wait` and `replay`.
     pub state: &'static str,
     /// Commands so far.
     pub commands: u64,
@@ -267,10 +268,36 @@ pub struct ClientInfo {
     pub statements: usize,
     /// Whether a transaction is open.
     pub in_transaction: bool,
+    /// The backend's id of the connection that it has now, if that is not `id`; 0 while it has none.
+    pub backend_id: u32,
+    /// Why a client of a pooled listener keeps its server connection between transactions: names of reasons, with a comma between
+    /// them; empty if it does not.
+    pub pins: String,
     /// Seconds since it began, and since the last byte.
     pub age: u64,
     /// Seconds since the last byte in either direction.
     pub idle: u64,
+}
+
+/// The connections that clients of a pooled listener share.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PoolInfo {
+    /// The listener's name.
+    pub listener: String,
+    /// Connections to servers, including those that are logging in or are being reset.
+    pub connections: usize,
+    /// The part of them that no client uses.
+    pub idle: usize,
+    /// Clients that wait for a connection.
+    pub waiting: usize,
+    /// How often a client had to wait.
+    pub waits: u64,
+    /// Connections that were begun.
+    pub connects: u64,
+    /// How often the state of a session was set on a connection that another one had used.
+    pub replays: u64,
+    /// Connections that were reset behind a client.
+    pub resets: u64,
 }
 
 /// What was counted, of all workers.
@@ -280,6 +307,8 @@ pub struct Snapshot {
     pub sessions: usize,
     /// What was counted.
     pub counters: Counters,
+    /// The pools of pooled listeners.
+    pub pools: Vec<PoolInfo>,
     /// The meters of all buffers.
     pub meter: Meter,
     /// Bytes that went through compression.

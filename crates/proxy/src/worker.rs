@@ -10,7 +10,9 @@
 mod accept;
 mod aside;
 mod line;
+mod pooled;
 mod unfinished;
+mod warm;
 
 use std::collections::VecDeque;
 use std::io;
@@ -27,11 +29,14 @@ use crate::client::Client;
 use crate::codec::Codec;
 use crate::failure::Failure;
 use crate::gate::Gate;
-use crate::kill::Kills;
+use crate::kill::{For, Kills};
+use crate::lock::lock;
 use crate::log::Log;
 use crate::mailbox::{Handle, Mailbox, Order};
+use crate::pooling::connections::{self, Connections};
+use crate::pooling::pool::Recipient;
 use crate::queue::Waiter;
-use crate::session::{Context, Session, Status};
+use crate::session::{Context, Session, Status, WarmUp};
 use crate::stats::{Counters, Snapshot};
 use accept::Accepting;
 use aside::Aside;
@@ -56,41 +61,17 @@ const WAKE: Token = Token(usize::MAX);
 /// Starts a worker.
 pub(crate) fn start(
     number: usize,
-    (memory, most_ungreeted): (usize, usize),
+    room: (usize, usize),
     gate: &Arc<Gate>,
     (log, kills, alarm): (&Log, &Kills, &Alarm),
 ) -> io::Result<Handle> {
-    let poll = Poll::new()?;
-    let waker = Waker::new(poll.registry(), WAKE)?;
-    let (orders, inbox) = channel();
-    let mailbox = Arc::new(Mailbox { orders, waker });
-    let sessions = Arc::new(AtomicUsize::new(0));
-    let mut worker = Worker {
-        poll,
-        inbox,
-        waiter: Arc::clone(&mailbox) as Arc<dyn Waiter>,
-        gate: Arc::clone(gate),
-        accepting: Accepting::default(),
-        count: Arc::clone(&sessions),
-        sessions: Vec::new(),
-        free: Vec::new(),
-        freed: Vec::new(),
-        busy: VecDeque::new(),
-        aside: Aside::default(),
-        unfinished: Unfinished::new(most_ungreeted),
-        line: Line::default(),
-        pool: Pool::new(memory),
-        codec: Codec::default(),
-        counters: Counters::default(),
-        number,
-        log: log.clone(),
-        kills: kills.clone(),
-        leaves_by: None,
-        ends_by: None,
-    };
-    let is_dead = Arc::new(AtomicBool::new(false));
+    let (mut worker, handle) = Worker::new(number, room, gate, (log, kills))?;
     let name = format!("worker-{number}");
-    let (alarm, dead, count) = (alarm.clone(), Arc::clone(&is_dead), Arc::clone(&sessions));
+    let (alarm, dead, count) = (
+        alarm.clone(),
+        Arc::clone(&handle.is_dead),
+        Arc::clone(&handle.sessions),
+    );
     let gate = Arc::clone(gate);
     let thread = std::thread::Builder::new()
         .name(name.clone())
@@ -105,15 +86,11 @@ pub(crate) fn start(
                 alarm.ring(&name, &why);
             }
         })?;
-    Ok(Handle {
-        mailbox,
-        sessions,
-        is_dead,
-        thread: Mutex::new(Some(thread)),
-    })
+    *lock(&handle.thread) = Some(thread);
+    Ok(handle)
 }
 
-struct Worker {
+pub(crate) struct Worker {
     poll: Poll,
     inbox: Receiver<Order>,
     /// Its mailbox, as queues see it.
@@ -131,6 +108,9 @@ struct Worker {
     unfinished: Unfinished,
     line: Line,
     pool: Pool,
+    connections: Connections,
+    /// Connections that are made before a client needs them.
+    warm_ups: Vec<WarmUp>,
     codec: Codec,
     counters: Counters,
     number: usize,
@@ -142,93 +122,202 @@ struct Worker {
     ends_by: Option<Instant>,
 }
 
+/// Where a worker is in its turns.
+pub(crate) struct Turns {
+    events: Events,
+    /// When the last one began.
+    now: Instant,
+    next_tick: Instant,
+    ticks: u32,
+    /// Whether anything is done in a tick.
+    has_ticks: bool,
+}
+
+impl Turns {
+    pub(crate) fn new() -> Self {
+        let now = Instant::now();
+        Self {
+            events: Events::with_capacity(EVENTS),
+            now,
+            next_tick: now + TICK,
+            ticks: 0,
+            has_ticks: true,
+        }
+    }
+
+    /// Turns in which nothing happens because time has passed: what they cost is the same on every machine.
+    pub(crate) fn without_ticks() -> Self {
+        Self {
+            has_ticks: false,
+            ..Self::new()
+        }
+    }
+}
+
 impl Worker {
+    /// A worker that does nothing before somebody has it take its turns, and what others reach it by.
+    pub(crate) fn new(
+        number: usize,
+        (memory, most_ungreeted): (usize, usize),
+        gate: &Arc<Gate>,
+        (log, kills): (&Log, &Kills),
+    ) -> io::Result<(Self, Handle)> {
+        let poll = Poll::new()?;
+        let waker = Waker::new(poll.registry(), WAKE)?;
+        let (orders, inbox) = channel();
+        let mailbox = Arc::new(Mailbox { orders, waker });
+        let sessions = Arc::new(AtomicUsize::new(0));
+        let worker = Self {
+            poll,
+            inbox,
+            waiter: Arc::clone(&mailbox) as Arc<dyn Waiter>,
+            gate: Arc::clone(gate),
+            accepting: Accepting::default(),
+            count: Arc::clone(&sessions),
+            sessions: Vec::new(),
+            free: Vec::new(),
+            freed: Vec::new(),
+            busy: VecDeque::new(),
+            aside: Aside::default(),
+            unfinished: Unfinished::new(most_ungreeted),
+            line: Line::default(),
+            pool: Pool::new(memory),
+            warm_ups: Vec::new(),
+            connections: Connections::new(Arc::clone(&mailbox) as Arc<dyn Recipient>),
+            codec: Codec::default(),
+            counters: Counters::default(),
+            number,
+            log: log.clone(),
+            kills: kills.clone(),
+            leaves_by: None,
+            ends_by: None,
+        };
+        let handle = Handle {
+            mailbox,
+            sessions,
+            is_dead: Arc::new(AtomicBool::new(false)),
+            thread: Mutex::new(None),
+        };
+        Ok((worker, handle))
+    }
+
     fn run(&mut self) -> io::Result<()> {
-        let mut events = Events::with_capacity(EVENTS);
-        let mut now = Instant::now();
-        let mut next_tick = now + TICK;
-        let mut ticks = 0;
-        while !self.is_over(now) {
-            let is_at_rest = self.busy.is_empty() && self.aside.is_empty();
-            let timeout = if is_at_rest && !self.can_serve_line() {
-                let next = self
-                    .unfinished
-                    .due_at()
-                    .map_or(next_tick, |due| due.min(next_tick));
-                // The clock is looked at once a turn: a tick may come later by as much as the last one took.
-                next.saturating_duration_since(now)
-            } else {
-                Duration::ZERO
-            };
-            match self.poll.poll(&mut events, Some(timeout)) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // There is no way to serve anybody without events.
-                Err(error) => return Err(error),
-            }
-            now = Instant::now();
-            self.counters.iterations += 1;
-            for event in &events {
-                if event.token() == WAKE {
-                    self.take_orders(now);
-                    continue;
-                }
-                let Token(token) = event.token();
-                if token >= accept::LAST {
-                    self.accept_some(token, now);
-                    continue;
-                }
-                if let Some(Some(session)) = self.sessions.get_mut(token / 2) {
-                    session.note(token % 2 == 0, event);
-                    if session.is_in_transit() {
-                        self.go_on(token / 2, now, Session::go_on);
-                    } else {
-                        self.set_aside(token / 2);
-                    }
-                } else {
-                    self.note_unfinished(token, event);
-                }
-            }
-            for _ in 0..self.busy.len() {
-                if let Some(index) = self.busy.pop_front() {
-                    self.go_on(index, now, Session::go_on_after_others);
-                }
-            }
-            if self.can_serve_line() {
-                self.serve_line(now);
-            }
-            if !self.aside.is_empty() {
-                self.take_from_aside(now);
-            }
-            if self.unfinished.due_at().is_some() {
-                self.begin_unfinished(now);
-            }
-            if now >= next_tick {
-                next_tick = now + TICK;
-                ticks += 1;
-                for index in 0..self.sessions.len() {
-                    match &self.sessions[index] {
-                        Some(session) if session.is_in_transit() => {
-                            self.go_on(index, now, Session::tick);
-                        }
-                        Some(session) if session.is_due(now) => self.set_aside(index),
-                        _ => {}
-                    }
-                }
-                self.tick_unfinished(now);
-                self.relieve(now);
-                self.go_on_accepting();
-                if ticks % TRIM == 0 {
-                    self.pool.trim();
-                    self.codec.trim();
-                }
-            }
-            self.free.append(&mut self.freed);
-            if !self.unfinished.left.is_empty() {
-                self.take_unfinished(now);
-            }
+        let mut turns = Turns::new();
+        while !self.is_over(turns.now) {
+            self.turn(&mut turns)?;
         }
         Ok(())
+    }
+
+    /// Waits for events, and does what they are for.
+    pub(crate) fn turn(&mut self, turns: &mut Turns) -> io::Result<()> {
+        let is_at_rest =
+            self.busy.is_empty() && self.aside.is_empty() && !self.connections.has_granted();
+        let timeout = if is_at_rest && !self.can_serve_line() {
+            let next = self
+                .unfinished
+                .due_at()
+                .map_or(turns.next_tick, |due| due.min(turns.next_tick));
+            let next = match self.connections.is_pressed() {
+                true => next.min(turns.now + pooled::HOLD_LOOK),
+                false => next,
+            };
+            let wakes_at = self.connections.wakes_at();
+            let next = wakes_at.map_or(next, |wakes_at| next.min(wakes_at));
+            // The clock is looked at once a turn: a tick may come later by as much as the last one took.
+            next.saturating_duration_since(turns.now)
+        } else {
+            Duration::ZERO
+        };
+        match self.poll.poll(&mut turns.events, Some(timeout)) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            // There is no way to serve anybody without events.
+            Err(error) => return Err(error),
+        }
+        turns.now = Instant::now();
+        let now = turns.now;
+        self.counters.iterations += 1;
+        for event in &turns.events {
+            if event.token() == WAKE {
+                self.take_orders(now);
+                continue;
+            }
+            let Token(token) = event.token();
+            if token >= accept::LAST {
+                self.accept_some(token, now);
+                continue;
+            }
+            if let Some(Some(session)) = self.sessions.get_mut(token / 2) {
+                session.note(token % 2 == 0, event);
+                if session.is_in_transit() {
+                    self.go_on(token / 2, now, Session::go_on);
+                } else {
+                    self.set_aside(token / 2);
+                }
+            } else if token >= connections::FIRST {
+                self.note_pooled(token, event, now);
+            } else {
+                self.note_unfinished(token, event);
+            }
+        }
+        if self.connections.is_pressed() {
+            self.end_holds(now);
+        }
+        let wakes_at = self.connections.wakes_at();
+        if wakes_at.is_some_and(|when| when <= now) {
+            self.connections.wake(now);
+        }
+        self.grant(now);
+        for _ in 0..self.busy.len() {
+            if let Some(index) = self.busy.pop_front() {
+                self.go_on(index, now, Session::go_on_after_others);
+            }
+        }
+        if self.can_serve_line() {
+            self.serve_line(now);
+        }
+        if !self.aside.is_empty() {
+            self.take_from_aside(now);
+        }
+        if self.unfinished.due_at().is_some() {
+            self.begin_unfinished(now);
+        }
+        if now >= turns.next_tick {
+            turns.next_tick = now + TICK;
+            turns.ticks += 1;
+            if turns.has_ticks {
+                self.tick(turns.ticks, now);
+            }
+        }
+        self.free.append(&mut self.freed);
+        self.connections.end_turn();
+        if !self.unfinished.left.is_empty() {
+            self.take_unfinished(now);
+        }
+        Ok(())
+    }
+
+    /// Sees to all that has waited for the time to pass.
+    fn tick(&mut self, ticks: u32, now: Instant) {
+        for index in 0..self.sessions.len() {
+            match &self.sessions[index] {
+                Some(session) if session.is_in_transit() => {
+                    self.go_on(index, now, Session::tick);
+                }
+                Some(session) if session.is_due(now) => self.set_aside(index),
+                _ => {}
+            }
+        }
+        self.connections.tick(now);
+        self.warm_up(now);
+        self.tick_unfinished(now);
+        self.relieve(now);
+        self.go_on_accepting();
+        if ticks.is_multiple_of(TRIM) {
+            self.pool.trim();
+            self.codec.trim();
+        }
     }
 
     fn is_over(&self, now: Instant) -> bool {
@@ -250,6 +339,7 @@ impl Worker {
         let mut context = Context {
             pool: &mut self.pool,
             codec: &mut self.codec,
+            connections: &mut self.connections,
             poller: self.poll.registry(),
             counters: &mut self.counters,
             log: &self.log,
@@ -358,10 +448,36 @@ impl Worker {
                 Order::KillAnswered {
                     session,
                     asker,
+                    of,
                     answer,
-                } => self.go_on(session, now, |session, context| {
-                    session.kill_answered(asker, &answer, context)
+                } => self.go_on(session, now, |session, context| match of {
+                    For::Client => session.kill_answered(asker, &answer, context),
+                    For::Timeout(number) => session.timeout_killed(asker, number, context),
                 }),
+                Order::Grant {
+                    session,
+                    number,
+                    connection,
+                } => self.take_grant(session, number, connection, now),
+                Order::LookAgain { session, number } => {
+                    self.go_on(session, now, |session, context| {
+                        session.look_again(number, context)
+                    });
+                }
+                Order::End { session, id } => {
+                    let found = self.sessions.get(session).and_then(Option::as_ref);
+                    if found.is_some_and(|session| session.connection_id() == id) {
+                        self.go_on(session, now, |session, context| {
+                            session.stop(Failure::killed(), context)
+                        });
+                    }
+                }
+                Order::Spare { pool } => {
+                    self.connections.spare(&pool, now, self.poll.registry());
+                }
+                Order::Tidy { pool, is_changed } => {
+                    self.connections.tidy(&pool, is_changed, now);
+                }
                 Order::GoOn { index } => self.go_on(index, now, Session::go_on),
                 Order::Drain { deadline, all } => {
                     if all {
@@ -403,6 +519,7 @@ impl Worker {
         Snapshot {
             sessions: sessions.clone().count(),
             counters: self.counters.clone(),
+            pools: Vec::new(),
             meter: sessions
                 .clone()
                 .fold(self.pool.meter(), |sum, session| session.meter(sum)),

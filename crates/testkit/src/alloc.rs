@@ -119,6 +119,11 @@ impl Watch {
         Some(self.0.get().failed).filter(|bytes| *bytes > 0)
     }
 
+    /// The bytes that are in use beyond those at the start.
+    pub fn in_use(&self) -> usize {
+        usize::try_from(self.0.get().used).unwrap_or(0)
+    }
+
     /// The most bytes that were in use at once, beyond those at the start.
     pub fn peak(&self) -> usize {
         usize::try_from(self.0.get().peak).unwrap_or(0)

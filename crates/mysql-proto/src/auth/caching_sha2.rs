@@ -66,6 +66,11 @@ impl Verifier {
         let [password @ .., 0] = response else {
             return false;
         };
+        self.is_of(password)
+    }
+
+    /// Whether it is this password's, in constant time.
+    pub(super) fn is_of(&self, password: &[u8]) -> bool {
         let once = Zeroizing::new(sha256(&[password]));
         sha256(&[&*once]).ct_eq(&self.0).into()
     }

@@ -1,10 +1,11 @@
-//! Cryptography that the protocol needs and this crate does not contain: random bytes, and RSA.
+//! Cryptography that the protocol needs and this crate does not contain: random bytes, and RSA on either side.
 //!
 //! The crate does no I/O and is pure Rust. The caller provides both, and tests can make them deterministic.
 
 use core::fmt;
 
 use super::public_key::PublicKey;
+use super::secret::Secret;
 
 /// A provider of random bytes, and of encryption with a server's key.
 pub trait Crypto: fmt::Debug + Send + Sync {
@@ -20,6 +21,16 @@ pub trait Crypto: fmt::Debug + Send + Sync {
     /// # Errors
     /// Fails with [`CryptoError::KeyRejected`].
     fn rsa_oaep(&self, key: &PublicKey, message: &[u8]) -> Result<Vec<u8>, CryptoError>;
+}
+
+/// A server's own RSA key, which clients encrypt their passwords with, see [`rsa`](super::rsa).
+pub trait PrivateKey: fmt::Debug + Send + Sync {
+    /// Returns the public part as PEM, for clients that request it.
+    fn public_pem(&self) -> &[u8];
+
+    /// Decrypts what was encrypted with the public part by RSA-OAEP with SHA-1, MGF1 with SHA-1 and no label. Returns `None` for
+    /// anything else.
+    fn decrypt(&self, encrypted: &[u8]) -> Option<Secret>;
 }
 
 /// The error of a [`Crypto`] operation.

@@ -18,7 +18,9 @@
 //!
 //! <https://mariadb.com/kb/en/authentication-plugin-parsec/>
 
-use ed25519_dalek::{Signer, SigningKey};
+use core::fmt;
+
+use ed25519_dalek::{Signature, Signer, SigningKey, Verifier as _, VerifyingKey};
 use pbkdf2::pbkdf2_hmac;
 use sha2::Sha512;
 use zeroize::Zeroizing;
@@ -51,6 +53,16 @@ pub struct ExtSalt {
 }
 
 impl ExtSalt {
+    /// Creates one with this salt and 1,024 iterations, MariaDB's default.
+    pub fn new(salt: [u8; SALT_BYTES]) -> Self {
+        Self { factor: 0, salt }
+    }
+
+    /// Returns the server's bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        [&[ALGORITHM, self.factor], &self.salt[..]].concat()
+    }
+
     /// Decodes the server's bytes.
     ///
     /// # Errors
@@ -90,12 +102,52 @@ pub fn respond(
 pub(super) fn stored(password: &Secret, ext_salt: &ExtSalt) -> Vec<u8> {
     let key = SigningKey::from_bytes(&seed(password, ext_salt));
     let public_key = key.verifying_key().to_bytes();
-    [
-        &[ALGORITHM, ext_salt.factor],
-        &ext_salt.salt[..],
-        &public_key,
-    ]
-    .concat()
+    [&ext_salt.to_bytes()[..], &public_key].concat()
+}
+
+/// What a server stores of a password: the ext-salt and the public key.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Verifier {
+    ext_salt: ExtSalt,
+    key: VerifyingKey,
+}
+
+impl Verifier {
+    /// Creates it from the password. Takes as long as [`respond`].
+    pub fn from_password(password: &Secret, ext_salt: ExtSalt) -> Self {
+        let key = SigningKey::from_bytes(&seed(password, &ext_salt)).verifying_key();
+        Self { ext_salt, key }
+    }
+
+    /// Returns one that asks for the key of another salt, and is signed for by nobody: for users that do not exist, whose salts
+    /// should differ like those of others.
+    #[must_use]
+    pub fn with_ext_salt(self, ext_salt: ExtSalt) -> Self {
+        Self { ext_salt, ..self }
+    }
+
+    /// Returns what the client derives its key with.
+    pub fn ext_salt(&self) -> &ExtSalt {
+        &self.ext_salt
+    }
+
+    /// Returns whether `response` is a scramble of the client's and the password's signature of both scrambles.
+    pub fn verify(&self, server_scramble: &[u8; SCRAMBLE_BYTES], response: &[u8]) -> bool {
+        let Some((client_scramble, signature)) = response.split_first_chunk::<SCRAMBLE_BYTES>()
+        else {
+            return false;
+        };
+        let signed = [&server_scramble[..], client_scramble].concat();
+        Signature::from_slice(signature)
+            .is_ok_and(|signature| self.key.verify(&signed, &signature).is_ok())
+    }
+}
+
+/// Does not show the key: the public key of a weak password allows offline guessing.
+impl fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Verifier(***)")
+    }
 }
 
 fn seed(password: &Secret, ext_salt: &ExtSalt) -> Zeroizing<[u8; SEED_BYTES]> {

@@ -1,12 +1,13 @@
 //! The server's side of the exchange, for proxies and test servers.
 
-use super::caching_sha2;
+use std::sync::Arc;
+
 use super::channel::Channel;
-use super::ed25519;
+use super::crypto::PrivateKey;
 use super::error::AuthError;
-use super::native_password;
 use super::nonce;
 use super::plugin::Plugin;
+use super::{caching_sha2, ed25519, native_password, parsec, rsa};
 
 /// What a server stores of an account's password.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +21,11 @@ pub enum Verifier {
     CachingSha2Password(caching_sha2::Verifier),
     /// `client_ed25519`.
     ClientEd25519(ed25519::Verifier),
+    /// `parsec`.
+    Parsec(parsec::Verifier),
+    /// `sha256_password`, which always needs the password itself: over TLS, else encrypted with the
+    /// [private key](ServerAuth::with_private_key).
+    Sha256Password(caching_sha2::Verifier),
 }
 
 /// What to do after a packet of the client.
@@ -31,6 +37,10 @@ pub enum ServerAuthAction {
     Switch,
     /// Send AuthMoreData 0x04, which requests the password itself, and read the next packet.
     RequestPassword,
+    /// Send AuthMoreData with the private key's [PEM](PrivateKey::public_pem), and read the next packet.
+    SendKey,
+    /// Send the [ext-salt](parsec::Verifier::ext_salt) of `parsec` as it is, and read the next packet.
+    SendExtSalt,
     /// The login succeeded. Send OK.
     Accept,
     /// The login succeeded. Send AuthMoreData 0x03, then OK.
@@ -45,6 +55,7 @@ pub struct ServerAuth {
     verifier: Verifier,
     nonce: Vec<u8>,
     channel: Channel,
+    private_key: Option<Arc<dyn PrivateKey>>,
     forget_cache: bool,
     state: State,
 }
@@ -53,13 +64,18 @@ pub struct ServerAuth {
 enum State {
     HandshakeResponse,
     SwitchResponse,
-    Password,
+    /// The password itself is awaited, or encrypted with the key, which may be requested once.
+    Password {
+        sent_key: bool,
+    },
+    /// The signature of `parsec` is awaited.
+    Signature,
     Done,
 }
 
 impl ServerAuth {
-    /// Begins with an account's verifier and a fresh nonce from the caller's random source: 20 bytes, or 32 for `client_ed25519`.
-    /// The nonce of a hash plugin should contain no zero byte, and be that of the greeting if possible.
+    /// Begins with an account's verifier and a fresh nonce from the caller's random source: 20 bytes, or 32 for `client_ed25519` and
+    /// `parsec`. The nonce of a hash plugin should contain no zero byte, and be that of the greeting if possible.
     ///
     /// # Errors
     /// Fails with [`AuthError::BadNonce`] on another length or a nonce of zeros.
@@ -69,6 +85,7 @@ impl ServerAuth {
             Plugin::ClientEd25519 => {
                 nonce::checked::<{ nonce::ED25519_BYTES }>(plugin, nonce)?.to_vec()
             }
+            Plugin::Parsec => nonce::checked::<{ nonce::SCRAMBLE_BYTES }>(plugin, nonce)?.to_vec(),
             _ => nonce::checked::<{ nonce::HASH_BYTES }>(plugin, nonce)?.to_vec(),
         };
         let state = State::HandshakeResponse;
@@ -76,9 +93,20 @@ impl ServerAuth {
             verifier,
             nonce,
             channel,
+            private_key: None,
             forget_cache: false,
             state,
         })
+    }
+
+    /// Sets the key for passwords that are sent over a plain channel or, for `sha256_password`, over a Unix socket. Without it they
+    /// are refused.
+    #[must_use]
+    pub fn with_private_key(self, key: Arc<dyn PrivateKey>) -> Self {
+        Self {
+            private_key: Some(key),
+            ..self
+        }
     }
 
     /// Makes `caching_sha2_password` request the password itself, like a server whose cache is empty.
@@ -98,7 +126,7 @@ impl ServerAuth {
     /// Returns the data of an AuthSwitchRequest: the nonce, followed by a NUL for the hash plugins.
     pub fn auth_data(&self) -> Vec<u8> {
         let mut data = self.nonce.clone();
-        if self.plugin() != Plugin::ClientEd25519 {
+        if !matches!(self.plugin(), Plugin::ClientEd25519 | Plugin::Parsec) {
             data.push(0);
         }
         data
@@ -123,15 +151,23 @@ impl ServerAuth {
         self.check(response)
     }
 
-    /// Processes a payload after [`Switch`](ServerAuthAction::Switch) or [`RequestPassword`](ServerAuthAction::RequestPassword).
+    /// Returns what `parsec` derives its key with, if the account has this plugin.
+    pub fn ext_salt(&self) -> Option<&parsec::ExtSalt> {
+        match &self.verifier {
+            Verifier::Parsec(verifier) => Some(verifier.ext_salt()),
+            _ => None,
+        }
+    }
+
+    /// Processes a payload after [`Switch`](ServerAuthAction::Switch), [`RequestPassword`](ServerAuthAction::RequestPassword),
+    /// [`SendKey`](ServerAuthAction::SendKey) or [`SendExtSalt`](ServerAuthAction::SendExtSalt).
     pub fn on_packet(&mut self, payload: &[u8]) -> ServerAuthAction {
         match (self.state, &self.verifier) {
             (State::SwitchResponse, _) => self.check(payload),
-            // Over a plain channel a client must not send it, and a client that does is refused.
-            (State::Password, Verifier::CachingSha2Password(verifier))
-                if self.channel != Channel::Plain =>
-            {
-                let right = verifier.verify_password(payload);
+            (State::Password { sent_key }, _) => self.take_password(payload, sent_key),
+            (State::Signature, Verifier::Parsec(verifier)) => {
+                let nonce = nonce_array(&self.nonce);
+                let right = nonce.is_some_and(|nonce| verifier.verify(nonce, payload));
                 self.end(right)
             }
             _ => self.end(false),
@@ -147,8 +183,15 @@ impl ServerAuth {
             Verifier::ClientEd25519(verifier) => {
                 nonce_array(&self.nonce).is_some_and(|nonce| verifier.verify(nonce, response))
             }
+            // The client has nothing to say yet.
+            Verifier::Parsec(_) if response.is_empty() => {
+                self.state = State::Signature;
+                return ServerAuthAction::SendExtSalt;
+            }
+            Verifier::Parsec(_) => false,
+            Verifier::Sha256Password(_) => return self.take_password(response, false),
             Verifier::CachingSha2Password(_) if self.forget_cache && response != [0] => {
-                self.state = State::Password;
+                self.state = State::Password { sent_key: false };
                 return ServerAuthAction::RequestPassword;
             }
             Verifier::CachingSha2Password(verifier) => {
@@ -159,6 +202,40 @@ impl ServerAuth {
                 false
             }
         };
+        self.end(right)
+    }
+
+    /// The password, a request for the key, or the password encrypted with it.
+    fn take_password(&mut self, payload: &[u8], sent_key: bool) -> ServerAuthAction {
+        let (verifier, request, is_clear) = match &self.verifier {
+            Verifier::CachingSha2Password(verifier) => {
+                let is_clear = self.channel != Channel::Plain;
+                (verifier, rsa::CACHING_SHA2_REQUEST, is_clear)
+            }
+            Verifier::Sha256Password(verifier) => {
+                let tls = [Channel::TlsVerified, Channel::TlsUnverified];
+                (verifier, rsa::SHA256_REQUEST, tls.contains(&self.channel))
+            }
+            _ => return self.end(false),
+        };
+        // No password is sent as a single NUL over every channel.
+        if is_clear || payload == [0] {
+            let right = verifier.verify_password(payload);
+            return self.end(right);
+        }
+        // Over a plain channel a client must not send it in clear text, and a client that does is refused.
+        let Some(key) = &self.private_key else {
+            return self.end(false);
+        };
+        if payload == [request] && !sent_key {
+            self.state = State::Password { sent_key: true };
+            return ServerAuthAction::SendKey;
+        }
+        let password = key.decrypt(payload).and_then(|message| {
+            let nonce = nonce_array(&self.nonce)?;
+            rsa::unmask(&message, nonce)
+        });
+        let right = password.is_some_and(|password| verifier.is_of(password.expose()));
         self.end(right)
     }
 
@@ -177,6 +254,8 @@ fn plugin_of(verifier: &Verifier) -> Plugin {
         Verifier::NoPassword | Verifier::NativePassword(_) => Plugin::NativePassword,
         Verifier::CachingSha2Password(_) => Plugin::CachingSha2Password,
         Verifier::ClientEd25519(_) => Plugin::ClientEd25519,
+        Verifier::Parsec(_) => Plugin::Parsec,
+        Verifier::Sha256Password(_) => Plugin::Sha256Password,
     }
 }
 

@@ -81,6 +81,11 @@ pub struct HandshakeConfig {
     pub extended_types: bool,
     /// Whether MariaDB reports the progress of long statements, see [`ClientCore::set_progress_listener`].
     pub progress_reports: bool,
+    /// What to ask for in place of what the settings above say, for a proxy whose client has already agreed on it: exactly these, as
+    /// far as the server offers them, and what the login itself needs.
+    pub capabilities: Option<Capabilities>,
+    /// The lower 8 bits of the connection's collation; `None` for utf8mb4_general_ci.
+    pub collation: Option<u8>,
     /// The connection attributes.
     pub attributes: Vec<(String, String)>,
 }
@@ -96,6 +101,19 @@ pub struct Session {
     pub server_version: String,
     /// The server's version, parsed.
     pub version: ServerVersion,
+}
+
+#[cfg(test)]
+impl Session {
+    /// The session of a login with these capabilities, for tests.
+    pub(crate) fn with(capabilities: Capabilities) -> Self {
+        Self {
+            capabilities,
+            connection_id: 1,
+            server_version: String::new(),
+            version: ServerVersion::parse(b""),
+        }
+    }
 }
 
 /// The result of the login.
@@ -291,7 +309,7 @@ impl Handshake {
         let request = SslRequest {
             capabilities: self.session.capabilities,
             max_packet_bytes: MAX_PACKET_BYTES,
-            collation: COLLATION,
+            collation: self.config.collation.unwrap_or(COLLATION),
         };
         let mut sequence = self.frames.sequence();
         let mut writer = PayloadWriter::new(buffers.output(), &mut sequence);
@@ -305,6 +323,27 @@ impl Handshake {
     /// What is asked for of what the server offers. Where it is MariaDB its own capabilities stand in the place that
     /// `LONG_PASSWORD` keeps free.
     fn wanted(&self, offered: Capabilities, start_tls: bool) -> Capabilities {
+        if let Some(exact) = self.config.capabilities {
+            let mut wanted = exact | LOGIN;
+            for (flag, on) in [
+                (
+                    Capabilities::CONNECT_WITH_DB,
+                    self.config.database.is_some(),
+                ),
+                (Capabilities::SSL, start_tls),
+                // MariaDB's own ones stand in its place.
+                (
+                    Capabilities::LONG_PASSWORD,
+                    offered.contains(Capabilities::LONG_PASSWORD),
+                ),
+            ] {
+                wanted = match on {
+                    true => wanted | flag,
+                    false => wanted.difference(flag),
+                };
+            }
+            return wanted;
+        }
         let mut wanted = Capabilities::LONG_FLAG
             | Capabilities::PROTOCOL_41
             | Capabilities::SECURE_CONNECTION
@@ -396,7 +435,7 @@ impl Handshake {
         let packet = HandshakeResponse {
             capabilities: self.session.capabilities,
             max_packet_bytes: MAX_PACKET_BYTES,
-            collation: COLLATION,
+            collation: self.config.collation.unwrap_or(COLLATION),
             user: &self.config.user,
             auth_response: response.expose(),
             database: self.config.database.as_deref(),
@@ -481,6 +520,13 @@ fn encode_attributes(attributes: &[(String, String)]) -> Result<Vec<u8>, Error> 
 
 /// The first MariaDB that proves its certificate by the password.
 const FIRST_PROOF: (u32, u32, u32) = (11, 4, 0);
+
+/// What a login needs by itself.
+const LOGIN: Capabilities = Capabilities::PROTOCOL_41
+    .union(Capabilities::SECURE_CONNECTION)
+    .union(Capabilities::PLUGIN_AUTH)
+    .union(Capabilities::PLUGIN_AUTH_LENENC_CLIENT_DATA)
+    .union(Capabilities::CONNECT_ATTRS);
 
 /// Both kinds of compression.
 const COMPRESSION: Capabilities =

@@ -19,6 +19,7 @@ use super::parameters::{ParameterType, Parameters};
 use crate::capability::Capabilities;
 use crate::codec::{DecodeError, DecodeErrorKind, Put, Reader};
 use crate::flag_set::flag_set;
+use crate::value::Param;
 
 const NAME: &str = "COM_STMT_EXECUTE";
 /// The id with which MariaDB 10.2 and later execute the statement prepared last, so that both commands can be sent together.
@@ -118,6 +119,20 @@ impl<'a> Execute<'a> {
         }
     }
 
+    /// Encodes a value in binary. NULL and long data have no bytes here.
+    #[inline]
+    pub fn encode_value(param: &Param<'_>, out: &mut impl Put) {
+        match *param {
+            Param::Int(number) => out.put_array(number.to_le_bytes()),
+            Param::UInt(number) => out.put_array(number.to_le_bytes()),
+            Param::Double(number) => out.put_array(number.to_le_bytes()),
+            _ => match param.as_bytes() {
+                Some(bytes) => out.put_lenenc_bytes(bytes),
+                None => encode_short(param, out),
+            },
+        }
+    }
+
     /// Encodes the types, or the byte that says that the previous ones are still valid; the values follow.
     pub fn encode_types(
         types: Option<&[ParameterType]>,
@@ -131,6 +146,19 @@ impl<'a> Execute<'a> {
                 out.put_lenenc_bytes(b"");
             }
         }
+    }
+}
+
+/// A value that the parameter holds itself.
+fn encode_short(param: &Param<'_>, out: &mut impl Put) {
+    let mut fixed = [0; Param::MAX_FIXED_BYTES];
+    let len = param.encode_fixed(&mut fixed);
+    if len > 0 {
+        return out.put(fixed.get(..len).unwrap_or_default());
+    }
+    let mut held = [0; Param::MAX_INLINE_BYTES];
+    if let Some(bytes) = param.write_inline(&mut held) {
+        out.put_lenenc_bytes(bytes);
     }
 }
 

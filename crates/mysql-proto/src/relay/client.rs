@@ -143,6 +143,7 @@ impl Relay {
             sequence: sequence.wrapping_add(1),
             closes: closes.map(|close| close.statement_id),
             asks_for_cursor,
+            has_out_parameters: false,
         })?;
         self.commands += 1;
         Ok(Some(command))

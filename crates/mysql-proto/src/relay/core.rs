@@ -73,11 +73,34 @@ pub struct Relay {
     pub(super) guard: Option<PasswordGuard>,
     /// The end of a result is told where another follows.
     pub(super) tells_results: bool,
+    /// Where what a server says of the session's state is told before it passes, and noted.
+    pub(super) observed: Option<Box<Observed>>,
     pub(super) commands: u64,
     /// The number of the server's last error, and of how many commands the client had sent by then the lower half.
     pub(super) last_error: u16,
     pub(super) last_error_at: u32,
     pub(super) dead: Option<RelayError>,
+}
+
+/// What a relay notes that tells of the session's state.
+#[derive(Debug, Default)]
+pub(super) struct Observed {
+    /// The packet that comes next was told of.
+    pub(super) is_told: bool,
+    pub(super) outcome: Outcome,
+    /// A result had warnings since that was asked for.
+    pub(super) has_warned: bool,
+}
+
+/// The numbers of the packet that ended a result.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Affected rows; 0 for a result with rows.
+    pub affected_rows: u64,
+    /// The insert id; 0 for none.
+    pub last_insert_id: u64,
+    /// The number of warnings.
+    pub warnings: u16,
 }
 
 /// What the client's payload under way is.
@@ -109,6 +132,7 @@ impl Relay {
                 sequence: 0,
                 closes: None,
                 asks_for_cursor: false,
+                has_out_parameters: false,
             },
             queue: Queue::default(),
             statements: Statements::default(),
@@ -122,6 +146,7 @@ impl Relay {
             carries: Carries::Nothing,
             guard: None,
             tells_results: false,
+            observed: None,
             commands: 0,
             last_error: 0,
             last_error_at: 0,
@@ -148,6 +173,30 @@ impl Relay {
     /// client.
     pub fn tell_results(&mut self) {
         self.tells_results = true;
+    }
+
+    /// Enables [`Event::StateChanged`](super::Event::StateChanged), [`Event::Prepared`](super::Event::Prepared) and
+    /// [`outcome`](Self::outcome) from now on. A proxy needs them if it gives a session to another server connection.
+    pub fn tell_state(&mut self) {
+        self.observed.get_or_insert_default();
+    }
+
+    /// Returns what the last reply's OK or EOF packet reported, if [`tell_state`](Self::tell_state) was called.
+    pub fn outcome(&self) -> Outcome {
+        self.observed
+            .as_ref()
+            .map_or_else(Outcome::default, |observed| observed.outcome)
+    }
+
+    /// Returns whether any result since the last call had warnings: of several statements in one command,
+    /// [`outcome`](Self::outcome) tells of the last one only.
+    pub fn take_warned(&mut self) -> bool {
+        (self.observed.as_mut()).is_some_and(|observed| std::mem::take(&mut observed.has_warned))
+    }
+
+    /// Replaces the status that the server reported last, for example when a new server connection takes over.
+    pub fn set_status(&mut self, status: StatusFlags) {
+        self.status = status;
     }
 
     /// Examines `bytes`: what the client has sent after the bytes that were already reported to pass.
@@ -184,6 +233,17 @@ impl Relay {
     ) -> Result<Passage, RelayError> {
         match stop {
             Stop::Need(payload) => Ok(missing(bytes, at, HEADER_BYTES + payload)),
+            Stop::Told(event) => {
+                if let Some(observed) = &mut self.observed {
+                    observed.is_told = true;
+                }
+                Ok(Passage {
+                    pass: at,
+                    need: 0,
+                    until_end: 0,
+                    event: Some(event),
+                })
+            }
             Stop::Failed(error) if at == 0 => Err(error),
             Stop::Failed(error) => {
                 self.dead = Some(error);
@@ -225,6 +285,12 @@ impl Relay {
     #[inline]
     pub fn client_is_between_payloads(&self) -> bool {
         self.client.is_between_payloads() && !self.in_file && !self.in_authentication
+    }
+
+    /// Returns the number of bytes of the client's packet in progress that have not passed yet. 0 between packets, also within a payload.
+    #[inline]
+    pub fn client_left(&self) -> usize {
+        self.client.left()
     }
 
     /// Returns the number of commands that the server has yet to answer, including the one whose reply is in progress.

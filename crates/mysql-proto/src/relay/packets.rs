@@ -1,6 +1,6 @@
 //! One direction's packets: where one ends, and which one begins a payload.
 
-use super::RelayError;
+use super::{Event, RelayError};
 use crate::frame::MAX_BODY;
 
 /// How far one direction is.
@@ -60,6 +60,8 @@ pub(super) struct Start<'a> {
 pub(super) enum Stop {
     /// So many bytes of it must be there.
     Need(usize),
+    /// It is told of first: it passes at the next look.
+    Told(Event),
     Failed(RelayError),
 }
 

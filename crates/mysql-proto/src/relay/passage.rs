@@ -35,6 +35,22 @@ pub enum Event {
         /// The position of its header in the given bytes.
         at: usize,
     },
+    /// An OK packet begins at `pass`, which says that the session's state has changed. All of it is present. It may be rewritten
+    /// before the next call, which passes it. Reported only if it was [enabled](super::Relay::tell_state).
+    StateChanged {
+        /// The length of the packet with its header.
+        len: usize,
+    },
+    /// The reply to a prepare begins at `pass`. The statement's id may be rewritten before the next call, which passes it.
+    /// Reported only if it was [enabled](super::Relay::tell_state).
+    Prepared {
+        /// The server's id of the statement.
+        id: u32,
+        /// The number of its parameters.
+        parameters: u16,
+        /// The number of its columns.
+        columns: u16,
+    },
     /// A result is over, and another one of the same reply follows: its last packet ends at `pass`. Reported only if it was
     /// [enabled](super::Relay::tell_results).
     Result,

@@ -22,6 +22,8 @@ pub(super) struct Pending {
     pub(super) closes: Option<u32>,
     /// It is an execution that asks for a cursor to fetch rows from.
     pub(super) asks_for_cursor: bool,
+    /// Its result under way is a row of OUT parameters.
+    pub(super) has_out_parameters: bool,
 }
 
 impl Pending {

@@ -6,19 +6,22 @@
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase.html>
 
+mod authentication;
+
+use std::sync::Arc;
+
 use onecopy_wire::{Buffers, Core, Span, Step, WireError};
 
 use super::{ServerCore, ServerError, ServerLimits};
-use crate::auth::{Channel, Plugin, Secret, ServerAuth, ServerAuthAction, Verifier, caching_sha2};
+use crate::auth::{Channel, Plugin, PrivateKey, Secret, ServerAuth, Verifier};
 use crate::codec::Put;
 use crate::frame::{Frame, FrameReader, PayloadWriter};
 use crate::owned;
-use crate::packet::ok::OkHeader;
 use crate::packet::{
-    AuthMoreData, AuthSwitchRequest, ConnectAttributes, ErrPacket, Greeting, HandshakeResponse,
-    OkPacket, SslRequest,
+    ChangeUser, ConnectAttributes, ErrPacket, Greeting, HandshakeResponse, SslRequest,
 };
 use crate::{Capabilities, StatusFlags};
+use authentication::is_password;
 
 const HEAD: usize = 8;
 
@@ -71,6 +74,9 @@ pub enum ServerHandshakeMessage {
     /// A user wants to log in, see [`ServerHandshake::session`]: [answer](ServerHandshake::answer) or
     /// [reject](ServerHandshake::reject), then continue.
     User,
+    /// The password is right, and nothing is queued yet. Only [with confirmation](ServerHandshake::with_confirmation):
+    /// [accept](ServerHandshake::accept) or [reject](ServerHandshake::reject), then continue.
+    Authenticated,
     /// The login succeeded, and OK is queued: call [`ServerHandshake::into_core`].
     Accepted,
     /// The login is refused, and ERR is queued: send it and close.
@@ -82,7 +88,7 @@ pub enum ServerHandshakeMessage {
 pub struct Account {
     /// What is stored of the password.
     pub verifier: Verifier,
-    /// Fresh random bytes for a plugin switch, 32 for `client_ed25519`; `None` to use the greeting's nonce.
+    /// Fresh random bytes for a plugin switch, 32 for `client_ed25519` and `parsec`; `None` to use the greeting's nonce.
     pub nonce: Option<Vec<u8>>,
     /// Whether `caching_sha2_password` requests the password itself.
     pub empty_cache: bool,
@@ -92,13 +98,19 @@ pub struct Account {
 enum State {
     Greeting,
     Response,
+    /// Of a client that is logged in.
+    ChangeUser,
     StartTls,
     /// The caller is asked for the account; the plugin and response that are waiting for it.
     User {
         plugin: Option<Vec<u8>>,
         response: Secret,
     },
-    Auth(ServerAuth),
+    Auth(Box<ServerAuth>),
+    /// The password is right; with `caching_sha2_password` that is to be said before OK.
+    Authenticated {
+        is_fast: bool,
+    },
     Over(ServerHandshakeMessage),
     Dead(ServerError),
 }
@@ -113,6 +125,14 @@ pub struct ServerHandshake {
     session: ServerSession,
     channel: Channel,
     tls: bool,
+    private_key: Option<Arc<dyn PrivateKey>>,
+    /// The name of the client's host, for the error.
+    client_host: Option<Vec<u8>>,
+    has_confirmation: bool,
+    /// The client has sent a password, or a hash of one.
+    used_password: bool,
+    /// It was greeted with the nonce of the configuration.
+    was_greeted: bool,
 }
 
 impl Core for ServerHandshake {
@@ -134,6 +154,7 @@ impl Core for ServerHandshake {
         if !matches!(self.state, State::StartTls) {
             return Err(ServerError::Misuse("no start of tls was asked for"));
         }
+        // Clear text that TLS has not taken must not pass for what comes through it.
         if !buffers.pending().is_empty() {
             self.state = State::Dead(ServerError::BytesBeforeTls);
             return Err(ServerError::BytesBeforeTls);
@@ -168,7 +189,50 @@ impl ServerHandshake {
             state: State::Greeting,
             session: ServerSession::default(),
             tls: false,
+            private_key: None,
+            client_host: None,
+            has_confirmation: false,
+            used_password: false,
+            was_greeted: true,
         }
+    }
+
+    /// Creates a login of a client that is logged in already, which begins with its COM_CHANGE_USER. `capabilities` are those of the
+    /// connection, and `config` has its channel as it is now. The client's response is not looked at, as it was made with the
+    /// nonce of the first greeting: the client is always asked to authenticate again.
+    pub fn change_user(
+        config: ServerHandshakeConfig,
+        limits: ServerLimits,
+        capabilities: Capabilities,
+    ) -> Self {
+        let mut handshake = Self::new(config, limits);
+        handshake.state = State::ChangeUser;
+        handshake.was_greeted = false;
+        handshake.session.capabilities = capabilities;
+        handshake.session.collation = handshake.config.collation;
+        handshake
+    }
+
+    /// Sets the key that clients encrypt passwords with where they may not send them, see [`ServerAuth::with_private_key`].
+    #[must_use]
+    pub fn with_private_key(mut self, key: Arc<dyn PrivateKey>) -> Self {
+        self.private_key = Some(key);
+        self
+    }
+
+    /// Sets the client's host as error 1045 names it: `Access denied for user 'ada'@'192.0.2.1' (using password: YES)`.
+    #[must_use]
+    pub fn with_client_host(mut self, host: impl Into<Vec<u8>>) -> Self {
+        self.client_host = Some(host.into());
+        self
+    }
+
+    /// Stops with [`Authenticated`](ServerHandshakeMessage::Authenticated) before OK, so that the caller can still refuse or delay
+    /// a client that knows its password. The client learns nothing until then.
+    #[must_use]
+    pub fn with_confirmation(mut self) -> Self {
+        self.has_confirmation = true;
+        self
     }
 
     /// Returns what the client sent, available from the message `User` on.
@@ -182,6 +246,11 @@ impl ServerHandshake {
             State::User { plugin, .. } => plugin.as_deref(),
             _ => None,
         }
+    }
+
+    /// Returns the sequence id of the next packet of either side, for a caller that sends an error of its own and closes.
+    pub fn sequence(&self) -> u8 {
+        self.frames.sequence()
     }
 
     /// Returns whether the stream has switched to TLS.
@@ -204,16 +273,36 @@ impl ServerHandshake {
             return Err(ServerError::Misuse("no user waits for an answer"));
         };
         let (plugin, response) = (plugin.take(), std::mem::take(response));
+        self.used_password = is_password(response.expose());
         let nonce = account.nonce.as_deref().unwrap_or(&self.config.nonce);
-        let same_nonce = account.nonce.is_none();
+        // libmysqlclient begins with an empty response if it uses another plugin than the greeting's, because it has no nonce of
+        // that plugin's, and waits for the switch.
+        let greeted = self.config.plugin.name().as_bytes();
+        let names_other = plugin.as_deref().is_some_and(|plugin| plugin != greeted);
+        let same_nonce =
+            self.was_greeted && account.nonce.is_none() && !(names_other && response.is_empty());
         let auth = ServerAuth::new(account.verifier, nonce, self.channel);
         let mut auth = auth.map_err(|error| self.die(error.into()))?;
+        if let Some(key) = &self.private_key {
+            auth = auth.with_private_key(Arc::clone(key));
+        }
         if account.empty_cache {
             auth = auth.with_empty_cache();
         }
         let action = auth.on_handshake_response(plugin.as_deref(), response.expose(), same_nonce);
-        self.state = State::Auth(auth);
+        self.state = State::Auth(Box::new(auth));
         self.act(buffers, action)
+    }
+
+    /// Answers the message [`Authenticated`](ServerHandshakeMessage::Authenticated): queues OK.
+    ///
+    /// # Errors
+    /// Fails if no client is waiting for it.
+    pub fn accept(&mut self, buffers: &mut Buffers) -> Result<(), ServerError> {
+        let State::Authenticated { is_fast } = self.state else {
+            return Err(ServerError::Misuse("no client waits to be accepted"));
+        };
+        self.let_in(buffers, is_fast)
     }
 
     /// Refuses the connection, also instead of the greeting or of an answer.
@@ -228,14 +317,12 @@ impl ServerHandshake {
         loop {
             match &self.state {
                 State::Greeting => self.greet(buffers)?,
-                State::StartTls => {
-                    return if buffers.pending().is_empty() {
-                        Ok(Step::StartTls)
-                    } else {
-                        Err(ServerError::BytesBeforeTls)
-                    };
-                }
+                // A client need not wait for anything: what has come behind its request is the beginning of TLS.
+                State::StartTls => return Ok(Step::StartTls),
                 State::User { .. } => return Ok(Step::Message(ServerHandshakeMessage::User)),
+                State::Authenticated { .. } => {
+                    return Ok(Step::Message(ServerHandshakeMessage::Authenticated));
+                }
                 State::Over(message) => return Ok(Step::Message(*message)),
                 State::Dead(error) => return Err(error.clone()),
                 State::Response => {
@@ -243,6 +330,12 @@ impl ServerHandshake {
                         return Ok(Step::NeedInput(buffers.needed()));
                     };
                     self.on_response(buffers, payload)?;
+                }
+                State::ChangeUser => {
+                    let Some(payload) = self.receive(buffers)? else {
+                        return Ok(Step::NeedInput(buffers.needed()));
+                    };
+                    self.on_change_user(buffers, payload)?;
                 }
                 State::Auth(_) => {
                     let Some(payload) = self.receive(buffers)? else {
@@ -321,73 +414,27 @@ impl ServerHandshake {
         Ok(())
     }
 
-    fn on_auth(&mut self, buffers: &mut Buffers, payload: Span) -> Result<(), ServerError> {
-        let State::Auth(auth) = &mut self.state else {
-            return Err(ServerError::Misuse("no authentication is under way"));
-        };
-        let action = auth.on_packet(buffers.bytes(payload));
-        self.act(buffers, action)
-    }
-
-    fn act(&mut self, buffers: &mut Buffers, action: ServerAuthAction) -> Result<(), ServerError> {
-        let State::Auth(auth) = &self.state else {
-            return Err(ServerError::Misuse("no authentication is under way"));
-        };
-        match action {
-            ServerAuthAction::Switch => {
-                let mut payload = Vec::new();
-                AuthSwitchRequest {
-                    plugin: auth.plugin().name().as_bytes(),
-                    data: &auth.auth_data(),
-                }
-                .encode(&mut payload)?;
-                self.send(buffers, |out| out.put(&payload))
-            }
-            ServerAuthAction::RequestPassword => {
-                self.more(buffers, caching_sha2::FULL_AUTHENTICATION)
-            }
-            ServerAuthAction::AcceptFast => {
-                self.more(buffers, caching_sha2::FAST_OK)?;
-                self.accept(buffers)
-            }
-            ServerAuthAction::Accept => self.accept(buffers),
-            ServerAuthAction::Reject => {
-                self.deny(buffers);
-                Ok(())
-            }
-        }
-    }
-
-    fn more(&mut self, buffers: &mut Buffers, byte: u8) -> Result<(), ServerError> {
-        self.send(buffers, |out| AuthMoreData { data: &[byte] }.encode(out))
-    }
-
-    fn accept(&mut self, buffers: &mut Buffers) -> Result<(), ServerError> {
+    fn on_change_user(&mut self, buffers: &Buffers, payload: Span) -> Result<(), ServerError> {
+        let bytes = buffers.bytes(payload);
         let capabilities = self.session.capabilities;
-        let ok = OkPacket {
-            status_flags: StatusFlags::AUTOCOMMIT,
-            ..OkPacket::default()
+        // Some clients send attributes that were not agreed on, or none that were; servers take both.
+        let change = ChangeUser::decode(bytes, capabilities)
+            .or_else(|_| ChangeUser::decode_authentication(bytes, capabilities))?;
+        self.session.user = owned::bytes(change.user)?;
+        self.session.database = match change.database {
+            [] => None,
+            database => Some(owned::bytes(database)?),
         };
-        self.send(buffers, |out| ok.encode(OkHeader::Ok, capabilities, out))?;
-        self.state = State::Over(ServerHandshakeMessage::Accepted);
+        // Larger ones have no place in the greeting's response either.
+        if let Some(Ok(collation)) = change.collation.map(u8::try_from) {
+            self.session.collation = collation;
+        }
+        self.session.encoded_attributes = owned::bytes(change.attributes.as_encoded())?;
+        self.state = State::User {
+            plugin: change.auth_plugin.map(owned::bytes).transpose()?,
+            response: Secret::new(owned::bytes(change.auth_response)?),
+        };
         Ok(())
-    }
-
-    fn deny(&mut self, buffers: &mut Buffers) {
-        const ACCESS_DENIED: u16 = 1045;
-        /// More of a user's name than any account has, and little memory.
-        const SHOWN: usize = 256;
-        let user = &self.session.user;
-        let user = String::from_utf8_lossy(user.get(..SHOWN).unwrap_or(user));
-        let message = format!("Access denied for user '{user}'");
-        self.reject(
-            buffers,
-            &ErrPacket {
-                code: ACCESS_DENIED,
-                sql_state: Some(*b"28000"),
-                message: message.as_bytes(),
-            },
-        );
     }
 
     /// Where memory for it can't be had the login is dead.

@@ -188,6 +188,15 @@ impl Pair {
                     answered.expect("a good nonce");
                     continue;
                 }
+                Some(ServerHandshakeMessage::Authenticated) => {
+                    assert!(
+                        !self.server_buffers.has_output(),
+                        "the client learns nothing"
+                    );
+                    let accepted = self.server.accept(&mut self.server_buffers);
+                    accepted.expect("it waits for that");
+                    continue;
+                }
                 Some(message) => said = Some(message),
                 None => {}
             }

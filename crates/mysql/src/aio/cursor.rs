@@ -69,7 +69,9 @@ impl Connection {
     ) -> Result<Cursor<'_>, Error> {
         self.link.own(statement)?;
         self.settle().await?;
+        self.link.observe_execution(statement);
         let state = self.open_cursor(statement, params).await?;
+        self.link.observe_reply();
         if self.link.core.is_command_over() {
             self.finish();
         }
@@ -156,7 +158,10 @@ impl Cursor<'_> {
             return Ok(None);
         }
         let was_skipped = !self.conn.link.core.is_idle();
-        self.conn.settle().await?;
+        self.conn.link.observe_skipped_batch(true);
+        let skipped = self.skip_batch().await;
+        self.conn.link.observe_skipped_batch(false);
+        skipped?;
         if was_skipped && !self.conn.link.core.has_cursor() {
             self.state = State::Over;
             return Ok(None);
@@ -164,6 +169,15 @@ impl Cursor<'_> {
         let (core, buffers) = (&mut self.conn.link.core, &mut self.conn.link.buffers);
         core.fetch(buffers, self.statement.id, self.fetch_rows)?;
         Ok(Some(Rows::new(self.conn, Reply::Columns)))
+    }
+
+    /// Skips what is left of the last batch. One that was never asked for a row is still to be fetched.
+    async fn skip_batch(&mut self) -> Result<(), Error> {
+        if !self.conn.link.core.is_idle() && self.conn.link.buffers.has_output() {
+            self.conn.link.start_statement();
+            self.conn.flush(&()).await?;
+        }
+        self.conn.settle().await
     }
 
     /// Returns the columns of the rows; none if the statement returns no rows.
@@ -188,6 +202,7 @@ impl Drop for Cursor<'_> {
         let may_be_open = !link.core.is_idle() || link.core.has_cursor();
         if self.state == State::Open && may_be_open {
             link.opens_cursor(self.statement.id);
+            link.observe_dropped_cursor();
         }
     }
 }

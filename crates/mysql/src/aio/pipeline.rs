@@ -195,7 +195,7 @@ impl Results<'_, '_> {
             }
             Some(Ok(())) => {}
         }
-        self.conn.link.start_reply();
+        self.conn.link.start_reply(&self.batch);
         match self.conn.drive_duplex(&self.batch).await {
             Ok(reply) => {
                 self.replied();

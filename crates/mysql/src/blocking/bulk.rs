@@ -8,7 +8,7 @@ use crate::{BulkOptions, Done, Error, Param};
 
 /// Rows for one statement, sent in batches: the fastest way to insert, update or delete many rows.
 ///
-/// MariaDB executes a batch as one COM_STMT_BULK_EXECUTE; for MySQL it becomes one `INSERT ... VALUES (...), (...)`, see
+/// MariaDB executes a batch as one COM_STMT_BULK_EXECUTE; for MySQL it becomes one `INSERT ... VALUES (...), (...)`, prepared for full batches: see
 /// [`BulkMethod`](crate::BulkMethod). A batch is sent when it is full, and while the server stores it the next one is filled: an
 /// error may therefore come from a later call than the one that pushed its row. Memory is constant, see
 /// [`BulkOptions::max_bytes`].
@@ -75,7 +75,7 @@ impl Connection {
             // The session's modes are known from the last reply.
             self.settle()?;
             self.link.ended();
-            Batch::text(sql, &self.link.core, options, max_packet)?
+            Batch::insert(sql, &self.link.core, options, max_packet)?
         };
         Ok(Bulk { conn: self, batch })
     }
@@ -183,6 +183,11 @@ impl Bulk<'_> {
 
     fn send_now(&mut self) -> Result<(), Error> {
         self.conn.settle()?;
+        if let Some(sql) = self.batch.unprepared() {
+            let prepared = self.conn.prepare(sql);
+            self.batch.prepared(prepared)?;
+            self.conn.settle()?;
+        }
         let link = &mut self.conn.link;
         self.batch.queue(&mut link.core, &mut link.buffers)?;
         self.conn.flush(self.batch.body())

@@ -2,7 +2,7 @@
 
 use super::{Connection, Rows};
 use crate::format::{self, Dialect};
-use crate::{Error, NamedParam, NamedSql, Param, SqlMode};
+use crate::{Error, NamedParam, NamedSql, Param};
 
 impl Connection {
     /// Runs SQL with named parameters (`:name`), like [`exec`](Self::exec): see [`NamedSql`] for what is a name, and
@@ -28,18 +28,15 @@ impl Connection {
         sql: impl AsRef<[u8]>,
         params: &[NamedParam<'_>],
     ) -> Result<Rows<'_>, Error> {
-        let mode = SqlMode::reported(self.status());
+        let mode = self.dialect().mode;
         let bound = NamedSql::with_mode(&sql, mode).bind(params)?;
         self.exec(bound.sql(), bound.params())
     }
 
     /// Returns the settings of this session that literals depend on, according to the server's last reply. `ANSI_QUOTES` is not reported: see
-    /// [`SqlMode::ansi_quotes`].
+    /// [`SqlMode::ansi_quotes`](crate::SqlMode::ansi_quotes).
     pub fn dialect(&self) -> Dialect {
-        Dialect {
-            mode: SqlMode::reported(self.status()),
-            character_set: self.link.core.character_set(),
-        }
+        Dialect::of(&self.link.core)
     }
 
     /// Replaces each `?` by its parameter as a literal, for a statement that can't be prepared: see [`format::sql`]. Sends nothing.

@@ -189,7 +189,7 @@ impl Results<'_, '_> {
             }
             Some(Ok(())) => {}
         }
-        self.conn.link.start_reply();
+        self.conn.link.start_reply(&self.batch);
         match self.conn.drive_duplex(&self.batch) {
             Ok(reply) => {
                 self.replied();

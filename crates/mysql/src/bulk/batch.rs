@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use onecopy_mysql_proto::client::{ClientCore, StatementId};
-use onecopy_mysql_proto::packet::{BulkExecute, Indicator, ParameterType};
+use onecopy_mysql_proto::packet::{BulkExecute, ParameterType};
 use onecopy_wire::Buffers;
 
-use super::literal::{self, Escapes, out_of_memory};
-use super::template::Template;
+use super::insert::{Encoded, Insert, Sending};
+use super::types::{self, agree};
 use super::{BulkMethod, BulkOptions};
-use crate::{ColumnType, Done, Error, Param, ProtocolError, Statement};
+use crate::{Done, Error, Param, ProtocolError, Statement};
 
 /// A batch of at most this many bytes keeps room for the next one.
 const KEPT: usize = 4 << 20;
@@ -32,10 +32,7 @@ enum Form {
         /// Of each parameter; none as long as its column has had no value.
         types: Vec<Option<ParameterType>>,
     },
-    Text {
-        template: Template,
-        escapes: Escapes,
-    },
+    Insert(Box<Insert>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,36 +81,33 @@ impl Batch {
     }
 
     /// For one that has only SQL for it.
-    pub(crate) fn text(
+    pub(crate) fn insert(
         sql: &[u8],
         core: &ClientCore,
         options: &BulkOptions,
         max_packet: u64,
     ) -> Result<Self, Error> {
-        literal::check_session(core)?;
-        let escapes = Escapes::of(core.ok().status_flags);
-        let template = Template::new(sql, escapes);
-        if template.parameters() == 0 {
+        let max_bytes = max_bytes(options, max_packet);
+        let insert = Insert::new(sql, core, options.max_rows.max(1), max_bytes)?;
+        if insert.parameters() == 0 {
             return Err(no_parameters());
         }
-        let takes_rows = template.takes_rows();
-        let mut batch = Self::new(Form::Text { template, escapes }, options, max_packet);
-        if !takes_rows {
-            batch.max_rows = 1;
-        }
-        Ok(batch)
+        Ok(Self::new(
+            Form::Insert(Box::new(insert)),
+            options,
+            max_packet,
+        ))
     }
 
     fn new(form: Form, options: &BulkOptions, max_packet: u64) -> Self {
-        let max_packet_bytes = usize::try_from(max_packet).unwrap_or(usize::MAX);
         Self {
             form,
             state: State::Open,
             body: Vec::new(),
             rows: 0,
             max_rows: options.max_rows.max(1),
-            max_bytes: options.max_bytes.min(max_packet_bytes),
-            max_packet_bytes,
+            max_bytes: max_bytes(options, max_packet),
+            max_packet_bytes: usize::try_from(max_packet).unwrap_or(usize::MAX),
             outstanding: 0,
             stored: 0,
             done: Done::default(),
@@ -146,23 +140,30 @@ impl Batch {
 
     /// Encodes a row.
     pub(crate) fn push(&mut self, row: &[Param<'_>], core: &ClientCore) -> Result<Pushed, Error> {
+        // A call that was dropped before it sent the batch has left it full.
+        if self.rows > 0 && self.is_full() {
+            return Ok(Pushed::SendFirst);
+        }
         let before = self.body.len();
         let pushed = self.encode(row, core);
         match pushed {
             Ok(true) if self.command_bytes() <= self.max_packet_bytes => {
                 self.rows += 1;
-                let full = self.rows >= self.max_rows || self.body.len() >= self.max_bytes;
-                return Ok(if full { Pushed::Full } else { Pushed::Fits });
+                return Ok(if self.is_full() {
+                    Pushed::Full
+                } else {
+                    Pushed::Fits
+                });
             }
             // Alone it may fit, or have another type.
             Ok(_) if self.rows > 0 => {
-                self.body.truncate(before);
+                self.truncate(before);
                 return Ok(Pushed::SendFirst);
             }
             _ => {}
         }
         let bytes = self.command_bytes();
-        self.body.truncate(before);
+        self.truncate(before);
         let row = self.pushed();
         let error = match pushed {
             Err(error) => error,
@@ -174,7 +175,24 @@ impl Batch {
         Err(error.in_rows(row..row + 1))
     }
 
-    /// False where its types are not those of the rows before.
+    #[inline]
+    fn is_full(&self) -> bool {
+        let max_rows = match &self.form {
+            Form::Execute { .. } => self.max_rows,
+            Form::Insert(insert) => insert.max_rows(),
+        };
+        self.rows >= max_rows || self.body.len() >= self.max_bytes
+    }
+
+    /// Forgets a row that was not added.
+    fn truncate(&mut self, body: usize) {
+        self.body.truncate(body);
+        if let Form::Insert(insert) = &mut self.form {
+            insert.truncate(self.rows);
+        }
+    }
+
+    /// False where the row can't be sent together with those before.
     fn encode(&mut self, row: &[Param<'_>], core: &ClientCore) -> Result<bool, Error> {
         let expected = self.parameters();
         if row.len() != expected {
@@ -194,21 +212,13 @@ impl Batch {
                     }
                     BulkExecute::encode_value(param, &mut self.body);
                 }
+                Ok(true)
             }
-            Form::Text { template, escapes } => {
-                if self.body.is_empty() {
-                    self.body.extend_from_slice(template.head());
-                } else {
-                    self.body.push(b',');
-                }
-                for (index, param) in row.iter().enumerate() {
-                    self.body.extend_from_slice(template.before(index));
-                    literal::put(&mut self.body, index, param, *escapes, core)?;
-                }
-                self.body.extend_from_slice(template.before(row.len()));
+            Form::Insert(insert) => {
+                let encoded = insert.encode(&mut self.body, row, self.rows, core)?;
+                Ok(encoded == Encoded::Yes)
             }
         }
-        Ok(true)
     }
 
     /// Room for the row.
@@ -220,23 +230,20 @@ impl Batch {
                 .iter()
                 .map(|param| BINARY + param.as_bytes().map_or(0, <[u8]>::len))
                 .sum(),
-            Form::Text { template, .. } => {
-                let around =
-                    template.head().len() + template.row_bytes() + template.tail().len() + 1;
-                around + row.iter().map(literal::max_bytes).sum::<usize>()
-            }
+            Form::Insert(insert) => insert.max_row_bytes(row),
         };
         if bytes <= self.body.capacity() - self.body.len() {
             return Ok(());
         }
         let reserved = self.body.try_reserve(bytes);
-        reserved.map_err(|_| out_of_memory(bytes))
+        let bytes = bytes as u64;
+        reserved.map_err(|_| ProtocolError::OutOfMemory { bytes }.into())
     }
 
     fn parameters(&self) -> usize {
         match &self.form {
             Form::Execute { types, .. } => types.len(),
-            Form::Text { template, .. } => template.parameters(),
+            Form::Insert(insert) => insert.parameters(),
         }
     }
 
@@ -244,7 +251,7 @@ impl Batch {
     fn command_bytes(&self) -> usize {
         match &self.form {
             Form::Execute { types, .. } => BulkExecute::header_bytes(types.len()) + self.body.len(),
-            Form::Text { template, .. } => 1 + self.body.len() + template.tail().len(),
+            Form::Insert(insert) => insert.command_bytes(&self.body),
         }
     }
 
@@ -282,6 +289,35 @@ impl Batch {
         self.stored..self.stored + self.outstanding
     }
 
+    /// The text of a statement that must be prepared before the batch is sent; [`prepared`](Self::prepared) takes it.
+    pub(crate) fn unprepared(&mut self) -> Option<Vec<u8>> {
+        let batch = Sending {
+            rows: self.rows,
+            bytes: self.body.len(),
+            is_first: self.stored + self.outstanding == 0,
+            is_full: self.is_full(),
+        };
+        let Form::Insert(insert) = &mut self.form else {
+            return None;
+        };
+        let unprepared = insert.unprepared(batch);
+        if unprepared.is_some() {
+            self.state = State::Sending;
+        }
+        unprepared
+    }
+
+    /// What became of the statement.
+    ///
+    /// # Errors
+    /// The rows can't be sent without it.
+    pub(crate) fn prepared(&mut self, prepared: Result<Statement, Error>) -> Result<(), Error> {
+        match &mut self.form {
+            Form::Insert(insert) => insert.prepared(prepared),
+            Form::Execute { .. } => prepared.map(drop),
+        }
+    }
+
     /// Queues the command.
     pub(crate) fn queue(
         &mut self,
@@ -289,18 +325,13 @@ impl Batch {
         buffers: &mut Buffers,
     ) -> Result<(), Error> {
         self.state = State::Sending;
-        match &self.form {
+        match &mut self.form {
             Form::Execute { statement, types } => {
                 let id: StatementId = statement.id;
-                // A column of NULLs alone: its type does not matter.
-                let unknown = ParameterType::new(ColumnType::VAR_STRING.0, false);
-                let types: Vec<_> = types.iter().map(|ty| ty.unwrap_or(unknown)).collect();
+                let types: Vec<_> = types.iter().map(|ty| ty.unwrap_or(types::ANY)).collect();
                 core.bulk_execute(buffers, id, &types, &self.body)?;
             }
-            Form::Text { template, .. } => {
-                self.body.extend_from_slice(template.tail());
-                core.query(buffers, &self.body)?;
-            }
+            Form::Insert(insert) => insert.queue(&mut self.body, self.rows, core, buffers)?,
         }
         Ok(())
     }
@@ -313,13 +344,14 @@ impl Batch {
     /// The command has left.
     pub(crate) fn sent(&mut self) {
         self.state = State::Open;
+        match &mut self.form {
+            Form::Execute { types, .. } => types.fill(None),
+            Form::Insert(insert) => insert.sent(self.rows, self.body.len()),
+        }
         self.outstanding = std::mem::take(&mut self.rows);
         self.body.clear();
         if self.body.capacity() > KEPT.max(2 * self.max_bytes) {
             self.body = Vec::new();
-        }
-        if let Form::Execute { types, .. } = &mut self.form {
-            types.fill(None);
         }
     }
 
@@ -339,48 +371,42 @@ impl Batch {
     }
 }
 
+/// Of a batch.
+fn max_bytes(options: &BulkOptions, max_packet: u64) -> usize {
+    let max_packet = usize::try_from(max_packet).unwrap_or(usize::MAX);
+    options.max_bytes.min(max_packet)
+}
+
 #[cold]
 fn no_parameters() -> Error {
     Error::config("the statement of a bulk needs a ? for each value of a row, as in INSERT INTO t VALUES (?, ?)".into())
 }
 
+/// For a value that was sent apart.
+#[cold]
+fn long_data(index: usize) -> Error {
+    Error::config(format!(
+        "parameter {index} is long data, which a row of a bulk can't have; give it as Param::Bytes"
+    ))
+}
+
 /// # Errors
 /// The server would misread it.
 #[inline]
-fn check(index: usize, param: &Param<'_>, core: &ClientCore) -> Result<(), Error> {
+pub(super) fn check(index: usize, param: &Param<'_>, core: &ClientCore) -> Result<(), Error> {
     match *param {
         Param::Text(text) => {
             Ok(core.check_text(index, crate::CollationId::UTF8MB4_GENERAL_CI, text)?)
         }
         Param::OtherText { bytes, collation } => Ok(core.check_text(index, collation, bytes)?),
-        Param::LongData | Param::LongText => Err(literal::long_data(index)),
-        Param::Invalid(problem) => Err(literal::invalid(index, problem)),
+        Param::LongData | Param::LongText => Err(long_data(index)),
+        Param::Invalid(problem) => {
+            let parameter = index;
+            Err(ProtocolError::Parameter { parameter, problem }.into())
+        }
         _ => Ok(()),
     }
 }
 
-/// Whether the value can be sent with the type that its column has; the first value decides it. An integer that both signs have
-/// agrees with both.
-#[inline]
-fn agree(ty: &mut Option<ParameterType>, param: &Param<'_>) -> bool {
-    let own = ParameterType::new(param.column_type().0, param.is_unsigned());
-    match *ty {
-        Some(ty) if ty == own => true,
-        _ if Indicator::of(param) != Indicator::None => true,
-        None => {
-            *ty = Some(own);
-            true
-        }
-        Some(ty) => {
-            let both = match *param {
-                Param::Int(number) => number >= 0,
-                Param::UInt(number) => i64::try_from(number).is_ok(),
-                _ => false,
-            };
-            both && ty.column_type() == own.column_type()
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

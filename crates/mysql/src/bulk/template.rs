@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::literal::Escapes;
+use crate::SqlMode;
 
 /// The parts of the statement's text.
 #[derive(Debug)]
@@ -23,8 +23,8 @@ pub(super) struct Template {
 
 impl Template {
     /// Finds the parts. Strings, quoted names and comments are passed over.
-    pub(super) fn new(sql: &[u8], escapes: Escapes) -> Self {
-        let tokens = tokens(sql, escapes);
+    pub(super) fn new(sql: &[u8], mode: SqlMode) -> Self {
+        let tokens = tokens(sql, mode);
         let placeholders: Vec<usize> = tokens
             .iter()
             .filter(|token| token.is(sql, b"?"))
@@ -62,6 +62,20 @@ impl Template {
     /// Bytes of the row's part.
     pub(super) fn row_bytes(&self) -> usize {
         self.row.len()
+    }
+
+    /// The statement with so many rows.
+    pub(super) fn repeat(&self, rows: u64) -> Vec<u8> {
+        let row = self.text.get(self.row.clone()).unwrap_or_default();
+        let mut sql = self.head().to_vec();
+        for index in 0..rows {
+            if index > 0 {
+                sql.push(b',');
+            }
+            sql.extend_from_slice(row);
+        }
+        sql.extend_from_slice(self.tail());
+        sql
     }
 
     /// What stands in front of the placeholder `index`, from the one before it; behind the last one, the rest of the row.
@@ -136,14 +150,14 @@ fn group(sql: &[u8], tokens: &[Token]) -> Option<Range<usize>> {
 }
 
 /// All words and signs outside strings, quoted names and comments.
-fn tokens(sql: &[u8], escapes: Escapes) -> Vec<Token> {
+fn tokens(sql: &[u8], mode: SqlMode) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(&byte) = sql.get(at) {
         let rest = sql.get(at..).unwrap_or_default();
         let end = at
             + match byte {
-                b'\'' | b'"' => quoted(rest, byte, escapes == Escapes::Backslash),
+                b'\'' | b'"' => quoted(rest, byte, !mode.no_backslash_escapes),
                 b'`' => quoted(rest, byte, false),
                 b'#' => line(rest),
                 b'-' if is_dash_comment(rest) => line(rest),

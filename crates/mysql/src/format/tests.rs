@@ -45,11 +45,11 @@ fn each_kind_has_its_literal() {
         (0.1f32.into(), "1.0000000149011612e-1"),
         (f64::MAX.into(), "1.7976931348623157e308"),
         ((&decimal).into(), "-1.50"),
-        (Param::Bytes(b"\x00\xFFa'"), "X'00FF6127'"),
-        (Param::Bytes(b""), "X''"),
+        (Param::Bytes(b"\x00\xFFa'"), "_binary X'00FF6127'"),
+        (Param::Bytes(b""), "_binary X''"),
         (
             Param::Str("it's \"a\" \\ \0\n\r\x1A é"),
-            r#"'it\'s \"a\" \\ \0\n\r\Z é'"#,
+            r#"'it''s "a" \\ \0\n\r\Z é'"#,
         ),
         (Param::Text("é".as_bytes()), "'é'"),
         (date.into(), "DATE'2024-02-29'"),
@@ -141,7 +141,7 @@ fn names_are_replaced_and_lists_are_not_filled() {
     );
     assert_eq!(
         formatted.unwrap(),
-        r"SELECT 'it\'s', ':a' WHERE x IN (1, 2, 3) AND y NOT IN (SELECT NULL FROM DUAL WHERE 1 = 0) OR:a"
+        r"SELECT 'it''s', ':a' WHERE x IN (1, 2, 3) AND y NOT IN (SELECT NULL FROM DUAL WHERE 1 = 0) OR:a"
     );
     let error = named(text, &params! { a: 1 }, Dialect::default()).unwrap_err();
     assert!(error.to_string().contains(":ids :none"), "{error}");

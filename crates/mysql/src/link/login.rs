@@ -59,6 +59,7 @@ fn handshake_config(config: &Config, is_unix: bool) -> Result<HandshakeConfig, E
         compression_required: compression.is_required,
         zstd_level: compression.zstd_level,
         attributes: attributes(config).map_err(ProtocolError::from)?,
+        ..HandshakeConfig::default()
     })
 }
 

@@ -25,6 +25,8 @@ pub(super) struct Observation {
     first_reply: Option<Instant>,
     /// A statement is running and not yet reported.
     is_open: bool,
+    /// What is skipped is a batch of a cursor, whose statement goes on.
+    is_batch_skipped: bool,
     #[cfg(feature = "tracing")]
     spans: span::Spans,
 }
@@ -43,11 +45,13 @@ impl Observation {
             begun: Instant::now(),
             first_reply: None,
             is_open: false,
+            is_batch_skipped: false,
             #[cfg(feature = "tracing")]
             spans: span::Spans::new(config),
         }))
     }
 
+    /// Whether anybody wants to know of statements.
     fn is_wanted(&self) -> bool {
         #[cfg(feature = "tracing")]
         if span::Spans::is_wanted() {
@@ -122,7 +126,7 @@ impl Link {
     }
 
     #[cold]
-    fn observe_digest(&mut self, digest: Option<&str>) {
+    pub(super) fn observe_digest(&mut self, digest: Option<&str>) {
         if let Some(observation) = &mut self.observation
             && observation.is_wanted()
         {
@@ -158,17 +162,46 @@ impl Link {
         }
     }
 
-    /// The statement under way is over, with this error or without.
+    /// A command is over, with this error or without, and with it the statement under way; one with a cursor goes on until its last
+    /// batch.
     #[inline]
     pub(super) fn observe_end(&mut self, error: Option<&Error>) {
-        if self.observation.is_some() {
+        if self.observation.is_some() && (error.is_some() || !self.core.has_cursor()) {
             self.report(error, false);
         }
     }
 
     /// The statement under way was abandoned.
     pub(super) fn observe_abandoned(&mut self) {
-        self.report(None, true);
+        let is_batch = |observation: &Observation| observation.is_batch_skipped;
+        if !self.observation.as_deref().is_some_and(is_batch) {
+            self.report(None, true);
+        }
+    }
+
+    /// The rest of a cursor's batch begins to be skipped, or was skipped.
+    pub(crate) fn observe_skipped_batch(&mut self, begins: bool) {
+        if let Some(observation) = &mut self.observation {
+            observation.is_batch_skipped = begins;
+        }
+        // It may have been the last one.
+        if !begins {
+            self.observe_end(None);
+        }
+    }
+
+    /// A cursor was dropped before its last batch. If rows are on their way, the next command reports it.
+    pub(crate) fn observe_dropped_cursor(&mut self) {
+        if self.core.is_idle() || self.buffers.has_output() {
+            self.report(None, true);
+        }
+    }
+
+    /// Whether statements are observed now.
+    pub(super) fn is_observed(&self) -> bool {
+        self.observation
+            .as_deref()
+            .is_some_and(Observation::is_wanted)
     }
 
     #[cold]

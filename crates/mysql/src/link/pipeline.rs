@@ -1,5 +1,7 @@
 //! Several statements that are sent ahead, also if their results are dropped.
 
+mod observed;
+
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
@@ -7,6 +9,7 @@ use onecopy_mysql_proto::Error as ProtocolError;
 use onecopy_mysql_proto::client::Params;
 use onecopy_wire::{Borrowed, WriteQueue};
 
+use self::observed::Observed;
 use super::Link;
 use crate::{Error, Param, ServerError, Statement};
 
@@ -26,6 +29,8 @@ pub(super) struct Sent {
     starts: VecDeque<u64>,
     /// What waits to be sent, while rows are read.
     aside: Option<WriteQueue>,
+    /// What each is observed as, if statements are.
+    observed: Option<VecDeque<Observed>>,
 }
 
 /// The statements of a pipeline that are not encoded yet, and all their texts and parameters.
@@ -178,7 +183,10 @@ impl Link {
                 continue;
             };
             let sql = batch.texts.get(text.clone()).unwrap_or_default();
-            if let Some(statement) = self.cached_statement(sql) {
+            if let Some(mut statement) = self.cached_statement(sql) {
+                if statement.digest.is_none() {
+                    statement.digest = self.observed_digest(sql);
+                }
                 let params = params.clone();
                 *planned = Planned::Execute { statement, params };
             } else if seen.insert(sql, ()).is_none() {
@@ -207,11 +215,13 @@ impl Link {
         &mut self,
         batch: &Batch<'_>,
         unprepared: &Unprepared,
-        statement: Statement,
+        mut statement: Statement,
     ) -> Result<Statement, Error> {
         let text = unprepared.texts.get(unprepared.prepared.len()).cloned();
         let sql = text.and_then(|text| batch.texts.get(text));
-        self.cache_statement(sql.unwrap_or_default(), statement.clone())?;
+        let sql = sql.unwrap_or_default();
+        statement.digest = self.observed_digest(sql);
+        self.cache_statement(sql, statement.clone())?;
         Ok(statement)
     }
 
@@ -238,7 +248,9 @@ impl Link {
 
     /// A pipeline begins.
     pub(crate) fn start_pipeline(&mut self) {
-        self.sent_ahead = Some(Box::default());
+        let mut sent = Box::<Sent>::default();
+        sent.observed = self.is_observed().then(VecDeque::new);
+        self.sent_ahead = Some(sent);
     }
 
     /// Encodes statements ahead, up to the limit, behind those that wait for their replies. `outcomes` has all that were encoded and
@@ -268,6 +280,9 @@ impl Link {
                 let len = self.buffers.output().command_len();
                 if let Some(sent) = &mut self.sent_ahead {
                     sent.starts.push_back(end);
+                    if let Some(observed) = &mut sent.observed {
+                        observed.push_back(Observed::of(planned));
+                    }
                 }
                 waiting += len;
                 end += len as u64;
@@ -305,19 +320,23 @@ impl Link {
     }
 
     /// The wait for the next statement's reply begins.
-    pub(crate) fn start_reply(&mut self) {
+    pub(crate) fn start_reply(&mut self, batch: &Batch<'_>) {
         self.start_statement();
         if let Some(sent) = &self.sent_ahead
             && let Some(start) = sent.starts.front()
         {
             (self.sent_before, self.queued_before) = (*start, 0);
         }
+        self.observe_next(batch);
     }
 
     /// The reply came, or its first packet.
     pub(crate) fn replied(&mut self) {
         if let Some(sent) = &mut self.sent_ahead {
             sent.starts.pop_front();
+            if let Some(observed) = &mut sent.observed {
+                observed.pop_front();
+            }
         }
     }
 

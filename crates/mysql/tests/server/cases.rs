@@ -3,6 +3,7 @@
 mod abandoned;
 mod auth;
 mod bulk;
+mod bulk_prepared;
 mod cancels;
 mod compression;
 mod conversions;

@@ -1,10 +1,12 @@
 //! Compressed connections to real servers: every algorithm that they have, over every transport.
 
-use onecopy_mysql::{Compression, Config, Error, params};
+use onecopy_mysql::{BulkMethod, BulkOptions, Compression, Config, Error, params};
 use onecopy_testkit::server::test_server;
 
 use super::Connection;
-use crate::common::{PACKET, binary, clear_tcp_url, lacks, letters, takes, urls, with_option};
+use crate::common::{
+    PACKET, binary, clear_tcp_url, lacks, letters, number, takes, urls, with_option,
+};
 
 const ALGORITHMS: [Compression; 2] = [Compression::Zlib, Compression::Zstd];
 
@@ -53,6 +55,69 @@ async fn values_of_every_size_go_both_ways() {
         }
         wait!(conn.close()).unwrap();
     }
+}
+
+#[tokio::test]
+async fn rows_of_bulks_and_of_a_file_are_compressed() {
+    const ROWS: u64 = 20_000;
+    for url in compressed().await {
+        let url = with_option(&url, "local-infile=true");
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        let table = format!("{}_{}", face_name!("compressed"), number());
+        let columns = "(id INT PRIMARY KEY, name VARCHAR(40)) ENGINE=InnoDB";
+        wait!(conn.run(format!("CREATE TABLE {table} {columns}"))).unwrap();
+        for method in [BulkMethod::Auto, BulkMethod::Insert] {
+            let before = conn.meter();
+            let mut options = BulkOptions::default();
+            options.method = method;
+            let insert = format!("INSERT INTO {table} VALUES (?, ?)");
+            let mut bulk = wait!(conn.bulk_with(insert, &options)).unwrap();
+            for id in 1..=ROWS {
+                wait!(bulk.push(&params![id, "a name that is often the same"])).unwrap();
+            }
+            assert_eq!(wait!(bulk.finish()).unwrap().affected_rows, ROWS);
+            assert_all_came(&mut conn, &table, ROWS).await;
+            let cost = conn.meter().since(&before);
+            let (plain, compressed) = (cost.bytes_written, cost.compressed_bytes_written);
+            assert!(plain > 30 * ROWS && compressed < plain / 3, "{cost:?}");
+        }
+        // What does not compress, and is larger than a packet.
+        if takes(2 * PACKET) {
+            let mut bulk =
+                wait!(conn.bulk(format!("REPLACE INTO {table} VALUES (?, CRC32(?))"))).unwrap();
+            for (id, len) in [(1, 0), (2, PACKET), (3, 20)] {
+                wait!(bulk.push(&params![id, binary().first(len)])).unwrap();
+            }
+            assert_eq!(wait!(bulk.finish()).unwrap().affected_rows, 3);
+            wait!(conn.run(format!("DELETE FROM {table}"))).unwrap();
+        }
+        let lines = |id: u64| format!("{id}\ta name that is often the same\n").into_bytes();
+        let lines: Vec<u8> = (1..=ROWS).flat_map(lines).collect();
+        let before = conn.meter();
+        let sql = format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {table}");
+        match wait!(conn.load_infile(&sql, &lines[..])) {
+            Ok(done) => {
+                assert_eq!(done.affected_rows, ROWS);
+                assert_all_came(&mut conn, &table, ROWS).await;
+                let cost = conn.meter().since(&before);
+                assert!(cost.bytes_written >= lines.len() as u64, "{cost:?}");
+                let least = lines.len() as u64 / 3;
+                assert!(cost.compressed_bytes_written < least, "{cost:?}");
+            }
+            Err(error) => lacks("LOAD DATA LOCAL INFILE", &error.to_string()),
+        }
+        wait!(conn.run(format!("DROP TABLE {table}"))).unwrap();
+    }
+}
+
+/// Checks the rows from 1 on, and deletes them.
+async fn assert_all_came(conn: &mut Connection, table: &str, rows: u64) {
+    let sql = format!("SELECT CAST(SUM(id * (name LIKE '%same')) AS UNSIGNED) FROM {table}");
+    let mut result = wait!(conn.query(sql)).unwrap();
+    let sum: u64 = wait!(result.next()).unwrap().unwrap().get(0).unwrap();
+    wait!(result.finish()).unwrap();
+    assert_eq!(sum, rows * (rows + 1) / 2);
+    wait!(conn.run(format!("DELETE FROM {table}"))).unwrap();
 }
 
 #[tokio::test]

@@ -258,3 +258,22 @@ async fn a_cursor_lives_in_a_transaction() {
     drop(cursor);
     assert_eq!((count, conn.meter().since(&before).writes), (30, 2));
 }
+
+#[tokio::test]
+async fn a_batch_of_which_no_row_is_read_is_skipped() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let statement = wait!(conn.prepare("SELECT seq FROM seq_1_to_100 WHERE seq <= 10")).unwrap();
+    let mut cursor = wait!(conn.cursor(&statement, &[], 3)).unwrap();
+    let mut batches = 0;
+    while let Some(mut rows) = wait!(cursor.next_batch()).unwrap() {
+        if batches == 2 {
+            let row = wait!(rows.next()).unwrap().unwrap();
+            assert_eq!(row.get::<i64>(0).unwrap(), 7);
+        }
+        batches += 1;
+        assert!(batches < 10, "the same batch comes again");
+    }
+    assert_eq!(batches, 4);
+    drop(cursor);
+    wait!(conn.ping()).unwrap();
+}

@@ -143,7 +143,7 @@ async fn a_literal_is_the_value_that_the_bound_parameter_is_in_each_mode() {
 async fn the_connection_knows_its_modes_and_its_character_set() {
     let mut conn = wait!(Connection::connect(&urls()[0])).unwrap();
     let text = params!["a\\'b"];
-    assert_eq!(conn.format("?", &text).unwrap(), r"'a\\\'b'");
+    assert_eq!(conn.format("?", &text).unwrap(), r"'a\\''b'");
     wait!(conn.run("SET sql_mode = 'NO_BACKSLASH_ESCAPES'")).unwrap();
     assert_eq!(conn.format("?", &text).unwrap(), r"'a\''b'");
     for (set, fits) in [
@@ -221,4 +221,41 @@ async fn lists_of_many_lengths_are_few_statements() {
             .contains("no value is given for :ids :not"),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn a_literal_is_stored_as_the_parameter_is_in_columns_of_other_types() {
+    let mut conn = wait!(Connection::connect(&urls()[0])).unwrap();
+    let date = Date::parse_text(b"2024-02-29").unwrap();
+    let moment = DateTime::parse_text(b"2024-02-29 12:34:56").unwrap();
+    let time = Time::parse_text(b"-12:34:56").unwrap();
+    let decimal: OwnedDecimal = "12.50".parse().unwrap();
+    for (param, columns) in [
+        (
+            Param::Bytes(b"55"),
+            &["INT", "DOUBLE", "DECIMAL(9,2)", "VARCHAR(9)", "BLOB"][..],
+        ),
+        (Param::Bytes(b"it's \\ \0\n"), &["VARCHAR(9)", "BLOB"]),
+        (Param::Str("55"), &["INT", "DOUBLE", "BLOB"]),
+        (date.into(), &["VARCHAR(30)", "DATETIME", "INT"]),
+        (moment.into(), &["VARCHAR(30)", "DATE", "BIGINT"]),
+        (time.into(), &["VARCHAR(30)", "INT"]),
+        ((&decimal).into(), &["VARCHAR(30)", "DOUBLE", "INT"]),
+        (5.into(), &["VARCHAR(30)", "BIT(8)", "DECIMAL(9,2)"]),
+        (1.5f64.into(), &["VARCHAR(30)", "DECIMAL(9,2)"]),
+        (0.1f32.into(), &["FLOAT"]),
+    ] {
+        for column in columns {
+            wait!(conn.run("DROP TEMPORARY TABLE IF EXISTS literals")).unwrap();
+            wait!(conn.run(format!("CREATE TEMPORARY TABLE literals (v {column})"))).unwrap();
+            let insert = "INSERT INTO literals VALUES (?)";
+            let statement = wait!(conn.prepare(insert)).unwrap();
+            wait!(wait!(conn.execute(&statement, &[param])).unwrap().finish()).unwrap();
+            let text = conn.format(insert, &[param]).unwrap();
+            wait!(conn.run(&text)).unwrap();
+            let distinct = "SELECT COUNT(DISTINCT v), COUNT(v) FROM literals";
+            let counts: (u8, u8) = wait!(conn.query_one(distinct)).unwrap();
+            assert_eq!(counts, (1, 2), "{text} into {column}");
+        }
+    }
 }

@@ -121,3 +121,89 @@ async fn only_statements_over_the_threshold_are_reported() {
     wait!(conn.run("SELECT 1")).unwrap();
     assert_eq!(taken(&seen), []);
 }
+
+#[tokio::test]
+async fn each_statement_of_a_pipeline_is_reported_in_order() {
+    let (mut conn, seen) = observed(Duration::ZERO).await;
+    let statement = wait!(conn.prepare("SELECT ? + 2")).unwrap();
+    let mut pipeline = conn.pipeline();
+    pipeline.query("SELECT 'secret'").unwrap();
+    pipeline.query("SELECT nothing").unwrap();
+    pipeline.execute(&statement, &params![1]).unwrap();
+    pipeline.execute(&statement, &params![1, 2]).unwrap(); // not sent
+    pipeline.exec("SELECT ? + ? + 3", &params![1, 2]).unwrap();
+    pipeline.query("SELECT seq FROM seq_1_to_100").unwrap();
+    let mut results = wait!(pipeline.send()).unwrap();
+    assert_eq!(taken(&seen), []);
+    let rows = wait!(results.next()).unwrap();
+    assert!(rows.is_some());
+    assert_eq!(taken(&seen), [], "its row is not read");
+    assert!(wait!(results.next()).is_err());
+    let failed = Seen {
+        code: Some(1054),
+        has_reply: false,
+        ..Seen::good("SELECT `nothing`")
+    };
+    assert_eq!(taken(&seen), [Seen::good("SELECT ?"), failed]);
+    wait!(results.finish()).unwrap_err();
+    let expected = [
+        Seen::good("SELECT ? + ?"),
+        Seen::good("SELECT ? + ? + ?"),
+        Seen::good("SELECT `seq` FROM `seq_1_to_100`"),
+    ];
+    assert_eq!(taken(&seen), expected);
+    wait!(conn.run("DO 0")).unwrap();
+    assert_eq!(taken(&seen), [Seen::good("DO ?")]);
+}
+
+#[tokio::test]
+async fn a_statement_with_a_cursor_is_reported_once_when_its_last_batch_is_read() {
+    let (mut conn, seen) = observed(Duration::ZERO).await;
+    let select = "SELECT seq FROM seq_1_to_100 WHERE seq <= ?";
+    let statement = wait!(conn.prepare(select)).unwrap();
+    let expected = Seen::good("SELECT `seq` FROM `seq_1_to_100` WHERE `seq` <= ?");
+    let abandoned = Seen {
+        is_abandoned: true,
+        ..expected.clone()
+    };
+    for reads_all in [true, false] {
+        let mut cursor = wait!(conn.cursor(&statement, &params![10], 3)).unwrap();
+        let mut batches = 0;
+        while let Some(mut rows) = wait!(cursor.next_batch()).unwrap() {
+            // Unread rows of a batch do not end the statement.
+            while reads_all && wait!(rows.next()).unwrap().is_some() {}
+            batches += 1;
+            let read_last = reads_all && batches == 4;
+            assert_eq!(
+                taken(&seen).len(),
+                usize::from(read_last),
+                "batch {batches}"
+            );
+            if read_last {
+                break;
+            }
+        }
+        drop(cursor);
+        assert_eq!(taken(&seen).len(), usize::from(!reads_all));
+    }
+    // Dropped between two batches, and in the middle of one.
+    let mut cursor = wait!(conn.cursor(&statement, &params![10], 3)).unwrap();
+    wait!(wait!(cursor.next_batch()).unwrap().unwrap().finish()).unwrap();
+    drop(cursor);
+    assert_eq!(taken(&seen), std::slice::from_ref(&abandoned));
+    let mut cursor = wait!(conn.cursor(&statement, &params![10], 3)).unwrap();
+    let mut rows = wait!(cursor.next_batch()).unwrap().unwrap();
+    wait!(rows.next()).unwrap().unwrap();
+    drop(cursor);
+    assert_eq!(taken(&seen), []);
+    wait!(conn.run("DO 0")).unwrap();
+    assert_eq!(taken(&seen), [abandoned, Seen::good("DO ?")]);
+    // Without rows there is no cursor.
+    let update = wait!(conn.prepare("DO ?")).unwrap();
+    drop(wait!(conn.cursor(&update, &params![1], 3)).unwrap());
+    assert_eq!(taken(&seen), [Seen::good("DO ?")]);
+    // Where the server executes it with a cursor only, this is one statement too.
+    let rows = wait!(conn.execute(&statement, &params![10])).unwrap();
+    wait!(rows.finish()).unwrap();
+    assert_eq!(taken(&seen), [expected]);
+}

@@ -283,7 +283,13 @@ async fn a_connection_that_was_idle_for_long_is_pinged() {
 async fn a_full_pool_makes_its_callers_wait_and_says_what_they_waited_for() {
     let url = with_option(&url(), "pool-acquire-timeout=0.05");
     let pool = one(&url);
-    let held = wait!(pool.get()).unwrap();
+    // On a busy machine the first connect may take longer.
+    let held = loop {
+        if let Ok(held) = wait!(pool.get()) {
+            break held;
+        }
+    };
+    let before = pool.stats().timed_out;
     let error = wait!(pool.get()).unwrap_err();
     assert!(error.is_timeout() && !error.is_closed(), "{error}");
     assert_eq!(error.pool(), Some(PoolError::Timeout));
@@ -297,7 +303,8 @@ async fn a_full_pool_makes_its_callers_wait_and_says_what_they_waited_for() {
     drop(held);
     drop(wait!(pool.get()).unwrap());
     let stats = pool.stats();
-    assert_eq!((stats.timed_out, stats.waiting, stats.size), (1, 0, 1));
+    let timed_out = stats.timed_out - before;
+    assert_eq!((timed_out, stats.waiting, stats.size), (1, 0, 1));
 }
 
 #[tokio::test]
@@ -513,8 +520,9 @@ async fn one_url_serves_a_connection_and_a_pool() {
 }
 
 async fn wait_for_end(admin: &mut Connection, id: u32) {
+    // MySQL has no list while a statement of another test is not UTF-8: error 3854.
     let sql = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id}");
-    while text(admin, &sql).await.as_deref() != Some("0") {
+    while wait!(admin.query_scalar::<u64>(&sql)).ok() != Some(0) {
         pause!(Duration::from_millis(1));
     }
 }

@@ -9,7 +9,7 @@ use onecopy_testkit::server::Server;
 
 use crate::common::{Random, count, make_sequences, seed};
 use crate::drops::{
-    BEGUN, Begun, Statements, assert_tables, begin, create_tables, dropped_anywhere,
+    BEGUN, Begun, Statements, assert_tables, begin, create_tables, dropped_anywhere, is_deadlock,
 };
 
 /// Connections, and tasks that share them.
@@ -89,6 +89,7 @@ async fn borrow(
         match dropped_anywhere(&mut random, begun, work).await {
             None => dropped += 1,
             Some(Err(error)) if error.protocol() == Some(&ProtocolError::StatementClosed) => {}
+            Some(Err(error)) if is_deadlock(begun, &error) => {}
             Some(ended) => ended.unwrap_or_else(|error| panic!("{begun:?}: {error}")),
         }
         // At times it is asked before it goes back.

@@ -250,6 +250,36 @@ async fn a_procedure_gives_its_results_in_both_protocols() {
 }
 
 #[tokio::test]
+async fn out_parameters_are_the_only_row_of_a_result() {
+    for url in urls() {
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        let name = format!("out_{}", conn.connection_id());
+        let body = "BEGIN SELECT n AS own; SET doubled = 2 * n, word = CONCAT(word, '!'); END";
+        let parameters = "IN n INT, OUT doubled INT, INOUT word VARCHAR(20)";
+        wait!(conn.run(format!("CREATE PROCEDURE {name} ({parameters}) {body}"))).unwrap();
+        let sql = format!("CALL {name}(?, ?, ?)");
+        for round in 0..3 {
+            let mut rows = wait!(conn.exec(&sql, &params![round, None::<i32>, "word"])).unwrap();
+            let (own,): (i32,) = wait!(rows.next_as()).unwrap().unwrap();
+            assert_eq!(own, round);
+            assert!(wait!(rows.next_result()).unwrap());
+            let out: (i32, String) = wait!(rows.next_as()).unwrap().unwrap();
+            assert_eq!(out, (2 * round, "word!".to_owned()));
+            assert_eq!(rows.columns().unwrap().name(1), Some(&b"word"[..]));
+            assert!(wait!(rows.next()).unwrap().is_none());
+            assert!(wait!(rows.next_result()).unwrap());
+            assert!(rows.columns().is_none());
+            assert!(!wait!(rows.next_result()).unwrap());
+            // Neither is anything left of it, nor in the way if nobody reads it.
+            assert_eq!(wait!(conn.query_scalar::<i32>("SELECT 7")).unwrap(), 7);
+            drop(wait!(conn.exec(&sql, &params![1, 2, "word"])).unwrap());
+            wait!(conn.ping()).unwrap();
+        }
+        wait!(conn.run(format!("DROP PROCEDURE {name}"))).unwrap();
+    }
+}
+
+#[tokio::test]
 async fn returning_gives_rows_in_both_protocols() {
     let mut conn = wait!(Connection::connect(&url())).unwrap();
     wait!(

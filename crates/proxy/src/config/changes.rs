@@ -6,7 +6,7 @@ use std::time::Duration;
 use onecopy_mysql_proto::compression::Method;
 use onecopy_net::{Endpoint, TlsAcceptor, TlsConnector};
 
-use super::{BackendConfig, Config, ListenerConfig};
+use super::{AccountConfig, BackendConfig, Config, ListenerConfig, PoolConfig, Rate};
 
 /// The changes made by a reload. `Display` shows one line per change, and nothing if there are none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -74,6 +74,10 @@ impl Changes {
     fn listener(&mut self, old: &ListenerConfig, new: &ListenerConfig) {
         let mut listener = self.of(&format!("mysql '{}': ", new.name));
         listener.value("listen", Places(&old.listen), Places(&new.listen));
+        listener.value("mode", old.mode, new.mode);
+        listener.accounts(&old.accounts, &new.accounts);
+        listener.time("query-timeout", old.query_timeout, new.query_timeout);
+        listener.pool(&old.pool, &new.pool);
         let header = (old.expects_proxy_header, new.expects_proxy_header);
         listener.value("expects-proxy-header", header.0, header.1);
         let reencrypt = (old.reencrypt_passwords, new.reencrypt_passwords);
@@ -236,6 +240,47 @@ impl Of<'_> {
         self.value(key, Time(old.into()), Time(new.into()));
     }
 
+    fn accounts(&mut self, old: &[AccountConfig], new: &[AccountConfig]) {
+        for account in new {
+            let user = &account.user;
+            match old.iter().find(|old| old.user == *user) {
+                None => self.line(format_args!("account '{user}' is new")),
+                Some(old) => self.account(old, account),
+            }
+        }
+        for account in old {
+            let user = &account.user;
+            if !new.iter().any(|new| new.user == *user) {
+                self.line(format_args!("account '{user}' was removed"));
+            }
+        }
+    }
+
+    fn account(&mut self, old: &AccountConfig, new: &AccountConfig) {
+        let user = &new.user;
+        if old.password.expose() != new.password.expose() {
+            self.line(format_args!("password of account '{user}' has changed"));
+        }
+        let rates = (PerSecond(old.statement_rate), PerSecond(new.statement_rate));
+        let times = [old, new].map(|account| Own(account.query_timeout));
+        let [old, new] = times;
+        self.value(&format!("query-timeout of account '{user}'"), old, new);
+        let key = format!("statement-rate of account '{user}'");
+        self.value(&key, rates.0, rates.1);
+    }
+
+    fn pool(&mut self, old: &PoolConfig, new: &PoolConfig) {
+        self.value("pool.max", old.max, new.max);
+        self.value("pool.min", old.min, new.min);
+        self.time("pool.idle-timeout", old.idle_timeout, new.idle_timeout);
+        self.time("pool.lifetime", old.lifetime, new.lifetime);
+        let rates = (old.connect_rate, new.connect_rate);
+        self.value("pool.connect-rate", PerSecond(rates.0), PerSecond(rates.1));
+        self.time("pool.wait-timeout", old.wait_timeout, new.wait_timeout);
+        self.time("pool.warning-hold", old.warning_hold, new.warning_hold);
+        self.value("pool.statements", old.statements, new.statements);
+    }
+
     fn place(&mut self, key: &str, old: &Option<Endpoint>, new: &Option<Endpoint>) {
         self.value(key, Places(old.as_slice()), Places(new.as_slice()));
     }
@@ -249,6 +294,13 @@ struct Limit(Option<usize>);
 
 #[derive(PartialEq)]
 struct By(Option<Method>);
+
+/// The listener's where there is none; off where it is zero.
+#[derive(PartialEq)]
+struct Own(Option<Duration>);
+
+#[derive(PartialEq)]
+struct PerSecond(Option<Rate>);
 
 #[derive(PartialEq)]
 struct Places<'c>(&'c [Endpoint]);
@@ -267,6 +319,24 @@ impl Display for Limit {
         match self.0 {
             Some(limit) => write!(f, "{limit}"),
             None => f.write_str("any number"),
+        }
+    }
+}
+
+impl Display for Own {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(time) => Time((!time.is_zero()).then_some(time)).fmt(f),
+            None => f.write_str("the listener's"),
+        }
+    }
+}
+
+impl Display for PerSecond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(rate) => write!(f, "{rate}"),
+            None => f.write_str("off"),
         }
     }
 }

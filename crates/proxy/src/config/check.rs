@@ -1,14 +1,16 @@
 //! Configurations that cannot be served although each key is well-formed.
 
 mod address;
+mod pooling;
 
 use std::fmt;
 use std::time::Duration;
 
 use onecopy_net::Endpoint;
 
-use super::{Config, ListenerConfig};
+use super::{Config, ListenerConfig, Mode};
 use address::Listening;
+pub use pooling::PoolError;
 
 /// With less memory a worker could not serve a session: one read of ordinary size, 16 KiB.
 pub(crate) const LEAST_BUDGET: usize = 16 << 10;
@@ -44,6 +46,15 @@ pub enum ConfigError {
         /// The number of workers that share it.
         workers: usize,
     },
+    /// A listener whose clients share server connections cannot be served.
+    Pool {
+        /// The name of the listener.
+        listener: String,
+        /// How they share them.
+        mode: Mode,
+        /// What is wrong with it.
+        error: PoolError,
+    },
     /// Two listeners have the same address; `[metrics]` and `[admin]` are listeners too.
     SameAddress {
         /// One listener and its address.
@@ -73,6 +84,7 @@ impl Config {
     pub fn check(&self) -> Result<(), ConfigError> {
         self.check_listeners()?;
         self.check_zeros()?;
+        self.check_pools()?;
         self.check_memory()?;
         let listening = self.check_addresses()?;
         self.check_backends(&listening)
@@ -96,14 +108,6 @@ impl Config {
     fn check_zeros(&self) -> Result<(), ConfigError> {
         const NO_LIMIT: &str = "give at least 1, or leave it out for no limit";
         const TIME: &str = "give a time, as \"5s\"";
-        let not_zero = |key, table: &str, is_zero: bool, instead| match is_zero {
-            true => Err(ConfigError::Zero {
-                key,
-                table: table.to_owned(),
-                instead,
-            }),
-            false => Ok(()),
-        };
         not_zero(
             "max-connections",
             "",
@@ -216,6 +220,22 @@ impl Config {
     }
 }
 
+fn not_zero(
+    key: &'static str,
+    table: &str,
+    is_zero: bool,
+    instead: &'static str,
+) -> Result<(), ConfigError> {
+    match is_zero {
+        true => Err(ConfigError::Zero {
+            key,
+            table: table.to_owned(),
+            instead,
+        }),
+        false => Ok(()),
+    }
+}
+
 /// Whether sessions come from one listener to another.
 fn reaches(leads: &[Vec<usize>], from: usize, to: usize) -> bool {
     let mut seen = vec![false; leads.len()];
@@ -258,6 +278,11 @@ impl fmt::Display for ConfigError {
                 f,
                 "`memory` is {bytes} bytes, but {workers} workers need {least} to serve one session each; raise it"
             ),
+            Self::Pool {
+                listener,
+                mode,
+                error,
+            } => error.fmt(listener, *mode, f),
             Self::SameAddress { one, other } if one.1 == other.1 => write!(
                 f,
                 "{} and {} both listen on {}; give each its own address",

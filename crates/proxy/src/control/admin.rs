@@ -304,6 +304,9 @@ impl Admin<'_> {
             Statement::Servers => Reply::Rows(show::servers(self.view)),
             Statement::Stats => Reply::Rows(show::stats(self.view)),
             Statement::Buffers => Reply::Rows(show::buffers(self.view)),
+            Statement::Pools => Reply::Rows(show::pools(self.view)),
+            Statement::Pins => Reply::Rows(show::pins(self.view)),
+            Statement::Users => Reply::Rows(show::users(self.view)),
             Statement::Listeners => Reply::Rows(show::listeners(self.view)),
             Statement::Warnings => Reply::Rows(Table::new([
                 ("Level", table::Type::Text),

@@ -179,11 +179,12 @@ fn question_at(backend: &Backend, address: &Address, config: &HealthConfig) -> A
             Some(code) if !is_refused(code) => Answer::None(error.to_string()),
             Some(_) if config.login.is_some() => Answer::Warning(error.to_string()),
             Some(_) => Answer::Fine { read_only: None },
-            // An account that wants what this login can't give: an answer as well.
-            None if config.login.is_none()
-                && matches!(error.protocol(), Some(ProtocolError::Auth(_))) =>
-            {
-                Answer::Fine { read_only: None }
+            // An account that wants what this login can't give, as a password over plain TCP: an answer as well.
+            None if matches!(error.protocol(), Some(ProtocolError::Auth(_))) => {
+                match config.login {
+                    None => Answer::Fine { read_only: None },
+                    Some(_) => Answer::Warning(error.to_string()),
+                }
             }
             None => Answer::None(error.to_string()),
         },

@@ -5,6 +5,7 @@
 
 mod backends;
 mod meter;
+mod pools;
 mod process;
 
 use std::fmt::Write;
@@ -21,6 +22,7 @@ pub(super) fn text(view: &View) -> String {
     page.write_routes(&snapshot.counters.routes);
     page.write_queues(view);
     page.write_backends(view);
+    page.write_pools(view);
     page.write_meter(&snapshot.meter.fields());
     page.write_compression(&snapshot.compression);
     page.one(

@@ -15,7 +15,7 @@ use crate::lock::lock;
 use crate::log::{Event, Log};
 use crate::mailbox::{Order, Workers};
 use crate::running::Running;
-use crate::stats::Snapshot;
+use crate::stats::{PoolInfo, Snapshot};
 
 /// How long an answer of a worker's is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -109,6 +109,18 @@ impl View {
             let by_acceptor = &listener.refused;
             refused[Reason::MaxConnections as usize] += by_acceptor.max_connections.load(Relaxed);
             refused[Reason::OpenFiles as usize] += by_acceptor.open_files.load(Relaxed);
+            if let Some(pool) = &listener.pool {
+                sum.pools.push(PoolInfo {
+                    listener: name.clone(),
+                    connections: pool.connections(),
+                    idle: pool.idle(),
+                    waiting: pool.waiting(),
+                    waits: pool.counts.waits.load(Relaxed),
+                    connects: pool.counts.connects.load(Relaxed),
+                    replays: pool.counts.replays.load(Relaxed),
+                    resets: pool.counts.resets.load(Relaxed),
+                });
+            }
             for backend in listener.backends.all() {
                 sum.counters.route(name, backend.name());
             }

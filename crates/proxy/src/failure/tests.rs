@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::*;
 use crate::kill::Answer;
 
@@ -51,11 +53,17 @@ fn the_manual_has_every_error_of_the_proxy_and_no_other() {
         Failure::password_exposed(b"", Verdict::Encrypt),
         Failure::password_exposed_later(),
         Failure::killed(),
+        Failure::pool_timeout(Duration::ZERO, 0, 0, ""),
+        Failure::too_many_wrong_logins(b"", Duration::ZERO),
+        Failure::account_removed(b""),
+        Failure::replay(""),
     ];
     // With code 0 the client is told nothing.
     let codes = failures.iter().map(|failure| failure.code);
     let mut codes: Vec<_> = codes.filter(|&code| code != 0).collect();
     codes.extend(kill_codes());
+    // Of statements that take too long, or that are too many.
+    codes.extend([3024, 1226]);
     let mut told = told();
     for codes in [&mut codes, &mut told] {
         codes.sort_unstable();

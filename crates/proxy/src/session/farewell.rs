@@ -62,6 +62,7 @@ impl Session {
             self.leave_unfinished(true, context);
         }
         let is_busy = self.is_in_command();
+        self.leave_pool(context);
         if let Some(mut server) = self.server.take() {
             if says_goodbye {
                 server.say_last(&mut { QUIT }, context);
@@ -96,7 +97,7 @@ impl Session {
     /// that waits for a reply, or for nothing, finds its connection closed in both directions at once, as by a server: a pool
     /// that writes to see whether a connection is still there has to be told so.
     fn client_may_be_sending(&self) -> bool {
-        !matches!(self.phase, Phase::Transit)
+        !matches!(self.phase, Phase::Transit | Phase::Pooled(_))
             || !self.relay.client_is_between_payloads()
             || self.relay.outstanding() > 1
             || !self.up.is_empty()
@@ -104,14 +105,14 @@ impl Session {
 
     /// Whether the backend is at a command, or in the middle of one.
     pub(super) fn is_in_command(&self) -> bool {
-        matches!(self.phase, Phase::Transit) && !self.relay.is_idle()
+        matches!(self.phase, Phase::Transit | Phase::Pooled(_)) && !self.relay.is_idle()
     }
 
     /// Counts and logs it, with the code that the client is told; 0 where it is told none.
     fn note_end(&self, end: &End, is_told: bool, context: &mut Context<'_>) {
         let was_in = match self.phase {
-            Phase::Login(_) => false,
-            Phase::Transit => true,
+            Phase::Login(_) | Phase::PooledLogin(_) => false,
+            Phase::Transit | Phase::Pooled(_) => true,
             Phase::Farewell(_) => return,
         };
         let (reason, failure) = match end {
@@ -129,6 +130,7 @@ impl Session {
         let level = match reason {
             Reason::ClientLost
             | Reason::Refused
+            | Reason::AccessDenied
             | Reason::Shutdown
             | Reason::Timeout
             | Reason::Idle => Level::Info,
@@ -150,10 +152,13 @@ impl Session {
             code: failure
                 .filter(|_| is_told)
                 .map_or(0, |failure| failure.code),
-            message: failure.map_or_else(
-                || "the backend's own error was passed on".to_owned(),
-                |failure| failure.message.clone(),
-            ),
+            message: match failure {
+                Some(failure) => failure.message.clone(),
+                None if reason == Reason::AccessDenied => {
+                    "the user or the password is wrong".to_owned()
+                }
+                None => "the backend's own error was passed on".to_owned(),
+            },
             client: self.address.to_string(),
             user: String::from_utf8_lossy(&self.user).into_owned(),
             listener: self.listener.config.name.clone(),
@@ -175,7 +180,10 @@ impl Session {
         }
         let sequence = match &mut self.phase {
             Phase::Login(login) => return login.last_words(failure),
-            Phase::Transit => self.relay.error_sequence(),
+            Phase::PooledLogin(login) => return login.last_words(failure),
+            // The command that waits for a connection was not shown to the relay yet.
+            Phase::Pooled(_) if self.relay.is_idle() && !self.up.is_empty() => Some(1),
+            Phase::Transit | Phase::Pooled(_) => self.relay.error_sequence(),
             Phase::Farewell(_) => None,
         };
         // What was told to pass and has not left goes first. What has arrived of a packet behind it goes nowhere.
@@ -250,7 +258,7 @@ impl Session {
 fn is_of_backend(end: &End) -> bool {
     match end {
         End::Clean => false,
-        End::Told(_) => true,
+        End::Told(reason) => reason.side() == Side::Backend,
         End::Failed(failure) => {
             failure.side == Side::Backend && failure.reason != Reason::BackendTimeout
         }

@@ -22,9 +22,9 @@ use onecopy_net::evented::Address;
 use super::farewell::packet;
 use super::{Context, End, Phase, Session, Status};
 use crate::failure::Failure;
-use crate::kill::{Answer, Job};
+use crate::kill::{Answer, For, Job};
 use crate::registry::Registry;
-use statement::{Found, Kill};
+pub(super) use statement::{Found, Kill};
 
 /// So much of a statement is waited for and looked at: comments in front of it may be long. One that has more in front of its
 /// first word passes as it is.
@@ -207,7 +207,7 @@ impl KillState {
 }
 
 /// Looks at a payload, or at what has arrived of it.
-fn look(payload: &[u8], is_whole: bool, capabilities: Capabilities) -> Found {
+pub(super) fn look(payload: &[u8], is_whole: bool, capabilities: Capabilities) -> Found {
     match payload {
         [command, id @ ..] if CommandByte(*command) == CommandByte::PROCESS_KILL => match id {
             &[a, b, c, d] => Found::Kill(Kill {
@@ -334,6 +334,8 @@ impl Session {
             worker: context.worker,
             session: self.token.0 / 2,
             asker: self.connection_id(),
+            login: None,
+            of: For::Client,
         })
     }
 

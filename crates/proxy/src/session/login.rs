@@ -13,7 +13,7 @@
 mod agreement;
 mod authentication;
 mod compression;
-mod half;
+pub(in crate::session) mod half;
 mod reach;
 mod unfinished;
 
@@ -26,7 +26,6 @@ use onecopy_mysql_proto::auth::{Secret, caching_sha2};
 use onecopy_mysql_proto::packet::ErrPacket;
 use onecopy_mysql_proto::relay::{PasswordGuard, Protection};
 use onecopy_net::evented::Address;
-use onecopy_net::proxy_protocol::{Addresses, Decoded, decode};
 
 use super::address::ClientAddress;
 use super::farewell::packet;
@@ -329,28 +328,15 @@ impl Session {
         let Phase::Login(login) = &mut self.phase else {
             return Ok(false);
         };
-        match decode(login.client.buffers.pending()) {
-            Ok(Decoded::Header(header)) => {
-                if let Addresses::Tcp {
-                    source,
-                    destination,
-                } = header.addresses
-                {
-                    self.address = ClientAddress(Some(source));
-                    login.told = Some((source, destination));
-                }
-                let len = header.len;
-                login.client.buffers.consume(len);
-                login.stage = Stage::Choose;
-                Ok(true)
-            }
-            Ok(Decoded::NeedMore(missing)) => {
-                login.client.buffers.need(missing, 0);
-                self.receive_client()
-            }
-            // A client that does not speak MySQL gets no answer: its bytes may be a request of another protocol.
-            Err(_) => Err(Failure::client_lost().into()),
+        let Some(header) = login.client.take_proxy_header()? else {
+            return self.receive_client();
+        };
+        if let Some((source, destination)) = header.addresses {
+            self.address = ClientAddress(Some(source));
+            login.told = Some((source, destination));
         }
+        login.stage = Stage::Choose;
+        Ok(true)
     }
 
     /// Waits for the client; a backend that closes meanwhile is reported.
@@ -497,7 +483,7 @@ fn protection(peer: &Peer) -> Protection {
 }
 
 /// The end of a time that begins now; one that no clock could show is far away.
-fn after(now: Instant, time: Duration) -> Instant {
+pub(in crate::session) fn after(now: Instant, time: Duration) -> Instant {
     const FAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
     now.checked_add(time).unwrap_or(now + FAR)
 }

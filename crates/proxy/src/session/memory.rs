@@ -22,6 +22,8 @@ impl Session {
     pub(super) fn count_memory(&mut self, pool: &mut Pool) {
         let own = match &self.phase {
             Phase::Login(login) => login.buffer_bytes(),
+            Phase::PooledLogin(login) => login.buffer_bytes(),
+            Phase::Pooled(pooled) => self.relay.memory() + pooled.memory(),
             _ => self.relay.memory(),
         };
         let server = self.server.as_ref();
@@ -34,6 +36,11 @@ impl Session {
     pub(super) fn asks_too_much(&self, pool: &Pool) -> bool {
         match &self.phase {
             Phase::Login(login) => {
+                let is_much = login.client_bytes() > LOGIN_BYTES
+                    || self.client.stream.unread_len() > HELLO_BYTES;
+                is_much && (pool.is_over() || pool.is_short())
+            }
+            Phase::PooledLogin(login) => {
                 let is_much = login.client_bytes() > LOGIN_BYTES
                     || self.client.stream.unread_len() > HELLO_BYTES;
                 is_much && (pool.is_over() || pool.is_short())
@@ -58,7 +65,7 @@ impl Session {
             return self.end(Failure::out_of_memory().into(), context);
         }
         let holds_some = self.up.cleared > 0 || self.down.cleared > 0 || self.unsent_len() > 0;
-        if !matches!(self.phase, Phase::Transit) || !holds_some {
+        if !matches!(self.phase, Phase::Transit | Phase::Pooled(_)) || !holds_some {
             return Status::Waiting;
         }
         self.client.is_writable = true;
@@ -95,7 +102,7 @@ impl Session {
     /// Others are queued: gives up what is not needed now. Returns the progress of everything that it keeps: by how much the
     /// number is larger a while later, so many bytes were read or written. `None` for what is of no use to others.
     pub(crate) fn give_up(&mut self, pool: &mut Pool) -> Progress {
-        if !matches!(self.phase, Phase::Transit) {
+        if !matches!(self.phase, Phase::Transit | Phase::Pooled(_)) {
             return Progress::default();
         }
         self.up.give_up(pool);

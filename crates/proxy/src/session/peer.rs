@@ -37,7 +37,7 @@ impl Peer {
 
     /// What an event said of it.
     #[inline]
-    pub(super) fn note(&mut self, event: &Event) {
+    pub(crate) fn note(&mut self, event: &Event) {
         self.stream.observe(event);
         self.is_readable |= event.is_readable() || event.is_read_closed() || event.is_error();
         self.is_writable |= event.is_writable() || event.is_error();

@@ -10,7 +10,7 @@ use onecopy_net::evented::ReadOutcome;
 
 use super::compressed::{self, NextFrame};
 use super::kill::Inspected;
-use super::{Context, End, Session, Status};
+use super::{Context, End, Phase, Session, Status};
 use crate::failure::{Failure, Reason};
 use crate::stats::Kind;
 
@@ -214,7 +214,7 @@ impl Session {
                     let (registry, own) = (&self.listener.registry, &self.server_address);
                     match self
                         .kill
-                        .inspect(&self.relay, bytes, registry, own.as_ref())
+                        .inspect(&self.relay, bytes, registry, own.as_deref())
                     {
                         Inspected::Ordinary if is_packed => self.relay.client_renumbered(bytes),
                         Inspected::Ordinary => self.relay.client(bytes),
@@ -322,6 +322,9 @@ impl Session {
     }
 
     pub(super) fn backend_name(&self) -> &str {
+        if let Phase::Pooled(pooled) = &self.phase {
+            return pooled.backend_name().unwrap_or_default();
+        }
         self.place
             .as_ref()
             .map_or("", |place| place.backend().name())
@@ -370,24 +373,31 @@ impl Session {
     fn ended(&mut self, direction: Direction, carried: Carried) -> Result<Carried, End> {
         let is_awaited =
             self.relay.outstanding() > 0 || !self.down.is_empty() || self.client.has_unsent();
-        match (direction, &mut self.server) {
+        let is_shut = self.server.as_ref().map(|server| server.is_shut);
+        match (direction, is_shut) {
             // It closes, and may say why before.
-            (Direction::Up, Some(server)) if is_awaited || server.is_shut => {
-                if !server.is_shut {
-                    // As the client has ended: over TLS by a word, or without one.
-                    let shut = match self.client.stream.has_heard_end() {
-                        true => server.shutdown_write(),
-                        false => server.shutdown_write_unsaid(),
-                    };
-                    // One that takes nothing any more says so when it is read from.
-                    server.is_shut = shut.unwrap_or(true);
-                }
+            (Direction::Up, Some(is_shut)) if is_awaited || is_shut => {
+                self.shut_server();
                 Ok(carried)
             }
             // Its last bytes are in flight.
             (Direction::Down, _) if self.client.has_unsent() => Ok(carried),
             _ => Err(self.closed(direction)),
         }
+    }
+
+    /// The client says nothing more: the backend is told, as the client has ended: over TLS by a word, or without one.
+    #[cold]
+    pub(super) fn shut_server(&mut self) {
+        let Some(server) = self.server.as_mut().filter(|server| !server.is_shut) else {
+            return;
+        };
+        let shut = match self.client.stream.has_heard_end() {
+            true => server.shutdown_write(),
+            false => server.shutdown_write_unsaid(),
+        };
+        // One that takes nothing any more says so when it is read from.
+        server.is_shut = shut.unwrap_or(true);
     }
 
     /// The end of one whose client has said that nothing more comes and waits for nothing any more. The backend was told, and

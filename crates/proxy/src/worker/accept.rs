@@ -13,6 +13,7 @@ use onecopy_net::evented::AcceptError;
 use super::Worker;
 use crate::client::{Client, ListeningSocket};
 use crate::gate::NOT_ACCEPTED;
+use crate::listener::Listener;
 use crate::mailbox::Workers;
 
 /// The first socket's; the others' are below.
@@ -35,6 +36,13 @@ pub(super) struct Accepting {
     /// Nobody is accepted before the next look at the time, for lack of descriptors.
     is_paused: bool,
     workers: Option<Arc<Workers>>,
+}
+
+impl Accepting {
+    /// Of the sockets at which clients come in.
+    pub(super) fn listeners(&self) -> impl Iterator<Item = &Arc<Listener>> {
+        self.sockets.iter().map(|listening| &listening.listener)
+    }
 }
 
 impl Worker {

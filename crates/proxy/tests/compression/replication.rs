@@ -52,10 +52,11 @@ fn commits_are_acknowledged(way: Option<Method>) {
     let proxy = start(primary.port(), Offered::default(), way);
     let port = proxy.tcp_address().unwrap().port();
     let mut to_replica = connect(&replica);
-    // The events need not be run, which would make the accounts of these servers again.
+    // The events need not be run, which would make the accounts of these servers again. From 11.4 on TLS is the default.
     let source = format!(
         "CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {port}, MASTER_USER = 'replica', \
-         MASTER_PASSWORD = 'a password', MASTER_USE_GTID = NO"
+         MASTER_PASSWORD = 'a password', MASTER_USE_GTID = NO, \
+         MASTER_SSL = 0, MASTER_SSL_VERIFY_SERVER_CERT = 0"
     );
     to_replica.run(&source).unwrap();
     to_replica.run("START SLAVE IO_THREAD").unwrap();

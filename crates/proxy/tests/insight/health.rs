@@ -11,7 +11,7 @@ use onecopy_mysql_proto::auth::Secret;
 use onecopy_net::evented::Address;
 use onecopy_proxy::Proxy;
 use onecopy_proxy::config::{BackendConfig, HealthLogin, ListenerConfig, Role};
-use onecopy_testkit::server::{Server, shared};
+use onecopy_testkit::server::{Server, lacks, shared};
 
 use crate::common::{connect, listener, loopback, server_port, start, until};
 use crate::page::{Metrics, get};
@@ -102,10 +102,9 @@ fn a_server_with_all_its_connections_taken_is_healthy() {
         config.listeners = vec![listener(vec![BackendConfig::new(loopback(server.port()))])];
     });
     let mut held = Vec::new();
-    while let Ok(conn) = Connection::connect(&server.socket_url()) {
-        held.push(conn);
-    }
     until("a check of the full server", || {
+        // Again and again: a check may have had the last one.
+        held.extend(Connection::connect(&server.socket_url()));
         last_error(&proxy).contains("1040")
     });
     assert!(proxy.servers()[0].2);
@@ -244,7 +243,13 @@ fn a_wrong_password_does_not_take_the_backend_down() {
         config.admin.listen = Some(loopback(0));
         config.admin.password = Secret::new("a");
     });
-    until("the error", || last_error(&proxy).contains("1045"));
+    // Where the server's plugin wants the password again, over TCP without TLS, the proxy keeps it to itself.
+    let errors = ["1045", "caching_sha2_password"];
+    until("the error", || {
+        let error = last_error(&proxy);
+        errors.iter().any(|text| error.contains(text))
+    });
+    println!("{}", last_error(&proxy));
     // Several questions later it is up, and none of them counts as unanswered.
     std::thread::sleep(10 * OFTEN);
     assert!(proxy.servers()[0].2);
@@ -255,21 +260,16 @@ fn a_wrong_password_does_not_take_the_backend_down() {
     assert_eq!(failed, 0.0);
 }
 
-/// A status variable of the server's.
-fn status(conn: &mut Connection, name: &str) -> u64 {
-    let mut rows = conn
-        .query(format!("SHOW GLOBAL STATUS LIKE '{name}'"))
+/// A status variable of the server's, if it has it.
+fn status(conn: &mut Connection, name: &str) -> Option<u64> {
+    let found: Option<(String, String)> = conn
+        .query_opt(format!("SHOW GLOBAL STATUS LIKE '{name}'"))
         .unwrap();
-    let value = rows
-        .next()
-        .unwrap()
-        .unwrap()
-        .get::<&str>(1)
-        .unwrap()
-        .parse()
-        .unwrap();
-    rows.finish().unwrap();
-    value
+    found.map(|(_, value)| value.parse().unwrap())
+}
+
+fn connections(conn: &mut Connection) -> u64 {
+    status(conn, "Connections").unwrap()
 }
 
 #[test]
@@ -280,28 +280,27 @@ fn a_server_is_left_in_peace() {
     conn.run("CREATE USER onecopy@'127.0.0.1'").unwrap();
     let before = (
         status(&mut conn, "Aborted_connects"),
-        status(&mut conn, "Connections"),
+        connections(&mut conn),
     );
     let proxy = start(|config| {
         config.health.interval = Some(Duration::from_millis(5));
         config.listeners = vec![listener(vec![BackendConfig::new(loopback(server.port()))])];
     });
-    until("some questions", || {
-        status(&mut conn, "Connections") >= before.1 + 5
-    });
+    until("some questions", || connections(&mut conn) >= before.1 + 5);
     assert_eq!(status(&mut conn, "Aborted_connects"), before.0);
     drop(proxy);
     // Without it: refusals, which don't count for max_connect_errors as connects that were given up do.
     conn.run("DROP USER onecopy@'127.0.0.1'").unwrap();
     let preauth = status(&mut conn, "Aborted_connects_preauth");
-    let before = status(&mut conn, "Connections");
+    if preauth.is_none() {
+        lacks("Aborted_connects_preauth", "no such status variable");
+    }
+    let before = connections(&mut conn);
     let proxy = start(|config| {
         config.health.interval = Some(Duration::from_millis(5));
         config.listeners = vec![listener(vec![BackendConfig::new(loopback(server.port()))])];
     });
-    until("some questions", || {
-        status(&mut conn, "Connections") >= before + 5
-    });
+    until("some questions", || connections(&mut conn) >= before + 5);
     assert!(proxy.servers()[0].2);
     assert_eq!(status(&mut conn, "Aborted_connects_preauth"), preauth);
 }
@@ -318,7 +317,9 @@ fn a_server_behind_tls_is_asked_over_tls() {
     };
     let connector = TlsConnector::new(&options, "127.0.0.1", &TlsCache::default()).unwrap();
     let mut conn = Connection::connect(&shared().url()).unwrap();
-    conn.run("CREATE OR REPLACE USER health_over_tls@'127.0.0.1' IDENTIFIED BY 'h' REQUIRE SSL")
+    conn.run("DROP USER IF EXISTS health_over_tls@'127.0.0.1'")
+        .unwrap();
+    conn.run("CREATE USER health_over_tls@'127.0.0.1' IDENTIFIED BY 'h' REQUIRE SSL")
         .unwrap();
     let mut backend = BackendConfig::new(loopback(server_port()));
     backend.tls = Some(connector);

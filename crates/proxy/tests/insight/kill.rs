@@ -6,14 +6,18 @@ use std::time::Duration;
 
 use onecopy_mysql::blocking::Connection;
 use onecopy_mysql_proto::auth::Secret;
+use onecopy_mysql_proto::packet::Greeting;
 use onecopy_net::evented::Address;
 use onecopy_proxy::config::{BackendConfig, HealthLogin};
 use onecopy_proxy::{Killed, Proxy};
-use onecopy_testkit::server::Server;
+use onecopy_testkit::server::{Server, lacks};
 
 use crate::common::{listener, loopback, start, until};
 
 const PASSWORD: &str = "the same on both";
+
+/// Of clients whose password the server's plugin wants encrypted at the first login.
+const KEY: &str = "get-server-public-key=true";
 
 /// A proxy in front of two servers, and clients of one on each.
 struct Two {
@@ -49,7 +53,7 @@ impl Two {
 
     fn connect(&self, login: &str) -> Connection {
         let port = self.proxy.tcp_address().unwrap().port();
-        Connection::connect(&format!("mysql://{login}@127.0.0.1:{port}/")).unwrap()
+        Connection::connect(&format!("mysql://{login}@127.0.0.1:{port}/?{KEY}")).unwrap()
     }
 
     /// Clients of the first and of the second server.
@@ -113,11 +117,14 @@ fn plain(two: &Two) -> TcpStream {
     let address = two.proxy.tcp_address().unwrap();
     let mut raw = TcpStream::connect(address).unwrap();
     raw.set_nodelay(true).unwrap();
-    packet(&mut raw);
-    // PROTOCOL_41, SECURE_CONNECTION, LONG_PASSWORD; 16 MiB; utf8mb4; user; no password.
-    let mut login = vec![0x01, 0x82, 0, 0, 0, 0, 0, 1, 45];
+    let greeting = packet(&mut raw).1;
+    let greeting = Greeting::decode(&greeting).unwrap();
+    // PROTOCOL_41, SECURE_CONNECTION, LONG_PASSWORD, PLUGIN_AUTH; 16 MiB; utf8mb4; user; no password; the server's plugin.
+    let mut login = vec![0x01, 0x82, 0x08, 0, 0, 0, 0, 1, 45];
     login.extend([0; 23]);
     login.extend(b"plain\0\0");
+    login.extend(greeting.auth_plugin.unwrap());
+    login.push(0);
     let mut bytes = vec![u8::try_from(login.len()).unwrap(), 0, 0, 1];
     bytes.extend(login);
     raw.write_all(&bytes).unwrap();
@@ -241,6 +248,11 @@ fn the_execution_of_a_refused_kill_does_not_run_the_statement_before() {
     let execute: &[u8] = b"\x17\xFF\xFF\xFF\xFF\0\x01\0\0\0";
     let count: &[u8] = b"\x16SET @ran = IFNULL(@ran, 0) + 1";
     let told = |raw: &mut TcpStream| packet(raw).1;
+    raw.write_all(&packets(&[b"\x16DO 1", execute])).unwrap();
+    assert_eq!(told(&mut raw)[0], 0, "prepared");
+    if told(&mut raw)[0] != 0 {
+        return lacks("the id of the last prepared statement", "error 1243");
+    }
     raw.write_all(&packets(&[count, execute, b"\x16KILL 7", execute]))
         .unwrap();
     assert_eq!(told(&mut raw)[0], 0, "prepared");
@@ -360,7 +372,10 @@ fn a_kill_of_an_id_that_two_listeners_have_ends_neither() {
         config.admin.password = Secret::new("let me in");
     });
     let urls: Vec<_> = two.proxy.addresses().into_iter().map(url).collect();
-    let at = |number: usize| Connection::connect(&urls[number].replace("LOGIN", "app:a")).unwrap();
+    let at = |number: usize| {
+        let url = urls[number].replace("LOGIN", "app:a");
+        Connection::connect(&format!("{url}?{KEY}")).unwrap()
+    };
     let (mut a, mut b) = (at(0), at(1));
     while a.connection_id() != b.connection_id() {
         match a.connection_id() < b.connection_id() {

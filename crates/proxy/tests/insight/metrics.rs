@@ -4,6 +4,7 @@ use onecopy_mysql::blocking::Connection;
 use onecopy_proxy::config::BackendConfig;
 
 use crate::common::{connect, listener, loopback, server_port, start, until, url};
+use crate::log::stranger;
 use crate::page::{Metrics, get, send, status};
 
 fn with_metrics() -> onecopy_proxy::Proxy {
@@ -143,7 +144,7 @@ fn who_did_not_get_in_is_counted_by_reason() {
     });
     let _held = connect(&proxy);
     Connection::connect(&url(&proxy)).unwrap_err();
-    let wrong = url(&proxy).replacen("root:", "nobody_here:", 1);
+    let wrong = stranger(&proxy);
     Connection::connect(&wrong).unwrap_err();
     let refused = |side: &str, reason: &str| {
         let series = format!(

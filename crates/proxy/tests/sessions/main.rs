@@ -3,6 +3,7 @@
 
 mod basics;
 mod changes;
+mod client;
 mod closes;
 mod common;
 mod compressed;

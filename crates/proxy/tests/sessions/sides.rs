@@ -160,6 +160,12 @@ impl Front {
         config
     }
 
+    /// The path of its Unix socket.
+    #[allow(dead_code)] // of the tests that include this file some
+    pub(crate) fn socket(&self) -> &std::path::Path {
+        &self.socket
+    }
+
     pub(crate) fn port(&self) -> u16 {
         self.proxy.tcp_address().unwrap().port()
     }

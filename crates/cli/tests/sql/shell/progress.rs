@@ -28,8 +28,8 @@ fn the_progress_of_a_long_statement_is_a_line_that_goes_away() {
     let alter = "ALTER TABLE shell_progress FORCE, ALGORITHM = COPY";
     let mut shell = Session::start("progress");
     let shown = shell.run(&format!("{alter};"));
-    // The line, and that it is taken away before what the statement did.
-    let (before, after) = shown.split_once("\r\x1b[Kstage 2 of 2, ").expect(&shown);
+    // The line, and that it is taken away before what the statement did. MariaDB 11.8 counts four stages, older ones two.
+    let (before, after) = shown.split_once("\r\x1b[Kstage 2 of ").expect(&shown);
     assert!(!before.contains("OK"), "{shown}");
     assert!(
         after.contains(" %: ") && after.contains("\r\x1b[KOK, 1000 rows affected"),
@@ -51,7 +51,7 @@ fn the_progress_of_a_long_statement_is_a_line_that_goes_away() {
         program.arg(url()).arg(alter).args(options);
         let mut terminal = Terminal::start(program.arg("SELECT 'the end' AS e"));
         let shown = terminal.shows("the end");
-        assert_eq!(shown.contains("stage 2 of 2, "), is_shown, "{shown}");
+        assert_eq!(shown.contains("stage 2 of "), is_shown, "{shown}");
         terminal.ends();
     }
 }

@@ -92,3 +92,31 @@ fn the_number_of_iterations_is_limited() {
         assert!(error.to_string().contains("parsec_iterations"));
     }
 }
+
+#[test]
+fn a_verifier_takes_the_signature_of_its_password_alone() {
+    let ext_salt = ExtSalt::decode(&ext_salt(0)).unwrap();
+    let (server, client) = (server_scramble(), client_scramble());
+    let response = |password: &str| respond(&Secret::new(password), &ext_salt, &server, &client);
+    let verifier = Verifier::from_password(&Secret::new("secret"), ext_salt);
+    let right = response("secret");
+    assert!(verifier.verify(&server, right.expose()));
+    assert!(!verifier.verify(&server, response("Secret").expose()));
+    assert!(!verifier.verify(&client, right.expose()), "another nonce");
+    for length in 0..right.expose().len() {
+        assert!(
+            !verifier.verify(&server, &right.expose()[..length]),
+            "{length}"
+        );
+    }
+    assert!(!verifier.verify(&server, &[right.expose(), &[0]].concat()));
+    let other = ExtSalt::new([7; SALT_BYTES]);
+    let other = verifier.with_ext_salt(other);
+    assert_eq!(
+        other.ext_salt().to_bytes(),
+        [&b"P\0"[..], &[7; 18]].concat()
+    );
+    let response = respond(&Secret::new("secret"), other.ext_salt(), &server, &client);
+    assert!(!other.verify(&server, response.expose()), "nobody's salt");
+    assert!(!format!("{other:?}").contains('7'));
+}

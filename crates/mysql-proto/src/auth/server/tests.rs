@@ -1,5 +1,5 @@
 use super::*;
-use crate::auth::{AuthAction, AuthOptions, ClientAuth, Secret};
+use crate::auth::{AuthAction, AuthOptions, ClientAuth, Crypto, CryptoError, PublicKey, Secret};
 use crate::packet::{AuthMoreData, AuthSwitchRequest};
 
 const NONCE: &[u8; 20] = b".)$wM\\ehYdlolN#aCfZq";
@@ -13,12 +13,47 @@ fn verifier(plugin: Plugin, password: &str) -> Verifier {
         Plugin::CachingSha2Password => {
             Verifier::CachingSha2Password(caching_sha2::Verifier::from_password(&password))
         }
+        Plugin::Sha256Password => {
+            Verifier::Sha256Password(caching_sha2::Verifier::from_password(&password))
+        }
+        Plugin::Parsec => {
+            let ext_salt = parsec::ExtSalt::new([3; parsec::SALT_BYTES]);
+            Verifier::Parsec(parsec::Verifier::from_password(&password, ext_salt))
+        }
         _ => Verifier::ClientEd25519(ed25519::Verifier::from_password(&password)),
     }
 }
 
+/// A key that hides nothing: what is encrypted with it is the message and a mark.
+#[derive(Debug)]
+struct Glass;
+
+const PEM: &[u8] = include_bytes!("../public_key/data/rsa_2048.pem");
+const MARK: u8 = 0xA5;
+
+impl Crypto for Glass {
+    fn random(&self, bytes: &mut [u8]) -> Result<(), CryptoError> {
+        bytes.fill(9);
+        Ok(())
+    }
+
+    fn rsa_oaep(&self, _key: &PublicKey, message: &[u8]) -> Result<Vec<u8>, CryptoError> {
+        Ok([message, &[MARK]].concat())
+    }
+}
+
+impl PrivateKey for Glass {
+    fn public_pem(&self) -> &[u8] {
+        PEM
+    }
+
+    fn decrypt(&self, encrypted: &[u8]) -> Option<Secret> {
+        encrypted.strip_suffix(&[MARK]).map(Secret::new)
+    }
+}
+
 fn nonce(plugin: Plugin) -> Vec<u8> {
-    if plugin == Plugin::ClientEd25519 {
+    if matches!(plugin, Plugin::ClientEd25519 | Plugin::Parsec) {
         vec![7; 32]
     } else {
         NONCE.to_vec()
@@ -26,13 +61,17 @@ fn nonce(plugin: Plugin) -> Vec<u8> {
 }
 
 /// Runs both sides against each other, the greeting naming `greeted`; gives the server's last action.
-fn run(
+fn run(server: ServerAuth, greeted: Plugin, password: &str, channel: Channel) -> ServerAuthAction {
+    run_with(AuthOptions::default(), server, greeted, password, channel)
+}
+
+fn run_with(
+    options: AuthOptions,
     mut server: ServerAuth,
     greeted: Plugin,
     password: &str,
     channel: Channel,
 ) -> ServerAuthAction {
-    let options = AuthOptions::default();
     let named = Some(greeted.name().as_bytes());
     let (mut client, response) =
         ClientAuth::new(options, channel, Secret::new(password), named, NONCE).unwrap();
@@ -55,6 +94,8 @@ fn run(
             ServerAuthAction::RequestPassword => {
                 AuthMoreData { data: &[0x04] }.encode(&mut payload)
             }
+            ServerAuthAction::SendKey => AuthMoreData { data: PEM }.encode(&mut payload),
+            ServerAuthAction::SendExtSalt => payload = server.ext_salt().unwrap().to_bytes(),
             end => return end,
         }
         let Ok(AuthAction::Send(answer)) = client.on_packet(&payload) else {
@@ -169,6 +210,106 @@ fn a_packet_out_of_turn_is_rejected() {
     assert_eq!(late.on_packet(b""), ServerAuthAction::Reject);
     assert_eq!(
         late.on_handshake_response(None, b"", true),
+        ServerAuthAction::Reject
+    );
+}
+
+fn with_key() -> AuthOptions {
+    AuthOptions {
+        get_server_public_key: true,
+        crypto: &Glass,
+        ..AuthOptions::default()
+    }
+}
+
+#[test]
+fn a_signature_of_parsec_is_of_the_salt_and_of_both_scrambles() {
+    let plugin = Plugin::Parsec;
+    for greeted in [Plugin::NativePassword, Plugin::CachingSha2Password] {
+        for (password, action) in [
+            ("secret", ServerAuthAction::Accept),
+            ("Secret", ServerAuthAction::Reject),
+            ("", ServerAuthAction::Reject),
+        ] {
+            let server = verifier(plugin, "secret");
+            let server = ServerAuth::new(server, &nonce(plugin), Channel::Plain).unwrap();
+            assert_eq!(
+                run_with(with_key(), server, greeted, password, Channel::Plain),
+                action
+            );
+        }
+    }
+    let mut server = ServerAuth::new(verifier(plugin, ""), &nonce(plugin), Channel::Plain).unwrap();
+    server.on_handshake_response(None, b"", false);
+    assert_eq!(server.auth_data(), [7; 32]);
+    assert_eq!(
+        server.on_packet(b"more than nothing"),
+        ServerAuthAction::Reject
+    );
+}
+
+#[test]
+fn a_password_comes_clear_over_tls_and_under_the_key_elsewhere() {
+    use Plugin::{CachingSha2Password, Sha256Password};
+    use ServerAuthAction::{Accept, AcceptFast, Reject};
+    for plugin in [CachingSha2Password, Sha256Password] {
+        for channel in [Channel::Plain, Channel::UnixSocket, Channel::TlsVerified] {
+            for greeted in [Plugin::NativePassword, plugin] {
+                for (password, sent) in [
+                    ("secret", "secret"),
+                    ("secret", "Secret"),
+                    ("secret", ""),
+                    ("", ""),
+                    ("", "secret"),
+                ] {
+                    let server = verifier(plugin, password);
+                    let server = ServerAuth::new(server, NONCE, channel)
+                        .unwrap()
+                        .with_private_key(Arc::new(Glass))
+                        .with_empty_cache();
+                    let action = run_with(with_key(), server, greeted, sent, channel);
+                    let expected = match (plugin, password == sent) {
+                        (_, false) => Reject,
+                        (CachingSha2Password, true) if password.is_empty() => AcceptFast,
+                        (_, true) => Accept,
+                    };
+                    let what = format!("{plugin} {channel} {greeted} {password:?} {sent:?}");
+                    // The verifier of caching_sha2_password is not made for no password, which servers store as such.
+                    if !(plugin == CachingSha2Password && password.is_empty()) {
+                        assert_eq!(action, expected, "{what}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn without_a_key_or_with_one_that_was_sent_before_a_password_is_refused() {
+    let plugin = Plugin::Sha256Password;
+    let account = || ServerAuth::new(verifier(plugin, "secret"), NONCE, Channel::Plain).unwrap();
+    let named = Some(plugin.name().as_bytes());
+    let mut without = account();
+    assert_eq!(
+        without.on_handshake_response(named, &[0x01], true),
+        ServerAuthAction::Reject
+    );
+    let mut clear = account().with_private_key(Arc::new(Glass));
+    assert_eq!(
+        clear.on_handshake_response(named, b"secret\0", true),
+        ServerAuthAction::Reject
+    );
+    let mut twice = account().with_private_key(Arc::new(Glass));
+    assert_eq!(
+        twice.on_handshake_response(named, &[0x01], true),
+        ServerAuthAction::SendKey
+    );
+    assert_eq!(twice.on_packet(&[0x01]), ServerAuthAction::Reject);
+    // Over TLS the password of one byte, 0x01, would need its NUL: the key is nobody's.
+    let tls = ServerAuth::new(verifier(plugin, "secret"), NONCE, Channel::TlsVerified);
+    let mut tls = tls.unwrap().with_private_key(Arc::new(Glass));
+    assert_eq!(
+        tls.on_handshake_response(named, &[0x01], true),
         ServerAuthAction::Reject
     );
 }

@@ -2,24 +2,21 @@ use onecopy_wire::Core;
 
 use super::super::{Limits, Session};
 use super::*;
+use crate::EncodeErrorKind;
 use crate::auth::{AuthError, Crypto, CryptoError, PluginSet, PublicKey};
 use crate::server::testing::{Link, pump};
-use crate::{EncodeErrorKind, ServerVersion};
 
 const OK: &[u8] = b"\x07\0\0\x01\0\0\0\x02\0\0\0";
 const OK_AFTER_SWITCH: &[u8] = b"\x07\0\0\x03\0\0\0\x02\0\0\0";
 
 fn core() -> (ClientCore, Buffers) {
-    let session = Session {
-        capabilities: Capabilities::PROTOCOL_41
+    let session = Session::with(
+        Capabilities::PROTOCOL_41
             | Capabilities::SECURE_CONNECTION
             | Capabilities::PLUGIN_AUTH
             | Capabilities::CONNECT_ATTRS
             | Capabilities::DEPRECATE_EOF,
-        connection_id: 1,
-        server_version: String::new(),
-        version: ServerVersion::parse(b""),
-    };
+    );
     let limits = Limits::default();
     let mut core = ClientCore::new(session, limits);
     core.login.nonce = b"abcdefghijklmnopqrst".to_vec();

@@ -3,8 +3,8 @@
 use onecopy_wire::{BufferConfig, Core};
 
 use super::*;
+use crate::Capabilities;
 use crate::client::{Limits, Session};
-use crate::{Capabilities, ServerVersion};
 
 struct Client {
     core: ClientCore,
@@ -13,12 +13,7 @@ struct Client {
 
 impl Client {
     fn new() -> Self {
-        let session = Session {
-            capabilities: Capabilities::PROTOCOL_41 | Capabilities::DEPRECATE_EOF,
-            connection_id: 1,
-            server_version: String::new(),
-            version: ServerVersion::parse(b""),
-        };
+        let session = Session::with(Capabilities::PROTOCOL_41 | Capabilities::DEPRECATE_EOF);
         Self {
             core: ClientCore::new(session, Limits::default()),
             buffers: Buffers::new(BufferConfig::default()),

@@ -1,8 +1,7 @@
 //! Definitions of columns and parameters, which are counted and not read.
 
 use super::super::packets::{Start, Stop};
-use super::super::{Relay, RelayError};
-use super::reply::eof_status;
+use super::super::{Event, Relay, RelayError};
 use super::{Awaited, Ending};
 use crate::packet::{PrepareOk, eof, err, ok, prepare_ok};
 use crate::{Capabilities, StatusFlags};
@@ -55,6 +54,7 @@ impl Relay {
         if opens_cursor {
             self.end_of_result(status);
         } else {
+            self.current.has_out_parameters = status.contains(StatusFlags::PS_OUT_PARAMS);
             self.awaited = Awaited::Rows;
         }
         Ok(())
@@ -68,6 +68,15 @@ impl Relay {
                 let bytes = start.prefix(prepare_ok::LONGEST + 1)?;
                 let ok =
                     PrepareOk::decode(bytes, self.capabilities).map_err(RelayError::of_server)?;
+                if let Some(observed) = &mut self.observed
+                    && !std::mem::take(&mut observed.is_told)
+                {
+                    return Err(Stop::Told(Event::Prepared {
+                        id: ok.statement_id,
+                        parameters: ok.parameters,
+                        columns: ok.columns,
+                    }));
+                }
                 self.statements.insert(ok.statement_id)?;
                 match ok.metadata_follows {
                     true => self.prepared(ok.parameters, ok.columns),
@@ -136,7 +145,7 @@ impl Relay {
         match first {
             err::HEADER => self.err(start),
             eof::HEADER => {
-                eof_status(start)?;
+                self.eof_status(start)?;
                 self.prepared(0, 0);
                 Ok(())
             }
@@ -149,7 +158,7 @@ impl Relay {
     fn eof(&mut self, start: Start<'_>, first: u8) -> Result<Option<StatusFlags>, Stop> {
         match first {
             err::HEADER => self.err(start).map(|()| None),
-            eof::HEADER => eof_status(start).map(Some),
+            eof::HEADER => self.eof_status(start).map(Some),
             _ => Err(self.unexpected(start)),
         }
     }

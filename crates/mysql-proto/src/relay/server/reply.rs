@@ -1,9 +1,11 @@
 //! OK, ERR, EOF, the head of a result, rows, and the packets of an authentication.
 
+use super::super::core::Observed;
 use super::super::packets::{Start, Stop};
 use super::super::password::{self, Verdict};
-use super::super::{Relay, RelayError, Side};
+use super::super::{Event, Outcome, Relay, RelayError, Side};
 use super::{Awaited, Ending};
+use crate::frame::HEADER_BYTES;
 use crate::packet::{EofPacket, ErrPacket, OkPacket, ResultHeader};
 use crate::packet::{auth_more_data, eof, err, ok, result_header};
 use crate::{Capabilities, StatusFlags};
@@ -25,7 +27,7 @@ impl Relay {
     pub(super) fn header(&mut self, start: Start<'_>, first: u8) -> Result<(), Stop> {
         match first {
             ok::HEADER => {
-                let status = ok_status(start)?;
+                let status = self.ok(start)?;
                 self.end_of_result(status);
                 Ok(())
             }
@@ -66,7 +68,11 @@ impl Relay {
         match first {
             err::HEADER => self.err(start),
             eof::HEADER if self.ends(start) => {
-                let status = self.end_status(start)?;
+                let mut status = self.end_status(start)?;
+                if self.current.has_out_parameters {
+                    // MySQL says so only in the EOF packet before the row.
+                    status |= StatusFlags::MORE_RESULTS_EXISTS;
+                }
                 self.end_of_result(status);
                 Ok(())
             }
@@ -148,7 +154,7 @@ impl Relay {
         }
         match first {
             ok::HEADER => {
-                self.status = ok_status(start)?;
+                self.status = self.ok(start)?;
                 self.ending = Some(Ending::Done { failed: false });
             }
             err::HEADER => return self.err(start),
@@ -185,12 +191,52 @@ impl Relay {
     }
 
     /// What ends rows. MySQL ends a binary log by an EOF packet also with `DEPRECATE_EOF`.
-    fn end_status(&self, start: Start<'_>) -> Result<StatusFlags, Stop> {
+    fn end_status(&mut self, start: Start<'_>) -> Result<StatusFlags, Stop> {
         if self.capabilities.contains(Capabilities::DEPRECATE_EOF) && start.length() >= ok::SHORTEST
         {
-            return ok_status(start);
+            return self.ok(start);
         }
-        eof_status(start)
+        self.eof_status(start)
+    }
+
+    /// The status of an OK packet.
+    fn ok(&mut self, start: Start<'_>) -> Result<StatusFlags, Stop> {
+        if self.observed.is_some() {
+            return self.observed_ok(start);
+        }
+        Ok(ok_numbers(start)?.status_flags)
+    }
+
+    /// The same where it is observed. Apart: others do not pay for it.
+    #[cold]
+    #[inline(never)]
+    fn observed_ok(&mut self, start: Start<'_>) -> Result<StatusFlags, Stop> {
+        let ok = ok_numbers(start)?;
+        if let Some(observed) = &mut self.observed {
+            observed.note_ok(start, &ok)?;
+        }
+        Ok(ok.status_flags)
+    }
+
+    pub(super) fn eof_status(&mut self, start: Start<'_>) -> Result<StatusFlags, Stop> {
+        if self.observed.is_some() {
+            return self.observed_eof(start);
+        }
+        Ok(eof_packet(start)?.status_flags)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn observed_eof(&mut self, start: Start<'_>) -> Result<StatusFlags, Stop> {
+        let eof = eof_packet(start)?;
+        if let Some(observed) = &mut self.observed {
+            observed.outcome = Outcome {
+                warnings: eof.warnings,
+                ..Outcome::default()
+            };
+            observed.has_warned |= eof.warnings > 0;
+        }
+        Ok(eof.status_flags)
     }
 
     #[cold]
@@ -210,17 +256,36 @@ impl Relay {
     }
 }
 
-fn ok_status(start: Start<'_>) -> Result<StatusFlags, Stop> {
+#[inline(always)]
+fn ok_numbers(start: Start<'_>) -> Result<OkPacket<'_>, Stop> {
     let bytes = start.prefix(ok::NUMBERS_BYTES)?;
-    let ok = OkPacket::decode_numbers(bytes).map_err(RelayError::of_server)?;
-    Ok(ok.status_flags)
+    Ok(OkPacket::decode_numbers(bytes).map_err(RelayError::of_server)?)
 }
 
-pub(super) fn eof_status(start: Start<'_>) -> Result<StatusFlags, Stop> {
+#[inline(always)]
+fn eof_packet(start: Start<'_>) -> Result<EofPacket, Stop> {
     // One byte more shows a packet that is too long.
     let bytes = start.prefix(eof::LENGTH + 1)?;
-    let eof = EofPacket::decode(bytes).map_err(RelayError::of_server)?;
-    Ok(eof.status_flags)
+    Ok(EofPacket::decode(bytes).map_err(RelayError::of_server)?)
+}
+
+impl Observed {
+    fn note_ok(&mut self, start: Start<'_>, ok: &OkPacket<'_>) -> Result<(), Stop> {
+        let was_told = std::mem::take(&mut self.is_told);
+        if !was_told && ok.status_flags.contains(StatusFlags::SESSION_STATE_CHANGED) {
+            // All of it must be there.
+            start.prefix(start.length())?;
+            let len = HEADER_BYTES + start.length();
+            return Err(Stop::Told(Event::StateChanged { len }));
+        }
+        self.outcome = Outcome {
+            affected_rows: ok.affected_rows,
+            last_insert_id: ok.last_insert_id,
+            warnings: ok.warnings,
+        };
+        self.has_warned |= ok.warnings > 0;
+        Ok(())
+    }
 }
 
 fn err_code(start: Start<'_>) -> Result<u16, Stop> {

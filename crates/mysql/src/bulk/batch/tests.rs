@@ -7,7 +7,8 @@ use crate::params;
 
 const SQL: &[u8] = b"INSERT INTO t VALUES (?, ?) RETURNING a";
 
-fn core() -> ClientCore {
+/// Of a connection with the fewest capabilities.
+pub(in crate::bulk) fn core() -> ClientCore {
     let session = Session {
         capabilities: Capabilities::PROTOCOL_41,
         connection_id: 1,
@@ -20,7 +21,7 @@ fn core() -> ClientCore {
 fn batch(change: impl FnOnce(&mut BulkOptions), max_packet: u64) -> Batch {
     let mut options = BulkOptions::default();
     change(&mut options);
-    Batch::text(SQL, &core(), &options, max_packet).unwrap()
+    Batch::insert(SQL, &core(), &options, max_packet).unwrap()
 }
 
 /// The command of the rows that wait, as it is sent.
@@ -82,6 +83,12 @@ fn a_batch_is_full_by_rows_or_by_bytes() {
     let mut by_rows = batch(|options| options.max_rows = 2, 1000);
     assert_eq!(by_rows.push(&params![1, 1], &core).unwrap(), Pushed::Fits);
     assert_eq!(by_rows.push(&params![1, 1], &core).unwrap(), Pushed::Full);
+    assert_eq!(
+        by_rows.push(&params![1, 1], &core).unwrap(),
+        Pushed::SendFirst,
+        "one that was not sent stays as it is"
+    );
+    assert_eq!(by_rows.pushed(), 2);
     let mut by_bytes = batch(|options| options.max_bytes = 50, 1000);
     assert_eq!(by_bytes.push(&params![1, 1], &core).unwrap(), Pushed::Fits);
     assert_eq!(
@@ -143,29 +150,23 @@ fn a_row_that_is_refused_leaves_nothing_behind() {
 }
 
 #[test]
-fn integers_of_both_signs_share_a_type_as_long_as_both_have_them() {
-    let mut ty = None;
-    assert!(agree(&mut ty, &Param::Null) && agree(&mut ty, &Param::Default));
-    assert_eq!(ty, None, "what is no value decides nothing");
-    assert!(agree(&mut ty, &Param::Int(-1)));
-    assert!(agree(&mut ty, &Param::UInt(i64::MAX as u64)));
-    assert!(!agree(&mut ty, &Param::UInt(1 << 63)));
-    assert!(!agree(&mut ty, &Param::Str("1")) && agree(&mut ty, &Param::Null));
-    let mut ty = None;
-    assert!(agree(&mut ty, &Param::UInt(u64::MAX)) && agree(&mut ty, &Param::Int(5)));
-    assert!(!agree(&mut ty, &Param::Int(-5)));
-}
-
-#[test]
 fn another_statement_is_run_for_each_row() {
     let options = BulkOptions::default();
     let mut batch =
-        Batch::text(b"UPDATE t SET a = ? WHERE id = ?", &core(), &options, 1000).unwrap();
+        Batch::insert(b"UPDATE t SET a = ? WHERE id = ?", &core(), &options, 1000).unwrap();
     assert_eq!(
         batch.push(&params!["it's", 2], &core()).unwrap(),
         Pushed::Full
     );
     assert_eq!(sent(&mut batch), "UPDATE t SET a = 'it''s' WHERE id = 2");
-    let error = Batch::text(b"INSERT INTO t VALUES (1)", &core(), &options, 1000).unwrap_err();
+    let error = Batch::insert(b"INSERT INTO t VALUES (1)", &core(), &options, 1000).unwrap_err();
     assert!(error.to_string().contains("needs a ?"), "{error}");
+}
+
+#[test]
+fn a_bulk_without_room_sends_each_row() {
+    let core = core();
+    let mut batch = batch(|options| options.max_bytes = 0, 1000);
+    assert_eq!(batch.push(&params![1, 1], &core).unwrap(), Pushed::Full);
+    assert_eq!(sent(&mut batch), "INSERT INTO t VALUES (1, 1) RETURNING a");
 }

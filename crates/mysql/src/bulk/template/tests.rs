@@ -2,7 +2,7 @@ use super::*;
 
 /// Head, row and tail; none where the statement takes one row only.
 fn parts(sql: &str) -> Option<(String, String, String)> {
-    let template = Template::new(sql.as_bytes(), Escapes::Backslash);
+    let template = Template::new(sql.as_bytes(), SqlMode::default());
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     let row: Vec<u8> = (0..=template.parameters())
         .map(|index| template.before(index).to_vec())
@@ -43,7 +43,11 @@ fn strings_names_and_comments_are_passed_over() {
     }
     let two = row("INSERT INTO t VALUES (?, '\\'', ?) ").unwrap();
     assert_eq!(two, "(?, '\\'', ?)");
-    let template = Template::new(b"INSERT t VALUES ('\\', ?)", Escapes::DoubledQuote);
+    let mode = SqlMode {
+        no_backslash_escapes: true,
+        ..SqlMode::default()
+    };
+    let template = Template::new(b"INSERT t VALUES ('\\', ?)", mode);
     assert_eq!(template.parameters(), 1);
 }
 

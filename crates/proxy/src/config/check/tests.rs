@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::{BackendConfig, Secret, endpoint};
+use crate::config::{AccountConfig, BackendConfig, Offered, Secret, endpoint};
 
 fn listener(name: &str, listen: &[&str], backends: &[&str]) -> ListenerConfig {
     let endpoint = |text: &&str| endpoint(text).unwrap();
@@ -176,4 +176,101 @@ fn memory_is_enough_for_a_session_of_each_worker() {
     );
     config.memory = 32 << 10;
     assert_eq!(config.check(), Ok(()));
+}
+
+/// A listener with an account and a mode that needs one, changed in one way: what is wrong with it.
+fn pooled(change: fn(&mut ListenerConfig)) -> Result<(), ConfigError> {
+    let mut config = one("127.0.0.1:3307", "127.0.0.1:3306");
+    let listener = &mut config.listeners[0];
+    listener.mode = Mode::Transaction;
+    listener.accounts = vec![account("app")];
+    change(listener);
+    config.check()
+}
+
+fn account(user: &str) -> AccountConfig {
+    AccountConfig::new(user, Secret::new("secret"))
+}
+
+#[test]
+fn a_limit_for_statements_needs_a_pooled_listener() {
+    let limited = |listener: &mut ListenerConfig| {
+        listener.query_timeout = Some(Duration::from_secs(1));
+    };
+    assert_eq!(pooled(limited), Ok(()));
+    let error = pooled(|listener| {
+        listener.query_timeout = Some(Duration::from_secs(1));
+        listener.mode = Mode::Pass;
+        listener.accounts = Vec::new();
+    });
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("`query-timeout`") && error.contains("use a pooled mode"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_pool_has_room_for_a_connection_and_time_to_wait_for_it() {
+    assert_eq!(pooled(|_| {}), Ok(()));
+    let error = |change| pooled(change).unwrap_err().to_string();
+    assert_eq!(
+        error(|listener| listener.pool.max = 0),
+        "`max` of [mysql.pool] of listener 'db' can't be 0; give at least 1"
+    );
+    assert_eq!(
+        error(|listener| listener.pool.wait_timeout = Duration::ZERO),
+        "`wait-timeout` of [mysql.pool] of listener 'db' can't be 0; give a time, as \"5s\""
+    );
+    assert_eq!(
+        error(|listener| listener.pool.lifetime = Some(Duration::ZERO)),
+        "`lifetime` of [mysql.pool] of listener 'db' can't be 0; give a time, or \"off\""
+    );
+    assert!(error(|listener| listener.pool.statements = 0).starts_with("`statements` of"));
+    assert_eq!(
+        error(|listener| listener.pool.min = 17),
+        "`min` of [mysql.pool] of listener 'db' is 17, but its `max` is 16; lower `min` or raise `max`"
+    );
+    // A listener whose clients have connections of their own has no pool.
+    let pass = |listener: &mut ListenerConfig| {
+        (listener.mode, listener.pool.max) = (Mode::Pass, 0);
+    };
+    assert_eq!(pooled(pass), Ok(()));
+}
+
+#[test]
+fn a_pooled_listener_has_an_account_for_each_user() {
+    assert_eq!(
+        pooled(|listener| listener.accounts.clear())
+            .unwrap_err()
+            .to_string(),
+        "listener 'db' has mode = \"transaction\" and no account; add account = [{ user = \"...\", password-file = \"...\" }]"
+    );
+    assert_eq!(
+        pooled(|listener| listener.accounts.push(account("app")))
+            .unwrap_err()
+            .to_string(),
+        "listener 'db' has two accounts of user 'app'; remove one of them"
+    );
+    let more = |listener: &mut ListenerConfig| listener.accounts.push(account("App"));
+    assert_eq!(pooled(more), Ok(()), "users differ by case");
+}
+
+#[test]
+fn what_a_pool_does_not_support_is_said() {
+    use onecopy_mysql_proto::compression::{Algorithm, Method};
+    assert_eq!(
+        pooled(|listener| listener.compression = Offered::Zlib)
+            .unwrap_err()
+            .to_string(),
+        "`compression` of listener 'db' is not supported with mode = \"transaction\"; remove it"
+    );
+    let compressed = |listener: &mut ListenerConfig| {
+        listener.mode = Mode::Session;
+        listener.backends[0].compression = Some(Method::new(Algorithm::Zlib, 6));
+    };
+    assert_eq!(
+        pooled(compressed).unwrap_err().to_string(),
+        "`compression` of backend '127.0.0.1:3306' of listener 'db' is not supported with mode = \"session\"; remove it"
+    );
 }

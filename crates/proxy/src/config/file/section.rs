@@ -16,10 +16,10 @@ use toml::Spanned;
 use super::compression::{Algorithm, Offer, method};
 use super::error::Problem;
 use super::tls::{BackendTls, ClientTls};
-use super::value::{Password, Place, Places, Size, Time, TimeOrOff};
+use super::value::{CountOrOff, Password, Place, Places, Size, Time, TimeOrOff};
 use crate::config::{
-    BackendConfig, Config, HealthConfig, HealthLogin, ListenerConfig, LogFormat, LogLevel, Offered,
-    Role,
+    AccountConfig, BackendConfig, Config, HealthConfig, HealthLogin, ListenerConfig, LogFormat,
+    LogLevel, Mode, Offered, PoolConfig, Rate, Role,
 };
 
 /// A password file's first line is at most this long, so that a wrong file is not read whole: 64 KiB.
@@ -116,6 +116,12 @@ enum Level {
 struct Mysql {
     name: Option<String>,
     listen: Spanned<Places>,
+    mode: Option<Spanned<Sharing>>,
+    #[serde(default)]
+    account: Vec<Spanned<Account>>,
+    query_timeout: Option<TimeOrOff>,
+    #[serde(default)]
+    pool: Pool,
     compression: Option<Offer>,
     expects_proxy_header: Option<bool>,
     reencrypt_passwords: Option<bool>,
@@ -127,6 +133,39 @@ struct Mysql {
     tls: Option<Spanned<ClientTls>>,
     #[serde(default)]
     backend: Vec<Spanned<Backend>>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Sharing {
+    Pass,
+    Session,
+    Transaction,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Account {
+    user: String,
+    password: Option<Spanned<Password>>,
+    password_file: Option<Spanned<PathBuf>>,
+    query_timeout: Option<TimeOrOff>,
+    statement_rate: Option<CountOrOff>,
+    statement_burst: Option<u32>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Pool {
+    max: Option<usize>,
+    min: Option<usize>,
+    idle_timeout: Option<Time>,
+    lifetime: Option<TimeOrOff>,
+    connect_rate: Option<CountOrOff>,
+    connect_burst: Option<u32>,
+    wait_timeout: Option<Time>,
+    warning_hold: Option<Time>,
+    statements: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -272,6 +311,26 @@ impl Mysql {
             max_user_connections: self.max_user_connections,
             ..ListenerConfig::default()
         };
+        self.pool.put(&mut config.pool);
+        let mode_span = self.mode.as_ref().map(Spanned::span);
+        set(
+            &mut config.mode,
+            self.mode.map(|mode| mode.into_inner().into()),
+        );
+        for account in self.account {
+            config.accounts.push(account.into_inner().config(folder)?);
+        }
+        if config.mode.is_pooled() && config.accounts.is_empty() {
+            let message = format!("mode = \"{}\" needs accounts", config.mode);
+            return Err(Problem::at(mode_span.unwrap_or(span), message).hint(
+                "add account = [{ user = \"...\", password-file = \"...\" }]: clients and the proxy log in with them",
+            ));
+        }
+        if !config.mode.is_pooled() && !config.accounts.is_empty() {
+            return Err(Problem::at(span, "accounts are for pooled listeners only")
+                .hint("set mode = \"transaction\" or \"session\", or remove `account`"));
+        }
+        set_time_or_off(&mut config.query_timeout, self.query_timeout);
         set(&mut config.compression, self.compression.map(Offered::from));
         set(&mut config.expects_proxy_header, self.expects_proxy_header);
         set(&mut config.reencrypt_passwords, self.reencrypt_passwords);
@@ -298,6 +357,54 @@ impl Mysql {
             config.backends.push(backend);
         }
         Ok(config)
+    }
+}
+
+impl Account {
+    fn config(self, folder: &Path) -> Result<AccountConfig, Problem> {
+        let password = secret(self.password, self.password_file, folder)?;
+        let mut config = AccountConfig::new(self.user, password.unwrap_or_default());
+        let timeout = self.query_timeout;
+        config.query_timeout = timeout.map(|TimeOrOff(time)| time.unwrap_or_default());
+        let rate = self.statement_rate.and_then(|CountOrOff(rate)| rate);
+        config.statement_rate = rate.map(|per_second| Rate {
+            per_second,
+            burst: self.statement_burst.unwrap_or(per_second),
+        });
+        Ok(config)
+    }
+}
+
+impl Pool {
+    fn put(self, pool: &mut PoolConfig) {
+        set(&mut pool.max, self.max);
+        set(&mut pool.min, self.min);
+        set_time(&mut pool.idle_timeout, self.idle_timeout);
+        set_time_or_off(&mut pool.lifetime, self.lifetime);
+        let burst = self.connect_burst;
+        let burst = burst.or(pool.connect_rate.map(|rate| rate.burst));
+        if let Some(CountOrOff(count)) = self.connect_rate {
+            pool.connect_rate = count.map(|per_second| Rate {
+                per_second,
+                burst: 0,
+            });
+        }
+        if let (Some(rate), Some(burst)) = (&mut pool.connect_rate, burst) {
+            rate.burst = burst;
+        }
+        set_time(&mut pool.wait_timeout, self.wait_timeout);
+        set_time(&mut pool.warning_hold, self.warning_hold);
+        set(&mut pool.statements, self.statements);
+    }
+}
+
+impl From<Sharing> for Mode {
+    fn from(sharing: Sharing) -> Self {
+        match sharing {
+            Sharing::Pass => Self::Pass,
+            Sharing::Session => Self::Session,
+            Sharing::Transaction => Self::Transaction,
+        }
     }
 }
 

@@ -5,7 +5,10 @@ use onecopy_net::Endpoint;
 use onecopy_testkit::certificate::Authority;
 
 use super::*;
-use crate::config::{BackendConfig, Changes, ListenerConfig, LogFormat, LogLevel, Offered, Role};
+use crate::config::{
+    BackendConfig, Changes, ListenerConfig, LogFormat, LogLevel, Mode, Offered, PoolConfig, Rate,
+    Role,
+};
 
 fn parse(text: &str) -> Result<Config, FileError> {
     Config::from_toml(text, Path::new("proxy.toml"))
@@ -425,6 +428,172 @@ fn a_change_of_compression_is_a_line() {
     );
 }
 
+/// A listener with these lines, and its backend.
+fn pooled(lines: &str) -> String {
+    format!(
+        "[[mysql]]\nname = \"front\"\nlisten = \"a:1\"\n{lines}\n[[mysql.backend]]\nserver = \"b:2\"\n"
+    )
+}
+
+#[test]
+fn a_pooled_listener_is_said_with_its_accounts_and_its_pool() {
+    let seconds = Duration::from_secs;
+    let text = pooled(
+        "mode = \"session\"\naccount = [{ user = \"app\", password = \"secret\" }, { user = \"guest\" }]\n\
+         [mysql.pool]\nmax = 7\nmin = 2\nidle-timeout = \"3s\"\nlifetime = \"off\"\nconnect-rate = 5\nconnect-burst = 6\nwait-timeout = \"4s\"\n\
+         warning-hold = \"0s\"\nstatements = 9",
+    );
+    let listener = parse(&text).unwrap().listeners.remove(0);
+    assert_eq!(listener.mode, Mode::Session);
+    let accounts = listener.accounts.iter();
+    let accounts: Vec<_> = accounts
+        .map(|account| (account.user.as_str(), account.password.expose()))
+        .collect();
+    assert_eq!(accounts, [("app", &b"secret"[..]), ("guest", b"")]);
+    let expected = PoolConfig {
+        max: 7,
+        min: 2,
+        idle_timeout: seconds(3),
+        lifetime: None,
+        connect_rate: Some(Rate {
+            per_second: 5,
+            burst: 6,
+        }),
+        wait_timeout: seconds(4),
+        warning_hold: Duration::ZERO,
+        statements: 9,
+    };
+    assert_eq!(listener.pool, expected);
+    for mode in [Mode::Pass, Mode::Session, Mode::Transaction] {
+        let account = match mode {
+            Mode::Pass => "",
+            _ => "account = [{ user = \"app\", password = \"x\" }]",
+        };
+        let config = parse(&pooled(&format!("mode = \"{mode}\"\n{account}")));
+        assert_eq!(config.unwrap().listeners[0].mode, mode);
+    }
+}
+
+#[test]
+fn limits_are_said_of_a_listener_and_of_its_accounts() {
+    let text = pooled(
+        "mode = \"transaction\"\nquery-timeout = \"7s\"\naccount = [\
+         { user = \"a\", password = \"x\", query-timeout = \"2s\", statement-rate = 5 }, \
+         { user = \"b\", password = \"x\", query-timeout = \"off\", statement-rate = 5, statement-burst = 9 }, \
+         { user = \"c\", password = \"x\", statement-rate = \"off\" }]\n[mysql.pool]\nconnect-rate = \"off\"",
+    );
+    let config = parse(&text).unwrap();
+    let listener = &config.listeners[0];
+    assert_eq!(listener.query_timeout, Some(Duration::from_secs(7)));
+    assert_eq!(listener.pool.connect_rate, None);
+    let rate = |burst| {
+        Some(Rate {
+            per_second: 5,
+            burst,
+        })
+    };
+    let accounts = listener.accounts.iter();
+    let accounts: Vec<_> = accounts
+        .map(|account| (account.query_timeout, account.statement_rate))
+        .collect();
+    let two = Duration::from_secs(2);
+    assert_eq!(
+        accounts,
+        [
+            (Some(two), rate(5)),
+            (Some(Duration::ZERO), rate(9)),
+            (None, None)
+        ]
+    );
+    let before = parse(&pooled(
+        "mode = \"transaction\"\naccount = [{ user = \"a\", password = \"x\" }]",
+    ));
+    let after = parse(&pooled(
+        "mode = \"transaction\"\nquery-timeout = \"7s\"\naccount = [{ user = \"a\", password = \"x\", query-timeout = \"off\", \
+         statement-rate = 5 }]\n[mysql.pool]\nconnect-rate = 9",
+    ));
+    assert_eq!(
+        Changes::between(&before.unwrap(), &after.unwrap()).lines(),
+        [
+            "mysql 'front': query-timeout of account 'a': the listener's -> off",
+            "mysql 'front': statement-rate of account 'a': off -> 5 a second, 5 at once",
+            "mysql 'front': query-timeout: off -> 7s",
+            "mysql 'front': pool.connect-rate: 100 a second, 32 at once -> 9 a second, 32 at once",
+        ]
+    );
+    for (lines, said) in [
+        (
+            "[mysql.pool]\nconnect-rate = 0",
+            "a number from 1 on, or \"off\"",
+        ),
+        (
+            "[mysql.pool]\nconnect-rate = \"many\"",
+            "a number from 1 on, or \"off\"",
+        ),
+    ] {
+        let error = error(&pooled(lines));
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
+fn a_mode_and_its_accounts_go_together() {
+    for (lines, said) in [
+        (
+            "mode = \"transaction\"",
+            "4:8: mode = \"transaction\" needs accounts",
+        ),
+        (
+            "account = [{ user = \"app\", password = \"x\" }]",
+            "accounts are for pooled listeners only",
+        ),
+        (
+            "mode = \"transactoin\"",
+            "unknown value `transactoin`; did you mean `transaction`?",
+        ),
+        (
+            "mode = \"session\"\naccount = [{ user = \"app\", pasword = \"x\" }]",
+            "did you mean `password`?",
+        ),
+        (
+            "mode = \"session\"\naccount = [{ user = \"app\", password = \"x\", password-file = \"y\" }]",
+            "give one of them",
+        ),
+        (
+            "mode = \"session\"\naccount = [{ user = \"app\", password-file = \"no such file\" }]",
+            "can't read the password file",
+        ),
+        ("[mysql.pool]\nmaximum = 3", "unknown key `maximum`"),
+    ] {
+        let error = error(&pooled(lines));
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
+fn changes_of_a_pool_are_lines_without_passwords() {
+    let before = pooled(
+        "mode = \"session\"\naccount = [{ user = \"app\", password = \"first\" }, { user = \"old\", password = \"x\" }]",
+    );
+    let after = pooled(
+        "mode = \"transaction\"\naccount = [{ user = \"app\", password = \"second\" }, { user = \"new\", password = \"y\" }]\n\
+         [mysql.pool]\nmax = 32\nlifetime = \"off\"",
+    );
+    let (before, after) = (parse(&before).unwrap(), parse(&after).unwrap());
+    assert!(Changes::between(&before, &before).is_empty());
+    assert_eq!(
+        Changes::between(&before, &after).lines(),
+        [
+            "mysql 'front': mode: session -> transaction",
+            "mysql 'front': password of account 'app' has changed",
+            "mysql 'front': account 'new' is new",
+            "mysql 'front': account 'old' was removed",
+            "mysql 'front': pool.max: 16 -> 32",
+            "mysql 'front': pool.lifetime: 3600s -> off",
+        ]
+    );
+}
+
 #[test]
 fn passwords_are_shown_by_no_error() {
     for text in [
@@ -432,6 +601,8 @@ fn passwords_are_shown_by_no_error() {
         "[admin]\npassword = \"1234567\"\npassword-file = \"x\"",
         "[admin]\npassword = \"1234567",
         "[admin]\npassword = \"1234567\" x",
+        "[[mysql]]\nlisten = \"a:1\"\naccount = [{ user = \"app\", password = 1234567 }]",
+        "[[mysql]]\nlisten = \"a:1\"\naccount = [{ user = \"app\", password = \"1234567\", x = 1 }]",
     ] {
         let error = error(text);
         assert!(!error.contains("1234567"), "{error}");

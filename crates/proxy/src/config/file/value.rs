@@ -19,6 +19,10 @@ pub(super) struct Time(pub(super) Duration);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TimeOrOff(pub(super) Option<Duration>);
 
+/// A number, or `"off"` for no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CountOrOff(pub(super) Option<u32>);
+
 /// `"HOST:PORT"`, or the path of a Unix socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place(pub(super) Endpoint);
@@ -158,6 +162,34 @@ impl<'de> Deserialize<'de> for TimeOrOff {
             Some(time) if time > Duration::ZERO => Ok(Self(Some(time))),
             _ => Err(D::Error::invalid_value(Unexpected::Str(&text), &EXPECTED)),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for CountOrOff {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Counts;
+        impl Visitor<'_> for Counts {
+            type Value = CountOrOff;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number from 1 on, or \"off\"")
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<CountOrOff, E> {
+                match u32::try_from(value) {
+                    Ok(count) if count > 0 => Ok(CountOrOff(Some(count))),
+                    _ => Err(E::invalid_value(Unexpected::Signed(value), &self)),
+                }
+            }
+
+            fn visit_str<E: Error>(self, value: &str) -> Result<CountOrOff, E> {
+                match value {
+                    "off" => Ok(CountOrOff(None)),
+                    _ => Err(E::invalid_value(Unexpected::Str(value), &self)),
+                }
+            }
+        }
+        from.deserialize_any(Counts)
     }
 }
 

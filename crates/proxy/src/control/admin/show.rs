@@ -140,6 +140,115 @@ pub(super) fn listeners(view: &View) -> Table {
     table
 }
 
+pub(super) fn pools(view: &View) -> Table {
+    let mut table = Table::new([
+        ("Listener", Text),
+        ("Mode", Text),
+        ("Max", Number),
+        ("Connections", Number),
+        ("Idle", Number),
+        ("Waiting", Number),
+        ("Waits", Number),
+        ("Mean_wait_us", Number),
+        ("Timeouts", Number),
+        ("Connects", Number),
+        ("Failed_connects", Number),
+        ("Delayed_connects", Number),
+        ("Refused_logins", Number),
+        ("Replays", Number),
+        ("Resets", Number),
+        ("Pinned", Number),
+    ]);
+    for listener in view.listeners() {
+        let Some(pool) = &listener.pool else { continue };
+        let counts = &pool.counts;
+        let waits = counts.waits.load(Relaxed);
+        let pinned = counts.pinned.iter().map(|count| count.load(Relaxed));
+        table.row([
+            listener.config.name.as_str().into(),
+            listener.config.mode.to_string().as_str().into(),
+            (pool.config().max as u64).into(),
+            (pool.connections() as u64).into(),
+            (pool.idle() as u64).into(),
+            (pool.waiting() as u64).into(),
+            waits.into(),
+            (counts.wait_micros.load(Relaxed) / waits.max(1)).into(),
+            counts.timeouts.load(Relaxed).into(),
+            counts.connects.load(Relaxed).into(),
+            counts.failed_connects.load(Relaxed).into(),
+            counts.delayed_connects.load(Relaxed).into(),
+            counts.refused_logins.load(Relaxed).into(),
+            counts.replays.load(Relaxed).into(),
+            counts.resets.load(Relaxed).into(),
+            (pinned.sum::<usize>() as u64).into(),
+        ]);
+    }
+    table
+}
+
+/// Users of pooled listeners, and how they share connections.
+pub(super) fn users(view: &View) -> Table {
+    let mut table = Table::new([
+        ("Listener", Text),
+        ("User", Text),
+        ("Connections", Number),
+        ("Waiting", Number),
+        ("Waits", Number),
+        ("Mean_wait_us", Number),
+        ("Timeouts", Number),
+        ("Limited", Number),
+    ]);
+    for listener in view.listeners() {
+        let Some(pool) = &listener.pool else { continue };
+        for user in pool.users() {
+            let counts = user.counts;
+            table.row([
+                listener.config.name.as_str().into(),
+                String::from_utf8_lossy(&user.name).as_ref().into(),
+                (user.held as u64).into(),
+                (user.waiting as u64).into(),
+                counts.waits.into(),
+                (counts.wait_micros / counts.waits.max(1)).into(),
+                counts.timeouts.into(),
+                counts.limited.into(),
+            ]);
+        }
+    }
+    table
+}
+
+/// Sessions that keep their connections, and why.
+pub(super) fn pins(view: &View) -> Table {
+    let mut table = Table::new([
+        ("Id", Number),
+        ("User", Text),
+        ("Client", Text),
+        ("Listener", Text),
+        ("Backend", Text),
+        ("Backend_id", Number),
+        ("Reasons", Text),
+        ("Age", Number),
+        ("Idle", Number),
+    ]);
+    let mut clients = view.snapshot(true).clients;
+    clients.retain(|client| !client.pins.is_empty());
+    clients.sort_by_key(|client| client.id);
+    for client in clients {
+        table.row([
+            u64::from(client.id).into(),
+            client.user.as_str().into(),
+            client.address.as_str().into(),
+            client.listener.as_str().into(),
+            client.backend.as_str().into(),
+            u64::from(client.backend_id).into(),
+            client.pins.as_str().into(),
+            client.age.into(),
+            client.idle.into(),
+        ]);
+    }
+    table
+}
+
 pub(super) fn stats(view: &View) -> Table {
     let mut table = Table::new([
         ("Listener", Text),
@@ -263,6 +372,18 @@ pub(super) fn help() -> Table {
         (
             "SHOW LISTENERS",
             "listeners: accepted, refused and failed sessions",
+        ),
+        (
+            "SHOW POOLS",
+            "connections that clients share: in use, idle, waited for",
+        ),
+        (
+            "SHOW USERS",
+            "users of pooled listeners: connections, who waits and for how long",
+        ),
+        (
+            "SHOW PINS",
+            "clients that keep a shared connection between transactions, and why",
         ),
         (
             "SHOW STATS",

@@ -8,6 +8,9 @@ pub(super) enum Statement {
     Stats,
     Buffers,
     Listeners,
+    Pools,
+    Pins,
+    Users,
     Warnings,
     Help,
     /// Of the listener that is named, where one is.
@@ -23,8 +26,8 @@ pub(super) enum Statement {
 }
 
 /// The error for any other statement.
-const HINT: &str = "the proxy's admin listener knows SHOW CLIENTS, SHOW SERVERS, SHOW LISTENERS, SHOW STATS, SHOW BUFFERS, \
-                    KILL id, KILL listener:id, DRAIN, RELOAD and SHOW HELP";
+const HINT: &str = "the proxy's admin listener knows SHOW CLIENTS, SHOW SERVERS, SHOW LISTENERS, SHOW POOLS, SHOW USERS, SHOW PINS, \
+                    SHOW STATS, SHOW BUFFERS, KILL id, KILL listener:id, DRAIN, RELOAD and SHOW HELP";
 
 impl Statement {
     /// Reads one, in any case; a `;` or `\G` may be behind it.
@@ -44,6 +47,9 @@ impl Statement {
             ["SHOW", "STATS"] => Self::Stats,
             ["SHOW", "BUFFERS"] => Self::Buffers,
             ["SHOW", "LISTENERS"] => Self::Listeners,
+            ["SHOW", "POOLS"] => Self::Pools,
+            ["SHOW", "PINS"] => Self::Pins,
+            ["SHOW", "USERS"] => Self::Users,
             ["SHOW", "WARNINGS"] => Self::Warnings,
             ["HELP"] | ["SHOW", "HELP"] => Self::Help,
             ["KILL", first, ..] if !matches!(*first, "QUERY" | "CONNECTION") => {
@@ -127,6 +133,9 @@ mod tests {
             ("-- which?\n/* now */ SHOW STATS", Statement::Stats),
             ("SHOW BUFFERS", Statement::Buffers),
             ("SHOW LISTENERS", Statement::Listeners),
+            ("SHOW POOLS", Statement::Pools),
+            ("show pins;", Statement::Pins),
+            ("SHOW users", Statement::Users),
             ("kill 12", Statement::Kill(None, 12)),
             (
                 "KILL CONNECTION 4294967295;",

@@ -10,7 +10,7 @@
 
 /// What a statement is, as far as it has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(in crate::session) enum Found {
     /// Anything else.
     Ordinary,
     /// More of it has to come before it can be told.
@@ -24,17 +24,17 @@ pub(super) enum Found {
 
 /// A `KILL` of a session by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kill {
-    pub(super) id: u32,
+pub(in crate::session) struct Kill {
+    pub(in crate::session) id: u32,
     /// MariaDB: `HARD ` or `SOFT `, or empty.
-    pub(super) force: &'static str,
+    pub(in crate::session) force: &'static str,
     /// `CONNECTION ` or `QUERY `.
-    pub(super) what: &'static str,
+    pub(in crate::session) what: &'static str,
 }
 
 impl Kill {
     /// The statement in plain words.
-    pub(super) fn sql(&self) -> String {
+    pub(in crate::session) fn sql(&self) -> String {
         format!("KILL {}{}{}", self.force, self.what, self.id)
     }
 }

@@ -75,7 +75,7 @@ impl Session {
         if let Some(why) = not_offered(backend.config.compression, greeting.capabilities) {
             return self.try_another(&why, context);
         }
-        let whose = Whose::new(&backend, self.server_address.as_ref());
+        let whose = Whose::new(&backend, self.server_address.as_deref());
         let Some(id) = self.listener.registry.take(greeting.connection_id, whose) else {
             return self.another_id(&backend, context);
         };

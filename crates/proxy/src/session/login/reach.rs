@@ -76,7 +76,7 @@ impl Session {
             return self.pass_over("its addresses have changed", context);
         };
         let begun = evented::connect(&address);
-        self.server_address = Some(address);
+        self.server_address = Some(Arc::new(address));
         let token = mio::Token(self.token.0 + 1);
         let registered = begun.and_then(|mut stream| {
             // On this machine it is there at once.
@@ -246,7 +246,7 @@ impl Session {
         if let (Some(place), Some(address)) = (&self.place, self.server_address.take()) {
             let backend = place.backend();
             backend.connected(&address);
-            login.addresses.push(address);
+            login.addresses.push(Arc::unwrap_or_clone(address));
             if backend.addresses_left(&login.addresses) == 0 {
                 login.full.push(Arc::clone(backend));
             }
@@ -271,7 +271,7 @@ impl Session {
         if let (Some(place), Some(address)) = (&self.place, self.server_address.take()) {
             let backend = place.backend();
             backend.connect_failed(&address);
-            login.addresses.push(address);
+            login.addresses.push(Arc::unwrap_or_clone(address));
             if backend.addresses_left(&login.addresses) > 0 {
                 login.reason = format!("backend '{}': {why}", backend.name());
                 self.drop_server(context);

@@ -4,7 +4,6 @@ use onecopy_wire::Buffers;
 use proptest::prelude::*;
 
 use super::*;
-use crate::ServerVersion;
 use crate::client::{ClientCore, Limits, Params, Reply, RowMode, Session, StatementId};
 use crate::packet::{ColumnDefinition, EofPacket, ErrPacket, OkPacket};
 use crate::server::testing::{Link, pump};
@@ -87,12 +86,7 @@ struct Between {
 impl Between {
     fn new(capabilities: Capabilities, most: usize) -> Self {
         let limits = Limits::default();
-        let session = Session {
-            capabilities,
-            connection_id: 1,
-            server_version: String::new(),
-            version: ServerVersion::parse(b""),
-        };
+        let session = Session::with(capabilities);
         let mut server_session = ServerSession::default();
         server_session.capabilities = capabilities;
         Self {

@@ -382,6 +382,28 @@ fn a_procedure_with_a_cursor_of_its_own_sends_rows() {
 }
 
 #[test]
+fn an_ok_follows_a_row_of_out_parameters_in_any_case() {
+    // Captured from MySQL 9.7.4: `CALL outs(?)`, whose procedure sets its OUT parameter to 5. The first EOF packet has AUTOCOMMIT,
+    // MORE_RESULTS_EXISTS and PS_OUT_PARAMS, the second one AUTOCOMMIT alone.
+    let definition = b"\x03def\x03one\x04outs\x04outs\x01x\x01x\x0c?\0\x0b\0\0\0\x03\0\0\0\0\0";
+    let row: &[u8] = &[0, 0, 5, 0, 0, 0];
+    let (before, behind): (&[u8], &[u8]) = (&[0xFE, 0, 0, 0x0A, 0x10], &[0xFE, 0, 0, 2, 0]);
+    let ok: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+    let execute = [0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0];
+    let seen = one(
+        PLAIN,
+        &execute,
+        &[&[1], definition, before, row, behind, ok],
+    );
+    let done = Event::Done {
+        command: CommandByte::STMT_EXECUTE,
+        failed: false,
+        status: StatusFlags(2),
+    };
+    assert_eq!(seen, [command(0x17), done]);
+}
+
+#[test]
 fn a_function_with_a_cursor_of_its_own_does_not_keep_rows_back() {
     // Captured from MySQL 9.7.4: `SELECT 1 FROM (SELECT 1) AS t WHERE f() = 1`, executed without a cursor, where `f` has one.
     let definition = b"\x03def\0\0\0\x011\0\x0c?\0\x02\0\0\0\x08\x81\0\0\0\0";

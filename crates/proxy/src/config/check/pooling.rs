@@ -1,0 +1,169 @@
+//! Listeners whose clients share server connections.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::time::Duration;
+
+use super::{ConfigError, not_zero};
+use crate::config::{Config, ListenerConfig, Mode, Offered};
+
+/// Why a pooled listener cannot be served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PoolError {
+    /// It has no account, so that nobody could log in.
+    NoAccount,
+    /// Two accounts have the same user.
+    SameUser(String),
+    /// More idle connections are kept than there may be connections.
+    Min {
+        /// The number of idle connections to keep.
+        min: usize,
+        /// The maximum number of connections.
+        max: usize,
+    },
+    /// A setting is for statements, which the proxy follows on pooled listeners only.
+    NeedsPool {
+        /// The key.
+        key: &'static str,
+    },
+    /// A setting belongs to a server connection that is one client's own.
+    NotShared {
+        /// The key.
+        key: &'static str,
+        /// The backend that it is set for; empty for the listener itself.
+        backend: String,
+    },
+}
+
+impl Config {
+    pub(super) fn check_pools(&self) -> Result<(), ConfigError> {
+        let mut pooled = self.listeners.iter();
+        pooled.try_for_each(|listener| match listener.mode.is_pooled() {
+            true => listener.check_pool(),
+            false => listener.check_unpooled(),
+        })
+    }
+}
+
+impl ListenerConfig {
+    fn check_unpooled(&self) -> Result<(), ConfigError> {
+        match self.query_timeout {
+            Some(_) => Err(ConfigError::Pool {
+                listener: self.name.clone(),
+                mode: self.mode,
+                error: PoolError::NeedsPool {
+                    key: "query-timeout",
+                },
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_pool(&self) -> Result<(), ConfigError> {
+        const ONE: &str = "give at least 1";
+        let pool = &self.pool;
+        let table = format!("[mysql.pool] of listener '{}'", self.name);
+        not_zero("max", &table, pool.max == 0, ONE)?;
+        not_zero("statements", &table, pool.statements == 0, ONE)?;
+        let rate = pool.connect_rate;
+        let has_none = rate.is_some_and(|rate| rate.per_second == 0);
+        not_zero(
+            "connect-rate",
+            &table,
+            has_none,
+            "give at least 1, or \"off\"",
+        )?;
+        let has_none = rate.is_some_and(|rate| rate.burst == 0);
+        not_zero("connect-burst", &table, has_none, ONE)?;
+        let waits = !pool.wait_timeout.is_zero();
+        not_zero("wait-timeout", &table, !waits, "give a time, as \"5s\"")?;
+        let lasts = pool.lifetime != Some(Duration::ZERO);
+        not_zero("lifetime", &table, !lasts, "give a time, or \"off\"")?;
+        for account in &self.accounts {
+            let table = format!("account '{}' of listener '{}'", account.user, self.name);
+            let rate = account.statement_rate;
+            let has_none = rate.is_some_and(|rate| rate.per_second == 0);
+            not_zero(
+                "statement-rate",
+                &table,
+                has_none,
+                "give at least 1, or \"off\"",
+            )?;
+            let has_none = rate.is_some_and(|rate| rate.burst == 0);
+            not_zero("statement-burst", &table, has_none, ONE)?;
+        }
+        self.pool_error().map_or(Ok(()), |error| {
+            Err(ConfigError::Pool {
+                listener: self.name.clone(),
+                mode: self.mode,
+                error,
+            })
+        })
+    }
+
+    fn pool_error(&self) -> Option<PoolError> {
+        if self.accounts.is_empty() {
+            return Some(PoolError::NoAccount);
+        }
+        let mut users = HashSet::new();
+        let mut accounts = self.accounts.iter();
+        if let Some(twice) = accounts.find(|account| !users.insert(account.user.as_str())) {
+            return Some(PoolError::SameUser(twice.user.clone()));
+        }
+        let (min, max) = (self.pool.min, self.pool.max);
+        if min > max {
+            return Some(PoolError::Min { min, max });
+        }
+        if self.compression != Offered::Off {
+            let backend = String::new();
+            let key = "compression";
+            return Some(PoolError::NotShared { key, backend });
+        }
+        let mut backends = self.backends.iter();
+        let compressed = backends.find(|backend| backend.compression.is_some());
+        compressed.map(|backend| PoolError::NotShared {
+            key: "compression",
+            backend: backend.name.clone(),
+        })
+    }
+}
+
+impl PoolError {
+    pub(super) fn fmt(
+        &self,
+        listener: &str,
+        mode: Mode,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        match self {
+            Self::NoAccount => write!(
+                f,
+                "listener '{listener}' has mode = \"{mode}\" and no account; add account = [{{ user = \"...\", password-file = \
+                 \"...\" }}]"
+            ),
+            Self::SameUser(user) => write!(
+                f,
+                "listener '{listener}' has two accounts of user '{user}'; remove one of them"
+            ),
+            Self::Min { min, max } => write!(
+                f,
+                "`min` of [mysql.pool] of listener '{listener}' is {min}, but its `max` is {max}; lower `min` or raise `max`"
+            ),
+            Self::NeedsPool { key } => write!(
+                f,
+                "`{key}` of listener '{listener}' is not supported with mode = \"{mode}\"; use a pooled mode or remove it"
+            ),
+            Self::NotShared { key, backend } => {
+                write!(f, "`{key}` of ")?;
+                if !backend.is_empty() {
+                    write!(f, "backend '{backend}' of ")?;
+                }
+                write!(
+                    f,
+                    "listener '{listener}' is not supported with mode = \"{mode}\"; remove it"
+                )
+            }
+        }
+    }
+}

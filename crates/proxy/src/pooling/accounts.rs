@@ -1,0 +1,149 @@
+//! Who may log in to a pooled listener, and how a password is checked.
+//!
+//! All passwords are known, so the client's own plugin decides: whatever it begins with is answered. A user that does not exist goes
+//! through the same steps as one with a wrong password, with what nobody can answer.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use aws_lc_rs::{hmac, rand};
+use onecopy_mysql_proto::auth::{
+    Plugin, Secret, Verifier, caching_sha2, ed25519, native_password, parsec,
+};
+use onecopy_mysql_proto::server;
+
+use crate::config::AccountConfig;
+
+/// The plugins that clients can use. `mysql_clear_password` and `dialog` are for passwords that a server does not know.
+const PLUGINS: [Plugin; 5] = [
+    Plugin::NativePassword,
+    Plugin::CachingSha2Password,
+    Plugin::ClientEd25519,
+    Plugin::Parsec,
+    Plugin::Sha256Password,
+];
+
+/// The accounts of a listener.
+#[derive(Debug)]
+pub(crate) struct Accounts {
+    by_user: HashMap<Box<[u8]>, Account>,
+    /// Its password is known to nobody.
+    nobody: Account,
+    /// From which each user's salt is made, so that it is the same at each login, also of users that do not exist.
+    salts: hmac::Key,
+}
+
+/// An account, and what its password is checked by: made at the first login with each plugin.
+#[derive(Debug)]
+pub(crate) struct Account {
+    pub(crate) config: AccountConfig,
+    native: OnceLock<native_password::Verifier>,
+    sha2: OnceLock<caching_sha2::Verifier>,
+    ed25519: OnceLock<ed25519::Verifier>,
+    parsec: OnceLock<parsec::Verifier>,
+}
+
+impl Accounts {
+    /// `None` where there are no random bytes.
+    pub(crate) fn new(accounts: &[AccountConfig]) -> Option<Self> {
+        let mut password = [0; 32];
+        rand::fill(&mut password).ok()?;
+        let mut salts = [0; 32];
+        rand::fill(&mut salts).ok()?;
+        let by_user = accounts.iter().map(|account| {
+            let user = account.user.as_bytes().into();
+            (user, Account::new(account.clone()))
+        });
+        Some(Self {
+            by_user: by_user.collect(),
+            nobody: Account::new(AccountConfig::new("", Secret::new(password))),
+            salts: hmac::Key::new(hmac::HMAC_SHA256, &salts),
+        })
+    }
+
+    pub(crate) fn find(&self, user: &[u8]) -> Option<&Account> {
+        self.by_user.get(user)
+    }
+
+    /// What the client is asked, which has begun with `plugin`; `default` if the proxy does not have that one. `None` where there are
+    /// no random bytes.
+    pub(crate) fn challenge(
+        &self,
+        user: &[u8],
+        plugin: Option<&[u8]>,
+        default: Plugin,
+    ) -> Option<server::Account> {
+        let known = self.find(user);
+        let account = known.unwrap_or(&self.nobody);
+        let mut plugins = PLUGINS.into_iter();
+        let named = plugins.find(|one| Some(one.name().as_bytes()) == plugin);
+        let password = &account.config.password;
+        let sha2 = || {
+            let verifier = &account.sha2;
+            let verifier = verifier.get_or_init(|| caching_sha2::Verifier::from_password(password));
+            verifier.clone()
+        };
+        let verifier = match named.unwrap_or(default) {
+            _ if password.is_empty() => Verifier::NoPassword,
+            Plugin::CachingSha2Password => Verifier::CachingSha2Password(sha2()),
+            Plugin::Sha256Password => Verifier::Sha256Password(sha2()),
+            Plugin::ClientEd25519 => {
+                let verifier = &account.ed25519;
+                let verifier = verifier.get_or_init(|| ed25519::Verifier::from_password(password));
+                Verifier::ClientEd25519(verifier.clone())
+            }
+            Plugin::Parsec => Verifier::Parsec(self.parsec(account, user, known.is_some())),
+            _ => {
+                let verifier = &account.native;
+                let verifier =
+                    verifier.get_or_init(|| native_password::Verifier::from_password(password));
+                Verifier::NativePassword(verifier.clone())
+            }
+        };
+        // The greeting's nonce is of another length.
+        let nonce = match verifier {
+            Verifier::ClientEd25519(_) | Verifier::Parsec(_) => {
+                let mut fresh = vec![0; parsec::SCRAMBLE_BYTES];
+                rand::fill(&mut fresh).ok()?;
+                Some(fresh)
+            }
+            _ => None,
+        };
+        Some(server::Account {
+            verifier,
+            nonce,
+            empty_cache: false,
+        })
+    }
+
+    fn parsec(&self, account: &Account, user: &[u8], is_known: bool) -> parsec::Verifier {
+        let mut salt = [0; parsec::SALT_BYTES];
+        let tag = hmac::sign(&self.salts, user);
+        for (byte, random) in salt.iter_mut().zip(tag.as_ref()) {
+            *byte = *random;
+        }
+        let ext_salt = parsec::ExtSalt::new(salt);
+        let password = &account.config.password;
+        let verifier = &account.parsec;
+        let verifier = verifier.get_or_init(|| parsec::Verifier::from_password(password, ext_salt));
+        match is_known {
+            true => verifier.clone(),
+            false => verifier.clone().with_ext_salt(ext_salt),
+        }
+    }
+}
+
+impl Account {
+    fn new(config: AccountConfig) -> Self {
+        Self {
+            config,
+            native: OnceLock::new(),
+            sha2: OnceLock::new(),
+            ed25519: OnceLock::new(),
+            parsec: OnceLock::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

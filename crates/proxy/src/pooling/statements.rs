@@ -1,0 +1,208 @@
+//! Prepared statements of sessions, and which of them a connection has.
+//!
+//! A client's id is the proxy's. A statement is known by its text and the state it was prepared in; each connection prepares it when
+//! a session first executes it there, and keeps the most recently used ones.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::look::Look;
+use super::state::State;
+
+/// What a statement is: equal ones of a pool are the same `Arc`.
+#[derive(Debug)]
+pub(crate) struct Text {
+    pub(crate) sql: Box<[u8]>,
+    /// What it was prepared in: schema, character set and `sql_mode` say what it means.
+    pub(crate) meaning: State,
+    /// What it says of the session's state.
+    pub(crate) look: Look,
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        self.sql == other.sql && self.meaning == other.meaning
+    }
+}
+
+impl Eq for Text {}
+
+impl Hash for Text {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.sql.hash(hasher);
+    }
+}
+
+/// The texts of all statements of one pool.
+#[derive(Debug, Default)]
+pub(crate) struct Texts(Mutex<HashSet<Arc<Text>>>);
+
+/// When so many are kept, those that nobody uses are forgotten.
+const SWEEP: usize = 1_024;
+
+impl Texts {
+    pub(crate) fn intern(&self, text: Text) -> Arc<Text> {
+        let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = texts.get(&text) {
+            return Arc::clone(known);
+        }
+        if texts.len() >= SWEEP && texts.len().is_power_of_two() {
+            texts.retain(|text| Arc::strong_count(text) > 1);
+        }
+        let text = Arc::new(text);
+        texts.insert(Arc::clone(&text));
+        text
+    }
+}
+
+/// A statement of a client.
+#[derive(Debug)]
+pub(crate) struct ClientStatement {
+    pub(crate) text: Arc<Text>,
+    pub(crate) parameters: u16,
+    /// The types of the parameters that the client sent last; executions may leave them out.
+    pub(crate) types: Option<Box<[u8]>>,
+}
+
+/// Clients' ids begin here: no server has given out as many.
+const FIRST_STATEMENT: u32 = 1 << 30;
+
+/// A session's statements, by the ids that its client knows.
+#[derive(Debug, Default)]
+pub(crate) struct ClientStatements {
+    statements: HashMap<u32, ClientStatement>,
+    /// 0 before the first one.
+    last: u32,
+    /// The last prepare has failed: then there is none that was "prepared last".
+    has_failed: bool,
+}
+
+impl ClientStatements {
+    /// The id for a new statement: the proxy's own.
+    pub(crate) fn insert(&mut self, statement: ClientStatement) -> u32 {
+        loop {
+            self.last = self.last.wrapping_add(1).max(FIRST_STATEMENT);
+            // The last one is MariaDB's for "prepared last".
+            if self.last != u32::MAX && !self.statements.contains_key(&self.last) {
+                break;
+            }
+        }
+        self.statements.insert(self.last, statement);
+        self.has_failed = false;
+        self.last
+    }
+
+    /// A statement could not be prepared.
+    pub(crate) fn note_failed(&mut self) {
+        self.has_failed = true;
+    }
+
+    /// What the client means by an id.
+    pub(crate) fn resolve(&self, id: u32) -> u32 {
+        match id {
+            u32::MAX if !self.has_failed => self.last,
+            id => id,
+        }
+    }
+
+    pub(crate) fn get(&self, id: u32) -> Option<&ClientStatement> {
+        self.statements.get(&id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut ClientStatement> {
+        self.statements.get_mut(&id)
+    }
+
+    pub(crate) fn remove(&mut self, id: u32) -> Option<ClientStatement> {
+        let removed = self.statements.remove(&id);
+        if self.statements.is_empty() {
+            self.statements = HashMap::new();
+        }
+        removed
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.statements = HashMap::new();
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.statements.len()
+    }
+}
+
+/// A statement that a connection has.
+#[derive(Debug)]
+pub(crate) struct ServerStatement {
+    text: Arc<Text>,
+    /// The backend's id.
+    pub(crate) id: u32,
+    /// The types that were bound last.
+    pub(crate) types: Option<Box<[u8]>>,
+    used: u64,
+}
+
+/// The statements of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Prepared {
+    /// By the address of the text, which lives as long as its entry.
+    statements: HashMap<usize, ServerStatement>,
+    clock: u64,
+    /// Ids that the backend is still to be told to close.
+    pub(crate) to_close: Vec<u32>,
+}
+
+fn address(text: &Arc<Text>) -> usize {
+    Arc::as_ptr(text).addr()
+}
+
+impl Prepared {
+    pub(crate) fn find(&mut self, text: &Arc<Text>) -> Option<&mut ServerStatement> {
+        self.clock += 1;
+        let found = self.statements.get_mut(&address(text))?;
+        found.used = self.clock;
+        Some(found)
+    }
+
+    pub(crate) fn has(&self, text: &Arc<Text>) -> bool {
+        self.statements.contains_key(&address(text))
+    }
+
+    /// Whether the backend knows an id.
+    pub(crate) fn has_id(&self, id: u32) -> bool {
+        self.to_close.contains(&id) || self.statements.values().any(|one| one.id == id)
+    }
+
+    /// A statement was prepared; at most `most` are kept.
+    pub(crate) fn insert(&mut self, text: &Arc<Text>, id: u32, most: usize) {
+        self.clock += 1;
+        let statement = ServerStatement {
+            text: Arc::clone(text),
+            id,
+            types: None,
+            used: self.clock,
+        };
+        if let Some(before) = self.statements.insert(address(text), statement) {
+            self.to_close.push(before.id);
+        }
+        while self.statements.len() > most.max(1) {
+            let oldest = self.statements.values().min_by_key(|one| one.used);
+            let Some(oldest) = oldest.map(|one| address(&one.text)) else {
+                break;
+            };
+            if let Some(oldest) = self.statements.remove(&oldest) {
+                self.to_close.push(oldest.id);
+            }
+        }
+    }
+
+    pub(crate) fn remove(&mut self, text: &Arc<Text>) -> Option<u32> {
+        self.statements.remove(&address(text)).map(|one| one.id)
+    }
+
+    /// The backend has forgotten all of them.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}

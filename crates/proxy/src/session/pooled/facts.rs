@@ -1,0 +1,223 @@
+//! How a listener learns what to greet its first client with: a login of the proxy's own.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Instant;
+
+use onecopy_net::evented::{self, Address};
+
+use super::backend_login::{BackendLogin, BackendStep};
+use crate::backend::{Nobody, Place};
+use crate::failure::Failure;
+use crate::open_files;
+use crate::pooling::connections::Connections;
+use crate::session::peer::Peer;
+use crate::session::{Context, End, Phase, Session};
+
+/// A login whose greeting is what is wanted.
+pub(super) struct Asking {
+    login: BackendLogin,
+    place: Place,
+    slot: usize,
+    deadline: Instant,
+    is_connected: bool,
+}
+
+impl Session {
+    /// Asks a backend; `true` once it is known.
+    pub(super) fn ask_for_facts(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        loop {
+            let Phase::PooledLogin(login) = &mut self.phase else {
+                return Ok(false);
+            };
+            if login.asking.is_none() {
+                let Some(pool) = self.listener.pool.clone() else {
+                    return Err(Failure::no_backend("the listener has no pool").into());
+                };
+                let (now, all) = (context.now, self.listener.backends.all().iter());
+                let refused = all.filter_map(|backend| {
+                    let (refusal, _) = pool.refusals.find(None, backend, now)?;
+                    Some((Arc::clone(backend), refusal))
+                });
+                let refused: Vec<_> = refused.collect();
+                let mut tried = login.tried.clone();
+                tried.extend(refused.iter().map(|(backend, _)| Arc::clone(backend)));
+                let place = match self.listener.backends.choose(&tried, &[]) {
+                    Ok(place) => place,
+                    Err(Nobody::Full) => return Err(Failure::backends_full().into()),
+                    Err(Nobody::Up) if !refused.is_empty() => {
+                        let refusal = refused.into_iter().next().map(|(_, refusal)| refusal);
+                        return Err(refusal
+                            .map_or_else(
+                                || Failure::no_backend(&login.reason),
+                                |said| {
+                                    Failure::refused_by_backend(
+                                        said.code,
+                                        said.sql_state,
+                                        &said.message,
+                                    )
+                                },
+                            )
+                            .into());
+                    }
+                    Err(Nobody::Up) if login.reason.is_empty() => {
+                        return Err(Failure::no_backend("no backend is up").into());
+                    }
+                    Err(Nobody::Up) => return Err(Failure::no_backend(&login.reason).into()),
+                };
+                if let Err(when) = pool.connect_once(place.backend(), now) {
+                    // Nothing else is waited for.
+                    login.hold_until(when);
+                    return Ok(false);
+                }
+                login.tried.push(Arc::clone(place.backend()));
+                if let Err(error) = self.begin_asking(place, context) {
+                    self.note_reason(error.to_string());
+                }
+                continue;
+            }
+            match self.go_on_asking(context) {
+                Ok(is_known) => return Ok(is_known),
+                Err(error) => {
+                    let name = self.stop_asking(context);
+                    self.note_reason(format!("backend '{name}': {error}"));
+                }
+            }
+        }
+    }
+
+    /// Why the last backend that was asked did not do.
+    fn note_reason(&mut self, reason: String) {
+        if let Phase::PooledLogin(login) = &mut self.phase {
+            login.reason = reason;
+        }
+    }
+
+    fn begin_asking(&mut self, place: Place, context: &mut Context<'_>) -> std::io::Result<()> {
+        let Phase::PooledLogin(login) = &mut self.phase else {
+            return Ok(());
+        };
+        let backend = Arc::clone(place.backend());
+        let Some(address) = backend.next_address(&[]) else {
+            return Err(std::io::Error::other("it has no address"));
+        };
+        let slot = context.connections.open(context.index);
+        let token = Connections::token(slot);
+        let begun = evented::connect(&address).and_then(|mut stream| {
+            let is_connected = stream.connected()?;
+            match is_connected {
+                true => stream.register_for_reading(context.poller, token)?,
+                false => stream.register(context.poller, token)?,
+            }
+            Ok((stream, is_connected))
+        });
+        if let Some(pool) = &self.listener.pool {
+            pool.refusals.begin(b"", &backend, context.now);
+            pool.counts.connects.fetch_add(1, SeqCst);
+        }
+        let (stream, is_connected) = begun.inspect_err(|error| {
+            context.connections.forget(slot);
+            if !open_files::are_used_up(error) {
+                backend.connect_failed(&address);
+            }
+        })?;
+        let mut server = Peer::new(stream);
+        (server.is_readable, server.is_writable) = (false, is_connected);
+        self.server = Some(server);
+        self.server_token = token;
+        let is_unix = matches!(address, Address::Unix(_));
+        let Some(account) = self.listener.config.accounts.first() else {
+            return Err(std::io::Error::other("the listener has no account"));
+        };
+        login.asking = Some(Box::new(Asking {
+            login: BackendLogin::new(
+                &backend.config,
+                account,
+                None,
+                None,
+                is_unix,
+                self.listener.config.reencrypt_passwords,
+            ),
+            place,
+            slot,
+            deadline: context.now + backend.config.connect_timeout,
+            is_connected,
+        }));
+        Ok(())
+    }
+
+    fn go_on_asking(&mut self, context: &mut Context<'_>) -> Result<bool, String> {
+        let (Phase::PooledLogin(login), Some(server)) = (&mut self.phase, &mut self.server) else {
+            return Ok(false);
+        };
+        let Some(asking) = &mut login.asking else {
+            return Ok(false);
+        };
+        if context.now >= asking.deadline {
+            return Err("it does not answer (connect-timeout)".to_owned());
+        }
+        if !asking.is_connected {
+            if !server.is_writable {
+                return Ok(false);
+            }
+            asking.is_connected = server
+                .stream
+                .connected()
+                .map_err(|error| error.to_string())?;
+            if !asking.is_connected {
+                server.is_writable = false;
+                return Ok(false);
+            }
+        }
+        let is_refused = match asking.login.go_on(server) {
+            Ok(BackendStep::Waiting) => return Ok(false),
+            Ok(BackendStep::Done) => false,
+            // A refusal of this account is nothing to those of others: what they are to be greeted with is known.
+            Err(_) if asking.login.is_refused() => true,
+            Err(error) => {
+                if let (Some(pool), Some(refusal)) = (&self.listener.pool, asking.login.refusal())
+                    && refusal.is_of_server
+                {
+                    let backend = asking.place.backend();
+                    pool.refusals
+                        .note(b"", backend, refusal.clone(), context.now);
+                }
+                return Err(error);
+            }
+        };
+        if let Some(asking) = login.asking.take() {
+            context.connections.forget(asking.slot);
+            if let (Some(pool), Some(facts)) = (&self.listener.pool, asking.login.facts()) {
+                pool.set_facts(facts.clone());
+                pool.refusals.clear(b"", asking.place.backend());
+            }
+        }
+        if let Some(mut server) = self.server.take() {
+            if is_refused {
+                server.leave(false, context);
+                return Ok(true);
+            }
+            let mut quit = [1, 0, 0, 0, onecopy_mysql_proto::packet::CommandByte::QUIT.0];
+            server.say_last(&mut quit, context);
+            server.leave(false, context);
+        }
+        Ok(true)
+    }
+
+    /// Gives up on a backend; gives its name.
+    pub(super) fn stop_asking(&mut self, context: &mut Context<'_>) -> String {
+        let Phase::PooledLogin(login) = &mut self.phase else {
+            return String::new();
+        };
+        if let Some(mut server) = self.server.take() {
+            server.leave(false, context);
+        }
+        match login.asking.take() {
+            Some(asking) => {
+                context.connections.forget(asking.slot);
+                asking.place.backend().name().to_owned()
+            }
+            None => String::new(),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! A `KILL` by a client of a pooled listener: ids of clients are the proxy's.
+
+use onecopy_mysql_proto::frame::HEADER_BYTES;
+use onecopy_mysql_proto::packet::CommandByte;
+
+use super::Current;
+use super::login::FIRST_ID;
+use super::serve::Begun;
+use crate::failure::Failure;
+use crate::pooling::exchange::put_packet;
+use crate::pooling::look::{Kind, Look};
+use crate::session::kill::{Found, Kill, look};
+use crate::session::{Context, End, Phase, Session};
+
+/// `ER_KILL_DENIED_ERROR`.
+const NOT_OWNER: u16 = 1095;
+
+impl Session {
+    /// Runs a `KILL` of a client; `None` for everything else, which goes to the backend as it is.
+    pub(super) fn begin_kill(
+        &mut self,
+        command: CommandByte,
+        kind: Kind,
+        whole: usize,
+        context: &mut Context<'_>,
+    ) -> Result<Option<Begun>, End> {
+        let is_kill = kind == Kind::Kill && command == CommandByte::QUERY
+            || command == CommandByte::PROCESS_KILL;
+        if !is_kill {
+            return Ok(None);
+        }
+        let payload = self.up.pending().get(HEADER_BYTES..whole);
+        let Some(payload) = payload else {
+            return Ok(None);
+        };
+        let kill = match look(payload, true, self.relay.capabilities()) {
+            Found::Kill(kill) if kill.id >= FIRST_ID => kill,
+            _ => return Ok(None),
+        };
+        let Phase::Pooled(pooled) = &self.phase else {
+            return Ok(None);
+        };
+        let Some(target) = pooled.pool.clients.find(kill.id) else {
+            // No server has given this id: the error comes from there, with all that follows from an error.
+            return Ok(None);
+        };
+        if target.user != self.user {
+            let text = format!("You are not owner of thread {}", kill.id);
+            return self
+                .answer_error(NOT_OWNER, *b"HY000", &text, context)
+                .map(Some);
+        }
+        let is_query = kill.what.starts_with("QUERY");
+        if kill.id == self.pooled_id {
+            return match is_query {
+                true => self.answer_ok(context).map(Some),
+                false => Err(Failure::killed().into()),
+            };
+        }
+        if let Some(begun) = self.come_to_connection(Look::default(), false, None, context)? {
+            return Ok(Some(begun));
+        }
+        // From here on it is done at once: what the target has now goes to nobody else.
+        let connection = target.begin_kill();
+        let Some(id) = connection else {
+            if !is_query {
+                target.end();
+            }
+            return self.answer_ok(context).map(Some);
+        };
+        // A client that ends closes its connection: the server would not know it any more.
+        if let Phase::Pooled(pooled) = &mut self.phase {
+            pooled.current = Current {
+                ends: (!is_query).then_some(target),
+                ..Current::default()
+            };
+        }
+        self.send_kill(&Kill { id, ..kill }, context).map(Some)
+    }
+
+    /// Sends it with the backend's id in place of the client's.
+    fn send_kill(&mut self, kill: &Kill, context: &mut Context<'_>) -> Result<Begun, End> {
+        let begun = self.send_command(context)?;
+        if let Some(loan) = &mut self.up.loan {
+            let _ = loan.buffers.consume(self.up.cleared);
+            self.up.cleared = 0;
+        }
+        if let Phase::Pooled(pooled) = &mut self.phase {
+            put_packet(&mut pooled.ahead, CommandByte::QUERY, kill.sql().as_bytes());
+        }
+        Ok(begun)
+    }
+}

@@ -1,0 +1,175 @@
+//! What a statement leaves on its connection that can't be taken elsewhere: the session keeps the connection, and says why.
+
+use onecopy_mysql_proto::packet::CommandByte;
+use onecopy_mysql_proto::{Capabilities, StatusFlags};
+
+use super::Pooled;
+use crate::config::LogLevel;
+use crate::log::Event;
+use crate::pooling::look::{Kind, Mention};
+use crate::pooling::pin::Pin;
+use crate::session::{Context, Phase, Session};
+
+impl Session {
+    /// Says once for each session and reason that it keeps its connection.
+    #[cold]
+    pub(super) fn log_pins(&mut self, context: &mut Context<'_>) {
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return;
+        };
+        for pin in std::mem::take(&mut pooled.new_pins).iter() {
+            if !pooled.logged_pins.insert(pin) || !context.log.has(LogLevel::Info) {
+                continue;
+            }
+            context.log.event(Event::Pinned {
+                reason: pin.name(),
+                client: self.address.to_string(),
+                user: String::from_utf8_lossy(&self.user).into_owned(),
+                listener: self.listener.config.name.clone(),
+                id: self.pooled_id,
+            });
+        }
+    }
+}
+
+impl Pooled {
+    /// What a statement that succeeded leaves on its connection.
+    pub(super) fn note_statement(&mut self, command: CommandByte, status: StatusFlags) {
+        let look = self.current.look;
+        if look.is_partial && command == CommandByte::QUERY && !self.tells_all() {
+            self.pin(Pin::Unexplained);
+        }
+        if let Some((id, asks_for_cursor)) = self.current.statement {
+            match command {
+                CommandByte::STMT_EXECUTE
+                    if asks_for_cursor && status.contains(StatusFlags::CURSOR_EXISTS) =>
+                {
+                    if !self.cursors.contains(&id) {
+                        self.cursors.push(id);
+                    }
+                    self.unpin(Pin::LongData);
+                    self.pin(Pin::Cursor);
+                }
+                CommandByte::STMT_FETCH if status.contains(StatusFlags::LAST_ROW_SENT) => {
+                    self.statement_rests(id);
+                }
+                CommandByte::STMT_EXECUTE | CommandByte::STMT_RESET => self.statement_rests(id),
+                _ => {}
+            }
+        }
+        self.note_pins(status);
+        // MariaDB does not report each form of it, as one that was prepared.
+        if look.has(Kind::Set) && !self.current.is_explained && !self.current.has_changed {
+            self.pin(Pin::Variable);
+        }
+        match () {
+            () if look.is_only(Kind::Unlock) => self.unpin(Pin::LockTables),
+            () if look.is_only(Kind::End) => self.unpin(Pin::Savepoint),
+            () => {}
+        }
+    }
+
+    /// What one that failed may have left there all the same.
+    pub(super) fn note_failed(&mut self, status: StatusFlags) {
+        let look = self.current.look;
+        if look.is_several {
+            return self.note_pins(status);
+        }
+        if look.mentions(Mention::NamedLock) {
+            self.pin(Pin::NamedLock);
+        }
+        if look.has(Kind::Call) {
+            self.pin(Pin::Call);
+        }
+        if look.assigns_user_variable() {
+            self.pin(Pin::UserVariable);
+        }
+    }
+
+    /// What the text says that stays on the connection.
+    fn note_pins(&mut self, status: StatusFlags) {
+        let look = self.current.look;
+        // MySQL reports it, and has this capability.
+        let is_mariadb = self.connection.as_ref().is_some_and(|connection| {
+            !connection
+                .capabilities
+                .contains(Capabilities::LONG_PASSWORD)
+        });
+        if is_mariadb && look.mentions(Mention::BareVariable) {
+            self.pin(Pin::Variable);
+        }
+        for (kind, pin) in [
+            (Kind::Lock, Pin::LockTables),
+            (Kind::Flush, Pin::LockTables),
+            (Kind::Backup, Pin::BackupLock),
+            (Kind::Handler, Pin::Handler),
+            (Kind::Xa, Pin::Xa),
+            (Kind::Call, Pin::Call),
+            (Kind::Prepare, Pin::SqlPrepare),
+        ] {
+            if look.has(kind) {
+                self.pin(pin);
+            }
+        }
+        if look.has(Kind::Savepoint) && !status.contains(StatusFlags::AUTOCOMMIT) {
+            self.pin(Pin::Savepoint);
+        }
+        if look.mentions(Mention::SessionTrack) {
+            self.told = self.told.with(look);
+        }
+        for (mention, pin) in [
+            (Mention::Temporary, Pin::TemporaryTable),
+            (Mention::NamedLock, Pin::NamedLock),
+            (Mention::Role, Pin::Role),
+            (Mention::ConnectionId, Pin::ConnectionId),
+            (Mention::Sequence, Pin::Sequence),
+            (Mention::FreshVariable, Pin::Variable),
+            (Mention::SessionTrack, Pin::SessionTrack),
+            (Mention::CalcFoundRows, Pin::RowCount),
+        ] {
+            if look.mentions(mention) {
+                self.pin(pin);
+            }
+        }
+        // Without a tracker's word the text has to do.
+        if look.mentions(Mention::UserVariable)
+            && (!self.tells_all() || look.assigns_user_variable())
+        {
+            self.pin(Pin::UserVariable);
+        }
+    }
+
+    /// Whether results with rows end with an OK packet, in which trackers speak.
+    pub(super) fn tells_all(&self) -> bool {
+        let all = Capabilities::DEPRECATE_EOF.union(Capabilities::SESSION_TRACK);
+        let connection = self.connection.as_ref();
+        connection.is_some_and(|connection| connection.capabilities.contains(all))
+    }
+
+    fn statement_rests(&mut self, id: u32) {
+        self.cursors.retain(|one| *one != id);
+        if self.cursors.is_empty() {
+            self.unpin(Pin::Cursor);
+            self.unpin(Pin::LongData);
+        }
+    }
+
+    /// A change that no tracker has named: the statement may say what it is.
+    pub(super) fn note_unexplained(&mut self) {
+        let current = &self.current;
+        if !current.has_changed || current.is_explained {
+            return;
+        }
+        let look = current.look;
+        let pin = match look.kind {
+            _ if look.mentions(Mention::Temporary) => Pin::TemporaryTable,
+            _ if look.mentions(Mention::NamedLock) => Pin::NamedLock,
+            _ if look.mentions(Mention::Role) => Pin::Role,
+            Kind::Prepare | Kind::Deallocate => Pin::SqlPrepare,
+            _ if look.mentions(Mention::UserVariable) => Pin::UserVariable,
+            Kind::Drop | Kind::Create | Kind::Other if !self.pins.is_empty() => return,
+            _ => Pin::Unexplained,
+        };
+        self.pin(pin);
+    }
+}

@@ -1,0 +1,54 @@
+//! What is not known of a connection that a session has used, and how it is asked for.
+
+use onecopy_mysql_proto::packet::CommandByte;
+
+use super::{After, Pooled};
+use crate::pooling::exchange::{Exchange, put_packet};
+use crate::pooling::state;
+
+/// Has the server report what a statement that failed has changed: it comes with the next change that is reported, and with nothing
+/// else. This one changes nothing.
+const REPORT: &[u8] = b"SET net_retry_count = @@net_retry_count";
+
+impl Pooled {
+    /// Whether something is to be asked before another session may have the connection.
+    pub(super) fn has_question(&self) -> bool {
+        let connection = self.connection.as_ref();
+        self.has_unknown_state()
+            || self.has_insert_id
+            || connection.is_some_and(|connection| connection.last_insert_id != Some(0))
+    }
+
+    /// Whether the state of the connection is not known: nothing can be changed in it before.
+    pub(super) fn has_unknown_state(&self) -> bool {
+        self.may_be_in_transaction || self.has_unreported || self.has_collation || self.has_switches
+    }
+
+    /// Puts the first question in front of all else.
+    pub(super) fn ask(&mut self) {
+        let Some(connection) = &self.connection else {
+            return;
+        };
+        let mut switches = Vec::new();
+        let (questions, after): (&[&[u8]], After) = if self.may_be_in_transaction {
+            (&[REPORT], After::Status)
+        } else if self.has_unreported {
+            (&[REPORT, b"SELECT DATABASE()"], After::Schema)
+        } else if self.has_collation {
+            (&[b"SELECT @@collation_connection"], After::Collation)
+        } else if self.has_switches {
+            state::put_switches(&mut switches, &connection.baseline);
+            (&[&switches], After::Switches)
+        } else if self.has_insert_id {
+            (&[b"SELECT LAST_INSERT_ID()"], After::InsertId)
+        } else {
+            (&[b"SET last_insert_id = 0"], After::Forgotten)
+        };
+        for sql in questions {
+            put_packet(&mut self.ahead, CommandByte::QUERY, sql);
+        }
+        self.exchange = Exchange::new(connection.capabilities, &self.ahead).ok();
+        self.after = after;
+        self.last.is_here = false;
+    }
+}

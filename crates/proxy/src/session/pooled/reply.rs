@@ -1,0 +1,286 @@
+//! What a reply says of the session's state, and what follows from it.
+
+use std::sync::Arc;
+
+use onecopy_mysql_proto::StatusFlags;
+use onecopy_mysql_proto::frame::HEADER_BYTES;
+use onecopy_mysql_proto::packet::{CommandByte, ErrPacket};
+use onecopy_mysql_proto::relay::{Outcome, RelayError};
+
+use super::last_result::LastResult;
+use super::told::Told;
+use super::{After, Pooled};
+use crate::config::Mode;
+use crate::failure::{Failure, Reason};
+use crate::pooling::exchange::{Exchange, put_packet};
+use crate::pooling::look::{Kind, Mention};
+use crate::pooling::pin::Pin;
+use crate::pooling::setup;
+use crate::pooling::statements::ClientStatement;
+use crate::session::{Context, End, Phase, Session};
+use crate::stats::Kind as CommandKind;
+
+/// Errors of statements that were not begun: syntax, an empty text, an unknown table, column or schema. Behind others a function, a
+/// trigger or a procedure may have changed something, of which an error does not tell.
+const HARMLESS_ERRORS: [u16; 5] = [1064, 1065, 1146, 1054, 1049];
+
+impl Session {
+    /// The reply to a prepare is next: the client gets an id of the proxy's.
+    pub(super) fn note_prepared(&mut self, id: u32, parameters: u16) {
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return;
+        };
+        let Some(text) = pooled.current.preparing.take() else {
+            return;
+        };
+        if text.meaning.schema().is_none() && text.look.mentions(Mention::Schema) {
+            // No command leads from a schema back to none.
+            pooled.pin(Pin::SqlPrepare);
+        }
+        let most = pooled.pool.config().statements;
+        if let Some(connection) = &mut pooled.connection {
+            connection.prepared.insert(&text, id, most);
+        }
+        let own = pooled.statements.insert(ClientStatement {
+            text,
+            parameters,
+            types: None,
+        });
+        let at = self.down.cleared + HEADER_BYTES + 1;
+        let bytes = self
+            .down
+            .loan
+            .as_mut()
+            .map(|loan| loan.buffers.pending_mut());
+        if let Some(place) = bytes.and_then(|bytes| bytes.get_mut(at..at + 4)) {
+            place.copy_from_slice(&own.to_le_bytes());
+        }
+    }
+
+    /// The reply to the client's command is over.
+    pub(super) fn replied(
+        &mut self,
+        command: CommandByte,
+        failed: bool,
+        context: &mut Context<'_>,
+    ) -> Result<(), End> {
+        let kind = CommandKind::of(command);
+        if let Some(route) = context.counters.routes.get_mut(self.route) {
+            let time = context.now.saturating_duration_since(self.asked);
+            route.errors += u64::from(failed);
+            route.latency[kind as usize].add(time);
+        }
+        let (outcome, status) = (self.relay.outcome(), self.relay.status());
+        let has_warned = self.relay.take_warned();
+        let code = self.relay.last_error();
+        let is_harmless = code.is_some_and(|code| HARMLESS_ERRORS.contains(&code));
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return Ok(());
+        };
+        if let Some(client) = pooled.current.ends.take() {
+            client.end();
+        }
+        match failed {
+            true => {
+                pooled.note_failed(status);
+                if command == CommandByte::STMT_PREPARE {
+                    pooled.statements.note_failed();
+                }
+            }
+            false => pooled.note_statement(command, status),
+        }
+        pooled.note_unexplained();
+        if !pooled.has_collation {
+            pooled.settle_results();
+        }
+        if let Some(connection) = &mut pooled.connection {
+            connection.actual = Arc::clone(&pooled.wanted);
+        }
+        // Servers do not always say that it is used up.
+        if pooled.current.was_in_transaction && !status.contains(StatusFlags::IN_TRANS) {
+            pooled.unpin(Pin::TransactionCharacteristics);
+        }
+        if !pooled.new_pins.is_empty() {
+            self.log_pins(context);
+        }
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return Ok(());
+        };
+        // Without an OK packet the end of rows says that something has changed, and not what.
+        if status.contains(StatusFlags::SESSION_STATE_CHANGED) && !pooled.tells_all() {
+            pooled.has_unreported = true;
+        }
+        if let Some(has_several) = pooled.current.sets_several.filter(|_| !failed) {
+            pooled.has_several = has_several;
+            if let Some(connection) = &mut pooled.connection {
+                connection.has_several = has_several;
+            }
+        }
+        pooled.may_be_in_transaction = failed && !status.contains(StatusFlags::AUTOCOMMIT);
+        let is_reset = std::mem::take(&mut pooled.current.is_reset) && !failed;
+        if is_reset {
+            pooled.was_reset();
+            if let Some(connection) = &mut pooled.connection {
+                connection.prepared.clear();
+                connection.last_insert_id = Some(0);
+                connection.actual = Arc::clone(&pooled.wanted);
+                pooled.ahead.clear();
+                setup::put_trackers(&mut pooled.ahead, connection.capabilities);
+                put_packet(&mut pooled.ahead, CommandByte::QUERY, b"SELECT DATABASE()");
+                pooled.exchange = Exchange::new(connection.capabilities, &pooled.ahead).ok();
+                pooled.after = After::Trackers;
+            }
+        }
+        if is_statement(command) {
+            pooled.has_unreported |= failed && !is_harmless;
+            pooled.note_insert_id(outcome, failed, is_harmless);
+        }
+        pooled.note_last_result(command, failed || has_warned, failed);
+        let releases = is_statement(command) && pooled.current.look.mentions(Mention::Release);
+        if releases && !failed {
+            // Its server ends the connection, and with it the session.
+            self.is_quitting = true;
+            return Ok(());
+        }
+        // Warnings and errors can be asked for, also behind a statement that has none.
+        if pooled.last.has_diagnostics && !is_reset {
+            pooled.hold_until = Some(context.now + pooled.pool.config().warning_hold);
+            context.connections.hold(context.index);
+        }
+        pooled.rest_from(context.now);
+        if pooled.exchange.is_some() {
+            return self.send_ahead(context);
+        }
+        self.settle(context)
+    }
+
+    /// Sees to the connection after a command, or when a hold is over: what is not known of it is asked for, then it goes back.
+    pub(super) fn settle(&mut self, context: &mut Context<'_>) -> Result<(), End> {
+        if self.settle_cancel(context)? {
+            return Ok(());
+        }
+        let status = self.relay.status();
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return Ok(());
+        };
+        if pooled.is_held(context.now) {
+            context.connections.hold(context.index);
+        }
+        if pooled.is_kept(status, context.now) || pooled.mode != Mode::Transaction {
+            return Ok(());
+        }
+        if !pooled.has_collation {
+            pooled.settle_results();
+        }
+        if pooled.has_question() {
+            // What SET NAMES has set is asked for at once: a change behind it would hide it.
+            if pooled.has_results.is_none() && pooled.rest(context.now) {
+                context.connections.hold(context.index);
+                return Ok(());
+            }
+            pooled.ask();
+            return self.send_ahead(context);
+        }
+        // Not asked again: another worker may just have served those that waited.
+        if self.relay.is_idle() {
+            self.detach(false, context);
+        }
+        Ok(())
+    }
+
+    /// The state of the session could not be brought about: its command must not be run in another.
+    pub(super) fn replay_failed(&mut self, error: Vec<u8>, after: After) -> End {
+        let Ok(error) = ErrPacket::decode(&error) else {
+            return Failure::replay("an unknown error").into();
+        };
+        let text = String::from_utf8_lossy(error.message);
+        match after {
+            // Nothing of the command has been sent: its client hears what the server says.
+            After::Command => {
+                Failure::refused_by_backend(error.code, error.sql_state, &text).into()
+            }
+            _ => Failure::replay(&text).into(),
+        }
+    }
+
+    pub(super) fn backend_closed(&mut self) -> End {
+        if self.is_quitting {
+            return End::Clean;
+        }
+        if self.has_said_goodbye {
+            let reason = self.relay.last_error().and_then(Reason::behind_error);
+            return End::Told(reason.unwrap_or(Reason::Refused));
+        }
+        self.backend_lost("it closed the connection")
+    }
+
+    pub(super) fn backend_lost(&mut self, why: &str) -> End {
+        let name = self.backend_name();
+        if self.relay.is_idle() {
+            return Failure::backend_gone(name, why).into();
+        }
+        let when = match self.relay.reply_begun() {
+            false => "before replying to a command, which it may have executed",
+            true => "in the middle of its reply",
+        };
+        Failure::backend_lost(name, when, why).into()
+    }
+
+    pub(super) fn fault_of_backend(&self, error: RelayError) -> Failure {
+        match error {
+            RelayError::OutOfMemory { .. } => Failure::out_of_memory(),
+            error => Failure::backend_broken(self.backend_name(), &error),
+        }
+    }
+}
+
+impl Pooled {
+    /// A statement may have made an insert id, which is not known here.
+    fn note_insert_id(&mut self, outcome: Outcome, failed: bool, is_harmless: bool) {
+        let look = self.current.look;
+        let changes = look.has(Kind::Change) || look.has(Kind::Load);
+        // Of several statements the last one's reply is known, and an end of rows has no insert id.
+        let is_hidden = look.mentions(Mention::HiddenInsertId)
+            || look.has(Kind::Load)
+            || changes && look.is_several;
+        let may_be = match failed {
+            true => changes && !is_harmless,
+            false => outcome.last_insert_id != 0 || look.has(Kind::Call),
+        };
+        if !may_be && !is_hidden && !look.mentions(Mention::SetsLastInsertId) {
+            return;
+        }
+        if let Some(connection) = &mut self.connection {
+            if !self.has_insert_id {
+                self.is_own_insert_id = connection.last_insert_id == Some(self.last_insert_id);
+            }
+            connection.last_insert_id = None;
+        }
+        self.has_insert_id = true;
+    }
+
+    /// The session is as after its login; the schema stays.
+    pub(super) fn was_reset(&mut self) {
+        let schema = self.wanted.schema().map(Box::from);
+        let after_reset = self.key.after_reset.get().unwrap_or(&self.initial);
+        self.wanted = Arc::new(after_reset.with_schema(schema));
+        self.statements.clear();
+        self.cursors.clear();
+        self.last_insert_id = 0;
+        self.has_insert_id = false;
+        self.is_own_insert_id = false;
+        self.told = Told::default();
+        self.last = LastResult::default();
+        self.has_collation = false;
+        self.has_results = None;
+        self.has_switches = false;
+        self.hold_until = None;
+        self.may_be_in_transaction = false;
+        self.unpin_all();
+    }
+}
+
+/// Whether a command runs a statement, and does not only prepare it.
+pub(super) fn is_statement(command: CommandByte) -> bool {
+    matches!(command, CommandByte::QUERY | CommandByte::STMT_EXECUTE)
+}

@@ -1,0 +1,276 @@
+//! A command on a prepared statement: ids of clients are the proxy's, and each connection has ids of its own.
+
+use std::sync::Arc;
+
+use onecopy_mysql_proto::frame::HEADER_BYTES;
+use onecopy_mysql_proto::packet::{CommandByte, CursorType, ErrPacket};
+
+use super::serve::Begun;
+use super::{Current, Pooled};
+use crate::failure::Failure;
+use crate::pooling::pin::Pin;
+use crate::pooling::statements::Text;
+use crate::session::{Context, End, Phase, Session};
+
+/// Bytes of COM_STMT_EXECUTE before the NULL bitmap, with the header.
+const EXECUTE_HEAD: usize = HEADER_BYTES + 1 + 4 + 1 + 4;
+
+/// `ER_UNKNOWN_STMT_HANDLER`.
+const UNKNOWN_STATEMENT: u16 = 1243;
+
+impl Session {
+    /// A command on a prepared statement of the client's.
+    pub(super) fn begin_statement(
+        &mut self,
+        command: CommandByte,
+        context: &mut Context<'_>,
+    ) -> Result<Begun, End> {
+        let bytes = self.up.pending();
+        let Some(&[a, b, c, d]) = bytes.get(HEADER_BYTES + 1..).and_then(<[u8]>::first_chunk)
+        else {
+            // Too short: the server has an error for it.
+            return self.begin_text(command, bytes.len(), context);
+        };
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return Err(End::Clean);
+        };
+        let id = pooled.statements.resolve(u32::from_le_bytes([a, b, c, d]));
+        let Some(statement) = pooled.statements.get(id) else {
+            return self.unknown_statement(command, id, context);
+        };
+        let (text, parameters) = (Arc::clone(&statement.text), statement.parameters);
+        let has_cursor = pooled.cursors.contains(&id);
+        if command == CommandByte::STMT_EXECUTE
+            && let Some(needs) = types_to_come(bytes, parameters)
+        {
+            return Ok(needs);
+        }
+        match command {
+            CommandByte::STMT_CLOSE => {
+                pooled.statements.remove(id);
+                if !has_cursor {
+                    // The connection keeps it, for others or for the next time.
+                    return self.swallow(context);
+                }
+                pooled.cursors.retain(|one| *one != id);
+                let on_server = pooled
+                    .connection
+                    .as_mut()
+                    .and_then(|connection| connection.prepared.remove(&text));
+                if pooled.cursors.is_empty() {
+                    pooled.unpin(Pin::Cursor);
+                    pooled.unpin(Pin::LongData);
+                }
+                let Some(on_server) = on_server else {
+                    return self.swallow(context);
+                };
+                self.patch(on_server);
+                let begun = self.send_command(context)?;
+                return Ok(begun);
+            }
+            CommandByte::STMT_RESET if pooled.connection.is_none() => {
+                return self.answer_ok(context);
+            }
+            _ => {}
+        }
+        let look = text.look;
+        let flags = bytes_at(self.up.pending(), HEADER_BYTES + 5);
+        let asks_for_cursor = command == CommandByte::STMT_EXECUTE
+            && CursorType(flags).contains(CursorType::READ_ONLY);
+        let runs_it = command == CommandByte::STMT_EXECUTE;
+        if let Some(begun) = self.come_to_connection(look, !runs_it, Some(&text), context)? {
+            return Ok(begun);
+        }
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return Err(End::Clean);
+        };
+        pooled.current = Current {
+            look,
+            statement: Some((id, asks_for_cursor)),
+            ..Current::default()
+        };
+        let Some(connection) = &mut pooled.connection else {
+            return Ok(Begun::Waits);
+        };
+        let Some(on_server) = connection.prepared.find(&text) else {
+            return Err(Failure::replay("a prepared statement was lost").into());
+        };
+        let server_id = on_server.id;
+        match command {
+            CommandByte::STMT_SEND_LONG_DATA => {
+                if !pooled.cursors.contains(&id) {
+                    pooled.cursors.push(id);
+                }
+                pooled.pin(Pin::LongData);
+            }
+            CommandByte::STMT_EXECUTE if parameters > 0 => {
+                self.patch(server_id);
+                return self.send_execution(id, &text, parameters, context);
+            }
+            _ => {}
+        }
+        self.patch(server_id);
+        self.send_command(context)
+    }
+
+    /// Sends an execution; the types of its parameters are put in where the client leaves them out and the connection does not
+    /// have them.
+    fn send_execution(
+        &mut self,
+        id: u32,
+        text: &Arc<Text>,
+        parameters: u16,
+        context: &mut Context<'_>,
+    ) -> Result<Begun, End> {
+        let [types_at, types_end] = types_of(parameters);
+        let flag_at = types_at - 1;
+        let bytes = self.up.pending();
+        let types = match bytes.get(flag_at) {
+            Some(1) => bytes.get(types_at..types_end),
+            _ => None,
+        };
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return Err(End::Clean);
+        };
+        let Pooled {
+            statements,
+            connection: Some(connection),
+            ahead,
+            ..
+        } = &mut **pooled
+        else {
+            return Ok(Begun::Waits);
+        };
+        let (Some(client), Some(server)) = (statements.get_mut(id), connection.prepared.find(text))
+        else {
+            return Ok(Begun::Waits);
+        };
+        if let Some(types) = types {
+            for known in [&mut client.types, &mut server.types] {
+                if known.as_deref() != Some(types) {
+                    *known = Some(types.into());
+                }
+            }
+            return self.send_command(context);
+        }
+        if server.types == client.types {
+            return self.send_command(context);
+        }
+        let (Some(known), Some(head)) = (client.types.clone(), bytes.get(..types_at)) else {
+            return self.send_command(context);
+        };
+        let mut head = head.to_vec();
+        server.types = client.types.clone();
+        // The packet is longer by the types, whose flag is set.
+        let [a, b, c, ..] = head
+            .first_chunk::<HEADER_BYTES>()
+            .copied()
+            .unwrap_or_default();
+        let len = u32::from_le_bytes([a, b, c, 0]) as usize + known.len();
+        let [a, b, c, ..] = len.to_le_bytes();
+        if len >= onecopy_mysql_proto::frame::MAX_BODY {
+            return Err(Failure::replay(
+                "an execution of 16 MiB without the types of its parameters",
+            )
+            .into());
+        }
+        head.get_mut(..3)
+            .unwrap_or_default()
+            .copy_from_slice(&[a, b, c]);
+        if let Some(flag) = head.last_mut() {
+            *flag = 1;
+        }
+        ahead.extend_from_slice(&head);
+        ahead.extend_from_slice(&known);
+        let begun = self.send_command(context)?;
+        if let Some(loan) = &mut self.up.loan {
+            let _ = loan.buffers.consume(types_at);
+            self.up.cleared = self.up.cleared.saturating_sub(types_at);
+        }
+        Ok(begun)
+    }
+
+    /// Puts the backend's id of a statement into the command.
+    fn patch(&mut self, id: u32) {
+        let bytes = self.up.loan.as_mut().map(|loan| loan.buffers.pending_mut());
+        let place = bytes.and_then(|bytes| bytes.get_mut(HEADER_BYTES + 1..HEADER_BYTES + 5));
+        if let Some(place) = place {
+            place.copy_from_slice(&id.to_le_bytes());
+        }
+    }
+
+    /// The statement of the client's command could not be prepared again.
+    pub(super) fn answer_unprepared(
+        &mut self,
+        error: &[u8],
+        context: &mut Context<'_>,
+    ) -> Result<(), End> {
+        let Ok(error) = ErrPacket::decode(error) else {
+            return Err(Failure::replay("an unknown error").into());
+        };
+        let text = String::from_utf8_lossy(error.message);
+        let state = error.sql_state.unwrap_or(*b"HY000");
+        self.answer_error(error.code, state, &text, context)?;
+        Ok(())
+    }
+
+    fn unknown_statement(
+        &mut self,
+        command: CommandByte,
+        id: u32,
+        context: &mut Context<'_>,
+    ) -> Result<Begun, End> {
+        let name = match command {
+            CommandByte::STMT_CLOSE | CommandByte::STMT_SEND_LONG_DATA => {
+                return self.swallow(context);
+            }
+            CommandByte::STMT_EXECUTE => "mysqld_stmt_execute",
+            CommandByte::STMT_FETCH => "mysqld_stmt_fetch",
+            _ => "mysqld_stmt_reset",
+        };
+        if id != u32::MAX && !self.attach(context)? {
+            return Ok(Begun::Waits);
+        }
+        let is_known = match &self.phase {
+            Phase::Pooled(pooled) => pooled
+                .connection
+                .as_ref()
+                .is_none_or(|connection| connection.prepared.has_id(id)),
+            _ => true,
+        };
+        if !is_known {
+            // The error comes from there, with all that follows from an error.
+            let len = match self.up.pending().first_chunk::<3>() {
+                Some(&[a, b, c]) => u32::from_le_bytes([a, b, c, 0]) as usize,
+                None => 0,
+            };
+            return self.begin_text(command, HEADER_BYTES + len, context);
+        }
+        let text = format!("Unknown prepared statement handler ({id}) given to {name}");
+        self.answer_error(UNKNOWN_STATEMENT, *b"HY000", &text, context)
+    }
+}
+
+/// Where the types of an execution's parameters begin and end. The byte before them says whether there are any.
+fn types_of(parameters: u16) -> [usize; 2] {
+    let count = usize::from(parameters);
+    let begin = EXECUTE_HEAD + count.div_ceil(8) + 1;
+    [begin, begin + 2 * count]
+}
+
+/// What is missing of an execution's types, at most 136 KiB. All have to be there, as they are kept for executions that leave them out.
+fn types_to_come(bytes: &[u8], parameters: u16) -> Option<Begun> {
+    let [a, b, c, ..] = *bytes.first_chunk::<HEADER_BYTES>()?;
+    let whole = HEADER_BYTES + u32::from_le_bytes([a, b, c, 0]) as usize;
+    let [begin, end] = types_of(parameters);
+    let end = match bytes.get(begin - 1) {
+        None | Some(1) => end,
+        Some(_) => begin,
+    };
+    let needed = whole.min(end);
+    (bytes.len() < needed).then(|| Begun::Needs(needed, whole - bytes.len()))
+}
+
+fn bytes_at(bytes: &[u8], at: usize) -> u8 {
+    bytes.get(at).copied().unwrap_or_default()
+}

@@ -1,0 +1,295 @@
+//! Statements that run for longer than `query-timeout`: the server is told to stop them, and their clients hear why.
+//!
+//! ```text
+//!   None --time is over--> Asked --answer--> Sent
+//!     ^                      |                 |
+//!     |<--error 1317 of the first KILL---------|   the KILL has hit
+//!     |<----------- reply to DO 0 -------------|   another reply: the KILL may have come too late, and DO 0 takes it
+//! ```
+//!
+//! The connection belongs to nobody else afterwards ([`clients`](crate::pooling::clients)). Where the session keeps it, no command of
+//! its own is sent before it is known that the KILL can't hit it.
+
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::{Duration, Instant};
+
+use onecopy_mysql_proto::frame::HEADER_BYTES;
+use onecopy_mysql_proto::packet::err::HEADER as ERR;
+use onecopy_mysql_proto::packet::{CommandByte, ErrPacket};
+
+use super::{After, Pooled, Stage};
+use crate::config::HealthLogin;
+use crate::kill::{For, Job, Login};
+use crate::pooling::exchange::{Exchange, put_packet};
+use crate::registry::Whose;
+use crate::session::farewell::packet;
+use crate::session::{Context, End, Phase, Session, Status};
+
+/// A KILL that comes too early, or to a server that looks for it seldom, is sent again after this time.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// `ER_QUERY_INTERRUPTED`, and `ER_QUERY_TIMEOUT`.
+const INTERRUPTED: u16 = 1317;
+const TIMED_OUT: u16 = 3024;
+const MESSAGE: &[u8] =
+    b"Query execution was interrupted, maximum statement execution time exceeded";
+
+/// No error of a server's is longer, with its header: 512 characters of up to 4 bytes.
+const LONGEST_ERR: usize = 4 << 10;
+
+/// How far the KILL of the statement under way is, or of the one before.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Cancel {
+    #[default]
+    None,
+    /// It is run, by this number; and how many were before.
+    Asked { number: u64, before: u32 },
+    /// It was run.
+    Sent { count: u32 },
+}
+
+/// The limit of a session's statements, and what is done about it.
+#[derive(Debug, Default)]
+pub(super) struct QueryTimeout {
+    limit: Duration,
+    cancel: Cancel,
+    /// When a KILL is sent again.
+    again_at: Option<Instant>,
+}
+
+impl QueryTimeout {
+    /// `None` where statements may take as long as they like. In a box: most sessions have no limit, and idle ones are many.
+    pub(super) fn new(limit: Option<Duration>) -> Option<Box<Self>> {
+        let limit = limit.filter(|limit| !limit.is_zero())?;
+        Some(Box::new(Self {
+            limit,
+            ..Self::default()
+        }))
+    }
+
+    fn is_asked(&self, number: u64) -> bool {
+        matches!(self.cancel, Cancel::Asked { number: asked, .. } if asked == number)
+    }
+
+    fn answered(&mut self) {
+        if let Cancel::Asked { before, .. } = self.cancel {
+            self.cancel = Cancel::Sent { count: before + 1 };
+        }
+    }
+}
+
+impl Session {
+    /// Has the server stop a statement that has taken too long.
+    pub(super) fn limit_time(&mut self, context: &mut Context<'_>) {
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return;
+        };
+        let (Some(timeout), Stage::Attached, None) =
+            (&mut pooled.timeout, &pooled.stage, &pooled.exchange)
+        else {
+            return;
+        };
+        let is_statement = matches!(
+            self.relay.command(),
+            Some(CommandByte::QUERY | CommandByte::STMT_EXECUTE | CommandByte::STMT_FETCH)
+        );
+        let now = context.now;
+        if !is_statement
+            || pooled.passes_over
+            || now.saturating_duration_since(self.asked) < timeout.limit
+        {
+            return;
+        }
+        let count = match timeout.cancel {
+            Cancel::None => 0,
+            Cancel::Sent { count } if timeout.again_at.is_some_and(|at| now >= at) => count,
+            _ => return,
+        };
+        let (Some(connection), Some(account)) = (
+            &pooled.connection,
+            self.listener.accounts.find(&pooled.key.user),
+        ) else {
+            return;
+        };
+        // From here on the connection goes to nobody else.
+        let Some(id) = pooled.client.begin_kill() else {
+            return;
+        };
+        let number = pooled.pool.number();
+        let job = Job {
+            sql: format!("KILL QUERY {id}"),
+            id,
+            target: Whose::new(connection.place.backend(), Some(&connection.address)),
+            login: Some(Login {
+                login: HealthLogin {
+                    user: account.config.user.clone(),
+                    password: account.config.password.clone(),
+                },
+                asks_for_key: self.listener.config.reencrypt_passwords,
+            }),
+            worker: context.worker,
+            session: context.index,
+            asker: self.pooled_id,
+            of: For::Timeout(number),
+        };
+        if context.kills.ask(job).is_err() {
+            // Too many wait: at the next look at the time.
+            return;
+        }
+        if count == 0 {
+            pooled.pool.counts.query_timeouts.fetch_add(1, SeqCst);
+        }
+        timeout.cancel = Cancel::Asked {
+            number,
+            before: count,
+        };
+        timeout.again_at = Some(now + AGAIN);
+    }
+
+    /// A KILL was run, or could not be.
+    pub(crate) fn timeout_killed(
+        &mut self,
+        asker: u32,
+        number: u64,
+        context: &mut Context<'_>,
+    ) -> Status {
+        let is_its = self.connection_id() == asker;
+        let (Phase::Pooled(pooled), true) = (&mut self.phase, is_its) else {
+            return Status::Waiting;
+        };
+        match &mut pooled.timeout {
+            Some(timeout) if timeout.is_asked(number) => timeout.answered(),
+            // Of a connection that the session has no more.
+            _ => return Status::Waiting,
+        }
+        if self.relay.outstanding() == 0
+            && let Err(end) = self.settle(context)
+        {
+            return self.end(end, context);
+        }
+        self.go_on(context)
+    }
+
+    /// A statement has failed whose reply is about to pass: the client hears of the limit and not of a KILL that it knows nothing of.
+    pub(super) fn note_interrupted(&mut self) {
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return;
+        };
+        let Some(timeout) = &mut pooled.timeout else {
+            return;
+        };
+        if timeout.cancel == Cancel::None || self.relay.last_error() != Some(INTERRUPTED) {
+            return;
+        }
+        // The first KILL has hit, and there is no other that could come late.
+        if let Cancel::Asked { before: 0, .. } | Cancel::Sent { count: 1 } = timeout.cancel {
+            timeout.cancel = Cancel::None;
+        }
+        let Some(loan) = &mut self.down.loan else {
+            return;
+        };
+        let cleared = self.down.cleared;
+        let bytes = loan.buffers.pending_mut();
+        let Some(passed) = bytes.get_mut(..cleared) else {
+            return;
+        };
+        // Where a part of it has left already, the rest follows as it is.
+        let Some((at, sequence)) = last_err(passed) else {
+            return;
+        };
+        // Rows before it stay: they go to where it ends, and what is in front of them is passed over.
+        let len = cleared - at;
+        passed.copy_within(..at, len);
+        let _ = loan.buffers.consume(len);
+        self.down.cleared = at;
+        let mut payload = Vec::new();
+        ErrPacket {
+            code: TIMED_OUT,
+            sql_state: Some(*b"HY000"),
+            message: MESSAGE,
+        }
+        .encode(&mut payload);
+        pooled.words.extend_from_slice(&packet(sequence, &payload));
+    }
+
+    /// Sees to a KILL that may still come, before anything else is sent: whether there is one.
+    pub(super) fn settle_cancel(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return Ok(false);
+        };
+        let Some(timeout) = &mut pooled.timeout else {
+            return Ok(false);
+        };
+        match timeout.cancel {
+            Cancel::None => return Ok(false),
+            Cancel::Asked { .. } => return Ok(true),
+            Cancel::Sent { .. } => {}
+        }
+        let Some(connection) = &pooled.connection else {
+            return Ok(false);
+        };
+        // A statement takes the mark that a late one has left.
+        put_packet(&mut pooled.ahead, CommandByte::QUERY, b"DO 0");
+        pooled.exchange = Exchange::new(connection.capabilities, &pooled.ahead).ok();
+        pooled.after = After::Barrier;
+        timeout.cancel = Cancel::None;
+        // It overwrites what the statement has left.
+        pooled.last.is_here = false;
+        self.send_ahead(context)?;
+        Ok(true)
+    }
+}
+
+impl Pooled {
+    /// Whether the next command waits for what becomes of a KILL.
+    pub(super) fn awaits_cancel(&self) -> bool {
+        let timeout = self.timeout.as_ref();
+        timeout.is_some_and(|timeout| timeout.cancel != Cancel::None)
+    }
+
+    /// The connection is not the session's any more.
+    pub(super) fn forget_cancel(&mut self) {
+        if let Some(timeout) = &mut self.timeout {
+            timeout.cancel = Cancel::None;
+        }
+    }
+}
+
+/// Where the ERR packet begins that the bytes end with, and its sequence id.
+fn last_err(bytes: &[u8]) -> Option<(usize, u8)> {
+    let first = bytes.len().saturating_sub(LONGEST_ERR);
+    let last = bytes.len().checked_sub(HEADER_BYTES + 3)?;
+    let [a, b] = INTERRUPTED.to_le_bytes();
+    (first..=last).rev().find_map(|at| match bytes.get(at..)? {
+        [x, y, z, sequence, head, c, d, ..]
+            if (*head, *c, *d) == (ERR, a, b)
+                && u32::from_le_bytes([*x, *y, *z, 0]) as usize
+                    == bytes.len() - at - HEADER_BYTES =>
+        {
+            Some((at, *sequence))
+        }
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_packet_is_found_behind_rows_and_alone() {
+        let err = b"\x21\x00\x00\x07\xFF\x25\x05#70100Query execution was inter";
+        let mut err = err.to_vec();
+        let len = u8::try_from(err.len() - HEADER_BYTES).unwrap();
+        err[0] = len;
+        assert_eq!(last_err(&err), Some((0, 7)));
+        let rows = b"\x02\x00\x00\x05\x01a\x02\x00\x00\x06\x01b";
+        let whole = [&rows[..], &err].concat();
+        assert_eq!(last_err(&whole), Some((rows.len(), 7)));
+        for cut in 1..=err.len() {
+            assert_eq!(last_err(&err[cut..]), None, "{cut}");
+            assert_eq!(last_err(&whole[..whole.len() - cut]), None, "{cut}");
+        }
+        assert_eq!(last_err(b""), None);
+    }
+}

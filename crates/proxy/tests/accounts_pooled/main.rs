@@ -1,0 +1,14 @@
+//! Logins to pooled listeners, and of the proxy to the servers behind them, with real clients and servers.
+#![allow(clippy::unwrap_used)]
+
+mod backends;
+mod changes_of_user;
+mod clients;
+mod common;
+mod limits;
+mod programs;
+mod reloads;
+#[path = "../sessions/sides.rs"]
+#[allow(dead_code)] // other tests use the rest
+mod sides;
+mod wrong;

@@ -1,0 +1,92 @@
+//! The mirror: the same script, run by sessions of their own and by clients that share a few connections. Every reply has to be equal.
+//!
+//! The statements run one after the other, so that both runs see the same data; the sessions take turns at random. At most
+//! as many sessions as there are connections less one are in a transaction, or keep a connection, at the same time: the others
+//! would wait for them for ever.
+#![allow(clippy::unwrap_used)]
+
+mod reply;
+mod script;
+mod side;
+
+use onecopy_mysql::Config as ClientConfig;
+use script::Script;
+use side::Side;
+
+/// Sessions at the same time, and connections that they share.
+const SESSIONS: usize = 100;
+const CONNECTIONS: usize = 4;
+
+/// How many statements a run has, unless the environment says otherwise (`ONECOPY_MIRROR_STATEMENTS`, `ONECOPY_MIRROR_SEED`).
+const STATEMENTS: usize = 100_000;
+
+/// The same with `ONECOPY_SOAK=1`.
+const SOAK_STATEMENTS: usize = 1_000_000;
+
+fn number(name: &str, default: usize) -> usize {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap())
+}
+
+/// The first difference between a run on the server and one through `mirrored`, in words.
+fn difference(
+    seed: u64,
+    statements: usize,
+    mirrored: &mut Side,
+    direct: &mut Side,
+) -> Option<String> {
+    let mut script = Script::new(seed, SESSIONS, CONNECTIONS - 1);
+    let mut all = Vec::new();
+    let mut last: Vec<Vec<String>> = vec![Vec::new(); SESSIONS];
+    for at in 0..statements {
+        let (session, step) = script.next();
+        let wanted = direct.run(session, &step);
+        let found = mirrored.run(session, &step);
+        script.done(session, &step, &wanted);
+        last[session].push(format!("{step:?}"));
+        all.push(format!("Of {session}: {step:?}"));
+        if wanted != found {
+            let history: Vec<_> = last[session]
+                .iter()
+                .rev()
+                .take(number("ONECOPY_MIRROR_HISTORY", 12))
+                .rev()
+                .cloned()
+                .collect();
+            return Some(format!(
+                "seed {seed}, statement {at}, session {session}: {step:?}\n  direct: {wanted:?}\n  pooled: {found:?}\n  \
+                 the session's last statements:\n    {}\n  connections in use:\n    {}\n  all sessions' last statements:\n    {}",
+                history.join("\n    "),
+                mirrored.keepers(),
+                all[all
+                    .len()
+                    .saturating_sub(number("ONECOPY_MIRROR_HISTORY", 12))..]
+                    .join("\n    ")
+            ));
+        }
+    }
+    None
+}
+
+fn mirror(seed: u64, statements: usize, change: impl Fn(&mut ClientConfig) + Copy + 'static) {
+    let statements = match std::env::var_os("ONECOPY_SOAK") {
+        None => statements,
+        Some(_) => SOAK_STATEMENTS,
+    };
+    let statements = number("ONECOPY_MIRROR_STATEMENTS", statements);
+    let seed = number("ONECOPY_MIRROR_SEED", usize::try_from(seed).unwrap()) as u64;
+    let mut direct = Side::direct(SESSIONS, change);
+    let mut pooled = Side::pooled(SESSIONS, CONNECTIONS, change);
+    if let Some(difference) = difference(seed, statements, &mut pooled, &mut direct) {
+        panic!("{difference}");
+    }
+}
+
+#[test]
+fn sessions_that_share_connections_see_what_they_would_see_alone() {
+    mirror(1, STATEMENTS, |_| {});
+}
+
+#[test]
+fn clients_that_are_told_of_found_rows_see_the_same() {
+    mirror(2, STATEMENTS / 10, |config| config.found_rows = true);
+}

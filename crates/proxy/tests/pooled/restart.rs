@@ -1,0 +1,62 @@
+//! A server that is killed and comes back at its address.
+
+use onecopy_mysql::blocking::Connection;
+use onecopy_testkit::server::Server;
+
+use crate::common::text;
+use crate::private::{Front, counted, until};
+
+const CLIENTS: usize = 50;
+
+/// A server at the address of another one, which is gone.
+fn another_at(port: u16) -> Server {
+    let server = Server::builder().argument(format!("--port={port}"));
+    server.start().unwrap()
+}
+
+#[test]
+fn sessions_go_on_when_their_server_has_come_back() {
+    let mut front = Front::start(|_| {});
+    let mut clients: Vec<_> = (0..CLIENTS).map(|_| front.connect()).collect();
+    for (number, client) in clients.iter_mut().enumerate() {
+        let sql = format!("SET SESSION lock_wait_timeout = {}", 1_000 + number);
+        client.run(sql).unwrap();
+    }
+    let mut open = front.connect();
+    open.run("BEGIN").unwrap();
+    open.run("DO 1").unwrap();
+    let port = front.server.port();
+    front.server.kill();
+    // What was open is lost with the server, and its client is told.
+    let error = open.run("DO 1").unwrap_err();
+    let code = error.server().map(|error| error.code);
+    assert!(error.is_closed() || code == Some(2013), "{error}");
+    for client in &mut clients {
+        let error = client.run("DO 1").unwrap_err();
+        let server = error.server().unwrap_or_else(|| panic!("{error}"));
+        assert_eq!(server.code, 1429, "{}", server.message);
+    }
+    let server = another_at(port);
+    let mut direct = Connection::connect(&server.socket_url()).unwrap();
+    direct
+        .run("CREATE USER app@'%' IDENTIFIED BY 'first'")
+        .unwrap();
+    let before = counted(&mut direct, "Connections");
+    until("the server is used again", || {
+        clients[0].run("DO 1").is_ok()
+    });
+    std::thread::scope(|scope| {
+        for (number, client) in clients.iter_mut().enumerate() {
+            scope.spawn(move || {
+                let set = text(client, "SELECT @@lock_wait_timeout");
+                assert_eq!(set, (1_000 + number).to_string());
+            });
+        }
+    });
+    // The pool's, and those that found it still refusing.
+    let connects = counted(&mut direct, "Connections") - before;
+    assert!(
+        connects <= 16,
+        "{connects} connections for {CLIENTS} clients"
+    );
+}

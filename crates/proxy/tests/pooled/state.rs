@@ -1,0 +1,83 @@
+//! The state of a session goes with it.
+
+use onecopy_proxy::config::Mode;
+
+use crate::common::{Pooled, text};
+
+#[test]
+fn variables_and_the_schema_are_each_sessions_own() {
+    let pooled = Pooled::start(Mode::Transaction, 1);
+    let (mut one, mut other) = (pooled.connect(), pooled.connect());
+    let before = text(&mut other, "SELECT @@sql_mode");
+    one.run("SET sql_mode = 'ANSI_QUOTES', time_zone = '+03:00'")
+        .unwrap();
+    one.run("SET NAMES latin1").unwrap();
+    one.run("CREATE DATABASE IF NOT EXISTS pooled_one").unwrap();
+    one.run("USE pooled_one").unwrap();
+    for _ in 0..3 {
+        assert_eq!(text(&mut other, "SELECT @@sql_mode"), before);
+        assert_eq!(text(&mut other, "SELECT @@character_set_client"), "utf8mb4");
+        assert_ne!(text(&mut other, "SELECT DATABASE()"), "pooled_one");
+        assert_eq!(text(&mut one, "SELECT @@sql_mode"), "ANSI_QUOTES");
+        assert_eq!(text(&mut one, "SELECT @@time_zone"), "+03:00");
+        assert_eq!(text(&mut one, "SELECT @@character_set_client"), "latin1");
+        assert_eq!(text(&mut one, "SELECT DATABASE()"), "pooled_one");
+    }
+}
+
+#[test]
+fn what_can_t_be_replayed_keeps_its_connection() {
+    let pooled = Pooled::start(Mode::Transaction, 2);
+    let (mut one, mut other) = (pooled.connect(), pooled.connect());
+    one.run("SET @a = 7").unwrap();
+    one.run("CREATE TEMPORARY TABLE pooled_t (a INT)").unwrap();
+    one.run("INSERT INTO pooled_t VALUES (1), (2)").unwrap();
+    for _ in 0..3 {
+        assert_eq!(text(&mut other, "SELECT @a"), "NULL");
+        assert_eq!(text(&mut one, "SELECT @a"), "7");
+        assert_eq!(text(&mut one, "SELECT COUNT(*) FROM pooled_t"), "2");
+    }
+    one.close().unwrap();
+    let mut next = pooled.connect();
+    let mut third = pooled.connect();
+    for client in [&mut other, &mut next, &mut third] {
+        assert_eq!(text(client, "SELECT @a"), "NULL");
+    }
+}
+
+#[test]
+fn prepared_statements_follow_their_session() {
+    let pooled = Pooled::start(Mode::Transaction, 1);
+    let (mut one, mut other) = (pooled.connect(), pooled.connect());
+    let a = one.prepare("SELECT ? + 1").unwrap();
+    let b = other.prepare("SELECT ? + 2").unwrap();
+    other.run("SET sql_mode = ''").unwrap();
+    for n in 0..5_i64 {
+        let mut rows = one.execute(&a, &[n.into()]).unwrap();
+        assert_eq!(rows.next().unwrap().unwrap().get::<i64>(0).unwrap(), n + 1);
+        rows.finish().unwrap();
+        let mut rows = other.execute(&b, &[n.into()]).unwrap();
+        assert_eq!(rows.next().unwrap().unwrap().get::<i64>(0).unwrap(), n + 2);
+        rows.finish().unwrap();
+    }
+    one.close_statement(a).unwrap();
+    one.ping().unwrap();
+}
+
+#[test]
+fn the_last_insert_id_is_each_sessions_own() {
+    let pooled = Pooled::start(Mode::Transaction, 1);
+    let (mut one, mut other) = (pooled.connect(), pooled.connect());
+    one.run("CREATE TABLE pooled_ids (id INT AUTO_INCREMENT PRIMARY KEY, a INT)")
+        .unwrap();
+    one.run("INSERT INTO pooled_ids (a) VALUES (1)").unwrap();
+    other.run("INSERT INTO pooled_ids (a) VALUES (2)").unwrap();
+    other
+        .run("INSERT INTO pooled_ids (id, a) VALUES (77, 2)")
+        .unwrap();
+    for _ in 0..3 {
+        assert_eq!(text(&mut one, "SELECT LAST_INSERT_ID()"), "1");
+        assert_eq!(text(&mut other, "SELECT LAST_INSERT_ID()"), "2");
+    }
+    one.run("DROP TABLE pooled_ids").unwrap();
+}
