@@ -18,6 +18,7 @@ mod memory;
 mod mysql;
 mod packets;
 mod peer;
+mod proxy;
 mod report;
 mod resp;
 mod time;
@@ -162,6 +163,9 @@ fn time(chosen: &[&Workload]) -> Result<(), Box<dyn Error>> {
 #[cfg(test)]
 mod tests {
     use super::WORKLOADS;
+
+    #[global_allocator]
+    static ALLOCATOR: onecopy_testkit::alloc::Allocator = onecopy_testkit::alloc::Allocator;
 
     #[test]
     fn every_workload_runs() {

@@ -3,6 +3,7 @@
 //! What these modules do is left out of all counts: it stands for the kernel and the server.
 
 pub(crate) mod mysql;
+pub(crate) mod proxied;
 pub(crate) mod valkey;
 
 use std::io::{IoSlice, IoSliceMut};

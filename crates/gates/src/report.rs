@@ -56,7 +56,8 @@ and no server is part of a count: the peer that stands for them is left out, and
 instructions depends on the CPU. Counts are per iteration in the steady state.
 
 `mysql-*` is the whole client, blocking unless it says tokio, against recorded replies of MariaDB 10.11; `valkey-*` is the
-same for Valkey; `relay-*` is what the proxy does with each session's bytes.
+same for Valkey; `relay-*` is what the proxy does with each session's bytes. `proxy-*` is a whole worker of the proxy with its event
+loop, between clients and a server over Unix sockets: the wrappers of the system calls of all three are counted.
 ";
 
 const BESIDE: &str = "\

@@ -4,9 +4,10 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::mysql::{Blob, Case as MySql};
 use crate::packets::{forward, read, relay, rows, write};
+use crate::proxy::Case as Proxy;
 use crate::resp::Replies;
 use crate::valkey::Case as Valkey;
-use crate::{mysql, valkey};
+use crate::{mysql, proxy, valkey};
 
 /// One thing that is counted and timed.
 pub(crate) struct Workload {
@@ -41,6 +42,8 @@ pub(crate) fn runtime() -> Runtime {
 pub(crate) const COUNTED: &str = "counted_";
 
 const SMALL: (u64, u64) = (300, 1_000);
+/// A whole worker now and then copies some hundred bytes, once in a run: by so many iterations that is less than a byte of each.
+const WORKER: (u64, u64) = (300, 2_000);
 const ROWS: (u64, u64) = (5_000, 10_000);
 const MEGABYTES: (u64, u64) = (4, 8);
 const HUGE: (u64, u64) = (1, 1);
@@ -112,6 +115,24 @@ workloads! {
         relay::Relayed::uneven(10_000, 100, 128 << 10);
     "relay-10000-two" counted_relay_10000_two, "the same, of two lengths in random order", "0 allocations", MEGABYTES,
         relay::Relayed::uneven(10_000, 2, 128 << 10);
+    "look-select" counted_look_select, "look at a point select of 35 B", "0 allocations", SMALL,
+        proxy::Look::select();
+    "look-insert-200" counted_look_insert_200, "look at an INSERT of 200 B", "0 allocations", SMALL,
+        proxy::Look::insert(200);
+    "look-insert-16k" counted_look_insert_16k, "look at an INSERT of 16 KiB", "0 allocations", SMALL,
+        proxy::Look::insert(16 << 10);
+    "difference-3" counted_difference_3, "write the commands that set three variables", "", SMALL,
+        proxy::Difference::of_three();
+    "proxy-relay" counted_proxy_relay, "a point select through a worker, each client with a connection of its own", "0 allocations", WORKER,
+        proxy::Worker::new(Proxy::Relay);
+    "proxy-shared" counted_proxy_shared, "the same of 4 clients in turn that share 2 connections", "0 allocations", WORKER,
+        proxy::Worker::new(Proxy::Shared);
+    "proxy-executed" counted_proxy_executed, "the same, prepared", "0 allocations", WORKER,
+        proxy::Worker::new(Proxy::Executed);
+    "proxy-differing" counted_proxy_differing, "2 clients in turn on one connection, of which one has three variables", "", WORKER,
+        proxy::Worker::new(Proxy::Differing);
+    "proxy-waiting" counted_proxy_waiting, "2 point selects at once on one connection: one waits for the other", "0 allocations", WORKER,
+        proxy::Worker::new(Proxy::Waiting);
     "rows-narrow-text" counted_rows_narrow_text, "a text row of an integer and 8 characters, each value looked at", "", ROWS,
         rows::Rows::narrow_text();
     "rows-narrow-binary" counted_rows_narrow_binary, "the same as a binary row", "", ROWS,
