@@ -15,7 +15,7 @@ use crate::bench::failure::Failure;
 use crate::bench::shape::{BLOB, ROWS};
 use print::{plain, title};
 
-/// Demo the proxy, rows, pipelines and large values, each with its cost.
+/// Demo the proxy and its pool, rows, pipelines and large values, each with its cost.
 ///
 /// Creates a database with about 520 MB of rows on MySQL or MariaDB, and keys that begin with onecopy_tour on Valkey or Redis, and
 /// deletes them at the end. `make run` runs the tour on private servers.
@@ -35,6 +35,9 @@ pub(crate) struct Args {
     /// A smaller value, for tests.
     #[arg(long, hide = true, default_value_t = BLOB.bytes)]
     blob_bytes: u64,
+    /// Fewer clients at once, for tests.
+    #[arg(long, hide = true, default_value_t = mysql::CLIENTS)]
+    clients: u32,
     /// Fewer commands, for tests.
     #[arg(long, hide = true, default_value_t = valkey::PAIRS)]
     pairs: u64,
@@ -51,7 +54,12 @@ fn tour(args: &Args) -> Result<(), Failure> {
     let start = Instant::now();
     greet();
     if let Some(url) = &args.url {
-        mysql::tour(url, args.rows, args.blob_bytes)?;
+        let size = mysql::Size {
+            rows: args.rows,
+            blob_bytes: args.blob_bytes,
+            clients: args.clients,
+        };
+        mysql::tour(url, size)?;
     }
     if let Some(url) = &args.valkey_url {
         valkey::tour(url, args.pairs, args.blob_bytes)?;

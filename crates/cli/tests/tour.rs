@@ -14,6 +14,7 @@ use terminal::Terminal;
 const ROWS: &str = "40";
 const BLOB_BYTES: &str = "20971520";
 const PAIRS: &str = "3200";
+const CLIENTS: &str = "60";
 
 fn tour(url: &str, environment: &[(&str, &str)]) -> Output {
     tour_of(&["--url", url], environment)
@@ -24,6 +25,7 @@ fn tour_of(servers: &[&str], environment: &[(&str, &str)]) -> Output {
         .arg("tour")
         .args(servers)
         .args(["--pairs", PAIRS, "--rows", ROWS, "--blob-bytes", BLOB_BYTES])
+        .args(["--clients", CLIENTS])
         .env_remove("NO_COLOR")
         .env_remove("CLICOLOR_FORCE")
         .envs(environment.iter().copied())
@@ -85,20 +87,23 @@ fn the_tour_runs_to_its_end_and_leaves_nothing_behind() {
                 "direct      through it      overhead",
                 "bytes moved or copied                      0               0",
                 "The proxy carried",
+                "the server's connections",
+                "60 clients were served by 16 connections.",
             ]
         } else {
-            ["Skipped: your account's plugin is caching_sha2_password"; 3]
+            ["Skipped: your account's plugin is caching_sha2_password"; 5]
         };
         for stop in at_the_proxy {
             assert!(text.contains(stop), "no {stop} in {text}");
         }
         for stop in [
             "1. The proxy",
-            "2. ",
+            "2. 60 clients",
             "3. ",
-            "4. A value of 20 MiB, owned",
-            "5. ",
+            "4. ",
+            "5. A value of 20 MiB, owned",
             "6. ",
+            "7. ",
             "They are the same.",
             "That was the tour",
         ] {
@@ -135,6 +140,8 @@ fn on_a_terminal_the_proxy_stays_up_and_says_how_to_connect_and_where_to_look() 
         ROWS,
         "--blob-bytes",
         BLOB_BYTES,
+        "--clients",
+        CLIENTS,
     ]);
     // As `make run` has it, where the password is nobody's.
     let mut terminal = Terminal::start(tour.env("ONECOPY_URL", &url));

@@ -1,6 +1,8 @@
 //! The stops on MySQL and MariaDB.
 
+mod front;
 mod ground;
+mod many_clients;
 mod proxy;
 mod stop;
 
@@ -12,29 +14,43 @@ use crate::bench::failure::Failure;
 use crate::bench::setup;
 use crate::bench::shape::{BLOB, Blob};
 use ground::Ground;
+pub(super) use many_clients::CLIENTS;
 
 /// Leaves a proxy up in front of this server until Ctrl-C, where somebody is there to type it.
 pub(super) fn stay(url: &str) -> Result<(), Failure> {
     proxy::stay(url)
 }
 
-/// The stops on this server, with so many big rows and a value of so many bytes.
-pub(super) fn tour(url: &str, rows: u32, blob_bytes: u64) -> Result<(), Failure> {
+/// How much of everything there is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Size {
+    /// Big rows.
+    pub(super) rows: u32,
+    /// Bytes of the large value.
+    pub(super) blob_bytes: u64,
+    /// Clients at once.
+    pub(super) clients: u32,
+}
+
+/// The stops on this server.
+pub(super) fn tour(url: &str, size: Size) -> Result<(), Failure> {
     let mut config = Config::from_url(url)?;
     let mut conn = Connection::connect_with(&config)?;
     greet(&conn, &config);
     let blob = fitting(
         &mut conn,
         Blob {
-            bytes: blob_bytes,
+            bytes: size.blob_bytes,
             ..BLOB
         },
     )?;
     let mut ground = Ground::find(&mut conn, &config)?;
     config.database = Some(ground.database().to_owned());
-    let walked = ground
-        .fill(&mut conn, rows, blob)
-        .and_then(|()| walk(&mut conn, &config, blob));
+    let walked = ground.fill(&mut conn, size.rows, blob).and_then(|()| {
+        proxy::show(&config)?;
+        many_clients::show(&mut conn, url, &config, size.clients)?;
+        walk(&mut conn, &config, blob)
+    });
     // Also after a failure; the first one is the one to be told.
     let left = ground.leave(&mut conn);
     walked.and(left)?;
@@ -42,7 +58,6 @@ pub(super) fn tour(url: &str, rows: u32, blob_bytes: u64) -> Result<(), Failure>
 }
 
 fn walk(conn: &mut Connection, config: &Config, blob: Blob) -> Result<(), Failure> {
-    proxy::show(config)?;
     stop::few_rows(config)?;
     stop::many_rows(config)?;
     stop::owned_value(config, blob)?;

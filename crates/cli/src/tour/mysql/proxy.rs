@@ -2,24 +2,21 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, IsTerminal};
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
-use std::{env, fs, process, thread};
+use std::{env, process, thread};
 
 use indicatif::{HumanCount, HumanFloatCount};
 use onecopy_mysql::blocking::Connection;
-use onecopy_mysql::{Config, Endpoint, Meter, SslMode};
-use onecopy_net::Endpoint as Way;
+use onecopy_mysql::{Config, Meter, SslMode};
 use onecopy_net::evented::Address;
-use onecopy_proxy::Proxy;
-use onecopy_proxy::config::{BackendConfig, Config as ProxyConfig, ListenerConfig, Secret};
+use onecopy_proxy::config::ListenerConfig;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::super::cost::{Cost, ours};
 use super::super::print::{gap, item, line, plain, shown, title};
 use super::super::table::time;
+use super::front::Front;
 use crate::bench::failure::Failure;
 use crate::bench::shape::ROWS_TABLE;
 use crate::bench::usage::{Moment, Usage};
@@ -40,7 +37,7 @@ pub(super) fn show(config: &Config) -> Result<(), Failure> {
         plain(&format!("Skipped: {reason}"));
         return Ok(());
     }
-    Stop::start(config, None)?.compare(config)
+    Stop(Front::start(config, ListenerConfig::default(), None)?).compare(config)
 }
 
 /// Leaves a proxy up until Ctrl-C, where somebody is there to type it.
@@ -48,14 +45,15 @@ pub(super) fn stay(url: &str) -> Result<(), Failure> {
     let config = Config::from_url(url)?;
     if io::stdout().is_terminal() && may_pass(&config).is_ok() {
         let password = format!("{:016x}", RandomState::new().hash_one(process::id()));
-        return Stop::start(&config, Some(&password))?.stay(url, &password);
+        let front = Front::start(&config, ListenerConfig::default(), Some(&password))?;
+        return Stop(front).stay(url, &password);
     }
     Ok(())
 }
 
 /// Why the way through the proxy, which speaks no TLS here, would change something for the worse: the way to the server, or a password
 /// that a plugin sends only where nobody can listen.
-fn may_pass(config: &Config) -> Result<(), String> {
+pub(super) fn may_pass(config: &Config) -> Result<(), String> {
     let wants_tls = !matches!(
         config.ssl_mode,
         None | Some(SslMode::Disabled | SslMode::Preferred)
@@ -78,90 +76,16 @@ fn may_pass(config: &Config) -> Result<(), String> {
 }
 
 /// A value as text, where it can be had.
-fn value(conn: &mut Connection, sql: &str) -> Option<String> {
+pub(super) fn value(conn: &mut Connection, sql: &str) -> Option<String> {
     let mut rows = conn.query(sql).ok()?;
     let row = rows.next().ok()??;
     Some(String::from_utf8_lossy(row.bytes(0).ok()??).into_owned())
 }
 
-/// A proxy in front of the tour's server, with a listener of each kind.
-struct Stop {
-    proxy: Proxy,
-    /// The client's way through it, of the kind of the direct one, so that only the proxy makes a difference.
-    through: Config,
-    address: SocketAddr,
-    /// Where its socket is.
-    _folder: Folder,
-}
-
-/// A folder of nobody else's, gone with the stop.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> io::Result<Self> {
-        let name = format!("onecopy-tour-{:016x}", RandomState::new().hash_one(0));
-        let path = env::temp_dir().join(name);
-        fs::create_dir(&path)?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+/// The stop, at its proxy.
+struct Stop(Front);
 
 impl Stop {
-    /// Starts a proxy on a port of the loopback address and on a socket; with metrics and an admin listener where there is a
-    /// password for it.
-    fn start(config: &Config, admin: Option<&str>) -> Result<Self, Failure> {
-        let server = match &config.endpoint {
-            Endpoint::Unix(path) => Way::Unix(path.clone()),
-            Endpoint::Tcp { host, port } => Way::Tcp {
-                host: host.clone(),
-                port: *port,
-            },
-        };
-        let free_port = || Way::Tcp {
-            host: "127.0.0.1".to_owned(),
-            port: 0,
-        };
-        let folder = Folder::new()?;
-        let socket = folder.0.join("proxy.sock");
-        let mut settings = ProxyConfig {
-            listeners: vec![ListenerConfig {
-                listen: vec![free_port(), Way::Unix(socket.clone())],
-                backends: vec![BackendConfig::new(server)],
-                ..ListenerConfig::default()
-            }],
-            ..ProxyConfig::default()
-        };
-        if let Some(password) = admin {
-            settings.metrics.listen = Some(free_port());
-            settings.admin.listen = Some(free_port());
-            settings.admin.password = Secret::new(password);
-        }
-        let proxy = Proxy::start(settings).map_err(|error| Failure::said(error.to_string()))?;
-        let address = proxy
-            .tcp_address()
-            .ok_or_else(|| Failure::said("the proxy listens nowhere"))?;
-        let mut through = config.clone();
-        through.endpoint = match &config.endpoint {
-            Endpoint::Unix(_) => Endpoint::Unix(socket),
-            Endpoint::Tcp { .. } => Endpoint::Tcp {
-                host: address.ip().to_string(),
-                port: address.port(),
-            },
-        };
-        Ok(Self {
-            proxy,
-            through,
-            address,
-            _folder: folder,
-        })
-    }
-
     /// What the proxy costs compared with a direct connection.
     fn compare(&self, config: &Config) -> Result<(), Failure> {
         plain(&format!(
@@ -172,7 +96,7 @@ impl Stop {
         gap();
         show_row(["", "direct", "through it", "overhead"]);
         let before = self.carried();
-        let ways = [config, &self.through];
+        let ways = [config, &self.0.through];
         let [direct, through] = each(ways, |config| queries(config, SMALL, QUERIES))?;
         times("one query", [&direct, &through], QUERIES, |cost| {
             cost.usage.wall
@@ -220,12 +144,12 @@ impl Stop {
     }
 
     fn carried(&self) -> Meter {
-        self.proxy.snapshot(false).meter
+        self.0.proxy.snapshot(false).meter
     }
 
     /// Leaves the proxy up until Ctrl-C, where somebody is there to type it.
     fn stay(self, url: &str, admin: &str) -> Result<(), Failure> {
-        let (port, user) = (self.address.port(), &self.through.user);
+        let (port, user) = (self.0.address.port(), &self.0.through.user);
         let password = password_of_private(url);
         title("The proxy stays up until Ctrl-C");
         plain("How to connect:");
@@ -241,7 +165,7 @@ impl Stop {
             ),
         );
         plain("And where to look:");
-        if let Some(Address::Tcp(address)) = self.proxy.admin_address() {
+        if let Some(Address::Tcp(address)) = self.0.proxy.admin_address() {
             let (host, port) = (address.ip(), address.port());
             item(
                 "sessions and their servers",
@@ -252,7 +176,7 @@ impl Stop {
                 "... -e 'SHOW BUFFERS'; SHOW HELP lists the others",
             );
         }
-        if let Some(address) = self.proxy.metrics_address() {
+        if let Some(address) = self.0.proxy.metrics_address() {
             item(
                 "metrics, health",
                 &format!("curl http://{address}/metrics, /health"),
@@ -261,7 +185,7 @@ impl Stop {
         let mut signals = Signals::new([SIGINT, SIGTERM])?;
         signals.forever().next();
         gap();
-        let snapshot = self.proxy.snapshot(false);
+        let snapshot = self.0.proxy.snapshot(false);
         plain(&format!(
             "{} clients came, with {} commands; {} bytes were carried, {} moved or copied in user space.",
             HumanCount(snapshot.counters.accepted()),
@@ -269,7 +193,7 @@ impl Stop {
             HumanCount(snapshot.meter.bytes_read),
             HumanCount(snapshot.meter.copied()),
         ));
-        self.proxy.stop();
+        self.0.proxy.stop();
         Ok(())
     }
 }

@@ -18,7 +18,7 @@ const PIECE: u64 = 128 << 10;
 
 /// A table of rows, shown.
 pub(super) fn few_rows(config: &Config) -> Result<(), Failure> {
-    title("2. A table of rows");
+    title("3. A table of rows");
     let sql = format!(
         "SELECT id, s16, dbl, dt, dtime, t, LENGTH(s2) AS `bytes of s2` FROM {ROWS_TABLE} ORDER BY id LIMIT 8"
     );
@@ -44,7 +44,7 @@ pub(super) fn few_rows(config: &Config) -> Result<(), Failure> {
 
 /// Every column of every big row.
 pub(super) fn many_rows(config: &Config) -> Result<(), Failure> {
-    title("3. Big rows by the thousand");
+    title("4. Big rows by the thousand");
     plain("A prepared SELECT * over the whole table, every column of every row decoded.");
     let (ours, floor) = workload(config, Workload::ManyRows)?;
     table::costs(&[("onecopy", &ours), ("floor", &floor)]);
@@ -55,7 +55,7 @@ pub(super) fn many_rows(config: &Config) -> Result<(), Failure> {
 
 /// A large value in memory of its own.
 pub(super) fn owned_value(config: &Config, blob: Blob) -> Result<(), Failure> {
-    title(&format!("4. A value of {} MiB, owned", blob.bytes >> 20));
+    title(&format!("5. A value of {} MiB, owned", blob.bytes >> 20));
     let (ours, floor) = workload(config, Workload::Blob)?;
     table::costs(&[("onecopy", &ours), ("floor", &floor)]);
     shown(&copied(&ours));
@@ -69,7 +69,7 @@ pub(super) fn owned_value(config: &Config, blob: Blob) -> Result<(), Failure> {
 
 /// The same value as a stream.
 pub(super) fn streamed_value(config: &Config, blob: Blob) -> Result<(), Failure> {
-    title(&format!("5. The same {} MiB, streamed", blob.bytes >> 20));
+    title(&format!("6. The same {} MiB, streamed", blob.bytes >> 20));
     let (ours, floor) = workload(config, Workload::BlobStream)?;
     table::costs(&[("onecopy", &ours), ("floor", &floor)]);
     shown(&copied(&ours));
@@ -85,7 +85,7 @@ pub(super) fn back_again(
     config: &Config,
     blob: Blob,
 ) -> Result<(), Failure> {
-    title("6. And back again: inserted from a reader");
+    title("7. And back again: inserted from a reader");
     plain(
         "One connection streams the value, and that reader is the parameter of an INSERT on another.",
     );
