@@ -19,6 +19,9 @@ class Proxy:
         self.reader.start()
         self.port = int(self.wait_for(r"^listening on 127\.0\.0\.1:(\d+)")[1])
 
+    # How its clients have server connections, and how many descriptors one that does nothing takes.
+    mode, per_client = "pass", 2
+
     @classmethod
     def before(cls, port):
         """In front of one port."""
@@ -159,6 +162,44 @@ class Configured(Proxy):
         return [line.split("\t") for line in tools.run(command, input=statement).stdout.splitlines()]
 
 
+class Pooled(Configured):
+    """One whose clients share connections to a server; these are no descriptors that a client could leave behind."""
+    per_client = 1
+
+    def __init__(self, folder, server, mode, most=32):
+        self.mode, self.most, self.server_port = mode, most, server.port
+        backend = {"name": "server", "server": f"127.0.0.1:{server.port}"}
+        listener = {"name": mode, "listen": "127.0.0.1:0", "reencrypt-passwords": True, "backends": [backend]}
+        super().__init__(folder, [listener | sharing(server, mode, most)])
+
+    def descriptors(self):
+        to_server = sockets_to(self.server_port)
+        links = []
+        for name in os.listdir(f"/proc/{self.process.pid}/fd"):
+            try:
+                links.append(os.readlink(f"/proc/{self.process.pid}/fd/{name}"))
+            except FileNotFoundError:
+                pass
+        shared = [link for link in links if link in to_server]
+        if len(shared) > self.most:
+            raise Failure(f"the pool has {len(shared)} connections, and may have {self.most}")
+        return len(links) - len(shared)
+
+
+def sharing(server, mode, most=32):
+    """The keys of a listener whose clients share connections, with the account of all cases; none where it is a wire."""
+    if mode == "pass":
+        return {}
+    return {"mode": mode, "account": [{"user": server.user, "password": server.password}], "pool": {"max": most}}
+
+
+def sockets_to(port):
+    """The sockets of this machine that are connected to a port, as links of descriptors name them."""
+    lines = open("/proc/net/tcp").read().splitlines()[1:]
+    fields = [line.split() for line in lines]
+    return {f"socket:[{field[9]}]" for field in fields if int(field[2].split(":")[1], 16) == port}
+
+
 def until(is_so, failure):
     """Waits until it is so."""
     deadline = time.monotonic() + PATIENCE
@@ -176,6 +217,8 @@ def text(listeners, tables):
             lines += [f"[{name}]", *keys(table)]
     for listener in listeners:
         lines += ["[[mysql]]", *keys(listener)]
+        if "pool" in listener:
+            lines += ["[mysql.pool]", *keys(listener["pool"])]
         if "tls" in listener:
             lines += ["[mysql.tls]", *keys(listener["tls"])]
         for backend in listener["backends"]:
@@ -186,5 +229,13 @@ def text(listeners, tables):
 
 
 def keys(table):
+    return [f"{key} = {value(one)}" for key, one in table.items() if key not in ["tls", "pool", "backends"]]
+
+
+def value(one):
     # What JSON has for text, numbers, truth and lists TOML has as well.
-    return [f"{key} = {json.dumps(value)}" for key, value in table.items() if key not in ["tls", "backends"]]
+    if isinstance(one, list):
+        return f"[{', '.join(map(value, one))}]"
+    if isinstance(one, dict):
+        return "{ " + ", ".join(f"{key} = {value(part)}" for key, part in one.items()) + " }"
+    return json.dumps(one)

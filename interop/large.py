@@ -3,7 +3,7 @@ import collections, contextlib, hashlib, pathlib, random, subprocess, tempfile
 
 import tools
 from changes import backend, certificate
-from front import Configured
+from front import Configured, sharing
 from tools import Failure
 
 PACKET = 0xFFFFFF
@@ -30,20 +30,20 @@ PACKED_KINDS = [Kind(False, False, None, "zlib"), Kind(False, False, "zlib", Non
 ZSTD_KINDS = [Kind(False, False, None, "zstd"), Kind(True, True, "zlib", "zstd")]
 
 
-def large(server, _):
-    return carry(server, KINDS)
+def large(server, proxy):
+    return carry(server, KINDS, proxy.mode)
 
 
 def compressed(server, _):
-    return carry(server, PACKED_KINDS + (ZSTD_KINDS if server.is_mysql else []))
+    return carry(server, PACKED_KINDS + (ZSTD_KINDS if server.is_mysql else []), "pass")
 
 
-def carry(server, kinds):
+def carry(server, kinds, mode):
     """All sizes over these kinds of the two sides: as long and with the checksum that was sent, in memory that is flat."""
     with tempfile.TemporaryDirectory(prefix="interop-") as name, contextlib.ExitStack() as stack:
         path = pathlib.Path(name)
         certificate(path, "front")
-        proxy = stack.enter_context(Configured(path, [listener(server, kind) for kind in kinds], {"": {"workers": 1}}))
+        proxy = stack.enter_context(Configured(path, [listener(server, kind) | sharing(server, mode) for kind in kinds], {"": {"workers": 1}}))
         peaks = []
         for kind, port in zip(kinds, proxy.ports(len(kinds))):
             way = Way(server, port, path / "front.pem" if kind.front else None, kind.packed_front)

@@ -10,12 +10,12 @@ those that suite/differences/ lists with the reason.
 import argparse, contextlib, os, pathlib, subprocess, sys, time
 
 import changes, suite, tools
-from front import Configured
+from front import Configured, sharing
 from run import SERVERS, Server
-from suite import MODES, Place, differences, go_sql_driver, mariadb_client_test, mariadb_test, mysql2, mysql_async, pymysql
+from suite import MODES, Place, differences, django, go_sql_driver, mariadb_client_test, mariadb_test, mysql2, mysql_async, pymysql, sqlalchemy
 from tools import Failure, say
 
-DRIVERS = {module.NAME: module for module in [go_sql_driver, pymysql, mysql_async, mysql2, mariadb_client_test]}
+DRIVERS = {module.NAME: module for module in [go_sql_driver, pymysql, mysql_async, mysql2, mariadb_client_test, sqlalchemy, django]}
 # How often a suite runs again where something differs.
 REPEATS = 2
 SUITES = [*DRIVERS, mariadb_test.NAME]
@@ -55,9 +55,11 @@ class Proxies:
                 backend["tls"] = {"mode": "verify-full", "ca": server.authority}
             if mode.behind == "zlib":
                 backend["compression"] = "zlib"
-            # As a server does, all of them offer TLS and compression: some tests ask for them in every mode.
+            # As a server does, all of them offer TLS and compression: some tests ask for them in every mode. Shared connections
+            # are not compressed.
+            shared = sharing(server, mode.sharing) or {"compression": "zlib"}
             listeners.append({"name": name, "listen": self.sockets[name] if mode.client == "unix" else "127.0.0.1:0",
-                              "compression": "zlib", "reencrypt-passwords": True, "tls": tls, "backends": [backend]})
+                              "reencrypt-passwords": True, "tls": tls, "backends": [backend]} | shared)
         # A proxy says where it listens in the order of the file; a port has to be the first.
         listeners.sort(key=lambda listener: not listener["listen"].startswith("127."))
         self.proxy = Configured(folder, listeners)

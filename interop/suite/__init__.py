@@ -15,8 +15,8 @@ PASS, FAIL, SKIP = "pass", "fail", "skip"
 # How a driver connects: to a port of 127.0.0.1 or to a socket, and what it does there ("clear", "tls", "zlib" or "unix").
 Place = collections.namedtuple("Place", "port socket client")
 
-# What the driver does, and what is between the proxy and the server.
-Mode = collections.namedtuple("Mode", "client behind")
+# What the driver does, what is between the proxy and the server, and whether clients share connections.
+Mode = collections.namedtuple("Mode", "client behind sharing", defaults=["pass"])
 MODES = {
     "tcp": Mode("clear", "clear"),
     "unix": Mode("unix", "unix"),
@@ -26,6 +26,9 @@ MODES = {
     "zlib": Mode("zlib", "clear"),
     "zlib-behind": Mode("clear", "zlib"),
     "zlib-both": Mode("zlib", "zlib"),
+    "pooled": Mode("clear", "clear", "transaction"),
+    "pooled-tls": Mode("tls", "clear", "transaction"),
+    "pooled-session": Mode("clear", "clear", "session"),
 }
 
 

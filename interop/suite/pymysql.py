@@ -24,14 +24,31 @@ def fetch():
     if not source().exists():
         tools.source_package(SUITE, PACKAGE, VERSION, source())
     if not python().exists():
-        tools.say("fetching pytest into a virtual environment")
-        folder = python().parent.parent
-        tools.step([sys.executable, "-m", "venv", folder], "python3-venv is needed")
-        try:
-            tools.step([python(), "-m", "pip", "install", "--quiet", "pytest", "cryptography", "PyNaCl"], "the Python package index can't be reached")
-        except tools.Failure:
-            shutil.rmtree(folder)
-            raise
+        environment(python().parent.parent, "pytest", "cryptography", "PyNaCl")
+
+
+def environment(folder, *packages):
+    """A virtual environment with packages of the Python package index."""
+    tools.say(f"fetching {', '.join(packages)} into a virtual environment")
+    tools.step([sys.executable, "-m", "venv", folder], "python3-venv is needed")
+    try:
+        tools.step([folder / "bin/python", "-m", "pip", "install", "--quiet", *packages], "the Python package index can't be reached")
+    except tools.Failure:
+        shutil.rmtree(folder)
+        raise
+
+
+def source_distribution(python, name, version, folder):
+    """The unpacked source of a package of the Python package index."""
+    tools.say(f"fetching the source of {name} {version}")
+    part = folder.with_suffix(".part")
+    shutil.rmtree(part, ignore_errors=True)
+    command = [python, "-m", "pip", "download", "--quiet", "--no-deps", f"--no-binary={name}", f"--dest={part}", f"{name}=={version}"]
+    tools.step(command, "the Python package index can't be reached")
+    archive = next(part.glob("*.tar.gz"))
+    tools.step(["tar", "-xf", archive, "-C", part, "--strip-components=1"], "it can't be unpacked")
+    archive.unlink()
+    part.rename(folder)
 
 
 def prepare(server):
@@ -50,10 +67,15 @@ def run(server, place):
     report.unlink(missing_ok=True)
     done = tools.run([python(), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", "pymysql"], expect=None,
                      timeout=900, cwd=source(), env=os.environ | {"PYTHONPATH": str(source()), "PYTHONDONTWRITEBYTECODE": "1"})
+    return verdicts_of(report, done), done.stdout
+
+
+def verdicts_of(report, done):
+    """{test: verdict} of a report of pytest's."""
     if not report.exists():
         raise tools.Failure(f"pytest told nothing: {done.stdout[-300:]} {done.stderr[-300:]}")
     cases = xml.etree.ElementTree.parse(report).iter("testcase")
-    return {f"{case.get('classname')}.{case.get('name')}": verdict(case) for case in cases}, done.stdout
+    return {f"{case.get('classname')}.{case.get('name')}": verdict(case) for case in cases}
 
 
 def verdict(case):
