@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test test-servers interop soak fuzz bench meter mutants gates deny package gates-record fmt lint doc clean
+.PHONY: help run test test-servers interop soak fuzz bench meter mutants mistakes gates deny package gates-record fmt lint lint-alone doc clean
 BIN := $(or $(CARGO_TARGET_DIR),target)/release
 COMPONENTS := cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
 export URL VALKEY_URL
@@ -11,15 +11,7 @@ run:   ## start a proxy and private MariaDB and Valkey servers and demo the clie
 	@$(if $(URL)$(VALKEY_URL),$(BIN)/onecopy tour $(if $(URL),--url "$$URL") $(if $(VALKEY_URL),--valkey-url "$$VALKEY_URL"),\
 	$(BIN)/with-server --mysql --valkey -- $(BIN)/onecopy tour --url {URL} --valkey-url {VALKEY_URL})
 test: lint  ## run all checks: format, lints, tests on private servers, documentation, instruction counts
-	@# Everything runs, also after a failure; the last line says what failed. Eight threads, as most tests wait for servers.
-	@failed=; \
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} cargo test --workspace --all-features --no-fail-fast || failed="$$failed tests"; \
-	$(MAKE) doc || failed="$$failed doc"; \
-	if command -v valgrind >/dev/null; then $(MAKE) gates || failed="$$failed gates"; \
-	else echo "NOT RUN: make gates; install the package valgrind" >&2; fi; \
-	if command -v cargo-deny >/dev/null; then $(MAKE) deny || failed="$$failed deny"; \
-	else echo "NOT RUN: make deny; type: cargo install cargo-deny --locked" >&2; fi; \
-	if [ -n "$$failed" ]; then echo "make test FAILED in:$$failed" >&2; exit 1; fi; echo "make test passed"
+	@crates/testkit/test.sh
 test-servers: ## run the server tests on MySQL 9.7, MariaDB 11.8 and Valkey 8.1, fetched into target/servers
 	crates/testkit/servers.py test
 interop: ## run real programs and other projects' test suites through the proxy and beside it; interop/README.md says which
@@ -46,13 +38,15 @@ gates-record: ## record these counts, in docs/benchmarks/gates.json and gates.md
 	cargo run --release --quiet -p onecopy-gates -- record
 mutants: ## change the code of a crate in 100 places and check that a test fails each time; needs cargo-mutants
 	crates/testkit/mutants.sh $(CRATES)
+mistakes: ## make the proxy forget one state at a time and check that a mirror finds it
+	crates/proxy/tests/mirror/mistakes.py
 fmt:   ## format the code
 	cargo fmt --all
 lint:  ## check the format, and clippy without a warning
 	@$(COMPONENTS) || { echo "rustfmt or clippy is missing; type: rustup component add rustfmt clippy" >&2; exit 1; }
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
-	@# Each library alone, as who depends on it builds it: the workspace's others turn features on.
+lint-alone: ## clippy of each library alone, as those who depend on it build it: the workspace's others turn features on
 	@for crate in wire mysql-proto net pool derive mysql resp-proto valkey; do \
 	    echo "cargo clippy -p onecopy-$$crate --no-default-features -- -D warnings"; \
 	    cargo clippy --quiet -p onecopy-$$crate --no-default-features -- -D warnings || exit; \

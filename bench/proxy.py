@@ -10,6 +10,9 @@ Builds the programs, starts a private MariaDB and each proxy in front of it, all
             proxies take turns, medians and extremes of the rounds
   idle      resident memory of 5,000 logged-in connections, each: before and after one row of 90,000 bytes each
   connects  1,000 connections a second made and closed, for a minute: what was reached, and what is left of them
+  pooled    sysbench's point selects and read-write with 8, 64 and 2,000 clients, direct, by haproxy, by the proxy as a wire, and
+            by its pool of 16 connections: queries a second, p50 and p99 of the latency of an event, the proxy's CPU a query, and
+            the server's connections and resident memory
 haproxy is the distribution's, with its own buffers of 16 KiB and with 128 KiB; floor is crates/proxy/examples/relay.rs, the
 proxy's streams and event loops without a look at the bytes. Needs sysbench and haproxy. Prints Markdown tables and writes
 FILE as JSON.
@@ -27,6 +30,9 @@ WORKLOADS = {  # name: threads, sysbench's script and options
     "10,000 rows, 8": (8, [HERE / "proxy/many_rows.lua"]),
     "connect, query, quit 8": (8, [HERE / "proxy/connect.lua"]),
 }
+POOLED = ["direct", "haproxy", "onecopy", "pooled"]
+POOLED_WORKLOADS = {"point select": "oltp_point_select", "read-write": "oltp_read_write"}
+POOL = 16
 PROXIES = ["direct", "haproxy", "haproxy 128k", "onecopy", "floor"]
 IDLE = 5000
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -50,14 +56,26 @@ class Process:
             self.running.append(self)
             wait_for(self.port)
             return
+        pooled = pathlib.Path(folder) / "pooled.toml"
+        pooled.write_text(f"""[[mysql]]
+listen = "127.0.0.1:0"
+mode = "transaction"
+account = [{{ user = "bench", password = "" }}]
+[mysql.pool]
+max = {POOL}
+wait-timeout = "60s"
+[[mysql.backend]]
+server = "127.0.0.1:{server}"
+""")
         command = {
+            "pooled": [f"{cargo_target()}/release/onecopy", "proxy", "--config", pooled],
             "onecopy": [f"{cargo_target()}/release/onecopy", "proxy", "--mysql", f"127.0.0.1:0=127.0.0.1:{server}"],
             "floor": [f"{cargo_target()}/release/examples/relay", f"127.0.0.1:0=127.0.0.1:{server}"],
         }[name]
         self.child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         self.running.append(self)
         for line in self.child.stderr:
-            if said := re.search(r"listening on 127\.0\.0\.1:(\d+)", line):
+            if said := re.search(r"listening(?: on |=)127\.0\.0\.1:(\d+)", line):
                 self.port = int(said[1])
                 return
         sys.exit(f"{name} has ended before it listened")
@@ -113,10 +131,11 @@ def wait_for(port):
     sys.exit(f"nobody listens on {port}")
 
 
+SYSBENCH = ["sysbench", "--db-driver=mysql", "--mysql-host=127.0.0.1", "--mysql-user=bench", "--mysql-password=", "--mysql-db=test"]
+
+
 def sysbench(port, threads, script, *more):
-    common = ["sysbench", "--db-driver=mysql", "--mysql-host=127.0.0.1", f"--mysql-port={port}", "--mysql-user=bench",
-              "--mysql-password=", "--mysql-db=test", f"--threads={threads}"]
-    done = sh([*common, *script, *more])
+    done = sh([*SYSBENCH, f"--mysql-port={port}", f"--threads={threads}", *script, *more])
     if done.returncode or "FATAL" in done.stdout:
         sys.exit(f"sysbench {' '.join(map(str, script))}: {done.stdout[-800:]} {done.stderr[-300:]}")
     return done.stdout
@@ -125,6 +144,7 @@ def sysbench(port, threads, script, *more):
 def prepare(server, url):
     sql = ("CREATE USER IF NOT EXISTS bench@'%' IDENTIFIED BY ''; GRANT ALL ON *.* TO bench@'%'; "
            "CREATE USER IF NOT EXISTS idle@'%' IDENTIFIED BY ''; SET GLOBAL max_connections = 10000; "
+           "SET GLOBAL max_prepared_stmt_count = 1000000; "
            "CREATE TABLE IF NOT EXISTS test.proxy_big (id INT PRIMARY KEY, a MEDIUMTEXT); "
            "REPLACE INTO test.proxy_big SELECT seq, REPEAT(CHAR(64 + seq % 26), 90000) FROM seq_1_to_64")
     subprocess.run([f"{cargo_target()}/release/onecopy", "sql", "--quiet", url], input=sql, text=True, check=True)
@@ -198,6 +218,67 @@ def connects(a, server, folder, result):
     connects_table(result["connects"])
 
 
+def server_of(port):
+    """The process that listens there: its number of the kernel's."""
+    for line in sh(["ss", "-ltnpH", f"sport = :{port}"]).stdout.splitlines():
+        if said := re.search(r"pid=(\d+)", line):
+            return int(said[1])
+    sys.exit(f"nobody listens on {port}")
+
+
+def pooled(a, server, folder, result):
+    pid = server_of(server)
+    for workload, script in POOLED_WORKLOADS.items():
+        for clients in map(int, a.clients.split(",")):
+            name = f"{workload} {clients}"
+            rows = result["pooled"][name] = {proxy: {"rate": [], "p50": [], "p99": [], "cpu": [], "connections": [], "server_mib": []} for proxy in POOLED}
+            for round in range(a.rounds):
+                for which in POOLED[round % len(POOLED):] + POOLED[:round % len(POOLED)]:
+                    proxy = Process(which, server, folder)
+                    before = proxy.cpu()
+                    command = [*SYSBENCH, f"--mysql-port={proxy.port}", f"--threads={clients}", script, "--tables=1",
+                               "--table-size=10000", f"--time={a.seconds}", "--histogram", "run"]
+                    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                    time.sleep(a.seconds / 2 + clients / 1000)
+                    connections = int(sh(["sh", "-c", f"ss -tnH state established sport = :{server} | wc -l"]).stdout)
+                    resident = int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{pid}/status").read())[1])
+                    said = child.communicate()[0]
+                    if child.returncode or "FATAL" in said:
+                        sys.exit(f"{which}, {name}: {said[-800:]}")
+                    count, rate = re.search(r"queries:\s+(\d+)\s+\(([\d.]+) per sec", said).groups()
+                    p50, p99 = percentiles(said)
+                    for key, value in [("rate", float(rate)), ("p50", p50), ("p99", p99), ("cpu", (proxy.cpu() - before) / int(count) * 1e6),
+                                       ("connections", connections), ("server_mib", resident / 1024)]:
+                        rows[which][key].append(value)
+                    proxy.stop()
+            pooled_table(name, rows)
+            save(a, result)
+
+
+def percentiles(said):
+    """p50 and p99 in ms, of sysbench's histogram."""
+    buckets = [(float(value), int(count)) for value, count in re.findall(r"^\s+([\d.]+) \|\**\s+(\d+)$", said, re.M)]
+    total, found = sum(count for _, count in buckets), []
+    for part in (0.5, 0.99):
+        below = 0
+        for value, count in buckets:
+            below += count
+            if below >= part * total:
+                found.append(value)
+                break
+    return found
+
+
+def pooled_table(name, rows):
+    print(f"\n| {name} clients | q/s median | ratio to direct | p50, ms | p99, ms | proxy's CPU µs per query | server's connections | "
+          "server's memory, MiB |\n| --- |" + " --- |" * 7)
+    median = {which: {key: statistics.median(values) for key, values in row.items()} for which, row in rows.items()}
+    for which, row in median.items():
+        cpu = f"{row['cpu']:.1f}" if which != "direct" else ""
+        print(f"| {which} | {row['rate']:,.0f} | {row['rate'] / median['direct']['rate']:.2f} | {row['p50']:.2f} | {row['p99']:.2f} | {cpu} | "
+              f"{row['connections']:,.0f} | {row['server_mib']:,.0f} |", flush=True)
+
+
 def save(a, result):
     if a.out:  # after each: the whole takes its time
         pathlib.Path(a.out).write_text(json.dumps(result, indent=1) + "\n")
@@ -239,6 +320,8 @@ def render(files):
             idle_table(result["idle"])
         if result["connects"]:
             connects_table(result["connects"])
+        for name, rows in result.get("pooled", {}).items():
+            pooled_table(name, rows)
 
 
 def main():
@@ -249,6 +332,7 @@ def main():
     args.add_argument("--rounds", type=int, default=5)
     args.add_argument("--seconds", type=int, default=5)
     args.add_argument("--minute", type=int, default=60, help="how long connections are made and closed")
+    args.add_argument("--clients", default="8,64,2000", help="how many of the part pooled")
     args.add_argument("--out")
     args.add_argument("--render", nargs="+", metavar="FILE", help="only print the tables of these files")
     args.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
@@ -271,12 +355,12 @@ def main():
     version = lambda *command: sh(command).stdout.splitlines()[0]
     result = {"command": "bench/proxy.py " + " ".join(x for x in sys.argv[1:] if x != "--inside"),
               "haproxy": version("haproxy", "-v"), "sysbench": version("sysbench", "--version"), "processors": os.cpu_count(),
-              "load": [os.getloadavg()[0]], "queries": {}, "idle": {}, "connects": {}}
+              "load": [os.getloadavg()[0]], "queries": {}, "idle": {}, "connects": {}, "pooled": {}}
     prepare(server, os.environ["ONECOPY_URL"])
     with tempfile.TemporaryDirectory() as folder:
         try:
             for part in a.parts.split(","):
-                {"queries": queries, "idle": idle, "connects": connects}[part](a, server, folder, result)
+                {"queries": queries, "idle": idle, "connects": connects, "pooled": pooled}[part](a, server, folder, result)
         finally:
             for proxy in Process.running:
                 proxy.stop()
