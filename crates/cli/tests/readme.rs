@@ -1,6 +1,10 @@
 //! A new project, made of README's own lines, compiles and runs.
+//!
+//! Other crates are compiled with the features that they have in the workspace, so that those compiled for its tests serve here too:
+//! anew, TLS alone would take a minute.
 #![allow(clippy::unwrap_used)] // the helpers are part of the tests
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -33,8 +37,9 @@ impl Project {
         // The workspace's profile, so that what it has compiled is used.
         let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
         let profile = &workspace[workspace.find("[profile.dev]").unwrap()..];
+        let others = as_in_workspace(root);
         let manifest = format!(
-            "[package]\nname = \"readme\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n{dependencies}\n\n{profile}"
+            "[package]\nname = \"readme\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n{dependencies}\n\n{others}\n{profile}"
         );
         fs::write(folder.join("Cargo.toml"), manifest).unwrap();
         fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
@@ -54,6 +59,56 @@ impl Project {
             .unwrap();
         stdout(&output)
     }
+}
+
+/// Packages by name and version, each with its features, that `cargo tree` finds in the workspace. `None` as the features: the project's own.
+fn tree(root: &Path, options: &[&str]) -> BTreeMap<String, Option<String>> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["tree", "--offline", "--all-features", "--no-dedupe"]);
+    cargo.args(["--prefix", "none", "--format", "{p}|{f}|"]);
+    let output = cargo.args(options).current_dir(root).output().unwrap();
+    let text = stdout(&output);
+    let lines = text.lines().filter(|line| !line.is_empty());
+    let parts = lines.map(|line| line.split('|').collect::<Vec<_>>());
+    let packages = parts.map(|parts| {
+        let mut words = parts[0].split(' ');
+        let (name, version) = (words.next().unwrap(), words.next().unwrap());
+        let is_own = parts[0].contains("(/");
+        (
+            format!("{name} {version}"),
+            (!is_own).then(|| parts[1].to_owned()),
+        )
+    });
+    packages.collect()
+}
+
+/// Lines for a manifest: what both clients depend on, with all features that the tests of the workspace need of it.
+fn as_in_workspace(root: &Path) -> String {
+    let all = tree(root, &["--workspace", "--edges", "normal,dev"]);
+    let clients = ["-p", "onecopy-mysql", "-p", "onecopy-valkey"];
+    let edges = ["--edges", "normal,no-proc-macro"];
+    let needed = tree(root, &[clients.as_slice(), &edges].concat());
+    let mut seen = BTreeSet::new();
+    let mut lines = String::new();
+    for (at, package) in needed.keys().enumerate() {
+        let (name, version) = package.split_once(" v").unwrap();
+        let Some(features) = &all[package] else {
+            continue;
+        };
+        let features = features.split(',').filter(|feature| !feature.is_empty());
+        let features: Vec<_> = features.collect();
+        // Behind a plus there is only the version of what the package wraps.
+        let version = version.split('+').next().unwrap();
+        // README's own are listed under their names. Of two versions the second needs another name.
+        let key = match seen.insert(name) {
+            true => name.to_owned(),
+            false => format!("{name}-{at}"),
+        };
+        lines += &format!(
+            "[target.'cfg(all())'.dependencies.{key}]\npackage = \"{name}\"\nversion = \"={version}\"\ndefault-features = false\nfeatures = {features:?}\n"
+        );
+    }
+    lines
 }
 
 fn stdout(output: &Output) -> String {

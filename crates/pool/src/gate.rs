@@ -2,8 +2,7 @@
 
 use std::time::Instant;
 
-use crate::PoolConfig;
-use crate::random::Random;
+use crate::{Backoff, Jitter, PoolConfig};
 
 /// A connection that is being opened. Report the result: [`connected`](crate::Policy::connected) or
 /// [`connect_failed`](crate::Policy::connect_failed).
@@ -59,16 +58,16 @@ impl Gate {
         &mut self,
         _connecting: Connecting,
         config: &PoolConfig,
-        random: &mut Random,
+        jitter: &Jitter,
         now: Instant,
     ) {
         self.connecting -= 1;
-        // Beyond that it only overflows.
-        const MAX_DOUBLINGS: u32 = 20;
-        let doubled = 1_u32 << self.failures.min(MAX_DOUBLINGS);
-        let pause = config.backoff_min.saturating_mul(doubled);
-        let pause = random.shortened(pause.min(config.backoff_max), 2);
-        self.until = now.checked_add(pause);
         self.failures = self.failures.saturating_add(1);
+        let backoff = Backoff {
+            first: config.backoff_min,
+            longest: config.backoff_max,
+            share: 2,
+        };
+        self.until = now.checked_add(backoff.pause(self.failures, jitter));
     }
 }

@@ -19,6 +19,8 @@
 //! - At most [`PoolConfig::max_connecting`] connections are opened at once. After a failure it is one at a time, with
 //!   exponential backoff and jitter, until one succeeds.
 //!
+//! The parts are public for pools that are shaped otherwise, as the proxy's: [`Backoff`], [`Jitter`] and [`TokenBucket`].
+//!
 //! # Example
 //! ```
 //! use std::time::Instant;
@@ -41,17 +43,22 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod backoff;
 mod config;
 mod gate;
+mod jitter;
 mod lease;
 mod policy;
-mod random;
+mod rate;
 mod stats;
 mod waiters;
 
+pub use backoff::Backoff;
 pub use config::{PoolConfig, PoolConfigError};
 pub use gate::Connecting;
+pub use jitter::Jitter;
 pub use lease::{Checkout, Lease};
 pub use policy::{Action, Policy, Wait, WaitError};
+pub use rate::{Rate, TokenBucket};
 pub use stats::{CloseReason, Closed, PoolStats};
 pub use waiters::Ticket;

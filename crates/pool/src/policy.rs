@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use crate::gate::Gate;
 use crate::lease::Idle;
-use crate::random::Random;
 use crate::waiters::{Outcome, Waiters};
-use crate::{Checkout, CloseReason, Connecting, Lease, PoolConfig, PoolStats, Ticket};
+use crate::{Checkout, CloseReason, Connecting, Jitter, Lease, PoolConfig, PoolStats, Ticket};
+
+/// Up to this part of a lifetime is taken off at random.
+const LIFETIME_SHARE: u32 = 8;
 
 /// A returned connection is expected to be restored within this time, so no connection is opened for a waiter before that: a login
 /// costs more than a reset. After this time the reset may be a slow one.
@@ -38,7 +40,7 @@ pub struct Policy<C, W> {
     /// Something is due before that.
     is_late: bool,
     counters: PoolStats,
-    random: Random,
+    jitter: Jitter,
 }
 
 /// What the pool must do next.
@@ -113,7 +115,7 @@ impl<C, W> Policy<C, W> {
             armed: None,
             is_late: true,
             counters: PoolStats::default(),
-            random: Random::new(seed),
+            jitter: Jitter::new(seed),
         }
     }
 
@@ -210,11 +212,11 @@ impl<C, W> Policy<C, W> {
     pub fn connected(&mut self, connecting: Connecting, conn: C, now: Instant) {
         self.gate.succeeded(connecting);
         self.counters.connects += 1;
-        let lifetime = self.config.lifetime;
-        let lifetime = lifetime.map(|lifetime| self.random.shortened(lifetime, 8));
         self.in_use += 1;
         let lease = Lease {
-            expires: lifetime.and_then(|lifetime| now.checked_add(lifetime)),
+            expires: self
+                .jitter
+                .end_of(self.config.lifetime, LIFETIME_SHARE, now),
             is_restoring: false,
         };
         self.put_back(lease, conn, now);
@@ -224,7 +226,7 @@ impl<C, W> Policy<C, W> {
     /// attempt will hardly succeed. All waiters then fail if the pool has no connection at all.
     pub fn connect_failed(&mut self, connecting: Connecting, is_final: bool, now: Instant) {
         self.gate
-            .failed(connecting, &self.config, &mut self.random, now);
+            .failed(connecting, &self.config, &self.jitter, now);
         self.counters.connect_failures += 1;
         if is_final && self.open() == 0 {
             self.fail_all(WaitError::Refused);

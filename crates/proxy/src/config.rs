@@ -22,7 +22,8 @@ pub(crate) use check::LEAST_BUDGET;
 pub use check::{ConfigError, PoolError};
 pub use compression::Offered;
 pub use file::{DEFAULTS, FileError, endpoint};
-pub use pooling::{AccountConfig, Mode, PoolConfig, Rate};
+pub use onecopy_pool::Rate;
+pub use pooling::{AccountConfig, Mode, PoolConfig};
 pub use role::Role;
 
 /// The configuration of a proxy.

@@ -13,7 +13,6 @@ pub(crate) mod line;
 pub(crate) mod look;
 pub(crate) mod pin;
 pub(crate) mod pool;
-pub(crate) mod rate;
 pub(crate) mod refusals;
 pub(crate) mod servers;
 pub(crate) mod setup;

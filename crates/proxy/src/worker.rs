@@ -146,6 +146,7 @@ impl Turns {
     }
 
     /// Turns in which nothing happens because time has passed: what they cost is the same on every machine.
+    #[cfg(feature = "measure")]
     pub(crate) fn without_ticks() -> Self {
         Self {
             has_ticks: false,

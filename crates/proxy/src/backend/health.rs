@@ -1,12 +1,13 @@
 //! Whose turn it is to be asked, and what is known of a backend.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU64,
     Ordering::{AcqRel, Relaxed, Release},
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use onecopy_pool::Jitter;
 
 use crate::backend::Doubt;
 use crate::config::HealthConfig;
@@ -162,8 +163,7 @@ pub(crate) enum Whom {
 
 /// The same within a tenth, so that proxies that were started together do not all ask together.
 pub(crate) fn jittered(time: Duration) -> Duration {
-    let random = RandomState::new().hash_one(0) % 201;
-    time / 1000 * u32::try_from(900 + random).unwrap_or(1000)
+    Jitter::default().shortened(time / 10 * 11, 6)
 }
 
 #[cfg(test)]

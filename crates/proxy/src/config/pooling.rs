@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use onecopy_pool::Rate;
+
 use super::Secret;
 
 /// Whether clients have server connections of their own.
@@ -21,21 +23,6 @@ impl Mode {
     /// Whether the proxy logs clients in itself.
     pub fn is_pooled(self) -> bool {
         self != Self::Pass
-    }
-}
-
-/// So many in a second, on average.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rate {
-    /// How many in a second.
-    pub per_second: u32,
-    /// How many at once, after a time without any.
-    pub burst: u32,
-}
-
-impl fmt::Display for Rate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} a second, {} at once", self.per_second, self.burst)
     }
 }
 

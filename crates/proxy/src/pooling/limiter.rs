@@ -4,15 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::rate::Bucket;
-use crate::config::Rate;
+use onecopy_pool::{Rate, TokenBucket};
 
 /// The statements of one user.
 #[derive(Debug, Default)]
 pub(crate) struct Limiter {
     /// Without a limit no lock is taken.
     is_limited: AtomicBool,
-    bucket: Mutex<Option<(Rate, Bucket)>>,
+    bucket: Mutex<Option<(Rate, TokenBucket)>>,
 }
 
 impl Limiter {
@@ -20,7 +19,7 @@ impl Limiter {
     pub(crate) fn set(&self, rate: Option<Rate>) {
         let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
         if bucket.as_ref().map(|(known, _)| *known) != rate {
-            *bucket = rate.map(|rate| (rate, Bucket::new(rate)));
+            *bucket = rate.map(|rate| (rate, TokenBucket::new(rate)));
         }
         self.is_limited.store(rate.is_some(), SeqCst);
     }

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use onecopy_mysql_proto::Capabilities;
+use onecopy_pool::Jitter;
 
 use super::clients::Clients;
 use super::connection::Connection;
@@ -26,6 +27,9 @@ use super::state::State;
 use super::statements::Texts;
 use crate::backend::Backend;
 use crate::config::{AccountConfig, PoolConfig};
+
+/// Up to this part of a lifetime is taken off at random.
+const LIFETIME_SHARE: u32 = 10;
 
 /// Which connections a session can use: those that were logged in alike.
 #[derive(Debug)]
@@ -106,6 +110,7 @@ pub(crate) struct Pool {
     /// Idle connections by worker, for those that look for one elsewhere.
     idle: Mutex<Vec<(Arc<dyn Recipient>, usize)>>,
     facts: Mutex<Option<Arc<Facts>>>,
+    jitter: Jitter,
     pub(crate) refusals: Refusals,
     pub(crate) texts: Texts,
     pub(crate) clients: Clients,
@@ -145,6 +150,7 @@ impl Pool {
             limiters: Mutex::default(),
             idle: Mutex::default(),
             facts: Mutex::default(),
+            jitter: Jitter::default(),
             refusals: Refusals::default(),
             texts: Texts::default(),
             clients: Clients::default(),
@@ -294,6 +300,12 @@ impl Pool {
     /// Whether there are more connections to a backend than there may be.
     pub(crate) fn is_over(&self, backend: &Arc<Backend>) -> bool {
         self.servers.have_excess() && self.servers.is_over(backend, self.config().max)
+    }
+
+    /// When a connection that is made now has to end: those that were made together do not end together.
+    pub(crate) fn expiry(&self, now: Instant) -> Option<Instant> {
+        self.jitter
+            .end_of(self.config().lifetime, LIFETIME_SHARE, now)
     }
 
     /// Connections that there are, or that are being made.

@@ -3,19 +3,20 @@
 //! Each command of each client would try again what a server has just refused: a wrong password, too many connections. So one that
 //! was refused is tried again only after a while, which grows. Until then clients hear at once what the server has said last.
 
-use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use onecopy_pool::{Backoff, Jitter};
+
 use crate::backend::Backend;
 
-/// After the first refusal in a row, and at most; it doubles.
-const FIRST_DELAY: Duration = Duration::from_millis(100);
-const LONGEST_DELAY: Duration = Duration::from_secs(5);
-
-/// Delays are up to this part shorter, by chance, so that several proxies do not come together.
-const JITTER: u32 = 4;
+/// After refusals in a row.
+const BACKOFF: Backoff = Backoff {
+    first: Duration::from_millis(100),
+    longest: Duration::from_secs(5),
+    share: 4,
+};
 
 /// What a server has said in place of a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,8 +34,7 @@ pub(crate) struct Refusals {
     entries: Mutex<Vec<Entry>>,
     /// Of the entries there are: without any no lock is taken.
     len: AtomicUsize,
-    hasher: RandomState,
-    chances: AtomicU64,
+    jitter: Jitter,
 }
 
 #[derive(Debug)]
@@ -151,11 +151,7 @@ impl Refusals {
     }
 
     fn delay(&self, count: u32) -> Duration {
-        let factor = 1_u32.checked_shl(count.saturating_sub(1));
-        let delay = FIRST_DELAY.saturating_mul(factor.unwrap_or(u32::MAX));
-        let delay = delay.min(LONGEST_DELAY);
-        let chance = self.hasher.hash_one(self.chances.fetch_add(1, SeqCst)) % 256;
-        delay - delay / JITTER * u32::try_from(chance).unwrap_or(0) / 256
+        BACKOFF.pause(count, &self.jitter)
     }
 }
 

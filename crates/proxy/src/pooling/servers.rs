@@ -1,11 +1,11 @@
 //! How many connections of a pool there are to each server, and how many more may be made, and when.
 
-use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::rate::Bucket;
+use onecopy_pool::{Jitter, TokenBucket};
+
 use crate::backend::Backend;
 use crate::config::PoolConfig;
 
@@ -19,8 +19,7 @@ pub(crate) struct Servers {
     servers: Mutex<Vec<Server>>,
     /// There may be more connections than there may be since a change of the configuration.
     has_excess: AtomicBool,
-    hasher: RandomState,
-    chances: AtomicU64,
+    jitter: Jitter,
 }
 
 #[derive(Debug)]
@@ -28,7 +27,7 @@ struct Server {
     backend: Arc<Backend>,
     /// Connections that there are or that are being made.
     count: usize,
-    connects: Option<Bucket>,
+    connects: Option<TokenBucket>,
 }
 
 /// Why there is no place for one more connection.
@@ -44,7 +43,7 @@ impl Servers {
     /// Another configuration holds from now on.
     pub(crate) fn configure(&self, config: &PoolConfig) {
         for server in self.lock().iter_mut() {
-            server.connects = config.connect_rate.map(Bucket::new);
+            server.connects = config.connect_rate.map(TokenBucket::new);
         }
         self.has_excess.store(true, SeqCst);
     }
@@ -93,10 +92,8 @@ impl Servers {
             return Ok(());
         };
         bucket.take(now).map_err(|when| {
-            let chance = self.hasher.hash_one(self.chances.fetch_add(1, SeqCst)) % 256;
-            let chance = u32::try_from(chance).unwrap_or(0);
-            let interval = Duration::from_secs(1) / rate.per_second.max(1);
-            NoRoom::Until(when + interval / JITTER * chance / 256)
+            let wait = rate.interval() / JITTER;
+            NoRoom::Until(when + self.jitter.shortened(wait, 1))
         })
     }
 
@@ -166,7 +163,7 @@ fn find<'s>(
         servers.push(Server {
             backend: Arc::clone(backend),
             count: 0,
-            connects: config.connect_rate.map(Bucket::new),
+            connects: config.connect_rate.map(TokenBucket::new),
         });
         servers.len() - 1
     });

@@ -35,10 +35,10 @@ fn what_is_refused_again_and_again_is_tried_less_and_less_often() {
         delays.push(until - now);
         now = until;
     }
-    let mut longest = FIRST_DELAY;
+    let mut longest = BACKOFF.first;
     for delay in delays {
         assert!(delay <= longest && delay >= longest * 3 / 4, "{delay:?}");
-        longest = (longest * 2).min(LONGEST_DELAY);
+        longest = (longest * 2).min(BACKOFF.longest);
     }
 }
 
@@ -51,7 +51,7 @@ fn only_one_tries_when_the_time_is_over() {
     refusals.begin(b"app", &backend, until);
     assert!(refusals.find(Some(b"app"), &backend, until).is_some());
     // It went away without a word.
-    let later = until + LONGEST_DELAY;
+    let later = until + BACKOFF.longest;
     assert!(refusals.find(Some(b"app"), &backend, later).is_none());
 }
 
@@ -95,5 +95,5 @@ fn success_and_a_reload_clear_it() {
     refusals.clear_all();
     assert!(refusals.find(Some(b"web"), &backend, now).is_none());
     let until = refusals.note(b"web", &backend, refusal(1045, false), now);
-    assert!(until - now <= FIRST_DELAY, "it begins again");
+    assert!(until - now <= BACKOFF.first, "it begins again");
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mio::Registry as Poller;
 use onecopy_mysql_proto::Capabilities;
@@ -122,7 +122,7 @@ impl Connecting {
         let pool = room.pool();
         pool.logged_in(&key, place.backend());
         pool.set_facts(done.facts);
-        let lifetime = pool.config().lifetime;
+        let expires = pool.expiry(now);
         let baseline = Baseline::from_rows(done.variables);
         let after_reset = Arc::new(State::after_reset(&baseline, &done.after_reset));
         let _ = key.after_reset.set(Arc::clone(&after_reset));
@@ -144,7 +144,7 @@ impl Connecting {
             has_several: done.capabilities.contains(Capabilities::MULTI_STATEMENTS),
             prepared: Prepared::default(),
             last_user: 0,
-            expires: lifetime.map(|lifetime| now + jittered(lifetime, done.connection_id)),
+            expires,
             generation,
             made,
             idle_since: now,
@@ -164,9 +164,4 @@ impl Connecting {
         pool.refused(&self.key, backend, refusal.clone(), now);
         true
     }
-}
-
-/// Up to a tenth less, so that connections that were made together do not end together.
-fn jittered(lifetime: Duration, id: u32) -> Duration {
-    lifetime - lifetime / 10 * (id.wrapping_mul(2_654_435_769) >> 24) / 256
 }

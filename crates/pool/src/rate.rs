@@ -1,24 +1,56 @@
-//! So many in a time, counted over all threads: a token bucket that reads no clock.
+//! So many in a time: a token bucket that reads no clock.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
-use crate::config::Rate;
+/// How many tokens a bucket gets in a second, and how many it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// Tokens in a second, evenly spread. 0 counts as 1.
+    pub per_second: u32,
+    /// Tokens that a full bucket holds. 0 counts as 1.
+    pub burst: u32,
+}
+
+impl Rate {
+    /// Returns the time that one token takes.
+    pub fn interval(&self) -> Duration {
+        Duration::from_secs(1) / self.per_second.max(1)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} a second, {} at once", self.per_second, self.burst)
+    }
+}
 
 /// A token bucket. Its whole state is the time at which it is full again (the generic cell rate algorithm), so that nothing has to be
 /// filled up while nobody asks.
+///
+/// # Example
+/// ```
+/// use std::time::{Duration, Instant};
+///
+/// use onecopy_pool::{Rate, TokenBucket};
+///
+/// let now = Instant::now();
+/// let mut connects = TokenBucket::new(Rate { per_second: 10, burst: 1 });
+/// assert_eq!(connects.take(now), Ok(()));
+/// assert_eq!(connects.take(now), Err(now + Duration::from_millis(100)));
+/// ```
 #[derive(Debug)]
-pub(crate) struct Bucket {
-    /// The time that one takes.
+pub struct TokenBucket {
     interval: Duration,
     /// The time in which an empty one is full.
     depth: Duration,
     full_at: Option<Instant>,
 }
 
-impl Bucket {
-    /// A full one.
-    pub(crate) fn new(rate: Rate) -> Self {
-        let interval = Duration::from_secs(1) / rate.per_second.max(1);
+impl TokenBucket {
+    /// Creates a full one.
+    pub fn new(rate: Rate) -> Self {
+        let interval = rate.interval();
         Self {
             interval,
             depth: interval * rate.burst.max(1),
@@ -26,18 +58,18 @@ impl Bucket {
         }
     }
 
-    /// When the next one may be taken; `None` for now.
-    pub(crate) fn next(&self, now: Instant) -> Option<Instant> {
+    /// Returns when the next token may be taken; `None` if it may be taken now.
+    pub fn next(&self, now: Instant) -> Option<Instant> {
         let full_at = self.full_at?.max(now);
         let next = full_at + self.interval - self.depth.min(full_at + self.interval - now);
         (next > now).then_some(next)
     }
 
-    /// Takes one.
+    /// Takes a token.
     ///
     /// # Errors
-    /// When the next one may be taken.
-    pub(crate) fn take(&mut self, now: Instant) -> Result<(), Instant> {
+    /// Fails with the time at which the next one may be taken.
+    pub fn take(&mut self, now: Instant) -> Result<(), Instant> {
         match self.next(now) {
             Some(next) => Err(next),
             None => {
@@ -55,8 +87,8 @@ mod tests {
 
     const MILLISECOND: Duration = Duration::from_millis(1);
 
-    fn bucket(per_second: u32, burst: u32) -> Bucket {
-        Bucket::new(Rate { per_second, burst })
+    fn bucket(per_second: u32, burst: u32) -> TokenBucket {
+        TokenBucket::new(Rate { per_second, burst })
     }
 
     #[test]
