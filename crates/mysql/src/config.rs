@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use onecopy_mysql_proto::auth::native_password::PasswordHash;
 use onecopy_mysql_proto::auth::{AuthOptions, Dialog, PluginSet, PublicKey};
 use onecopy_mysql_proto::client::Limits;
 use onecopy_net::{Endpoint, Pem, SocketOptions, TlsCache};
@@ -63,6 +64,8 @@ pub struct Config {
     pub user: String,
     /// The user's password.
     pub password: Password,
+    /// What `mysql_native_password` uses in place of the password; every other plugin is refused then. Default: none.
+    pub password_hash: Option<PasswordHash>,
     /// The passwords of the account's second and third factor, for MySQL's multi-factor authentication. Default: none.
     pub more_passwords: [Password; 2],
     /// What answers questions of the plugin `dialog` that the password does not answer, such as one-time codes. The first secret
@@ -190,6 +193,7 @@ impl Default for Config {
             load_balance: false,
             user: String::new(),
             password: Password::NONE,
+            password_hash: None,
             more_passwords: [Password::NONE; 2],
             dialog: None,
             database: None,
@@ -291,6 +295,7 @@ impl Config {
             password_over_unverified_tls: self.password_over_unverified_tls,
             server_public_key: self.server_public_key.clone(),
             get_server_public_key: self.get_server_public_key,
+            password_hash: self.password_hash.clone(),
             dialog: self.dialog.clone(),
             crypto: &AwsLc,
         }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use onecopy_mysql::blocking::Connection;
 use onecopy_mysql::{Config, SslMode};
+use onecopy_mysql_proto::auth::native_password::PasswordHash;
 use onecopy_net::blocking::{self, Stream};
 use onecopy_net::evented::Address;
 use onecopy_net::proxy_protocol::Addresses;
@@ -37,6 +38,7 @@ impl Credentials {
 pub(crate) struct Errand<'b> {
     backend: &'b Backend,
     login: HealthLogin,
+    hash: Option<PasswordHash>,
     timeout: Duration,
     asks_for_key: bool,
 }
@@ -53,9 +55,15 @@ impl<'b> Errand<'b> {
         Self {
             backend,
             login,
+            hash: None,
             timeout,
             asks_for_key: false,
         }
+    }
+
+    /// With this in place of the password.
+    pub(crate) fn with_hash(self, hash: Option<PasswordHash>) -> Self {
+        Self { hash, ..self }
     }
 
     /// Whether a server without TLS may be asked for the key that the password goes under.
@@ -92,6 +100,7 @@ impl<'b> Errand<'b> {
         config.password = String::from_utf8_lossy(self.login.password.expose())
             .as_ref()
             .into();
+        config.password_hash = self.hash.clone();
         config.server_public_key = backend.public_key.clone();
         config.get_server_public_key = self.asks_for_key;
         config.connect_timeout = Some(self.timeout);

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use onecopy_mysql_proto::auth::native_password::PasswordHash;
+
 use crate::config::HealthLogin;
 use crate::registry::Whose;
 
@@ -38,6 +40,8 @@ pub(crate) enum For {
 #[derive(Debug)]
 pub(crate) struct Login {
     pub(crate) login: HealthLogin,
+    /// In place of the password.
+    pub(crate) hash: Option<PasswordHash>,
     /// Whether a server without TLS may be asked for the key that the password goes under.
     pub(crate) asks_for_key: bool,
 }

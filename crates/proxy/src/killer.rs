@@ -55,6 +55,7 @@ fn run(job: &Job, credentials: &Credentials) -> Answer {
         Some(own) => {
             let timeout = credentials.health().timeout;
             let errand = Errand::with(backend, own.login.clone(), timeout);
+            let errand = errand.with_hash(own.hash.clone());
             Some(errand.asking_for_key(own.asks_for_key))
         }
         None => Errand::new(backend, credentials),

@@ -12,7 +12,7 @@ use crate::acceptor;
 use crate::alarm::Alarm;
 use crate::backend::{Backend, Backends};
 use crate::config::changes::keep_tls;
-use crate::config::{Changes, Config, ListenerConfig, LogLevel, Secret};
+use crate::config::{Changes, Config, ListenerConfig, LogLevel};
 use crate::errand::Credentials;
 use crate::error::Error;
 use crate::gate::{Way, Ways};
@@ -247,11 +247,14 @@ impl Running {
                 Some(new) => {
                     let logs_in = |listener: &Listener, user: &[u8]| {
                         let account = listener.accounts.find(user)?;
-                        Some(account.config.password.clone())
+                        Some(account.config.clone())
                     };
                     pool.renew(|user| {
                         let [old, new] = [old, new].map(|listener| logs_in(listener, user));
-                        old.as_ref().map(Secret::expose) != new.as_ref().map(Secret::expose)
+                        match (old, new) {
+                            (Some(old), Some(new)) => !old.has_password_of(&new),
+                            (old, new) => old.is_some() != new.is_some(),
+                        }
                     });
                     pool.limit(&new.config.accounts);
                     pool.set_config(new.config.pool)

@@ -332,7 +332,10 @@ impl ClientAuth {
         match plugin {
             Plugin::NativePassword => {
                 let nonce = self.take_nonce(data)?;
-                Ok(native_password::respond(&self.password, &nonce))
+                Ok(match &self.options.password_hash {
+                    Some(hash) => hash.respond(&nonce),
+                    None => native_password::respond(&self.password, &nonce),
+                })
             }
             Plugin::CachingSha2Password => {
                 let nonce = self.take_nonce(data)?;

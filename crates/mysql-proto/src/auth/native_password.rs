@@ -22,9 +22,32 @@ pub fn respond(password: &Secret, nonce: &[u8; NONCE_BYTES]) -> Secret {
     if password.is_empty() {
         return Secret::default();
     }
-    let once = Zeroizing::new(sha1(&[password.expose()]));
-    let twice = sha1(&[&*once]);
-    Secret::new(xor(&once, &sha1(&[nonce, &twice])))
+    PasswordHash::from_password(password).respond(nonce)
+}
+
+/// SHA1(password): enough to log in with this plugin, and with no other. Protect it like a password: it is not what servers store.
+///
+/// It is wiped on drop, and `Debug` prints `***`.
+#[derive(Clone)]
+pub struct PasswordHash(Zeroizing<[u8; HASH_BYTES]>);
+
+impl PasswordHash {
+    /// Creates it from the password, which must not be empty: an account without a password has no hash.
+    pub fn from_password(password: &Secret) -> Self {
+        Self(Zeroizing::new(sha1(&[password.expose()])))
+    }
+
+    /// Returns the response to `nonce`.
+    pub fn respond(&self, nonce: &[u8; NONCE_BYTES]) -> Secret {
+        let twice = sha1(&[&*self.0]);
+        Secret::new(xor(&self.0, &sha1(&[nonce, &twice])))
+    }
+}
+
+impl fmt::Debug for PasswordHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PasswordHash(***)")
+    }
 }
 
 /// SHA1(SHA1(password)).
@@ -48,13 +71,33 @@ impl Verifier {
         Self(hash)
     }
 
+    /// Creates it from the text that a server stores: `*` and 40 hexadecimal digits, as `PASSWORD('...')` of MariaDB gives it. `None` if
+    /// it is anything else.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix('*')?.as_bytes();
+        let mut hash = [0; HASH_BYTES];
+        if digits.len() != 2 * HASH_BYTES {
+            return None;
+        }
+        for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {
+            let mut digits = pair.iter().map(|&digit| char::from(digit).to_digit(16));
+            let value = digits.next()?? * 16 + digits.next()??;
+            *byte = u8::try_from(value).ok()?;
+        }
+        Some(Self(hash))
+    }
+
     /// Returns whether `response` was computed from the password, in constant time.
     pub fn verify(&self, nonce: &[u8; NONCE_BYTES], response: &[u8]) -> bool {
-        let Ok(response) = <[u8; HASH_BYTES]>::try_from(response) else {
-            return false;
-        };
+        self.open(nonce, response).is_some()
+    }
+
+    /// Returns the hash that `response` was computed from, if it is the password's; compares in constant time.
+    pub fn open(&self, nonce: &[u8; NONCE_BYTES], response: &[u8]) -> Option<PasswordHash> {
+        let response = <[u8; HASH_BYTES]>::try_from(response).ok()?;
         let once = Zeroizing::new(xor(&response, &sha1(&[nonce, &self.0])));
-        sha1(&[&*once]).ct_eq(&self.0).into()
+        let is_right: bool = sha1(&[&*once]).ct_eq(&self.0).into();
+        is_right.then_some(PasswordHash(once))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::channel::Channel;
 use super::crypto::{Crypto, NoCrypto};
 use super::dialog::Dialog;
+use super::native_password::PasswordHash;
 use super::plugin::{Plugin, PluginSet};
 use super::public_key::PublicKey;
 
@@ -21,6 +22,8 @@ pub struct AuthOptions {
     /// Whether to ask the server for its key if none is set, and to encrypt the password with the key that arrives. A man in the
     /// middle can substitute its own key and read the password. Default: off.
     pub get_server_public_key: bool,
+    /// What `mysql_native_password` uses in place of the password. Every other plugin is refused then, whatever is allowed. Default: none.
+    pub password_hash: Option<PasswordHash>,
     /// What answers the questions of `dialog` that the password does not answer. Default: nothing.
     pub dialog: Option<Dialog>,
     /// The provider of random bytes and RSA. Default: [`NoCrypto`], with which `parsec` and the two options above fail.
@@ -34,6 +37,7 @@ impl Default for AuthOptions {
             password_over_unverified_tls: false,
             server_public_key: None,
             get_server_public_key: false,
+            password_hash: None,
             dialog: None,
             crypto: &NoCrypto,
         }
@@ -62,7 +66,8 @@ impl AuthOptions {
     }
 
     pub(super) fn allows(&self, plugin: Plugin) -> bool {
-        self.allowed.contains(plugin.into())
+        let has_secret = self.password_hash.is_none() || plugin == Plugin::NativePassword;
+        has_secret && self.allowed.contains(plugin.into())
     }
 
     /// Whether a plugin can be answered at once over `channel`.

@@ -57,6 +57,7 @@ pub struct ServerAuth {
     channel: Channel,
     private_key: Option<Arc<dyn PrivateKey>>,
     forget_cache: bool,
+    password_hash: Option<native_password::PasswordHash>,
     state: State,
 }
 
@@ -95,6 +96,7 @@ impl ServerAuth {
             channel,
             private_key: None,
             forget_cache: false,
+            password_hash: None,
             state,
         })
     }
@@ -151,6 +153,11 @@ impl ServerAuth {
         self.check(response)
     }
 
+    /// Returns what an accepted client has proven to know: with it a proxy can log in to a server. Only of `mysql_native_password`.
+    pub fn password_hash(&self) -> Option<&native_password::PasswordHash> {
+        self.password_hash.as_ref()
+    }
+
     /// Returns what `parsec` derives its key with, if the account has this plugin.
     pub fn ext_salt(&self) -> Option<&parsec::ExtSalt> {
         match &self.verifier {
@@ -178,7 +185,9 @@ impl ServerAuth {
         let right = match &self.verifier {
             Verifier::NoPassword => response.is_empty(),
             Verifier::NativePassword(verifier) => {
-                nonce_array(&self.nonce).is_some_and(|nonce| verifier.verify(nonce, response))
+                let nonce = nonce_array(&self.nonce);
+                self.password_hash = nonce.and_then(|nonce| verifier.open(nonce, response));
+                self.password_hash.is_some()
             }
             Verifier::ClientEd25519(verifier) => {
                 nonce_array(&self.nonce).is_some_and(|nonce| verifier.verify(nonce, response))

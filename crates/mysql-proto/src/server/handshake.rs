@@ -13,6 +13,7 @@ use std::sync::Arc;
 use onecopy_wire::{Buffers, Core, Span, Step, WireError};
 
 use super::{ServerCore, ServerError, ServerLimits};
+use crate::auth::native_password::PasswordHash;
 use crate::auth::{Channel, Plugin, PrivateKey, Secret, ServerAuth, Verifier};
 use crate::codec::Put;
 use crate::frame::{Frame, FrameReader, PayloadWriter};
@@ -129,6 +130,8 @@ pub struct ServerHandshake {
     /// The name of the client's host, for the error.
     client_host: Option<Vec<u8>>,
     has_confirmation: bool,
+    /// What the client has proven to know.
+    password_hash: Option<PasswordHash>,
     /// The client has sent a password, or a hash of one.
     used_password: bool,
     /// It was greeted with the nonce of the configuration.
@@ -192,6 +195,7 @@ impl ServerHandshake {
             private_key: None,
             client_host: None,
             has_confirmation: false,
+            password_hash: None,
             used_password: false,
             was_greeted: true,
         }
@@ -246,6 +250,11 @@ impl ServerHandshake {
             State::User { plugin, .. } => plugin.as_deref(),
             _ => None,
         }
+    }
+
+    /// Returns what a client has proven to know that has logged in with `mysql_native_password`, see [`ServerAuth::password_hash`].
+    pub fn password_hash(&self) -> Option<&PasswordHash> {
+        self.password_hash.as_ref()
     }
 
     /// Returns the sequence id of the next packet of either side, for a caller that sends an error of its own and closes.

@@ -258,7 +258,7 @@ impl Of<'_> {
 
     fn account(&mut self, old: &AccountConfig, new: &AccountConfig) {
         let user = &new.user;
-        if old.password.expose() != new.password.expose() {
+        if !old.has_password_of(new) {
             self.line(format_args!("password of account '{user}' has changed"));
         }
         let rates = (PerSecond(old.statement_rate), PerSecond(new.statement_rate));

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use onecopy_mysql_proto::auth::native_password::Verifier;
 use onecopy_pool::Rate;
 
 use super::Secret;
@@ -41,8 +42,11 @@ impl fmt::Display for Mode {
 pub struct AccountConfig {
     /// The name of the user.
     pub user: String,
-    /// The password.
+    /// The password; empty for none, and with a hash.
     pub password: Secret,
+    /// What the server stores of the password, where the proxy is not to know it. Clients and the proxy then log in with
+    /// `mysql_native_password`: the proxy with what the first client has proven to know.
+    pub hash: Option<Verifier>,
     /// How long its statements may take; `None`: as long as the listener's, [`ListenerConfig::query_timeout`](super::ListenerConfig);
     /// zero: as long as they like.
     pub query_timeout: Option<Duration>,
@@ -57,9 +61,15 @@ impl AccountConfig {
         Self {
             user: user.into(),
             password,
+            hash: None,
             query_timeout: None,
             statement_rate: None,
         }
+    }
+
+    /// Whether both log in with the same secret.
+    pub(crate) fn has_password_of(&self, other: &Self) -> bool {
+        self.password.expose() == other.password.expose() && self.hash == other.hash
     }
 }
 
@@ -67,7 +77,7 @@ impl AccountConfig {
 impl PartialEq for AccountConfig {
     fn eq(&self, other: &Self) -> bool {
         self.user == other.user
-            && self.password.expose() == other.password.expose()
+            && self.has_password_of(other)
             && self.query_timeout == other.query_timeout
             && self.statement_rate == other.statement_rate
     }

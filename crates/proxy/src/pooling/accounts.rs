@@ -1,12 +1,14 @@
 //! Who may log in to a pooled listener, and how a password is checked.
 //!
-//! All passwords are known, so the client's own plugin decides: whatever it begins with is answered. A user that does not exist goes
+//! Where the password is known, the client's own plugin decides: whatever it begins with is answered. Where only a hash of it is, the
+//! client has to use `mysql_native_password`, and what it proves to know logs in to the servers. A user that does not exist goes
 //! through the same steps as one with a wrong password, with what nobody can answer.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use aws_lc_rs::{hmac, rand};
+use onecopy_mysql_proto::auth::native_password::PasswordHash;
 use onecopy_mysql_proto::auth::{
     Plugin, Secret, Verifier, caching_sha2, ed25519, native_password, parsec,
 };
@@ -29,6 +31,10 @@ pub(crate) struct Accounts {
     by_user: HashMap<Box<[u8]>, Account>,
     /// Its password is known to nobody.
     nobody: Account,
+    /// Of so many accounts only a hash is known.
+    hashed: usize,
+    /// In the order of the configuration.
+    users: Vec<Box<[u8]>>,
     /// From which each user's salt is made, so that it is the same at each login, also of users that do not exist.
     salts: hmac::Key,
 }
@@ -37,6 +43,8 @@ pub(crate) struct Accounts {
 #[derive(Debug)]
 pub(crate) struct Account {
     pub(crate) config: AccountConfig,
+    /// What a client has proven to know of which the configuration has a hash.
+    proven: OnceLock<PasswordHash>,
     native: OnceLock<native_password::Verifier>,
     sha2: OnceLock<caching_sha2::Verifier>,
     ed25519: OnceLock<ed25519::Verifier>,
@@ -50,11 +58,17 @@ impl Accounts {
         rand::fill(&mut password).ok()?;
         let mut salts = [0; 32];
         rand::fill(&mut salts).ok()?;
+        let users = accounts
+            .iter()
+            .map(|account| account.user.as_bytes().into());
+        let hashed = accounts.iter().filter(|account| account.hash.is_some());
         let by_user = accounts.iter().map(|account| {
             let user = account.user.as_bytes().into();
             (user, Account::new(account.clone()))
         });
         Some(Self {
+            users: users.collect(),
+            hashed: hashed.count(),
             by_user: by_user.collect(),
             nobody: Account::new(AccountConfig::new("", Secret::new(password))),
             salts: hmac::Key::new(hmac::HMAC_SHA256, &salts),
@@ -63,6 +77,22 @@ impl Accounts {
 
     pub(crate) fn find(&self, user: &[u8]) -> Option<&Account> {
         self.by_user.get(user)
+    }
+
+    /// An account to ask a server with: the first one that can log in, where one can.
+    pub(crate) fn any(&self) -> Option<&Account> {
+        let mut all = self.users.iter().filter_map(|user| self.find(user));
+        let first = self.users.first().and_then(|user| self.find(user));
+        all.find(|account| account.can_log_in()).or(first)
+    }
+
+    /// Whether a user that does not exist is asked as if only a hash of its password were known: as large a part of them as of those
+    /// that exist, and each always alike.
+    fn seems_hashed(&self, user: &[u8]) -> bool {
+        let tag = hmac::sign(&self.salts, user);
+        // The first bytes are its salt.
+        let byte = tag.as_ref().last().copied().unwrap_or_default();
+        usize::from(byte) * self.users.len() < self.hashed * 256
     }
 
     /// What the client is asked, which has begun with `plugin`; `default` if the proxy does not have that one. `None` where there are
@@ -83,7 +113,20 @@ impl Accounts {
             let verifier = verifier.get_or_init(|| caching_sha2::Verifier::from_password(password));
             verifier.clone()
         };
+        let is_hashed = match known {
+            Some(account) => account.config.hash.is_some(),
+            None => self.seems_hashed(user),
+        };
+        let native = || {
+            let verifier = &account.native;
+            let verifier = verifier.get_or_init(|| match &account.config.hash {
+                Some(hash) => hash.clone(),
+                None => native_password::Verifier::from_password(password),
+            });
+            Verifier::NativePassword(verifier.clone())
+        };
         let verifier = match named.unwrap_or(default) {
+            _ if is_hashed => native(),
             _ if password.is_empty() => Verifier::NoPassword,
             Plugin::CachingSha2Password => Verifier::CachingSha2Password(sha2()),
             Plugin::Sha256Password => Verifier::Sha256Password(sha2()),
@@ -93,12 +136,7 @@ impl Accounts {
                 Verifier::ClientEd25519(verifier.clone())
             }
             Plugin::Parsec => Verifier::Parsec(self.parsec(account, user, known.is_some())),
-            _ => {
-                let verifier = &account.native;
-                let verifier =
-                    verifier.get_or_init(|| native_password::Verifier::from_password(password));
-                Verifier::NativePassword(verifier.clone())
-            }
+            _ => native(),
         };
         // The greeting's nonce is of another length.
         let nonce = match verifier {
@@ -134,9 +172,27 @@ impl Accounts {
 }
 
 impl Account {
+    /// Whether the proxy has what it needs to log in to a server.
+    pub(crate) fn can_log_in(&self) -> bool {
+        self.config.hash.is_none() || self.proven.get().is_some()
+    }
+
+    /// What it logs in with in place of a password.
+    pub(crate) fn hash(&self) -> Option<&PasswordHash> {
+        self.proven.get()
+    }
+
+    /// A client has logged in, and has proven to know this.
+    pub(crate) fn prove(&self, hash: &PasswordHash) {
+        if self.config.hash.is_some() {
+            self.proven.get_or_init(|| hash.clone());
+        }
+    }
+
     fn new(config: AccountConfig) -> Self {
         Self {
             config,
+            proven: OnceLock::new(),
             native: OnceLock::new(),
             sha2: OnceLock::new(),
             ed25519: OnceLock::new(),

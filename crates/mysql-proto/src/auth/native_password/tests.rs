@@ -49,3 +49,40 @@ fn a_verifier_takes_the_right_response_only() {
     }
     assert_eq!(format!("{verifier:?}"), "Verifier(***)");
 }
+
+#[test]
+fn the_hash_of_a_password_responds_like_the_password_and_is_what_a_client_proves_to_know() {
+    let nonce = *b"twenty bytes of salt";
+    let password = Secret::new("secret");
+    let response = respond(&password, &nonce);
+    let hash = PasswordHash::from_password(&password);
+    assert_eq!(hash.respond(&nonce).expose(), response.expose());
+    let stored = Verifier::from_password(&password);
+    let proven = stored
+        .open(&nonce, response.expose())
+        .expect("the password's");
+    let other = *b"another one, as long";
+    let again = respond(&password, &other);
+    assert_eq!(proven.respond(&other).expose(), again.expose());
+    assert!(stored.open(&other, response.expose()).is_none());
+    assert_eq!(format!("{hash:?}"), "PasswordHash(***)");
+}
+
+#[test]
+fn what_a_server_stores_is_read_as_text() {
+    let stored = Verifier::from_password(&Secret::new("secret"));
+    // SELECT PASSWORD('secret')
+    let text = "*14E65567ABDB5135D0CFD9A70B3032C179A49EE7";
+    assert_eq!(Verifier::from_text(text), Some(stored.clone()));
+    assert_eq!(Verifier::from_text(&text.to_lowercase()), Some(stored));
+    let bad = [
+        "",
+        "*",
+        &text[1..],
+        &text[..40],
+        "*14E65567ABDB5135D0CFD9A70B3032C179A49EEG",
+    ];
+    for text in bad.into_iter().chain([&*format!("{text}0"), "$A$005$"]) {
+        assert_eq!(Verifier::from_text(text), None, "{text}");
+    }
+}

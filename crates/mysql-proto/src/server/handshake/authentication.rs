@@ -58,7 +58,10 @@ impl ServerHandshake {
                 self.send(buffers, |out| out.put(&ext_salt.unwrap_or_default()))
             }
             ServerAuthAction::AcceptFast => self.authenticated(buffers, true),
-            ServerAuthAction::Accept => self.authenticated(buffers, false),
+            ServerAuthAction::Accept => {
+                self.password_hash = auth.password_hash().cloned();
+                self.authenticated(buffers, false)
+            }
             ServerAuthAction::Reject => {
                 self.deny(buffers);
                 Ok(())

@@ -5,7 +5,9 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{ConfigError, not_zero};
-use crate::config::{Config, ListenerConfig, Mode, Offered};
+use crate::config::{Config, ListenerConfig, Mode, Offered, Rate};
+
+const ONE: &str = "give at least 1";
 
 /// Why a pooled listener cannot be served.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,37 +63,22 @@ impl ListenerConfig {
     }
 
     fn check_pool(&self) -> Result<(), ConfigError> {
-        const ONE: &str = "give at least 1";
         let pool = &self.pool;
         let table = format!("[mysql.pool] of listener '{}'", self.name);
         not_zero("max", &table, pool.max == 0, ONE)?;
         not_zero("statements", &table, pool.statements == 0, ONE)?;
-        let rate = pool.connect_rate;
-        let has_none = rate.is_some_and(|rate| rate.per_second == 0);
-        not_zero(
-            "connect-rate",
-            &table,
-            has_none,
-            "give at least 1, or \"off\"",
-        )?;
-        let has_none = rate.is_some_and(|rate| rate.burst == 0);
-        not_zero("connect-burst", &table, has_none, ONE)?;
+        rate_not_zero(["connect-rate", "connect-burst"], &table, pool.connect_rate)?;
         let waits = !pool.wait_timeout.is_zero();
         not_zero("wait-timeout", &table, !waits, "give a time, as \"5s\"")?;
         let lasts = pool.lifetime != Some(Duration::ZERO);
         not_zero("lifetime", &table, !lasts, "give a time, or \"off\"")?;
         for account in &self.accounts {
             let table = format!("account '{}' of listener '{}'", account.user, self.name);
-            let rate = account.statement_rate;
-            let has_none = rate.is_some_and(|rate| rate.per_second == 0);
-            not_zero(
-                "statement-rate",
+            rate_not_zero(
+                ["statement-rate", "statement-burst"],
                 &table,
-                has_none,
-                "give at least 1, or \"off\"",
+                account.statement_rate,
             )?;
-            let has_none = rate.is_some_and(|rate| rate.burst == 0);
-            not_zero("statement-burst", &table, has_none, ONE)?;
         }
         self.pool_error().map_or(Ok(()), |error| {
             Err(ConfigError::Pool {
@@ -127,6 +114,21 @@ impl ListenerConfig {
             backend: backend.name.clone(),
         })
     }
+}
+
+/// Checks a rate and its burst, with their keys.
+fn rate_not_zero(
+    [key, burst]: [&'static str; 2],
+    table: &str,
+    rate: Option<Rate>,
+) -> Result<(), ConfigError> {
+    let Some(rate) = rate else {
+        return Ok(());
+    };
+    let has_none = rate.per_second == 0;
+    let instead = "give at least 1, or \"off\"";
+    not_zero(key, table, has_none, instead)?;
+    not_zero(burst, table, rate.burst == 0, ONE)
 }
 
 impl PoolError {

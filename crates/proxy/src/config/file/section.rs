@@ -8,6 +8,7 @@ use std::fs::File as OpenFile;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use onecopy_mysql_proto::auth::native_password::Verifier;
 use onecopy_mysql_proto::auth::{PublicKey, Secret};
 use onecopy_net::{Endpoint, SocketOptions};
 use serde::Deserialize;
@@ -149,9 +150,10 @@ struct Account {
     user: String,
     password: Option<Spanned<Password>>,
     password_file: Option<Spanned<PathBuf>>,
+    hash: Option<Spanned<String>>,
     query_timeout: Option<TimeOrOff>,
     statement_rate: Option<CountOrOff>,
-    statement_burst: Option<u32>,
+    statement_burst: Option<Spanned<u32>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -362,14 +364,25 @@ impl Mysql {
 
 impl Account {
     fn config(self, folder: &Path) -> Result<AccountConfig, Problem> {
+        let has_password = self.password.is_some() || self.password_file.is_some();
         let password = secret(self.password, self.password_file, folder)?;
         let mut config = AccountConfig::new(self.user, password.unwrap_or_default());
+        config.hash = self
+            .hash
+            .map(|hash| stored(&hash, has_password))
+            .transpose()?;
         let timeout = self.query_timeout;
         config.query_timeout = timeout.map(|TimeOrOff(time)| time.unwrap_or_default());
         let rate = self.statement_rate.and_then(|CountOrOff(rate)| rate);
+        let burst = self.statement_burst;
+        if let (None, Some(burst)) = (rate, &burst) {
+            let message = "`statement-burst` without `statement-rate`";
+            return Err(Problem::at(burst.span(), message)
+                .hint("give statement-rate too: statements a second"));
+        }
         config.statement_rate = rate.map(|per_second| Rate {
             per_second,
-            burst: self.statement_burst.unwrap_or(per_second),
+            burst: burst.map_or(per_second, Spanned::into_inner),
         });
         Ok(config)
     }
@@ -508,6 +521,26 @@ fn public_key(file: Option<Spanned<PathBuf>>, folder: &Path) -> Result<Option<Pu
 }
 
 /// A password, said here or in a file's first line.
+/// What a server stores of a password.
+fn stored(hash: &Spanned<String>, has_password: bool) -> Result<Verifier, Problem> {
+    if has_password {
+        let message = "there is a password and a `hash`; give one of them";
+        return Err(Problem::at(hash.span(), message));
+    }
+    Verifier::from_text(hash.get_ref()).ok_or_else(|| {
+        let hint = match hash.get_ref().starts_with("$A$") {
+            true => {
+                "that of caching_sha2_password is not enough to log in to a server: give `password-file` in its place"
+            }
+            false => {
+                "it is * and 40 hexadecimal digits, as in mysql.user: SELECT authentication_string FROM mysql.user"
+            }
+        };
+        let message = "this is no hash of mysql_native_password";
+        Problem::at(hash.span(), message).hint(hint)
+    })
+}
+
 fn secret(
     said: Option<Spanned<Password>>,
     file: Option<Spanned<PathBuf>>,

@@ -1,6 +1,7 @@
 use std::fs;
 use std::time::Duration;
 
+use onecopy_mysql_proto::auth::native_password::Verifier;
 use onecopy_net::Endpoint;
 use onecopy_testkit::certificate::Authority;
 
@@ -450,6 +451,13 @@ fn a_pooled_listener_is_said_with_its_accounts_and_its_pool() {
         .map(|account| (account.user.as_str(), account.password.expose()))
         .collect();
     assert_eq!(accounts, [("app", &b"secret"[..]), ("guest", b"")]);
+    let text = "*14E65567ABDB5135D0CFD9A70B3032C179A49EE7";
+    let hashed = parse(&pooled(&format!(
+        "mode = \"session\"\naccount = [{{ user = \"app\", hash = \"{text}\" }}]"
+    )));
+    let hashed = &hashed.unwrap().listeners[0].accounts[0];
+    assert_eq!(hashed.hash, Verifier::from_text(text));
+    assert!(!format!("{hashed:?}").contains("14E6"), "{hashed:?}");
     let expected = PoolConfig {
         max: 7,
         min: 2,
@@ -562,6 +570,22 @@ fn a_mode_and_its_accounts_go_together() {
         (
             "mode = \"session\"\naccount = [{ user = \"app\", password-file = \"no such file\" }]",
             "can't read the password file",
+        ),
+        (
+            "mode = \"session\"\naccount = [{ user = \"app\", password = \"x\", hash = \"*14E65567ABDB5135D0CFD9A70B3032C179A49EE7\" }]",
+            "a password and a `hash`; give one of them",
+        ),
+        (
+            "mode = \"session\"\naccount = [{ user = \"app\", hash = \"14E65567\" }]",
+            "it is * and 40 hexadecimal digits",
+        ),
+        (
+            "mode = \"session\"\naccount = [{ user = \"app\", hash = \"$A$005$salt\" }]",
+            "not enough to log in to a server: give `password-file`",
+        ),
+        (
+            "mode = \"session\"\naccount = [{ user = \"app\", password = \"x\", statement-burst = 7 }]",
+            "`statement-burst` without `statement-rate`",
         ),
         ("[mysql.pool]\nmaximum = 3", "unknown key `maximum`"),
     ] {

@@ -69,3 +69,61 @@ fn a_users_salt_is_its_own_and_stays_the_same_whether_or_not_the_user_exists() {
         }
     }
 }
+
+fn hashed(user: &str, password: &str) -> AccountConfig {
+    let hash = native_password::Verifier::from_password(&Secret::new(password));
+    AccountConfig {
+        hash: Some(hash),
+        ..AccountConfig::new(user, Secret::default())
+    }
+}
+
+#[test]
+fn an_account_of_a_hash_is_asked_by_one_plugin_and_can_log_in_once_a_client_has() {
+    let accounts = Accounts::new(&[hashed("app", "secret")]).unwrap();
+    let account = accounts.find(b"app").unwrap();
+    for plugin in PLUGINS {
+        let asked = challenge(&accounts, "app", plugin.name());
+        let mut auth = ServerAuth::new(asked.verifier, &NONCE, Channel::Plain).unwrap();
+        assert_eq!(auth.plugin(), Plugin::NativePassword);
+        let plugin = Some(&b"mysql_native_password"[..]);
+        let wrong = native_password::respond(&Secret::new("wrong"), &NONCE);
+        let said = auth
+            .clone()
+            .on_handshake_response(plugin, wrong.expose(), true);
+        assert_eq!(said, ServerAuthAction::Reject);
+        let right = native_password::respond(&Secret::new("secret"), &NONCE);
+        let said = auth.on_handshake_response(plugin, right.expose(), true);
+        assert_eq!(said, ServerAuthAction::Accept);
+        account.prove(auth.password_hash().unwrap());
+    }
+    assert!(account.can_log_in());
+    let response = account.hash().unwrap().respond(&NONCE);
+    let right = native_password::respond(&Secret::new("secret"), &NONCE);
+    assert_eq!(response.expose(), right.expose());
+}
+
+#[test]
+fn users_that_do_not_exist_are_asked_as_those_that_do() {
+    let users: Vec<_> = (0..200).map(|at| format!("nobody {at}")).collect();
+    let asked_natively = |accounts: &Accounts| {
+        let asked = users.iter().filter(|user| {
+            let asked = challenge(accounts, user, "caching_sha2_password");
+            let again = challenge(accounts, user, "caching_sha2_password");
+            let auth = [asked, again].map(|asked| {
+                let auth = ServerAuth::new(asked.verifier, &NONCE, Channel::Plain);
+                auth.unwrap().plugin()
+            });
+            assert_eq!(auth[0], auth[1], "{user}");
+            auth[0] == Plugin::NativePassword
+        });
+        asked.count()
+    };
+    let known = |user: &str| AccountConfig::new(user, Secret::new("secret"));
+    let some = Accounts::new(&[hashed("a", "x"), known("b")]).unwrap();
+    assert!((60..140).contains(&asked_natively(&some)));
+    let all = Accounts::new(&[hashed("a", "x"), hashed("b", "x")]).unwrap();
+    assert_eq!(asked_natively(&all), 200);
+    let none = Accounts::new(&[known("a")]).unwrap();
+    assert_eq!(asked_natively(&none), 0);
+}

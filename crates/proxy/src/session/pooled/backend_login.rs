@@ -13,7 +13,8 @@ use onecopy_net::proxy_protocol::Addresses;
 use onecopy_wire::{Core, Step};
 
 use crate::backend::TOO_MANY_CONNECTIONS;
-use crate::config::{AccountConfig, BackendConfig};
+use crate::config::BackendConfig;
+use crate::pooling::accounts::Account;
 use crate::pooling::exchange::{Exchange, put_packet};
 use crate::pooling::facts::Facts;
 use crate::pooling::refusals::Refusal;
@@ -78,15 +79,15 @@ const AFTER_RESET: &[u8] =
 impl BackendLogin {
     pub(super) fn new(
         backend: &BackendConfig,
-        account: &AccountConfig,
+        account: &Account,
         capabilities: Option<Capabilities>,
         collation: Option<u8>,
         is_unix: bool,
         asks_for_key: bool,
     ) -> Self {
         let config = HandshakeConfig {
-            user: account.user.clone().into_bytes(),
-            password: account.password.clone(),
+            user: account.config.user.clone().into_bytes(),
+            password: account.config.password.clone(),
             is_unix,
             tls: match backend.tls {
                 Some(_) => TlsDemand::Required,
@@ -99,6 +100,7 @@ impl BackendLogin {
             auth: AuthOptions {
                 server_public_key: backend.public_key.clone(),
                 get_server_public_key: asks_for_key,
+                password_hash: account.hash().cloned(),
                 crypto: &AwsLc,
                 ..AuthOptions::default()
             },

@@ -62,7 +62,7 @@ impl Connecting {
         (server.is_readable, server.is_writable) = (false, is_connected);
         let login = BackendLogin::new(
             &backend.config,
-            &account.config,
+            account,
             Some(key.capabilities),
             Some(key.collation),
             matches!(*address, Address::Unix(_)),

@@ -126,7 +126,7 @@ impl Session {
         self.server = Some(server);
         self.server_token = token;
         let is_unix = matches!(address, Address::Unix(_));
-        let Some(account) = self.listener.config.accounts.first() else {
+        let Some(account) = self.listener.accounts.any() else {
             return Err(std::io::Error::other("the listener has no account"));
         };
         login.asking = Some(Box::new(Asking {

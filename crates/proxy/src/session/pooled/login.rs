@@ -370,6 +370,12 @@ impl Session {
         else {
             return Ok(());
         };
+        if is_right
+            && let Some(account) = self.listener.accounts.find(&self.user)
+            && let Some(hash) = handshake.password_hash()
+        {
+            account.prove(hash);
+        }
         let wrong_logins = &self.listener.wrong_logins;
         let answer = match is_right {
             true => wrong_logins.right(pair, context.now),

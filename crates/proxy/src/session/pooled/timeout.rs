@@ -125,6 +125,7 @@ impl Session {
                     user: account.config.user.clone(),
                     password: account.config.password.clone(),
                 },
+                hash: account.hash().cloned(),
                 asks_for_key: self.listener.config.reencrypt_passwords,
             }),
             worker: context.worker,

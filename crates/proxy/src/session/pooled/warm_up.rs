@@ -34,6 +34,9 @@ impl WarmUp {
         }
         let key = pool.last_key()?;
         let account = listener.accounts.find(&key.user)?;
+        if !account.can_log_in() {
+            return None;
+        }
         let all = listener.backends.all().iter();
         let refused = all.filter(|backend| {
             let refused = pool.refusals.find(Some(&key.user), backend, now);
