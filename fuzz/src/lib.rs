@@ -20,6 +20,8 @@ pub mod peer;
 pub mod proxy_protocol;
 pub mod pump;
 pub mod relay;
+#[cfg(test)]
+mod replay;
 pub mod resp;
 pub mod resp_conversation;
 pub mod resp_replies;

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-use onecopy_fuzz::{TARGETS, Target, corpus};
+use crate::{TARGETS, Target, corpus};
 
 /// Inputs made from each target's corpus.
 const MUTATIONS: usize = 1000;
