@@ -2,27 +2,38 @@
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use crate::errand::{Credentials, Errand};
-use crate::kill::{Answer, Job};
+use crate::kill::{Answer, For, Job};
+use crate::log::{Event, Log};
 use crate::mailbox::{Order, Workers};
 
 /// How many are run at a time: one that can't be reached must not keep the others waiting.
 const THREADS: usize = 2;
+
+/// The log hears of a KILL that has failed at most once in this time.
+const QUIET: Duration = Duration::from_secs(10);
+
+/// `ER_NO_SUCH_THREAD`: the session has ended by itself.
+const NO_SUCH_THREAD: u16 = 1094;
 
 /// Starts the threads that run them. They end with the workers.
 pub(crate) fn start(
     jobs: Receiver<Job>,
     workers: &Arc<Workers>,
     credentials: &Credentials,
+    log: &Log,
 ) -> io::Result<()> {
     let jobs = Arc::new(Mutex::new(jobs));
+    let complaints = Arc::new(Complaints::new(log));
     for number in 0..THREADS {
-        let (jobs, workers, credentials) = (
+        let (jobs, workers, credentials, complaints) = (
             Arc::clone(&jobs),
             Arc::downgrade(workers),
             credentials.clone(),
+            Arc::clone(&complaints),
         );
         thread::Builder::new()
             .name(format!("kill-{number}"))
@@ -30,7 +41,7 @@ pub(crate) fn start(
                 loop {
                     let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
                     let Ok(job) = next else { return };
-                    let answer = run(&job, &credentials);
+                    let answer = run(&job, &credentials, &complaints);
                     let Some(workers) = workers.upgrade() else {
                         return;
                     };
@@ -48,7 +59,41 @@ pub(crate) fn start(
     Ok(())
 }
 
-fn run(job: &Job, credentials: &Credentials) -> Answer {
+/// What the log is told of.
+struct Complaints {
+    log: Log,
+    next: Mutex<Option<Instant>>,
+}
+
+impl Complaints {
+    fn new(log: &Log) -> Self {
+        Self {
+            log: log.clone(),
+            next: Mutex::default(),
+        }
+    }
+
+    /// Nobody hears the answer of a KILL for `query-timeout`: its client still waits for its statement.
+    fn note(&self, job: &Job, error: &onecopy_mysql::Error) {
+        let code = error.server().map(|server| server.code);
+        let (For::Timeout(_), Some(login)) = (job.of, &job.login) else {
+            return;
+        };
+        let now = Instant::now();
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        if code == Some(NO_SUCH_THREAD) || next.is_some_and(|next| now < next) {
+            return;
+        }
+        *next = Some(now + QUIET);
+        self.log.event(Event::QueryTimeoutFailed {
+            backend: job.target.backend.name().to_owned(),
+            user: login.login.user.clone(),
+            why: error.to_string(),
+        });
+    }
+}
+
+fn run(job: &Job, credentials: &Credentials, complaints: &Complaints) -> Answer {
     let backend = &job.target.backend;
     let name = backend.name();
     let errand = match &job.login {
@@ -74,6 +119,9 @@ fn run(job: &Job, credentials: &Credentials) -> Answer {
             let _ = connection.close();
             Ok(())
         });
+    if let Err(error) = &done {
+        complaints.note(job, error);
+    }
     match done {
         Ok(()) => Answer::Done,
         Err(error) => match error.server() {

@@ -41,6 +41,12 @@ pub(crate) enum Event {
     BackendUp { backend: String },
     /// It answers, but not as the checks need it.
     BackendCheckWarning { backend: String, why: String },
+    /// A statement that takes too long could not be interrupted.
+    QueryTimeoutFailed {
+        backend: String,
+        user: String,
+        why: String,
+    },
     /// No new sessions are accepted.
     Draining { sessions: usize },
     /// An administrator's command.
@@ -280,6 +286,7 @@ impl Event {
             Self::Reloaded { level, .. } | Self::Note { level, .. } => *level,
             Self::BackendDown { .. } | Self::BackendCheckWarning { .. } => LogLevel::Warn,
             Self::FewFiles { .. } | Self::OutOfFiles { .. } => LogLevel::Warn,
+            Self::QueryTimeoutFailed { .. } => LogLevel::Warn,
             Self::ThreadDied { .. } => LogLevel::Error,
             _ => LogLevel::Info,
         }
@@ -315,6 +322,10 @@ impl Event {
             Self::BackendUp { backend } => line("backend_up").with("backend", Value::Text(backend)),
             Self::BackendCheckWarning { backend, why } => line("backend_check_warning")
                 .with("backend", Value::Text(backend))
+                .with("message", Value::Text(why)),
+            Self::QueryTimeoutFailed { backend, user, why } => line("query_timeout_failed")
+                .with("backend", Value::Text(backend))
+                .with("user", Value::Text(user))
                 .with("message", Value::Text(why)),
             Self::Draining { sessions } => {
                 line("draining").with("sessions", Value::Number(sessions as u64))

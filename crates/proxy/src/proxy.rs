@@ -93,7 +93,8 @@ impl Proxy {
             })
             .collect::<Result<_, _>>()?;
         let workers = Arc::new(Workers(workers));
-        killer::start(jobs, &workers, &credentials).map_err(Error::start("kill"))?;
+        let killers = killer::start(jobs, &workers, &credentials, &log);
+        killers.map_err(Error::start("kill"))?;
         let acceptor = acceptor
             .start(Arc::clone(&workers), alarm.clone(), log.clone())
             .map_err(Error::start("acceptor"))?;

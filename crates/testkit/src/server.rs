@@ -34,6 +34,10 @@ use std::path::{Path, PathBuf};
 use crate::certificate::{Authority, Certificate};
 use crate::private::{TempFolder, Watchdog, random_hex};
 
+/// A statement that runs for hours if nobody stops it, and whose end every server reports as an error.
+pub const ENDLESS: &str = "SELECT COUNT(*) FROM information_schema.COLUMNS a, information_schema.COLUMNS b, \
+    information_schema.COLUMNS c, information_schema.COLUMNS d WHERE a.COLUMN_NAME <> CONCAT(b.COLUMN_NAME, c.COLUMN_NAME)";
+
 /// A private MariaDB, stopped and its folder removed on drop.
 ///
 /// `root` may log in over the socket and over TCP from 127.0.0.1; the database `test` exists and is empty.

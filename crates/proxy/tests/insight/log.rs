@@ -3,10 +3,13 @@
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use onecopy_mysql::Config as ClientConfig;
 use onecopy_mysql::blocking::Connection;
 use onecopy_proxy::Proxy;
-use onecopy_proxy::config::{BackendConfig, Config, LogFormat};
+use onecopy_proxy::config::{AccountConfig, BackendConfig, Config, LogFormat, Mode, Secret};
+use onecopy_testkit::server::{ENDLESS, shared};
 
 use crate::common::{connect, listener, loopback, server_port, until, url};
 
@@ -123,4 +126,53 @@ fn the_client_is_who_the_balancer_says_it_is() {
     ] {
         assert!(line.contains(field), "{field} is missing in {line}");
     }
+}
+
+#[test]
+fn a_statement_that_could_not_be_interrupted_is_told_of_and_interrupted_later() {
+    let mut direct = Connection::connect(&shared().url()).unwrap();
+    for sql in [
+        "DROP USER IF EXISTS log_limited@'%'",
+        // The KILL has no connection beside the statement's.
+        "CREATE USER log_limited@'%' IDENTIFIED BY 'secret' WITH MAX_USER_CONNECTIONS 1",
+        "GRANT SELECT ON *.* TO log_limited@'%'",
+    ] {
+        direct.run(sql).unwrap();
+    }
+    let page = Page::default();
+    let proxy = start(&page, |config| {
+        let listener = &mut config.listeners[0];
+        listener.mode = Mode::Transaction;
+        let secret = Secret::new(b"secret".to_vec());
+        listener.accounts = vec![AccountConfig::new("log_limited", secret)];
+        listener.query_timeout = Some(Duration::from_millis(100));
+        listener.reencrypt_passwords = true;
+    });
+    let mut config = ClientConfig::from_url(&url(&proxy)).unwrap();
+    (config.user, config.password) = ("log_limited".into(), "secret".into());
+    (config.database, config.get_server_public_key) = (None, true);
+    let mut conn = Connection::connect_with(&config).unwrap();
+    // The proxy has asked the server what it is like, by a connection that ends.
+    until("the only connection", || conn.run("DO 1").is_ok());
+    let client = std::thread::spawn(move || {
+        let mut rows = conn.query(ENDLESS)?;
+        while rows.next()?.is_some() {}
+        rows.finish()
+    });
+    until("a line of the log", || {
+        !page.lines("query_timeout_failed").is_empty()
+    });
+    let line = page.lines("query_timeout_failed").swap_remove(0);
+    for part in [
+        "\"level\":\"warn\"",
+        "\"user\":\"log_limited\"",
+        "max_user_connections",
+    ] {
+        assert!(line.contains(part), "{line}");
+    }
+    direct
+        .run("ALTER USER log_limited@'%' WITH MAX_USER_CONNECTIONS 0")
+        .unwrap();
+    let error = client.join().unwrap().unwrap_err();
+    assert_eq!(error.server().unwrap().code, 3024, "{error}");
 }

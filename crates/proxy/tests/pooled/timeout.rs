@@ -6,14 +6,11 @@ use std::time::{Duration, Instant};
 use onecopy_mysql::Error;
 use onecopy_mysql::blocking::Connection;
 use onecopy_proxy::config::Mode;
+use onecopy_testkit::server::ENDLESS;
 
 use crate::common::{Pooled, text};
 
 const LIMIT: Duration = Duration::from_millis(300);
-
-/// A statement that runs for hours if nobody stops it, and whose end every server reports as an error.
-const LONG: &str = "SELECT COUNT(*) FROM information_schema.COLUMNS a, information_schema.COLUMNS b, \
-    information_schema.COLUMNS c, information_schema.COLUMNS d WHERE a.COLUMN_NAME <> CONCAT(b.COLUMN_NAME, c.COLUMN_NAME)";
 
 fn start(mode: Mode, max: usize) -> Pooled {
     Pooled::start_with(mode, max, |config| {
@@ -58,7 +55,7 @@ fn a_statement_that_takes_too_long_is_interrupted_and_its_session_goes_on() {
         let mut conn = pooled.connect();
         conn.run("SET SESSION sql_mode = 'ANSI_QUOTES'").unwrap();
         for round in 0..3 {
-            timed_out(&mut conn, &format!("{LONG} AND 'goes on' <> ''"));
+            timed_out(&mut conn, &format!("{ENDLESS} AND 'goes on' <> ''"));
             let sql_mode = text(&mut conn, "SELECT @@sql_mode");
             assert_eq!(sql_mode, "ANSI_QUOTES", "{round}");
         }
@@ -82,7 +79,7 @@ fn a_statement_in_a_transaction_leaves_it_open_and_nothing_behind_it_is_hit() {
     conn.run("BEGIN").unwrap();
     conn.run("INSERT INTO timed_out VALUES (1)").unwrap();
     for _ in 0..3 {
-        timed_out(&mut conn, LONG);
+        timed_out(&mut conn, ENDLESS);
         for _ in 0..20 {
             assert_eq!(text(&mut conn, "SELECT COUNT(*) FROM timed_out"), "1");
         }
@@ -110,7 +107,7 @@ fn nobody_else_is_interrupted() {
             scope.spawn(|| {
                 let _done = Done(&slow);
                 let mut conn = pooled.connect();
-                (0..4).for_each(|_| timed_out(&mut conn, LONG));
+                (0..4).for_each(|_| timed_out(&mut conn, ENDLESS));
             });
         }
         for _ in 0..6 {
@@ -157,7 +154,7 @@ fn an_account_may_have_a_limit_of_its_own() {
         });
         let mut conn = pooled.connect();
         match is_limited {
-            true => timed_out(&mut conn, LONG),
+            true => timed_out(&mut conn, ENDLESS),
             false => drop(conn.run("DO SLEEP(1.2)").unwrap()),
         }
     }
@@ -167,7 +164,7 @@ fn an_account_may_have_a_limit_of_its_own() {
 fn a_prepared_statement_is_limited_too() {
     let pooled = start(Mode::Transaction, 1);
     let mut conn = pooled.connect();
-    let statement = conn.prepare(LONG).unwrap();
+    let statement = conn.prepare(ENDLESS).unwrap();
     for _ in 0..2 {
         let error = match conn.execute(&statement, &[]) {
             Err(error) => error,
