@@ -9,6 +9,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::look::Look;
+use super::refusals::Refusal;
 use super::state::State;
 
 /// What a statement is: equal ones of a pool are the same `Arc`.
@@ -64,6 +65,8 @@ pub(crate) struct ClientStatement {
     pub(crate) parameters: u16,
     /// The types of the parameters that the client sent last; executions may leave them out.
     pub(crate) types: Option<Box<[u8]>>,
+    /// Why a value that was sent ahead is lost. The command has no reply: the next execution is answered with it, as servers do.
+    pub(crate) lost: Option<Box<Refusal>>,
 }
 
 /// Clients' ids begin here: no server has given out as many.
@@ -105,10 +108,6 @@ impl ClientStatements {
             u32::MAX if !self.has_failed => self.last,
             id => id,
         }
-    }
-
-    pub(crate) fn get(&self, id: u32) -> Option<&ClientStatement> {
-        self.statements.get(&id)
     }
 
     pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut ClientStatement> {

@@ -98,6 +98,7 @@ struct Current {
     /// The client that it ends, as far as the backend is concerned.
     ends: Option<Arc<PooledClient>>,
     was_in_transaction: bool,
+    had_autocommit: bool,
     /// A tracker has said that something has changed, and which it was.
     has_changed: bool,
     is_explained: bool,
@@ -159,6 +160,8 @@ pub(super) struct Pooled {
     has_unreported: bool,
     /// An error has come without autocommit: nothing says whether it is in a transaction.
     may_be_in_transaction: bool,
+    /// The transaction, or the next one, has characteristics of its own.
+    has_characteristics: bool,
     hold_until: Option<Instant>,
     /// What is not known of the connection is asked for once others need it, or at this time.
     is_resting: bool,
@@ -225,6 +228,7 @@ impl Pooled {
             has_switches: false,
             has_unreported: false,
             may_be_in_transaction: false,
+            has_characteristics: false,
             hold_until: None,
             is_resting: false,
             rest_until: now,

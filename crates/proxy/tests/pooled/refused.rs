@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use onecopy_mysql::Config as ClientConfig;
 use onecopy_mysql::blocking::Connection;
-use onecopy_proxy::config::Rate;
+use onecopy_mysql::{Config as ClientConfig, Param};
+use onecopy_proxy::config::{Mode, Rate};
 
-use crate::common::text;
+use crate::common::{Pooled, text};
 use crate::private::{Front, account, counted, until};
 
 const CLIENTS: usize = 50;
@@ -189,4 +189,41 @@ fn no_more_connections_are_made_in_a_time_than_may_be() {
     for client in &mut clients {
         client.run("COMMIT").unwrap();
     }
+}
+
+#[test]
+fn a_value_that_could_not_be_sent_ahead_is_an_error_of_its_execution() {
+    let pooled = Pooled::start_with(Mode::Transaction, 1, |config| {
+        config.listeners[0].pool.wait_timeout = Duration::from_millis(100);
+    });
+    let (mut holder, mut conn) = (pooled.connect(), pooled.connect());
+    let lengths = conn.prepare("SELECT CONCAT(LENGTH(?), ',', LENGTH(?))");
+    let lengths = lengths.unwrap();
+    // More than a buffer holds.
+    let large = vec![b'x'; 1 << 20];
+    let send = |conn: &mut Connection| {
+        for (at, bytes) in [(0, &large[..]), (1, b"short"), (1, b"more")] {
+            conn.send_long_data(&lengths, at, bytes).unwrap();
+        }
+    };
+    let params = [Param::LongData, Param::LongData];
+    for _ in 0..2 {
+        holder.run("BEGIN").unwrap();
+        send(&mut conn);
+        let error = conn.execute(&lengths, &params).err().unwrap();
+        let server = error.server().unwrap_or_else(|| panic!("{error}"));
+        assert_eq!(server.code, 1040, "{}", server.message);
+        holder.run("COMMIT").unwrap();
+        send(&mut conn);
+        let mut rows = conn.execute(&lengths, &params).unwrap();
+        let row = rows.next().unwrap().unwrap();
+        assert_eq!(row.get::<&str>(0).unwrap(), "1048576,9");
+        rows.finish().unwrap();
+    }
+    // What was lost goes with its statement.
+    holder.run("BEGIN").unwrap();
+    send(&mut conn);
+    conn.close_statement(lengths).unwrap();
+    holder.run("COMMIT").unwrap();
+    assert_eq!(text(&mut conn, "SELECT 7"), "7");
 }

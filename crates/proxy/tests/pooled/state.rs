@@ -1,5 +1,8 @@
 //! The state of a session goes with it.
 
+use std::time::Duration;
+
+use onecopy_mysql::blocking::Connection;
 use onecopy_proxy::config::Mode;
 
 use crate::common::{Pooled, text};
@@ -80,4 +83,51 @@ fn the_last_insert_id_is_each_sessions_own() {
         assert_eq!(text(&mut other, "SELECT LAST_INSERT_ID()"), "2");
     }
     one.run("DROP TABLE pooled_ids").unwrap();
+}
+
+/// MariaDB ends a transaction that is read only with `SET autocommit = 1`, and the statement behind it is still read only.
+#[test]
+fn what_autocommit_leaves_of_a_transaction_stays_with_its_session() {
+    let pooled = Pooled::start(Mode::Transaction, 2);
+    let mut direct = pooled.direct();
+    direct
+        .run("CREATE OR REPLACE TABLE left_over (a INT)")
+        .or_else(|_| direct.run("CREATE TABLE left_over (a INT)"))
+        .unwrap();
+    let ends = |conn: &mut Connection| {
+        conn.run("SET autocommit = 0").unwrap();
+        conn.run("START TRANSACTION READ ONLY").unwrap();
+        assert_eq!(text(conn, "SELECT COUNT(*) FROM left_over"), "0");
+        conn.run("SET autocommit = 1").unwrap();
+    };
+    let insert = |conn: &mut Connection| -> Result<(), u16> {
+        let done = conn.run("INSERT INTO left_over VALUES (1)");
+        done.map(drop).map_err(|error| error.server().unwrap().code)
+    };
+    ends(&mut direct);
+    let expected = insert(&mut direct);
+    direct.run("TRUNCATE left_over").unwrap();
+    let (mut one, mut other) = (pooled.connect(), pooled.connect());
+    let mut third = pooled.connect();
+    third.run("BEGIN").unwrap();
+    ends(&mut one);
+    // It waits for a connection: the first one's, if that gave it back.
+    let waits = std::thread::spawn(move || {
+        other.run("BEGIN").unwrap();
+        let done = insert(&mut other);
+        other.run("ROLLBACK").unwrap();
+        done
+    });
+    std::thread::sleep(Duration::from_millis(500));
+    third.run("ROLLBACK").unwrap();
+    assert_eq!(waits.join().unwrap(), Ok(()));
+    assert_eq!(insert(&mut one), expected);
+    // The end of another transaction ends it.
+    one.run("BEGIN").unwrap();
+    one.run("COMMIT").unwrap();
+    assert_eq!(insert(&mut one), Ok(()));
+    let mut pinned = pooled.connect();
+    for _ in 0..2 {
+        assert_eq!(insert(&mut pinned), Ok(()));
+    }
 }

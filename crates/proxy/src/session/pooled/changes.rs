@@ -210,6 +210,7 @@ impl Pooled {
             // What `SET TRANSACTION` has asked for is used up by the next transaction.
             Change::Characteristics(true) => {
                 self.current.is_explained = true;
+                self.has_characteristics = true;
                 self.pin(Pin::TransactionCharacteristics);
             }
             Change::Characteristics(false) => self.unpin(Pin::TransactionCharacteristics),

@@ -209,6 +209,7 @@ impl Session {
             }
         }
         let was_in_transaction = self.relay.in_transaction();
+        let had_autocommit = self.relay.status().contains(StatusFlags::AUTOCOMMIT);
         if let Phase::Pooled(pooled) = &mut self.phase {
             pooled.hold_until = None;
             pooled.stop_resting();
@@ -216,6 +217,7 @@ impl Session {
                 (pooled.last.is_fresh, pooled.last.is_here) = (false, true);
             }
             pooled.current.was_in_transaction = was_in_transaction;
+            pooled.current.had_autocommit = had_autocommit;
         }
         Ok(Begun::Something)
     }

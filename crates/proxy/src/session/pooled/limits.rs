@@ -12,6 +12,7 @@ use super::{Pooled, Stage};
 use crate::backend::{Backend, Backends};
 use crate::failure::Failure;
 use crate::pooling::refusals::Refusal;
+use crate::pooling::statements::ClientStatement;
 use crate::session::farewell::packet;
 use crate::session::{Context, End, Phase, Session};
 
@@ -85,10 +86,21 @@ impl Session {
         }
     }
 
-    /// Answers the command that is next with an error. One that has no reply ends the session.
-    fn refuse(&mut self, refused: Refused, context: &mut Context<'_>) -> Result<Begun, End> {
+    /// Answers the command that is next with an error. A value that is sent ahead has no reply: the execution that it is for gets the
+    /// error. Every other one without a reply ends the session.
+    pub(super) fn refuse(
+        &mut self,
+        refused: Refused,
+        context: &mut Context<'_>,
+    ) -> Result<Begun, End> {
         let command = self.up.pending().get(HEADER_BYTES).copied();
         let command = command.map(CommandByte);
+        if command == Some(CommandByte::STMT_SEND_LONG_DATA)
+            && let Some(statement) = self.statement_of_command()
+        {
+            statement.lost = Some(Box::new(refused.into()));
+            return self.skip_command(context);
+        }
         if let Some(CommandByte::STMT_SEND_LONG_DATA | CommandByte::STMT_CLOSE) = command {
             let state = Some(refused.sql_state);
             return Err(Failure::refused_by_backend(refused.code, state, &refused.message).into());
@@ -102,6 +114,28 @@ impl Session {
             pooled.refused = Some(Box::new(refused));
         }
         self.answer_when_over(context)
+    }
+
+    /// Passes over the command that is next, which has no reply.
+    pub(super) fn skip_command(&mut self, context: &mut Context<'_>) -> Result<Begun, End> {
+        self.swallow(context)?;
+        if let Phase::Pooled(pooled) = &mut self.phase {
+            pooled.passes_over = true;
+        }
+        self.answer_when_over(context)
+    }
+
+    /// The prepared statement that the command that is next is about.
+    fn statement_of_command(&mut self) -> Option<&mut ClientStatement> {
+        let id = self.up.pending().get(HEADER_BYTES + 1..)?.first_chunk()?;
+        let id = u32::from_le_bytes(*id);
+        match &mut self.phase {
+            Phase::Pooled(pooled) => {
+                let id = pooled.statements.resolve(id);
+                pooled.statements.get_mut(id)
+            }
+            _ => None,
+        }
     }
 
     /// The rest of a command, a file or an answer; or of a command that is passed over.
@@ -228,6 +262,27 @@ impl From<Failure> for Refused {
             code: failure.code,
             sql_state: failure.sql_state,
             message: failure.message,
+        }
+    }
+}
+
+impl From<Refused> for Refusal {
+    fn from(refused: Refused) -> Self {
+        Self {
+            code: refused.code,
+            sql_state: Some(refused.sql_state),
+            message: refused.message,
+            is_of_server: false,
+        }
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Self {
+            code: refusal.code,
+            sql_state: refusal.sql_state.unwrap_or(*b"HY000"),
+            message: refusal.message,
         }
     }
 }

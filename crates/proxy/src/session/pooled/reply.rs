@@ -45,6 +45,7 @@ impl Session {
             text,
             parameters,
             types: None,
+            lost: None,
         });
         let at = self.down.cleared + HEADER_BYTES + 1;
         let bytes = self
@@ -96,9 +97,8 @@ impl Session {
         if let Some(connection) = &mut pooled.connection {
             connection.actual = Arc::clone(&pooled.wanted);
         }
-        // Servers do not always say that it is used up.
         if pooled.current.was_in_transaction && !status.contains(StatusFlags::IN_TRANS) {
-            pooled.unpin(Pin::TransactionCharacteristics);
+            pooled.end_characteristics(status);
         }
         if !pooled.new_pins.is_empty() {
             self.log_pins(context);
@@ -260,6 +260,18 @@ impl Pooled {
     }
 
     /// The session is as after its login; the schema stays.
+    /// A transaction is over. Servers do not always say that what was chosen for it is used up, and MariaDB says so where it is not: a
+    /// transaction that `SET autocommit = 1` ends leaves it to the statements behind it, until another transaction is over.
+    fn end_characteristics(&mut self, status: StatusFlags) {
+        let is_by_autocommit =
+            !self.current.had_autocommit && status.contains(StatusFlags::AUTOCOMMIT);
+        if is_by_autocommit && self.has_characteristics {
+            return self.pin(Pin::TransactionCharacteristics);
+        }
+        self.has_characteristics = false;
+        self.unpin(Pin::TransactionCharacteristics);
+    }
+
     pub(super) fn was_reset(&mut self) {
         let schema = self.wanted.schema().map(Box::from);
         let after_reset = self.key.after_reset.get().unwrap_or(&self.initial);
@@ -276,6 +288,7 @@ impl Pooled {
         self.has_switches = false;
         self.hold_until = None;
         self.may_be_in_transaction = false;
+        self.has_characteristics = false;
         self.unpin_all();
     }
 }

@@ -35,9 +35,21 @@ impl Session {
             return Err(End::Clean);
         };
         let id = pooled.statements.resolve(u32::from_le_bytes([a, b, c, d]));
-        let Some(statement) = pooled.statements.get(id) else {
+        let Some(statement) = pooled.statements.get_mut(id) else {
             return self.unknown_statement(command, id, context);
         };
+        match command {
+            CommandByte::STMT_SEND_LONG_DATA if statement.lost.is_some() => {
+                return self.skip_command(context);
+            }
+            CommandByte::STMT_EXECUTE => {
+                if let Some(lost) = statement.lost.take() {
+                    return self.refuse((*lost).into(), context);
+                }
+            }
+            CommandByte::STMT_RESET => statement.lost = None,
+            _ => {}
+        }
         let (text, parameters) = (Arc::clone(&statement.text), statement.parameters);
         let has_cursor = pooled.cursors.contains(&id);
         if command == CommandByte::STMT_EXECUTE
