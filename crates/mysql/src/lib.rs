@@ -110,6 +110,7 @@ pub use named::{BoundSql, NamedParam, NamedSql, NamedValue, ParamList, list};
 pub use observe::{SlowQueries, SlowQuery, TraceParent};
 #[cfg(feature = "derive")]
 pub use onecopy_derive::{FromRow, FromValue, ToParam};
+pub use onecopy_mysql_proto::auth::native_password::PasswordHash;
 pub use onecopy_mysql_proto::auth::{
     AuthError, Dialog, Plugin, PluginSet, PublicKey, PublicKeyError, Question, Secret,
 };

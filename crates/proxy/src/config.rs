@@ -16,6 +16,7 @@ use onecopy_mysql_proto::compression::Method;
 use onecopy_net::{Endpoint, SocketOptions, TlsAcceptor, TlsConnector};
 
 pub use onecopy_mysql_proto::auth::Secret;
+pub use onecopy_mysql_proto::auth::native_password::Verifier as NativePasswordHash;
 
 pub use changes::Changes;
 pub(crate) use check::LEAST_BUDGET;

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use onecopy_mysql_proto::auth::native_password::Verifier;
 use onecopy_pool::Rate;
 
-use super::Secret;
+use super::{NativePasswordHash, Secret};
 
 /// Whether clients have server connections of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,7 +45,7 @@ pub struct AccountConfig {
     pub password: Secret,
     /// What the server stores of the password, where the proxy is not to know it. Clients and the proxy then log in with
     /// `mysql_native_password`: the proxy with what the first client has proven to know.
-    pub hash: Option<Verifier>,
+    pub hash: Option<NativePasswordHash>,
     /// How long its statements may take; `None`: as long as the listener's, [`ListenerConfig::query_timeout`](super::ListenerConfig);
     /// zero: as long as they like.
     pub query_timeout: Option<Duration>,
