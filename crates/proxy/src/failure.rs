@@ -284,6 +284,16 @@ impl Failure {
         Self::new(Side::Client, Reason::AccessDenied, 1045, *b"28000", message)
     }
 
+    /// `ER_ACCESS_DENIED_ERROR`: a reload has put another hash in place of the password, nobody has logged in with that one since, and
+    /// the session needs a connection.
+    pub(crate) fn password_unknown(user: &[u8]) -> Self {
+        let user = String::from_utf8_lossy(user);
+        let message = format!(
+            "Access denied for user '{user}' (the password of the proxy's account has changed; log in again)"
+        );
+        Self::new(Side::Client, Reason::AccessDenied, 1045, *b"28000", message)
+    }
+
     /// A session's state could not be brought to a connection.
     pub(crate) fn replay(why: &str) -> Self {
         let message = format!(

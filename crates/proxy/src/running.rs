@@ -411,7 +411,8 @@ pub(crate) fn listener(
         backends: Backends::new(backends.collect::<Result<_, _>>()?),
         registry: predecessor.map_or_else(Arc::default, |old| Arc::clone(&old.registry)),
         refused: predecessor.map_or_else(Arc::default, |old| Arc::clone(&old.refused)),
-        accounts: Accounts::new(&listener.accounts).ok_or(Error::Key)?,
+        accounts: Accounts::new(&listener.accounts, predecessor.map(|old| &old.accounts))
+            .ok_or(Error::Key)?,
         wrong_logins: predecessor.map_or_else(Arc::default, |old| Arc::clone(&old.wrong_logins)),
         key: key.cloned().filter(|_| has_key(listener)),
         pool: pool(listener, predecessor, others),

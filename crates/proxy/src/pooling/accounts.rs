@@ -5,7 +5,7 @@
 //! through the same steps as one with a wrong password, with what nobody can answer.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use aws_lc_rs::{hmac, rand};
 use onecopy_mysql_proto::auth::native_password::PasswordHash;
@@ -43,8 +43,8 @@ pub(crate) struct Accounts {
 #[derive(Debug)]
 pub(crate) struct Account {
     pub(crate) config: AccountConfig,
-    /// What a client has proven to know of which the configuration has a hash.
-    proven: OnceLock<PasswordHash>,
+    /// What a client has proven to know of which the configuration has a hash. Reloads that leave the hash as it is share it.
+    proven: Arc<OnceLock<PasswordHash>>,
     native: OnceLock<native_password::Verifier>,
     sha2: OnceLock<caching_sha2::Verifier>,
     ed25519: OnceLock<ed25519::Verifier>,
@@ -52,26 +52,34 @@ pub(crate) struct Account {
 }
 
 impl Accounts {
-    /// `None` where there are no random bytes.
-    pub(crate) fn new(accounts: &[AccountConfig]) -> Option<Self> {
+    /// `before`: those that a reload replaces. Salts stay the same, or users that do not exist would be the ones whose salt or plugin
+    /// changes with a reload. `None` where there are no random bytes.
+    pub(crate) fn new(accounts: &[AccountConfig], before: Option<&Self>) -> Option<Self> {
         let mut password = [0; 32];
         rand::fill(&mut password).ok()?;
-        let mut salts = [0; 32];
-        rand::fill(&mut salts).ok()?;
+        let salts = match before {
+            Some(before) => before.salts.clone(),
+            None => {
+                let mut salts = [0; 32];
+                rand::fill(&mut salts).ok()?;
+                hmac::Key::new(hmac::HMAC_SHA256, &salts)
+            }
+        };
         let users = accounts
             .iter()
             .map(|account| account.user.as_bytes().into());
         let hashed = accounts.iter().filter(|account| account.hash.is_some());
         let by_user = accounts.iter().map(|account| {
-            let user = account.user.as_bytes().into();
-            (user, Account::new(account.clone()))
+            let user = account.user.as_bytes();
+            let before = before.and_then(|before| before.find(user));
+            (user.into(), Account::new(account.clone(), before))
         });
         Some(Self {
             users: users.collect(),
             hashed: hashed.count(),
             by_user: by_user.collect(),
-            nobody: Account::new(AccountConfig::new("", Secret::new(password))),
-            salts: hmac::Key::new(hmac::HMAC_SHA256, &salts),
+            nobody: Account::new(AccountConfig::new("", Secret::new(password)), None),
+            salts,
         })
     }
 
@@ -182,6 +190,17 @@ impl Account {
         self.proven.get()
     }
 
+    /// What is proven of an account that has this hash, if this account's secret is the same one.
+    fn proves(&self, hash: &native_password::Verifier) -> Option<Arc<OnceLock<PasswordHash>>> {
+        let password = &self.config.password;
+        match &self.config.hash {
+            Some(own) => (own == hash).then(|| Arc::clone(&self.proven)),
+            None if password.is_empty() => None,
+            None => (native_password::Verifier::from_password(password) == *hash)
+                .then(|| Arc::new(OnceLock::from(PasswordHash::from_password(password)))),
+        }
+    }
+
     /// A client has logged in, and has proven to know this.
     pub(crate) fn prove(&self, hash: &PasswordHash) {
         if self.config.hash.is_some() {
@@ -189,10 +208,14 @@ impl Account {
         }
     }
 
-    fn new(config: AccountConfig) -> Self {
+    fn new(config: AccountConfig, before: Option<&Self>) -> Self {
+        let proven = match (before, &config.hash) {
+            (Some(before), Some(hash)) => before.proves(hash),
+            _ => None,
+        };
         Self {
             config,
-            proven: OnceLock::new(),
+            proven: proven.unwrap_or_default(),
             native: OnceLock::new(),
             sha2: OnceLock::new(),
             ed25519: OnceLock::new(),

@@ -9,6 +9,7 @@ use onecopy_proxy::config::{AccountConfig, ListenerConfig, Secret};
 use onecopy_testkit::server::{ENDLESS, lacks};
 
 use crate::common::{WAYS, connect, pooled, said, text, until, user};
+use crate::reloads::end_connections;
 use crate::sides::{Front, Way, sides};
 
 /// An account of mysql_native_password on the server, and the proxy's, with the hash that the server has. `None` if the server does not
@@ -140,4 +141,18 @@ fn a_password_that_changes_holds_from_the_next_login_on() {
         after.run("DO 1").is_ok()
     });
     assert_eq!(user(&mut after), "hash_new@%");
+}
+
+#[test]
+fn a_session_goes_on_after_a_reload_that_leaves_its_hash() {
+    let Some(account) = hashed("hash_kept", "secret") else {
+        return;
+    };
+    let front = front(&account, |_| {});
+    let mut conn = connect(&front.config_of(Way::Plain, "hash_kept", "secret")).unwrap();
+    assert_eq!(user(&mut conn), "hash_kept@%");
+    front.proxy.reload(front.proxy.config()).unwrap();
+    end_connections("hash_kept");
+    // Nobody has logged in since.
+    assert_eq!(user(&mut conn), "hash_kept@%");
 }

@@ -18,7 +18,7 @@ fn direct() -> Connection {
 }
 
 /// Ends the proxy's own connections of a user, so that the next command needs another one.
-fn end_connections(user: &str) {
+pub(crate) fn end_connections(user: &str) {
     let mut direct = direct();
     let list = format!(
         "SELECT CONCAT('KILL ', ID) FROM information_schema.PROCESSLIST WHERE USER = '{user}'"

@@ -520,7 +520,6 @@ fn public_key(file: Option<Spanned<PathBuf>>, folder: &Path) -> Result<Option<Pu
     Ok(Some(key))
 }
 
-/// A password, said here or in a file's first line.
 /// What a server stores of a password.
 fn stored(hash: &Spanned<String>, has_password: bool) -> Result<Verifier, Problem> {
     if has_password {
@@ -541,6 +540,7 @@ fn stored(hash: &Spanned<String>, has_password: bool) -> Result<Verifier, Proble
     })
 }
 
+/// A password, said here or in a file's first line.
 fn secret(
     said: Option<Spanned<Password>>,
     file: Option<Spanned<PathBuf>>,

@@ -6,7 +6,7 @@ const NONCE: [u8; 20] = *b"twenty bytes, a salt";
 
 fn accounts() -> Accounts {
     let account = |user: &str, password: &str| AccountConfig::new(user, Secret::new(password));
-    Accounts::new(&[account("app", "secret"), account("guest", "")]).unwrap()
+    Accounts::new(&[account("app", "secret"), account("guest", "")], None).unwrap()
 }
 
 fn challenge(accounts: &Accounts, user: &str, plugin: &str) -> server::Account {
@@ -80,7 +80,7 @@ fn hashed(user: &str, password: &str) -> AccountConfig {
 
 #[test]
 fn an_account_of_a_hash_is_asked_by_one_plugin_and_can_log_in_once_a_client_has() {
-    let accounts = Accounts::new(&[hashed("app", "secret")]).unwrap();
+    let accounts = Accounts::new(&[hashed("app", "secret")], None).unwrap();
     let account = accounts.find(b"app").unwrap();
     for plugin in PLUGINS {
         let asked = challenge(&accounts, "app", plugin.name());
@@ -120,10 +120,39 @@ fn users_that_do_not_exist_are_asked_as_those_that_do() {
         asked.count()
     };
     let known = |user: &str| AccountConfig::new(user, Secret::new("secret"));
-    let some = Accounts::new(&[hashed("a", "x"), known("b")]).unwrap();
+    let some = Accounts::new(&[hashed("a", "x"), known("b")], None).unwrap();
     assert!((60..140).contains(&asked_natively(&some)));
-    let all = Accounts::new(&[hashed("a", "x"), hashed("b", "x")]).unwrap();
+    let all = Accounts::new(&[hashed("a", "x"), hashed("b", "x")], None).unwrap();
     assert_eq!(asked_natively(&all), 200);
-    let none = Accounts::new(&[known("a")]).unwrap();
+    let none = Accounts::new(&[known("a")], None).unwrap();
     assert_eq!(asked_natively(&none), 0);
+}
+
+#[test]
+fn what_a_client_has_proven_outlives_a_reload_that_leaves_the_hash() {
+    let prove = |accounts: &Accounts| {
+        let hash = PasswordHash::from_password(&Secret::new("secret"));
+        accounts.find(b"app").unwrap().prove(&hash);
+    };
+    let can = |accounts: &Accounts| accounts.find(b"app").unwrap().can_log_in();
+    let first = Accounts::new(&[hashed("app", "secret")], None).unwrap();
+    let same = Accounts::new(&[hashed("app", "secret")], Some(&first)).unwrap();
+    let other = Accounts::new(&[hashed("app", "another")], Some(&first)).unwrap();
+    // A client that was let in by the configuration before proves it for the one after, too.
+    prove(&first);
+    assert!(can(&same) && !can(&other));
+    let later = Accounts::new(&[hashed("app", "secret")], Some(&other)).unwrap();
+    assert!(!can(&later));
+    let known = AccountConfig::new("app", Secret::new("secret"));
+    let known = Accounts::new(&[known], None).unwrap();
+    assert!(can(&Accounts::new(
+        &[hashed("app", "secret")],
+        Some(&known)
+    )
+    .unwrap()));
+    assert!(!can(&Accounts::new(
+        &[hashed("app", "another")],
+        Some(&known)
+    )
+    .unwrap()));
 }

@@ -95,6 +95,10 @@ impl Session {
         let Some(account) = self.listener.accounts.find(&pooled.key.user) else {
             return Err(Failure::account_removed(&pooled.key.user).into());
         };
+        // Without it the server would be asked with an empty password, and its refusal would hold back those that log in rightly.
+        if !account.can_log_in() {
+            return Err(Failure::password_unknown(&pooled.key.user).into());
+        }
         let backend = Arc::clone(place.backend());
         let Some(address) = backend.next_address(&[]) else {
             pooled.tried.push(backend);
