@@ -13,8 +13,8 @@ use crate::mailbox::{Order, Workers};
 /// How many are run at a time: one that can't be reached must not keep the others waiting.
 const THREADS: usize = 2;
 
-/// The log hears of a KILL that has failed at most once in this time.
-const QUIET: Duration = Duration::from_secs(10);
+/// Failures are logged at most once in this time.
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// `ER_NO_SUCH_THREAD`: the session has ended by itself.
 const NO_SUCH_THREAD: u16 = 1094;
@@ -27,13 +27,13 @@ pub(crate) fn start(
     log: &Log,
 ) -> io::Result<()> {
     let jobs = Arc::new(Mutex::new(jobs));
-    let complaints = Arc::new(Complaints::new(log));
+    let failures = Arc::new(FailureLog::new(log));
     for number in 0..THREADS {
-        let (jobs, workers, credentials, complaints) = (
+        let (jobs, workers, credentials, failures) = (
             Arc::clone(&jobs),
             Arc::downgrade(workers),
             credentials.clone(),
-            Arc::clone(&complaints),
+            Arc::clone(&failures),
         );
         thread::Builder::new()
             .name(format!("kill-{number}"))
@@ -41,7 +41,7 @@ pub(crate) fn start(
                 loop {
                     let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
                     let Ok(job) = next else { return };
-                    let answer = run(&job, &credentials, &complaints);
+                    let answer = run(&job, &credentials, &failures);
                     let Some(workers) = workers.upgrade() else {
                         return;
                     };
@@ -59,13 +59,13 @@ pub(crate) fn start(
     Ok(())
 }
 
-/// What the log is told of.
-struct Complaints {
+/// Logs failures of KILLs for `query-timeout`, of which nobody else hears: the client still waits for its statement.
+struct FailureLog {
     log: Log,
     next: Mutex<Option<Instant>>,
 }
 
-impl Complaints {
+impl FailureLog {
     fn new(log: &Log) -> Self {
         Self {
             log: log.clone(),
@@ -73,7 +73,6 @@ impl Complaints {
         }
     }
 
-    /// Nobody hears the answer of a KILL for `query-timeout`: its client still waits for its statement.
     fn note(&self, job: &Job, error: &onecopy_mysql::Error) {
         let code = error.server().map(|server| server.code);
         let (For::Timeout(_), Some(login)) = (job.of, &job.login) else {
@@ -84,7 +83,7 @@ impl Complaints {
         if code == Some(NO_SUCH_THREAD) || next.is_some_and(|next| now < next) {
             return;
         }
-        *next = Some(now + QUIET);
+        *next = Some(now + LOG_INTERVAL);
         self.log.event(Event::QueryTimeoutFailed {
             backend: job.target.backend.name().to_owned(),
             user: login.login.user.clone(),
@@ -93,7 +92,7 @@ impl Complaints {
     }
 }
 
-fn run(job: &Job, credentials: &Credentials, complaints: &Complaints) -> Answer {
+fn run(job: &Job, credentials: &Credentials, failures: &FailureLog) -> Answer {
     let backend = &job.target.backend;
     let name = backend.name();
     let errand = match &job.login {
@@ -120,7 +119,7 @@ fn run(job: &Job, credentials: &Credentials, complaints: &Complaints) -> Answer 
             Ok(())
         });
     if let Err(error) = &done {
-        complaints.note(job, error);
+        failures.note(job, error);
     }
     match done {
         Ok(()) => Answer::Done,

@@ -245,17 +245,12 @@ impl Running {
             let is_changed = match successor {
                 None => true,
                 Some(new) => {
-                    let logs_in = |listener: &Listener, user: &[u8]| {
-                        let account = listener.accounts.find(user)?;
-                        Some(account.config.clone())
-                    };
-                    pool.renew(|user| {
-                        let [old, new] = [old, new].map(|listener| logs_in(listener, user));
-                        match (old, new) {
-                            (Some(old), Some(new)) => !old.has_password_of(&new),
+                    pool.renew(
+                        |user| match (old.accounts.find(user), new.accounts.find(user)) {
+                            (Some(old), Some(new)) => !old.config.has_password_of(&new.config),
                             (old, new) => old.is_some() != new.is_some(),
-                        }
-                    });
+                        },
+                    );
                     pool.limit(&new.config.accounts);
                     pool.set_config(new.config.pool)
                 }

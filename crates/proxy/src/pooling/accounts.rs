@@ -31,10 +31,8 @@ pub(crate) struct Accounts {
     by_user: HashMap<Box<[u8]>, Account>,
     /// Its password is known to nobody.
     nobody: Account,
-    /// Of so many accounts only a hash is known.
+    /// How many accounts have a hash in place of a password.
     hashed: usize,
-    /// In the order of the configuration.
-    users: Vec<Box<[u8]>>,
     /// From which each user's salt is made, so that it is the same at each login, also of users that do not exist.
     salts: hmac::Key,
 }
@@ -65,9 +63,6 @@ impl Accounts {
                 hmac::Key::new(hmac::HMAC_SHA256, &salts)
             }
         };
-        let users = accounts
-            .iter()
-            .map(|account| account.user.as_bytes().into());
         let hashed = accounts.iter().filter(|account| account.hash.is_some());
         let by_user = accounts.iter().map(|account| {
             let user = account.user.as_bytes();
@@ -75,7 +70,6 @@ impl Accounts {
             (user.into(), Account::new(account.clone(), before))
         });
         Some(Self {
-            users: users.collect(),
             hashed: hashed.count(),
             by_user: by_user.collect(),
             nobody: Account::new(AccountConfig::new("", Secret::new(password)), None),
@@ -87,20 +81,13 @@ impl Accounts {
         self.by_user.get(user)
     }
 
-    /// An account to ask a server with: the first one that can log in, where one can.
-    pub(crate) fn any(&self) -> Option<&Account> {
-        let mut all = self.users.iter().filter_map(|user| self.find(user));
-        let first = self.users.first().and_then(|user| self.find(user));
-        all.find(|account| account.can_log_in()).or(first)
-    }
-
     /// Whether a user that does not exist is asked as if only a hash of its password were known: as large a part of them as of those
     /// that exist, and each always alike.
     fn seems_hashed(&self, user: &[u8]) -> bool {
         let tag = hmac::sign(&self.salts, user);
         // The first bytes are its salt.
         let byte = tag.as_ref().last().copied().unwrap_or_default();
-        usize::from(byte) * self.users.len() < self.hashed * 256
+        usize::from(byte) * self.by_user.len() < self.hashed * 256
     }
 
     /// What the client is asked, which has begun with `plugin`; `default` if the proxy does not have that one. `None` where there are

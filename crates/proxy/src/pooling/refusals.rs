@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use onecopy_pool::{Backoff, Jitter};
 
 use crate::backend::Backend;
+use crate::failure::Failure;
 
 /// After refusals in a row.
 const BACKOFF: Backoff = Backoff {
@@ -26,6 +27,24 @@ pub(crate) struct Refusal {
     pub(crate) message: String,
     /// It was said before the greeting, and so to everybody.
     pub(crate) is_of_server: bool,
+}
+
+/// What a client gets for a command that is not sent.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) code: u16,
+    pub(crate) sql_state: [u8; 5],
+    pub(crate) message: String,
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Self {
+            code: failure.code,
+            sql_state: failure.sql_state,
+            message: failure.message,
+        }
+    }
 }
 
 /// The refusals that hold of one listener's logins.

@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::look::Look;
-use super::refusals::Refusal;
+use super::refusals::Refused;
 use super::state::State;
 
 /// What a statement is: equal ones of a pool are the same `Arc`.
@@ -66,7 +66,7 @@ pub(crate) struct ClientStatement {
     /// The types of the parameters that the client sent last; executions may leave them out.
     pub(crate) types: Option<Box<[u8]>>,
     /// Why a value that was sent ahead is lost. The command has no reply: the next execution is answered with it, as servers do.
-    pub(crate) lost: Option<Box<Refusal>>,
+    pub(crate) lost: Option<Box<Refused>>,
 }
 
 /// Clients' ids begin here: no server has given out as many.

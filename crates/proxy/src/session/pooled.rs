@@ -44,12 +44,12 @@ use crate::pooling::exchange::Exchange;
 use crate::pooling::look::Look;
 use crate::pooling::pin::{Pin, Pins};
 use crate::pooling::pool::{Key, Pool, Ticket};
+use crate::pooling::refusals::Refused;
 use crate::pooling::state::State;
 use crate::pooling::statements::{ClientStatements, Text};
 
 use connecting::Connecting;
 use last_result::LastResult;
-use limits::Refused;
 pub(super) use login::PooledLogin;
 use timeout::QueryTimeout;
 use told::Told;

@@ -126,7 +126,12 @@ impl Session {
         self.server = Some(server);
         self.server_token = token;
         let is_unix = matches!(address, Address::Unix(_));
-        let Some(account) = self.listener.accounts.any() else {
+        let all = self.listener.config.accounts.iter();
+        let mut all =
+            all.filter_map(|account| self.listener.accounts.find(account.user.as_bytes()));
+        // The server says what it is like before it refuses one that can't log in.
+        let account = all.clone().find(|account| account.can_log_in());
+        let Some(account) = account.or_else(|| all.next()) else {
             return Err(std::io::Error::other("the listener has no account"));
         };
         login.asking = Some(Box::new(Asking {

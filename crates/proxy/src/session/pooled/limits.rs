@@ -11,21 +11,13 @@ use super::serve::Begun;
 use super::{Pooled, Stage};
 use crate::backend::{Backend, Backends};
 use crate::failure::Failure;
-use crate::pooling::refusals::Refusal;
+use crate::pooling::refusals::{Refusal, Refused};
 use crate::pooling::statements::ClientStatement;
 use crate::session::farewell::packet;
 use crate::session::{Context, End, Phase, Session};
 
 /// `ER_USER_LIMIT_REACHED`.
 const USER_LIMIT_REACHED: u16 = 1226;
-
-/// What the proxy answers to a command in a server's place.
-#[derive(Debug)]
-pub(super) struct Refused {
-    code: u16,
-    sql_state: [u8; 5],
-    message: String,
-}
 
 impl Session {
     /// Begins the next command, or answers it where it is refused.
@@ -98,7 +90,7 @@ impl Session {
         if command == Some(CommandByte::STMT_SEND_LONG_DATA)
             && let Some(statement) = self.statement_of_command()
         {
-            statement.lost = Some(Box::new(refused.into()));
+            statement.lost = Some(Box::new(refused));
             return self.skip_command(context);
         }
         if let Some(CommandByte::STMT_SEND_LONG_DATA | CommandByte::STMT_CLOSE) = command {
@@ -253,37 +245,6 @@ impl Session {
             &pooled.reason,
         );
         pooled.gets(failure.into(), now);
-    }
-}
-
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Self {
-        Self {
-            code: failure.code,
-            sql_state: failure.sql_state,
-            message: failure.message,
-        }
-    }
-}
-
-impl From<Refused> for Refusal {
-    fn from(refused: Refused) -> Self {
-        Self {
-            code: refused.code,
-            sql_state: Some(refused.sql_state),
-            message: refused.message,
-            is_of_server: false,
-        }
-    }
-}
-
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
-        Self {
-            code: refusal.code,
-            sql_state: refusal.sql_state.unwrap_or(*b"HY000"),
-            message: refusal.message,
-        }
     }
 }
 

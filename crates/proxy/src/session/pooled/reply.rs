@@ -259,7 +259,6 @@ impl Pooled {
         self.has_insert_id = true;
     }
 
-    /// The session is as after its login; the schema stays.
     /// A transaction is over. Servers do not always say that what was chosen for it is used up, and MariaDB says so where it is not: a
     /// transaction that `SET autocommit = 1` ends leaves it to the statements behind it, until another transaction is over.
     fn end_characteristics(&mut self, status: StatusFlags) {
@@ -272,6 +271,7 @@ impl Pooled {
         self.unpin(Pin::TransactionCharacteristics);
     }
 
+    /// The session is as after its login; the schema stays.
     pub(super) fn was_reset(&mut self) {
         let schema = self.wanted.schema().map(Box::from);
         let after_reset = self.key.after_reset.get().unwrap_or(&self.initial);

@@ -44,7 +44,7 @@ impl Session {
             }
             CommandByte::STMT_EXECUTE => {
                 if let Some(lost) = statement.lost.take() {
-                    return self.refuse((*lost).into(), context);
+                    return self.refuse(*lost, context);
                 }
             }
             CommandByte::STMT_RESET => statement.lost = None,
