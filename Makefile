@@ -26,7 +26,7 @@ meter: ## compare the copy counters with valgrind; needs valgrind
 	@command -v valgrind >/dev/null || { echo "valgrind is missing; install the package valgrind" >&2; exit 1; }
 	bench/meter.py
 gates: ## count instructions, allocations and copies of the hot paths, and fail if they are worse than recorded; needs valgrind
-	cargo run --release --quiet -p onecopy-gates -- check
+	cargo run --profile gates --quiet -p onecopy-gates -- check
 deny:  ## check licences, sources and known vulnerabilities of all dependencies; needs cargo-deny
 	@command -v cargo-deny >/dev/null || { echo "cargo-deny is missing; type: cargo install cargo-deny --locked" >&2; exit 1; }
 	@if cargo deny --all-features fetch db 2>/dev/null; then checks=; \
@@ -35,7 +35,7 @@ deny:  ## check licences, sources and known vulnerabilities of all dependencies;
 package: ## make the packages for crates.io in target/package, and build each of them separately
 	cargo package --workspace --exclude onecopy-fuzz --exclude onecopy-gates --exclude onecopy-guide --exclude onecopy-testkit
 gates-record: ## record these counts, in docs/benchmarks/gates.json and gates.md
-	cargo run --release --quiet -p onecopy-gates -- record
+	cargo run --profile gates --quiet -p onecopy-gates -- record
 mutants: ## change the code of a crate in 100 places and check that a test fails each time; needs cargo-mutants
 	crates/testkit/mutants.sh $(CRATES)
 mistakes: ## make the proxy forget one state at a time and check that a mirror finds it

@@ -9,6 +9,9 @@ mod reply;
 mod script;
 mod side;
 
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
 use onecopy_mysql::Config as ClientConfig;
 use script::Script;
 use side::Side;
@@ -27,44 +30,62 @@ fn number(name: &str, default: usize) -> usize {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
-/// The first difference between a run on the server and one through `mirrored`, in words.
+/// So many steps the run on the server may be ahead of the one through the proxy.
+const AHEAD: usize = 256;
+
+/// The first difference between a run on the server and one through `mirrored`, in words. Both run at the same time: the script goes on
+/// by what the server says.
 fn difference(
     seed: u64,
     statements: usize,
     mirrored: &mut Side,
     direct: &mut Side,
 ) -> Option<String> {
-    let mut script = Script::new(seed, SESSIONS, CONNECTIONS - 1);
-    let mut all = Vec::new();
-    let mut last: Vec<Vec<String>> = vec![Vec::new(); SESSIONS];
-    for at in 0..statements {
-        let (session, step) = script.next();
-        let wanted = direct.run(session, &step);
-        let found = mirrored.run(session, &step);
-        script.done(session, &step, &wanted);
-        last[session].push(format!("{step:?}"));
-        all.push(format!("Of {session}: {step:?}"));
-        if wanted != found {
-            let history: Vec<_> = last[session]
-                .iter()
-                .rev()
-                .take(number("ONECOPY_MIRROR_HISTORY", 12))
-                .rev()
-                .cloned()
-                .collect();
-            return Some(format!(
-                "seed {seed}, statement {at}, session {session}: {step:?}\n  direct: {wanted:?}\n  pooled: {found:?}\n  \
-                 the session's last statements:\n    {}\n  connections in use:\n    {}\n  all sessions' last statements:\n    {}",
-                history.join("\n    "),
-                mirrored.keepers(),
-                all[all
-                    .len()
-                    .saturating_sub(number("ONECOPY_MIRROR_HISTORY", 12))..]
-                    .join("\n    ")
-            ));
+    let (sender, steps) = sync_channel(AHEAD);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut script = Script::new(seed, SESSIONS, CONNECTIONS - 1);
+            for _ in 0..statements {
+                let (session, step) = script.next();
+                let wanted = direct.run(session, &step);
+                script.done(session, &step, &wanted);
+                // Nobody listens behind a difference.
+                if sender.send((session, step, wanted)).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut said: Vec<(usize, String)> = Vec::new();
+        for (at, (session, step, wanted)) in steps.into_iter().enumerate() {
+            let found = mirrored.run(session, &step);
+            said.push((session, format!("{step:?}")));
+            if wanted != found {
+                return Some(format!(
+                    "seed {seed}, statement {at}, session {session}: {step:?}\n  direct: {wanted:?}\n  pooled: {found:?}\n  \
+                     the session's last statements:\n    {}\n  connections in use:\n    {}\n  all sessions' last statements:\n    {}",
+                    last(&said, Some(session)),
+                    mirrored.keepers(),
+                    last(&said, None)
+                ));
+            }
         }
-    }
-    None
+        None
+    })
+}
+
+/// The last statements of a session or of all.
+fn last(said: &[(usize, String)], of: Option<usize>) -> String {
+    let most = number("ONECOPY_MIRROR_HISTORY", 12);
+    let own = said
+        .iter()
+        .rev()
+        .filter(|(session, _)| of.is_none_or(|of| of == *session));
+    let mut lines: Vec<_> = own
+        .take(most)
+        .map(|(session, step)| format!("Of {session}: {step}"))
+        .collect();
+    lines.reverse();
+    lines.join("\n    ")
 }
 
 fn mirror(seed: u64, statements: usize, change: impl Fn(&mut ClientConfig) + Copy + 'static) {
