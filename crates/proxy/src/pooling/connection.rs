@@ -52,6 +52,11 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// Whether its server is no MariaDB, which does not have this capability.
+    pub(crate) fn is_mysql(&self) -> bool {
+        self.capabilities.contains(Capabilities::LONG_PASSWORD)
+    }
+
     /// Whether it may still be given to a session.
     pub(crate) fn is_usable(&self, now: Instant) -> bool {
         let backend = self.place.backend();

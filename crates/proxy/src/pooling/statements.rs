@@ -139,6 +139,8 @@ pub(crate) struct ServerStatement {
     pub(crate) id: u32,
     /// The types that were bound last.
     pub(crate) types: Option<Box<[u8]>>,
+    /// It was executed with a cursor.
+    pub(crate) had_cursor: bool,
     used: u64,
 }
 
@@ -180,6 +182,7 @@ impl Prepared {
             text: Arc::clone(text),
             id,
             types: None,
+            had_cursor: false,
             used: self.clock,
         };
         if let Some(before) = self.statements.insert(address(text), statement) {
@@ -193,6 +196,15 @@ impl Prepared {
             if let Some(oldest) = self.statements.remove(&oldest) {
                 self.to_close.push(oldest.id);
             }
+        }
+    }
+
+    /// Closes a statement that had a cursor: MySQL 9.7 no longer ends the results of its executions as it should without one.
+    pub(crate) fn close_if_it_had_a_cursor(&mut self, text: &Arc<Text>) {
+        let has_had = |one: &ServerStatement| one.had_cursor;
+        if self.statements.get(&address(text)).is_some_and(has_had) {
+            let id = self.remove(text);
+            self.to_close.extend(id);
         }
     }
 

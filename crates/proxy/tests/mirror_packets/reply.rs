@@ -87,6 +87,16 @@ impl Reply {
         }
     }
 
+    /// Leaves out the connection's character set, by either of its names, where it is `binary`: MariaDB 11.8 reports it by the
+    /// shorter name where all variables are asked for, and a reply can't become longer.
+    pub(crate) fn forget_connection_set_of_binary(&mut self) {
+        let mut packets = self.packets.iter();
+        if packets.any(|(_, text)| text.contains("character_set_client=binary")) {
+            self.forget("character_set_connection=");
+            self.forget("collation_connection=");
+        }
+    }
+
     /// Whether it says that autocommit was set.
     pub(crate) fn tells_of_autocommit(&self) -> bool {
         self.packets

@@ -44,6 +44,8 @@ pub(crate) struct Slot {
     pub(crate) sql: String,
     /// Those of the last execution; empty before the first one.
     pub(crate) types: Vec<Type>,
+    /// It was executed with a cursor.
+    pub(crate) had_cursor: bool,
 }
 
 impl Slot {
@@ -219,6 +221,7 @@ impl Script {
             session.slots[slot] = (!reply.is_error()).then(|| Slot {
                 sql: sql.to_owned(),
                 types: Vec::new(),
+                had_cursor: false,
             });
         }
         match step {
@@ -232,6 +235,7 @@ impl Script {
                 let types = execution.parameters.iter().map(|(kind, _)| *kind);
                 if let Some(Some(slot)) = session.slots.get_mut(execution.slot) {
                     slot.types = types.collect();
+                    slot.had_cursor |= execution.cursor;
                 }
             }
             _ => {}

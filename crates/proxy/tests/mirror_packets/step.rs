@@ -101,7 +101,8 @@ impl Step {
     pub(crate) fn may_change_schema(&self) -> bool {
         let changes = |sql: &str| {
             let sql = sql.to_ascii_uppercase();
-            sql.contains("USE ") || sql.contains("DATABASE")
+            // Not the function.
+            sql.contains("USE ") || sql.contains("DATABASE ") || sql.contains("SCHEMA ")
         };
         match self {
             Self::Query(sql) | Self::LongQuery(_, sql) => changes(sql),

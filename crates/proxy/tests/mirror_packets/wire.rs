@@ -233,6 +233,7 @@ impl Wire {
         }
         if self.reports_any_switch {
             reply.forget_lone_connection_set();
+            reply.forget_connection_set_of_binary();
         }
         reply
     }

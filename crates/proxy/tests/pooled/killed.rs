@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
+use onecopy_mysql::StatusFlags;
 use onecopy_testkit::server::mariadb_client;
 
 use crate::common::text;
@@ -56,13 +57,12 @@ fn a_client_that_is_killed_anywhere_leaves_nothing_to_others() {
                 let own = 2_000 + witness;
                 conn.run(format!("SET SESSION lock_wait_timeout = {own}"))
                     .unwrap();
-                let expected = format!("{own}|0|{witness}");
-                let sql = format!(
-                    "SELECT CONCAT_WS('|', @@lock_wait_timeout, @@in_transaction, {witness})"
-                );
+                let expected = format!("{own}|{witness}");
+                let sql = format!("SELECT CONCAT_WS('|', @@lock_wait_timeout, {witness})");
                 while !done.load(Relaxed) {
                     let seen = text(&mut conn, &sql);
                     assert_eq!(seen, expected);
+                    assert!(!conn.status().contains(StatusFlags::IN_TRANS));
                     conn.run("SELECT 1 FROM one.left_table").unwrap_err();
                 }
             });

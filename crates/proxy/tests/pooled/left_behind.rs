@@ -82,6 +82,18 @@ fn warnings_are_never_another_sessions() {
     assert_eq!(code(&mut one, "SHOW WARNINGS"), Some(1105));
 }
 
+/// On MySQL the error of a command that is no statement stands beside those before it, which are another client's here.
+#[test]
+fn an_error_of_no_statement_stands_beside_no_other_sessions() {
+    let pooled = start(1);
+    let (mut one, mut other) = (pooled.connect(), pooled.connect());
+    other.ping().unwrap();
+    assert_eq!(code(&mut one, "SELECT * FROM pooled_nowhere"), Some(1146));
+    let unknown = other.use_database("pooled_no_schema").unwrap_err();
+    assert_eq!(unknown.server().map(|server| server.code), Some(1049));
+    assert_eq!(text(&mut other, "SHOW COUNT(*) ERRORS"), "1");
+}
+
 #[test]
 fn an_insert_id_behind_rows_is_not_another_sessions() {
     let pooled = start(1);

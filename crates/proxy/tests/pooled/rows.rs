@@ -84,3 +84,26 @@ fn pipelines_and_cursors_have_their_own_results() {
         }
     });
 }
+
+/// MySQL 9.7 does not end the results of a statement that had a cursor before: the client would wait for ever.
+#[test]
+fn a_statement_that_had_another_clients_cursor_is_executed_without_one() {
+    let pooled = Pooled::start(Mode::Transaction, 1);
+    let (mut one, mut other) = (pooled.connect(), pooled.connect());
+    let sql = "SELECT 1 AS n UNION SELECT 2 UNION SELECT 3";
+    let (with, without) = (one.prepare(sql).unwrap(), other.prepare(sql).unwrap());
+    for _ in 0..3 {
+        let mut cursor = one.cursor(&with, &[], 2).unwrap();
+        while let Some(rows) = cursor.next_batch().unwrap() {
+            rows.finish().unwrap();
+        }
+        drop(cursor);
+        one.ping().unwrap();
+        let mut rows = other.execute(&without, &[]).unwrap();
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().unwrap() {
+            found.push(row.get::<i64>(0).unwrap());
+        }
+        assert_eq!(found, [1, 2, 3]);
+    }
+}

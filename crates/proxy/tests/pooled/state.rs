@@ -28,6 +28,23 @@ fn variables_and_the_schema_are_each_sessions_own() {
     }
 }
 
+/// Servers report the character set, and not the collation that comes with it.
+#[test]
+fn a_collation_that_nothing_reports_is_its_sessions_own() {
+    const ASK: &str = "SELECT @@collation_connection";
+    let pooled = Pooled::start(Mode::Transaction, 1);
+    let (mut one, mut other) = (pooled.connect(), pooled.connect());
+    let mut direct = pooled.direct();
+    let before = text(&mut other, ASK);
+    for set in ["latin1", "utf8mb4"] {
+        let set = format!("SET character_set_connection = {set}");
+        direct.run(set.as_str()).unwrap();
+        one.run(set.as_str()).unwrap();
+        assert_eq!(text(&mut other, ASK), before);
+        assert_eq!(text(&mut one, ASK), text(&mut direct, ASK));
+    }
+}
+
 #[test]
 fn what_can_t_be_replayed_keeps_its_connection() {
     let pooled = Pooled::start(Mode::Transaction, 2);

@@ -9,7 +9,7 @@ use onecopy_mysql_proto::packet::ok::OkHeader;
 use onecopy_mysql_proto::packet::{CommandByte, ErrPacket, OkPacket};
 use onecopy_mysql_proto::relay::{Event, RelayError};
 
-use super::last_result::CLEAR;
+use super::last_result::{CLEAR, is_added_to_diagnostics};
 use super::reply::is_statement;
 use super::serve::Begun;
 use super::{After, Current, Pooled};
@@ -69,7 +69,7 @@ impl Session {
                 Err(End::Clean)
             }
             CommandByte::PING if self.is_detached() => self.answer_ok(context),
-            CommandByte::RESET_CONNECTION if self.is_detached() => {
+            CommandByte::RESET_CONNECTION if self.is_detached() && self.knows_reset() => {
                 if let Phase::Pooled(pooled) = &mut self.phase {
                     pooled.was_reset();
                 }
@@ -100,6 +100,11 @@ impl Session {
         matches!(&self.phase, Phase::Pooled(pooled) if pooled.connection.is_none())
     }
 
+    /// Whether it is known what a reset session is like: on MySQL not as after its login. The first connection tells.
+    fn knows_reset(&self) -> bool {
+        matches!(&self.phase, Phase::Pooled(pooled) if pooled.key.after_reset.get().is_some())
+    }
+
     /// Any command but those on prepared statements.
     pub(super) fn begin_text(
         &mut self,
@@ -128,7 +133,7 @@ impl Session {
         if let Some(begun) = self.begin_kill(command, look.kind, whole, context)? {
             return Ok(begun);
         }
-        if let Some(begun) = self.come_to_connection(look, is_prepare, None, context)? {
+        if let Some(begun) = self.come_to_connection(command, look, None, context)? {
             return Ok(begun);
         }
         let Phase::Pooled(pooled) = &mut self.phase else {
@@ -164,17 +169,20 @@ impl Session {
     /// Sees to it that the session has a connection on which a statement can run; `Some` where it has to wait or was answered.
     pub(super) fn come_to_connection(
         &mut self,
+        command: CommandByte,
         look: look::Look,
-        is_prepare: bool,
         text: Option<&Arc<Text>>,
         context: &mut Context<'_>,
     ) -> Result<Option<Begun>, End> {
-        let refers = look.refers_to_last_result() && !is_prepare;
+        let refers = look.refers_to_last_result() && is_statement(command);
         if refers && let Some(begun) = self.find_last_result(look, context)? {
             return Ok(Some(begun));
         }
         if !self.attach(context)? {
             return Ok(Some(Begun::Waits));
+        }
+        if let Some(text) = text {
+            self.close_what_had_a_cursor(command, text);
         }
         if refers
             && let Phase::Pooled(pooled) = &mut self.phase
@@ -186,7 +194,7 @@ impl Session {
                 return Ok(Some(begun));
             }
         }
-        let is_ready = self.make_ready(look, text, context)?;
+        let is_ready = self.make_ready(command, look, text, context)?;
         Ok((!is_ready).then_some(Begun::Waits))
     }
 
@@ -225,6 +233,7 @@ impl Session {
     /// Sends what has to come before the command: `false` where its replies have to be there first.
     fn make_ready(
         &mut self,
+        command: CommandByte,
         look: look::Look,
         text: Option<&Arc<Text>>,
         context: &mut Context<'_>,
@@ -314,7 +323,12 @@ impl Session {
             connection.has_several = *has_several;
             replies += 1;
         }
-        if std::mem::take(&mut last.is_to_clear) {
+        // Its error stands beside what others have left, or what the commands before have warned of.
+        let is_to_clear = is_added_to_diagnostics(command, text.is_some())
+            && connection.is_mysql()
+            && (connection.has_diagnostics || replies > 0)
+            && !last.has_diagnostics;
+        if std::mem::take(&mut last.is_to_clear) || is_to_clear {
             (connection.has_diagnostics, last.has_own_diagnostics) = (false, true);
             put_packet(ahead, CommandByte::QUERY, CLEAR);
             replies += 1;
@@ -323,6 +337,8 @@ impl Session {
             return Ok(true);
         }
         last.is_here = false;
+        // MySQL clears them at each statement.
+        last.has_own_diagnostics &= !(last.has_diagnostics && connection.is_mysql());
         let sent = ahead.get(closes..).unwrap_or_default();
         let own = Exchange::new(connection.capabilities, sent)
             .map_err(|_| Failure::replay("its commands can't be followed"))?;

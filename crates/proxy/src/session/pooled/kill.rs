@@ -57,7 +57,9 @@ impl Session {
                 false => Err(Failure::killed().into()),
             };
         }
-        if let Some(begun) = self.come_to_connection(Look::default(), false, None, context)? {
+        if let Some(begun) =
+            self.come_to_connection(CommandByte::QUERY, Look::default(), None, context)?
+        {
             return Ok(Some(begun));
         }
         // From here on it is done at once: what the target has now goes to nobody else.

@@ -134,7 +134,10 @@ impl Pooled {
         }
         if has_some || runs && has_table {
             self.last.has_diagnostics = has_some;
-            self.last.has_own_diagnostics = true;
+            let is_known = self.current.statement.is_some();
+            let is_added = is_added_to_diagnostics(command, is_known)
+                && self.connection.as_ref().is_some_and(|one| one.is_mysql());
+            self.last.has_own_diagnostics |= !is_added;
             if let Some(connection) = &mut self.connection {
                 connection.has_diagnostics = has_some;
             }
@@ -164,5 +167,15 @@ impl Pooled {
             return true;
         };
         connection.actual != self.wanted || text.is_some_and(|text| !connection.prepared.has(text))
+    }
+}
+
+/// Whether an error of the command stands beside what was noted before, on MySQL: of one that is no statement. `is_known`: whether it
+/// is of a prepared statement that there is.
+pub(super) fn is_added_to_diagnostics(command: CommandByte, is_known: bool) -> bool {
+    match command {
+        CommandByte::QUERY | CommandByte::STMT_PREPARE => false,
+        CommandByte::STMT_EXECUTE => !is_known,
+        _ => true,
     }
 }

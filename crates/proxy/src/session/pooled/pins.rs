@@ -89,12 +89,9 @@ impl Pooled {
     /// What the text says that stays on the connection.
     fn note_pins(&mut self, status: StatusFlags) {
         let look = self.current.look;
-        // MySQL reports it, and has this capability.
-        let is_mariadb = self.connection.as_ref().is_some_and(|connection| {
-            !connection
-                .capabilities
-                .contains(Capabilities::LONG_PASSWORD)
-        });
+        // MySQL reports it.
+        let is_mariadb =
+            (self.connection.as_ref()).is_some_and(|connection| !connection.is_mysql());
         if is_mariadb && look.mentions(Mention::BareVariable) {
             self.pin(Pin::Variable);
         }

@@ -247,6 +247,8 @@ impl Pooled {
             true => changes && !is_harmless,
             false => outcome.last_insert_id != 0 || look.has(Kind::Call),
         };
+        // What is behind the part that was looked at may be any statement.
+        let may_be = may_be || look.is_partial;
         if !may_be && !is_hidden && !look.mentions(Mention::SetsLastInsertId) {
             return;
         }

@@ -503,6 +503,9 @@ impl Session {
                     Ok(None) => {}
                     Err(pin) => pooled.pin(pin),
                 }
+                if let Some(connection) = &mut pooled.connection {
+                    connection.actual = Arc::clone(&pooled.wanted);
+                }
                 pooled.settle_results();
             }
             After::Switches => {

@@ -86,11 +86,8 @@ impl Session {
             _ => {}
         }
         let look = text.look;
-        let flags = bytes_at(self.up.pending(), HEADER_BYTES + 5);
-        let asks_for_cursor = command == CommandByte::STMT_EXECUTE
-            && CursorType(flags).contains(CursorType::READ_ONLY);
-        let runs_it = command == CommandByte::STMT_EXECUTE;
-        if let Some(begun) = self.come_to_connection(look, !runs_it, Some(&text), context)? {
+        let asks_for_cursor = self.asks_for_cursor(command);
+        if let Some(begun) = self.come_to_connection(command, look, Some(&text), context)? {
             return Ok(begun);
         }
         let Phase::Pooled(pooled) = &mut self.phase else {
@@ -108,6 +105,7 @@ impl Session {
             return Err(Failure::replay("a prepared statement was lost").into());
         };
         let server_id = on_server.id;
+        on_server.had_cursor |= asks_for_cursor;
         match command {
             CommandByte::STMT_SEND_LONG_DATA => {
                 if !pooled.cursors.contains(&id) {
@@ -224,6 +222,29 @@ impl Session {
         let state = error.sql_state.unwrap_or(*b"HY000");
         self.answer_error(error.code, state, &text, context)?;
         Ok(())
+    }
+
+    fn asks_for_cursor(&self, command: CommandByte) -> bool {
+        let flags = bytes_at(self.up.pending(), HEADER_BYTES + 5);
+        command == CommandByte::STMT_EXECUTE && CursorType(flags).contains(CursorType::READ_ONLY)
+    }
+
+    /// Has a statement prepared again that had a cursor: MySQL 9.7 does not end the results of its executions without one as it
+    /// should then, and it would be another client that waits for their end.
+    pub(super) fn close_what_had_a_cursor(&mut self, command: CommandByte, text: &Arc<Text>) {
+        let begins = match command {
+            CommandByte::STMT_EXECUTE => !self.asks_for_cursor(command),
+            CommandByte::STMT_SEND_LONG_DATA => true,
+            _ => false,
+        };
+        if let Phase::Pooled(pooled) = &mut self.phase
+            && let Some(connection) = &mut pooled.connection
+            && begins
+            && pooled.cursors.is_empty()
+            && connection.is_mysql()
+        {
+            connection.prepared.close_if_it_had_a_cursor(text);
+        }
     }
 
     fn unknown_statement(

@@ -1,5 +1,7 @@
 //! Items of prepared statements of the binary protocol.
 
+use onecopy_testkit::server::ServerKind;
+
 use super::{Item, SLOTS, Slot, Turn};
 use crate::step::{Execution, Step, Type, Value};
 
@@ -39,6 +41,10 @@ fn text(turn: &mut Turn<'_>) -> String {
 }
 
 fn types(turn: &mut Turn<'_>, count: usize) -> Vec<Type> {
+    if turn.kind == ServerKind::MySql {
+        // Its definitions of columns depend on all types that a statement was executed with, NULL among them, also by other sessions.
+        return vec![Type::Int; count];
+    }
     let all = [
         Type::Int,
         Type::Int,
@@ -57,7 +63,8 @@ fn own(turn: &mut Turn<'_>) -> Option<(usize, Slot)> {
     let at = turn.random.below(SLOTS);
     let all = (0..SLOTS).map(|n| (at + n) % SLOTS);
     let mut all = all.filter_map(|slot| Some((slot, turn.slots[slot].clone()?)));
-    all.next()
+    // MySQL 9.7 does not end the results of a statement that had a cursor before. The proxy prepares it again.
+    all.find(|(_, statement)| !statement.had_cursor || turn.kind == ServerKind::MariaDb)
 }
 
 fn execution(turn: &mut Turn<'_>, slot: usize, statement: &Slot, cursor: bool) -> Execution {
@@ -68,9 +75,10 @@ fn execution(turn: &mut Turn<'_>, slot: usize, statement: &Slot, cursor: bool) -
         true => types(turn, count),
         false => statement.types.clone(),
     };
+    let may_be_null = turn.kind == ServerKind::MariaDb || !statement.sql.starts_with("SELECT");
     let parameters = types.into_iter().map(|kind| {
         let value = match turn.random.below(8) {
-            0 => Value::Null,
+            0 if may_be_null => Value::Null,
             _ => Value::Number(i64::try_from(turn.random.below(100)).unwrap()),
         };
         (kind, value)
@@ -164,6 +172,7 @@ pub(super) static PINNING: &[Item] = &[
             let statement = Slot {
                 sql: "SELECT CAST(? AS CHAR), LENGTH(?)".to_owned(),
                 types: Vec::new(),
+                had_cursor: false,
             };
             let mut execution = execution(turn, slot, &statement, false);
             execution.parameters[1] = (Type::Blob, Value::Sent);
@@ -202,6 +211,7 @@ pub(super) static PINNING: &[Item] = &[
             let statement = Slot {
                 sql: sql.to_owned(),
                 types: Vec::new(),
+                had_cursor: false,
             };
             let execution = execution(turn, slot, &statement, true);
             let mut steps = vec![
@@ -228,6 +238,7 @@ pub(super) static PINNING: &[Item] = &[
             let statement = Slot {
                 sql: "CALL one.outs(?, ?)".to_owned(),
                 types: Vec::new(),
+                had_cursor: false,
             };
             let mut execution = execution(turn, slot, &statement, false);
             for (kind, value) in &mut execution.parameters {
