@@ -241,6 +241,10 @@ pub struct ListenerConfig {
     pub mode: Mode,
     /// The accounts of a pooled listener; empty for [`Mode::Pass`].
     pub accounts: Vec<AccountConfig>,
+    /// How often the accounts that log in with `mysql_native_password` are read from a server, in addition to `accounts`; also within a
+    /// second after a wrong password. Of these the proxy knows hashes only. Needs a [health login](HealthConfig::login) that may read
+    /// `mysql.global_priv` on MariaDB, `mysql.user` on MySQL. `None`: never.
+    pub server_accounts: Option<Duration>,
     /// The server connections of a pooled listener.
     pub pool: PoolConfig,
     /// How long a statement of a pooled listener may take before the proxy has the server interrupt it; its client gets error 3024. It is
@@ -283,6 +287,7 @@ impl Default for ListenerConfig {
             listen: Vec::new(),
             mode: Mode::default(),
             accounts: Vec::new(),
+            server_accounts: None,
             pool: PoolConfig::default(),
             query_timeout: None,
             tls: None,

@@ -79,6 +79,7 @@ mod acceptor;
 
 mod running;
 
+mod server_accounts;
 mod watch;
 
 mod control;

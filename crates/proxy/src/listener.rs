@@ -1,6 +1,6 @@
 //! A listener, as its sessions see it.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
 use crate::backend::Backends;
@@ -22,6 +22,8 @@ pub(crate) struct Listener {
     /// Who may log in, where its clients share connections, and who tried with a wrong password.
     pub(crate) accounts: Accounts,
     pub(crate) wrong_logins: Arc<WrongLogins>,
+    /// A password was wrong since the accounts were read from a server: it may be a new one.
+    pub(crate) doubts_accounts: Arc<AtomicBool>,
     /// Where passwords may be put under another key, or are checked here.
     pub(crate) key: Option<Arc<Key>>,
     /// The connections that its clients share, where they do.

@@ -19,6 +19,7 @@ use crate::log::{Event, Log};
 use crate::mailbox::Workers;
 use crate::open_files;
 use crate::running::Running;
+use crate::server_accounts;
 use crate::stats::Snapshot;
 use crate::watch::Watch;
 use crate::worker;
@@ -104,6 +105,7 @@ impl Proxy {
         let started = installed.and_then(|_| {
             let control = Control::start(&view, &metrics, &admin)?;
             let watch = Watch::start(&running).map_err(Error::start("watch"))?;
+            server_accounts::start(&running).map_err(Error::start("accounts"))?;
             Ok((control, watch))
         });
         let (control, watch) = match started {

@@ -12,7 +12,7 @@ use crate::acceptor;
 use crate::alarm::Alarm;
 use crate::backend::{Backend, Backends};
 use crate::config::changes::keep_tls;
-use crate::config::{Changes, Config, ListenerConfig, LogLevel};
+use crate::config::{AccountConfig, Changes, Config, ListenerConfig, LogLevel};
 use crate::errand::Credentials;
 use crate::error::Error;
 use crate::gate::{Way, Ways};
@@ -91,14 +91,44 @@ impl Running {
         Arc::clone(&lock(&self.now))
     }
 
-    /// Has `config` in force: listens on what is new before anything else changes, and gives up what is gone at the end.
+    /// Has `config` in force: listens on what is new before anything else changes, and gives up what is gone at the end. Accounts that
+    /// were read from servers stay.
     pub(crate) fn install(&self, mut config: Config) -> Result<Changes, Error> {
         let _change = lock(&self.change);
+        let before = self.in_force();
+        for listener in &mut config.listeners {
+            let known = predecessor(&before.listeners, listener);
+            let known = known.map_or(&[][..], |known| &known.config.accounts);
+            listener.take_server_accounts(known.to_vec());
+        }
+        self.install_all(&before, config)
+    }
+
+    /// The listener of that name has these accounts of a server from now on.
+    pub(crate) fn learn_accounts(
+        &self,
+        listener: &str,
+        accounts: Vec<AccountConfig>,
+    ) -> Result<Changes, Error> {
+        let _change = lock(&self.change);
+        let before = self.in_force();
+        let mut config = before.config.clone();
+        let mut all = config.listeners.iter_mut();
+        if let Some(listener) = all.find(|one| one.name == listener) {
+            let known = listener.accounts.clone();
+            listener.take_server_accounts(accounts);
+            if listener.accounts == known {
+                return Ok(Changes::default());
+            }
+        }
+        self.install_all(&before, config)
+    }
+
+    fn install_all(&self, before: &InForce, mut config: Config) -> Result<Changes, Error> {
         if self.is_draining() {
             return Err(Error::Draining);
         }
-        let before = self.in_force();
-        check(&before, &config)?;
+        check(before, &config)?;
         keep_tls(&before.config, &mut config);
         let changes = Changes::between(&before.config, &config);
         let key = self.key(&config)?;
@@ -114,7 +144,7 @@ impl Running {
                 &after.listeners,
                 key.as_ref(),
             )?);
-            for way in self.ways(&listener, &before, &mut after.addresses)? {
+            for way in self.ways(&listener, before, &mut after.addresses)? {
                 ways.push(way);
             }
             predecessors.push(predecessor.map(Arc::clone));
@@ -146,8 +176,8 @@ impl Running {
             }
         }
         self.watch_commands();
-        self.renew_pools(&before, &after);
-        self.remove_backends(&before, &after, config.drain.timeout);
+        self.renew_pools(before, &after);
+        self.remove_backends(before, &after, config.drain.timeout);
         for listener in &after.listeners {
             listener.queue.call();
         }
@@ -409,6 +439,8 @@ pub(crate) fn listener(
         accounts: Accounts::new(&listener.accounts, predecessor.map(|old| &old.accounts))
             .ok_or(Error::Key)?,
         wrong_logins: predecessor.map_or_else(Arc::default, |old| Arc::clone(&old.wrong_logins)),
+        doubts_accounts: predecessor
+            .map_or_else(Arc::default, |old| Arc::clone(&old.doubts_accounts)),
         key: key.cloned().filter(|_| has_key(listener)),
         pool: pool(listener, predecessor, others),
         config: listener.clone(),

@@ -76,6 +76,8 @@ impl Changes {
         listener.value("listen", Places(&old.listen), Places(&new.listen));
         listener.value("mode", old.mode, new.mode);
         listener.accounts(&old.accounts, &new.accounts);
+        let intervals = (old.server_accounts, new.server_accounts);
+        listener.time("accounts-interval", intervals.0, intervals.1);
         listener.time("query-timeout", old.query_timeout, new.query_timeout);
         listener.pool(&old.pool, &new.pool);
         let header = (old.expects_proxy_header, new.expects_proxy_header);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use onecopy_pool::Rate;
 
-use super::{NativePasswordHash, Secret};
+use super::{ListenerConfig, NativePasswordHash, Secret};
 
 /// Whether clients have server connections of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,6 +46,8 @@ pub struct AccountConfig {
     /// What the server stores of the password, where the proxy is not to know it. Clients and the proxy then log in with
     /// `mysql_native_password`: the proxy with what the first client has proven to know.
     pub hash: Option<NativePasswordHash>,
+    /// Whether it was read from a server, [`ListenerConfig::server_accounts`](super::ListenerConfig), and is read again.
+    pub is_of_server: bool,
     /// How long its statements may take; `None`: as long as the listener's, [`ListenerConfig::query_timeout`](super::ListenerConfig);
     /// zero: as long as they like.
     pub query_timeout: Option<Duration>,
@@ -61,6 +63,7 @@ impl AccountConfig {
             user: user.into(),
             password,
             hash: None,
+            is_of_server: false,
             query_timeout: None,
             statement_rate: None,
         }
@@ -72,11 +75,28 @@ impl AccountConfig {
     }
 }
 
+impl ListenerConfig {
+    /// Has these accounts in place of those that it had of a server; those of the configuration stay, and come first.
+    pub(crate) fn take_server_accounts(&mut self, accounts: Vec<AccountConfig>) {
+        self.accounts.retain(|account| !account.is_of_server);
+        if self.server_accounts.is_none() {
+            return;
+        }
+        for account in accounts {
+            let is_known = |own: &AccountConfig| own.user == account.user;
+            if account.is_of_server && !self.accounts.iter().any(is_known) {
+                self.accounts.push(account);
+            }
+        }
+    }
+}
+
 /// Compares without wiping the passwords, because both are kept anyway.
 impl PartialEq for AccountConfig {
     fn eq(&self, other: &Self) -> bool {
         self.user == other.user
             && self.has_password_of(other)
+            && self.is_of_server == other.is_of_server
             && self.query_timeout == other.query_timeout
             && self.statement_rate == other.statement_rate
     }

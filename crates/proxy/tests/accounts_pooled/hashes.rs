@@ -14,7 +14,7 @@ use crate::sides::{Front, Way, sides};
 
 /// An account of mysql_native_password on the server, and the proxy's, with the hash that the server has. `None` if the server does not
 /// have the plugin.
-fn hashed(user: &str, password: &str) -> Option<AccountConfig> {
+pub(crate) fn hashed(user: &str, password: &str) -> Option<AccountConfig> {
     let mut direct = Connection::connect(&sides().server.url()).unwrap();
     let create = match sides().server.version().contains("MariaDB") {
         true => format!(

@@ -5,6 +5,7 @@ mod backends;
 mod changes_of_user;
 mod clients;
 mod common;
+mod from_server;
 mod hashes;
 mod limits;
 mod programs;

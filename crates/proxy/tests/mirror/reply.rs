@@ -43,6 +43,11 @@ impl Reply {
         }
     }
 
+    /// Whether the proxy had no connection for it.
+    pub(crate) fn is_wait_timeout(&self) -> bool {
+        matches!(self, Self::Error(1040, text) if text.contains("the proxy's pool"))
+    }
+
     pub(crate) fn is_error(&self) -> bool {
         matches!(self, Self::Error(..))
     }

@@ -102,6 +102,15 @@ impl Side {
         })
     }
 
+    /// The sessions share one connection more.
+    pub(crate) fn add_connection(&self) {
+        if let Some(proxy) = &self.proxy {
+            let mut config = proxy.config();
+            config.listeners[0].pool.max += 1;
+            proxy.reload(config).unwrap();
+        }
+    }
+
     /// The clients that have a connection now, and why they keep it.
     pub(crate) fn keepers(&self) -> String {
         let snapshot = self.proxy.as_ref().map(|proxy| proxy.snapshot(true));

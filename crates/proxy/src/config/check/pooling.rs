@@ -15,6 +15,8 @@ const ONE: &str = "give at least 1";
 pub enum PoolError {
     /// It has no account, so that nobody could log in.
     NoAccount,
+    /// Accounts are to be read from a server, and there is no health login to read them with.
+    NoHealthLogin,
     /// Two accounts have the same user.
     SameUser(String),
     /// More idle connections are kept than there may be connections.
@@ -42,7 +44,7 @@ impl Config {
     pub(super) fn check_pools(&self) -> Result<(), ConfigError> {
         let mut pooled = self.listeners.iter();
         pooled.try_for_each(|listener| match listener.mode.is_pooled() {
-            true => listener.check_pool(),
+            true => listener.check_pool(self.health.login.is_some()),
             false => listener.check_unpooled(),
         })
     }
@@ -50,22 +52,30 @@ impl Config {
 
 impl ListenerConfig {
     fn check_unpooled(&self) -> Result<(), ConfigError> {
-        match self.query_timeout {
-            Some(_) => Err(ConfigError::Pool {
-                listener: self.name.clone(),
-                mode: self.mode,
-                error: PoolError::NeedsPool {
-                    key: "query-timeout",
-                },
-            }),
-            None => Ok(()),
-        }
+        let key = match (self.query_timeout, self.server_accounts) {
+            (None, None) => return Ok(()),
+            (Some(_), _) => "query-timeout",
+            _ => "accounts",
+        };
+        Err(ConfigError::Pool {
+            listener: self.name.clone(),
+            mode: self.mode,
+            error: PoolError::NeedsPool { key },
+        })
     }
 
-    fn check_pool(&self) -> Result<(), ConfigError> {
+    fn check_pool(&self, has_login: bool) -> Result<(), ConfigError> {
         let pool = &self.pool;
         let table = format!("[mysql.pool] of listener '{}'", self.name);
         not_zero("max", &table, pool.max == 0, ONE)?;
+        let is_often = self.server_accounts == Some(Duration::ZERO);
+        let listener = format!("listener '{}'", self.name);
+        not_zero(
+            "accounts-interval",
+            &listener,
+            is_often,
+            "give a time, as \"10s\"",
+        )?;
         not_zero("statements", &table, pool.statements == 0, ONE)?;
         rate_not_zero(["connect-rate", "connect-burst"], &table, pool.connect_rate)?;
         let waits = !pool.wait_timeout.is_zero();
@@ -80,7 +90,7 @@ impl ListenerConfig {
                 account.statement_rate,
             )?;
         }
-        self.pool_error().map_or(Ok(()), |error| {
+        self.pool_error(has_login).map_or(Ok(()), |error| {
             Err(ConfigError::Pool {
                 listener: self.name.clone(),
                 mode: self.mode,
@@ -89,8 +99,11 @@ impl ListenerConfig {
         })
     }
 
-    fn pool_error(&self) -> Option<PoolError> {
-        if self.accounts.is_empty() {
+    fn pool_error(&self, has_login: bool) -> Option<PoolError> {
+        if self.server_accounts.is_some() && !has_login {
+            return Some(PoolError::NoHealthLogin);
+        }
+        if self.accounts.is_empty() && self.server_accounts.is_none() {
             return Some(PoolError::NoAccount);
         }
         let mut users = HashSet::new();
@@ -143,6 +156,11 @@ impl PoolError {
                 f,
                 "listener '{listener}' has mode = \"{mode}\" and no account; add account = [{{ user = \"...\", password-file = \
                  \"...\" }}]"
+            ),
+            Self::NoHealthLogin => write!(
+                f,
+                "listener '{listener}' has accounts = \"server\", and [health] has no `user` to read them with; add one that may read \
+                 mysql.global_priv (MariaDB) or mysql.user (MySQL)"
             ),
             Self::SameUser(user) => write!(
                 f,

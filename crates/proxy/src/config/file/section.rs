@@ -30,6 +30,9 @@ const MAX_PASSWORD: u64 = 64 << 10;
 const MAX_KEY: u64 = 64 << 10;
 
 /// The whole file.
+/// How often accounts are read from a server.
+const SERVER_ACCOUNTS: std::time::Duration = std::time::Duration::from_secs(10);
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct File {
@@ -120,6 +123,8 @@ struct Mysql {
     mode: Option<Spanned<Sharing>>,
     #[serde(default)]
     account: Vec<Spanned<Account>>,
+    accounts: Option<Spanned<Source>>,
+    accounts_interval: Option<Time>,
     query_timeout: Option<TimeOrOff>,
     #[serde(default)]
     pool: Pool,
@@ -142,6 +147,14 @@ enum Sharing {
     Pass,
     Session,
     Transaction,
+}
+
+/// Where accounts come from that the file does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Source {
+    File,
+    Server,
 }
 
 #[derive(Debug, Deserialize)]
@@ -322,15 +335,34 @@ impl Mysql {
         for account in self.account {
             config.accounts.push(account.into_inner().config(folder)?);
         }
-        if config.mode.is_pooled() && config.accounts.is_empty() {
+        let source_span = self.accounts.as_ref().map(Spanned::span);
+        if self.accounts.map(Spanned::into_inner) == Some(Source::Server) {
+            config.server_accounts = Some(SERVER_ACCOUNTS);
+            set_time_or_off(
+                &mut config.server_accounts,
+                self.accounts_interval
+                    .map(|Time(time)| TimeOrOff(Some(time))),
+            );
+        }
+        let has_none = config.accounts.is_empty() && config.server_accounts.is_none();
+        if config.mode.is_pooled() && has_none {
             let message = format!("mode = \"{}\" needs accounts", config.mode);
             return Err(Problem::at(mode_span.unwrap_or(span), message).hint(
-                "add account = [{ user = \"...\", password-file = \"...\" }]: clients and the proxy log in with them",
+                "add account = [{ user = \"...\", password-file = \"...\" }], or accounts = \"server\": clients and the proxy log in \
+                 with them",
             ));
         }
-        if !config.mode.is_pooled() && !config.accounts.is_empty() {
-            return Err(Problem::at(span, "accounts are for pooled listeners only")
-                .hint("set mode = \"transaction\" or \"session\", or remove `account`"));
+        if !config.mode.is_pooled() && !has_none {
+            return Err(
+                Problem::at(span, "accounts are for pooled listeners only").hint(
+                    "set mode = \"transaction\" or \"session\", or remove `account` and `accounts`",
+                ),
+            );
+        }
+        if config.server_accounts.is_some() && health.login.is_none() {
+            let message = "accounts = \"server\" needs a login that can read them";
+            return Err(Problem::at(source_span.unwrap_or(span), message)
+                .hint("give `user` and `password-file` in [health]; on MariaDB it needs SELECT on mysql.global_priv"));
         }
         set_time_or_off(&mut config.query_timeout, self.query_timeout);
         set(&mut config.compression, self.compression.map(Offered::from));

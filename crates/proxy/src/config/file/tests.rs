@@ -556,6 +556,18 @@ fn a_mode_and_its_accounts_go_together() {
             "accounts are for pooled listeners only",
         ),
         (
+            "accounts = \"server\"",
+            "accounts are for pooled listeners only",
+        ),
+        (
+            "mode = \"session\"\naccounts = \"server\"",
+            "5:12: accounts = \"server\" needs a login that can read them",
+        ),
+        (
+            "mode = \"session\"\naccounts = \"servers\"",
+            "did you mean `server`?",
+        ),
+        (
             "mode = \"transactoin\"",
             "unknown value `transactoin`; did you mean `transaction`?",
         ),
@@ -592,6 +604,22 @@ fn a_mode_and_its_accounts_go_together() {
         let error = error(&pooled(lines));
         assert!(error.contains(said), "{error}");
     }
+}
+
+#[test]
+fn accounts_are_read_from_a_server_where_that_is_said() {
+    let health = "[health]\nuser = \"reader\"\npassword = \"x\"\n";
+    let interval = |lines: &str| {
+        let config = parse(&format!("{health}{}", pooled(lines))).unwrap();
+        config.listeners[0].server_accounts
+    };
+    let from_server = "mode = \"session\"\naccounts = \"server\"";
+    assert_eq!(interval(from_server), Some(Duration::from_secs(10)));
+    let seldom = format!("{from_server}\naccounts-interval = \"1m\"");
+    assert_eq!(interval(&seldom), Some(Duration::from_secs(60)));
+    let account = "mode = \"session\"\naccount = [{ user = \"app\" }]";
+    assert_eq!(interval(account), None);
+    assert_eq!(interval(&format!("{account}\naccounts = \"file\"")), None);
 }
 
 #[test]

@@ -132,7 +132,9 @@ impl Session {
         // The server says what it is like before it refuses one that can't log in.
         let account = all.clone().find(|account| account.can_log_in());
         let Some(account) = account.or_else(|| all.next()) else {
-            return Err(std::io::Error::other("the listener has no account"));
+            return Err(std::io::Error::other(
+                "no account of the listener is known yet",
+            ));
         };
         login.asking = Some(Box::new(Asking {
             login: BackendLogin::new(

@@ -6,6 +6,7 @@
 //! ```
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use onecopy_mysql_proto::Capabilities;
@@ -379,7 +380,10 @@ impl Session {
         let wrong_logins = &self.listener.wrong_logins;
         let answer = match is_right {
             true => wrong_logins.right(pair, context.now),
-            false => wrong_logins.wrong(pair, context.now),
+            false => {
+                self.listener.doubts_accounts.store(true, Relaxed);
+                wrong_logins.wrong(pair, context.now)
+            }
         };
         if let Answer::At(at) = answer {
             login.held_until = Some(at);

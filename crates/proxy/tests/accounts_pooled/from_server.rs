@@ -1,0 +1,147 @@
+//! Accounts that are read from the server.
+
+use std::time::{Duration, Instant};
+
+use onecopy_mysql::blocking::Connection;
+use onecopy_proxy::config::{AccountConfig, BackendConfig, Config, HealthLogin, Secret};
+
+use crate::common::{connect, known, loopback, pooled_with, said, until, user};
+use crate::hashes::hashed;
+use crate::sides::{Front, Way, sides};
+
+/// A listener that reads its accounts so often.
+fn front(interval: Duration, change: impl FnOnce(&mut Config)) -> Front {
+    pooled_with(&[], |config| {
+        config.health.login = Some(HealthLogin {
+            user: "root".to_owned(),
+            password: Secret::new(sides().server.root_password().as_bytes().to_vec()),
+        });
+        config.listeners[0].server_accounts = Some(interval);
+        change(config);
+    })
+}
+
+fn direct(sql: &str) {
+    let mut direct = Connection::connect(&sides().server.url()).unwrap();
+    direct.run(sql).unwrap();
+}
+
+fn accounts_of(front: &Front, user: &str) -> Vec<AccountConfig> {
+    let mut accounts = front.proxy.config().listeners.swap_remove(0).accounts;
+    accounts.retain(|account| account.user == user);
+    accounts
+}
+
+fn code(front: &Front, user: &str, password: &str) -> u16 {
+    let config = front.config_of(Way::Plain, user, password);
+    said(&connect(&config).unwrap_err()).0
+}
+
+fn assert_in(front: &Front, user_name: &str, password: &str) {
+    let config = front.config_of(Way::Plain, user_name, password);
+    let mut conn = connect(&config).unwrap();
+    assert_eq!(user(&mut conn), format!("{user_name}@%"));
+}
+
+const OFTEN: Duration = Duration::from_millis(1);
+const SELDOM: Duration = Duration::from_secs(3_600);
+
+#[test]
+fn accounts_follow_the_servers() {
+    if hashed("read_first", "first").is_none() {
+        return;
+    }
+    let front = front(OFTEN, |_| {});
+    assert_in(&front, "read_first", "first");
+    assert_eq!(code(&front, "read_first", "second"), 1045);
+
+    let before = accounts_of(&front, "read_first");
+    direct("ALTER USER read_first@'%' IDENTIFIED BY 'second'");
+    until("the new password", || {
+        accounts_of(&front, "read_first") != before
+    });
+    assert_eq!(code(&front, "read_first", "first"), 1045);
+    assert_in(&front, "read_first", "second");
+
+    hashed("read_later", "later").unwrap();
+    until("the new account", || {
+        !accounts_of(&front, "read_later").is_empty()
+    });
+    assert_in(&front, "read_later", "later");
+    direct("ALTER USER read_later@'%' ACCOUNT LOCK");
+    until("the lock", || accounts_of(&front, "read_later").is_empty());
+    assert_eq!(code(&front, "read_later", "later"), 1045);
+
+    direct("CREATE USER read_first@'192.0.2.1' IDENTIFIED BY 'another'");
+    until("two passwords", || {
+        accounts_of(&front, "read_first").is_empty()
+    });
+    direct("DROP USER read_first@'192.0.2.1'");
+    until("one password", || {
+        !accounts_of(&front, "read_first").is_empty()
+    });
+    assert_in(&front, "read_first", "second");
+    direct("DROP USER read_first@'%'");
+    until("the end of the account", || {
+        accounts_of(&front, "read_first").is_empty()
+    });
+    assert_eq!(code(&front, "read_first", "second"), 1045);
+}
+
+#[test]
+fn a_wrong_password_has_accounts_read_again() {
+    if hashed("read_doubted", "first").is_none() {
+        return;
+    }
+    let front = front(SELDOM, |_| {});
+    assert_in(&front, "read_doubted", "first");
+    let before = accounts_of(&front, "read_doubted");
+    direct("ALTER USER read_doubted@'%' IDENTIFIED BY 'second'");
+    // It may be a wrong one as well.
+    assert_eq!(code(&front, "read_doubted", "second"), 1045);
+    until("the new password", || {
+        accounts_of(&front, "read_doubted") != before
+    });
+    assert_in(&front, "read_doubted", "second");
+}
+
+#[test]
+fn reloads_keep_what_was_read_and_accounts_of_the_file_come_first() {
+    let Some(account) = hashed("read_kept", "secret") else {
+        return;
+    };
+    let front = front(SELDOM, |_| {});
+    assert_in(&front, "read_kept", "secret");
+    let mut file = front.proxy.config();
+    // As a file has it: nothing was read.
+    file.listeners[0].accounts = Vec::new();
+    assert!(front.proxy.reload(file.clone()).unwrap().is_empty());
+    assert_in(&front, "read_kept", "secret");
+
+    file.listeners[0].accounts = vec![known("read_kept", "secret")];
+    front.proxy.reload(file.clone()).unwrap();
+    let accounts = accounts_of(&front, "read_kept");
+    assert_eq!(accounts.len(), 1);
+    assert!(!accounts[0].is_of_server && accounts[0].hash.is_none());
+    assert_in(&front, "read_kept", "secret");
+
+    file.listeners[0].server_accounts = None;
+    file.listeners[0].accounts = vec![known("another", "secret")];
+    front.proxy.reload(file).unwrap();
+    assert_eq!(code(&front, "read_kept", "secret"), 1045);
+    drop(account);
+}
+
+#[test]
+fn a_server_that_is_away_keeps_no_proxy_from_its_start() {
+    let since = Instant::now();
+    let front = front(OFTEN, |config| {
+        config.health.timeout = Duration::from_secs(5);
+        // Nothing listens there.
+        config.listeners[0].backends = vec![BackendConfig::new(loopback(1))];
+    });
+    let config = front.config_of(Way::Plain, "nobody", "secret");
+    let error = connect(&config).unwrap_err();
+    assert!(said(&error).0 != 1045, "{error}");
+    assert!(since.elapsed() < Duration::from_secs(30));
+}
