@@ -182,6 +182,8 @@ impl Side {
 fn prepared() -> Server {
     let server = Server::builder()
         .argument("--max-connections=400")
+        // A statement that waits for a row of another session waits for nothing: steps run one after the other.
+        .argument("--innodb-lock-wait-timeout=1")
         .start()
         .unwrap();
     let mut config = ClientConfig::from_url(&server.url()).unwrap();
