@@ -6,6 +6,7 @@
 
 mod compression;
 mod error;
+mod secrets;
 mod section;
 mod tls;
 mod value;

@@ -3,19 +3,16 @@
 //! A key that is not there is `None`, so that defaults are in one place, the plain structs.
 
 use std::collections::HashSet;
-use std::fmt::Display;
-use std::fs::File as OpenFile;
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use onecopy_mysql_proto::auth::native_password::Verifier;
-use onecopy_mysql_proto::auth::{PublicKey, Secret};
 use onecopy_net::{Endpoint, SocketOptions};
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::compression::{Algorithm, Offer, method};
 use super::error::Problem;
+use super::secrets::{public_key, secret, stored};
 use super::tls::{BackendTls, ClientTls};
 use super::value::{CountOrOff, Password, Place, Places, Size, Time, TimeOrOff};
 use crate::config::{
@@ -23,16 +20,10 @@ use crate::config::{
     LogLevel, Mode, Offered, PoolConfig, Rate, Role,
 };
 
-/// A password file's first line is at most this long, so that a wrong file is not read whole: 64 KiB.
-const MAX_PASSWORD: u64 = 64 << 10;
-
-/// A larger file is no key: 64 KiB.
-const MAX_KEY: u64 = 64 << 10;
+/// How often accounts are read from a server, unless the file says otherwise.
+const ACCOUNTS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The whole file.
-/// How often accounts are read from a server.
-const SERVER_ACCOUNTS: std::time::Duration = std::time::Duration::from_secs(10);
-
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct File {
@@ -337,12 +328,8 @@ impl Mysql {
         }
         let source_span = self.accounts.as_ref().map(Spanned::span);
         if self.accounts.map(Spanned::into_inner) == Some(Source::Server) {
-            config.server_accounts = Some(SERVER_ACCOUNTS);
-            set_time_or_off(
-                &mut config.server_accounts,
-                self.accounts_interval
-                    .map(|Time(time)| TimeOrOff(Some(time))),
-            );
+            let interval = self.accounts_interval;
+            config.server_accounts = Some(interval.map_or(ACCOUNTS_INTERVAL, |Time(time)| time));
         }
         let has_none = config.accounts.is_empty() && config.server_accounts.is_none();
         if config.mode.is_pooled() && has_none {
@@ -521,83 +508,15 @@ fn set<T>(target: &mut T, value: Option<T>) {
     }
 }
 
-fn set_time(target: &mut std::time::Duration, value: Option<Time>) {
+fn set_time(target: &mut Duration, value: Option<Time>) {
     set(target, value.map(|Time(time)| time));
 }
 
-fn set_time_or_off(target: &mut Option<std::time::Duration>, value: Option<TimeOrOff>) {
+fn set_time_or_off(target: &mut Option<Duration>, value: Option<TimeOrOff>) {
     set(target, value.map(|TimeOrOff(time)| time));
 }
 
 fn set_socket(target: &mut SocketOptions, keepalive: Option<TimeOrOff>, user: Option<TimeOrOff>) {
     set_time_or_off(&mut target.keepalive, keepalive);
     set_time_or_off(&mut target.user_timeout, user);
-}
-
-/// An RSA key, in a file.
-fn public_key(file: Option<Spanned<PathBuf>>, folder: &Path) -> Result<Option<PublicKey>, Problem> {
-    let Some(file) = file else {
-        return Ok(None);
-    };
-    let path = folder.join(file.get_ref());
-    let failed = |error: &dyn Display| {
-        let message = format!("can't read the public key {}: {error}", path.display());
-        Problem::at(file.span(), message)
-    };
-    let mut pem = Vec::new();
-    OpenFile::open(&path)
-        .and_then(|file| file.take(MAX_KEY).read_to_end(&mut pem))
-        .map_err(|error| failed(&error))?;
-    let key = PublicKey::from_pem(&pem).map_err(|error| failed(&error))?;
-    Ok(Some(key))
-}
-
-/// What a server stores of a password.
-fn stored(hash: &Spanned<String>, has_password: bool) -> Result<Verifier, Problem> {
-    if has_password {
-        let message = "there is a password and a `hash`; give one of them";
-        return Err(Problem::at(hash.span(), message));
-    }
-    Verifier::from_text(hash.get_ref()).ok_or_else(|| {
-        let hint = match hash.get_ref().starts_with("$A$") {
-            true => {
-                "that of caching_sha2_password is not enough to log in to a server: give `password-file` in its place"
-            }
-            false => {
-                "it is * and 40 hexadecimal digits, as in mysql.user: SELECT authentication_string FROM mysql.user"
-            }
-        };
-        let message = "this is no hash of mysql_native_password";
-        Problem::at(hash.span(), message).hint(hint)
-    })
-}
-
-/// A password, said here or in a file's first line.
-fn secret(
-    said: Option<Spanned<Password>>,
-    file: Option<Spanned<PathBuf>>,
-    folder: &Path,
-) -> Result<Option<Secret>, Problem> {
-    match (said, file) {
-        (Some(_), Some(file)) => Err(Problem::at(
-            file.span(),
-            "there is a `password` and a `password-file`; give one of them",
-        )),
-        (said, None) => Ok(said.map(|said| said.into_inner().0)),
-        (None, Some(file)) => {
-            let path = folder.join(file.get_ref());
-            let failed = |error: std::io::Error| {
-                let message = format!("can't read the password file {}: {error}", path.display());
-                Problem::at(file.span(), message)
-            };
-            let mut line = Vec::new();
-            let file = OpenFile::open(&path).map_err(failed)?;
-            let mut file = BufReader::new(file.take(MAX_PASSWORD));
-            file.read_until(b'\n', &mut line).map_err(failed)?;
-            while matches!(line.last(), Some(b'\n' | b'\r')) {
-                line.pop();
-            }
-            Ok(Some(Secret::new(line)))
-        }
-    }
 }

@@ -1,0 +1,90 @@
+//! Passwords, hashes and keys, of which some are in files of their own.
+
+use std::fmt::Display;
+use std::fs::File as OpenFile;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use onecopy_mysql_proto::auth::native_password::Verifier;
+use onecopy_mysql_proto::auth::{PublicKey, Secret};
+use toml::Spanned;
+
+use super::error::Problem;
+use super::value::Password;
+
+/// A password file's first line is at most this long, so that a wrong file is not read whole: 64 KiB.
+const MAX_PASSWORD: u64 = 64 << 10;
+
+/// A larger file is no key: 64 KiB.
+const MAX_KEY: u64 = 64 << 10;
+
+/// An RSA key, in a file.
+pub(super) fn public_key(
+    file: Option<Spanned<PathBuf>>,
+    folder: &Path,
+) -> Result<Option<PublicKey>, Problem> {
+    let Some(file) = file else {
+        return Ok(None);
+    };
+    let path = folder.join(file.get_ref());
+    let failed = |error: &dyn Display| {
+        let message = format!("can't read the public key {}: {error}", path.display());
+        Problem::at(file.span(), message)
+    };
+    let mut pem = Vec::new();
+    OpenFile::open(&path)
+        .and_then(|file| file.take(MAX_KEY).read_to_end(&mut pem))
+        .map_err(|error| failed(&error))?;
+    let key = PublicKey::from_pem(&pem).map_err(|error| failed(&error))?;
+    Ok(Some(key))
+}
+
+/// What a server stores of a password.
+pub(super) fn stored(hash: &Spanned<String>, has_password: bool) -> Result<Verifier, Problem> {
+    if has_password {
+        let message = "there is a password and a `hash`; give one of them";
+        return Err(Problem::at(hash.span(), message));
+    }
+    Verifier::from_text(hash.get_ref()).ok_or_else(|| {
+        let hint = match hash.get_ref().starts_with("$A$") {
+            true => {
+                "that of caching_sha2_password is not enough to log in to a server: give `password-file` in its place"
+            }
+            false => {
+                "it is * and 40 hexadecimal digits, as in mysql.user: SELECT authentication_string FROM mysql.user"
+            }
+        };
+        let message = "this is no hash of mysql_native_password";
+        Problem::at(hash.span(), message).hint(hint)
+    })
+}
+
+/// A password, said here or in a file's first line.
+pub(super) fn secret(
+    said: Option<Spanned<Password>>,
+    file: Option<Spanned<PathBuf>>,
+    folder: &Path,
+) -> Result<Option<Secret>, Problem> {
+    match (said, file) {
+        (Some(_), Some(file)) => Err(Problem::at(
+            file.span(),
+            "there is a `password` and a `password-file`; give one of them",
+        )),
+        (said, None) => Ok(said.map(|said| said.into_inner().0)),
+        (None, Some(file)) => {
+            let path = folder.join(file.get_ref());
+            let failed = |error: std::io::Error| {
+                let message = format!("can't read the password file {}: {error}", path.display());
+                Problem::at(file.span(), message)
+            };
+            let mut line = Vec::new();
+            let file = OpenFile::open(&path).map_err(failed)?;
+            let mut file = BufReader::new(file.take(MAX_PASSWORD));
+            file.read_until(b'\n', &mut line).map_err(failed)?;
+            while matches!(line.last(), Some(b'\n' | b'\r')) {
+                line.pop();
+            }
+            Ok(Some(Secret::new(line)))
+        }
+    }
+}
