@@ -35,14 +35,21 @@ fn a_collation_that_nothing_reports_is_its_sessions_own() {
     let pooled = Pooled::start(Mode::Transaction, 1);
     let (mut one, mut other) = (pooled.connect(), pooled.connect());
     let mut direct = pooled.direct();
-    let before = text(&mut other, ASK);
-    for set in ["latin1", "utf8mb4"] {
-        let set = format!("SET character_set_connection = {set}");
-        direct.run(set.as_str()).unwrap();
-        one.run(set.as_str()).unwrap();
-        assert_eq!(text(&mut other, ASK), before);
-        assert_eq!(text(&mut one, ASK), text(&mut direct, ASK));
+    // The two are alike, until one has the default collation of the same character set.
+    for client in [&mut one, &mut other, &mut direct] {
+        client
+            .run("SET collation_connection = 'utf8mb4_bin'")
+            .unwrap();
     }
+    for client in [&mut one, &mut direct] {
+        client
+            .run("SET character_set_connection = utf8mb4")
+            .unwrap();
+    }
+    assert_eq!(text(&mut other, ASK), "utf8mb4_bin");
+    let default = text(&mut direct, ASK);
+    assert_ne!(default, "utf8mb4_bin");
+    assert_eq!(text(&mut one, ASK), default);
 }
 
 #[test]
