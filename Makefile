@@ -3,13 +3,15 @@
 BIN := $(or $(CARGO_TARGET_DIR),target)/release
 COMPONENTS := cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
 export URL VALKEY_URL
+# Incremental builds make a first one a seventh slower.
+export CARGO_INCREMENTAL ?= 0
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## */\1	/p' $(firstword $(MAKEFILE_LIST)) | while IFS='	' read -r name what; do printf '  make %-13s %s\n' "$$name" "$$what"; done
 run:   ## start a proxy and private MariaDB and Valkey servers and demo the clients; on yours: make run URL=mysql://... VALKEY_URL=redis://...
 	cargo build --release -p onecopy -p onecopy-testkit --bins
 	@$(if $(URL)$(VALKEY_URL),$(BIN)/onecopy tour $(if $(URL),--url "$$URL") $(if $(VALKEY_URL),--valkey-url "$$VALKEY_URL"),\
-	$(BIN)/with-server --mysql --valkey -- $(BIN)/onecopy tour --url {URL} --valkey-url {VALKEY_URL})
+	$(BIN)/with-server --mysql --valkey --pair -- $(BIN)/onecopy tour --url {URL} --valkey-url {VALKEY_URL} --pair {PRIMARY_URL} {REPLICA_URL})
 test: lint  ## run all checks: format, lints, tests on private servers, documentation, instruction counts
 	@crates/testkit/test.sh
 test-servers: ## run the server tests on MySQL 9.7, MariaDB 11.8 and Valkey 8.1, fetched into target/servers
@@ -47,7 +49,7 @@ lint:  ## check the format, and clippy without a warning
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 lint-alone: ## clippy of each library alone, as those who depend on it build it: the workspace's others turn features on
-	@for crate in wire mysql-proto net pool derive mysql resp-proto valkey; do \
+	@for crate in wire mysql-proto net pool derive mysql resp-proto valkey-macros valkey; do \
 	    echo "cargo clippy -p onecopy-$$crate --no-default-features -- -D warnings"; \
 	    cargo clippy --quiet -p onecopy-$$crate --no-default-features -- -D warnings || exit; \
 	done

@@ -22,7 +22,9 @@ CAN_FAIL = {
 
 # How lines of the batteries may begin where clients share connections, how they begin directly, and why they differ.
 ID = "the client's id is the proxy's, by which it can be killed, and CONNECTION_ID() is that of its server connection"
-LIMITS = [("kill: (False, ", "kill: (True, ", ID), ("its id: false", "its id: true", ID)]
+CLOSED = "SHOW SESSION STATUS is that of the server connection, which keeps a statement for others that its client has closed"
+LIMITS = [("kill: (False, ", "kill: (True, ", ID), ("its id: false", "its id: true", ID),
+          ("statements closed: false", "statements closed: true", CLOSED)]
 
 
 def same(what, direct, through):

@@ -53,7 +53,9 @@ TESTS = {
               "--test", "sessions", "--test", "account", "--test", "compression", "--test", "insight", "--test", "pooled",
               "--test", "accounts_pooled"],
     "valkey": ["-p", "onecopy-valkey", "-p", "onecopy", "-p", "onecopy-testkit",
-               "--test", "server", "--test", "shared", "--test", "commands", "--test", "valkey", "--test", "bench_valkey"],
+               "--test", "server", "--test", "shared", "--test", "commands", "--test", "cluster", "--test", "sentinel",
+               "--test", "pool", "--test", "streams", "--test", "typed", "--test", "caching", "--test", "valkey",
+               "--test", "bench_valkey"],
 }
 VARIABLES = {"mysql": ("ONECOPY_TEST_SERVER", "ONECOPY_TEST_MYSQL_URL"),
              "valkey": ("ONECOPY_TEST_VALKEY_SERVER", "ONECOPY_TEST_VALKEY_URL")}

@@ -29,25 +29,30 @@ cargo_test() { RUST_TEST_THREADS=$threads cargo test --workspace --all-features 
 if command -v valgrind >/dev/null; then beside gates "${MAKE:-make}" gates
 else echo "NOT RUN: make gates; install the package valgrind" >&2; gates_process=; fi
 
-# The tests in two halves of the alphabet, which take about the same time.
-first_half() {
+# The tests in three parts by the alphabet, which take about the same time.
+first_third() {
     status=0
     # The programs by name: `--bins` would compile those of fuzz/ as tests, which have none.
-    cargo_test --lib --bin onecopy --bin gates --bin with-server --test '[a-r]*' || status=1
+    cargo_test --lib --bin onecopy --bin gates --bin with-server --test '[a-l]*' || status=1
     cargo_test --doc || status=1
-    return $status
-}
-second_half() {
-    status=0
-    cargo_test --test '[s-z]*' || status=1
-    "${MAKE:-make}" lint-alone || status=1
     "${MAKE:-make}" doc || status=1
     return $status
 }
+second_third() {
+    status=0
+    cargo_test --test '[m-r]*' || status=1
+    "${MAKE:-make}" lint-alone || status=1
+    return $status
+}
+last_third() {
+    cargo_test --test '[s-z]*'
+}
 if cargo_test --no-run; then
-    beside second_half second_half
-    first_half || failed="$failed first_half"
-    finish second_half
+    beside second_third second_third
+    beside last_third last_third
+    first_third || failed="$failed first_third"
+    finish second_third
+    finish last_third
 else failed="$failed compile"; fi
 if [ -n "$gates_process" ]; then finish gates; fi
 if command -v cargo-deny >/dev/null; then "${MAKE:-make}" deny || failed="$failed deny"

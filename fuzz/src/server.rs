@@ -135,6 +135,11 @@ impl<'a> Served<'a> {
                     let answered = handshake.answer(&mut self.buffers, account);
                     answered.expect("a good nonce");
                 }
+                Outcome::Message(ServerHandshakeMessage::Password) => {
+                    let is_right = handshake.password().expect("it was sent").expose() == PASSWORD;
+                    let decided = handshake.decide(&mut self.buffers, is_right);
+                    decided.expect("it waits for that");
+                }
                 Outcome::Message(ServerHandshakeMessage::Authenticated) => {
                     let accepted = handshake.accept(&mut self.buffers);
                     accepted.expect("it waits for that");
@@ -200,6 +205,7 @@ impl<'a> Served<'a> {
                 let ext_salt = parsec::ExtSalt::new([5; parsec::SALT_BYTES]);
                 Verifier::Parsec(parsec::Verifier::from_password(password, ext_salt))
             }
+            (true, false, true) if has(64) => Verifier::CachingSha2Cache(Some(sha2())),
             (true, false, true) => Verifier::CachingSha2Password(sha2()),
             (true, false, false) => Verifier::Sha256Password(sha2()),
         };

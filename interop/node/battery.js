@@ -93,7 +93,8 @@ async function errors(conn) {
     show('behind errors', (await conn[way]('SELECT 1'))[0]);
   }
   await attempt('a password that is wrong', () => connect({ password: 'wrong' }));
-  await attempt('a database that is not there', () => connect({ database: 'not_there' }));
+  // Where clients share connections, the first statement is what fails.
+  await attempt('a database that is not there', async () => (await connect({ database: 'not_there' })).query('SELECT 1'));
 }
 
 async function results(conn) {

@@ -20,7 +20,7 @@ use print::{plain, title};
 /// Creates a database with about 520 MB of rows on MySQL or MariaDB, and keys that begin with onecopy_tour on Valkey or Redis, and
 /// deletes them at the end. `make run` runs the tour on private servers.
 #[derive(Debug, clap::Args)]
-#[command(group(ArgGroup::new("server").args(["url", "valkey_url"]).required(true).multiple(true)))]
+#[command(group(ArgGroup::new("server").args(["url", "valkey_url", "pair"]).required(true).multiple(true)))]
 pub(crate) struct Args {
     /// A MySQL or MariaDB: mysql://user:password@host:port/database. The user needs the right to create a database, or
     /// tables in this one.
@@ -29,6 +29,9 @@ pub(crate) struct Args {
     /// A Valkey or Redis: redis://user:password@host:port
     #[arg(long)]
     valkey_url: Option<String>,
+    /// Two private servers with binary logs, of which one is killed; `make run` starts them.
+    #[arg(long, hide = true, num_args = 2, value_names = ["PRIMARY", "REPLICA"])]
+    pair: Vec<String>,
     /// Fewer rows, for tests.
     #[arg(long, hide = true, default_value_t = ROWS)]
     rows: u32,
@@ -61,6 +64,7 @@ fn tour(args: &Args) -> Result<(), Failure> {
         };
         mysql::tour(url, size)?;
     }
+    mysql::fail_over(&args.pair)?;
     if let Some(url) = &args.valkey_url {
         valkey::tour(url, args.pairs, args.blob_bytes)?;
     }

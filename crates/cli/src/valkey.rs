@@ -6,6 +6,7 @@ mod lines;
 mod login;
 mod pipe;
 mod session;
+mod subscribe;
 mod transaction;
 mod value;
 mod words;
@@ -49,6 +50,10 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["last_from_stdin", "words", "format"])]
     pipe: bool,
 
+    /// Run the Lua script in FILE; COMMAND is then KEY... , ARG... with a comma between keys and arguments
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["last_from_stdin", "pipe"])]
+    eval: Option<PathBuf>,
+
     /// Print copy counters to stderr
     #[arg(long, value_name = "FORMAT", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "table")]
     meter: Option<MeterFormat>,
@@ -88,6 +93,11 @@ Examples:
     printf 'INCR a\\nINCR b\\n' | onecopy valkey redis://localhost
   Bulk loading, with an error count:
     onecopy valkey redis://localhost --pipe < commands.txt
+  Messages as they come, until Ctrl-C:
+    onecopy valkey redis://localhost SUBSCRIBE news
+    onecopy valkey redis://localhost -f json PSUBSCRIBE 'room:*' | jq .payload
+  A script with its keys and arguments:
+    onecopy valkey redis://localhost --eval limit.lua user:7 , 60 100
   The URL from the environment:
     export ONECOPY_VALKEY_URL=redis+unix:///run/valkey/valkey.sock
     onecopy valkey PING
@@ -109,6 +119,10 @@ Formats:
   json      One line a reply, as RESP3 has it: ?protocol=2 in the url makes no
             difference. Maps are objects, errors inside a reply are
             {\"error\":\"...\"}, strings that are not UTF-8 {\"base64\":\"...\"}.
+
+Subscriptions:
+  SUBSCRIBE, PSUBSCRIBE and SSUBSCRIBE use a connection of their own. After a
+  loss it is made again, and stderr says that messages may be missing.
 
 Values of any size:
   In the format raw a string that is the reply of GET, GETRANGE, HGET, DUMP and

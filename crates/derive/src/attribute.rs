@@ -11,16 +11,17 @@ pub(crate) struct Container {
     pub(crate) rename_all: Option<Case>,
     /// The integer type of an enum.
     pub(crate) repr: Option<Type>,
-    /// The path of `onecopy_mysql`.
+    /// The path of the client's crate.
     pub(crate) root: Path,
 }
 
 impl Container {
-    pub(crate) fn parse(attributes: &[Attribute]) -> syn::Result<Self> {
+    /// `root`: the path of the client's crate, unless an attribute says another.
+    pub(crate) fn parse(attributes: &[Attribute], root: &str) -> syn::Result<Self> {
         let mut this = Self {
             rename_all: None,
             repr: None,
-            root: syn::parse_str("::onecopy_mysql")?,
+            root: syn::parse_str(root)?,
         };
         for_each(attributes, |meta| {
             if meta.path.is_ident("rename_all") {

@@ -45,7 +45,7 @@ pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
             "FromRow can be derived for structs only",
         ));
     };
-    let container = Container::parse(&input.attrs)?;
+    let container = Container::parse(&input.attrs, crate::MYSQL)?;
     if let Some(repr) = &container.repr {
         return Err(syn::Error::new(repr.span(), "repr is for enums"));
     }
@@ -239,7 +239,7 @@ impl Column {
 }
 
 /// `T` of an `Option<T>`, as it is written.
-fn option_of(ty: &Type) -> Option<&Type> {
+pub(crate) fn option_of(ty: &Type) -> Option<&Type> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last()?;
     if last.ident != "Option" {

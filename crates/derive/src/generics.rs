@@ -20,7 +20,7 @@ impl Implementation {
         if let Some(second) = lifetimes.next() {
             return Err(syn::Error::new(
                 second.lifetime.span(),
-                "at most one lifetime is possible: all borrowed fields borrow from the same row",
+                "at most one lifetime is possible: all borrowed fields borrow from the same row or reply",
             ));
         }
         let mut generics = generics.clone();
@@ -69,6 +69,16 @@ impl Implementation {
             TokenTree::Group(group) => self.mentions(group.stream()),
             _ => false,
         })
+    }
+
+    /// The same with a lifetime more, of a reference to the type.
+    pub(crate) fn with_borrow(&self, name: &str) -> (Lifetime, (TokenStream, TokenStream)) {
+        let lifetime = Lifetime::new(name, proc_macro2::Span::call_site());
+        let mut generics = self.generics.clone();
+        let parameter = LifetimeParam::new(lifetime.clone());
+        generics.params.insert(0, parameter.into());
+        let (parameters, _, clause) = generics.split_for_impl();
+        (lifetime, (quote!(#parameters), quote!(#clause)))
     }
 
     /// `<...>` of the implementation, and its where clause.

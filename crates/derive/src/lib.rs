@@ -1,13 +1,17 @@
-//! The derive macros of `onecopy-mysql`. Use them from there, with its feature `derive`.
+//! The derive macros of `onecopy-mysql` and `onecopy-valkey`. Use them from there, with their feature `derive`.
 #![forbid(unsafe_code)]
 
 mod attribute;
 mod case;
 mod from_row;
 mod generics;
+mod reply;
 mod value;
 
 use proc_macro::TokenStream;
+
+/// Where the MySQL client is, if nothing else is said.
+const MYSQL: &str = "::onecopy_mysql";
 
 /// Maps a row to a struct: see `onecopy_mysql::FromRow`.
 ///
@@ -54,6 +58,44 @@ pub fn from_value(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(ToParam, attributes(onecopy))]
 pub fn to_param(input: TokenStream) -> TokenStream {
     expand(input, value::expand_to_param)
+}
+
+/// Reads a reply of Valkey or Redis as a struct, a newtype or an enum: see `onecopy_valkey::FromReply`.
+///
+/// | type | read from |
+/// |------|-----------|
+/// | a struct with named fields | a map, such as the reply to HGETALL, or the fields of a stream's entry; other fields are ignored |
+/// | a struct with one unnamed field | what its field is read from |
+/// | a struct with more unnamed fields | an array of that length |
+/// | an enum without data | a string, the name of a variant |
+///
+/// A struct may have one lifetime, which is that of the reply that its fields borrow from. A field that is an `Option` may be
+/// missing. `Option` of the struct is `None` for null and for an empty map: HGETALL of a key that does not exist.
+///
+/// | attribute | meaning |
+/// |-----------|---------|
+/// | `#[onecopy(rename = "name")]` on a field or a variant | its name in the reply |
+/// | `#[onecopy(default)]` on a field | `Default::default()` if it is missing |
+/// | `#[onecopy(skip)]` on a field | not read: `Default::default()` |
+/// | `#[onecopy(rename_all = "camelCase")]` on the type | the names of all fields or variants, as for `FromRow` |
+/// | `#[onecopy(crate = "path")]` on the type | where `onecopy_valkey` is, if it is not at the crate's root |
+#[proc_macro_derive(FromReply, attributes(onecopy))]
+pub fn from_reply(input: TokenStream) -> TokenStream {
+    expand(input, reply::expand_from_reply)
+}
+
+/// Makes a reference to a struct with named fields usable as the fields and values of HSET, XADD and similar commands. Fields
+/// without a value, `None`, are left out. The attributes are those of `FromReply`.
+#[proc_macro_derive(ToPairs, attributes(onecopy))]
+pub fn to_pairs(input: TokenStream) -> TokenStream {
+    expand(input, reply::expand_to_pairs)
+}
+
+/// Makes a newtype, or an enum without data, usable as an argument: see `onecopy_valkey::ToArg`. The attributes are those of
+/// `FromReply`.
+#[proc_macro_derive(ToArg, attributes(onecopy))]
+pub fn to_arg(input: TokenStream) -> TokenStream {
+    expand(input, reply::expand_to_arg)
 }
 
 fn expand(

@@ -20,7 +20,7 @@ enum Shape<'i> {
 }
 
 pub(crate) fn expand_from_value(input: &DeriveInput) -> syn::Result<TokenStream> {
-    let container = Container::parse(&input.attrs)?;
+    let container = Container::parse(&input.attrs, crate::MYSQL)?;
     let root = &container.root;
     let mut implementation = Implementation::new(&input.generics, "'onecopy_value")?;
     let lifetime = implementation.lifetime.clone();
@@ -90,7 +90,7 @@ fn not_one(root: &syn::Path, ident: &Ident, names: &str) -> TokenStream {
 }
 
 pub(crate) fn expand_to_param(input: &DeriveInput) -> syn::Result<TokenStream> {
-    let container = Container::parse(&input.attrs)?;
+    let container = Container::parse(&input.attrs, crate::MYSQL)?;
     let root = &container.root;
     let ident = &input.ident;
     let param = format_ident!("value");

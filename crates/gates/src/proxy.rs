@@ -58,6 +58,27 @@ impl Body for Look {
     }
 }
 
+/// Rules that are looked for.
+pub(crate) struct Rules(measure::Rules);
+
+impl Rules {
+    pub(crate) fn new(count: usize) -> Self {
+        Self(measure::Rules::new(count).expect("valid expressions"))
+    }
+}
+
+impl Body for Rules {
+    fn run(&mut self, iterations: u64) {
+        for _ in 0..iterations {
+            assert!(!self.0.find(SELECT), "none applies");
+        }
+    }
+
+    fn metered(&self) -> Option<u64> {
+        None
+    }
+}
+
 /// Three variables that a session has set and a connection has not.
 pub(crate) struct Difference(measure::Difference);
 

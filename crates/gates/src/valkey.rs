@@ -1,12 +1,14 @@
 //! The Valkey client, whole, through its APIs, against a server in memory.
 
 mod blocking;
+mod pool;
 mod shared;
 mod tokio;
 
 use onecopy_valkey::Config;
 
 pub(crate) use blocking::Blocking;
+pub(crate) use pool::{Checkout, TokioCheckout};
 pub(crate) use shared::Shared;
 pub(crate) use tokio::Tokio;
 

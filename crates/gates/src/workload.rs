@@ -121,6 +121,10 @@ workloads! {
         proxy::Look::insert(200);
     "look-insert-16k" counted_look_insert_16k, "look at an INSERT of 16 KiB", "0 allocations", SMALL,
         proxy::Look::insert(16 << 10);
+    "rules-10" counted_rules_10, "look for the rule of a point select among 10 with expressions; none applies", "1 allocation", SMALL,
+        proxy::Rules::new(10);
+    "rules-100" counted_rules_100, "the same among 100", "1 allocation", SMALL,
+        proxy::Rules::new(100);
     "difference-3" counted_difference_3, "write the commands that set three variables", "", SMALL,
         proxy::Difference::of_three();
     "proxy-relay" counted_proxy_relay, "a point select through a worker, each client with a connection of its own", "0 allocations", WORKER,
@@ -203,6 +207,10 @@ workloads! {
         valkey::Blocking::new(Valkey::Get);
     "valkey-get-large" counted_valkey_get_large, "one GET of 4 MiB into a vector that is used again", "0 allocations", MEGABYTES,
         valkey::Blocking::new(Valkey::GetLarge);
+    "valkey-pool-checkout" counted_valkey_pool_checkout, "an idle connection from a pool, and back unused; one system call", "0 allocations", SMALL,
+        valkey::Checkout::new();
+    "valkey-tokio-pool-checkout" counted_valkey_tokio_pool_checkout, "the same over tokio", "0 allocations", SMALL,
+        valkey::TokioCheckout::new();
     "valkey-tokio-set" counted_valkey_tokio_set, "valkey-set over tokio", "0 allocations", SMALL,
         valkey::Tokio::new(Valkey::Set);
     "valkey-tokio-get" counted_valkey_tokio_get, "valkey-get over tokio", "0 allocations", SMALL,

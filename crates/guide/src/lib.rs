@@ -30,4 +30,12 @@ pages! {
     tls "tls.md"
     topology "topology.md"
     troubleshooting "troubleshooting.md"
+    valkey_caching "valkey-caching.md"
+    valkey_cluster "valkey-cluster.md"
+    valkey_pool "valkey-pool.md"
+    valkey_scripts "valkey-scripts.md"
+    valkey_sentinel "valkey-sentinel.md"
+    valkey_streams "valkey-streams.md"
+    valkey_subscriptions "valkey-subscriptions.md"
+    valkey_values "valkey-values.md"
 }

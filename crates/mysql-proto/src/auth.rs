@@ -35,6 +35,7 @@ mod proof;
 mod public_key;
 mod secret;
 mod server;
+mod sha_crypt;
 
 pub use channel::Channel;
 pub use client::{AuthAction, ClientAuth, MAX_STEPS};

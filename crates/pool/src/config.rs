@@ -42,8 +42,9 @@ pub struct PoolConfig {
     pub backoff_min: Duration,
     /// The longest pause between two attempts to connect. Default: 5 seconds.
     pub backoff_max: Duration,
-    /// Whether the session of a connection is reset when it is returned, in the background. Default: on. Without it, variables,
-    /// temporary tables, locks and the current database are visible to the next borrower.
+    /// Whether the session of a connection is reset when it is returned, in the background. Default: on. Without it, what the last
+    /// borrower changed is visible to the next one: variables, temporary tables, locks and the current database of MySQL; the
+    /// database, user, name and tracking of Valkey.
     pub reset: bool,
     /// How long it may take to restore a returned connection: to read or cancel what its borrower left, and to reset the session.
     /// After that it is closed. Default: 10 seconds.

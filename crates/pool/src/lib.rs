@@ -2,7 +2,7 @@
 //!
 //! [`Policy`] is a state machine. It owns idle connections and the queue of waiters, and decides. It opens no socket, starts no
 //! thread and reads no clock: the time is a parameter, and [`Policy::poll_action`] returns what to do. The pools of
-//! `onecopy-mysql` are built on it, for threads and for tokio.
+//! `onecopy-mysql` and `onecopy-valkey` are built on it, for threads and for tokio.
 //!
 //! ```text
 //!             connected              acquire                 begin_restore

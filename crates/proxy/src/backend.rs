@@ -2,21 +2,29 @@
 
 mod addresses;
 pub(crate) mod health;
+mod part;
+mod position;
+mod primaries;
+mod replication;
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use onecopy_net::evented::Address;
 
-use crate::config::{BackendConfig, Role};
+use crate::config::{BackendConfig, ReplicaReads, Role};
 
 use crate::queue::Queue;
 use addresses::Addresses;
 pub(crate) use addresses::Doubt;
 use health::Health;
+pub(crate) use part::Part;
+pub(crate) use position::Position;
+use primaries::Primaries;
+pub(crate) use replication::Replication;
 
 /// `ER_CON_COUNT_ERROR`, which a server says in place of a greeting where its own `max_connections` are there.
 pub(crate) const TOO_MANY_CONNECTIONS: u16 = 1040;
@@ -37,8 +45,17 @@ struct State {
     is_up: AtomicBool,
     /// It is no longer configured.
     is_removed: AtomicBool,
+    /// An administrator has sessions leave it.
+    is_drained: AtomicBool,
+    /// How often an administrator has had all connections leave it, to be made anew where there are fewest.
+    moves: AtomicU64,
+    /// It takes writes, and another one is the primary.
+    is_second: AtomicBool,
+    /// Those of its listener that are to be primaries; itself may be none.
+    primaries: OnceLock<Arc<Primaries>>,
     pub(crate) failed_connects: AtomicU64,
     pub(crate) health: Health,
+    replication: Replication,
     /// Where it is, as its name was resolved last.
     addresses: Addresses,
     /// Sessions that wait for a place on it or on another one of the listener.
@@ -53,8 +70,13 @@ impl Backend {
             sessions: AtomicUsize::new(0),
             is_up: AtomicBool::new(true),
             is_removed: AtomicBool::new(false),
+            is_drained: AtomicBool::new(false),
+            moves: AtomicU64::new(0),
+            is_second: AtomicBool::new(false),
+            primaries: OnceLock::new(),
             failed_connects: AtomicU64::new(0),
             health: Health::default(),
+            replication: Replication::default(),
             addresses: Addresses::new(addresses),
             queue: Arc::clone(queue),
         };
@@ -135,18 +157,65 @@ impl Backend {
         &self.state.health
     }
 
+    /// How far it is behind its primary.
+    pub(crate) fn replication(&self) -> &Replication {
+        &self.state.replication
+    }
+
     /// It is no longer configured: nobody is sent to it.
     pub(crate) fn remove(&self) {
-        self.state.is_removed.store(true, Relaxed);
+        self.change(|| self.state.is_removed.store(true, Relaxed));
+    }
+
+    /// Makes a change by which another one may be the primary.
+    fn change(&self, change: impl FnOnce()) {
+        match self.state.primaries.get() {
+            Some(primaries) => primaries.settle(change),
+            None => change(),
+        }
+    }
+
+    /// What the health checks have found: whether it takes no writes, as far as it says.
+    pub(crate) fn set_read_only(&self, is_read_only: Option<bool>) {
+        self.change(|| self.health().set_read_only(is_read_only));
+    }
+
+    /// Whether it takes writes, is to be the primary, and another one is.
+    pub(crate) fn is_second(&self) -> bool {
+        self.config.role == Role::Primary
+            && self.state.is_second.load(Relaxed)
+            && self.health().read_only() == Some(false)
     }
 
     pub(crate) fn is_removed(&self) -> bool {
         self.state.is_removed.load(Relaxed)
     }
 
+    /// Sessions leave it between transactions, or may come again.
+    pub(crate) fn drain(&self, is_drained: bool) {
+        self.change(|| self.state.is_drained.store(is_drained, Relaxed));
+    }
+
+    /// The connections that there are now leave it between transactions.
+    pub(crate) fn move_away(&self) {
+        self.state.moves.fetch_add(1, Relaxed);
+    }
+
+    /// What a connection that is made now remembers.
+    pub(crate) fn moves(&self) -> u64 {
+        self.state.moves.load(Relaxed)
+    }
+
+    pub(crate) fn is_drained(&self) -> bool {
+        self.state.is_drained.load(Relaxed)
+    }
+
     /// What the health checks have found: down it gets no new sessions.
     pub(crate) fn set_up(&self, is_up: bool) {
-        self.state.is_up.store(is_up, Relaxed);
+        if !is_up {
+            self.state.replication.forget();
+        }
+        self.change(|| self.state.is_up.store(is_up, Relaxed));
     }
 
     /// A session's connect has failed: other addresses and backends are tried first for a while.
@@ -175,10 +244,36 @@ impl Backend {
 
     /// Whether it receives new sessions: it answers and has its role. `None` if the role is not known yet.
     pub(crate) fn serves(&self) -> Option<bool> {
-        match self.is_up() && !self.is_removed() {
+        match self.is_up() && !self.is_removed() && !self.is_drained() {
+            true if self.is_second() => Some(false),
             true => self.config.role.is_played(self.health().read_only()),
             false => Some(false),
         }
+    }
+
+    /// The same for a part of the listener's work.
+    pub(crate) fn serves_part(&self, part: Part) -> Option<bool> {
+        match part {
+            Part::All => self.serves(),
+            Part::Writes if self.config.role == Role::Replica => Some(false),
+            Part::Writes => self.serves(),
+            Part::Reads => Some(self.serves_reads()),
+        }
+    }
+
+    /// Whether its part is not known, and soon will be.
+    pub(crate) fn is_part_awaited(&self, part: Part) -> bool {
+        self.health().is_part_awaited() && self.serves_part(part).is_none()
+    }
+
+    /// Whether it is a replica now, and keeps up with its primary.
+    fn serves_reads(&self) -> bool {
+        self.config.role.asks()
+            && self.is_up()
+            && !self.is_removed()
+            && !self.is_drained()
+            && self.health().read_only() == Some(true)
+            && self.replication().keeps_up()
     }
 
     fn is_shunned(&self) -> bool {
@@ -223,6 +318,16 @@ pub(crate) struct Backends(Vec<Arc<Backend>>);
 
 impl Backends {
     pub(crate) fn new(backends: Vec<Arc<Backend>>) -> Self {
+        let mut known = backends.iter().map(|backend| &backend.state.primaries);
+        let primaries = known.find_map(OnceLock::get).cloned().unwrap_or_default();
+        let mut order = Vec::new();
+        for backend in &backends {
+            let _ = backend.state.primaries.set(Arc::clone(&primaries));
+            if backend.config.role == Role::Primary {
+                order.push(Arc::downgrade(&backend.state));
+            }
+        }
+        primaries.arrange(order);
         Self(backends)
     }
 
@@ -233,6 +338,19 @@ impl Backends {
     /// How many servers they may be: every address counts.
     pub(crate) fn servers(&self) -> usize {
         self.0.iter().map(|backend| backend.addresses().len()).sum()
+    }
+
+    /// Whether replicas serve reads, and which.
+    pub(crate) fn set_reads(&self, reads: Option<ReplicaReads>) {
+        for backend in &self.0 {
+            backend.replication().configure(reads);
+        }
+    }
+
+    /// Whether any of them serves a part of the work.
+    pub(crate) fn serve_part(&self, part: Part) -> bool {
+        let mut all = self.0.iter();
+        all.any(|backend| backend.serves_part(part) != Some(false) && backend.config.weight > 0)
     }
 
     /// Whether any of them may get sessions that come now.
@@ -248,15 +366,25 @@ impl Backends {
         tried: &[Arc<Backend>],
         full: &[Arc<Backend>],
     ) -> Result<Place, Nobody> {
+        self.choose_for(Part::All, tried, full)
+    }
+
+    /// The same for a part of the listener's work.
+    pub(crate) fn choose_for(
+        &self,
+        part: Part,
+        tried: &[Arc<Backend>],
+        full: &[Arc<Backend>],
+    ) -> Result<Place, Nobody> {
         let is_candidate = |backend: &&Arc<Backend>| {
             backend.config.weight > 0
-                && backend.serves() != Some(false)
+                && backend.serves_part(part) != Some(false)
                 && !tried.iter().any(|tried| Arc::ptr_eq(tried, backend))
         };
         // Backups come last, and before them those whose part is not known.
         let rank = |backend: &Arc<Backend>| {
             let is_backup = backend.config.role == Role::Backup;
-            (is_backup, backend.serves().is_none())
+            (is_backup, backend.serves_part(part).is_none())
         };
         let load = |backend: &&Arc<Backend>| {
             // One more than there are, so that weights count from the first session on.
@@ -300,168 +428,4 @@ pub(crate) enum Nobody {
 }
 
 #[cfg(test)]
-mod tests {
-    use onecopy_net::Endpoint;
-
-    use super::*;
-
-    fn backends(weights: &[u32]) -> Backends {
-        let backend = |(port, &weight): (usize, &u32)| {
-            let endpoint = Endpoint::Tcp {
-                host: "127.0.0.1".into(),
-                port: u16::try_from(port + 1).unwrap(),
-            };
-            Arc::new(
-                Backend::new(
-                    BackendConfig {
-                        weight,
-                        max_connections: Some(100),
-                        ..BackendConfig::new(endpoint)
-                    },
-                    &Arc::default(),
-                )
-                .unwrap(),
-            )
-        };
-        Backends::new(weights.iter().enumerate().map(backend).collect())
-    }
-
-    fn with_roles(roles: &[Role]) -> Backends {
-        let known = backends(&vec![1; roles.len()]);
-        let with_role = |(backend, &role): (&Arc<Backend>, &Role)| {
-            let config = BackendConfig {
-                role,
-                max_connections: Some(3),
-                ..backend.config.clone()
-            };
-            Arc::new(backend.with_config(config))
-        };
-        Backends::new(known.all().iter().zip(roles).map(with_role).collect())
-    }
-
-    fn choose(backends: &Backends, count: usize) -> Vec<Place> {
-        (0..count)
-            .map(|_| backends.choose(&[], &[]).unwrap())
-            .collect()
-    }
-
-    fn counts(backends: &Backends) -> Vec<usize> {
-        backends
-            .all()
-            .iter()
-            .map(|backend| backend.sessions())
-            .collect()
-    }
-
-    #[test]
-    fn sessions_are_shared_by_weight() {
-        let backends = backends(&[1, 3, 0]);
-        let places: Vec<_> = (0..8).map(|_| backends.choose(&[], &[]).unwrap()).collect();
-        assert_eq!(counts(&backends), [2, 6, 0]);
-        drop(places);
-        assert_eq!(counts(&backends), [0, 0, 0]);
-    }
-
-    #[test]
-    fn one_that_failed_is_the_last_to_be_tried() {
-        let backends = backends(&[1, 1]);
-        let address = backends.all()[0].addresses().remove(0);
-        backends.all()[0].connect_failed(&address);
-        let places: Vec<_> = (0..3).map(|_| backends.choose(&[], &[]).unwrap()).collect();
-        assert_eq!(counts(&backends), [0, 3]);
-        let tried = [Arc::clone(&backends.all()[1])];
-        let other = backends.choose(&tried, &[]).unwrap();
-        assert_eq!(other.backend().name(), "127.0.0.1:1");
-        let tried = backends.all().to_vec();
-        assert_eq!(backends.choose(&tried, &[]).unwrap_err(), Nobody::Up);
-        drop(places);
-    }
-
-    #[test]
-    fn nobody_is_sent_to_one_that_is_full_or_removed() {
-        let backends = backends(&[1, 1]);
-        let places: Vec<_> = (0..200)
-            .map(|_| backends.choose(&[], &[]).unwrap())
-            .collect();
-        assert_eq!(backends.choose(&[], &[]).unwrap_err(), Nobody::Full);
-        drop(places);
-        backends.all()[0].remove();
-        let _places: Vec<_> = (0..3).map(|_| backends.choose(&[], &[]).unwrap()).collect();
-        assert_eq!(counts(&backends), [0, 3]);
-        backends.all()[1].remove();
-        assert_eq!(backends.choose(&[], &[]).unwrap_err(), Nobody::Up);
-    }
-
-    #[test]
-    fn writers_go_to_the_server_that_takes_writes_and_follow_it() {
-        let backends = with_roles(&[Role::Primary, Role::Primary]);
-        let is_read_only = |at: usize, is| backends.all()[at].health().set_read_only(is);
-        is_read_only(0, Some(false));
-        is_read_only(1, Some(true));
-        drop(choose(&backends, 3));
-        let places = choose(&backends, 2);
-        assert_eq!(counts(&backends), [2, 0]);
-        is_read_only(0, Some(true));
-        assert_eq!(backends.choose(&[], &[]).unwrap_err(), Nobody::Up);
-        assert!(!backends.serve());
-        is_read_only(1, Some(false));
-        let more = choose(&backends, 1);
-        assert_eq!(counts(&backends), [2, 1], "those that are there stay");
-        drop((places, more));
-        is_read_only(0, None);
-        let _places = choose(&backends, 3);
-        assert_eq!(counts(&backends), [0, 3], "one that is not known waits");
-        assert_eq!(backends.choose(&[], &[]).unwrap_err(), Nobody::Full);
-        is_read_only(1, Some(true));
-        assert!(backends.serve());
-        let _more = choose(&backends, 1);
-        assert_eq!(
-            counts(&backends),
-            [1, 3],
-            "and is tried where none is known"
-        );
-    }
-
-    #[test]
-    fn readers_go_to_replicas_and_to_the_backup_only_without_them() {
-        let backends = with_roles(&[Role::Replica, Role::Replica, Role::Backup]);
-        let [one, two, _] = backends.all() else {
-            panic!()
-        };
-        one.health().set_read_only(Some(true));
-        two.health().set_read_only(Some(true));
-        let places = choose(&backends, 6);
-        assert_eq!(counts(&backends), [3, 3, 0]);
-        let full = backends.choose(&[], &[]).unwrap_err();
-        assert_eq!(full, Nobody::Full, "a backup is not for those who wait");
-        drop(places);
-        one.set_up(false);
-        two.health().set_read_only(Some(false));
-        let places = choose(&backends, 1);
-        assert_eq!(counts(&backends), [0, 0, 1], "one down, one promoted");
-        drop(places);
-        two.health().set_read_only(Some(true));
-        two.connect_failed(&two.addresses()[0]);
-        let _places = choose(&backends, 1);
-        assert_eq!(counts(&backends), [0, 0, 1], "one down, one that fails");
-        let tried = [Arc::clone(&backends.all()[2])];
-        let place = backends.choose(&tried, &[]).unwrap();
-        assert!(Arc::ptr_eq(place.backend(), two), "better than nobody");
-    }
-
-    #[test]
-    fn a_look_up_moves_a_backend_only_where_it_finds_something_else() {
-        let backends = backends(&[1]);
-        let backend = &backends.all()[0];
-        let tcp = |text: &str| Address::Tcp(text.parse().unwrap());
-        assert_eq!(backend.move_to(&[]), None);
-        assert_eq!(backend.move_to(&[tcp("127.0.0.1:1")]), None);
-        let found = [tcp("127.0.0.3:1"), tcp("127.0.0.2:1")];
-        let change = backend.move_to(&found).unwrap();
-        assert_eq!(
-            change,
-            "backend '127.0.0.1:1' moved from 127.0.0.1:1 to 127.0.0.2:1, 127.0.0.3:1"
-        );
-        assert_eq!(backend.move_to(&found), None);
-    }
-}
+mod tests;

@@ -8,6 +8,8 @@ mod compression;
 mod file;
 mod pooling;
 mod role;
+mod rule;
+mod stored_hash;
 
 use std::time::Duration;
 
@@ -16,7 +18,6 @@ use onecopy_mysql_proto::compression::Method;
 use onecopy_net::{Endpoint, SocketOptions, TlsAcceptor, TlsConnector};
 
 pub use onecopy_mysql_proto::auth::Secret;
-pub use onecopy_mysql_proto::auth::native_password::Verifier as NativePasswordHash;
 
 pub use changes::Changes;
 pub(crate) use check::LEAST_BUDGET;
@@ -24,8 +25,11 @@ pub use check::{ConfigError, PoolError};
 pub use compression::Offered;
 pub use file::{DEFAULTS, FileError, endpoint};
 pub use onecopy_pool::Rate;
-pub use pooling::{AccountConfig, Mode, PoolConfig};
+pub use pooling::{AccountConfig, Consistency, Mode, PoolConfig, Reads, ReplicaReads};
 pub use role::Role;
+pub use rule::RuleConfig;
+pub(crate) use rule::compile;
+pub use stored_hash::StoredHash;
 
 /// The configuration of a proxy.
 ///
@@ -250,6 +254,10 @@ pub struct ListenerConfig {
     /// How long a statement of a pooled listener may take before the proxy has the server interrupt it; its client gets error 3024. It is
     /// looked at four times a second. `None`: as long as it likes.
     pub query_timeout: Option<Duration>,
+    /// How reads use replicas, with [`Mode::Transaction`]; `None`: each backend that plays its role gets reads and writes.
+    pub replica_reads: Option<ReplicaReads>,
+    /// What happens to certain statements of a pooled listener.
+    pub rules: Vec<RuleConfig>,
     /// TLS with clients; `None`: not offered.
     pub tls: Option<TlsAcceptor>,
     /// Whether clients without TLS are refused, except over Unix sockets.
@@ -290,6 +298,8 @@ impl Default for ListenerConfig {
             server_accounts: None,
             pool: PoolConfig::default(),
             query_timeout: None,
+            replica_reads: None,
+            rules: Vec::new(),
             tls: None,
             requires_tls: false,
             compression: Offered::default(),

@@ -28,6 +28,10 @@ const SELDOM: Duration = Duration::from_secs(10);
 /// How long the end of a proxy waits for its last lines to be written.
 pub(crate) const LAST_LINES: Duration = Duration::from_secs(1);
 
+/// What is said of a backend that takes writes where another one is the primary.
+const SECOND_PRIMARY: &str =
+    "it takes writes while another backend is the primary: it gets no sessions; set it read-only";
+
 /// An event that is logged.
 #[derive(Debug)]
 pub(crate) enum Event {
@@ -39,6 +43,8 @@ pub(crate) enum Event {
     BackendDown { backend: String, why: String },
     /// New sessions again.
     BackendUp { backend: String },
+    /// It takes writes as the primary does, and gets no sessions.
+    SecondPrimary { backend: String },
     /// It answers, but not as the checks need it.
     BackendCheckWarning { backend: String, why: String },
     /// A statement that takes too long could not be interrupted.
@@ -284,7 +290,9 @@ impl Event {
         match self {
             Self::SessionEnded(ended) => ended.level,
             Self::Reloaded { level, .. } | Self::Note { level, .. } => *level,
-            Self::BackendDown { .. } | Self::BackendCheckWarning { .. } => LogLevel::Warn,
+            Self::BackendDown { .. }
+            | Self::BackendCheckWarning { .. }
+            | Self::SecondPrimary { .. } => LogLevel::Warn,
             Self::FewFiles { .. } | Self::OutOfFiles { .. } => LogLevel::Warn,
             Self::QueryTimeoutFailed { .. } => LogLevel::Warn,
             Self::ThreadDied { .. } => LogLevel::Error,
@@ -319,6 +327,9 @@ impl Event {
             Self::BackendDown { backend, why } => line("backend_down")
                 .with("backend", Value::Text(backend))
                 .with("message", Value::Text(why)),
+            Self::SecondPrimary { backend } => line("second_primary")
+                .with("backend", Value::Text(backend))
+                .with("message", Value::Text(SECOND_PRIMARY.to_owned())),
             Self::BackendUp { backend } => line("backend_up").with("backend", Value::Text(backend)),
             Self::BackendCheckWarning { backend, why } => line("backend_check_warning")
                 .with("backend", Value::Text(backend))

@@ -1,18 +1,21 @@
 //! What `crates/gates` counts inside of the proxy. No part of the API: it may change or go with any release.
 
+use std::fmt;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
+use onecopy_mysql_proto::digest::Digester;
 use onecopy_net::evented::{self, ListenerOptions};
 
 use crate::acceptor;
-use crate::config::Config;
+use crate::config::{Config, RuleConfig};
 use crate::error::Error;
 use crate::kill::{Job, Kills};
 use crate::log::Log;
 use crate::mailbox::{Order, Workers};
 use crate::pooling::look::{self, Reading};
+use crate::pooling::rules::{self, Subject};
 use crate::pooling::state::{Baseline, State, difference};
 use crate::resolve::resolve;
 use crate::running;
@@ -21,6 +24,45 @@ use crate::worker::{Turns, Worker};
 /// Looks at a statement, as is done with each one of a pooled session.
 pub fn look(text: &[u8]) {
     black_box(look::look(black_box(text), Reading::default()));
+}
+
+/// Rules of a listener, none of which applies to what is asked.
+pub struct Rules {
+    rules: rules::Rules,
+    digester: Digester,
+}
+
+impl fmt::Debug for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rules").finish_non_exhaustive()
+    }
+}
+
+impl Rules {
+    /// So many, each with an expression. `None` where one is not valid.
+    pub fn new(count: usize) -> Option<Self> {
+        let rule = |at| RuleConfig {
+            name: format!("rule {at}"),
+            digest: Some(format!("^SELECT .* FROM `table_{at}` WHERE `id` = \\?$")),
+            ..RuleConfig::default()
+        };
+        let configs: Vec<_> = (0..count).map(rule).collect();
+        Some(Self {
+            rules: rules::Rules::new(&configs, &rules::Rules::default()).ok()?,
+            digester: Digester::new(rules::DIGEST_BYTES),
+        })
+    }
+
+    /// Looks for the one that applies to a statement; whether there is one.
+    pub fn find(&mut self, sql: &[u8]) -> bool {
+        let subject = Subject {
+            user: b"app",
+            schema: None,
+            sql: black_box(sql),
+            reading: Reading::default(),
+        };
+        self.rules.find(subject, &mut self.digester).is_some()
+    }
 }
 
 /// What a session wants to have set on a connection, on which nothing is.

@@ -3,17 +3,22 @@
 //! A session is a wanted state, a connection is an actual one. Nothing here knows sessions.
 
 pub(crate) mod accounts;
+pub(crate) mod by_number;
 pub(crate) mod clients;
 pub(crate) mod connection;
 pub(crate) mod connections;
+pub(crate) mod counts;
 pub(crate) mod exchange;
 pub(crate) mod facts;
+mod lane;
 pub(crate) mod limiter;
 pub(crate) mod line;
 pub(crate) mod look;
+pub(crate) mod password_checks;
 pub(crate) mod pin;
 pub(crate) mod pool;
 pub(crate) mod refusals;
+pub(crate) mod rules;
 pub(crate) mod servers;
 pub(crate) mod setup;
 pub(crate) mod state;

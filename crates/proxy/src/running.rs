@@ -282,6 +282,8 @@ impl Running {
                         },
                     );
                     pool.limit(&new.config.accounts);
+                    // They were checked.
+                    let _ = pool.set_rules(&new.config.rules);
                     pool.set_config(new.config.pool)
                 }
             };
@@ -419,6 +421,7 @@ pub(crate) fn listener(
     key: Option<&Arc<Key>>,
 ) -> Result<Listener, Error> {
     let queue = predecessor.map_or_else(Arc::default, |old| Arc::clone(&old.queue));
+    let tells_parts = config.health.interval.is_some() && config.health.login.is_some();
     let backend = |config: &crate::config::BackendConfig| {
         let known = predecessor.and_then(|old| {
             let mut all = old.backends.all().iter();
@@ -426,14 +429,22 @@ pub(crate) fn listener(
         });
         let backend = match known {
             Some(known) => known.with_config(config.clone()),
-            None => Backend::new(config.clone(), &queue)
-                .map_err(|error| Error::Resolve(config.name.clone(), error))?,
+            None => {
+                let backend = Backend::new(config.clone(), &queue)
+                    .map_err(|error| Error::Resolve(config.name.clone(), error))?;
+                if tells_parts {
+                    backend.health().await_part();
+                }
+                backend
+            }
         };
         Ok(Arc::new(backend))
     };
     let backends = listener.backends.iter().map(backend);
+    let backends = Backends::new(backends.collect::<Result<_, _>>()?);
+    backends.set_reads(listener.replica_reads);
     Ok(Listener {
-        backends: Backends::new(backends.collect::<Result<_, _>>()?),
+        backends,
         registry: predecessor.map_or_else(Arc::default, |old| Arc::clone(&old.registry)),
         refused: predecessor.map_or_else(Arc::default, |old| Arc::clone(&old.refused)),
         accounts: Accounts::new(&listener.accounts, predecessor.map(|old| &old.accounts))
@@ -474,6 +485,8 @@ fn pool(
         || {
             let pool = Pool::new(listener.pool);
             pool.limit(&listener.accounts);
+            // They were checked.
+            let _ = pool.set_rules(&listener.rules);
             pool
         },
         Arc::clone,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use onecopy_mysql::blocking::Connection;
 
-use crate::config::{AccountConfig, LogLevel, NativePasswordHash, Secret};
+use crate::config::{AccountConfig, LogLevel, Secret, StoredHash};
 use crate::errand::{Credentials, Errand};
 use crate::listener::Listener;
 use crate::running::Running;
@@ -19,8 +19,9 @@ use crate::running::Running;
 /// How often the thread looks whether there is something to read, so that wrong passwords cause no more questions than this.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// `ER_NO_SUCH_TABLE`.
-const NO_SUCH_TABLE: u16 = 1146;
+/// What MySQL says of [`OF_MARIADB`]: it has no such table (`ER_NO_SUCH_TABLE`), and first no such function, which it looks for in the
+/// database that is selected (`ER_NO_DB_ERROR`, `ER_SP_DOES_NOT_EXIST`).
+const NOT_MARIADB: [u16; 3] = [1146, 1046, 1305];
 
 /// The user, what is stored of its password where only that lets it in, whether it is for clients of the same machine, and whether it is
 /// locked.
@@ -30,7 +31,7 @@ const OF_MARIADB: &str = "SELECT User, IF(COALESCE(JSON_VALUE(Priv, '$.plugin'),
     FROM mysql.global_priv WHERE NOT JSON_EXISTS(Priv, '$.is_role') AND User <> '' ORDER BY User";
 
 /// The same of MySQL, whose roles are locked accounts.
-const OF_MYSQL: &str = "SELECT User, IF(plugin = 'mysql_native_password', authentication_string, NULL), \
+const OF_MYSQL: &str = "SELECT User, IF(plugin IN ('mysql_native_password', 'caching_sha2_password'), authentication_string, NULL), \
     Host IN ('localhost', '127.0.0.1', '::1'), account_locked = 'Y' FROM mysql.user WHERE User <> '' ORDER BY User";
 
 /// So many users that are left out are named in the log.
@@ -138,7 +139,7 @@ fn users(conn: &mut Connection) -> Result<Users, onecopy_mysql::Error> {
         Err(error)
             if error
                 .server()
-                .is_some_and(|error| error.code == NO_SUCH_TABLE) =>
+                .is_some_and(|error| NOT_MARIADB.contains(&error.code)) =>
         {
             users_by(conn, OF_MYSQL)
         }
@@ -177,7 +178,7 @@ fn accounts(users: Users, listener: &str) -> (Vec<AccountConfig>, String) {
         passwords.dedup();
         let hash = match passwords[..] {
             [Some(password)] if !stored.iter().all(|one| one.is_local) => {
-                NativePasswordHash::from_text(password)
+                StoredHash::from_text(password)
             }
             _ => None,
         };
@@ -201,8 +202,8 @@ fn accounts(users: Users, listener: &str) -> (Vec<AccountConfig>, String) {
         more => format!(" and {more} more"),
     };
     let said = format!(
-        "listener '{listener}' does not let in {named}{more} by the server's accounts: they have no password of mysql_native_password, \
-         several passwords, or are for localhost only; give them in `account` if they are to log in"
+        "listener '{listener}' does not let in {named}{more} by the server's accounts: they have no password of mysql_native_password or \
+         caching_sha2_password, several passwords, or are for localhost only; give them in `account` if they are to log in"
     );
     (accounts, said)
 }

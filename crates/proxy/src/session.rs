@@ -358,7 +358,7 @@ impl Session {
             Phase::PooledLogin(login) if login.is_overdue(context.now) => {
                 Failure::slow_login("handshake-timeout")
             }
-            Phase::PooledLogin(login) if login.is_released(context.now) => {
+            Phase::PooledLogin(login) if login.is_released(context.now) || login.is_asking() => {
                 return self.go_on(context);
             }
             Phase::PooledLogin(_) => return Status::Waiting,

@@ -10,6 +10,8 @@ pub mod alloc;
 #[cfg(feature = "servers")]
 pub mod certificate;
 #[cfg(feature = "servers")]
+mod closed_port;
+#[cfg(feature = "servers")]
 mod open_files;
 #[cfg(feature = "servers")]
 pub mod own_network;
@@ -24,6 +26,8 @@ pub mod server;
 #[cfg(feature = "servers")]
 pub mod valkey;
 
+#[cfg(feature = "servers")]
+pub use closed_port::closed_port;
 #[cfg(feature = "servers")]
 pub use open_files::allow_open_files;
 #[cfg(feature = "servers")]

@@ -126,6 +126,16 @@ impl Server {
         self.watchdog.kill();
     }
 
+    /// Stops the server where it is, as SIGSTOP does: connections stay open and are even accepted, and nothing is answered.
+    pub fn pause(&mut self) {
+        self.watchdog.pause();
+    }
+
+    /// Lets a paused server continue.
+    pub fn resume(&mut self) {
+        self.watchdog.resume();
+    }
+
     /// The version as the server's greeting gives it, without the `5.5.5-` that old replicas need: `10.11.6-MariaDB`, `9.7.4-2`.
     pub fn version(&self) -> &str {
         &self.version

@@ -6,12 +6,17 @@
 //!
 //! Which server: the machine's own, or the one that `ONECOPY_TEST_VALKEY_SERVER` names.
 
+mod cluster;
 mod configuration;
 mod find;
 mod launch;
+mod sentinels;
 mod shared;
+mod talk;
 mod url;
 
+pub use cluster::Cluster;
+pub use sentinels::{Sentinels, SentinelsBuilder};
 pub use shared::{TestServer, shared, test_server};
 
 pub use crate::private::StartError;
@@ -168,6 +173,22 @@ impl Server {
         Ok(())
     }
 
+    /// Sends a command on a connection of its own, its words separated by single spaces; returns the reply as text, of an array its
+    /// elements line by line.
+    ///
+    /// # Errors
+    /// If the server can't be reached, or answers with an error, which is the text.
+    pub fn ask(&self, command: &str) -> Result<String, StartError> {
+        talk::Talk::to(&self.address.socket)
+            .and_then(|mut talk| {
+                if let Some(password) = &self.password {
+                    talk.ask(&format!("AUTH {password}"))?;
+                }
+                talk.ask(command)
+            })
+            .map_err(StartError::io("ask a server for", command))
+    }
+
     fn default_login(&self) -> String {
         self.password
             .as_ref()
@@ -181,6 +202,7 @@ impl Server {
 pub struct Builder {
     password: Option<String>,
     tls: Option<(String, Certificate)>,
+    is_sentinel: bool,
     directives: Vec<String>,
 }
 
@@ -207,6 +229,13 @@ impl Builder {
         self
     }
 
+    /// Starts a sentinel instead: it watches the servers that the directives `sentinel monitor` name.
+    #[must_use]
+    pub fn sentinel(mut self) -> Self {
+        self.is_sentinel = true;
+        self
+    }
+
     /// Starts the server; returns when it answers.
     ///
     /// # Errors
@@ -224,6 +253,7 @@ impl Builder {
             password: self.password.clone(),
             user: (USER.to_owned(), user_password.clone()),
             tls,
+            is_sentinel: self.is_sentinel,
             directives: self.directives,
         };
         let (watchdog, address) = launch::launch(&binary, &folder, &configuration)?;

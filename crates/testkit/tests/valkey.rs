@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use onecopy_testkit::certificate::Authority;
-use onecopy_testkit::valkey::{Server, shared, test_server};
+use onecopy_testkit::valkey::{Sentinels, Server, shared, test_server};
 
 #[test]
 fn a_private_server_answers_over_tcp_and_over_its_socket() {
@@ -383,4 +383,23 @@ fn socket_in(url: &str) -> PathBuf {
 
 fn folder_of(socket: &Path) -> PathBuf {
     socket.parent().unwrap().to_owned()
+}
+
+#[test]
+fn sentinels_watch_a_primary_and_name_another_when_it_is_killed() {
+    let mut group = Sentinels::builder()
+        .password("one")
+        .sentinel_password("two")
+        .start(1, 3)
+        .unwrap();
+    assert_eq!(group.primary().unwrap(), 0);
+    assert!(group.url().ends_with("/main"), "{}", group.url());
+    group.server_mut(0).kill();
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while group.primary().ok() != Some(1) {
+        assert!(Instant::now() < deadline, "nobody took over");
+        thread::sleep(Duration::from_millis(20));
+    }
+    group.server_mut(0).restart().unwrap();
+    group.wait_until_stable().unwrap();
 }

@@ -7,20 +7,38 @@
 //! by reference and are no longer available. The next call then reports that the connection is closed.
 
 mod bulk_reader;
+#[cfg(feature = "caching")]
+mod cached;
 mod clock;
+mod cluster;
 mod connection;
+mod consumer;
 mod pipe;
 mod pipeline;
+mod pool;
+mod pooled_connection;
+mod race;
+mod sentinel;
 mod shared;
+mod subscriber;
 mod transaction;
 
 pub use bulk_reader::BulkReader;
+#[cfg(feature = "caching")]
+pub use cached::{Cached, CachedReply};
+pub use cluster::ClusterSubscription;
+pub use cluster::{Cluster, ClusterPipeline, ClusterResponses, ClusterScan, ClusterTransaction};
 pub use connection::Connection;
+pub use consumer::Consumer;
 pub use onecopy_net::tokio::{Stream, Transport};
 pub use pipe::Pipe;
 pub use pipeline::{Pipeline, Replies};
+pub use pool::Pool;
+pub use pooled_connection::PooledConnection;
+pub use sentinel::Sentinel;
 pub use shared::{
     Backoff, Dedicated, Event, OfflineQueue, Response, Responses, Shared, SharedOptions,
-    SharedPipeline, SharedTransaction, TransactionResponses,
+    SharedPipeline, SharedTransaction, Subscription, TransactionResponses,
 };
+pub use subscriber::Subscriber;
 pub use transaction::Transaction;

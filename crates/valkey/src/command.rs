@@ -26,6 +26,7 @@ pub mod hash;
 pub mod hyperloglog;
 pub mod list;
 mod output;
+mod owned;
 pub mod pubsub;
 mod raw;
 pub mod scripting;
@@ -38,6 +39,7 @@ pub mod stream;
 pub mod string;
 pub mod table;
 pub mod transactions;
+mod typed;
 mod view;
 pub mod word;
 
@@ -51,6 +53,7 @@ pub use flags::Flags;
 pub use output::FromReply;
 pub use raw::{Raw, raw};
 pub use table::table;
+pub use typed::Typed;
 pub use view::{Array, Elements, Entry, Map, Pairs, Scanned};
 
 use crate::request::Request;
@@ -104,12 +107,38 @@ pub trait Command {
         FromReply::from_reply(reply)
     }
 
+    /// Returns the same command, whose reply is read as a type of the caller's: one that owns its values, such as a struct with
+    /// `#[derive(FromReply)]`, a tuple, a `Vec` or a `HashMap`. It can be run like any other command, in pipelines, transactions, on
+    /// shared handles and clusters too. Reading a reply as such a type copies its values.
+    ///
+    /// ```no_run
+    /// use std::collections::HashMap;
+    ///
+    /// use onecopy_valkey::blocking::Connection;
+    /// use onecopy_valkey::command::{Command as _, hash, string};
+    ///
+    /// # fn main() -> Result<(), onecopy_valkey::Error> {
+    /// let mut conn = Connection::connect("redis://localhost")?;
+    /// let stock: HashMap<String, u32> = conn.run(&hash::hgetall("stock").typed())?;
+    /// let (name, age) = conn.run(&hash::hmget("user:7", ["name", "age"]).typed::<(String, Option<u16>)>())?;
+    /// let visits = conn.run(&string::get("visits").typed::<Option<u64>>())?;
+    /// # let _ = (stock, name, age, visits); Ok(()) }
+    /// ```
+    fn typed<T: for<'r> FromReply<'r>>(self) -> Typed<Self, T>
+    where
+        Self: Sized,
+    {
+        Typed::new(self)
+    }
+
     /// Returns how long the server may hold the reply back, in addition to the time for executing the command.
     fn blocking(&self) -> Blocking {
         Blocking::No
     }
 
-    /// Calls `visit` with each key of the command, as it is sent. A [`raw`] command shows no keys.
+    /// Calls `visit` with each key of the command, as it is sent. A [`raw`] command finds its keys by its name. A cluster needs
+    /// them to find the node; for a command that shows none it takes the first argument, unless it is
+    /// [`KEYLESS`](Flags::KEYLESS).
     fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
         let _ = visit;
     }
@@ -129,5 +158,7 @@ pub trait Command {
     }
 }
 
+#[cfg(test)]
+mod minimal;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use onecopy_net::{Endpoint, Pem, SocketOptions, TlsCache, Verify};
 use onecopy_resp_proto::{HandshakeConfig, Limits, Protocol};
 use onecopy_wire::BufferConfig;
 
-use crate::{Error, Password};
+use crate::{Error, Password, PoolConfig};
 
 /// Size of the first read: most replies fit, and a connection that waits for its next command holds no more.
 const INITIAL_READ: usize = 512;
@@ -90,6 +90,10 @@ pub struct Config {
     /// How many bytes of memory the read buffer and large values may keep from one command to the next. Default: 256 KiB. A
     /// connection that waits for its next command holds less: see [`release`](crate::blocking::Connection::release).
     pub idle_keep: usize,
+    /// The settings of a pool. Connections that belong to none ignore them, so that one URL serves both.
+    pub pool: PoolConfig,
+    /// Whether the connection is for reading from a replica of a cluster.
+    pub(crate) readonly: bool,
     /// What was made of the options of TLS; clones share it, so connections of one configuration resume sessions.
     pub(crate) tls_cache: TlsCache,
 }
@@ -123,6 +127,8 @@ impl Default for Config {
             limits: Limits::default(),
             max_reply: 512 << 20,
             idle_keep: 256 << 10,
+            pool: PoolConfig::default(),
+            readonly: false,
             tls_cache: TlsCache::default(),
         }
     }
@@ -159,6 +165,14 @@ impl Config {
     /// | `max-total` | total bytes of one aggregate reply |
     /// | `max-reply` | bytes of one reply, not counting its large strings |
     /// | `idle-keep` | bytes kept between commands |
+    /// | `pool-min`, `pool-max` | number of connections of a pool, see [`PoolConfig`] |
+    /// | `pool-acquire-timeout`, `pool-idle-timeout`, `pool-lifetime` | seconds, fractions allowed; 0 for none |
+    /// | `pool-ping-after`, `pool-reset-timeout` | seconds, fractions allowed |
+    /// | `pool-max-connecting` | number of connections that a pool makes at the same time |
+    /// | `pool-reset` | `true` or `false`: whether a pool undoes what a borrower changed of its connection |
+    /// | `pool-idle-keep` | bytes that an idle connection of a pool may keep |
+    ///
+    /// Options that begin with `pool-` apply to a pool only; a single connection accepts and ignores them.
     ///
     /// # Errors
     /// Fails if the URL is invalid or has an unknown option. The error says what is wrong and how to correct it; it never
@@ -187,6 +201,7 @@ impl Config {
             library_name: library("onecopy"),
             library_version: library(env!("CARGO_PKG_VERSION")),
             database: self.database,
+            readonly: self.readonly,
         }
     }
 }

@@ -1,5 +1,8 @@
 //! The error type, opaque, with methods to query it.
 
+mod pool;
+mod server_error;
+
 use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
@@ -8,8 +11,13 @@ use onecopy_net::{ConnectError, DriveError, TlsError};
 use onecopy_resp_proto::{ErrorKind, ProtocolError, Refusal, Reply};
 use onecopy_wire::WireError;
 
+use crate::cluster::ClusterError;
 use crate::command::DecodeError;
-use crate::shown::{one_line, shown, shown_bytes};
+use crate::pool::NoConnection;
+use crate::sentinel::SentinelError;
+use crate::shown::{one_line, shown_bytes};
+
+pub use server_error::ServerError;
 
 /// The error of all operations: what went wrong, whether the connection is still usable, and whether the command may have been
 /// executed.
@@ -41,6 +49,8 @@ struct Failure {
     maybe_executed: bool,
     /// Of the command in a transaction that was refused.
     command_index: Option<usize>,
+    /// Of a subscription that was refused.
+    channel: Option<Box<[u8]>>,
 }
 
 #[derive(Debug)]
@@ -69,53 +79,19 @@ enum Cause {
         commands: u64,
         bytes: u64,
     },
+    /// The reader of a subscription has left so much unread that it was disconnected.
+    SlowReader {
+        messages: usize,
+        bytes: usize,
+    },
     Closed(String),
     Tls(TlsError),
     TlsUnavailable,
     Source(io::Error),
-}
-
-/// An error that the server sent as a reply. The connection stays usable.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerError {
-    text: String,
-    code_len: usize,
-}
-
-impl ServerError {
-    /// Creates it from the text of a reply, of which at most 1 KiB is kept. If the server does not know a command, its text
-    /// repeats the arguments: they are removed, because they may contain passwords.
-    #[cold]
-    pub fn new(text: &[u8]) -> Self {
-        let text = shown(shown_bytes(without_arguments(text)));
-        let code_len = text.find(' ').unwrap_or(text.len());
-        Self { text, code_len }
-    }
-
-    /// Returns the first word: `WRONGTYPE`, `NOAUTH`, `READONLY`, or `ERR` if there is no specific code.
-    pub fn code(&self) -> &str {
-        &self.text[..self.code_len]
-    }
-
-    /// Returns the text after the code. Bytes that are not UTF-8 become the replacement character. Control characters are kept
-    /// here, and escaped when the error is displayed.
-    pub fn message(&self) -> &str {
-        self.text[self.code_len..].trim_start_matches(' ')
-    }
-}
-
-/// What stands before the arguments in `ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' ...`.
-fn without_arguments(text: &[u8]) -> &[u8] {
-    const ARGUMENTS: &[u8] = b", with args beginning with";
-    let mut windows = text.windows(ARGUMENTS.len());
-    let at = windows.position(|window| window == ARGUMENTS);
-    at.map_or(text, |at| &text[..at])
-}
-
-impl fmt::Display for ServerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "server error: {}", one_line(&self.text))
-    }
+    Cluster(ClusterError),
+    /// A pool has no connection for its caller.
+    Pool(Box<NoConnection>),
+    Sentinel(SentinelError),
 }
 
 impl Error {
@@ -123,6 +99,7 @@ impl Error {
     pub fn server(&self) -> Option<&ServerError> {
         match self.cause() {
             Cause::Server(error) | Cause::Refused(_, error) => Some(error),
+            Cause::Pool(failure) => failure.last.as_ref()?.server(),
             _ => None,
         }
     }
@@ -159,6 +136,22 @@ impl Error {
         }
     }
 
+    /// Returns what is wrong with the cluster or with the command for a cluster, if it is that. Nothing was executed.
+    pub fn cluster(&self) -> Option<&ClusterError> {
+        match self.cause() {
+            Cause::Cluster(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Returns what is wrong with the sentinels or with what they say, if it is that. Nothing was executed.
+    pub fn sentinel(&self) -> Option<&SentinelError> {
+        match self.cause() {
+            Cause::Sentinel(error) => Some(error),
+            _ => None,
+        }
+    }
+
     /// Returns whether the connection is unusable; connect again.
     pub fn is_closed(&self) -> bool {
         match self.cause() {
@@ -177,8 +170,12 @@ impl Error {
             | Cause::Misuse(_)
             | Cause::Offline(_)
             | Cause::OfflineQueueFull { .. }
+            | Cause::SlowReader { .. }
             | Cause::OutOfMemory(_)
-            | Cause::Source(_) => false,
+            | Cause::Source(_)
+            | Cause::Pool(_)
+            | Cause::Cluster(_)
+            | Cause::Sentinel(_) => false,
         }
     }
 
@@ -186,10 +183,11 @@ impl Error {
     /// taken for another command's. Only if the command was partly sent and has arguments of 16 KiB or more, the next call closes
     /// the connection.
     pub fn is_timeout(&self) -> bool {
-        matches!(
-            self.cause(),
-            Cause::Timeout | Cause::Connect(ConnectError::Timeout { .. })
-        )
+        match self.cause() {
+            Cause::Timeout | Cause::Connect(ConnectError::Timeout { .. }) => true,
+            Cause::Pool(failure) => failure.is_timeout(),
+            _ => false,
+        }
     }
 
     /// Returns whether the server of a shared handle sent nothing for
@@ -226,6 +224,27 @@ impl Error {
         matches!(self.cause(), Cause::OfflineQueueFull { .. })
     }
 
+    /// Returns whether a subscription was ended because its reader was too slow, see
+    /// [`SlowReader::Disconnect`](crate::pubsub::SlowReader::Disconnect). The connection and other readers are not affected.
+    pub fn is_slow_reader(&self) -> bool {
+        matches!(self.cause(), Cause::SlowReader { .. })
+    }
+
+    /// Returns whether the server does not know the script of an EVALSHA: its script cache was emptied, or it is another server
+    /// than before. Nothing was executed. `run_script` loads the script in this case; in a pipeline, where the first call of a
+    /// script carries its code, it happens only if another client empties the cache in the middle of it.
+    pub fn is_no_script(&self) -> bool {
+        self.server()
+            .is_some_and(|server| server.code() == "NOSCRIPT")
+    }
+
+    /// Returns whether a stream has no such consumer group: it was never created, or has disappeared by FLUSHALL, DEL, or a failover
+    /// to a server without it.
+    pub fn is_no_group(&self) -> bool {
+        self.server()
+            .is_some_and(|server| server.code() == "NOGROUP")
+    }
+
     /// Returns whether the connection does not accept this command. Nothing was sent; the text says what to do instead.
     pub fn is_misuse(&self) -> bool {
         matches!(self.cause(), Cause::Misuse(_))
@@ -248,6 +267,9 @@ impl Error {
             | Cause::Refused(Refusal::MaxClients, _) => true,
             Cause::Offline(Some(cause)) => !cause.is_other_protocol(),
             Cause::Protocol(_) => !self.is_other_protocol(),
+            Cause::Cluster(error) => error.is_retryable(),
+            Cause::Pool(failure) => failure.is_timeout(),
+            Cause::Sentinel(error) => error.is_retryable(),
             Cause::Server(error) | Cause::Refused(_, error) => matches!(
                 error.code(),
                 "LOADING" | "TRYAGAIN" | "CLUSTERDOWN" | "MASTERDOWN" | "BUSY"
@@ -282,6 +304,11 @@ impl Error {
         self.0.command_index
     }
 
+    /// Returns the channel or pattern whose subscription the server refused.
+    pub fn channel(&self) -> Option<&[u8]> {
+        self.0.channel.as_deref()
+    }
+
     fn cause(&self) -> &Cause {
         &self.0.cause
     }
@@ -296,6 +323,12 @@ impl Error {
     #[cold]
     pub(crate) fn of_command(mut self, index: usize) -> Self {
         self.0.command_index = Some(index);
+        self
+    }
+
+    #[cold]
+    pub(crate) fn of_channel(mut self, channel: &[u8]) -> Self {
+        self.0.channel = Some(channel.into());
         self
     }
 
@@ -328,13 +361,24 @@ impl Error {
     #[cold]
     pub(crate) fn breaks_order() -> Self {
         Self::misuse(
-            "SUBSCRIBE, MONITOR, SYNC and CLIENT REPLY are not supported here: their replies do not match requests one to one",
+            "SUBSCRIBE, MONITOR, SYNC and CLIENT REPLY are not supported here: their replies do not match requests one to one; \
+             for subscriptions use Subscriber, or subscribe() of Shared",
         )
     }
 
     #[cold]
     pub(crate) fn out_of_memory(error: WireError) -> Self {
         Cause::OutOfMemory(error).into()
+    }
+
+    #[cold]
+    pub(crate) fn cluster_error(error: ClusterError) -> Self {
+        Cause::Cluster(error).into()
+    }
+
+    #[cold]
+    pub(crate) fn sentinel_error(error: SentinelError) -> Self {
+        Cause::Sentinel(error).into()
     }
 
     /// The caller's own reader failed.
@@ -350,7 +394,6 @@ impl Error {
     }
 
     #[cold]
-    #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
     pub(crate) fn offline(cause: Option<&Self>) -> Self {
         Cause::Offline(cause.cloned()).into()
     }
@@ -359,6 +402,13 @@ impl Error {
     #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
     pub(crate) fn offline_queue_full(commands: u64, bytes: u64) -> Self {
         Cause::OfflineQueueFull { commands, bytes }.into()
+    }
+
+    #[cold]
+    #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
+    pub(crate) fn slow_reader(overflow: crate::pubsub::Overflow) -> Self {
+        let crate::pubsub::Overflow { messages, bytes } = overflow;
+        Cause::SlowReader { messages, bytes }.into()
     }
 
     #[cold]
@@ -377,6 +427,7 @@ impl From<Cause> for Error {
             cause: Arc::new(cause),
             maybe_executed: false,
             command_index: None,
+            channel: None,
         }))
     }
 }
@@ -432,6 +483,7 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error.cause() {
             Cause::Timeout | Cause::Unresponsive(_) => io::ErrorKind::TimedOut,
+            Cause::Pool(failure) if failure.is_timeout() => io::ErrorKind::TimedOut,
             Cause::Io { source, .. } => source.kind(),
             Cause::Protocol(_) if error.is_out_of_memory() => io::ErrorKind::OutOfMemory,
             Cause::Protocol(error) => match error.kind() {
@@ -454,6 +506,10 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(index) = self.command_index() {
             write!(f, "command {index} of the transaction: ")?;
+        }
+        if let Some(channel) = self.channel() {
+            let channel = shown_bytes(channel);
+            write!(f, "subscription to `{}`: ", one_line(&channel))?;
         }
         match self.cause() {
             Cause::Config(problem) | Cause::Misuse(problem) => f.write_str(problem),
@@ -486,11 +542,19 @@ impl fmt::Display for Error {
                 "there is no connection to the server now, and {commands} commands of {bytes} bytes wait for one: no more \
                  may, see OfflineQueue"
             ),
+            Cause::SlowReader { messages, bytes } => write!(
+                f,
+                "the reader of this subscription left {messages} messages of {bytes} bytes unread and was disconnected; read \
+                 faster, raise the limits in SubscriptionOptions, or choose SlowReader::DropOldest"
+            ),
             Cause::Closed(cause) => write!(f, "the connection is closed: {cause}; connect again"),
             Cause::Tls(error) => f.write_str(&by_our_options(&error.to_string())),
             Cause::TlsUnavailable => {
                 f.write_str("tls is needed for this connection and its stream was given none")
             }
+            Cause::Cluster(error) => error.fmt(f),
+            Cause::Pool(failure) => failure.fmt(f),
+            Cause::Sentinel(error) => error.fmt(f),
             Cause::Source(error) => write!(f, "reading the argument's value failed: {error}"),
         }
     }
@@ -519,6 +583,9 @@ impl std::error::Error for Error {
             Cause::Tls(error) => Some(error),
             Cause::Io { source, .. } | Cause::Source(source) => Some(source),
             Cause::Decode(error) => Some(error),
+            Cause::Cluster(error) => Some(error),
+            Cause::Pool(failure) => failure.last.as_ref().map(|last| last as _),
+            Cause::Sentinel(error) => Some(error),
             _ => None,
         }
     }

@@ -23,10 +23,9 @@
 //! For services that read large values or run many commands, and want little CPU and bounded memory: a pipelined GET of a
 //! borrowed value allocates nothing without TLS (one allocation through `aio::Shared`), and a string of any size can be borrowed,
 //! moved, or streamed. Shared connections put the commands of many tasks into one write. Its dependency tree with TLS and tokio has
-//! less than half the crates of redis-rs.
+//! half the crates of redis-rs.
 //!
-//! There is no support for clusters, Sentinel, pub/sub, EVALSHA script caching and pools yet: if you need these today, use redis-rs
-//! or fred. Unix only.
+//! Unix only.
 //!
 //! # Reading replies
 //! - [`run`](blocking::Connection::run) borrows the output from the read buffer: nothing is copied, and the next call ends the
@@ -36,10 +35,40 @@
 //! - [`run_streaming`](blocking::Connection::run_streaming) returns a string as a reader, and
 //!   [`run_from`](blocking::Connection::run_from) sends a value from a reader. Both use constant memory, whatever the length.
 //!
+//! - [`typed`](Command::typed) reads a reply as a type that owns its values: a tuple, a collection, a struct.
+//!
+//! | feature | |
+//! |---------|-|
+//! | `derive` | `#[derive(FromReply)]`, `ToPairs` and `ToArg`: structs as hashes and as entries of streams, newtypes, enums |
+//! | `json` | `Json` and `serde_json::Value` as values |
+//!
 //! # Many commands
 //! A [`pipeline`](blocking::Connection::pipeline) sends any number of commands together. A
 //! [`transaction`](blocking::Connection::transaction) executes all of its commands or none. A
 //! [`pipe`](blocking::Connection::pipe) sends an unlimited stream of commands.
+//!
+//! # Pools
+//! [`blocking::Pool`] and `aio::Pool` hand out connections, for borrowed replies and blocking commands of many callers.
+//!
+//! # Subscriptions
+//! [`blocking::Subscriber`] and `aio::Subscriber` borrow messages from a connection of their own; `aio::Shared::subscribe` gives
+//! any number of readers of a shared one. See [`pubsub`].
+//!
+//! # Streams
+//! [`blocking::Consumer`] and `aio::Consumer` are members of a consumer group: they process entries at least once. See [`streams`].
+//!
+//! # Scripts
+//! [`run_script`](blocking::Connection::run_script) calls a [`Script`] by its digest and loads it if necessary, and
+//! [`load_library`](blocking::Connection::load_library) loads functions.
+//!
+//! # Clusters
+//! [`blocking::Cluster`] and `aio::Cluster` send each command to the node of its keys. See [`cluster`].
+//!
+//! # Sentinel
+//! [`blocking::Sentinel`] and `aio::Sentinel` find the primary that sentinels watch, and follow it. See [`sentinel`].
+//!
+//! # Client-side caching
+//! `aio::Cached` (feature `caching`) keeps replies, and drops them when the server says that their keys have changed.
 //!
 //! # Timeouts and cancellation
 //! A call may time out, and a future or unread replies may be dropped at any moment: the next command on the connection
@@ -51,29 +80,52 @@
 pub mod aio;
 mod arg;
 mod args;
+mod backoff;
 pub mod blocking;
+#[cfg(feature = "caching")]
+pub mod caching;
+pub mod cluster;
 pub mod command;
 mod config;
 mod error;
+mod fields;
+#[cfg(feature = "json")]
+mod json;
+mod keys;
 mod link;
 mod part;
 mod parts;
+mod pool;
+pub mod pubsub;
 mod request;
+mod response;
+mod responses;
+mod script;
 mod secret;
+pub mod sentinel;
 mod shown;
+mod silence;
+pub mod streams;
 #[cfg(test)]
 mod testing;
 mod tls;
+mod to_arg;
 mod transaction;
 mod tuples;
 mod url;
 
 pub use arg::Arg;
 pub use args::Args;
-pub use command::{Command, DecodeError, Raw, raw};
+pub use backoff::Backoff;
+pub use command::{Command, DecodeError, FromReply, Raw, raw};
 pub use config::Config;
 pub use error::{Error, ServerError};
+#[cfg(feature = "json")]
+pub use json::Json;
+#[cfg(feature = "derive")]
+pub use onecopy_derive::{FromReply, ToArg, ToPairs};
 pub use onecopy_net::{Endpoint, Pem, SocketOptions, TlsError, TlsSession, Verify};
+pub use onecopy_pool::{Closed as PoolClosed, PoolConfig, PoolStats, WaitError as PoolError};
 pub use onecopy_resp_proto::{
     ErrorKind as ProtocolErrorKind, Kind, Limits, OwnedReply, Protocol, ProtocolError, Refusal,
     Reply, Session,
@@ -81,6 +133,8 @@ pub use onecopy_resp_proto::{
 pub use onecopy_wire::Meter;
 pub use part::Part;
 pub use request::Request;
+pub use script::{Library, Script, ScriptCall};
 pub use secret::Password;
+pub use to_arg::ToArg;
 pub use transaction::{Executed, Results};
 pub use tuples::{Pairs, Triples};

@@ -2,7 +2,9 @@
 
 mod deadline;
 mod end;
+mod listening;
 mod memory;
+mod pooled;
 mod reply;
 mod transaction;
 
@@ -62,8 +64,12 @@ pub(crate) struct Link {
     is_open: bool,
     /// Why the connection is closed.
     closed: Option<String>,
+    /// The connection's own number in this process.
+    number: u64,
     /// A command of the caller's has changed what belongs to the connection.
     is_changed: bool,
+    /// The same, whether or not a method has kept account of it.
+    is_touched: bool,
     /// A command of the caller's has begun a transaction or watches keys, and none is known to have ended it.
     is_watching: bool,
     /// The same when the call under way began, or when all that it had queued had left last.
@@ -117,7 +123,9 @@ impl Link {
             was_idle: true,
             is_open: false,
             closed: None,
+            number: pooled::next_number(),
             is_changed: false,
+            is_touched: false,
             is_watching: false,
             was_watching: false,
             is_ending: false,
@@ -138,6 +146,8 @@ impl Link {
         }));
         self.listener = old.listener;
         self.command_timeout = old.command_timeout;
+        self.number = old.number;
+        self.is_touched = old.is_touched;
     }
 
     /// Begins a call, after cleaning up after an earlier one: replies that nobody waits for are discarded as they arrive, and
@@ -325,6 +335,7 @@ impl Link {
             return Err(Error::breaks_order());
         }
         self.is_changed |= flags.contains(Flags::CONNECTION_STATE);
+        self.is_touched |= self.is_changed;
         self.is_watching |= flags.contains(Flags::TRANSACTION);
         self.is_ending |= flags.contains(Flags::ENDS_TRANSACTION);
         self.blocking = match (self.blocking, blocking) {
@@ -408,7 +419,6 @@ impl Link {
     }
 
     /// Removes the listener.
-    #[cfg(feature = "tokio")]
     pub(crate) fn forget_listener(&mut self) {
         self.listener = None;
     }

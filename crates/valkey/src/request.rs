@@ -11,8 +11,8 @@ use crate::part::Part;
 
 /// A command that is being encoded. A connection passes it to a [`Command`](crate::Command).
 ///
-/// Arguments of 16 KiB and more ([`BORROWED_THRESHOLD`](onecopy_wire::BORROWED_THRESHOLD)) are kept by reference in a list beside the
-/// queue. If that list cannot grow, they are copied.
+/// Arguments of 16 KiB and more ([`BORROWED_THRESHOLD`](onecopy_wire::BORROWED_THRESHOLD)) are kept by reference in a list beside
+/// the queue. If that list cannot grow, they are copied.
 pub struct Request<'q, 'a> {
     writer: RequestWriter<'q>,
     large: Large<'q, 'a>,
@@ -72,6 +72,11 @@ impl<'q, 'a> Request<'q, 'a> {
     #[inline]
     pub fn fixed(&mut self, head: &'static [u8]) {
         self.writer.encoded(head);
+    }
+
+    /// A whole command that was encoded before.
+    pub(crate) fn whole(&mut self, encoded: &[u8]) {
+        self.writer.encoded(encoded);
     }
 
     /// The header of a last argument of `len` bytes, which the connection sends in pieces.

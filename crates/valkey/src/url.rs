@@ -1,11 +1,17 @@
 //! Reads a connection's URL.
 
+mod pool;
+mod sentinel;
+
 use onecopy_net::url::{UrlError, UrlOption, UrlParts, decode};
 use onecopy_net::{Endpoint, Pem, Verify};
 use onecopy_resp_proto::Protocol;
 
+use crate::cluster::{ClusterConfig, ReadFrom};
 use crate::config::DEFAULT_PORT;
 use crate::{Config, Error};
+
+pub(crate) use sentinel::parse_sentinel;
 
 /// An address that errors show.
 const IPV6_URL: &str = "redis://user@[::1]:6379/";
@@ -19,12 +25,81 @@ enum Scheme {
 }
 
 pub(crate) fn parse(url: &str) -> Result<Config, Error> {
+    if cluster_scheme(url).is_some() {
+        return Err(bad(
+            "this is the url of a cluster: give it to Cluster::connect or ClusterConfig::from_url",
+        ));
+    }
+    if sentinel::scheme(url).is_some() {
+        return Err(bad(
+            "this is the url of sentinels: give it to Sentinel::connect or SentinelConfig::from_url",
+        ));
+    }
     let (scheme, rest) = scheme(url)?;
     let is_socket = scheme == Scheme::Unix;
     let parts = match is_socket {
         true => UrlParts::of_socket(rest)?,
         false => UrlParts::of_host(rest)?,
     };
+    let mut config = login(&parts, scheme)?;
+    if is_socket {
+        config.endpoint = socket(parts.host, parts.path)?;
+    } else {
+        config.endpoint = parts.endpoint(DEFAULT_PORT, IPV6_URL)?;
+        config.database = database(&parts)?;
+    }
+    for option in parts.options() {
+        set(&mut config, &option?)?;
+    }
+    crate::tls::refuse_contradiction(&config)?;
+    Ok(config)
+}
+
+/// Reads the URL of a cluster: the same with several hosts, and a few options more.
+pub(crate) fn parse_cluster(url: &str) -> Result<ClusterConfig, Error> {
+    let (scheme, rest) = cluster_scheme(url).ok_or_else(|| {
+        bad(
+            "the url of a cluster starts with redis+cluster:// or valkey+cluster://, or with rediss+cluster:// or \
+             valkeys+cluster:// for tls, as in redis+cluster://user:password@host-a,host-b:6380",
+        )
+    })?;
+    let parts = UrlParts::of_host(rest)?;
+    let mut node = login(&parts, scheme)?;
+    node.database = database(&parts)?;
+    let seeds = parts.endpoints(DEFAULT_PORT, IPV6_URL);
+    let mut config = ClusterConfig {
+        seeds: seeds.collect::<Result<_, _>>()?,
+        node,
+        ..ClusterConfig::default()
+    };
+    for option in parts.options() {
+        let option = option?;
+        match option.name {
+            "read-from" => config.read_from = read_from(&option.value)?,
+            "max-redirects" => config.max_redirects = option.number()?,
+            "max-wait" => config.max_wait = option.seconds()?.unwrap_or_default(),
+            "refresh-interval" => config.refresh_interval = option.seconds()?,
+            _ => set(&mut config.node, &option)?,
+        }
+    }
+    crate::tls::refuse_contradiction(&config.node)?;
+    Ok(config)
+}
+
+fn read_from(value: &str) -> Result<ReadFrom, Error> {
+    match value.split_once(':') {
+        None if value == "primary" => Ok(ReadFrom::Primary),
+        None if value == "replica" => Ok(ReadFrom::Replica),
+        None if value == "any" => Ok(ReadFrom::Any),
+        Some(("zone", zone)) if !zone.is_empty() => Ok(ReadFrom::Zone(zone.into())),
+        _ => Err(bad(format!(
+            "read-from '{value}' is none of primary, replica, any and zone:NAME"
+        ))),
+    }
+}
+
+/// What is the same for all nodes of the URL.
+fn login(parts: &UrlParts<'_>, scheme: Scheme) -> Result<Config, Error> {
     let mut config = Config {
         tls: scheme == Scheme::Tls,
         user: Some(parts.user()?).filter(|user| !user.is_empty()),
@@ -33,22 +108,28 @@ pub(crate) fn parse(url: &str) -> Result<Config, Error> {
     if let Some(password) = parts.password()? {
         config.password = password.into();
     }
-    if is_socket {
-        config.endpoint = socket(parts.host, parts.path)?;
-    } else {
-        config.endpoint = parts.endpoint(DEFAULT_PORT, IPV6_URL)?;
-        let database = parts.path.strip_prefix('/').unwrap_or_default();
-        if !database.is_empty() {
-            config.database = database
-                .parse()
-                .map_err(|_| bad(format!("database '{database}' is not a number")))?;
-        }
-    }
-    for option in parts.options() {
-        set(&mut config, &option?)?;
-    }
-    crate::tls::refuse_contradiction(&config)?;
     Ok(config)
+}
+
+fn database(parts: &UrlParts<'_>) -> Result<u64, Error> {
+    let database = parts.path.strip_prefix('/').unwrap_or_default();
+    if database.is_empty() {
+        return Ok(0);
+    }
+    database
+        .parse()
+        .map_err(|_| bad(format!("database '{database}' is not a number")))
+}
+
+fn cluster_scheme(url: &str) -> Option<(Scheme, &str)> {
+    [
+        ("redis+cluster://", Scheme::Tcp),
+        ("valkey+cluster://", Scheme::Tcp),
+        ("rediss+cluster://", Scheme::Tls),
+        ("valkeys+cluster://", Scheme::Tls),
+    ]
+    .into_iter()
+    .find_map(|(prefix, scheme)| Some((scheme, url.strip_prefix(prefix)?)))
 }
 
 fn scheme(url: &str) -> Result<(Scheme, &str), Error> {
@@ -106,12 +187,14 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
         "max-total" => config.limits.max_total = option.bytes()?,
         "max-reply" => config.max_reply = option.bytes()?,
         "idle-keep" => config.idle_keep = option.bytes()?,
+        name if name.starts_with("pool-") => pool::set(config, option)?,
         name => {
             return Err(bad(format!(
                 "unknown option '{name}'; known are db, protocol, client-name, client-info, tls-ca, tls-cert, tls-key, \
                  tls-server-name, tls-verify, password-file, password-env, connect-timeout, command-timeout, \
                  unresponsive-timeout, tcp-keepalive, tcp-user-timeout, tcp-nodelay, max-bulk, max-line, max-depth, max-elements, \
-                 max-total, max-reply and idle-keep"
+                 max-total, max-reply, idle-keep, and for pools {}",
+                pool::NAMES
             )));
         }
     }

@@ -1,9 +1,11 @@
 //! The stops on MySQL and MariaDB.
 
+mod failover;
 mod front;
 mod ground;
 mod many_clients;
 mod proxy;
+mod replication;
 mod stop;
 
 use onecopy_mysql::blocking::Connection;
@@ -15,6 +17,11 @@ use crate::bench::setup;
 use crate::bench::shape::{BLOB, Blob};
 use ground::Ground;
 pub(super) use many_clients::CLIENTS;
+
+/// Kills the first one of two private servers, of which the other one takes the place; nothing where there are none.
+pub(super) fn fail_over(pair: &[String]) -> Result<(), Failure> {
+    failover::show(pair)
+}
 
 /// Leaves a proxy up in front of this server until Ctrl-C, where somebody is there to type it.
 pub(super) fn stay(url: &str) -> Result<(), Failure> {

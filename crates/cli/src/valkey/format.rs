@@ -1,6 +1,7 @@
 //! Replies as text.
 
 mod json;
+mod message;
 mod raw;
 mod readable;
 
@@ -9,6 +10,8 @@ use std::io::Write;
 use onecopy_valkey::Reply;
 
 use crate::failure::Failure;
+
+pub(super) use message::write_message;
 
 /// How replies are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

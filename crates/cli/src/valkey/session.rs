@@ -1,16 +1,19 @@
 //! One run: log in, send commands one after the other, write their replies.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::process::ExitCode;
 
 use onecopy_valkey::blocking::Connection;
-use onecopy_valkey::{Config, Protocol, Raw, Refusal, Reply, raw};
+use onecopy_valkey::{Config, Protocol, Raw, Refusal, Reply, Script, raw};
 
 use super::format::{self, FormatName};
 use super::interactive::{Lines, Typed};
 use super::lines::Input;
+use super::subscribe;
 use super::transaction::Transaction;
 use super::value::Behind;
 use super::words::Words;
@@ -75,6 +78,10 @@ impl Session {
     }
 
     fn go(&mut self, args: &Args) -> Result<(), ExitCode> {
+        if let Some(path) = &args.eval {
+            let ended = self.eval(path, &args.words);
+            return ended.map_err(|failure| failure.report(None));
+        }
         if !args.words.is_empty() {
             return self.command(args).map_err(|failure| failure.report(None));
         }
@@ -95,7 +102,13 @@ impl Session {
         Ok(flushed?)
     }
 
-    fn run_or_stream(&mut self, words: &[std::ffi::OsString]) -> Result<(), Failure> {
+    fn run_or_stream(&mut self, words: &[OsString]) -> Result<(), Failure> {
+        if let Some((first, names)) = words.split_first()
+            && let Some(kind) = subscribe::kind(first.as_bytes())
+        {
+            let names: Vec<&[u8]> = names.iter().map(|word| word.as_bytes()).collect();
+            return subscribe::run(&self.config, kind, &names, self.format, &mut self.out);
+        }
         let command = value::command(words);
         if self.format == FormatName::Raw
             && value::is_streamed(words.iter().map(|word| word.as_bytes()))
@@ -104,6 +117,23 @@ impl Session {
         }
         let reply = self.connection.run(&command)?;
         whole(self.format, self.is_terminal, reply, &mut self.out)
+    }
+
+    /// The script in a file, with keys and arguments on both sides of a comma.
+    fn eval(&mut self, path: &Path, words: &[OsString]) -> Result<(), Failure> {
+        let code = std::fs::read(path)
+            .map_err(|error| Failure::other(format!("can't read {}: {error}", path.display())))?;
+        let script = Script::new(code);
+        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        let mut sides = words.splitn(2, |word| *word == b",");
+        let (keys, args) = (
+            sides.next().unwrap_or_default(),
+            sides.next().unwrap_or_default(),
+        );
+        let call = script.call().keys(keys).args(args);
+        let reply = self.connection.run_script(&call)?;
+        whole(self.format, self.is_terminal, reply, &mut self.out)?;
+        Ok(self.out.flush()?)
     }
 
     /// Lines from something that is no terminal. The first error ends the run.
@@ -136,6 +166,11 @@ impl Session {
         let Some(command) = command(words) else {
             return Ok(());
         };
+        let mut all = words.iter();
+        if let Some(kind) = all.next().and_then(subscribe::kind) {
+            let names: Vec<&[u8]> = all.collect();
+            return subscribe::run(&self.config, kind, &names, self.format, &mut self.out);
+        }
         if self.format == FormatName::Raw
             && !self.transaction.is_open()
             && value::is_streamed(words.iter())

@@ -10,6 +10,7 @@ mod large;
 mod lines;
 mod login;
 mod pipe;
+mod subscribe;
 #[path = "../common/terminal.rs"]
 mod terminal;
 

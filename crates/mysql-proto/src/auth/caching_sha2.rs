@@ -16,6 +16,10 @@ use zeroize::Zeroizing;
 
 use super::secret::Secret;
 
+mod stored_password;
+
+pub use stored_password::StoredPassword;
+
 /// The length of the nonce, in bytes.
 pub const NONCE_BYTES: usize = super::nonce::HASH_BYTES;
 /// The length of a hash, in bytes.
@@ -36,7 +40,7 @@ pub fn respond(password: &Secret, nonce: &[u8; NONCE_BYTES]) -> Secret {
     Secret::new(xor(&once, &sha256(&[&twice, nonce])))
 }
 
-/// What a server stores of a password: the hash of its hash.
+/// What a server has of a password in its cache: the hash of its hash.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Verifier([u8; HASH_BYTES]);
 
@@ -47,7 +51,7 @@ impl Verifier {
         Self(sha256(&[&*once]))
     }
 
-    /// Creates it from a stored hash of the hash. MySQL itself stores another hash, of the password and a salt.
+    /// Creates it from a stored hash of the hash. MySQL itself stores another hash, a [`StoredPassword`].
     pub fn from_bytes(hash: [u8; HASH_BYTES]) -> Self {
         Self(hash)
     }
@@ -59,14 +63,6 @@ impl Verifier {
         };
         let once = Zeroizing::new(xor(&response, &sha256(&[&self.0, nonce])));
         sha256(&[&*once]).ct_eq(&self.0).into()
-    }
-
-    /// Returns whether `response` is the password itself and its NUL.
-    pub fn verify_password(&self, response: &[u8]) -> bool {
-        let [password @ .., 0] = response else {
-            return false;
-        };
-        self.is_of(password)
     }
 
     /// Whether it is this password's, in constant time.

@@ -7,6 +7,7 @@ use super::crypto::PrivateKey;
 use super::error::AuthError;
 use super::nonce;
 use super::plugin::Plugin;
+use super::secret::Secret;
 use super::{caching_sha2, ed25519, native_password, parsec, rsa};
 
 /// What a server stores of an account's password.
@@ -19,6 +20,9 @@ pub enum Verifier {
     NativePassword(native_password::Verifier),
     /// `caching_sha2_password`.
     CachingSha2Password(caching_sha2::Verifier),
+    /// `caching_sha2_password` with what is in the cache. A client whose response is not that of the cache is asked for the password itself,
+    /// which the caller checks against a [`StoredPassword`](caching_sha2::StoredPassword), in its own time.
+    CachingSha2Cache(Option<caching_sha2::Verifier>),
     /// `client_ed25519`.
     ClientEd25519(ed25519::Verifier),
     /// `parsec`.
@@ -41,6 +45,8 @@ pub enum ServerAuthAction {
     SendKey,
     /// Send the [ext-salt](parsec::Verifier::ext_salt) of `parsec` as it is, and read the next packet.
     SendExtSalt,
+    /// Check whether [`password`](ServerAuth::password) is right, and [decide](ServerAuth::decide).
+    CheckPassword,
     /// The login succeeded. Send OK.
     Accept,
     /// The login succeeded. Send AuthMoreData 0x03, then OK.
@@ -58,6 +64,7 @@ pub struct ServerAuth {
     private_key: Option<Arc<dyn PrivateKey>>,
     forget_cache: bool,
     password_hash: Option<native_password::PasswordHash>,
+    password: Option<Secret>,
     state: State,
 }
 
@@ -71,6 +78,8 @@ enum State {
     },
     /// The signature of `parsec` is awaited.
     Signature,
+    /// The caller is to say whether the password is right.
+    Decision,
     Done,
 }
 
@@ -97,6 +106,7 @@ impl ServerAuth {
             private_key: None,
             forget_cache: false,
             password_hash: None,
+            password: None,
             state,
         })
     }
@@ -158,6 +168,11 @@ impl ServerAuth {
         self.password_hash.as_ref()
     }
 
+    /// Returns the password that is to be [checked](ServerAuthAction::CheckPassword). If it is right, a proxy can log in to a server with it.
+    pub fn password(&self) -> Option<&Secret> {
+        self.password.as_ref()
+    }
+
     /// Returns what `parsec` derives its key with, if the account has this plugin.
     pub fn ext_salt(&self) -> Option<&parsec::ExtSalt> {
         match &self.verifier {
@@ -179,6 +194,12 @@ impl ServerAuth {
             }
             _ => self.end(false),
         }
+    }
+
+    /// Processes what the caller has found out about the [password](Self::password).
+    pub fn decide(&mut self, is_right: bool) -> ServerAuthAction {
+        let is_awaited = self.state == State::Decision;
+        self.end(is_right && is_awaited)
     }
 
     fn check(&mut self, response: &[u8]) -> ServerAuthAction {
@@ -210,27 +231,41 @@ impl ServerAuth {
                 }
                 false
             }
+            // The client has no password.
+            Verifier::CachingSha2Cache(_) if matches!(response, [] | [0]) => false,
+            Verifier::CachingSha2Cache(cached) => {
+                let is_cached = cached.as_ref().is_some_and(|cached| {
+                    nonce_array(&self.nonce).is_some_and(|nonce| cached.verify(nonce, response))
+                });
+                if is_cached {
+                    self.state = State::Done;
+                    return ServerAuthAction::AcceptFast;
+                }
+                self.state = State::Password { sent_key: false };
+                return ServerAuthAction::RequestPassword;
+            }
         };
         self.end(right)
     }
 
     /// The password, a request for the key, or the password encrypted with it.
     fn take_password(&mut self, payload: &[u8], sent_key: bool) -> ServerAuthAction {
-        let (verifier, request, is_clear) = match &self.verifier {
-            Verifier::CachingSha2Password(verifier) => {
-                let is_clear = self.channel != Channel::Plain;
-                (verifier, rsa::CACHING_SHA2_REQUEST, is_clear)
+        let (request, is_clear) = match &self.verifier {
+            Verifier::CachingSha2Password(_) | Verifier::CachingSha2Cache(_) => {
+                (rsa::CACHING_SHA2_REQUEST, self.channel != Channel::Plain)
             }
-            Verifier::Sha256Password(verifier) => {
+            Verifier::Sha256Password(_) => {
                 let tls = [Channel::TlsVerified, Channel::TlsUnverified];
-                (verifier, rsa::SHA256_REQUEST, tls.contains(&self.channel))
+                (rsa::SHA256_REQUEST, tls.contains(&self.channel))
             }
             _ => return self.end(false),
         };
         // No password is sent as a single NUL over every channel.
         if is_clear || payload == [0] {
-            let right = verifier.verify_password(payload);
-            return self.end(right);
+            return match payload {
+                [password @ .., 0] => self.judge(password),
+                _ => self.end(false),
+            };
         }
         // Over a plain channel a client must not send it in clear text, and a client that does is refused.
         let Some(key) = &self.private_key else {
@@ -244,7 +279,24 @@ impl ServerAuth {
             let nonce = nonce_array(&self.nonce)?;
             rsa::unmask(&message, nonce)
         });
-        let right = password.is_some_and(|password| verifier.is_of(password.expose()));
+        match password {
+            Some(password) => self.judge(password.expose()),
+            None => self.end(false),
+        }
+    }
+
+    fn judge(&mut self, password: &[u8]) -> ServerAuthAction {
+        let right = match &self.verifier {
+            Verifier::CachingSha2Password(verifier) | Verifier::Sha256Password(verifier) => {
+                verifier.is_of(password)
+            }
+            Verifier::CachingSha2Cache(_) => {
+                self.password = Some(Secret::new(password));
+                self.state = State::Decision;
+                return ServerAuthAction::CheckPassword;
+            }
+            _ => false,
+        };
         self.end(right)
     }
 
@@ -261,7 +313,9 @@ impl ServerAuth {
 fn plugin_of(verifier: &Verifier) -> Plugin {
     match verifier {
         Verifier::NoPassword | Verifier::NativePassword(_) => Plugin::NativePassword,
-        Verifier::CachingSha2Password(_) => Plugin::CachingSha2Password,
+        Verifier::CachingSha2Password(_) | Verifier::CachingSha2Cache(_) => {
+            Plugin::CachingSha2Password
+        }
         Verifier::ClientEd25519(_) => Plugin::ClientEd25519,
         Verifier::Parsec(_) => Plugin::Parsec,
         Verifier::Sha256Password(_) => Plugin::Sha256Password,

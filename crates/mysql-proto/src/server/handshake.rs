@@ -75,6 +75,9 @@ pub enum ServerHandshakeMessage {
     /// A user wants to log in, see [`ServerHandshake::session`]: [answer](ServerHandshake::answer) or
     /// [reject](ServerHandshake::reject), then continue.
     User,
+    /// The client has sent its [password](ServerHandshake::password), and the caller is to check it:
+    /// [decide](ServerHandshake::decide), then continue. Only with [`Verifier::CachingSha2Cache`].
+    Password,
     /// The password is right, and nothing is queued yet. Only [with confirmation](ServerHandshake::with_confirmation):
     /// [accept](ServerHandshake::accept) or [reject](ServerHandshake::reject), then continue.
     Authenticated,
@@ -108,6 +111,8 @@ enum State {
         response: Secret,
     },
     Auth(Box<ServerAuth>),
+    /// The caller is to check the password.
+    Password(Box<ServerAuth>),
     /// The password is right; with `caching_sha2_password` that is to be said before OK.
     Authenticated {
         is_fast: bool,
@@ -132,6 +137,8 @@ pub struct ServerHandshake {
     has_confirmation: bool,
     /// What the client has proven to know.
     password_hash: Option<PasswordHash>,
+    /// The password that it had to send, once it is right.
+    password: Option<Secret>,
     /// The client has sent a password, or a hash of one.
     used_password: bool,
     /// It was greeted with the nonce of the configuration.
@@ -196,6 +203,7 @@ impl ServerHandshake {
             client_host: None,
             has_confirmation: false,
             password_hash: None,
+            password: None,
             used_password: false,
             was_greeted: true,
         }
@@ -257,6 +265,14 @@ impl ServerHandshake {
         self.password_hash.as_ref()
     }
 
+    /// Returns the password of a client that had to send it, to be checked or once it is right, see [`ServerAuth::password`].
+    pub fn password(&self) -> Option<&Secret> {
+        match &self.state {
+            State::Password(auth) => auth.password(),
+            _ => self.password.as_ref(),
+        }
+    }
+
     /// Returns the sequence id of the next packet of either side, for a caller that sends an error of its own and closes.
     pub fn sequence(&self) -> u8 {
         self.frames.sequence()
@@ -303,6 +319,22 @@ impl ServerHandshake {
         self.act(buffers, action)
     }
 
+    /// Answers the message [`Password`](ServerHandshakeMessage::Password): the login goes on, or ERR is queued.
+    ///
+    /// # Errors
+    /// Fails if no password is to be checked.
+    pub fn decide(&mut self, buffers: &mut Buffers, is_right: bool) -> Result<(), ServerError> {
+        let error = ServerError::Misuse("no password is to be checked");
+        let State::Password(mut auth) =
+            std::mem::replace(&mut self.state, State::Dead(error.clone()))
+        else {
+            return Err(error);
+        };
+        let action = auth.decide(is_right);
+        self.state = State::Auth(auth);
+        self.act(buffers, action)
+    }
+
     /// Answers the message [`Authenticated`](ServerHandshakeMessage::Authenticated): queues OK.
     ///
     /// # Errors
@@ -329,6 +361,7 @@ impl ServerHandshake {
                 // A client need not wait for anything: what has come behind its request is the beginning of TLS.
                 State::StartTls => return Ok(Step::StartTls),
                 State::User { .. } => return Ok(Step::Message(ServerHandshakeMessage::User)),
+                State::Password(_) => return Ok(Step::Message(ServerHandshakeMessage::Password)),
                 State::Authenticated { .. } => {
                     return Ok(Step::Message(ServerHandshakeMessage::Authenticated));
                 }

@@ -1,10 +1,10 @@
 //! Pools: what the next borrower sees, who waits, and what is closed.
 
 use std::error::Error as _;
-use std::net::TcpListener;
 use std::time::Duration;
 
 use onecopy_mysql::{Config, Endpoint, PoolError, params};
+use onecopy_testkit::closed_port;
 use onecopy_testkit::server::Server;
 
 use super::Connection;
@@ -309,12 +309,7 @@ async fn a_full_pool_makes_its_callers_wait_and_says_what_they_waited_for() {
 
 #[tokio::test]
 async fn a_timeout_carries_the_last_error_of_connecting() {
-    // A port that nobody listens on.
-    let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let port = closed_port();
     let url = format!("mysql://user@127.0.0.1:{port}/?pool-acquire-timeout=0.3");
     let pool = Pool::from_url(&url).unwrap();
     let error = wait!(pool.get()).unwrap_err();

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use onecopy_mysql::{Config, Endpoint, Password, ServerTarget};
+use onecopy_testkit::closed_port;
 use onecopy_testkit::server::Server;
 
 use super::Connection;
@@ -36,12 +37,6 @@ fn tcp(port: u16) -> Endpoint {
         host: "127.0.0.1".into(),
         port,
     }
-}
-
-/// A port that nobody listens on.
-fn closed_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 fn config(ports: &[u16], target: ServerTarget) -> Config {

@@ -18,6 +18,9 @@ const QUIET: u32 = 12;
 /// After an answer that was not expected the next question comes so soon.
 pub(crate) const SOON: Duration = Duration::from_millis(500);
 
+/// And this soon where sessions wait for a backend.
+const HURRIED: Duration = Duration::from_millis(200);
+
 /// What the checks know of one backend.
 #[derive(Debug)]
 pub(crate) struct Health {
@@ -27,8 +30,12 @@ pub(crate) struct Health {
     greeted: AtomicBool,
     /// A session could not connect since the last look.
     doubted: AtomicBool,
+    /// Sessions wait for a backend to serve them.
+    hurried: AtomicBool,
     /// 0 for unknown, 1 for no, 2 for yes.
     read_only: AtomicU8,
+    /// The first check is to tell its part, and is not over.
+    is_part_awaited: AtomicBool,
     turns: Mutex<Turns>,
 }
 
@@ -61,7 +68,9 @@ impl Default for Health {
             failed: AtomicU64::new(0),
             greeted: AtomicBool::new(false),
             doubted: AtomicBool::new(false),
+            hurried: AtomicBool::new(false),
             read_only: AtomicU8::new(0),
+            is_part_awaited: AtomicBool::new(false),
             turns: Mutex::new(Turns {
                 next: Instant::now(),
                 last: None,
@@ -88,6 +97,13 @@ impl Health {
         self.doubted.store(true, Release);
     }
 
+    /// Sessions wait for a backend to serve them: it is to be asked again soon, also where it answers, as it may play another part now.
+    pub(crate) fn hurry(&self) {
+        if !self.hurried.load(Relaxed) {
+            self.hurried.store(true, Relaxed);
+        }
+    }
+
     /// Whether it is read only, as far as it is known.
     pub(crate) fn read_only(&self) -> Option<bool> {
         match self.read_only.load(Relaxed) {
@@ -100,6 +116,20 @@ impl Health {
     pub(crate) fn set_read_only(&self, is_read_only: Option<bool>) {
         let known = is_read_only.map_or(0, |is| 1 + u8::from(is));
         self.read_only.store(known, Relaxed);
+    }
+
+    /// The first check will say whether it is read only.
+    pub(crate) fn await_part(&self) {
+        self.is_part_awaited.store(true, Relaxed);
+    }
+
+    /// It has, or can't.
+    pub(crate) fn end_await(&self) {
+        self.is_part_awaited.store(false, Relaxed);
+    }
+
+    pub(crate) fn is_part_awaited(&self) -> bool {
+        self.is_part_awaited.load(Relaxed)
     }
 
     /// The error of the last check that was answered and failed to log in.
@@ -126,9 +156,17 @@ impl Health {
             && turns
                 .last
                 .is_none_or(|last| now.duration_since(last) >= SOON);
-        if turns.is_asking || (now < turns.next && !is_urgent) {
+        // Where nobody can log in, one that answers has nothing to say.
+        let says_more = !is_up || config.login.is_some();
+        let is_hurried = says_more
+            && self.hurried.load(Relaxed)
+            && turns
+                .last
+                .is_none_or(|last| now.duration_since(last) >= HURRIED);
+        if turns.is_asking || (now < turns.next && !is_urgent && !is_hurried) {
             return None;
         }
+        self.hurried.store(false, Relaxed);
         let doubted = self.doubted.swap(false, AcqRel);
         let greeted = self.greeted.swap(false, Relaxed);
         let doubt = doubt();
@@ -213,6 +251,15 @@ mod tests {
         assert!(!takes(true), "it was asked just now");
         health.turns().last = Instant::now().checked_sub(SOON);
         assert!(takes(true), "the doubt was kept");
+        health.turns().is_asking = false;
+        health.turns().last = Instant::now().checked_sub(HURRIED);
+        health.hurry();
+        assert!(!takes(true), "it is known to answer");
+        health.hurry();
+        assert!(takes(false), "sessions wait for it");
+        health.turns().is_asking = false;
+        health.hurry();
+        assert!(!takes(false), "it was asked just now");
     }
 
     #[test]

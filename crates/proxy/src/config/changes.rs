@@ -6,7 +6,10 @@ use std::time::Duration;
 use onecopy_mysql_proto::compression::Method;
 use onecopy_net::{Endpoint, TlsAcceptor, TlsConnector};
 
-use super::{AccountConfig, BackendConfig, Config, ListenerConfig, PoolConfig, Rate};
+use super::{
+    AccountConfig, BackendConfig, Config, ListenerConfig, PoolConfig, Rate, Reads, ReplicaReads,
+    RuleConfig,
+};
 
 /// The changes made by a reload. `Display` shows one line per change, and nothing if there are none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -79,6 +82,8 @@ impl Changes {
         let intervals = (old.server_accounts, new.server_accounts);
         listener.time("accounts-interval", intervals.0, intervals.1);
         listener.time("query-timeout", old.query_timeout, new.query_timeout);
+        listener.replica_reads(old.replica_reads, new.replica_reads);
+        listener.rules(&old.rules, &new.rules);
         listener.pool(&old.pool, &new.pool);
         let header = (old.expects_proxy_header, new.expects_proxy_header);
         listener.value("expects-proxy-header", header.0, header.1);
@@ -265,10 +270,51 @@ impl Of<'_> {
         }
         let rates = (PerSecond(old.statement_rate), PerSecond(new.statement_rate));
         let times = [old, new].map(|account| Own(account.query_timeout));
+        let reads = [old, new].map(|account| To(account.reads));
+        let [before, after] = reads;
+        self.value(&format!("reads of account '{user}'"), before, after);
         let [old, new] = times;
         self.value(&format!("query-timeout of account '{user}'"), old, new);
         let key = format!("statement-rate of account '{user}'");
         self.value(&key, rates.0, rates.1);
+    }
+
+    fn replica_reads(&mut self, old: Option<ReplicaReads>, new: Option<ReplicaReads>) {
+        self.value(
+            "reads",
+            To(old.map(|old| old.to)),
+            To(new.map(|new| new.to)),
+        );
+        if let (Some(old), Some(new)) = (old, new) {
+            self.value("consistency", old.consistency, new.consistency);
+            self.time("max-lag", old.max_lag, new.max_lag);
+            self.time("read-wait", old.read_wait, new.read_wait);
+        }
+    }
+
+    fn rules(&mut self, old: &[RuleConfig], new: &[RuleConfig]) {
+        for rule in new {
+            let name = &rule.name;
+            match old.iter().find(|old| old.name == *name) {
+                None => self.line(format_args!("rule '{name}' is new")),
+                Some(old) if old != rule => self.line(format_args!("rule '{name}' has changed")),
+                Some(_) => {}
+            }
+        }
+        let names = |rules: &[RuleConfig], of: &[RuleConfig]| -> Vec<String> {
+            let is_there = |rule: &&RuleConfig| of.iter().any(|other| other.name == rule.name);
+            let common = rules.iter().filter(is_there);
+            common.map(|rule| rule.name.clone()).collect()
+        };
+        for rule in old
+            .iter()
+            .filter(|old| !new.iter().any(|new| new.name == old.name))
+        {
+            self.line(format_args!("rule '{}' was removed", rule.name));
+        }
+        if names(old, new) != names(new, old) {
+            self.line("the order of the rules has changed".to_owned());
+        }
     }
 
     fn pool(&mut self, old: &PoolConfig, new: &PoolConfig) {
@@ -279,6 +325,8 @@ impl Of<'_> {
         let rates = (old.connect_rate, new.connect_rate);
         self.value("pool.connect-rate", PerSecond(rates.0), PerSecond(rates.1));
         self.time("pool.wait-timeout", old.wait_timeout, new.wait_timeout);
+        let failover = (old.failover_timeout, new.failover_timeout);
+        self.time("pool.failover-timeout", failover.0, failover.1);
         self.time("pool.warning-hold", old.warning_hold, new.warning_hold);
         self.value("pool.statements", old.statements, new.statements);
     }
@@ -300,6 +348,10 @@ struct By(Option<Method>);
 /// The listener's where there is none; off where it is zero.
 #[derive(PartialEq)]
 struct Own(Option<Duration>);
+
+/// Not set where there is none.
+#[derive(PartialEq)]
+struct To(Option<Reads>);
 
 #[derive(PartialEq)]
 struct PerSecond(Option<Rate>);
@@ -330,6 +382,15 @@ impl Display for Own {
         match self.0 {
             Some(time) => Time((!time.is_zero()).then_some(time)).fmt(f),
             None => f.write_str("the listener's"),
+        }
+    }
+}
+
+impl Display for To {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(reads) => write!(f, "{reads}"),
+            None => f.write_str("not set"),
         }
     }
 }

@@ -6,6 +6,8 @@
 
 mod compression;
 mod error;
+mod reads;
+mod rule;
 mod secrets;
 mod section;
 mod tls;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use onecopy_pool::Rate;
 
-use super::{ListenerConfig, NativePasswordHash, Secret};
+use super::{ListenerConfig, Secret, StoredHash};
 
 /// Whether clients have server connections of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,9 +43,9 @@ pub struct AccountConfig {
     pub user: String,
     /// The password; empty for none, and with a hash.
     pub password: Secret,
-    /// What the server stores of the password, where the proxy is not to know it. Clients and the proxy then log in with
-    /// `mysql_native_password`: the proxy with what the first client has proven to know.
-    pub hash: Option<NativePasswordHash>,
+    /// What the server stores of the password, where the configuration is not to have it. The proxy logs in with what the first client
+    /// has proven to know.
+    pub hash: Option<StoredHash>,
     /// Whether it was read from a server, [`ListenerConfig::server_accounts`](super::ListenerConfig), and is read again.
     pub is_of_server: bool,
     /// How long its statements may take; `None`: as long as the listener's, [`ListenerConfig::query_timeout`](super::ListenerConfig);
@@ -54,6 +54,9 @@ pub struct AccountConfig {
     /// How many statements its clients may send together, as text, to be prepared, or to be executed; more get error 1226. `None`: any
     /// number.
     pub statement_rate: Option<Rate>,
+    /// Where its reads go; `None`: where those of the listener go. Without effect where the listener does not use replicas,
+    /// [`ListenerConfig::replica_reads`](super::ListenerConfig).
+    pub reads: Option<Reads>,
 }
 
 impl AccountConfig {
@@ -66,6 +69,7 @@ impl AccountConfig {
             is_of_server: false,
             query_timeout: None,
             statement_rate: None,
+            reads: None,
         }
     }
 
@@ -99,6 +103,74 @@ impl PartialEq for AccountConfig {
             && self.is_of_server == other.is_of_server
             && self.query_timeout == other.query_timeout
             && self.statement_rate == other.statement_rate
+            && self.reads == other.reads
+    }
+}
+
+/// Where a listener's reads go: autocommit `SELECT`s that lock nothing, and transactions that are begun as `READ ONLY`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reads {
+    /// To the primary, as everything else, except for statements with the comment `/* onecopy: replica */`.
+    Primary,
+    /// To replicas, except for statements with the comment `/* onecopy: primary */`.
+    #[default]
+    Replica,
+}
+
+impl fmt::Display for Reads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Primary => "primary",
+            Self::Replica => "replica",
+        })
+    }
+}
+
+/// What a client's reads on a replica show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Consistency {
+    /// All changes that the client has made before. It needs GTIDs: `log_bin` on MariaDB, `gtid_mode` on MySQL. Without them a client that
+    /// has changed something reads from the primary from then on.
+    #[default]
+    Session,
+    /// What the replica has, which may be older than the client's own changes.
+    None,
+}
+
+impl fmt::Display for Consistency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Session => "session",
+            Self::None => "none",
+        })
+    }
+}
+
+/// How a listener uses replicas for reads.
+///
+/// A replica is a backend with the role [`Primary`](super::Role::Primary) or [`Replica`](super::Role::Replica) that is read-only. A
+/// statement that is to be read on a replica goes to the primary where none can serve it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplicaReads {
+    /// Where the reads of users go that have no [setting](AccountConfig::reads) of their own.
+    pub to: Reads,
+    /// What they show.
+    pub consistency: Consistency,
+    /// How far a replica may be behind its primary, by its own account; one that is further behind, or does not know, is not used.
+    /// `None`: any lag will do. The lag is found by health checks.
+    pub max_lag: Option<Duration>,
+    /// How long a read waits on a replica for the client's own changes, before it is done on the primary.
+    pub read_wait: Duration,
+}
+
+impl Default for ReplicaReads {
+    fn default() -> Self {
+        Self {
+            to: Reads::Replica,
+            consistency: Consistency::Session,
+            max_lag: Some(Duration::from_secs(10)),
+            read_wait: Duration::from_millis(100),
+        }
     }
 }
 
@@ -118,10 +190,14 @@ pub struct PoolConfig {
     pub connect_rate: Option<Rate>,
     /// How long a client waits for a connection before it gets error 1040.
     pub wait_timeout: Duration,
+    /// How long a client's new transaction waits while no server is there for it, as between the loss of a primary and the promotion of
+    /// a replica, or while the listener is paused; after that it gets error 1429. Zero: it does not wait.
+    pub failover_timeout: Duration,
     /// While others wait for a connection, how long one stays with its client after an error or a warning, so that it can be asked
     /// about. While nobody waits it stays until the client's next command.
     pub warning_hold: Duration,
-    /// The maximum number of prepared statements that a connection keeps.
+    /// The maximum number of prepared statements that a connection keeps. All connections of the pool keep at most half of the server's
+    /// `max_prepared_stmt_count`.
     pub statements: usize,
 }
 
@@ -137,6 +213,7 @@ impl Default for PoolConfig {
                 burst: 32,
             }),
             wait_timeout: Duration::from_secs(5),
+            failover_timeout: Duration::from_secs(5),
             warning_hold: Duration::from_millis(50),
             statements: 256,
         }

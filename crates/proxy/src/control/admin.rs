@@ -2,6 +2,7 @@
 //!
 //! Text statements only, each answered whole from memory. Clear text: it belongs on a Unix socket or a loopback address.
 
+mod rules;
 mod show;
 mod statement;
 mod table;
@@ -22,7 +23,7 @@ use onecopy_net::{DriveError, Endpoint};
 use onecopy_wire::Buffers;
 
 use super::door::{Door, Guest, Guests};
-use super::{Killed, View};
+use super::{Killed, View, health};
 use crate::config::AdminConfig;
 use crate::error::Error;
 use crate::log::Event;
@@ -305,6 +306,9 @@ impl Admin<'_> {
             Statement::Stats => Reply::Rows(show::stats(self.view)),
             Statement::Buffers => Reply::Rows(show::buffers(self.view)),
             Statement::Pools => Reply::Rows(show::pools(self.view)),
+            Statement::Reads => Reply::Rows(show::reads(self.view)),
+            Statement::Rules => Reply::Rows(rules::show(self.view)),
+            Statement::ExplainRule(question) => Reply::Rows(rules::explain(self.view, &question)),
             Statement::Pins => Reply::Rows(show::pins(self.view)),
             Statement::Users => Reply::Rows(show::users(self.view)),
             Statement::Listeners => Reply::Rows(show::listeners(self.view)),
@@ -328,6 +332,22 @@ impl Admin<'_> {
                 self.view.drain();
                 Reply::Ok
             }
+            Statement::Pause(listener, is_paused) => {
+                self.note(if is_paused { "pause" } else { "resume" }, None);
+                self.pause(listener.as_deref(), is_paused)
+            }
+            Statement::DrainBackend(name, is_drained) => {
+                let command = match is_drained {
+                    true => "drain backend",
+                    false => "resume backend",
+                };
+                self.note(command, None);
+                found(&name, self.view.drain_backend(&name, is_drained))
+            }
+            Statement::MoveBackend(name) => {
+                self.note("move backend", None);
+                found(&name, self.view.move_backend(&name))
+            }
             Statement::Reload => {
                 self.note("reload", None);
                 match self.view.reload() {
@@ -344,6 +364,24 @@ impl Admin<'_> {
                 }
             }
         }
+    }
+
+    /// Has new transactions wait or go on. Before they go on, backends are asked what part they play now.
+    fn pause(&self, listener: Option<&str>, is_paused: bool) -> Reply {
+        let listeners = self.view.pooled_listeners(listener);
+        if listeners.is_empty() {
+            let message =
+                "there is no such listener whose clients share connections (SHOW POOLS has them)";
+            return Reply::error(1105, *b"HY000", message);
+        }
+        if !is_paused {
+            let all = listeners.iter().flat_map(|one| one.backends.all());
+            let asked = all.filter(|backend| backend.config.role.asks());
+            health::ask_now(self.view, &asked.map(Arc::clone).collect::<Vec<_>>());
+        }
+        let pools = listeners.iter().filter_map(|one| one.pool.as_ref());
+        pools.for_each(|pool| pool.pause(is_paused));
+        Reply::Ok
     }
 
     fn kill(&self, listener: Option<&str>, id: u32) -> Reply {
@@ -403,4 +441,15 @@ fn send_reply(core: &mut ServerCore, buffers: &mut Buffers, reply: Reply) -> boo
         ),
     }
     true
+}
+
+/// The reply to an order to a backend, which has to be there.
+fn found(name: &str, is_there: bool) -> Reply {
+    match is_there {
+        true => Reply::Ok,
+        false => {
+            let message = format!("there is no backend '{name}' (SHOW SERVERS has them)");
+            Reply::error(1105, *b"HY000", message)
+        }
+    }
 }

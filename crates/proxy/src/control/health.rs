@@ -16,6 +16,8 @@
 //! Where only some addresses of a name do not answer these alone are asked, and the log of the others stays quiet.
 //! The death of a server is not waited for here: sessions see it by their own sockets.
 
+mod lag;
+
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -24,10 +26,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use onecopy_mysql::ProtocolError;
+use onecopy_mysql::blocking::Connection;
 use onecopy_net::evented::Address;
 
 use super::{View, spawn};
-use crate::backend::{Backend, TOO_MANY_CONNECTIONS};
+use crate::backend::{Backend, Replication, TOO_MANY_CONNECTIONS};
 use crate::config::{HealthConfig, HealthLogin};
 use crate::errand::Errand;
 use crate::lock::lock;
@@ -69,16 +72,10 @@ pub(super) fn start(view: &Arc<View>) -> io::Result<Handle> {
     let thread = std::thread::Builder::new()
         .name("health".into())
         .spawn(move || {
-            while end.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                let config = view.credentials().health();
-                let Some(interval) = config.interval else {
-                    continue;
-                };
-                for (_, backend) in view.backends() {
-                    let state = (backend.is_up(), || backend.doubt());
-                    if let Some(whom) = backend.health().takes_turn(state, &config, interval) {
-                        ask(backend, whom, &config, interval, view.log());
-                    }
+            loop {
+                look(&view);
+                if end.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout) {
+                    return;
                 }
             }
         })?;
@@ -86,6 +83,37 @@ pub(super) fn start(view: &Arc<View>) -> io::Result<Handle> {
         ends: Mutex::new(Some(ends)),
         thread: Mutex::new(Some(thread)),
     })
+}
+
+/// Asks those whose turn it is.
+fn look(view: &View) {
+    let config = view.credentials().health();
+    let Some(interval) = config.interval else {
+        return;
+    };
+    for (_, backend) in view.backends() {
+        let state = (backend.is_up(), || backend.doubt());
+        if let Some(whom) = backend.health().takes_turn(state, &config, interval) {
+            ask(backend, whom, &config, interval, view.log());
+        }
+    }
+}
+
+/// Asks some of them now, and returns when all have answered or had their time: what was known of their parts may have changed.
+pub(super) fn ask_now(view: &View, backends: &[Arc<Backend>]) {
+    let config = view.credentials().health();
+    let Some(interval) = config.interval else {
+        return;
+    };
+    std::thread::scope(|scope| {
+        for backend in backends {
+            let config = &config;
+            scope.spawn(move || {
+                let answer = question(backend, Whom::All, config);
+                learn(backend, answer, config, interval, view.log());
+            });
+        }
+    });
 }
 
 /// Asks it on a thread of its own: others must not wait for one that does not answer.
@@ -111,10 +139,20 @@ fn ask(
     }
 }
 
+/// What a server has said of itself.
+#[derive(Debug, Default)]
+struct Known {
+    read_only: Option<bool>,
+    /// How far it is behind its primary.
+    lag: Option<Duration>,
+    /// Why that is not known.
+    lag_error: Option<String>,
+}
+
 /// What a question came to: fine, up but not as the checks need it, or why not; or it could not be asked.
 enum Answer {
     Unasked,
-    Fine { read_only: Option<bool> },
+    Fine { known: Known },
     Warning(String),
     None(String),
 }
@@ -155,40 +193,64 @@ fn question_at(backend: &Backend, address: &Address, config: &HealthConfig) -> A
     });
     let errand = Errand::with(backend, login, config.timeout);
     let asked = errand.connect(Some(address)).and_then(|mut connection| {
-        let read_only = match config.login {
-            None => None,
-            Some(_) => Some(
-                connection
-                    .query("SELECT @@global.read_only")?
-                    .next()?
-                    .map(|row| row.get::<u64>(0))
-                    .transpose()?
-                    .is_some_and(|value| value != 0),
-            ),
+        let known = match config.login {
+            None => Known::default(),
+            Some(_) => learn_part(&mut connection, backend.replication())?,
         };
         // Whether it has heard of the end is of no interest.
         let _ = connection.close();
-        Ok(read_only)
+        Ok(known)
     });
     match asked {
-        Ok(read_only) => Answer::Fine { read_only },
+        Ok(known) => Answer::Fine { known },
         Err(error) if are_used_up(&error) => Answer::Unasked,
         Err(error) => match error.server().map(|server| server.code) {
             // It serves those that it has.
             Some(TOO_MANY_CONNECTIONS) => Answer::Warning(error.to_string()),
             Some(code) if !is_refused(code) => Answer::None(error.to_string()),
             Some(_) if config.login.is_some() => Answer::Warning(error.to_string()),
-            Some(_) => Answer::Fine { read_only: None },
+            Some(_) => Answer::Fine {
+                known: Known::default(),
+            },
             // An account that wants what this login can't give, as a password over plain TCP: an answer as well.
             None if matches!(error.protocol(), Some(ProtocolError::Auth(_))) => {
                 match config.login {
-                    None => Answer::Fine { read_only: None },
+                    None => Answer::Fine {
+                        known: Known::default(),
+                    },
                     Some(_) => Answer::Warning(error.to_string()),
                 }
             }
             None => Answer::None(error.to_string()),
         },
     }
+}
+
+/// Asks whether it is read only, and how far it is behind.
+fn learn_part(
+    connection: &mut Connection,
+    replication: &Replication,
+) -> Result<Known, onecopy_mysql::Error> {
+    let read_only = connection
+        .query("SELECT @@global.read_only")?
+        .next()?
+        .map(|row| row.get::<u64>(0))
+        .transpose()?
+        .is_some_and(|value| value != 0);
+    let mut known = Known {
+        read_only: Some(read_only),
+        ..Known::default()
+    };
+    if read_only && replication.serves_reads() {
+        match lag::ask(connection) {
+            Ok(Ok(lag)) => known.lag = Some(lag),
+            Ok(Err(why)) => known.lag_error = replication.has_max_lag().then_some(why),
+            // It serves, and may have other replicas beside it.
+            Err(error) if error.server().is_some() => known.lag_error = Some(error.to_string()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(known)
 }
 
 /// Whether nobody was asked, for lack of a descriptor.
@@ -211,6 +273,15 @@ fn is_refused(code: u16) -> bool {
     ACCESS_DENIED.contains(&code) || NO_PRIVILEGE.contains(&code) || code == NOT_SUPPORTED_AUTH
 }
 
+/// Notes what is wrong with the checks of a server that answers, and logs it once.
+fn warn(backend: &Backend, why: String, log: &Log) {
+    let before = backend.health().turns().last_error.replace(why.clone());
+    if before.as_ref() != Some(&why) {
+        let backend = backend.name().to_owned();
+        log.event(Event::BackendCheckWarning { backend, why });
+    }
+}
+
 fn learn(backend: &Backend, answer: Answer, config: &HealthConfig, interval: Duration, log: &Log) {
     let health = backend.health();
     let name = || backend.name().to_owned();
@@ -219,19 +290,21 @@ fn learn(backend: &Backend, answer: Answer, config: &HealthConfig, interval: Dur
             log.out_of_files("health checks are postponed");
             return health.turns().end(interval);
         }
-        Answer::Fine { read_only } => {
-            health.set_read_only(read_only);
-            health.turns().last_error = None;
+        Answer::Fine { known } => {
+            let was_second = backend.is_second();
+            backend.replication().set_lag(known.lag);
+            backend.set_read_only(known.read_only);
+            if backend.is_second() && !was_second {
+                log.event(Event::SecondPrimary { backend: name() });
+            }
+            match known.lag_error {
+                Some(why) => warn(backend, format!("its lag is not known: {why}"), log),
+                None => health.turns().last_error = None,
+            }
             (true, String::new())
         }
         Answer::Warning(why) => {
-            let before = health.turns().last_error.replace(why.clone());
-            if before.as_ref() != Some(&why) {
-                log.event(Event::BackendCheckWarning {
-                    backend: name(),
-                    why,
-                });
-            }
+            warn(backend, why, log);
             (true, String::new())
         }
         Answer::None(why) => {
@@ -239,6 +312,7 @@ fn learn(backend: &Backend, answer: Answer, config: &HealthConfig, interval: Dur
             (false, why)
         }
     };
+    health.end_await();
     let was_up = backend.is_up();
     let mut turns = health.turns();
     turns.is_asking = false;

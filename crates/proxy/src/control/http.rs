@@ -17,9 +17,11 @@ use request::{Path, Request, RequestError};
 use server::Server;
 
 /// What is said of the proxy's state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
     Fine,
+    /// It works, and somebody should look.
+    Warned(String),
     /// And why not.
     Not(&'static str),
 }
@@ -90,6 +92,14 @@ fn health(view: &View) -> State {
     if !listeners.any(|listener| listener.backends.serve()) {
         return State::Not("no backend is up and eligible by its role\n");
     }
+    let backends = view.backends();
+    let mut second = backends.iter().filter(|(_, backend)| backend.is_second());
+    if let Some((listener, backend)) = second.next() {
+        let name = backend.name();
+        return State::Warned(format!(
+            "backend '{name}' of listener '{listener}' takes writes while another one is the primary"
+        ));
+    }
     State::Fine
 }
 
@@ -97,7 +107,7 @@ fn health(view: &View) -> State {
 fn ready(view: &View) -> State {
     let has_backend = |listener: &Arc<crate::listener::Listener>| listener.backends.serve();
     match health(view) {
-        State::Fine if !view.listeners().iter().all(has_backend) => {
+        State::Fine | State::Warned(_) if !view.listeners().iter().all(has_backend) => {
             State::Not("a listener has no backend that is up and eligible by its role\n")
         }
         state => state,
@@ -107,6 +117,7 @@ fn ready(view: &View) -> State {
 fn state(state: State, has_body: bool) -> String {
     match state {
         State::Fine => response("200 OK", "", "ok\n", has_body),
+        State::Warned(what) => response("200 OK", "", &format!("ok, but {what}\n"), has_body),
         State::Not(why) => response("503 Service Unavailable", "", why, has_body),
     }
 }

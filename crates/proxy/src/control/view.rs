@@ -175,6 +175,45 @@ impl View {
         self.running.drain();
     }
 
+    /// The listener of that name whose clients share connections, or all of those where none is named.
+    pub(crate) fn pooled_listeners(&self, name: Option<&str>) -> Vec<Arc<Listener>> {
+        let mut listeners = self.listeners();
+        listeners.retain(|one| {
+            let is_meant = name.is_none_or(|name| one.config.name == name);
+            one.pool.is_some() && is_meant
+        });
+        listeners
+    }
+
+    /// Has sessions leave the backends of that name, or come again; `false` where there is none.
+    pub(crate) fn drain_backend(&self, name: &str, is_drained: bool) -> bool {
+        let backends = self.backends();
+        let meant = backends.iter().filter(|(_, one)| one.name() == name);
+        let is_found = meant.clone().next().is_some();
+        meant.for_each(|(_, backend)| backend.drain(is_drained));
+        self.call_pools();
+        is_found
+    }
+
+    /// Has the connections to the backends of that name made anew where there are fewest; `false` where there is none.
+    pub(crate) fn move_backend(&self, name: &str) -> bool {
+        let backends = self.backends();
+        let meant = backends.iter().filter(|(_, one)| one.name() == name);
+        let is_found = meant.clone().next().is_some();
+        meant.for_each(|(_, backend)| backend.move_away());
+        self.call_pools();
+        is_found
+    }
+
+    /// There may be room for sessions that wait.
+    fn call_pools(&self) {
+        for listener in self.listeners() {
+            if let Some(pool) = &listener.pool {
+                pool.call();
+            }
+        }
+    }
+
     pub(crate) fn set_reload(&self, hook: Hook) {
         *lock(&self.reload) = Some(hook);
     }

@@ -7,9 +7,11 @@ use onecopy_mysql_proto::{Capabilities, StatusFlags};
 use onecopy_net::evented::{Address, Stream};
 
 use super::pool::{Key, Room};
+use super::setup;
 use super::state::{Baseline, State};
 use super::statements::Prepared;
 use crate::backend::Place;
+use crate::config::PoolConfig;
 
 /// A connection that is logged in.
 #[derive(Debug)]
@@ -45,24 +47,48 @@ pub(crate) struct Connection {
     /// The last session that used it, by a number that no other has.
     pub(crate) last_user: u64,
     pub(crate) expires: Option<Instant>,
-    /// Its key's when its login began.
+    /// Its key's, and its backend's moves, when its login began.
     pub(crate) generation: u64,
+    pub(crate) moves: u64,
     pub(crate) made: Instant,
     pub(crate) idle_since: Instant,
 }
 
 impl Connection {
-    /// Whether its server is no MariaDB, which does not have this capability.
+    /// Whether its server is no MariaDB.
     pub(crate) fn is_mysql(&self) -> bool {
-        self.capabilities.contains(Capabilities::LONG_PASSWORD)
+        setup::is_mysql(self.capabilities)
+    }
+
+    /// Whether its server tells which transactions a session has made.
+    pub(crate) fn tells_transactions(&self) -> bool {
+        let is_on = |name| self.baseline.get(name) == Some(b"ON");
+        // MySQL gives no ids to what it does not log.
+        self.capabilities.contains(Capabilities::SESSION_TRACK)
+            && is_on(b"log_bin")
+            && (!self.is_mysql() || is_on(b"gtid_mode"))
+    }
+
+    /// How many statements may be kept prepared on it. All of a pool's connections together take at most half of what the server allows:
+    /// the rest is for others.
+    pub(crate) fn most_statements(&self, pool: &PoolConfig) -> usize {
+        let allowed = self.baseline.get(b"max_prepared_stmt_count");
+        let allowed = allowed.and_then(|value| str::from_utf8(value).ok()?.parse().ok());
+        let share = allowed.map_or(usize::MAX, |allowed: usize| allowed / 2 / pool.max.max(1));
+        pool.statements.min(share.max(1))
     }
 
     /// Whether it may still be given to a session.
     pub(crate) fn is_usable(&self, now: Instant) -> bool {
-        let backend = self.place.backend();
         self.expires.is_none_or(|expires| now < expires)
             && self.generation == self.key.generation()
-            && backend.serves() != Some(false)
+            && self.is_served()
+    }
+
+    /// Whether its server is one to stay on.
+    pub(crate) fn is_served(&self) -> bool {
+        let backend = self.place.backend();
+        self.moves == backend.moves() && backend.serves_part(self.key.part) != Some(false)
     }
 
     /// Whether it has been idle for longer than it is kept, or there are too many.

@@ -36,7 +36,7 @@ pub(crate) struct Connections {
     /// Connections for sessions of this worker that wait for them.
     granted: VecDeque<(usize, u64, Box<Connection>)>,
     /// Sessions that keep their connection for a command that asks for warnings.
-    held: Vec<usize>,
+    held: VecDeque<usize>,
     /// Pools whose connections others wait for.
     pressed: Vec<Arc<Pool>>,
     /// When sessions of a pool may make connections again.
@@ -72,7 +72,7 @@ impl Connections {
             freed: Vec::new(),
             idle: Vec::new(),
             granted: VecDeque::new(),
-            held: Vec::new(),
+            held: VecDeque::new(),
             pressed: Vec::new(),
             wakes: Vec::new(),
             recipient,
@@ -99,7 +99,7 @@ impl Connections {
     /// A session keeps its connection for its next command.
     pub(crate) fn hold(&mut self, session: usize) {
         if !self.held.contains(&session) {
-            self.held.push(session);
+            self.held.push_back(session);
         }
     }
 
@@ -141,9 +141,14 @@ impl Connections {
         due.for_each(|(_, pool)| pool.call());
     }
 
-    /// Those sessions, to be asked whether they still do.
-    pub(crate) fn take_held(&mut self) -> Vec<usize> {
-        std::mem::take(&mut self.held)
+    /// How many sessions do.
+    pub(crate) fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// The next one of them, to be asked whether it still does.
+    pub(crate) fn next_held(&mut self) -> Option<usize> {
+        self.held.pop_front()
     }
 
     /// The token of a place's stream.
@@ -381,7 +386,7 @@ impl Connections {
     pub(crate) fn clean(&mut self, mut connection: Box<Connection>, now: Instant, poller: &Poller) {
         let mut out = Vec::new();
         put_packet(&mut out, CommandByte::RESET_CONNECTION, &[]);
-        setup::put_trackers(&mut out, connection.capabilities);
+        setup::put_trackers(&mut out, connection.capabilities, connection.key.part);
         put_packet(&mut out, CommandByte::QUERY, b"SELECT DATABASE()");
         connection.room.pool().counts.resets.fetch_add(1, SeqCst);
         let sent = connection

@@ -73,6 +73,19 @@ pub(crate) struct UserInfo {
     pub(crate) counts: UserCounts,
 }
 
+impl UserInfo {
+    /// What there is of the same user elsewhere.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.held += other.held;
+        self.waiting += other.waiting;
+        let (counts, more) = (&mut self.counts, other.counts);
+        counts.waits += more.waits;
+        counts.wait_micros = counts.wait_micros.saturating_add(more.wait_micros);
+        counts.timeouts += more.timeouts;
+        counts.limited += more.limited;
+    }
+}
+
 /// A session that waits.
 #[derive(Debug)]
 pub(crate) struct Waiting<T> {

@@ -9,7 +9,7 @@ mod tests;
 mod words;
 
 pub(crate) use words::Reading;
-use words::{Token, Words};
+use words::{Hint, Token, Words};
 
 /// What a statement is, by its first word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -84,6 +84,43 @@ pub(crate) enum Mention {
     Schema,
     /// A statement has tables: servers clear the diagnostics of statements before it.
     Table,
+    /// A query that locks rows, changes them, or puts its rows elsewhere.
+    Writes,
+    /// `BEGIN` or `START TRANSACTION`
+    Begins,
+    /// `START TRANSACTION READ ONLY`
+    ReadOnly,
+    /// `/* onecopy: primary */`
+    Primary,
+    /// `/* onecopy: replica */`
+    Replica,
+}
+
+/// What a query must not mention that a replica can run: what follows it would have to go there, or what came before is needed.
+const NOT_ON_REPLICAS: u32 = mask(&[
+    Mention::LastInsertId,
+    Mention::SetsLastInsertId,
+    Mention::RowCount,
+    Mention::FoundRows,
+    Mention::CalcFoundRows,
+    Mention::Warnings,
+    Mention::ConnectionId,
+    Mention::UserVariable,
+    Mention::AssignsUserVariable,
+    Mention::NamedLock,
+    Mention::Sequence,
+    Mention::Role,
+    Mention::HiddenInsertId,
+    Mention::Writes,
+]);
+
+const fn mask(mentions: &[Mention]) -> u32 {
+    let (mut mask, mut at) = (0, 0);
+    while at < mentions.len() {
+        mask |= 1 << mentions[at] as u8;
+        at += 1;
+    }
+    mask
 }
 
 /// What a look has found.
@@ -112,6 +149,14 @@ impl Look {
     /// Whether all of them are.
     pub(crate) fn is_only(self, kind: Kind) -> bool {
         self.kinds == 1 << kind as u8
+    }
+
+    /// Whether it only reads, as far as its text tells, and leaves nothing behind: a replica can run it. A function that it calls may
+    /// still write.
+    pub(crate) fn only_reads(self) -> bool {
+        let is_query = self.is_only(Kind::Select);
+        let begins = self.mentions(Mention::ReadOnly) && !self.is_several;
+        (is_query || begins) && self.mentions & NOT_ON_REPLICAS == 0 && !self.is_partial
     }
 
     pub(crate) fn assigns_user_variable(self) -> bool {
@@ -161,6 +206,8 @@ pub(crate) fn look(text: &[u8], reading: Reading) -> Look {
                     gaze.look.note(Mention::AssignsUserVariable);
                 }
             }
+            Token::Hint(Hint::Primary) => gaze.look.note(Mention::Primary),
+            Token::Hint(Hint::Replica) => gaze.look.note(Mention::Replica),
             Token::End => {
                 gaze.close();
                 gaze.kind = None;
@@ -170,6 +217,20 @@ pub(crate) fn look(text: &[u8], reading: Reading) -> Look {
     }
     gaze.close();
     gaze.look
+}
+
+/// Whether a statement begins with these words, in any case.
+pub(crate) fn starts_with(text: &[u8], reading: Reading, expected: &[Box<[u8]>]) -> bool {
+    let mut words = Words::new(text, reading);
+    expected.iter().all(|expected| {
+        loop {
+            match words.next() {
+                Some(Token::Word(word)) => return is(word, expected),
+                Some(Token::Hint(_)) => {}
+                _ => return false,
+            }
+        }
+    })
 }
 
 /// A look under way: what was found, and where in a statement it is.
@@ -188,7 +249,13 @@ struct Gaze<'t> {
 impl<'t> Gaze<'t> {
     fn word(&mut self, word: &'t [u8], words: &Words<'_>) {
         match self.kind {
-            None => self.kind = Some(kind(word)),
+            None => {
+                let first = kind(word);
+                if first == Kind::Other && (is(word, b"START") || is(word, b"BEGIN")) {
+                    self.look.note(Mention::Begins);
+                }
+                self.kind = Some(first);
+            }
             Some(kind) => {
                 let refined = self.refined(kind, word);
                 self.kind = Some(refined);
@@ -214,6 +281,9 @@ impl<'t> Gaze<'t> {
         ];
         match word.len() {
             4 if is(word, b"FROM") => self.tables += 1,
+            4 if is(word, b"INTO") => self.look.note(Mention::Writes),
+            5 if is(word, b"SHARE") => self.look.note(Mention::Writes),
+            6 if is(word, b"UPDATE") || is(word, b"DELETE") => self.look.note(Mention::Writes),
             3..=9 if OTHERS.iter().any(|other| is(word, other)) => self.tables -= 1,
             _ => {}
         }
@@ -256,6 +326,14 @@ impl<'t> Gaze<'t> {
                 self.look.note(Mention::HiddenInsertId);
             }
             Kind::Create if is(word, b"SELECT") => self.look.note(Mention::HiddenInsertId),
+            // As behind START TRANSACTION.
+            Kind::Other
+                if self.look.mentions(Mention::Begins)
+                    && is_behind(b"READ")
+                    && is(word, b"ONLY") =>
+            {
+                self.look.note(Mention::ReadOnly);
+            }
             // ROLLBACK TO SAVEPOINT ends nothing.
             Kind::End if is(word, b"TO") => return Kind::Other,
             Kind::Lock if is_behind(b"LOCK") && is(word, b"INSTANCE") => return Kind::Backup,

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -17,16 +17,18 @@ use onecopy_pool::Jitter;
 
 use super::clients::Clients;
 use super::connection::Connection;
+use super::counts::Counts;
 use super::facts::Facts;
+use super::lane::{Lane, Seat};
 use super::limiter::Limiter;
-use super::line::{Free, Line, Next, UserInfo, Waiting};
-use super::pin::Pin;
+use super::line::{Free, Next, UserInfo, Waiting};
 use super::refusals::{Refusal, Refusals};
+use super::rules::Rules;
 use super::servers::{NoRoom, Servers};
 use super::state::State;
 use super::statements::Texts;
-use crate::backend::Backend;
-use crate::config::{AccountConfig, PoolConfig};
+use crate::backend::{Backend, Part};
+use crate::config::{AccountConfig, PoolConfig, RuleConfig};
 
 /// Up to this part of a lifetime is taken off at random.
 const LIFETIME_SHARE: u32 = 10;
@@ -39,6 +41,8 @@ pub(crate) struct Key {
     pub(crate) collation: u8,
     /// The user's place in the pool's line.
     pub(crate) user_at: usize,
+    /// What they are for.
+    pub(crate) part: Part,
     /// What the user may send in a time.
     pub(crate) limiter: Arc<Limiter>,
     /// Counts how often its connections were given up as a whole.
@@ -73,35 +77,14 @@ pub(crate) trait Recipient: fmt::Debug + Send + Sync {
     fn spare(&self, pool: &Arc<Pool>);
 }
 
-/// What was counted.
-#[derive(Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) connects: AtomicU64,
-    pub(crate) failed_connects: AtomicU64,
-    /// How often a connection had to wait because of `connect-rate`.
-    pub(crate) delayed_connects: AtomicU64,
-    /// Logins that servers have refused, and commands that were refused because of them without another try.
-    pub(crate) refused_logins: AtomicU64,
-    pub(crate) refused_commands: AtomicU64,
-    /// Statements that took longer than `query-timeout`.
-    pub(crate) query_timeouts: AtomicU64,
-    pub(crate) waits: AtomicU64,
-    pub(crate) wait_micros: AtomicU64,
-    pub(crate) timeouts: AtomicU64,
-    pub(crate) replays: AtomicU64,
-    pub(crate) resets: AtomicU64,
-    pub(crate) pins: [AtomicU64; Pin::COUNT],
-    /// Sessions that are pinned now.
-    pub(crate) pinned: [AtomicUsize; Pin::COUNT],
-}
-
 /// The connections of one listener, as all workers see them.
 #[derive(Debug)]
 pub(crate) struct Pool {
     config: RwLock<PoolConfig>,
     servers: Servers,
-    line: Mutex<Line<Seat>>,
-    waiting: AtomicUsize,
+    lanes: [Lane; 2],
+    /// An administrator has it wait.
+    is_paused: AtomicBool,
     next: AtomicU64,
     keys: Mutex<Vec<Weak<Key>>>,
     /// That of the connection that was made last.
@@ -111,20 +94,20 @@ pub(crate) struct Pool {
     idle: Mutex<Vec<(Arc<dyn Recipient>, usize)>>,
     facts: Mutex<Option<Arc<Facts>>>,
     jitter: Jitter,
+    rules: RwLock<Arc<Rules>>,
+    /// Counts their changes; 0 while there have been none.
+    rules_generation: AtomicU64,
     pub(crate) refusals: Refusals,
     pub(crate) texts: Texts,
     pub(crate) clients: Clients,
     pub(crate) counts: Counts,
 }
 
-/// Where a session is that waits: its worker, and its place there.
-type Seat = (Arc<dyn Recipient>, usize);
-
 /// A place in the line; given up when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Ticket {
     pool: Arc<Pool>,
-    user_at: usize,
+    key: Arc<Key>,
     pub(crate) number: u64,
     pub(crate) since: Instant,
 }
@@ -134,6 +117,7 @@ pub(crate) struct Ticket {
 pub(crate) struct Room {
     pool: Arc<Pool>,
     backend: Arc<Backend>,
+    part: Part,
     user_at: usize,
 }
 
@@ -142,8 +126,8 @@ impl Pool {
         Arc::new(Self {
             config: RwLock::new(config),
             servers: Servers::default(),
-            line: Mutex::default(),
-            waiting: AtomicUsize::new(0),
+            lanes: Default::default(),
+            is_paused: AtomicBool::new(false),
             next: AtomicU64::new(1),
             keys: Mutex::default(),
             last_key: Mutex::default(),
@@ -151,6 +135,8 @@ impl Pool {
             idle: Mutex::default(),
             facts: Mutex::default(),
             jitter: Jitter::default(),
+            rules: RwLock::default(),
+            rules_generation: AtomicU64::new(0),
             refusals: Refusals::default(),
             texts: Texts::default(),
             clients: Clients::default(),
@@ -176,6 +162,46 @@ impl Pool {
         true
     }
 
+    /// These rules from now on, for sessions that are there too.
+    ///
+    /// # Errors
+    /// Says what is wrong with an expression; then nothing changes.
+    pub(crate) fn set_rules(&self, configs: &[RuleConfig]) -> Result<(), String> {
+        let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
+        if rules.is_empty() && configs.is_empty() {
+            return Ok(());
+        }
+        *rules = Arc::new(Rules::new(configs, &rules)?);
+        self.rules_generation.fetch_add(1, SeqCst);
+        Ok(())
+    }
+
+    pub(crate) fn rules(&self) -> Arc<Rules> {
+        Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Another number where the rules may be others.
+    #[inline]
+    pub(crate) fn rules_generation(&self) -> u64 {
+        self.rules_generation.load(SeqCst)
+    }
+
+    /// Whether new transactions wait.
+    #[inline]
+    pub(crate) fn is_paused(&self) -> bool {
+        self.is_paused.load(SeqCst)
+    }
+
+    /// Has new transactions wait, or go on.
+    pub(crate) fn pause(&self, is_paused: bool) {
+        self.is_paused.store(is_paused, SeqCst);
+        self.call();
+    }
+
+    pub(crate) fn jitter(&self) -> &Jitter {
+        &self.jitter
+    }
+
     /// Gives up the connections of some users, which log in otherwise now or not at all: those that are free go at the workers' next
     /// look at them, others when they get free. Sessions that are there keep theirs until then.
     pub(crate) fn renew(&self, is_concerned: impl Fn(&[u8]) -> bool) {
@@ -189,7 +215,9 @@ impl Pool {
     /// What servers have refused is tried again: it may be right now.
     pub(crate) fn forget_refusals(&self) {
         self.refusals.clear_all();
-        lock(&self.line).unblock(None);
+        for lane in &self.lanes {
+            lane.line().unblock(None);
+        }
         self.call();
     }
 
@@ -208,7 +236,7 @@ impl Pool {
 
     /// A statement of a user was refused because of its limit.
     pub(crate) fn note_limited(&self, key: &Key) {
-        lock(&self.line).note_limited(key.user_at);
+        self.lane(key.part).line().note_limited(key.user_at);
     }
 
     /// A number that no other session or ticket has.
@@ -217,11 +245,19 @@ impl Pool {
     }
 
     /// The key of sessions that log in alike.
-    pub(crate) fn key(&self, user: &[u8], capabilities: Capabilities, collation: u8) -> Arc<Key> {
+    pub(crate) fn key(
+        &self,
+        user: &[u8],
+        capabilities: Capabilities,
+        collation: u8,
+        part: Part,
+    ) -> Arc<Key> {
         let mut keys = lock(&self.keys);
         let mut known = keys.iter().filter_map(Weak::upgrade);
         let same = known.find(|key| {
-            *key.user == *user && key.capabilities == capabilities && key.collation == collation
+            *key.user == *user
+                && key.capabilities == capabilities
+                && (key.collation, key.part) == (collation, part)
         });
         same.unwrap_or_else(|| {
             keys.retain(|key| key.strong_count() > 0);
@@ -229,7 +265,8 @@ impl Pool {
                 user: user.into(),
                 capabilities,
                 collation,
-                user_at: lock(&self.line).user(user),
+                user_at: self.lane(part).line().user(user),
+                part,
                 limiter: self.limiter(user),
                 generation: AtomicU64::new(0),
                 after_reset: OnceLock::new(),
@@ -265,16 +302,17 @@ impl Pool {
     ) -> Result<Room, NoRoom> {
         let grown = self.servers.grow(backend, &self.config(), now);
         self.note_delay(grown)?;
-        lock(&self.line).takes(key.user_at);
+        self.lane(key.part).line().takes(key.user_at);
         Ok(Room {
             pool: Arc::clone(self),
             backend: Arc::clone(backend),
+            part: key.part,
             user_at: key.user_at,
         })
     }
 
     /// Whether there are as many connections as may be to each of these.
-    pub(crate) fn is_full(&self, backends: &[Arc<Backend>]) -> bool {
+    pub(crate) fn is_full<'b>(&self, backends: impl Iterator<Item = &'b Arc<Backend>>) -> bool {
         self.servers.are_full(backends, self.config().max)
     }
 
@@ -318,12 +356,34 @@ impl Pool {
     }
 
     pub(crate) fn waiting(&self) -> usize {
-        self.waiting.load(SeqCst)
+        self.lanes.iter().map(Lane::waiting).sum()
+    }
+
+    /// How many wait for connections of a part.
+    #[inline]
+    pub(crate) fn waiting_for(&self, part: Part) -> usize {
+        self.lane(part).waiting()
+    }
+
+    fn lane(&self, part: Part) -> &Lane {
+        let [others, reads] = &self.lanes;
+        match part {
+            Part::All | Part::Writes => others,
+            Part::Reads => reads,
+        }
     }
 
     /// What there is of each user.
     pub(crate) fn users(&self) -> Vec<UserInfo> {
-        lock(&self.line).info()
+        let [others, reads] = &self.lanes;
+        let mut users = others.line().info();
+        for more in reads.line().info() {
+            match users.iter_mut().find(|user| user.name == more.name) {
+                Some(user) => user.add(&more),
+                None => users.push(more),
+            }
+        }
+        users
     }
 
     /// The last place of the line, or an earlier one that was lost without fault.
@@ -340,7 +400,8 @@ impl Pool {
             (self.number(), now)
         });
         {
-            let mut line = lock(&self.line);
+            let lane = self.lane(key.part);
+            let mut line = lane.line();
             let waiting = Waiting {
                 number,
                 key: Arc::clone(key),
@@ -348,7 +409,7 @@ impl Pool {
                 place: (Arc::clone(recipient), session),
             };
             line.enter(waiting, is_new);
-            self.waiting.store(line.len(), SeqCst);
+            lane.count(&line);
         }
         // Another worker may have one that nobody uses, or that a session keeps only in case that it is asked for warnings.
         for (other, _) in lock(&self.idle).iter() {
@@ -358,7 +419,7 @@ impl Pool {
         }
         Ticket {
             pool: Arc::clone(self),
-            user_at: key.user_at,
+            key: Arc::clone(key),
             number,
             since,
         }
@@ -380,7 +441,8 @@ impl Pool {
         own: &Arc<dyn Recipient>,
         now: Instant,
     ) -> Next<Seat> {
-        if self.waiting() == 0 {
+        let lane = self.lane(connection.key.part);
+        if lane.waiting() == 0 || self.is_paused() {
             return Next::Nobody;
         }
         let free = Free {
@@ -388,10 +450,10 @@ impl Pool {
             idle: now.saturating_duration_since(connection.idle_since),
             makes_room: self.can_replace(connection, now),
         };
-        let mut line = lock(&self.line);
+        let mut line = lane.line();
         let is_near = |(recipient, _): &Seat| Arc::ptr_eq(recipient, own);
         let next = line.next_for(&connection.key, free, is_near, now);
-        self.waiting.store(line.len(), SeqCst);
+        lane.count(&line);
         if let Next::Session(one) = &next {
             self.note_wait(now.saturating_duration_since(one.since));
         }
@@ -410,30 +472,32 @@ impl Pool {
 
     /// There may be room for another connection: the session that it is for looks again. It keeps its place until it has one.
     pub(crate) fn call(&self) {
-        if self.waiting() == 0 {
-            return;
-        }
-        if let Some(first) = lock(&self.line).first(Instant::now()) {
-            let (recipient, session) = &first.place;
-            recipient.look_again(*session, first.number);
-        }
+        self.lanes.iter().for_each(Lane::call);
     }
 
     /// Whether a session may make a connection: nobody else is to have the place. `number`: that of its ticket.
-    pub(crate) fn may_grow(&self, number: Option<u64>, now: Instant) -> bool {
-        self.waiting() == 0 || lock(&self.line).may_connect(number, now)
+    pub(crate) fn may_grow(&self, part: Part, number: Option<u64>, now: Instant) -> bool {
+        let lane = self.lane(part);
+        lane.waiting() == 0 || lane.line().may_connect(number, now)
     }
 
     /// Whether a session may take an idle connection of its kind: nobody waits for it who came before.
     pub(crate) fn may_take(&self, key: &Arc<Key>, number: Option<u64>) -> bool {
-        self.waiting() == 0 || lock(&self.line).may_take(key, number)
+        let lane = self.lane(key.part);
+        lane.waiting() == 0 || lane.line().may_take(key, number)
     }
 
     /// Whether an idle connection may be closed for a session of another kind that waits.
     pub(crate) fn may_replace(&self, connection: &Connection, key: &Key, now: Instant) -> bool {
         let idle = now.saturating_duration_since(connection.idle_since);
         let owner = connection.key.user_at;
-        self.can_replace(connection, now) && lock(&self.line).may_replace(owner, key.user_at, idle)
+        // One of another part makes room on another server.
+        connection.key.part == key.part
+            && self.can_replace(connection, now)
+            && self
+                .lane(key.part)
+                .line()
+                .may_replace(owner, key.user_at, idle)
     }
 
     /// A server has refused a login of a user. When it is tried again.
@@ -450,16 +514,19 @@ impl Pool {
 
     /// A login of a user has succeeded.
     pub(crate) fn logged_in(&self, key: &Arc<Key>, backend: &Arc<Backend>) {
-        *lock(&self.last_key) = Some(Arc::clone(key));
+        // `min` connections are kept for what every client does.
+        if key.part != Part::Reads {
+            *lock(&self.last_key) = Some(Arc::clone(key));
+        }
         if self.refusals.len() > 0 {
             self.refusals.clear(&key.user, backend);
-            lock(&self.line).unblock(Some(key.user_at));
+            self.lane(key.part).line().unblock(Some(key.user_at));
         }
     }
 
     /// Whether a user's sessions can wait for connections of theirs, as no new ones can be made before a time.
     pub(crate) fn can_wait(&self, key: &Key, until: Instant) -> bool {
-        let mut line = lock(&self.line);
+        let mut line = self.lane(key.part).line();
         line.block(key.user_at, until);
         line.held(key.user_at) > 0
     }
@@ -470,20 +537,22 @@ impl Ticket {
     pub(crate) fn end(self, is_in_vain: bool, now: Instant) {
         let waited = now.saturating_duration_since(self.since);
         self.pool.note_wait(waited);
-        lock(&self.pool.line).note_wait(self.user_at, waited, is_in_vain);
+        let lane = self.pool.lane(self.key.part);
+        lane.line().note_wait(self.key.user_at, waited, is_in_vain);
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
+        let lane = self.pool.lane(self.key.part);
         let was_first = {
-            let mut line = lock(&self.pool.line);
-            let was_first = line.leave(self.user_at, self.number);
-            self.pool.waiting.store(line.len(), SeqCst);
+            let mut line = lane.line();
+            let was_first = line.leave(self.key.user_at, self.number);
+            lane.count(&line);
             was_first
         };
         if was_first {
-            self.pool.call();
+            lane.call();
         }
     }
 }
@@ -491,7 +560,7 @@ impl Drop for Ticket {
 impl Drop for Room {
     fn drop(&mut self) {
         self.pool.servers.shrink(&self.backend);
-        lock(&self.pool.line).gives_back(self.user_at);
+        self.pool.lane(self.part).line().gives_back(self.user_at);
         self.pool.call();
     }
 }

@@ -133,9 +133,13 @@ impl Servers {
     }
 
     /// Whether there are so many or more to each of these backends.
-    pub(crate) fn are_full(&self, backends: &[Arc<Backend>], max: usize) -> bool {
+    pub(crate) fn are_full<'b>(
+        &self,
+        mut backends: impl Iterator<Item = &'b Arc<Backend>>,
+        max: usize,
+    ) -> bool {
         let servers = self.lock();
-        backends.iter().all(|backend| {
+        backends.all(|backend| {
             let mut known = servers.iter();
             known.any(|server| server.count >= max && server.backend.is_same(backend))
         })

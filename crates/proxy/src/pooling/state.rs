@@ -12,7 +12,8 @@ mod tests;
 use super::pin::Pin;
 use difference::character_set_of;
 pub(crate) use difference::{difference, is_harmless};
-use names::{CHARACTER_SETS, RESULTS, first_name, is_following, is_meaning, is_unrepeatable};
+pub(crate) use names::is_following;
+use names::{CHARACTER_SETS, RESULTS, first_name, is_meaning, is_unrepeatable};
 use switches::switches;
 pub(crate) use switches::{is_switch, put_switches};
 

@@ -3,13 +3,14 @@
 //! A client's id is the proxy's. A statement is known by its text and the state it was prepared in; each connection prepares it when
 //! a session first executes it there, and keeps the most recently used ones.
 
-use std::collections::HashMap;
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::by_number::ByNumber;
 use super::look::Look;
 use super::refusals::Refused;
+use super::rules::Rule;
 use super::state::State;
 
 /// What a statement is: equal ones of a pool are the same `Arc`.
@@ -65,6 +66,9 @@ pub(crate) struct ClientStatement {
     pub(crate) parameters: u16,
     /// The types of the parameters that the client sent last; executions may leave them out.
     pub(crate) types: Option<Box<[u8]>>,
+    /// The rule that applies to it, as of this generation of the rules.
+    pub(crate) rule: Option<Arc<Rule>>,
+    pub(crate) ruled: u64,
     /// Why a value that was sent ahead is lost. The command has no reply: the next execution is answered with it, as servers do.
     pub(crate) lost: Option<Box<Refused>>,
 }
@@ -75,7 +79,7 @@ const FIRST_STATEMENT: u32 = 1 << 30;
 /// A session's statements, by the ids that its client knows.
 #[derive(Debug, Default)]
 pub(crate) struct ClientStatements {
-    statements: HashMap<u32, ClientStatement>,
+    statements: ByNumber<u32, ClientStatement>,
     /// 0 before the first one.
     last: u32,
     /// The last prepare has failed: then there is none that was "prepared last".
@@ -117,13 +121,13 @@ impl ClientStatements {
     pub(crate) fn remove(&mut self, id: u32) -> Option<ClientStatement> {
         let removed = self.statements.remove(&id);
         if self.statements.is_empty() {
-            self.statements = HashMap::new();
+            self.statements = ByNumber::default();
         }
         removed
     }
 
     pub(crate) fn clear(&mut self) {
-        self.statements = HashMap::new();
+        self.statements = ByNumber::default();
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -148,7 +152,7 @@ pub(crate) struct ServerStatement {
 #[derive(Debug, Default)]
 pub(crate) struct Prepared {
     /// By the address of the text, which lives as long as its entry.
-    statements: HashMap<usize, ServerStatement>,
+    statements: ByNumber<usize, ServerStatement>,
     clock: u64,
     /// Ids that the backend is still to be told to close.
     pub(crate) to_close: Vec<u32>,

@@ -15,14 +15,17 @@ mod command;
 mod connect;
 mod connecting;
 mod facts;
+mod failover;
 mod kill;
 mod last_result;
 mod limits;
 mod login;
 mod pins;
 mod question;
+mod reads;
 mod reply;
 mod rest;
+mod rules;
 mod serve;
 mod statement;
 mod timeout;
@@ -35,7 +38,7 @@ use std::time::Instant;
 use onecopy_mysql_proto::relay::Relay;
 use onecopy_mysql_proto::{Capabilities, StatusFlags};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Part};
 use crate::config::Mode;
 use crate::listener::Listener;
 use crate::pooling::clients::PooledClient;
@@ -45,15 +48,20 @@ use crate::pooling::look::Look;
 use crate::pooling::pin::{Pin, Pins};
 use crate::pooling::pool::{Key, Pool, Ticket};
 use crate::pooling::refusals::Refused;
+use crate::pooling::rules::Rule;
 use crate::pooling::state::State;
 use crate::pooling::statements::{ClientStatements, Text};
 
 use connecting::Connecting;
 use last_result::LastResult;
 pub(super) use login::PooledLogin;
+use reads::ReadSplit;
 use timeout::QueryTimeout;
 use told::Told;
 pub(crate) use warm_up::WarmUp;
+
+/// In a transaction of whichever kind.
+const IN_TRANSACTION: StatusFlags = StatusFlags::IN_TRANS.union(StatusFlags::IN_TRANS_READONLY);
 
 /// Where the session's connection is.
 enum Stage {
@@ -78,6 +86,12 @@ enum After {
     Schema,
     /// The connection has no insert id of this session's any more.
     Forgotten,
+    /// The client's command, where the replica has the session's own changes.
+    Wait,
+    /// Which transaction of the session's own was the last is known.
+    OwnChange,
+    /// The client's command: the transaction before it is over.
+    Ended,
     /// The trackers are on again, behind a reset.
     Trackers,
     /// No KILL of the proxy's can hit the connection any more.
@@ -102,6 +116,8 @@ struct Current {
     /// A tracker has said that something has changed, and which it was.
     has_changed: bool,
     is_explained: bool,
+    /// A variable was reported, be it one that follows from another one.
+    has_reported: bool,
     /// It has set character sets.
     sets_characters: bool,
     /// It has changed the schema, at least for a while.
@@ -115,6 +131,8 @@ pub(super) struct Pooled {
     /// The capabilities that the client has agreed on.
     agreed: Capabilities,
     mode: Mode,
+    /// Where its reads may go elsewhere than its writes.
+    reads: Option<Box<ReadSplit>>,
     /// No other session has it.
     number: u64,
     /// As others find it.
@@ -125,11 +143,17 @@ pub(super) struct Pooled {
     /// Backends that do not do, and why the last one did not.
     tried: Vec<Arc<Backend>>,
     reason: String,
+    /// Since when no backend is there for the command that is next.
+    without_backend: Option<Instant>,
     /// The command that is next is answered with this, or the one that is passed over.
     refused: Option<Box<Refused>>,
     passes_over: bool,
-    /// The command that is next was counted.
+    /// The command that is next was counted, and the rules were asked about it.
     is_counted: bool,
+    is_ruled: bool,
+    /// The rule that applies to it, or to the one under way, as of this generation of the rules.
+    rule: Option<Arc<Rule>>,
+    ruled: u64,
     /// `None` while it is detached. Its stream is the session's `server` meanwhile.
     connection: Option<Box<Connection>>,
     /// How the client wants the session to be.
@@ -194,21 +218,31 @@ impl Pooled {
         let account = listener.accounts.find(&key.user);
         let query_timeout = account.and_then(|account| account.config.query_timeout);
         let query_timeout = query_timeout.or(listener.config.query_timeout);
+        let reads = (key.part == Part::Writes).then(|| {
+            let other = pool.key(&key.user, key.capabilities, key.collation, Part::Reads);
+            ReadSplit::new(listener, account.map(|account| &account.config), other)
+        });
+        let reads = reads.flatten();
         let initial = Arc::new(State::default().with_schema(schema.map(Box::from)));
         Self {
             pool: Arc::clone(pool),
             key,
             agreed: Capabilities::empty(),
             mode: listener.config.mode,
+            reads,
             number: pool.number(),
             client,
             stage: Stage::Detached,
             waited: None,
             tried: Vec::new(),
             reason: String::new(),
+            without_backend: None,
             refused: None,
             passes_over: false,
             is_counted: false,
+            is_ruled: false,
+            rule: None,
+            ruled: 0,
             connection: None,
             wanted: Arc::clone(&initial),
             initial,

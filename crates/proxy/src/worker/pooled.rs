@@ -15,7 +15,10 @@ impl Worker {
     /// Connections that were kept for a next command go back where others wait for them, and those that nobody uses are offered.
     #[cold]
     pub(super) fn end_holds(&mut self, now: Instant) {
-        for index in self.connections.take_held() {
+        for _ in 0..self.connections.held() {
+            let Some(index) = self.connections.next_held() else {
+                break;
+            };
             let mut is_held = false;
             self.go_on(index, now, |session, context| {
                 is_held = session.end_hold(context);

@@ -2,23 +2,25 @@
 
 use std::time::Duration;
 
-use onecopy_mysql::PluginSet;
 use onecopy_mysql::blocking::Connection;
-use onecopy_mysql_proto::auth::native_password::Verifier;
-use onecopy_proxy::config::{AccountConfig, ListenerConfig, Secret};
+use onecopy_mysql::{Config, PluginSet};
+use onecopy_proxy::config::{AccountConfig, ListenerConfig, Secret, StoredHash};
 use onecopy_testkit::server::{ENDLESS, lacks};
 
 use crate::common::{WAYS, connect, pooled, said, text, until, user};
 use crate::reloads::end_connections;
 use crate::sides::{Front, Way, sides};
 
-/// An account of mysql_native_password on the server, and the proxy's, with the hash that the server has. `None` if the server does not
-/// have the plugin.
-pub(crate) fn hashed(user: &str, password: &str) -> Option<AccountConfig> {
+/// An account on the server, and the proxy's, with the hash that the server has: of mysql_native_password, or of caching_sha2_password where
+/// the server does not have the former.
+pub(crate) fn hashed(user: &str, password: &str) -> AccountConfig {
     let mut direct = Connection::connect(&sides().server.url()).unwrap();
+    direct
+        .run(format!("DROP USER IF EXISTS {user}@'%'"))
+        .unwrap();
     let create = match sides().server.version().contains("MariaDB") {
         true => format!(
-            "CREATE OR REPLACE USER {user}@'%' IDENTIFIED VIA mysql_native_password USING PASSWORD('{password}')"
+            "CREATE USER {user}@'%' IDENTIFIED VIA mysql_native_password USING PASSWORD('{password}')"
         ),
         false => {
             format!("CREATE USER {user}@'%' IDENTIFIED WITH mysql_native_password BY '{password}'")
@@ -26,17 +28,38 @@ pub(crate) fn hashed(user: &str, password: &str) -> Option<AccountConfig> {
     };
     if let Err(error) = direct.run(create) {
         lacks("mysql_native_password", &error.to_string());
-        return None;
+        let create = "IDENTIFIED WITH caching_sha2_password BY";
+        direct
+            .run(format!("CREATE USER {user}@'%' {create} '{password}'"))
+            .unwrap();
     }
     direct
         .run(format!("GRANT ALL ON *.* TO {user}@'%'"))
         .unwrap();
     let sql = format!("SELECT authentication_string FROM mysql.user WHERE user = '{user}'");
-    let hash = Verifier::from_text(&text(&mut direct, &sql));
-    Some(AccountConfig {
+    let hash = StoredHash::from_text(&text(&mut direct, &sql));
+    AccountConfig {
         hash: Some(hash.unwrap()),
         ..AccountConfig::new(user, Secret::default())
-    })
+    }
+}
+
+/// How a client logs in to such an account.
+pub(crate) fn login(front: &Front, way: Way, user: &str, password: &str) -> Config {
+    let mut config = front.config_of(way, user, password);
+    // For the first login by caching_sha2_password: it is the test's own proxy.
+    config.get_server_public_key = true;
+    config
+}
+
+/// The plugin of its hash.
+fn of(account: &AccountConfig) -> (&'static str, PluginSet) {
+    match account.hash {
+        Some(StoredHash::NativePassword(_)) => {
+            ("mysql_native_password", PluginSet::NATIVE_PASSWORD)
+        }
+        _ => ("caching_sha2_password", PluginSet::CACHING_SHA2_PASSWORD),
+    }
 }
 
 fn front(account: &AccountConfig, change: impl FnOnce(&mut ListenerConfig)) -> Front {
@@ -48,17 +71,15 @@ fn front(account: &AccountConfig, change: impl FnOnce(&mut ListenerConfig)) -> F
 
 #[test]
 fn clients_log_in_with_the_password_of_a_hash_and_the_proxy_with_what_they_prove() {
-    let Some(account) = hashed("hash_of", "secret") else {
-        return;
-    };
+    let account = hashed("hash_of", "secret");
     for plugin in [
-        PluginSet::NATIVE_PASSWORD,
+        of(&account).1,
         PluginSet::CACHING_SHA2_PASSWORD | PluginSet::NATIVE_PASSWORD,
         PluginSet::SAFE,
     ] {
         for way in WAYS {
             let front = front(&account, |_| {});
-            let mut config = front.config_of(way, "hash_of", "secret");
+            let mut config = login(&front, way, "hash_of", "secret");
             config.auth_plugins = plugin;
             for wrong in ["wrong", ""] {
                 let mut wrongly = config.clone();
@@ -75,23 +96,19 @@ fn clients_log_in_with_the_password_of_a_hash_and_the_proxy_with_what_they_prove
 
 #[test]
 fn a_client_without_the_plugin_of_a_hash_does_not_get_in() {
-    let Some(account) = hashed("hash_other", "secret") else {
-        return;
-    };
+    let account = hashed("hash_other", "secret");
     let front = front(&account, |_| {});
-    let mut config = front.config_of(Way::Tls, "hash_other", "secret");
-    config.auth_plugins = PluginSet::CACHING_SHA2_PASSWORD;
+    let mut config = login(&front, Way::Tls, "hash_other", "secret");
+    config.auth_plugins = PluginSet::CLIENT_ED25519;
     let error = connect(&config).unwrap_err().to_string();
-    assert!(error.contains("mysql_native_password"), "{error}");
+    assert!(error.contains(of(&account).0), "{error}");
 }
 
 #[test]
 fn a_change_of_user_to_an_account_of_a_hash_is_a_login() {
-    let (Some(one), Some(two)) = (hashed("hash_one", "first"), hashed("hash_two", "second")) else {
-        return;
-    };
+    let (one, two) = (hashed("hash_one", "first"), hashed("hash_two", "second"));
     let front = front(&one, |listener| listener.accounts.push(two.clone()));
-    let mut conn = connect(&front.config_of(Way::Plain, "hash_one", "first")).unwrap();
+    let mut conn = connect(&login(&front, Way::Plain, "hash_one", "first")).unwrap();
     assert_eq!(user(&mut conn), "hash_one@%");
     conn.change_user("hash_two", "second", None).unwrap();
     assert_eq!(user(&mut conn), "hash_two@%");
@@ -99,13 +116,11 @@ fn a_change_of_user_to_an_account_of_a_hash_is_a_login() {
 
 #[test]
 fn a_statement_of_such_an_account_is_interrupted_after_its_time() {
-    let Some(account) = hashed("hash_long", "secret") else {
-        return;
-    };
+    let account = hashed("hash_long", "secret");
     let front = front(&account, |listener| {
         listener.query_timeout = Some(Duration::from_millis(300));
     });
-    let mut conn = connect(&front.config_of(Way::Plain, "hash_long", "secret")).unwrap();
+    let mut conn = connect(&login(&front, Way::Plain, "hash_long", "secret")).unwrap();
     let rows = conn.query(ENDLESS);
     let error = match rows {
         Err(error) => error,
@@ -122,14 +137,12 @@ fn a_statement_of_such_an_account_is_interrupted_after_its_time() {
 
 #[test]
 fn a_password_that_changes_holds_from_the_next_login_on() {
-    let Some(account) = hashed("hash_new", "first") else {
-        return;
-    };
+    let account = hashed("hash_new", "first");
     let front = front(&account, |_| {});
-    let config = |password| front.config_of(Way::Plain, "hash_new", password);
+    let config = |password| login(&front, Way::Plain, "hash_new", password);
     let mut before = connect(&config("first")).unwrap();
     assert_eq!(user(&mut before), "hash_new@%");
-    let account = hashed("hash_new", "second").unwrap();
+    let account = hashed("hash_new", "second");
     let mut proxy = front.proxy.config();
     proxy.listeners[0].accounts = vec![account];
     let changes = front.proxy.reload(proxy).unwrap();
@@ -145,11 +158,9 @@ fn a_password_that_changes_holds_from_the_next_login_on() {
 
 #[test]
 fn a_session_goes_on_after_a_reload_that_leaves_its_hash() {
-    let Some(account) = hashed("hash_kept", "secret") else {
-        return;
-    };
+    let account = hashed("hash_kept", "secret");
     let front = front(&account, |_| {});
-    let mut conn = connect(&front.config_of(Way::Plain, "hash_kept", "secret")).unwrap();
+    let mut conn = connect(&login(&front, Way::Plain, "hash_kept", "secret")).unwrap();
     assert_eq!(user(&mut conn), "hash_kept@%");
     front.proxy.reload(front.proxy.config()).unwrap();
     end_connections("hash_kept");

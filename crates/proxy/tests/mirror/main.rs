@@ -5,6 +5,8 @@
 //! would wait for them for ever.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../common/replication.rs"]
+mod replication;
 mod reply;
 mod script;
 mod side;
@@ -67,11 +69,13 @@ fn difference(
             }
             said.push((session, format!("{step:?}")));
             if wanted != found {
+                let (keepers, of_keepers) = mirrored.keepers();
+                let of_keepers = of_keepers.iter().map(|&session| last(&said, Some(session)));
+                let of_keepers = of_keepers.collect::<Vec<_>>().join("\n    ");
                 return Some(format!(
                     "seed {seed}, statement {at}, session {session}: {step:?}\n  direct: {wanted:?}\n  pooled: {found:?}\n  \
-                     the session's last statements:\n    {}\n  connections in use:\n    {}\n  all sessions' last statements:\n    {}",
+                     the session's last statements:\n    {}\n  connections in use:\n    {keepers}\n    {of_keepers}\n  all sessions' last statements:\n    {}",
                     last(&said, Some(session)),
-                    mirrored.keepers(),
                     last(&said, None)
                 ));
             }
@@ -95,13 +99,19 @@ fn last(said: &[(usize, String)], of: Option<usize>) -> String {
     lines.join("\n    ")
 }
 
-fn mirror(seed: u64, statements: usize, change: impl Fn(&mut ClientConfig) + Copy + 'static) {
+/// Seed and statements of a run, unless the environment says otherwise.
+fn asked_for(seed: u64, statements: usize) -> (u64, usize) {
     let statements = match std::env::var_os("ONECOPY_SOAK") {
         None => statements,
         Some(_) => SOAK_STATEMENTS,
     };
     let statements = number("ONECOPY_MIRROR_STATEMENTS", statements);
     let seed = number("ONECOPY_MIRROR_SEED", usize::try_from(seed).unwrap()) as u64;
+    (seed, statements)
+}
+
+fn mirror(seed: u64, statements: usize, change: impl Fn(&mut ClientConfig) + Copy + 'static) {
+    let (seed, statements) = asked_for(seed, statements);
     let mut direct = Side::direct(SESSIONS, change);
     let mut pooled = Side::pooled(SESSIONS, CONNECTIONS, change);
     if let Some(difference) = difference(seed, statements, &mut pooled, &mut direct) {
@@ -112,6 +122,18 @@ fn mirror(seed: u64, statements: usize, change: impl Fn(&mut ClientConfig) + Cop
 #[test]
 fn sessions_that_share_connections_see_what_they_would_see_alone() {
     mirror(1, STATEMENTS, |_| {});
+}
+
+/// Moves between two servers all the time.
+#[test]
+fn sessions_that_read_on_a_replica_see_what_they_would_see_alone() {
+    let mut direct = Side::direct_with_log(SESSIONS);
+    let mut reading = Side::reading(SESSIONS, CONNECTIONS, |_| {});
+    reading.await_replica();
+    let (seed, statements) = asked_for(3, STATEMENTS / 10);
+    if let Some(difference) = difference(seed, statements, &mut reading, &mut direct) {
+        panic!("{difference}");
+    }
 }
 
 #[test]

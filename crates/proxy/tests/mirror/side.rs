@@ -1,6 +1,7 @@
 //! One of the two runs: its server, its sessions, and how they come to it.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use onecopy_mysql::Config as ClientConfig;
 use onecopy_mysql::blocking::Connection;
@@ -8,10 +9,12 @@ use onecopy_mysql::{Param, Statement, StatusFlags};
 use onecopy_net::Endpoint;
 use onecopy_proxy::Proxy;
 use onecopy_proxy::config::{
-    AccountConfig, BackendConfig, Config, HealthConfig, ListenerConfig, Mode, PoolConfig, Secret,
+    AccountConfig, BackendConfig, Config, HealthConfig, HealthLogin, ListenerConfig, Mode,
+    PoolConfig, ReplicaReads, Role, Secret,
 };
-use onecopy_testkit::server::Server;
+use onecopy_testkit::server::{Builder, Server};
 
+use crate::replication::{direct, follow, is_mariadb, replicating, until};
 use crate::reply::{Reply, status};
 use crate::script::Step;
 
@@ -20,7 +23,42 @@ pub(crate) struct Side {
     sessions: Vec<Option<Session>>,
     config: ClientConfig,
     proxy: Option<Proxy>,
+    /// Where its reads go: it has each change before the next step.
+    replica: Option<Replica>,
     _server: Server,
+}
+
+/// A server that follows the side's server.
+struct Replica {
+    primary: Connection,
+    conn: Connection,
+    /// Up to where it has followed.
+    position: String,
+    is_mariadb: bool,
+    _server: Server,
+}
+
+impl Replica {
+    /// Waits until it has all that the primary has.
+    fn catch_up(&mut self) {
+        let (position, wait) = match self.is_mariadb {
+            true => ("SELECT @@global.gtid_binlog_pos", "MASTER_GTID_WAIT"),
+            false => (
+                "SELECT @@global.gtid_executed",
+                "WAIT_FOR_EXECUTED_GTID_SET",
+            ),
+        };
+        let position: String = self.primary.query_scalar(position).unwrap();
+        if position != self.position {
+            let wait = format!("SELECT {wait}('{position}', 60)");
+            assert_eq!(
+                self.conn.query_scalar::<i64>(&wait).unwrap(),
+                0,
+                "{position}"
+            );
+            self.position = position;
+        }
+    }
 }
 
 struct Session {
@@ -37,7 +75,17 @@ fn loopback(port: u16) -> Endpoint {
 
 impl Side {
     pub(crate) fn direct(sessions: usize, change: impl Fn(&mut ClientConfig)) -> Self {
-        let server = prepared();
+        Self::on(prepared(), sessions, change)
+    }
+
+    /// On a server that could have a replica, and has none.
+    pub(crate) fn direct_with_log(sessions: usize) -> Self {
+        let server = patient(replicating(2)).start().unwrap();
+        prepare(&server);
+        Self::on(server, sessions, |_| {})
+    }
+
+    fn on(server: Server, sessions: usize, change: impl Fn(&mut ClientConfig)) -> Self {
         let mut config = ClientConfig::from_url(&server.url()).unwrap();
         config.multi_statements = true;
         change(&mut config);
@@ -50,14 +98,51 @@ impl Side {
         change: impl Fn(&mut ClientConfig),
     ) -> Self {
         let server = prepared();
-        let account = AccountConfig::new(
-            "root",
-            Secret::new(server.root_password().as_bytes().to_vec()),
-        );
+        Self::behind_proxy(server, None, sessions, connections, change)
+    }
+
+    /// The same with a replica that all reads go to that can.
+    pub(crate) fn reading(
+        sessions: usize,
+        connections: usize,
+        change: impl Fn(&mut ClientConfig),
+    ) -> Self {
+        let start = |id| patient(replicating(id)).start().unwrap();
+        let (server, replica) = (start(1), start(2));
+        follow(&server, &replica, [&[], &[]]);
+        prepare(&server);
+        let mut side = Self::behind_proxy(server, Some(replica), sessions, connections, change);
+        if let Some(replica) = &mut side.replica {
+            replica.catch_up();
+        }
+        side
+    }
+
+    fn behind_proxy(
+        server: Server,
+        replica: Option<Server>,
+        sessions: usize,
+        connections: usize,
+        change: impl Fn(&mut ClientConfig),
+    ) -> Self {
+        let backend = |server: &Server| BackendConfig {
+            role: match replica {
+                Some(_) => Role::Primary,
+                None => Role::Any,
+            },
+            ..BackendConfig::new(loopback(server.port()))
+        };
+        let password = || Secret::new(server.root_password().as_bytes().to_vec());
+        let backends = [Some(&server), replica.as_ref()];
+        let account = AccountConfig::new("root", password());
         let proxy = Proxy::start(Config {
             workers: 2,
             health: HealthConfig {
-                interval: None,
+                interval: replica.as_ref().map(|_| Duration::from_millis(200)),
+                login: Some(HealthLogin {
+                    user: "root".to_owned(),
+                    password: password(),
+                }),
                 ..HealthConfig::default()
             },
             listeners: vec![ListenerConfig {
@@ -69,7 +154,9 @@ impl Side {
                     warning_hold: std::time::Duration::from_millis(1),
                     ..PoolConfig::default()
                 },
-                backends: vec![BackendConfig::new(loopback(server.port()))],
+                backends: backends.into_iter().flatten().map(backend).collect(),
+                reencrypt_passwords: true,
+                replica_reads: replica.as_ref().map(|_| ReplicaReads::default()),
                 ..ListenerConfig::default()
             }],
             ..Config::default()
@@ -82,11 +169,21 @@ impl Side {
         let mut config = ClientConfig::from_url(&url).unwrap();
         config.multi_statements = true;
         change(&mut config);
-        Self::new(sessions, config, Some(proxy), server)
+        let replica = replica.map(|replica| Replica {
+            primary: direct(&server),
+            conn: direct(&replica),
+            position: String::new(),
+            is_mariadb: is_mariadb(&server),
+            _server: replica,
+        });
+        let mut side = Self::new(sessions, config, Some(proxy), server);
+        side.replica = replica;
+        side
     }
 
     fn new(sessions: usize, config: ClientConfig, proxy: Option<Proxy>, server: Server) -> Self {
         Self {
+            replica: None,
             sessions: (0..sessions).map(|_| None).collect(),
             config,
             proxy,
@@ -111,27 +208,51 @@ impl Side {
         }
     }
 
-    /// The clients that have a connection now, and why they keep it.
-    pub(crate) fn keepers(&self) -> String {
+    /// Waits until its replica serves reads.
+    pub(crate) fn await_replica(&self) {
+        until("the replica serves reads", || {
+            let mut conn = Connection::connect_with(&self.config).unwrap();
+            conn.query_scalar::<i64>("SELECT @@server_id").unwrap() == 2
+        });
+    }
+
+    /// The clients that have a connection now, and why they keep it; and their sessions.
+    pub(crate) fn keepers(&self) -> (String, Vec<usize>) {
         let snapshot = self.proxy.as_ref().map(|proxy| proxy.snapshot(true));
         let clients = snapshot.map_or_else(Vec::new, |snapshot| snapshot.clients);
         let busy = clients
             .iter()
             .filter(|client| client.backend_id != 0 || !client.pins.is_empty());
         let pools = self.proxy.as_ref().map(|proxy| proxy.snapshot(false).pools);
+        let session_of = |id| {
+            let is_it = |session: &Option<Session>| {
+                (session.as_ref()).is_some_and(|session| session.conn.connection_id() == id)
+            };
+            self.sessions.iter().position(is_it)
+        };
+        let sessions = busy.clone().filter_map(|client| session_of(client.id));
+        let sessions = sessions.collect();
         let lines: Vec<_> = busy
             .map(|client| {
                 format!(
-                    "client {} {} on {} pins [{}] in transaction: {}",
-                    client.id, client.state, client.backend_id, client.pins, client.in_transaction
+                    "session {:?}, client {} {} on {} pins [{}] in transaction: {}",
+                    session_of(client.id),
+                    client.id,
+                    client.state,
+                    client.backend_id,
+                    client.pins,
+                    client.in_transaction
                 )
             })
             .collect();
-        format!("{}\n    {pools:?}", lines.join("\n    "))
+        (format!("{}\n    {pools:?}", lines.join("\n    ")), sessions)
     }
 
     /// Runs one step: what came back, and the session's status behind it.
     pub(crate) fn run(&mut self, at: usize, step: &Step) -> (Reply, StatusFlags) {
+        if let Some(replica) = &mut self.replica {
+            replica.catch_up();
+        }
         if let Step::Die = step {
             if let Some(session) = self.sessions[at].take() {
                 // Without a word: its socket closes.
@@ -180,17 +301,23 @@ impl Side {
 
 /// A server of its own with the tables of the script.
 fn prepared() -> Server {
-    let server = Server::builder()
+    let server = patient(Server::builder()).start().unwrap();
+    prepare(&server);
+    server
+}
+
+fn patient(server: Builder) -> Builder {
+    server
         .argument("--max-connections=400")
         // A statement that waits for a row of another session waits for nothing: steps run one after the other.
         .argument("--innodb-lock-wait-timeout=1")
-        .start()
-        .unwrap();
+}
+
+fn prepare(server: &Server) {
     let mut config = ClientConfig::from_url(&server.url()).unwrap();
     config.multi_statements = true;
     let mut conn = Connection::connect_with(&config).unwrap();
     for sql in crate::script::SCHEMA {
         conn.run(*sql).unwrap();
     }
-    server
 }

@@ -7,7 +7,7 @@ use onecopy_proxy::Proxy;
 use onecopy_proxy::config::{
     AccountConfig, BackendConfig, Config, HealthConfig, ListenerConfig, Mode, PoolConfig, Secret,
 };
-use onecopy_testkit::server::{TestServer, test_server};
+use onecopy_testkit::server::{Server, TestServer, test_server};
 
 /// A server and a proxy in front of it whose clients share connections.
 pub(crate) struct Pooled {
@@ -30,7 +30,22 @@ impl Pooled {
     }
 
     pub(crate) fn start_with(mode: Mode, max: usize, change: impl FnOnce(&mut Config)) -> Self {
-        let server = test_server();
+        Self::before(test_server(), mode, max, change)
+    }
+
+    /// In front of a server of the test's own.
+    pub(crate) fn in_front_of(server: &Server, mode: Mode, max: usize) -> Self {
+        Self::before(TestServer::Given(server.url()), mode, max, |config| {
+            config.listeners[0].reencrypt_passwords = true;
+        })
+    }
+
+    fn before(
+        server: TestServer,
+        mode: Mode,
+        max: usize,
+        change: impl FnOnce(&mut Config),
+    ) -> Self {
         let direct = ClientConfig::from_url(&server.url()).unwrap();
         let port = port_of(&server.url());
         let account = AccountConfig::new(

@@ -229,3 +229,40 @@ fn a_variable_that_a_failed_function_has_set_is_its_sessions() {
     assert_eq!(text(&mut other, "SELECT @@lock_wait_timeout"), before);
     assert_eq!(text(&mut one, "SELECT @@lock_wait_timeout"), "6001");
 }
+
+#[test]
+fn what_a_failed_function_has_set_is_not_forgotten_with_the_sessions_next_commands() {
+    let pooled = Pooled::start_with(Mode::Transaction, 1, |config| {
+        config.listeners[0].pool.warning_hold = Duration::from_millis(200);
+    });
+    let (mut one, mut other) = (pooled.connect(), pooled.connect());
+    one.run(
+        "CREATE FUNCTION pooled_fails(m INT) RETURNS INT DETERMINISTIC NO SQL BEGIN SET SESSION lock_wait_timeout = m; RETURN m; END",
+    )
+    .unwrap();
+    one.run("CREATE TABLE pooled_failing (id INT AUTO_INCREMENT PRIMARY KEY)")
+        .unwrap();
+    let commands: [fn(&mut Connection); 6] = [
+        |_| {},
+        |conn| drop(conn.prepare("SELECT LAST_INSERT_ID()").unwrap()),
+        |conn| drop(conn.prepare("SELECT 1").unwrap()),
+        |conn| conn.ping().unwrap(),
+        |conn| assert_eq!(text(conn, "SELECT 'rows'"), "rows"),
+        |conn| assert!(conn.run("DO 1").is_ok()),
+    ];
+    for sql in ["DO", "SELECT"] {
+        for (at, command) in commands.iter().enumerate() {
+            let value = 6_100 + at;
+            // Its id is not on the connection any more when the statement fails.
+            one.run("INSERT INTO pooled_failing VALUES ()").unwrap();
+            text(&mut other, "SELECT 'another'");
+            let failing = format!("{sql} pooled_fails({value}), (SELECT 1 UNION SELECT 2)");
+            // MariaDB makes a warning of it behind DO.
+            code(&mut one, &failing);
+            command(&mut one);
+            text(&mut other, "SELECT 'another'");
+            let now = text(&mut one, "SELECT @@lock_wait_timeout");
+            assert_eq!(now, value.to_string(), "{sql}, command {at}");
+        }
+    }
+}

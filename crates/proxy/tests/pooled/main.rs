@@ -15,6 +15,7 @@ mod rate;
 mod refused;
 mod restart;
 mod rows;
+mod rules;
 mod sharing;
 mod silent;
 mod state;

@@ -1,5 +1,7 @@
 //! A server that is killed and comes back at its address.
 
+use std::time::Duration;
+
 use onecopy_mysql::blocking::Connection;
 use onecopy_testkit::server::Server;
 
@@ -16,7 +18,7 @@ fn another_at(port: u16) -> Server {
 
 #[test]
 fn sessions_go_on_when_their_server_has_come_back() {
-    let mut front = Front::start(|_| {});
+    let mut front = Front::start(|listener| listener.pool.failover_timeout = Duration::ZERO);
     let mut clients: Vec<_> = (0..CLIENTS).map(|_| front.connect()).collect();
     for (number, client) in clients.iter_mut().enumerate() {
         let sql = format!("SET SESSION lock_wait_timeout = {}", 1_000 + number);

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use onecopy_mysql::Config;
 use onecopy_mysql::blocking::Connection;
 use onecopy_proxy::config::Mode;
+use onecopy_testkit::server::Server;
 
 use crate::common::{Pooled, text};
 
@@ -29,6 +31,17 @@ fn variables_and_the_schema_are_each_sessions_own() {
 }
 
 /// Servers report the character set, and not the collation that comes with it.
+#[test]
+fn an_empty_schema_at_the_login_is_none() {
+    let pooled = Pooled::start_for(&["of_no_schema"], 1, |_| {});
+    let mut config = Config::from_url(&pooled.url()).unwrap();
+    (config.user, config.password) = ("of_no_schema".into(), "secret".into());
+    config.database = Some(String::new());
+    let mut conn = Connection::connect_with(&config).unwrap();
+    assert_eq!(text(&mut conn, "SELECT DATABASE() IS NULL"), "1");
+    conn.ping().unwrap();
+}
+
 #[test]
 fn a_collation_that_nothing_reports_is_its_sessions_own() {
     const ASK: &str = "SELECT @@collation_connection";
@@ -91,6 +104,26 @@ fn prepared_statements_follow_their_session() {
     one.ping().unwrap();
 }
 
+/// Connections keep statements that their clients have closed.
+#[test]
+fn the_server_has_room_for_the_statements_that_connections_keep() {
+    let server = Server::builder()
+        .argument("--max-prepared-stmt-count=40")
+        .start()
+        .unwrap();
+    let pooled = Pooled::in_front_of(&server, Mode::Transaction, 2);
+    let mut config = Config::from_url(&pooled.url()).unwrap();
+    config.statement_cache = 0;
+    let mut clients = [(); 2].map(|()| Connection::connect_with(&config).unwrap());
+    for number in 0..100 {
+        for conn in &mut clients {
+            let sql = format!("SELECT {number} + ?");
+            let sum = conn.exec_opt::<(i64,)>(&sql, &[1.into()]).unwrap();
+            assert_eq!(sum, Some((number + 1,)));
+        }
+    }
+}
+
 #[test]
 fn the_last_insert_id_is_each_sessions_own() {
     let pooled = Pooled::start(Mode::Transaction, 1);
@@ -147,4 +180,42 @@ fn what_autocommit_leaves_of_a_transaction_stays_with_its_session() {
     other.run("ROLLBACK").unwrap();
     assert_eq!(insert(&mut one), Ok(()));
     direct.run("DROP TABLE left_over").unwrap();
+}
+
+/// Only a tracker tells of it, without saying what has changed: on MySQL beside the number of the statement, with a log on MariaDB beside
+/// the id of a transaction.
+#[test]
+fn what_a_routine_sets_out_of_sight_keeps_its_connection() {
+    let server = Server::builder()
+        .argument("--log-bin=binlog")
+        .argument("--log-bin-trust-function-creators=1")
+        .argument("--server-id=1")
+        .start()
+        .unwrap();
+    let pooled = Pooled::in_front_of(&server, Mode::Transaction, 2);
+    let [mut one, mut two, mut other] = [(); 3].map(|()| pooled.connect());
+    for sql in [
+        "CREATE TABLE test.t (a INT)",
+        "CREATE FUNCTION test.keeps(n INT) RETURNS INT NO SQL BEGIN SET @kept = n; RETURN n; END",
+        "CREATE TRIGGER test.notes BEFORE INSERT ON test.t FOR EACH ROW SET @kept = NEW.a",
+    ] {
+        other.run(sql).unwrap();
+    }
+    for (conn, sql) in [
+        (&mut one, "SELECT test.keeps(7)"),
+        (&mut two, "INSERT INTO test.t VALUES (7)"),
+    ] {
+        let mut rows = conn.query(sql).unwrap();
+        while rows.next().unwrap().is_some() {}
+        rows.finish().unwrap();
+        for _ in 0..3 {
+            assert_eq!(text(&mut other, "SELECT @kept IS NULL"), "1", "{sql}");
+            assert_eq!(text(conn, "SELECT @kept + 0"), "7", "{sql}");
+        }
+        let clients = pooled.proxy.snapshot(true).clients;
+        let pinned = clients.iter().filter(|client| !client.pins.is_empty());
+        assert_eq!(pinned.count(), 1, "{sql}");
+        // The other connection is for the next one.
+        conn.reset().unwrap();
+    }
 }

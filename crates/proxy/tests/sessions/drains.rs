@@ -107,6 +107,8 @@ fn commit(
 fn a_drain_breaks_no_transaction() {
     let proxy = start(|config| config.drain.timeout = Duration::from_secs(600));
     let clerks = Clerks::start(&proxy, "a_drain_breaks", 6);
+    let sessions = || proxy.servers().iter().map(|server| server.1).sum::<usize>();
+    until("the logins", || sessions() == 6);
     clerks.wait(100);
     proxy.drain();
     until("the drain", || proxy.is_drained());

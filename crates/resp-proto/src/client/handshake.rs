@@ -5,6 +5,7 @@
 //!   [AUTH [user] password] [CLIENT SETNAME name]       RESP2
 //!   CLIENT SETINFO LIB-NAME name, LIB-VER version      a refusal is ignored: servers have it since 7.2
 //!   [SELECT database]
+//!   [READONLY]                                         a replica of a cluster answers reads by itself
 //! ```
 //!
 //! If the server does not know HELLO or that version, the handshake is repeated in RESP2, unless RESP3 is required. The other
@@ -23,7 +24,7 @@ use crate::error::{ErrorKind, ProtocolError};
 use crate::{Frame, Kind, Limits, Reply, RequestWriter, Secret};
 
 /// Requests of the longest handshake: the first attempt and RESP2's.
-const MAX_REQUESTS: usize = 8;
+const MAX_REQUESTS: usize = 10;
 
 /// What a server may say until it is known: a list of modules is the longest, at some kilobytes.
 const LIMITS: Limits = Limits {
@@ -55,6 +56,8 @@ pub struct HandshakeConfig {
     pub library_version: Option<Vec<u8>>,
     /// The number of the database. 0 is the initial one of each connection, so no SELECT is sent for it.
     pub database: u64,
+    /// Whether to send READONLY: a replica of a cluster then executes commands that only read, and does not redirect them.
+    pub readonly: bool,
 }
 
 /// A request of the handshake.
@@ -71,6 +74,8 @@ pub enum HandshakeRequest {
     SetInfo,
     /// SELECT.
     Select,
+    /// READONLY.
+    Readonly,
 }
 
 /// The result of the handshake.
@@ -194,7 +199,7 @@ impl Handshake {
                 self.outstanding.push_back(Some(HandshakeRequest::SetInfo));
             }
         }
-        self.select(queue)?;
+        self.set_up(queue)?;
         self.expect();
         self.state = State::Replies;
         Ok(())
@@ -205,7 +210,7 @@ impl Handshake {
         // Without a login they may have been refused; CLIENT SETINFO is younger than HELLO.
         self.outstanding.iter_mut().for_each(|entry| *entry = None);
         self.log_in(queue)?;
-        self.select(queue)?;
+        self.set_up(queue)?;
         self.expect();
         Ok(())
     }
@@ -255,7 +260,7 @@ impl Handshake {
         Ok(())
     }
 
-    fn select(&mut self, queue: &mut WriteQueue) -> Result<(), WireError> {
+    fn set_up(&mut self, queue: &mut WriteQueue) -> Result<(), WireError> {
         if self.config.database != 0 {
             let mut writer = RequestWriter::new(queue);
             writer.array(2);
@@ -263,6 +268,10 @@ impl Handshake {
             writer.integer(self.config.database);
             writer.end()?;
             self.outstanding.push_back(Some(HandshakeRequest::Select));
+        }
+        if self.config.readonly {
+            write(queue, &[b"READONLY"])?;
+            self.outstanding.push_back(Some(HandshakeRequest::Readonly));
         }
         Ok(())
     }

@@ -15,22 +15,25 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 const HELP: &str = "\
-Runs a command beside a private MariaDB or MySQL, a private Valkey or Redis, or both, and stops them afterwards.
+Runs a command beside a private MariaDB or MySQL, a private Valkey or Redis, or several of them, and stops them afterwards.
 
-Usage: with-server [--mysql] [--valkey] [--option OPTION]... -- COMMAND [ARGUMENT...]
+Usage: with-server [--mysql] [--valkey] [--pair] [--option OPTION]... -- COMMAND [ARGUMENT...]
 
   --mysql          start a MariaDB or MySQL; this is what happens where nothing is asked for
   --valkey         start a Valkey or Redis
+  --pair           start two more MariaDB or MySQL with binary logs, for replication, which the command sets up
   --option OPTION  one more option for MariaDB or MySQL: --option --log-bin=binlog
 
-In an argument {URL} becomes the first one's URL over its Unix socket, {VALKEY_URL} the second one's. COMMAND also finds
-them in the environment:
+In an argument {URL} becomes the first one's URL over its Unix socket, {VALKEY_URL} the second one's, {PRIMARY_URL} and
+{REPLICA_URL} those of the pair over TCP. COMMAND also finds them in the environment:
   ONECOPY_URL             mysql://root:PASSWORD@localhost/test?socket=PATH
   ONECOPY_TCP_URL         mysql://root:PASSWORD@127.0.0.1:PORT/test
   ONECOPY_TLS_URL         the same over TLS, ?ssl-mode=verify-full&ssl-ca=PATH
   ONECOPY_VALKEY_URL      redis+unix:///PATH
   ONECOPY_VALKEY_TCP_URL  redis://127.0.0.1:PORT
   ONECOPY_VALKEY_TLS_URL  rediss://127.0.0.1:PORT?tls-ca=PATH
+  ONECOPY_PRIMARY_URL     mysql://root:PASSWORD@127.0.0.1:PORT/test
+  ONECOPY_REPLICA_URL     the same of the other one
 
 MariaDB has an empty database, test; Valkey is empty and stores nothing. Each lives in a temporary folder that is removed
 with it, also when with-server is killed. The exit status is COMMAND's; 128 and the signal's number where a signal ended
@@ -48,15 +51,15 @@ Examples:
 
 fn main() -> ExitCode {
     let mut arguments = env::args_os().skip(1);
-    let (mut mysql, mut valkey) = (false, false);
-    let mut options = Vec::new();
+    let mut wanted = Wanted::default();
     loop {
         match arguments.next() {
-            Some(option) if option == "--mysql" => mysql = true,
-            Some(option) if option == "--valkey" => valkey = true,
+            Some(option) if option == "--mysql" => wanted.mysql = true,
+            Some(option) if option == "--valkey" => wanted.valkey = true,
+            Some(option) if option == "--pair" => wanted.pair = true,
             Some(option) if option == "--option" => {
                 match arguments.next().map(OsString::into_string) {
-                    Some(Ok(option)) => options.push(option),
+                    Some(Ok(option)) => wanted.options.push(option),
                     _ => return usage_error(),
                 }
             }
@@ -71,7 +74,8 @@ fn main() -> ExitCode {
     let Some(program) = arguments.next() else {
         return usage_error();
     };
-    match Servers::start(mysql || !valkey, valkey, options) {
+    wanted.mysql |= !wanted.valkey && !wanted.pair;
+    match Servers::start(wanted) {
         Ok(servers) => run(&mut servers.command(&program, arguments)),
         Err(error) => {
             eprintln!("with-server: {error}");
@@ -80,27 +84,43 @@ fn main() -> ExitCode {
     }
 }
 
+/// What is to be started.
+#[derive(Default)]
+struct Wanted {
+    mysql: bool,
+    valkey: bool,
+    pair: bool,
+    options: Vec<String>,
+}
+
 /// The servers that were asked for.
 struct Servers {
     mysql: Option<Server>,
     valkey: Option<valkey::Server>,
+    pair: Option<[Server; 2]>,
 }
 
 impl Servers {
-    fn start(mysql: bool, valkey: bool, options: Vec<String>) -> Result<Self, StartError> {
+    fn start(wanted: Wanted) -> Result<Self, StartError> {
         let authority = Authority::new("with-server");
         let certificate = authority.server(&["127.0.0.1", "localhost"]);
         let mut servers = Self {
             mysql: None,
             valkey: None,
+            pair: None,
         };
-        if mysql {
+        // Beside the others: their start is mostly waiting.
+        let pair = wanted
+            .pair
+            .then(|| [1, 2].map(|id| thread::spawn(move || one_of_pair(id))));
+        if wanted.mysql {
             let server = Server::builder().tls(&authority, certificate.clone());
-            let server = options.into_iter().fold(server, server::Builder::argument);
+            let options = wanted.options.into_iter();
+            let server = options.fold(server, server::Builder::argument);
             let server = servers.mysql.insert(server.start()?);
             tell(&server.kind().to_string(), server.version(), server.port());
         }
-        if valkey {
+        if wanted.valkey {
             let server = valkey::Server::builder().tls(&authority, certificate);
             let server = servers.valkey.insert(server.start()?);
             let product = if server.is_valkey() {
@@ -109,6 +129,16 @@ impl Servers {
                 "Redis"
             };
             tell(product, server.version(), server.port());
+        }
+        if let Some(starting) = pair {
+            let [first, second] = starting.map(thread::JoinHandle::join);
+            let [Ok(first), Ok(second)] = [first, second] else {
+                panic!("a thread that starts a server has panicked");
+            };
+            let pair = servers.pair.insert([first?, second?]);
+            for server in pair {
+                tell(&server.kind().to_string(), server.version(), server.port());
+            }
         }
         Ok(servers)
     }
@@ -135,6 +165,14 @@ impl Servers {
                 );
             places.push(("{VALKEY_URL}", url));
         }
+        if let Some(pair) = &self.pair {
+            let [primary, replica] = pair.each_ref().map(Server::url);
+            command
+                .env("ONECOPY_PRIMARY_URL", &primary)
+                .env("ONECOPY_REPLICA_URL", &replica);
+            places.push(("{PRIMARY_URL}", primary));
+            places.push(("{REPLICA_URL}", replica));
+        }
         command.args(arguments.map(|argument| {
             places.iter().fold(argument, |argument, (place, url)| {
                 with_url(&argument, place, url)
@@ -144,13 +182,22 @@ impl Servers {
     }
 }
 
+/// A server that can be a primary or a replica.
+fn one_of_pair(id: u32) -> Result<Server, StartError> {
+    let server = Server::builder()
+        .argument("--log-bin=binlog")
+        .argument("--log-slave-updates=1")
+        .argument("--skip-slave-start=1");
+    server.argument(format!("--server-id={id}")).start()
+}
+
 fn tell(product: &str, version: &str, port: u16) {
     eprintln!("with-server: {product} {version} on 127.0.0.1:{port}");
 }
 
 fn usage_error() -> ExitCode {
     eprintln!(
-        "with-server: usage: with-server [--mysql] [--valkey] [--option OPTION]... -- COMMAND [ARGUMENT...] (--help says more)"
+        "with-server: usage: with-server [--mysql] [--valkey] [--pair] [--option OPTION]... -- COMMAND [ARGUMENT...] (--help says more)"
     );
     ExitCode::from(2)
 }

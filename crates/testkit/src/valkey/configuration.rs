@@ -15,6 +15,8 @@ pub(super) struct Configuration {
     /// A name and its password.
     pub(super) user: (String, String),
     pub(super) tls: Option<Tls>,
+    /// Whether it watches other servers and stores nothing.
+    pub(super) is_sentinel: bool,
     pub(super) directives: Vec<String>,
 }
 

@@ -73,7 +73,10 @@ fn start(
     // The folder is ours alone, the passwords in it are for tests.
     let text = configuration.text(binary.release, address, folder.path());
     fs::write(&file, text).map_err(StartError::io("write", &file))?;
-    let command = [program(binary, folder)?.into_os_string(), file.into()];
+    let mut command = vec![program(binary, folder)?.into_os_string(), file.into()];
+    if configuration.is_sentinel {
+        command.push("--sentinel".into());
+    }
     Watchdog::start(folder.path(), Path::new("/dev/null"), &command)
 }
 

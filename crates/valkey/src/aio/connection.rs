@@ -1,5 +1,7 @@
 //! A connection and its operations.
 
+mod scripts;
+
 use std::io;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -438,6 +440,11 @@ impl Connection {
     pub fn release(&mut self, keep: usize) {
         self.link.release(keep);
         self.stream.release(keep);
+    }
+
+    /// Whether the caller has given its stream: it can't be made again.
+    pub(super) fn is_given(&self) -> bool {
+        self.is_given
     }
 
     #[inline]

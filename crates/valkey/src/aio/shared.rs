@@ -1,7 +1,8 @@
 //! A handle that lets many tasks share one connection.
 
-mod backoff;
+mod batch;
 mod call;
+mod companion;
 mod dedicated;
 mod driver;
 mod failure;
@@ -15,12 +16,15 @@ mod parts;
 mod pipeline;
 mod pool;
 mod queue;
-mod response;
+mod reader;
+mod registry;
 mod responses;
-mod silence;
 mod single;
 mod slab;
+mod subscription;
+mod subscriptions;
 mod timer;
+mod tracker;
 mod transaction;
 mod watched;
 
@@ -31,17 +35,25 @@ use std::time::Duration;
 
 use onecopy_wire::Meter;
 
-pub use backoff::Backoff;
+pub(super) use batch::{Batch, Sendable};
+#[cfg(feature = "caching")]
+pub(super) use tracker::Tracker;
+
+pub use crate::backoff::Backoff;
+pub use crate::response::Response;
+pub use crate::responses::TransactionResponses;
 pub use dedicated::Dedicated;
 pub use options::{Event, OfflineQueue, SharedOptions};
 pub use pipeline::SharedPipeline;
-pub use response::Response;
 pub use responses::Responses;
-pub use transaction::{SharedTransaction, TransactionResponses};
+pub use subscription::Subscription;
+pub use transaction::SharedTransaction;
 
 use super::{Connection, clock};
 use crate::command::{Blocking, Command, Flags};
-use crate::{Config, Error};
+use crate::pubsub::SubscriptionOptions;
+use crate::script::Load;
+use crate::{Args, Config, Error, Library, ScriptCall};
 use call::Call;
 use driver::Driver;
 use failure::Failure;
@@ -69,6 +81,7 @@ use single::{Single, admit};
 ///   opened, until one of its replies is smaller. There it still sees every write that the caller has awaited before. A write
 ///   that is still in flight, as in `tokio::join!`, may be executed after the read. Writes, pipelines and transactions always use
 ///   the shared connection.
+/// - [`subscribe`](Self::subscribe) and its like return readers of messages, which come over the same connection with RESP3.
 /// - Responses are owned: they are copied once out of the connection's buffer, except strings of 64 KiB and more, which are
 ///   moved. Pass large arguments as [`bytes::Bytes`], whose memory is shared until it has been sent; others are copied.
 ///
@@ -133,7 +146,7 @@ impl Shared {
     /// # Panics
     /// Panics outside of a tokio runtime with I/O and time enabled.
     pub async fn connect_with(config: &Config, options: SharedOptions) -> Result<Self, Error> {
-        let connection = Connection::connect_with(config).await?;
+        let connection: Connection = tracker::connect(config, options.tracker.as_ref()).await?;
         let inner = Arc::new(Inner::new(options.limits(config)));
         // Not only when its task runs first: a command before that has a connection already.
         inner.with(Queue::connected);
@@ -171,6 +184,17 @@ impl Shared {
         if large.knows(command, flags) {
             return Box::pin(self.run_aside(command)).await;
         }
+        let answer = Call::new(inner, Single(command, large)).await;
+        large.response(command, answer)
+    }
+
+    /// Runs a command on the shared connection, however large its reply was the last time.
+    #[cfg(feature = "caching")]
+    pub(in crate::aio) async fn run_here<C: Command + Sync>(
+        &self,
+        command: &C,
+    ) -> Result<Response<C>, Error> {
+        let Handle { inner, large, .. } = &*self.handle;
         let answer = Call::new(inner, Single(command, large)).await;
         large.response(command, answer)
     }
@@ -244,6 +268,50 @@ impl Shared {
         Response::new(connection.run_owned(command).await?)
     }
 
+    /// Calls a script by its digest. If the server does not know the script, it is loaded and called again, which takes one more
+    /// round trip; nothing is executed twice. A script that runs for long holds up the server, and so everybody.
+    ///
+    /// # Errors
+    /// Fails like [`run`](Self::run), or if the script does not compile.
+    ///
+    /// # Cancel safety
+    /// Cancel-safe: see [the type](Self).
+    pub async fn run_script<'c>(
+        &self,
+        call: &ScriptCall<'c>,
+    ) -> Result<Response<ScriptCall<'c>>, Error> {
+        match self.run(call).await {
+            Err(error) if error.is_no_script() => {}
+            answered => return answered,
+        }
+        let mut pipeline = self.pipeline();
+        pipeline.push(&call.load())?.push(call)?;
+        let mut replies = pipeline.run().await?;
+        replies.get::<Load<'_>>(0)?;
+        match replies.pop() {
+            Some(reply) => Response::new(reply),
+            None => Err(Error::closed("a script got no reply")),
+        }
+    }
+
+    /// Loads a library of functions, unless the server has it with the same code. It replaces a library of the same name. Returns
+    /// whether it was loaded.
+    ///
+    /// # Errors
+    /// Fails with the server's error, for example if the code does not compile or another library has a function of the same name;
+    /// the server keeps its library then. Servers before 7.0 have no functions.
+    ///
+    /// # Cancel safety
+    /// Cancel-safe: see [the type](Self).
+    pub async fn load_library(&self, library: &Library) -> Result<bool, Error> {
+        let found = self.run(&library.look_up()).await?;
+        if library.is_in(found.reply()) {
+            return Ok(false);
+        }
+        self.run(&library.load()).await?;
+        Ok(true)
+    }
+
     /// Borrows a dedicated connection: for transactions that watch keys, for commands that change the connection, for streamed
     /// values. An idle one is reused if possible; otherwise a new one is opened. If [`SharedOptions::max_dedicated`] connections
     /// are in use, it waits for one, for at most [`Config::command_timeout`].
@@ -268,6 +336,59 @@ impl Shared {
         SharedTransaction::new(self)
     }
 
+    /// Subscribes to channels: returns a reader of their messages, once the server has confirmed the subscriptions.
+    ///
+    /// # Errors
+    /// Fails like [`Subscription::subscribe`], and with the server's error if it refuses any of them.
+    ///
+    /// # Cancel safety
+    /// Cancel-safe: if the future is dropped before it completes, nothing is subscribed to.
+    pub async fn subscribe<'n>(
+        &self,
+        channels: impl Into<Args<'n>>,
+    ) -> Result<Subscription, Error> {
+        let mut subscription = self.subscription(SubscriptionOptions::default());
+        subscription.subscribe(channels).await?;
+        Ok(subscription)
+    }
+
+    /// Subscribes to all channels that match one of these glob patterns, like [`subscribe`](Self::subscribe).
+    ///
+    /// # Errors
+    /// Fails like [`subscribe`](Self::subscribe).
+    ///
+    /// # Cancel safety
+    /// Like [`subscribe`](Self::subscribe).
+    pub async fn psubscribe<'n>(
+        &self,
+        patterns: impl Into<Args<'n>>,
+    ) -> Result<Subscription, Error> {
+        let mut subscription = self.subscription(SubscriptionOptions::default());
+        subscription.psubscribe(patterns).await?;
+        Ok(subscription)
+    }
+
+    /// Subscribes to sharded channels, like [`subscribe`](Self::subscribe).
+    ///
+    /// # Errors
+    /// Fails like [`subscribe`](Self::subscribe).
+    ///
+    /// # Cancel safety
+    /// Like [`subscribe`](Self::subscribe).
+    pub async fn ssubscribe<'n>(
+        &self,
+        channels: impl Into<Args<'n>>,
+    ) -> Result<Subscription, Error> {
+        let mut subscription = self.subscription(SubscriptionOptions::default());
+        subscription.ssubscribe(channels).await?;
+        Ok(subscription)
+    }
+
+    /// Returns a reader with these limits that is not subscribed to anything yet.
+    pub fn subscription(&self, options: SubscriptionOptions) -> Subscription {
+        Subscription::new(self, options)
+    }
+
     /// Closes the handle and all of its clones. No more commands are accepted. It waits until the accepted ones are finished, for
     /// at most [`SharedOptions::close_timeout`], and then closes the connection. Commands that are not finished by then fail;
     /// [`Error::maybe_executed`] says which of them the server may have executed. Dedicated connections are closed when they are
@@ -285,6 +406,19 @@ impl Shared {
         pool.close();
         let close_by = close_timeout.and_then(|timeout| clock::now().checked_add(timeout));
         inner.with(|queue| queue.close(close_by));
+        poll_fn(|context| inner.with(|queue| queue.poll_closed(context.waker()))).await;
+    }
+
+    /// Accepts no more commands, and closes the connection when the accepted ones are finished, or after `grace`.
+    pub(in crate::aio) fn retire(&self, grace: Duration) {
+        let Handle { inner, pool, .. } = &*self.handle;
+        pool.close();
+        inner.with(|queue| queue.close(clock::now().checked_add(grace)));
+    }
+
+    /// Waits until the handle is closed, and its connection with it.
+    pub(in crate::aio) async fn ended(&self) {
+        let inner = &self.handle.inner;
         poll_fn(|context| inner.with(|queue| queue.poll_closed(context.waker()))).await;
     }
 

@@ -3,11 +3,12 @@
 use onecopy_resp_proto::{Frame, Kind};
 
 use super::Connection;
-use crate::Error;
 use crate::command::Command;
 use crate::link::{EXEC, MULTI, Queueing};
 use crate::parts::Parts;
+use crate::script::Sent;
 use crate::transaction::{Executed, Results};
+use crate::{Error, ScriptCall};
 
 /// Commands between MULTI and EXEC, sent together in one pipeline by [`exec`](Self::exec). If the transaction is dropped before
 /// that, nothing is sent.
@@ -37,6 +38,7 @@ use crate::transaction::{Executed, Results};
 pub struct Transaction<'c, 'a> {
     conn: &'c mut Connection,
     parts: Parts<'a>,
+    scripts: Sent,
     queued: usize,
 }
 
@@ -46,6 +48,7 @@ impl<'c, 'a> Transaction<'c, 'a> {
         Ok(Self {
             conn,
             parts: Parts::new(),
+            scripts: Sent::none(),
             queued: 0,
         })
     }
@@ -69,6 +72,21 @@ impl<'c, 'a> Transaction<'c, 'a> {
         self.conn.link.queue(command, &mut self.parts)?;
         self.queued += 1;
         Ok(self)
+    }
+
+    /// Adds a call of a script, which need not outlive the call. The first call of each script in the transaction is sent with the
+    /// code of the script, further ones with its digest: none can fail because the server does not know the script. Read the
+    /// result as one of a [`ScriptCall`].
+    ///
+    /// # Errors
+    /// Fails like [`push`](Self::push).
+    pub fn push_script(&mut self, call: &ScriptCall<'_>) -> Result<&mut Self, Error> {
+        if self.scripts.is_first(call) {
+            self.push(&call.with_code())?;
+            self.scripts.add(call);
+            return Ok(self);
+        }
+        self.push(call)
     }
 
     /// Returns the number of commands that were added.
@@ -95,6 +113,7 @@ impl<'c, 'a> Transaction<'c, 'a> {
             conn,
             parts,
             queued,
+            ..
         } = self;
         conn.link.queue_encoded(EXEC)?;
         // In a transaction no command blocks.

@@ -1,5 +1,7 @@
 //! A connection and its operations.
 
+mod scripts;
+
 use std::io::{self, Read};
 use std::time::Duration;
 
@@ -37,7 +39,7 @@ pub struct Connection {
     pub(super) link: Link,
     pub(super) stream: Stream,
     /// The configuration for reconnecting, as updated by `select`, `auth` and `set_client_name`.
-    config: Config,
+    pub(super) config: Config,
     /// Whether the caller provided the stream, so that it cannot be reconnected.
     is_given: bool,
 }
@@ -394,6 +396,11 @@ impl Connection {
     pub fn release(&mut self, keep: usize) {
         self.link.release(keep);
         self.stream.release(keep);
+    }
+
+    /// Whether the caller has given its stream: it can't be made again.
+    pub(super) fn is_given(&self) -> bool {
+        self.is_given
     }
 
     #[inline]

@@ -3,9 +3,10 @@
 use onecopy_resp_proto::{Frame, OwnedReply, Reply};
 
 use super::Connection;
-use crate::Error;
 use crate::command::Command;
 use crate::parts::Parts;
+use crate::script::Sent;
+use crate::{Error, ScriptCall};
 
 /// A queue of commands that are sent when the first reply is read.
 ///
@@ -29,6 +30,7 @@ use crate::parts::Parts;
 pub struct Pipeline<'c, 'a> {
     conn: &'c mut Connection,
     parts: Parts<'a>,
+    scripts: Sent,
     queued: u64,
 }
 
@@ -37,6 +39,7 @@ impl<'c, 'a> Pipeline<'c, 'a> {
         Self {
             conn,
             parts: Parts::new(),
+            scripts: Sent::none(),
             queued: 0,
         }
     }
@@ -62,6 +65,21 @@ impl<'c, 'a> Pipeline<'c, 'a> {
         self.conn.link.queue(command, &mut self.parts)?;
         self.queued += 1;
         Ok(self)
+    }
+
+    /// Queues a call of a script, which need not outlive the call. The first call of each script in the pipeline is sent with the
+    /// code of the script, further ones with its digest. Only if another client empties the server's script cache in the middle of
+    /// the pipeline, further calls fail, with [`Error::is_no_script`]. Read the reply as one of a [`ScriptCall`].
+    ///
+    /// # Errors
+    /// Fails like [`push`](Self::push).
+    pub fn push_script(&mut self, call: &ScriptCall<'_>) -> Result<&mut Self, Error> {
+        if self.scripts.is_first(call) {
+            self.push(&call.with_code())?;
+            self.scripts.add(call);
+            return Ok(self);
+        }
+        self.push(call)
     }
 
     /// Returns the number of queued commands.

@@ -22,6 +22,13 @@ pub trait FromReply<'r>: Sized {
     /// # Errors
     /// Fails if the reply has another type.
     fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError>;
+
+    /// Returns whether the reply says that there is no value, which an `Option` reads as `None`: null, and for a struct an empty
+    /// map, which is what HGETALL returns for a key that does not exist.
+    #[inline]
+    fn is_absent(reply: Reply<'r>) -> bool {
+        reply.is_null()
+    }
 }
 
 /// Accepts any reply.
@@ -87,20 +94,24 @@ impl<'r> FromReply<'r> for f64 {
     }
 }
 
-/// Accepts a boolean, or 0 and 1.
+/// Accepts a boolean, 0 and 1, also as strings: that is what the values of keys and fields are.
 impl<'r> FromReply<'r> for bool {
     #[inline]
     fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
-        let answer = reply.as_bool();
+        let answer = match (reply.kind(), reply.bytes()) {
+            (Kind::BulkString, b"1") => Some(true),
+            (Kind::BulkString, b"0") => Some(false),
+            _ => reply.as_bool(),
+        };
         answer.ok_or_else(|| DecodeError::new("0 or 1", reply))
     }
 }
 
-/// Reads null as `None`.
+/// Reads null as `None`, and for structs an empty map.
 impl<'r, T: FromReply<'r>> FromReply<'r> for Option<T> {
     #[inline]
     fn from_reply(reply: Reply<'r>) -> Result<Self, DecodeError> {
-        if reply.is_null() {
+        if T::is_absent(reply) {
             return Ok(None);
         }
         T::from_reply(reply).map(Some)
@@ -130,6 +141,10 @@ macro_rules! tuple {
 tuple!("an array of 2", A, B);
 tuple!("an array of 3", A, B, C);
 tuple!("an array of 4", A, B, C, D);
+tuple!("an array of 5", A, B, C, D, E);
+tuple!("an array of 6", A, B, C, D, E, F);
+tuple!("an array of 7", A, B, C, D, E, F, G);
+tuple!("an array of 8", A, B, C, D, E, F, G, H);
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use onecopy_resp_proto::Reply;
 
 use super::{Blocking, Command, Flags, table};
 use crate::arg::Arg;
+use crate::keys::{self, Words};
 use crate::request::Request;
 
 /// Creates a command from its words; its output is the [`Reply`]. Costs one allocation, for the list of arguments.
@@ -80,6 +81,10 @@ impl Command for Raw<'_> {
         request.part(&self.args);
     }
 
+    fn each_key(&self, visit: &mut dyn FnMut(&[u8])) {
+        keys::each(self, visit);
+    }
+
     fn hash_name_and_key(&self, hasher: &mut dyn Hasher) {
         // A subcommand's name is two words, and a container has none by itself.
         let words = self
@@ -108,6 +113,18 @@ impl Command for Raw<'_> {
             "WAIT" | "WAITAOF" => self.args.last().map_or(Blocking::No, milliseconds),
             "BLMPOP" | "BZMPOP" => self.args.get(1).map_or(Blocking::No, seconds),
             _ => self.args.last().map_or(Blocking::No, seconds),
+        }
+    }
+}
+
+impl Words for Raw<'_> {
+    fn count(&self) -> usize {
+        self.args.len()
+    }
+
+    fn show(&self, position: usize, visit: &mut dyn FnMut(&[u8])) {
+        if let Some(arg) = self.args.get(position) {
+            arg.each(visit);
         }
     }
 }

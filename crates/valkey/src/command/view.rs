@@ -32,6 +32,14 @@ impl<'r, T: FromReply<'r>> Array<'r, T> {
         self.reply.is_empty()
     }
 
+    /// Reads the whole array as another type: a collection, a tuple, or one that borrows from the reply.
+    ///
+    /// # Errors
+    /// Fails if the reply does not have this type.
+    pub fn read<U: FromReply<'r>>(&self) -> Result<U, DecodeError> {
+        U::from_reply(self.reply)
+    }
+
     /// Returns an iterator over the elements, in order. Each is read from the reply; nothing is copied.
     pub fn iter(&self) -> Elements<'r, T> {
         Elements {
@@ -110,6 +118,14 @@ impl<'r, K: FromReply<'r>, V: FromReply<'r>> Map<'r, K, V> {
     /// Returns whether there are no pairs.
     pub fn is_empty(&self) -> bool {
         self.reply.is_empty()
+    }
+
+    /// Reads the whole map as another type: a struct with `#[derive(FromReply)]`, which may borrow from the reply, or a collection.
+    ///
+    /// # Errors
+    /// Fails if the reply does not have this type.
+    pub fn read<U: FromReply<'r>>(&self) -> Result<U, DecodeError> {
+        U::from_reply(self.reply)
     }
 
     /// Returns an iterator over the pairs, in the server's order. Each is read from the reply; nothing is copied.

@@ -47,7 +47,6 @@ impl Link {
         }
     }
 
-    #[cfg(feature = "tokio")]
     pub(crate) fn command_timeout(&self) -> Option<Duration> {
         self.command_timeout
     }

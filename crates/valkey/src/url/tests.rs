@@ -236,9 +236,27 @@ fn every_option_changes_the_configuration() {
         "max-total=7777",
         "max-reply=7777",
         "idle-keep=7777",
+        "pool-min=7",
+        "pool-max=77",
+        "pool-acquire-timeout=7",
+        "pool-idle-timeout=7",
+        "pool-lifetime=7",
+        "pool-ping-after=7",
+        "pool-max-connecting=7",
+        "pool-reset=false",
+        "pool-reset-timeout=7",
+        "pool-idle-keep=7777",
     ] {
         let config = parse(&format!("rediss://host?{option}"));
         let changed = format!("{:?}", config.unwrap());
         assert_ne!(changed, unchanged, "{option}");
     }
+}
+
+#[test]
+fn a_misspelt_option_of_pools_is_answered_with_those_that_there_are() {
+    let error = parse("redis://host?pool-size=7").unwrap_err().to_string();
+    assert!(error.contains("pool-size") && error.contains("pool-max,"));
+    let error = parse("redis://host?pool-reset-timeout=0").unwrap_err();
+    assert!(error.to_string().contains("pool-reset=false"), "{error}");
 }

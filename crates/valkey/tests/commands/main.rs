@@ -4,6 +4,7 @@
 
 mod bitmap;
 mod connection;
+mod documented;
 mod generic;
 mod geo;
 mod hash;

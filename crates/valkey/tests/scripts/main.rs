@@ -11,6 +11,7 @@ mod little_memory;
 mod memory;
 mod out_of_band;
 mod pipelines;
+mod subscriptions;
 
 use onecopy_testkit::alloc::Allocator;
 

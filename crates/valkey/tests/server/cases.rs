@@ -6,8 +6,10 @@ mod memory;
 mod pipelines;
 mod pipes;
 mod pushes;
+mod scripts;
 mod session;
 mod streams;
+mod subscriptions;
 mod transactions;
 
 /// The connection of this API.

@@ -51,19 +51,74 @@ macro_rules! assert_same_file {
 #[test]
 fn both_faces_have_the_same_methods() {
     assert_same_file!("connection");
+    assert_same_file!("connection/scripts");
     assert_same_file!("pipeline");
     assert_same_file!("pipe");
     assert_same_file!("transaction");
     assert_same_file!("bulk_reader");
+    assert_same_file!("subscriber");
+    assert_same_file!("consumer");
+    assert_same_file!("pool");
+    assert_same_file!("pooled_connection");
+}
+
+/// A handle of a cluster is shared, or its caller's alone.
+#[test]
+fn both_faces_of_clusters_have_the_same_methods() {
+    macro_rules! signatures_of {
+        ($face:literal, $name:literal) => {
+            signatures(include_str!(concat!(
+                "../../src/",
+                $face,
+                "/cluster/",
+                $name,
+                ".rs"
+            )))
+        };
+    }
+    let owned = |signatures: Vec<String>| -> Vec<String> {
+        let owned = |signature: String| {
+            signature
+                .replace("&mut self", "&self")
+                .replace("ClusterScan<'_>", "ClusterScan")
+        };
+        signatures.into_iter().map(owned).collect()
+    };
+    for (blocking, tokio) in [
+        (
+            signatures_of!("blocking", "split"),
+            signatures_of!("aio", "split"),
+        ),
+        (
+            signatures_of!("blocking", "scan"),
+            signatures_of!("aio", "scan"),
+        ),
+        (
+            signatures_of!("blocking", "pipeline"),
+            signatures_of!("aio", "pipeline"),
+        ),
+        (
+            signatures_of!("blocking", "transaction"),
+            signatures_of!("aio", "transaction"),
+        ),
+    ] {
+        assert!(blocking.len() > 3);
+        assert_eq!(owned(blocking), owned(tokio));
+    }
 }
 
 #[test]
 fn both_faces_have_the_same_types() {
     let types = |source: &'static str| -> Vec<String> {
-        // Many callers on one connection are tasks: the shared handle is tokio's alone.
+        // Many callers on one connection are tasks: the shared handle is tokio's alone, and its types are used by blocking
+        // clusters; so is the one that caches. A reader that follows its slots waits for several nodes at the same time.
+        let is_own = |line: &&str| {
+            let is_shared = [" shared::", " cached::", " crate::"].map(|own| line.contains(own));
+            !is_shared.contains(&true) && !line.contains("ClusterSubscription")
+        };
         let uses = source
             .lines()
-            .filter(|line| line.starts_with("pub use ") && !line.starts_with("pub use shared::"));
+            .filter(|line| line.starts_with("pub use ") && is_own(line));
         uses.map(|line| line.replace("onecopy_net::tokio", "onecopy_net::blocking"))
             .collect()
     };

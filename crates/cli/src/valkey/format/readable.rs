@@ -84,7 +84,7 @@ fn aggregate(reply: Reply<'_>, indent: usize, out: &mut impl Write) -> io::Resul
 }
 
 /// Text that is shown as it is, but for what a terminal would obey.
-fn text(bytes: &[u8], lines: Lines, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn text(bytes: &[u8], lines: Lines, out: &mut impl Write) -> io::Result<()> {
     let mut visible = String::new();
     push_visible(&String::from_utf8_lossy(bytes), lines, &mut visible);
     // A report ends its lines by CR LF.
@@ -92,7 +92,7 @@ fn text(bytes: &[u8], lines: Lines, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// In double quotes, with escapes that can be typed again.
-fn quoted(bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
+pub(super) fn quoted(bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"\"")?;
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {

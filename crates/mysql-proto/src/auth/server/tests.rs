@@ -96,6 +96,10 @@ fn run_with(
             }
             ServerAuthAction::SendKey => AuthMoreData { data: PEM }.encode(&mut payload),
             ServerAuthAction::SendExtSalt => payload = server.ext_salt().unwrap().to_bytes(),
+            ServerAuthAction::CheckPassword => {
+                let right = server.password().unwrap().expose() == b"secret";
+                return server.decide(right);
+            }
             end => return end,
         }
         let Ok(AuthAction::Send(answer)) = client.on_packet(&payload) else {
@@ -158,6 +162,53 @@ fn an_empty_cache_has_the_password_sent_over_a_fit_channel_only() {
         ServerAuthAction::RequestPassword
     );
     assert_eq!(server.on_packet(b"secret\0"), ServerAuthAction::Reject);
+}
+
+#[test]
+fn a_stored_hash_needs_the_password_once_and_its_cache_no_more() {
+    let plugin = Plugin::CachingSha2Password;
+    let account = |cached: Option<&str>, channel| {
+        let cached = cached.map(|of| caching_sha2::Verifier::from_password(&Secret::new(of)));
+        let server = ServerAuth::new(Verifier::CachingSha2Cache(cached), NONCE, channel).unwrap();
+        server.with_private_key(Arc::new(Glass))
+    };
+    for channel in [Channel::UnixSocket, Channel::TlsVerified, Channel::Plain] {
+        for greeted in [Plugin::NativePassword, plugin] {
+            for (cached, password, end) in [
+                (None, "secret", ServerAuthAction::Accept),
+                (None, "Secret", ServerAuthAction::Reject),
+                (None, "", ServerAuthAction::Reject),
+                (Some("secret"), "secret", ServerAuthAction::AcceptFast),
+                (Some("secret"), "Secret", ServerAuthAction::Reject),
+                (Some("secret"), "", ServerAuthAction::Reject),
+                // The cache is of a password that was changed.
+                (Some("before"), "secret", ServerAuthAction::Accept),
+            ] {
+                let server = account(cached, channel);
+                let said = run_with(with_key(), server, greeted, password, channel);
+                assert_eq!(said, end, "{channel:?} {greeted:?} {cached:?} {password}");
+            }
+        }
+    }
+    let mut server = account(None, Channel::TlsVerified);
+    let named = Some(plugin.name().as_bytes());
+    assert_eq!(
+        server.on_handshake_response(named, &[9; 32], true),
+        ServerAuthAction::RequestPassword
+    );
+    assert!(server.password().is_none());
+    assert_eq!(
+        server.clone().decide(true),
+        ServerAuthAction::Reject,
+        "nothing is to be decided"
+    );
+    assert_eq!(
+        server.on_packet(b"secret\0"),
+        ServerAuthAction::CheckPassword
+    );
+    assert_eq!(server.password().unwrap().expose(), b"secret");
+    assert_eq!(server.decide(true), ServerAuthAction::Accept);
+    assert_eq!(server.decide(true), ServerAuthAction::Reject, "twice");
 }
 
 #[test]

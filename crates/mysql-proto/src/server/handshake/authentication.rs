@@ -57,9 +57,15 @@ impl ServerHandshake {
                 let ext_salt = auth.ext_salt().map(parsec::ExtSalt::to_bytes);
                 self.send(buffers, |out| out.put(&ext_salt.unwrap_or_default()))
             }
+            ServerAuthAction::CheckPassword => {
+                self.state = State::Password(auth.clone());
+                Ok(())
+            }
             ServerAuthAction::AcceptFast => self.authenticated(buffers, true),
             ServerAuthAction::Accept => {
                 self.password_hash = auth.password_hash().cloned();
+                // The caller has checked it.
+                self.password = auth.password().cloned();
                 self.authenticated(buffers, false)
             }
             ServerAuthAction::Reject => {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{ConfigError, not_zero};
-use crate::config::{Config, ListenerConfig, Mode, Offered, Rate};
+use crate::config::{Config, ListenerConfig, Mode, Offered, Rate, Role, compile};
 
 const ONE: &str = "give at least 1";
 
@@ -19,6 +19,16 @@ pub enum PoolError {
     NoHealthLogin,
     /// Two accounts have the same user.
     SameUser(String),
+    /// Reads go to replicas with this mode only.
+    ReadsNeedTransactions,
+    /// Reads go to replicas, and no backend can be one: none has the role of a primary or of a replica.
+    NoReplica,
+    /// Two rules have the same name.
+    SameRule(String),
+    /// A rule says where reads go, and the listener does not use replicas.
+    RuleNeedsReads(String),
+    /// The expressions of the rules cannot be compiled.
+    Expressions(String),
     /// More idle connections are kept than there may be connections.
     Min {
         /// The number of idle connections to keep.
@@ -52,10 +62,12 @@ impl Config {
 
 impl ListenerConfig {
     fn check_unpooled(&self) -> Result<(), ConfigError> {
-        let key = match (self.query_timeout, self.server_accounts) {
-            (None, None) => return Ok(()),
-            (Some(_), _) => "query-timeout",
-            _ => "accounts",
+        let key = match (self.query_timeout, self.server_accounts, self.replica_reads) {
+            (None, None, None) if self.rules.is_empty() => return Ok(()),
+            (None, None, None) => "rule",
+            (Some(_), ..) => "query-timeout",
+            (_, Some(_), _) => "accounts",
+            _ => "reads",
         };
         Err(ConfigError::Pool {
             listener: self.name.clone(),
@@ -82,6 +94,10 @@ impl ListenerConfig {
         not_zero("wait-timeout", &table, !waits, "give a time, as \"5s\"")?;
         let lasts = pool.lifetime != Some(Duration::ZERO);
         not_zero("lifetime", &table, !lasts, "give a time, or \"off\"")?;
+        for rule in &self.rules {
+            let table = format!("rule '{}' of listener '{}'", rule.name, self.name);
+            rate_not_zero(["rate", "burst"], &table, rule.rate)?;
+        }
         for account in &self.accounts {
             let table = format!("account '{}' of listener '{}'", account.user, self.name);
             rate_not_zero(
@@ -111,6 +127,16 @@ impl ListenerConfig {
         if let Some(twice) = accounts.find(|account| !users.insert(account.user.as_str())) {
             return Some(PoolError::SameUser(twice.user.clone()));
         }
+        let mut roles = self.backends.iter().map(|backend| backend.role);
+        if self.replica_reads.is_some() && self.mode != Mode::Transaction {
+            return Some(PoolError::ReadsNeedTransactions);
+        }
+        if self.replica_reads.is_some() && !roles.any(Role::asks) {
+            return Some(PoolError::NoReplica);
+        }
+        if let Some(error) = self.rule_error() {
+            return Some(error);
+        }
         let (min, max) = (self.pool.min, self.pool.max);
         if min > max {
             return Some(PoolError::Min { min, max });
@@ -126,6 +152,25 @@ impl ListenerConfig {
             key: "compression",
             backend: backend.name.clone(),
         })
+    }
+}
+
+impl ListenerConfig {
+    fn rule_error(&self) -> Option<PoolError> {
+        let mut names = HashSet::new();
+        let mut rules = self.rules.iter();
+        if let Some(twice) = rules.find(|rule| !names.insert(rule.name.as_str())) {
+            return Some(PoolError::SameRule(twice.name.clone()));
+        }
+        let mut rules = self.rules.iter();
+        if self.replica_reads.is_none()
+            && let Some(rule) = rules.find(|rule| rule.to.is_some())
+        {
+            return Some(PoolError::RuleNeedsReads(rule.name.clone()));
+        }
+        let expressions = self.rules.iter().filter_map(|rule| rule.digest.as_deref());
+        let expressions: Vec<_> = expressions.collect();
+        compile(&expressions).err().map(PoolError::Expressions)
     }
 }
 
@@ -165,6 +210,28 @@ impl PoolError {
             Self::SameUser(user) => write!(
                 f,
                 "listener '{listener}' has two accounts of user '{user}'; remove one of them"
+            ),
+            Self::ReadsNeedTransactions => write!(
+                f,
+                "`reads` of listener '{listener}' is not supported with mode = \"{mode}\"; use mode = \"transaction\" or remove it"
+            ),
+            Self::NoReplica => write!(
+                f,
+                "listener '{listener}' has `reads`, and no backend that can be a replica; give two or more backends role = \"primary\" \
+                 (the read-only ones serve reads), or some of them role = \"replica\""
+            ),
+            Self::SameRule(name) => write!(
+                f,
+                "listener '{listener}' has two rules called '{name}'; rename one of them"
+            ),
+            Self::RuleNeedsReads(name) => write!(
+                f,
+                "rule '{name}' of listener '{listener}' has `to`, and the listener has no `reads`; add reads = \"primary\" or \"replica\""
+            ),
+            Self::Expressions(why) => write!(
+                f,
+                "the `digest` expressions of the rules of listener '{listener}' are not valid: {}",
+                why.lines().last().unwrap_or_default().trim()
             ),
             Self::Min { min, max } => write!(
                 f,

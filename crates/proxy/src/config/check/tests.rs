@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::{AccountConfig, BackendConfig, Offered, Secret, endpoint};
+use crate::config::{AccountConfig, BackendConfig, Offered, ReplicaReads, Secret, endpoint};
 
 fn listener(name: &str, listen: &[&str], backends: &[&str]) -> ListenerConfig {
     let endpoint = |text: &&str| endpoint(text).unwrap();
@@ -206,6 +206,34 @@ fn a_limit_for_statements_needs_a_pooled_listener() {
     let error = error.unwrap_err().to_string();
     assert!(
         error.contains("`query-timeout`") && error.contains("use a pooled mode"),
+        "{error}"
+    );
+}
+
+#[test]
+fn reads_go_elsewhere_only_where_a_replica_can_be() {
+    let error = pooled(|listener| {
+        listener.replica_reads = Some(ReplicaReads::default());
+    });
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("no backend that can be a replica"),
+        "{error}"
+    );
+    let error = pooled(|listener| {
+        listener.replica_reads = Some(ReplicaReads::default());
+        listener.mode = Mode::Session;
+    });
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("use mode = \"transaction\""), "{error}");
+    let error = pooled(|listener| {
+        listener.replica_reads = Some(ReplicaReads::default());
+        listener.mode = Mode::Pass;
+        listener.accounts = Vec::new();
+    });
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("`reads`") && error.contains("use a pooled mode"),
         "{error}"
     );
 }

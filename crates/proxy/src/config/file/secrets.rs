@@ -5,12 +5,12 @@ use std::fs::File as OpenFile;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use onecopy_mysql_proto::auth::native_password::Verifier;
 use onecopy_mysql_proto::auth::{PublicKey, Secret};
 use toml::Spanned;
 
 use super::error::Problem;
 use super::value::Password;
+use crate::config::StoredHash;
 
 /// A password file's first line is at most this long, so that a wrong file is not read whole: 64 KiB.
 const MAX_PASSWORD: u64 = 64 << 10;
@@ -40,22 +40,17 @@ pub(super) fn public_key(
 }
 
 /// What a server stores of a password.
-pub(super) fn stored(hash: &Spanned<String>, has_password: bool) -> Result<Verifier, Problem> {
+pub(super) fn stored(hash: &Spanned<String>, has_password: bool) -> Result<StoredHash, Problem> {
     if has_password {
         let message = "there is a password and a `hash`; give one of them";
         return Err(Problem::at(hash.span(), message));
     }
-    Verifier::from_text(hash.get_ref()).ok_or_else(|| {
-        let hint = match hash.get_ref().starts_with("$A$") {
-            true => {
-                "that of caching_sha2_password is not enough to log in to a server: give `password-file` in its place"
-            }
-            false => {
-                "it is * and 40 hexadecimal digits, as in mysql.user: SELECT authentication_string FROM mysql.user"
-            }
-        };
-        let message = "this is no hash of mysql_native_password";
-        Problem::at(hash.span(), message).hint(hint)
+    StoredHash::from_text(hash.get_ref()).ok_or_else(|| {
+        let message = "this is no hash of mysql_native_password or caching_sha2_password";
+        Problem::at(hash.span(), message).hint(
+            "it is * and 40 hexadecimal digits, or 0x24412430 and 132 more of the other plugin: \
+             SELECT authentication_string (or CONCAT('0x', HEX(authentication_string))) FROM mysql.user",
+        )
     })
 }
 

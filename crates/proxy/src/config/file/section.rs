@@ -12,6 +12,8 @@ use toml::Spanned;
 
 use super::compression::{Algorithm, Offer, method};
 use super::error::Problem;
+use super::reads::{Destination, Shown, replica_reads};
+use super::rule::RuleSection;
 use super::secrets::{public_key, secret, stored};
 use super::tls::{BackendTls, ClientTls};
 use super::value::{CountOrOff, Password, Place, Places, Size, Time, TimeOrOff};
@@ -117,6 +119,12 @@ struct Mysql {
     accounts: Option<Spanned<Source>>,
     accounts_interval: Option<Time>,
     query_timeout: Option<TimeOrOff>,
+    reads: Option<Destination>,
+    consistency: Option<Spanned<Shown>>,
+    max_lag: Option<Spanned<TimeOrOff>>,
+    read_wait: Option<Spanned<Time>>,
+    #[serde(default)]
+    rule: Vec<Spanned<RuleSection>>,
     #[serde(default)]
     pool: Pool,
     compression: Option<Offer>,
@@ -158,6 +166,7 @@ struct Account {
     query_timeout: Option<TimeOrOff>,
     statement_rate: Option<CountOrOff>,
     statement_burst: Option<Spanned<u32>>,
+    reads: Option<Destination>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -170,6 +179,7 @@ struct Pool {
     connect_rate: Option<CountOrOff>,
     connect_burst: Option<u32>,
     wait_timeout: Option<Time>,
+    failover_timeout: Option<Time>,
     warning_hold: Option<Time>,
     statements: Option<usize>,
 }
@@ -352,6 +362,11 @@ impl Mysql {
                 .hint("give `user` and `password-file` in [health]; on MariaDB it needs SELECT on mysql.global_priv"));
         }
         set_time_or_off(&mut config.query_timeout, self.query_timeout);
+        for (at, rule) in self.rule.into_iter().enumerate() {
+            config.rules.push(super::rule::config(rule, at + 1)?);
+        }
+        config.replica_reads =
+            replica_reads(self.reads, self.consistency, self.max_lag, self.read_wait)?;
         set(&mut config.compression, self.compression.map(Offered::from));
         set(&mut config.expects_proxy_header, self.expects_proxy_header);
         set(&mut config.reencrypt_passwords, self.reencrypt_passwords);
@@ -399,6 +414,7 @@ impl Account {
             return Err(Problem::at(burst.span(), message)
                 .hint("give statement-rate too: statements a second"));
         }
+        config.reads = self.reads.map(Into::into);
         config.statement_rate = rate.map(|per_second| Rate {
             per_second,
             burst: burst.map_or(per_second, Spanned::into_inner),
@@ -425,6 +441,7 @@ impl Pool {
             rate.burst = burst;
         }
         set_time(&mut pool.wait_timeout, self.wait_timeout);
+        set_time(&mut pool.failover_timeout, self.failover_timeout);
         set_time(&mut pool.warning_hold, self.warning_hold);
         set(&mut pool.statements, self.statements);
     }
@@ -502,17 +519,17 @@ impl From<Level> for LogLevel {
     }
 }
 
-fn set<T>(target: &mut T, value: Option<T>) {
+pub(super) fn set<T>(target: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *target = value;
     }
 }
 
-fn set_time(target: &mut Duration, value: Option<Time>) {
+pub(super) fn set_time(target: &mut Duration, value: Option<Time>) {
     set(target, value.map(|Time(time)| time));
 }
 
-fn set_time_or_off(target: &mut Option<Duration>, value: Option<TimeOrOff>) {
+pub(super) fn set_time_or_off(target: &mut Option<Duration>, value: Option<TimeOrOff>) {
     set(target, value.map(|TimeOrOff(time)| time));
 }
 

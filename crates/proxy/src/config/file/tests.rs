@@ -1,14 +1,13 @@
 use std::fs;
 use std::time::Duration;
 
-use onecopy_mysql_proto::auth::native_password::Verifier;
 use onecopy_net::Endpoint;
 use onecopy_testkit::certificate::Authority;
 
 use super::*;
 use crate::config::{
-    BackendConfig, Changes, ListenerConfig, LogFormat, LogLevel, Mode, Offered, PoolConfig, Rate,
-    Role,
+    BackendConfig, Changes, Consistency, ListenerConfig, LogFormat, LogLevel, Mode, Offered,
+    PoolConfig, Rate, Reads, ReplicaReads, Role, StoredHash,
 };
 
 fn parse(text: &str) -> Result<Config, FileError> {
@@ -441,7 +440,7 @@ fn a_pooled_listener_is_said_with_its_accounts_and_its_pool() {
     let seconds = Duration::from_secs;
     let text = pooled(
         "mode = \"session\"\naccount = [{ user = \"app\", password = \"secret\" }, { user = \"guest\" }]\n\
-         [mysql.pool]\nmax = 7\nmin = 2\nidle-timeout = \"3s\"\nlifetime = \"off\"\nconnect-rate = 5\nconnect-burst = 6\nwait-timeout = \"4s\"\n\
+         [mysql.pool]\nmax = 7\nmin = 2\nidle-timeout = \"3s\"\nlifetime = \"off\"\nconnect-rate = 5\nconnect-burst = 6\nwait-timeout = \"4s\"\nfailover-timeout = \"8s\"\n\
          warning-hold = \"0s\"\nstatements = 9",
     );
     let listener = parse(&text).unwrap().listeners.remove(0);
@@ -456,7 +455,7 @@ fn a_pooled_listener_is_said_with_its_accounts_and_its_pool() {
         "mode = \"session\"\naccount = [{{ user = \"app\", hash = \"{text}\" }}]"
     )));
     let hashed = &hashed.unwrap().listeners[0].accounts[0];
-    assert_eq!(hashed.hash, Verifier::from_text(text));
+    assert_eq!(hashed.hash, StoredHash::from_text(text));
     assert!(!format!("{hashed:?}").contains("14E6"), "{hashed:?}");
     let expected = PoolConfig {
         max: 7,
@@ -468,6 +467,7 @@ fn a_pooled_listener_is_said_with_its_accounts_and_its_pool() {
             burst: 6,
         }),
         wait_timeout: seconds(4),
+        failover_timeout: seconds(8),
         warning_hold: Duration::ZERO,
         statements: 9,
     };
@@ -480,6 +480,34 @@ fn a_pooled_listener_is_said_with_its_accounts_and_its_pool() {
         let config = parse(&pooled(&format!("mode = \"{mode}\"\n{account}")));
         assert_eq!(config.unwrap().listeners[0].mode, mode);
     }
+}
+
+#[test]
+fn replicas_are_used_for_reads_where_a_listener_says_so() {
+    let with = |lines: &str| {
+        pooled(&format!(
+            "mode = \"transaction\"\naccount = [{{ user = \"a\", password = \"x\", reads = \"primary\" }}]\n{lines}"
+        ))
+    };
+    let listener = parse(&with("")).unwrap().listeners.remove(0);
+    assert_eq!(listener.replica_reads, None);
+    assert_eq!(listener.accounts[0].reads, Some(Reads::Primary));
+    let listener = parse(&with("reads = \"replica\""))
+        .unwrap()
+        .listeners
+        .remove(0);
+    assert_eq!(listener.replica_reads, Some(ReplicaReads::default()));
+    let all = "reads = \"primary\"\nconsistency = \"none\"\nmax-lag = \"off\"\nread-wait = \"3s\"";
+    let listener = parse(&with(all)).unwrap().listeners.remove(0);
+    let expected = ReplicaReads {
+        to: Reads::Primary,
+        consistency: Consistency::None,
+        max_lag: None,
+        read_wait: Duration::from_secs(3),
+    };
+    assert_eq!(listener.replica_reads, Some(expected));
+    let error = parse(&with("max-lag = \"1s\"")).unwrap_err().to_string();
+    assert!(error.contains("`max-lag` without `reads`"), "{error}");
 }
 
 #[test]
@@ -593,7 +621,7 @@ fn a_mode_and_its_accounts_go_together() {
         ),
         (
             "mode = \"session\"\naccount = [{ user = \"app\", hash = \"$A$005$salt\" }]",
-            "not enough to log in to a server: give `password-file`",
+            "this is no hash of mysql_native_password or caching_sha2_password",
         ),
         (
             "mode = \"session\"\naccount = [{ user = \"app\", password = \"x\", statement-burst = 7 }]",

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::table::{Cell, Table, Type};
-use crate::backend::Backend;
+use crate::backend::{Backend, Part};
 use crate::control::View;
 use crate::stats::{ClientInfo, Kind};
 
@@ -63,6 +63,7 @@ pub(super) fn servers(view: &View) -> Table {
         ("State", Text),
         ("Role", Text),
         ("Read_only", Number),
+        ("Lag", Number),
         ("Weight", Number),
         ("Sessions", Number),
         ("Failed_connects", Number),
@@ -83,6 +84,7 @@ pub(super) fn servers(view: &View) -> Table {
             state(&backend).into(),
             backend.config.role.to_string().as_str().into(),
             backend.health().read_only().map(u64::from).into(),
+            backend.replication().lag().map(|lag| lag.as_secs()).into(),
             u64::from(backend.config.weight).into(),
             (backend.sessions() as u64).into(),
             backend.failed_connects().into(),
@@ -93,10 +95,17 @@ pub(super) fn servers(view: &View) -> Table {
     table
 }
 
-/// A backend that is up and on standby plays no part by its role as long as it is read only, or is not.
+/// A backend that is up and on standby plays no part by its role as long as it is read only, or is not. A replica serves reads, unless
+/// it is lagging.
 fn state(backend: &Backend) -> &'static str {
+    let replication = backend.replication();
+    let has_reads = replication.serves_reads() && backend.health().read_only() == Some(true);
     match (backend.is_up(), backend.serves()) {
         (false, _) => "down",
+        (true, _) if backend.is_drained() => "drained",
+        (true, _) if backend.is_second() => "second primary",
+        (true, _) if backend.serves_part(Part::Reads) == Some(true) && has_reads => "replica",
+        (true, _) if has_reads && !replication.keeps_up() => "lagging",
         (true, Some(false)) => "standby",
         (true, _) => "up",
     }
@@ -158,6 +167,7 @@ pub(super) fn pools(view: &View) -> Table {
         ("Replays", Number),
         ("Resets", Number),
         ("Pinned", Number),
+        ("State", Text),
     ]);
     for listener in view.listeners() {
         let Some(pool) = &listener.pool else { continue };
@@ -181,6 +191,40 @@ pub(super) fn pools(view: &View) -> Table {
             counts.replays.load(Relaxed).into(),
             counts.resets.load(Relaxed).into(),
             (pinned.sum::<usize>() as u64).into(),
+            if pool.is_paused() { "paused" } else { "open" }.into(),
+        ]);
+    }
+    table
+}
+
+/// Where the reads of listeners went that use replicas.
+pub(super) fn reads(view: &View) -> Table {
+    let mut table = Table::new([
+        ("Listener", Text),
+        ("Reads", Text),
+        ("Consistency", Text),
+        ("Replicas", Number),
+        ("Replica", Number),
+        ("Without_replica", Number),
+        ("Ahead_of_replica", Number),
+        ("Waits", Number),
+    ]);
+    for listener in view.listeners() {
+        let (Some(pool), Some(reads)) = (&listener.pool, listener.config.replica_reads) else {
+            continue;
+        };
+        let backends = listener.backends.all().iter();
+        let serving = backends.filter(|backend| backend.serves_part(Part::Reads) == Some(true));
+        let counts = &pool.counts;
+        table.row([
+            listener.config.name.as_str().into(),
+            reads.to.to_string().as_str().into(),
+            reads.consistency.to_string().as_str().into(),
+            (serving.count() as u64).into(),
+            counts.replica_reads.load(Relaxed).into(),
+            counts.reads_without_replica.load(Relaxed).into(),
+            counts.reads_ahead_of_replica.load(Relaxed).into(),
+            counts.read_waits.load(Relaxed).into(),
         ]);
     }
     table
@@ -378,6 +422,18 @@ pub(super) fn help() -> Table {
             "connections that clients share: in use, idle, waited for",
         ),
         (
+            "SHOW READS",
+            "listeners with `reads`: statements that replicas have done, and why others went to the primary",
+        ),
+        (
+            "SHOW RULES",
+            "rules of listeners: what they do, and how many statements they applied to",
+        ),
+        (
+            "EXPLAIN RULE 'statement'",
+            "which rule applies to a statement, and why others do not; behind it USER name, SCHEMA name, LISTENER name",
+        ),
+        (
             "SHOW USERS",
             "users of pooled listeners: connections, who waits and for how long",
         ),
@@ -396,6 +452,20 @@ pub(super) fn help() -> Table {
         (
             "KILL id, KILL listener:id",
             "ends a session with error 1927; name the listener if several have the id",
+        ),
+        (
+            "PAUSE, PAUSE listener",
+            "new transactions of pooled listeners wait, at most failover-timeout; those under way go on",
+        ),
+        ("RESUME, RESUME listener", "they go on"),
+        (
+            "DRAIN BACKEND name",
+            "no new sessions go to it; those of pooled listeners leave it between transactions",
+        ),
+        ("RESUME BACKEND name", "it is used again"),
+        (
+            "MOVE BACKEND name",
+            "the shared connections to it are made anew between transactions, each on the backend that has fewest for its weight",
         ),
         (
             "DRAIN",

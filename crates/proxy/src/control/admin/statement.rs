@@ -9,6 +9,10 @@ pub(super) enum Statement {
     Buffers,
     Listeners,
     Pools,
+    Reads,
+    Rules,
+    /// Which rule applies to a statement.
+    ExplainRule(Question),
     Pins,
     Users,
     Warnings,
@@ -16,6 +20,12 @@ pub(super) enum Statement {
     /// Of the listener that is named, where one is.
     Kill(Option<String>, u32),
     Drain,
+    /// New transactions wait, or go on, of the listener that is named or of all.
+    Pause(Option<String>, bool),
+    /// Sessions leave this backend, or come again.
+    DrainBackend(String, bool),
+    /// Connections leave this backend, and are made anew where there are fewest.
+    MoveBackend(String),
     Reload,
     /// Variables and functions that clients ask for by themselves.
     Select(Vec<String>),
@@ -26,8 +36,10 @@ pub(super) enum Statement {
 }
 
 /// The error for any other statement.
-const HINT: &str = "the proxy's admin listener knows SHOW CLIENTS, SHOW SERVERS, SHOW LISTENERS, SHOW POOLS, SHOW USERS, SHOW PINS, \
-                    SHOW STATS, SHOW BUFFERS, KILL id, KILL listener:id, DRAIN, RELOAD and SHOW HELP";
+const HINT: &str = "the proxy's admin listener knows SHOW CLIENTS, SHOW SERVERS, SHOW LISTENERS, SHOW POOLS, SHOW READS, \
+                    SHOW RULES, EXPLAIN RULE 'statement', SHOW USERS, SHOW PINS, SHOW STATS, SHOW BUFFERS, KILL id, \
+                    KILL listener:id, PAUSE, RESUME, DRAIN BACKEND name, RESUME BACKEND name, MOVE BACKEND name, DRAIN, \
+                    RELOAD and SHOW HELP";
 
 impl Statement {
     /// Reads one, in any case; a `;` or `\G` may be behind it.
@@ -48,6 +60,9 @@ impl Statement {
             ["SHOW", "BUFFERS"] => Self::Buffers,
             ["SHOW", "LISTENERS"] => Self::Listeners,
             ["SHOW", "POOLS"] => Self::Pools,
+            ["SHOW", "READS"] => Self::Reads,
+            ["SHOW", "RULES"] => Self::Rules,
+            ["EXPLAIN", "RULE", _, ..] => return Question::parse(sql).map(Self::ExplainRule),
             ["SHOW", "PINS"] => Self::Pins,
             ["SHOW", "USERS"] => Self::Users,
             ["SHOW", "WARNINGS"] => Self::Warnings,
@@ -62,6 +77,14 @@ impl Statement {
                     .to_owned());
             }
             ["DRAIN"] => Self::Drain,
+            ["MOVE", "BACKEND", _, ..] => Self::MoveBackend(name(&words[2..])),
+            [word @ ("DRAIN" | "RESUME"), "BACKEND", _, ..] => {
+                Self::DrainBackend(name(&words[2..]), *word == "DRAIN")
+            }
+            [word @ ("PAUSE" | "RESUME")] => Self::Pause(None, *word == "PAUSE"),
+            [word @ ("PAUSE" | "RESUME"), ..] => {
+                Self::Pause(Some(name(&words[1..])), *word == "PAUSE")
+            }
             ["RELOAD"] => Self::Reload,
             ["SET", _, ..] => Self::Set,
             ["SELECT", _, ..] => return Ok(Self::Select(names(&words))),
@@ -74,6 +97,69 @@ impl Statement {
         };
         Ok(statement)
     }
+}
+
+/// A statement, and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Question {
+    pub(super) sql: String,
+    pub(super) user: Option<String>,
+    pub(super) schema: Option<String>,
+    pub(super) listener: Option<String>,
+}
+
+impl Question {
+    /// `EXPLAIN RULE 'statement' [USER name] [SCHEMA name] [LISTENER name]`. In the statement, the quotes around it are doubled.
+    fn parse(sql: &str) -> Result<Self, String> {
+        const FORM: &str = "write EXPLAIN RULE 'statement', and behind it USER name, SCHEMA name or LISTENER name \
+                            where rules ask for them";
+        let start = sql.to_ascii_uppercase().find("RULE").unwrap_or_default();
+        let rest = sql.get(start + "RULE".len()..).unwrap_or_default().trim();
+        let quote = rest.chars().next().filter(|quote| "'\"".contains(*quote));
+        let Some(quote) = quote else {
+            return Err(FORM.to_owned());
+        };
+        let doubled = [quote, quote].iter().collect::<String>();
+        let inside = &rest[1..];
+        let mut end = 0;
+        loop {
+            let Some(at) = inside[end..].find(quote) else {
+                return Err(FORM.to_owned());
+            };
+            end += at;
+            match inside[end..].starts_with(&doubled) {
+                true => end += 2,
+                false => break,
+            }
+        }
+        let mut question = Self {
+            sql: inside[..end].replace(&doubled, &quote.to_string()),
+            ..Self::default()
+        };
+        let words: Vec<_> = inside[end + 1..]
+            .trim_end_matches([';', ' ', '\n'])
+            .split_whitespace()
+            .collect();
+        for pair in words.chunks(2) {
+            let [key, value] = pair else {
+                return Err(FORM.to_owned());
+            };
+            let value = Some(name(&[value]));
+            match key.to_ascii_uppercase().as_str() {
+                "USER" => question.user = value,
+                "SCHEMA" => question.schema = value,
+                "LISTENER" => question.listener = value,
+                _ => return Err(FORM.to_owned()),
+            }
+        }
+        Ok(question)
+    }
+}
+
+/// A listener's or a backend's name, which may have blanks.
+fn name(words: &[&str]) -> String {
+    let name = words.join(" ");
+    name.trim_matches(['\'', '"', '`']).to_owned()
 }
 
 /// An id, or one behind a listener's name and a colon. Names may have blanks and colons.
@@ -125,6 +211,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_question_has_a_statement_in_quotes() {
+        let parsed =
+            Statement::parse("explain rule 'SELECT ''a'' /* x */' user app Schema `shop`;");
+        let expected = Question {
+            sql: "SELECT 'a' /* x */".into(),
+            user: Some("app".into()),
+            schema: Some("shop".into()),
+            listener: None,
+        };
+        assert_eq!(parsed, Ok(Statement::ExplainRule(expected)));
+        let plain = Statement::parse("EXPLAIN RULE \"DELETE FROM t WHERE a = 'x'\"");
+        let Ok(Statement::ExplainRule(question)) = plain else {
+            panic!("{plain:?}");
+        };
+        assert_eq!(question.sql, "DELETE FROM t WHERE a = 'x'");
+        for wrong in [
+            "EXPLAIN RULE SELECT 1",
+            "EXPLAIN RULE 'SELECT 1",
+            "EXPLAIN RULE '' USER",
+            "EXPLAIN RULE '' AS a",
+        ] {
+            assert!(Statement::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn statements_are_read_in_any_case() {
         for (sql, statement) in [
             ("SHOW CLIENTS", Statement::Clients),
@@ -134,6 +246,8 @@ mod tests {
             ("SHOW BUFFERS", Statement::Buffers),
             ("SHOW LISTENERS", Statement::Listeners),
             ("SHOW POOLS", Statement::Pools),
+            ("show reads", Statement::Reads),
+            ("SHOW RULES", Statement::Rules),
             ("show pins;", Statement::Pins),
             ("SHOW users", Statement::Users),
             ("kill 12", Statement::Kill(None, 12)),
@@ -147,6 +261,20 @@ mod tests {
                 Statement::Kill(Some("127.0.0.1:3307".into()), 12),
             ),
             ("drain", Statement::Drain),
+            ("pause", Statement::Pause(None, true)),
+            (
+                "RESUME 'Front 1';",
+                Statement::Pause(Some("Front 1".into()), false),
+            ),
+            ("move backend db1", Statement::MoveBackend("db1".into())),
+            (
+                "Drain Backend DB1",
+                Statement::DrainBackend("DB1".into(), true),
+            ),
+            (
+                "resume backend db1",
+                Statement::DrainBackend("db1".into(), false),
+            ),
             ("reload", Statement::Reload),
             ("SET NAMES utf8mb4", Statement::Set),
             (" ; ", Statement::Nothing),

@@ -17,12 +17,24 @@ type BackendNumber = (
 impl Page {
     pub(super) fn write_backends(&mut self, view: &View) {
         let backends = view.backends();
-        let numbers: [BackendNumber; 5] = [
+        let numbers: [BackendNumber; 7] = [
             (
                 "onecopy_backend_up",
                 "gauge",
                 "1 while health checks are answered. At 0 it gets no new sessions, and existing ones are left alone.",
                 |backend| backend.is_up().into(),
+            ),
+            (
+                "onecopy_backend_drained",
+                "gauge",
+                "1 after DRAIN BACKEND, until RESUME BACKEND.",
+                |backend| backend.is_drained().into(),
+            ),
+            (
+                "onecopy_backend_second_primary",
+                "gauge",
+                "1 if it takes writes while another backend is the primary. It gets no sessions: set it read-only.",
+                |backend| backend.is_second().into(),
             ),
             (
                 "onecopy_backend_sessions",
@@ -53,6 +65,17 @@ impl Page {
             self.head(name, kind, help);
             for (listener, backend) in &backends {
                 self.line(name, &backend_labels(listener, backend), value(backend));
+            }
+        }
+        let name = "onecopy_backend_replication_lag_seconds";
+        self.head(
+            name,
+            "gauge",
+            "How far a replica is behind, by its own account. Known only where `reads` is set and the replica replicates.",
+        );
+        for (listener, backend) in &backends {
+            if let Some(lag) = backend.replication().lag() {
+                self.line(name, &backend_labels(listener, backend), lag.as_secs());
             }
         }
         self.head(

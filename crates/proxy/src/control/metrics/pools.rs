@@ -8,6 +8,7 @@ use crate::control::View;
 use crate::pooling::line::UserInfo;
 use crate::pooling::pin::Pin;
 use crate::pooling::pool::Pool;
+use crate::pooling::rules::Rule;
 use crate::pooling::wrong_logins;
 
 /// Name, help and value of what is counted of logins.
@@ -82,6 +83,27 @@ const USERS: [UserNumber; 6] = [
     ),
 ];
 
+/// Name, help and value of what is counted of rules.
+type RuleNumber = (&'static str, &'static str, fn(&Rule) -> &AtomicU64);
+
+const RULES: [RuleNumber; 3] = [
+    (
+        "onecopy_rule_statements_total",
+        "Statements that a rule applied to: sent as text, prepared or executed.",
+        |rule| &rule.statements,
+    ),
+    (
+        "onecopy_rule_rejected_statements_total",
+        "Statements that a rule has rejected; error 3164.",
+        |rule| &rule.rejected,
+    ),
+    (
+        "onecopy_rule_limited_statements_total",
+        "Statements beyond the rate of a rule; error 1226.",
+        |rule| &rule.limited,
+    ),
+];
+
 /// Name, kind, help and value of one metric.
 type PoolNumber = (&'static str, &'static str, &'static str, fn(&Pool) -> u64);
 
@@ -92,7 +114,7 @@ impl Page {
             .iter()
             .filter_map(|listener| Some((listener.config.name.as_str(), listener.pool.as_ref()?)))
             .collect();
-        let numbers: [PoolNumber; 12] = [
+        let numbers: [PoolNumber; 16] = [
             (
                 "onecopy_pool_connections",
                 "gauge",
@@ -160,6 +182,30 @@ impl Page {
                 |pool| pool.counts.replays.load(Relaxed),
             ),
             (
+                "onecopy_pool_replica_reads_total",
+                "counter",
+                "Statements that were sent to replicas.",
+                |pool| pool.counts.replica_reads.load(Relaxed),
+            ),
+            (
+                "onecopy_pool_reads_without_replica_total",
+                "counter",
+                "Statements for replicas that were sent to the primary, as no replica is up and within max-lag.",
+                |pool| pool.counts.reads_without_replica.load(Relaxed),
+            ),
+            (
+                "onecopy_pool_reads_ahead_of_replica_total",
+                "counter",
+                "Statements for replicas that were sent to the primary, as the replica did not have the client's own changes after read-wait.",
+                |pool| pool.counts.reads_ahead_of_replica.load(Relaxed),
+            ),
+            (
+                "onecopy_pool_read_waits_total",
+                "counter",
+                "How often a replica was asked to wait for a client's own changes before a read.",
+                |pool| pool.counts.read_waits.load(Relaxed),
+            ),
+            (
                 "onecopy_pool_resets_total",
                 "counter",
                 "Connections that were reset behind a client.",
@@ -193,6 +239,7 @@ impl Page {
             self.push(format_args!(" {waited}\n"));
         }
         self.write_users(&pools);
+        self.write_rules(&pools);
         let name = "onecopy_pool_pins_total";
         self.head(
             name,
@@ -218,6 +265,20 @@ impl Page {
             }
         }
     }
+
+    /// What rules have done.
+    fn write_rules(&mut self, pools: &[(&str, &Arc<Pool>)]) {
+        for (name, help, count) in RULES {
+            self.head(name, "counter", help);
+            for (listener, pool) in pools {
+                for rule in pool.rules().all() {
+                    let labels = [("listener", *listener), ("rule", rule.config.name.as_str())];
+                    self.line(name, &labels, count(rule).load(Relaxed));
+                }
+            }
+        }
+    }
+
     /// What there is of each user.
     fn write_users(&mut self, pools: &[(&str, &Arc<Pool>)]) {
         let users: Vec<_> = pools

@@ -73,9 +73,49 @@ fn a_users_salt_is_its_own_and_stays_the_same_whether_or_not_the_user_exists() {
 fn hashed(user: &str, password: &str) -> AccountConfig {
     let hash = native_password::Verifier::from_password(&Secret::new(password));
     AccountConfig {
-        hash: Some(hash),
+        hash: Some(StoredHash::NativePassword(hash)),
         ..AccountConfig::new(user, Secret::default())
     }
+}
+
+fn slowly_hashed(user: &str, password: &str) -> AccountConfig {
+    let text = format!("$A$001${}{}", "s".repeat(20), "h".repeat(43));
+    let stored = caching_sha2::StoredPassword::from_text(&text).unwrap();
+    let stored = Arc::new(stored.with_password(password.as_bytes()));
+    AccountConfig {
+        hash: Some(StoredHash::CachingSha2Password(stored)),
+        ..AccountConfig::new(user, Secret::default())
+    }
+}
+
+#[test]
+fn an_account_of_a_slow_hash_can_log_in_by_the_password_that_a_client_has_sent() {
+    let accounts = Accounts::new(&[slowly_hashed("app", "secret")], None).unwrap();
+    let account = accounts.find(b"app").unwrap();
+    assert!(!account.can_log_in());
+    let log_in = |user: &str, sent: &[u8]| {
+        let asked = challenge(&accounts, user, "client_ed25519");
+        let mut auth = ServerAuth::new(asked.verifier, &NONCE, Channel::TlsVerified).unwrap();
+        let response = caching_sha2::respond(&Secret::new("secret"), &NONCE);
+        let plugin = Some(&b"caching_sha2_password"[..]);
+        match auth.on_handshake_response(plugin, response.expose(), true) {
+            ServerAuthAction::RequestPassword => {
+                assert_eq!(auth.on_packet(sent), ServerAuthAction::CheckPassword);
+                let password = auth.password().unwrap().clone();
+                let stored = accounts.stored(user.as_bytes()).unwrap();
+                (auth.decide(stored.is_of(password.expose())), Some(password))
+            }
+            action => (action, None),
+        }
+    };
+    assert_eq!(log_in("app", b"wrong\0").0, ServerAuthAction::Reject);
+    assert_eq!(log_in("nobody", b"secret\0").0, ServerAuthAction::Reject);
+    let (action, password) = log_in("app", b"secret\0");
+    assert_eq!(action, ServerAuthAction::Accept);
+    account.prove(Proof::password(password.unwrap()));
+    assert!(account.can_log_in() && account.hash().is_none());
+    assert_eq!(account.password().expose(), b"secret");
+    assert_eq!(log_in("app", b"").0, ServerAuthAction::AcceptFast);
 }
 
 #[test]
@@ -95,7 +135,7 @@ fn an_account_of_a_hash_is_asked_by_one_plugin_and_can_log_in_once_a_client_has(
         let right = native_password::respond(&Secret::new("secret"), &NONCE);
         let said = auth.on_handshake_response(plugin, right.expose(), true);
         assert_eq!(said, ServerAuthAction::Accept);
-        account.prove(auth.password_hash().unwrap());
+        account.prove(Proof::Native(auth.password_hash().unwrap().clone()));
     }
     assert!(account.can_log_in());
     let response = account.hash().unwrap().respond(&NONCE);
@@ -126,13 +166,20 @@ fn users_that_do_not_exist_are_asked_as_those_that_do() {
     assert_eq!(asked_natively(&all), 200);
     let none = Accounts::new(&[known("a")], None).unwrap();
     assert_eq!(asked_natively(&none), 0);
+    let mixed = Accounts::new(&[hashed("a", "x"), slowly_hashed("b", "x")], None).unwrap();
+    assert!((60..140).contains(&asked_natively(&mixed)));
+    let slowly = users.iter().filter(|user| {
+        let asked = challenge(&mixed, user, "caching_sha2_password");
+        matches!(asked.verifier, Verifier::CachingSha2Cache(_))
+    });
+    assert_eq!(slowly.count() + asked_natively(&mixed), 200);
 }
 
 #[test]
 fn what_a_client_has_proven_outlives_a_reload_that_leaves_the_hash() {
     let prove = |accounts: &Accounts| {
         let hash = PasswordHash::from_password(&Secret::new("secret"));
-        accounts.find(b"app").unwrap().prove(&hash);
+        accounts.find(b"app").unwrap().prove(Proof::Native(hash));
     };
     let can = |accounts: &Accounts| accounts.find(b"app").unwrap().can_log_in();
     let first = Accounts::new(&[hashed("app", "secret")], None).unwrap();
@@ -155,4 +202,13 @@ fn what_a_client_has_proven_outlives_a_reload_that_leaves_the_hash() {
         Some(&known)
     )
     .unwrap()));
+    // Each time that it is set the same password has another slow hash.
+    for again in [slowly_hashed("app", "secret"), hashed("app", "secret")] {
+        let known = Accounts::new(&[slowly_hashed("app", "secret")], None).unwrap();
+        let proof = Proof::password(Secret::new("secret"));
+        known.find(b"app").unwrap().prove(proof);
+        assert!(can(&Accounts::new(&[again], Some(&known)).unwrap()));
+        let other = [slowly_hashed("app", "another")];
+        assert!(!can(&Accounts::new(&other, Some(&known)).unwrap()));
+    }
 }

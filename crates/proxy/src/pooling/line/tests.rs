@@ -3,6 +3,7 @@
 use onecopy_mysql_proto::Capabilities;
 
 use super::*;
+use crate::backend::Part;
 use crate::config::PoolConfig;
 use crate::pooling::pool::Pool;
 
@@ -27,7 +28,7 @@ impl Users {
         let mut line = Line::default();
         let key = |name: &&str| {
             line.user(name.as_bytes());
-            pool.key(name.as_bytes(), Capabilities::PROTOCOL_41, 45)
+            pool.key(name.as_bytes(), Capabilities::PROTOCOL_41, 45, Part::All)
         };
         let keys = names.iter().map(key).collect();
         Self {

@@ -251,3 +251,64 @@ fn how_quotes_are_read_is_known_from_the_session() {
     let reading = Reading::of(none, &fresh, 45);
     assert!(!reading.two_bytes && !reading.quoted_names && !reading.plain_backslash);
 }
+
+#[test]
+fn a_replica_gets_what_only_reads() {
+    for (sql, expected) in [
+        ("SELECT * FROM t", true),
+        ("WITH a AS (SELECT 1) SELECT * FROM a", true),
+        ("SELECT 1; SELECT 2", true),
+        ("START TRANSACTION READ ONLY", true),
+        (
+            "start transaction with consistent snapshot, read only",
+            true,
+        ),
+        ("SELECT 'FOR UPDATE', `into` FROM t", true),
+        ("START TRANSACTION", false),
+        ("START TRANSACTION READ WRITE", false),
+        ("START TRANSACTION READ ONLY; SELECT 1", false),
+        ("BEGIN", false),
+        ("SELECT * FROM t FOR UPDATE", false),
+        ("SELECT * FROM t FOR SHARE", false),
+        ("SELECT * FROM t LOCK IN SHARE MODE", false),
+        ("SELECT a INTO @a FROM t", false),
+        ("SELECT a INTO OUTFILE 'x' FROM t", false),
+        ("WITH a AS (SELECT 1) DELETE FROM t", false),
+        ("SELECT @a := 1", false),
+        ("SELECT @a", false),
+        ("SELECT GET_LOCK('a', 1)", false),
+        ("SELECT NEXTVAL(s)", false),
+        ("SELECT NEXT VALUE FOR s", false),
+        ("SELECT LAST_INSERT_ID()", false),
+        ("SELECT SQL_CALC_FOUND_ROWS 1", false),
+        ("SELECT 1; INSERT INTO t VALUES (1)", false),
+        ("SHOW TABLES", false),
+        ("INSERT INTO t SELECT 1", false),
+        ("", false),
+    ] {
+        assert_eq!(look(sql.as_bytes()).only_reads(), expected, "{sql}");
+    }
+}
+
+#[test]
+fn a_comment_says_where_a_statement_is_to_run() {
+    for (sql, primary, replica) in [
+        ("/* onecopy: primary */ SELECT 1", true, false),
+        ("SELECT /*onecopy:PRIMARY*/ 1", true, false),
+        ("SELECT 1 /*  OneCopy: replica  */", false, true),
+        ("/* onecopy: elsewhere */ SELECT 1", false, false),
+        (
+            "/* onecopy */ SELECT '/* onecopy: primary */'",
+            false,
+            false,
+        ),
+        ("/* onecopy: primary", false, false),
+    ] {
+        let look = look(sql.as_bytes());
+        let found = (
+            look.mentions(Mention::Primary),
+            look.mentions(Mention::Replica),
+        );
+        assert_eq!(found, (primary, replica), "{sql}");
+    }
+}

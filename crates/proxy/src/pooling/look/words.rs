@@ -49,8 +49,19 @@ pub(super) enum Token<'t> {
     SystemVariable(&'t [u8]),
     /// `@name`, but not that of `'user'@'host'`.
     UserVariable,
+    /// `/* onecopy: ... */`
+    Hint(Hint),
     /// A semicolon.
     End,
+}
+
+/// What the writer of a statement asks of the proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hint {
+    /// To run it on the primary.
+    Primary,
+    /// To run it on a replica, where it only reads.
+    Replica,
 }
 
 pub(super) struct Words<'t> {
@@ -75,6 +86,8 @@ impl<'t> Words<'t> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
+    // A second caller would have it called: a look at a point select took 14 % longer.
+    #[inline(always)]
     pub(super) fn next(&mut self) -> Option<Token<'t>> {
         loop {
             let rest = self.rest();
@@ -113,6 +126,13 @@ impl<'t> Words<'t> {
                     let len = self.word_len(rest);
                     self.at += len;
                     return rest.get(..len).map(Token::Word);
+                }
+                b'/' => {
+                    let len = blank(rest).unwrap_or(1);
+                    self.at += len;
+                    if let Some(hint) = rest.get(..len).and_then(hint) {
+                        return Some(Token::Hint(hint));
+                    }
                 }
                 _ => self.at += blank(rest).unwrap_or(1),
             }
@@ -252,9 +272,39 @@ fn version(digits: &[u8]) -> usize {
     digits.iter().take(6).take_while(is_digit).count()
 }
 
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
+/// What a comment says to the proxy.
+fn hint(comment: &[u8]) -> Option<Hint> {
+    let text = comment.strip_prefix(b"/*")?.strip_suffix(b"*/")?;
+    let (name, what) = text.trim_ascii().split_at_checked(b"onecopy:".len())?;
+    if !name.eq_ignore_ascii_case(b"onecopy:") {
+        return None;
+    }
+    match what.trim_ascii() {
+        what if what.eq_ignore_ascii_case(b"primary") => Some(Hint::Primary),
+        what if what.eq_ignore_ascii_case(b"replica") => Some(Hint::Replica),
+        _ => None,
+    }
 }
+
+#[inline]
+fn is_word(byte: u8) -> bool {
+    WORD[usize::from(byte)]
+}
+
+/// Whether a byte may be in a word: most bytes of a statement are asked.
+static WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    loop {
+        table[byte as usize] =
+            byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80;
+        if byte == u8::MAX {
+            break;
+        }
+        byte += 1;
+    }
+    table
+};
 
 fn line(rest: &[u8]) -> usize {
     let end = rest.iter().position(|&byte| byte == b'\n');

@@ -111,7 +111,7 @@ pub(super) fn is_nullable(name: &[u8]) -> bool {
     NULLABLE.contains(&name)
 }
 
-pub(super) fn is_following(name: &[u8]) -> bool {
+pub(crate) fn is_following(name: &[u8]) -> bool {
     FOLLOWING.contains(&name)
 }
 

@@ -7,7 +7,7 @@ use onecopy_mysql_proto::StatusFlags;
 use onecopy_net::evented::{ReadOutcome, Stream};
 use onecopy_wire::{BufferConfig, Buffers};
 
-use super::{Pooled, Stage};
+use super::{IN_TRANSACTION, Pooled, Stage};
 use crate::config::Mode;
 use crate::pooling::connection::Connection;
 use crate::pooling::connections::Connections;
@@ -33,6 +33,11 @@ impl Session {
             Stage::Waiting(ticket) => Some(ticket.number),
             _ => None,
         };
+        if pooled.pool.is_paused() {
+            pooled.reason = "the listener is paused (RESUME on the admin listener)".to_owned();
+            self.wait_for_backend(context);
+            return Ok(false);
+        }
         let (key, index) = (Arc::clone(&pooled.key), context.index);
         if pooled.pool.may_take(&key, ticket) {
             while let Some(connection) = context.connections.take(&key, index, context.now) {
@@ -75,7 +80,8 @@ impl Session {
         self.server_address = Some(Arc::clone(&connection.address));
         let backend = connection.place.backend().name();
         self.route = context.counters.route(&self.listener.config.name, backend);
-        if connection.last_user != pooled.number {
+        let is_elsewhere = connection.key.part != pooled.last.part;
+        if connection.last_user != pooled.number || is_elsewhere {
             pooled.last.moves(connection.has_diagnostics);
         }
         connection.last_user = pooled.number;
@@ -84,6 +90,7 @@ impl Session {
         pooled.stage = Stage::Attached;
         pooled.waited = None;
         // They are of this command's search.
+        pooled.without_backend = None;
         pooled.tried.clear();
         pooled.reason.clear();
         None
@@ -277,6 +284,9 @@ impl Session {
         if pooled.timeout.is_some() {
             self.limit_time(context);
         }
+        if self.tick_failover(context)? {
+            return Ok(());
+        }
         let Phase::Pooled(pooled) = &mut self.phase else {
             return Ok(());
         };
@@ -307,8 +317,9 @@ impl Session {
 impl Pooled {
     /// Whether what the last command has left is kept for the next one.
     pub(super) fn is_held(&self, now: Instant) -> bool {
-        self.hold_until
-            .is_some_and(|until| now < until || self.pool.waiting() == 0)
+        let is_longer =
+            |until| (now < until || self.pool.waiting_for(self.key.part) == 0) && self.is_served();
+        self.hold_until.is_some_and(is_longer)
     }
 
     /// Whether the session needs its connection for more than the command that is over.
@@ -317,9 +328,9 @@ impl Pooled {
     }
 
     /// Whether something of the session is on its connection that is nowhere else.
-    fn has_state(&self, status: StatusFlags) -> bool {
+    pub(super) fn has_state(&self, status: StatusFlags) -> bool {
         !self.pins.is_empty()
-            || status.intersects(StatusFlags::IN_TRANS.union(StatusFlags::IN_TRANS_READONLY))
+            || status.intersects(IN_TRANSACTION)
             || self.exchange.is_some()
             || !self.ahead.is_empty()
     }

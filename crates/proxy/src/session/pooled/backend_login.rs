@@ -12,7 +12,7 @@ use onecopy_net::TlsConnector;
 use onecopy_net::proxy_protocol::Addresses;
 use onecopy_wire::{Core, Step};
 
-use crate::backend::TOO_MANY_CONNECTIONS;
+use crate::backend::{Part, TOO_MANY_CONNECTIONS};
 use crate::config::BackendConfig;
 use crate::pooling::accounts::Account;
 use crate::pooling::exchange::{Exchange, put_packet};
@@ -66,6 +66,7 @@ pub(super) struct BackendLogin {
     refusal: Option<Refusal>,
     connection_id: u32,
     capabilities: Capabilities,
+    part: Part,
 }
 
 /// What is read of the baseline: one row a variable.
@@ -80,14 +81,14 @@ impl BackendLogin {
     pub(super) fn new(
         backend: &BackendConfig,
         account: &Account,
-        capabilities: Option<Capabilities>,
-        collation: Option<u8>,
+        (capabilities, collation): (Option<Capabilities>, Option<u8>),
+        part: Part,
         is_unix: bool,
         asks_for_key: bool,
     ) -> Self {
         let config = HandshakeConfig {
             user: account.config.user.clone().into_bytes(),
-            password: account.config.password.clone(),
+            password: account.password().clone(),
             is_unix,
             tls: match backend.tls {
                 Some(_) => TlsDemand::Required,
@@ -124,6 +125,7 @@ impl BackendLogin {
             refusal: None,
             connection_id: 0,
             capabilities: Capabilities::empty(),
+            part,
         }
     }
 
@@ -252,7 +254,7 @@ impl BackendLogin {
                 self.connection_id = core.session().connection_id;
                 self.capabilities = core.session().capabilities;
                 let mut out = Vec::new();
-                setup::put_trackers(&mut out, self.capabilities);
+                setup::put_trackers(&mut out, self.capabilities, self.part);
                 put_packet(&mut out, CommandByte::QUERY, VARIABLES);
                 put_packet(&mut out, CommandByte::QUERY, AFTER_RESET);
                 let exchange = Exchange::new(self.capabilities, &out);

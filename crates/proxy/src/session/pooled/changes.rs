@@ -17,6 +17,11 @@ use crate::session::{End, Phase, Session};
 const CONNECTION: &[u8] = b"character_set_connection";
 const COLLATION: &[u8] = b"collation_connection";
 
+const LAST_INSERT_ID: &[u8] = b"last_insert_id";
+
+/// On MariaDB, the id of the session's last transaction.
+const LAST_GTID: &[u8] = b"last_gtid";
+
 impl Session {
     /// An OK packet of `len` bytes is next, which tells of changes: they are noted, and taken out as far as the client did not ask
     /// for them.
@@ -132,6 +137,7 @@ enum Change {
     Schema(Box<[u8]>),
     Something(bool),
     Characteristics(bool),
+    Transactions(Box<[u8]>),
     Other,
 }
 
@@ -146,6 +152,7 @@ impl Change {
             SessionChange::TransactionCharacteristics(text) => {
                 Self::Characteristics(!text.is_empty())
             }
+            SessionChange::Gtids { gtids, .. } => Self::Transactions(gtids.into()),
             _ => Self::Other,
         }
     }
@@ -170,7 +177,16 @@ impl Pooled {
     fn changed_to(&mut self, change: Change, look: Look) {
         match change {
             Change::Variable(name, value) => {
-                self.current.is_explained = true;
+                self.current.has_reported = true;
+                self.current.is_explained |= !state::is_following(&name);
+                if *name == *LAST_GTID {
+                    self.note_own_change(&value);
+                }
+                if *name == *LAST_INSERT_ID && !look.mentions(Mention::SetsLastInsertId) {
+                    // Once this variable was set, MariaDB 11.8 gives its name to `last_gtid`, too, and not its value: both are asked for.
+                    self.note_hidden_change();
+                    return self.forget_insert_id();
+                }
                 if look.mentions(Mention::SetStatement) {
                     // It is what it was before again; that is reported later.
                     return;
@@ -214,6 +230,7 @@ impl Pooled {
                 self.pin(Pin::TransactionCharacteristics);
             }
             Change::Characteristics(false) => self.unpin(Pin::TransactionCharacteristics),
+            Change::Transactions(reported) => self.note_own_change(&reported),
             Change::Other => {}
         }
     }

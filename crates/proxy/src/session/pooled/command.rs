@@ -12,7 +12,8 @@ use onecopy_mysql_proto::relay::{Event, RelayError};
 use super::last_result::{CLEAR, is_added_to_diagnostics};
 use super::reply::is_statement;
 use super::serve::Begun;
-use super::{After, Current, Pooled};
+use super::{After, Current, Pooled, Stage};
+use crate::backend::Part;
 use crate::failure::Failure;
 use crate::pooling::exchange::{Exchange, put_packet};
 use crate::pooling::look::{self, Reading};
@@ -97,7 +98,7 @@ impl Session {
     }
 
     fn is_detached(&self) -> bool {
-        matches!(&self.phase, Phase::Pooled(pooled) if pooled.connection.is_none())
+        matches!(&self.phase, Phase::Pooled(pooled) if matches!(pooled.stage, Stage::Detached))
     }
 
     /// Whether it is known what a reset session is like: on MySQL not as after its login. The first connection tells.
@@ -130,6 +131,9 @@ impl Session {
         let is_prepare = command == CommandByte::STMT_PREPARE;
         let is_known = whole <= TEXT_BYTES;
         let sql: Option<Box<[u8]>> = (is_prepare && is_known).then(|| text.into());
+        if !self.is_allowed(command, None, whole, context.now) {
+            return Ok(Begun::Waits);
+        }
         if let Some(begun) = self.begin_kill(command, look.kind, whole, context)? {
             return Ok(begun);
         }
@@ -178,8 +182,15 @@ impl Session {
         if refers && let Some(begun) = self.find_last_result(look, context)? {
             return Ok(Some(begun));
         }
+        let splits = matches!(&self.phase, Phase::Pooled(pooled) if pooled.reads.is_some());
+        if splits && let Some(begun) = self.turn_to_part(command, look, context)? {
+            return Ok(Some(begun));
+        }
         if !self.attach(context)? {
             return Ok(Some(Begun::Waits));
+        }
+        if splits && let Some(begun) = self.wait_for_own_changes(look, context)? {
+            return Ok(Some(begun));
         }
         if let Some(text) = text {
             self.close_what_had_a_cursor(command, text);
@@ -209,9 +220,10 @@ impl Session {
         };
         self.up.cleared = passage.pass;
         self.asked = context.now;
-        let mut runs_statement = false;
+        let (mut runs_statement, mut has_reply) = (false, true);
         if let Some(Event::Command { command, .. }) = passage.event {
             runs_statement = is_statement(command);
+            has_reply = command != CommandByte::STMT_CLOSE;
             if let Some(route) = context.counters.routes.get_mut(self.route) {
                 route.commands[CommandKind::of(command) as usize] += 1;
             }
@@ -219,10 +231,17 @@ impl Session {
         let was_in_transaction = self.relay.in_transaction();
         let had_autocommit = self.relay.status().contains(StatusFlags::AUTOCOMMIT);
         if let Phase::Pooled(pooled) = &mut self.phase {
-            pooled.hold_until = None;
-            pooled.stop_resting();
+            if has_reply {
+                pooled.hold_until = None;
+                pooled.stop_resting();
+            }
             if runs_statement {
                 (pooled.last.is_fresh, pooled.last.is_here) = (false, true);
+                pooled.last.part = pooled.key.part;
+                if pooled.key.part == Part::Reads {
+                    let reads = &pooled.pool.counts.replica_reads;
+                    reads.fetch_add(1, SeqCst);
+                }
             }
             pooled.current.was_in_transaction = was_in_transaction;
             pooled.current.had_autocommit = had_autocommit;
@@ -244,7 +263,9 @@ impl Session {
         };
         // The session's own statement may have changed it on this connection.
         let is_other_id = needs_insert_id && pooled.has_insert_id && !pooled.is_own_insert_id;
-        if is_other_id || pooled.has_unknown_state() && pooled.is_to_be_changed(text) {
+        if is_other_id
+            || pooled.has_unknown_state() && pooled.has_something_ahead(command, look, text)
+        {
             pooled.ask();
             self.send_ahead(context)?;
             return Ok(false);

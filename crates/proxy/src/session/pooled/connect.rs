@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::Stage;
 use super::connecting::Connecting;
-use crate::backend::{Backend, Nobody};
+use crate::backend::{Backend, Nobody, Part};
 use crate::failure::Failure;
 use crate::open_files;
 use crate::pooling::connections::Connections;
@@ -50,22 +50,41 @@ impl Session {
         let mut tried = pooled.tried.clone();
         tried.extend(refused.iter().map(|(backend, ..)| Arc::clone(backend)));
         if !refused.is_empty()
-            && self.listener.backends.choose(&tried, &[]).err() == Some(Nobody::Up)
+            && self
+                .listener
+                .backends
+                .choose_for(key.part, &tried, &[])
+                .err()
+                == Some(Nobody::Up)
         {
-            return Ok(self.wait_or_refuse(refused, context));
+            return match key.part {
+                Part::Reads => self.read_from_primary(context),
+                _ => Ok(self.wait_or_refuse(refused, context)),
+            };
         }
-        if !pooled.pool.may_grow(ticket, now) {
+        if !pooled.pool.may_grow(key.part, ticket, now) {
             return Ok(self.wait_for_connection(context));
         }
         // Who waits comes by here with each event: with the pool full there is nothing to choose.
-        let is_full = pooled.pool.is_full(self.listener.backends.all());
+        let all = self.listener.backends.all().iter();
+        let all = all.filter(|backend| {
+            key.part == Part::All || backend.serves_part(key.part) != Some(false)
+        });
+        let mut all = all.peekable();
+        let is_full = all.peek().is_some() && pooled.pool.is_full(all);
         if is_full && !(context.connections).close_idle(&pooled.pool, &pooled.key, now) {
             return Ok(self.wait_for_connection(context));
         }
         let mut full: Vec<Arc<Backend>> = Vec::new();
         let mut next: Option<Instant> = None;
         let (place, room) = loop {
-            match self.listener.backends.choose(&tried, &full) {
+            match self.listener.backends.choose_for(key.part, &tried, &full) {
+                // It may be a replica, which would refuse what it is sent.
+                Ok(place) if place.backend().is_part_awaited(key.part) => {
+                    drop(place);
+                    self.wait_for_backend(context);
+                    return Ok(false);
+                }
                 Ok(place) => match pooled.pool.grow(place.backend(), &pooled.key, now) {
                     Ok(room) => break (place, room),
                     Err(why) => {
@@ -86,8 +105,11 @@ impl Session {
                         false => return Ok(self.wait_for_connection(context)),
                     }
                 }
+                Err(Nobody::Up) if key.part == Part::Reads => {
+                    return self.read_from_primary(context);
+                }
                 Err(Nobody::Up) => {
-                    self.refuse_without_backend(now);
+                    self.wait_for_backend(context);
                     return Ok(false);
                 }
             }

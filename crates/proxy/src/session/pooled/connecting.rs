@@ -33,6 +33,7 @@ pub(super) struct Connecting {
     /// When it was begun, and its key's generation then.
     made: Instant,
     generation: u64,
+    moves: u64,
     is_connected: bool,
 }
 
@@ -63,8 +64,8 @@ impl Connecting {
         let login = BackendLogin::new(
             &backend.config,
             account,
-            Some(key.capabilities),
-            Some(key.collation),
+            (Some(key.capabilities), Some(key.collation)),
+            key.part,
             matches!(*address, Address::Unix(_)),
             listener.config.reencrypt_passwords,
         );
@@ -75,6 +76,7 @@ impl Connecting {
             login,
             slot,
             deadline: now + backend.config.connect_timeout,
+            moves: backend.moves(),
             place,
             room,
             key: Arc::clone(key),
@@ -115,6 +117,7 @@ impl Connecting {
             address,
             made,
             generation,
+            moves,
             ..
         } = self;
         let done = self.login.finish();
@@ -146,6 +149,7 @@ impl Connecting {
             last_user: 0,
             expires,
             generation,
+            moves,
             made,
             idle_since: now,
         })

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use onecopy_net::evented::{self, Address};
 
 use super::backend_login::{BackendLogin, BackendStep};
-use crate::backend::{Nobody, Place};
+use crate::backend::{Nobody, Part, Place};
 use crate::failure::Failure;
 use crate::open_files;
 use crate::pooling::connections::Connections;
@@ -19,8 +19,21 @@ pub(super) struct Asking {
     login: BackendLogin,
     place: Place,
     slot: usize,
+    begun: Instant,
     deadline: Instant,
     is_connected: bool,
+}
+
+/// After this a question is given up where another client's has been answered: it may be one that nobody will answer.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// A backend that does not answer leaves most of the time that a client has for its login to the others.
+const SHARE: u32 = 4;
+
+impl Asking {
+    pub(super) fn is_slow(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.begun) >= SLOW
+    }
 }
 
 impl Session {
@@ -34,6 +47,10 @@ impl Session {
                 let Some(pool) = self.listener.pool.clone() else {
                     return Err(Failure::no_backend("the listener has no pool").into());
                 };
+                if pool.facts().is_some() {
+                    // Another client's question was answered meanwhile.
+                    return Ok(true);
+                }
                 let (now, all) = (context.now, self.listener.backends.all().iter());
                 let refused = all.filter_map(|backend| {
                     let (refusal, _) = pool.refusals.find(None, backend, now)?;
@@ -140,14 +157,17 @@ impl Session {
             login: BackendLogin::new(
                 &backend.config,
                 account,
-                None,
-                None,
+                (None, None),
+                Part::All,
                 is_unix,
                 self.listener.config.reencrypt_passwords,
             ),
             place,
             slot,
-            deadline: context.now + backend.config.connect_timeout,
+            begun: context.now,
+            deadline: context.now
+                + (backend.config.connect_timeout)
+                    .min(self.listener.config.handshake_timeout / SHARE),
             is_connected,
         }));
         Ok(())

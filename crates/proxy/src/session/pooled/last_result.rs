@@ -10,6 +10,7 @@ use onecopy_mysql_proto::packet::CommandByte;
 use super::Pooled;
 use super::reply::is_statement;
 use super::serve::Begun;
+use crate::backend::Part;
 use crate::pooling::look::{Kind, Look, Mention};
 use crate::pooling::pin::Pin;
 use crate::pooling::statements::Text;
@@ -36,6 +37,8 @@ pub(super) struct LastResult {
     pub(super) has_own_found_rows: bool,
     /// What others have left is to be cleared before the next command.
     pub(super) is_to_clear: bool,
+    /// The part of the servers that the last statement ran on.
+    pub(super) part: Part,
 }
 
 impl Default for LastResult {
@@ -47,6 +50,7 @@ impl Default for LastResult {
             has_own_diagnostics: false,
             has_own_found_rows: false,
             is_to_clear: false,
+            part: Part::All,
         }
     }
 }
@@ -106,6 +110,7 @@ impl Session {
         let Phase::Pooled(pooled) = &mut self.phase else {
             return false;
         };
+        pooled.turn(pooled.last.part);
         let (key, number) = (Arc::clone(&pooled.key), pooled.number);
         let Some(last) = context.connections.take_last(&key, number, context.index) else {
             return false;
@@ -159,6 +164,24 @@ impl Pooled {
         self.is_to_be_changed(text)
             || connection.has_several != self.has_several
             || look.needs_insert_id() && is_other_id
+    }
+
+    /// Whether something of the proxy's own runs on the connection before a command. A change that the server has not reported yet would
+    /// be reported with it.
+    pub(super) fn has_something_ahead(
+        &self,
+        command: CommandByte,
+        look: Look,
+        text: Option<&Arc<Text>>,
+    ) -> bool {
+        let keeps = !self.pins.is_empty();
+        let has_other_id = self.connection.as_ref().is_some_and(|connection| {
+            connection.last_insert_id != Some(self.last_insert_id) && !self.has_insert_id
+        });
+        self.is_to_be_prepared(look, text)
+            || self.last.is_to_clear
+            || is_added_to_diagnostics(command, text.is_some()) && !self.last.has_diagnostics
+            || keeps && has_other_id
     }
 
     /// Whether the state of the connection is to be another one for a statement, if only to prepare it.

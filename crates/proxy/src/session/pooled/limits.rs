@@ -37,7 +37,7 @@ impl Session {
             return Ok(begun);
         };
         if let Begun::Something = begun {
-            pooled.is_counted = false;
+            pooled.comes_to_next();
         }
         match pooled.refused.take() {
             None => Ok(begun),
@@ -99,7 +99,8 @@ impl Session {
         }
         self.swallow(context)?;
         if let Phase::Pooled(pooled) = &mut self.phase {
-            (pooled.is_counted, pooled.passes_over) = (false, true);
+            pooled.comes_to_next();
+            pooled.passes_over = true;
             if command == Some(CommandByte::STMT_PREPARE) {
                 pooled.statements.note_failed();
             }
@@ -249,6 +250,12 @@ impl Session {
 }
 
 impl Pooled {
+    /// The command that was next is under way, or was answered: nothing is known of the one behind it.
+    fn comes_to_next(&mut self) {
+        (self.is_counted, self.is_ruled) = (false, false);
+        self.turns_again();
+    }
+
     /// The command that is next is answered with this, and waits for nothing any more.
     fn gets(&mut self, refused: Refused, now: Instant) {
         self.refused = Some(Box::new(refused));
@@ -257,6 +264,7 @@ impl Pooled {
             ticket.end(true, now);
         }
         self.waited = None;
+        self.without_backend = None;
         self.tried.clear();
         self.reason.clear();
     }

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use onecopy_mysql_proto::Capabilities;
 use onecopy_mysql_proto::auth::{Channel, PrivateKey};
@@ -18,11 +18,13 @@ use onecopy_wire::{Core, Step};
 
 use super::Pooled;
 use super::facts::Asking;
-use crate::backend::Backend;
+use crate::backend::{Backend, Part};
 use crate::failure::{Failure, Reason};
 use crate::listener::Listener;
+use crate::pooling::accounts::Proof;
 use crate::pooling::clients::PooledClient;
 use crate::pooling::facts::Facts;
+use crate::pooling::password_checks::Outcome;
 use crate::pooling::wrong_logins::{Answer, Pair};
 use crate::session::address::ClientAddress;
 use crate::session::login::after;
@@ -36,6 +38,9 @@ const LIBMARIADB: &[u8] = b"libmariadb";
 /// How servers call the host of clients of a Unix socket.
 const LOCALHOST: &str = "localhost";
 
+/// When a password is to be checked, and too many others are.
+const CHECK_AGAIN: Duration = Duration::from_millis(20);
+
 /// Ids of clients begin here: servers count from one, so that none of theirs is the same for long.
 pub(super) const FIRST_ID: u32 = 1 << 30;
 
@@ -48,6 +53,8 @@ pub(in crate::session) struct PooledLogin {
     is_in_tls: bool,
     /// Nothing is sent before: the answer to somebody who has sent wrong passwords, or where too many connections were made lately.
     held_until: Option<Instant>,
+    /// The password that it has sent is being checked.
+    checking: Option<Outcome>,
     pub(super) asking: Option<Box<Asking>>,
     /// Backends that were asked what they are like and did not do, and why the last one did not.
     pub(super) tried: Vec<Arc<Backend>>,
@@ -82,6 +89,7 @@ impl PooledLogin {
             deadline: after(now, listener.config.handshake_timeout),
             is_in_tls: false,
             held_until: None,
+            checking: None,
             asking: None,
             tried: Vec::new(),
             reason: String::new(),
@@ -140,6 +148,11 @@ impl PooledLogin {
         self.held_until = Some(when);
     }
 
+    /// Whether a backend is asked what it is like.
+    pub(in crate::session) fn is_asking(&self) -> bool {
+        self.asking.is_some()
+    }
+
     /// Whether it has waited long enough for its answer.
     pub(in crate::session) fn is_released(&self, now: Instant) -> bool {
         self.held_until.is_some_and(|until| now >= until)
@@ -176,6 +189,11 @@ impl Session {
                     return Ok(false);
                 }
                 login.held_until = None;
+            }
+            if let Some(outcome) = &login.checking
+                && outcome.get().is_none()
+            {
+                return Ok(false);
             }
             // An answer that is queued is looked at before it is sent.
             let is_at_core = matches!(login.state, State::Handshake(_)) && !login.is_in_tls;
@@ -251,10 +269,14 @@ impl Session {
             return Ok(false);
         };
         // Where another client's question has been answered meanwhile, this one's is brought to its end all the same.
-        let facts = match login.asking {
+        let facts = match &login.asking {
             None => pool.facts(),
+            Some(asking) if asking.is_slow(context.now) => pool.facts(),
             Some(_) => None,
         };
+        if facts.is_some() {
+            self.stop_asking(context);
+        }
         let Some(facts) = facts else {
             return self.ask_for_facts(context);
         };
@@ -329,6 +351,7 @@ impl Session {
                 Ok(true)
             }
             Ok(Step::Message(ServerHandshakeMessage::User)) => self.challenge().map(|()| true),
+            Ok(Step::Message(ServerHandshakeMessage::Password)) => self.check_password(context),
             Ok(Step::Message(message)) => {
                 let is_right = message == ServerHandshakeMessage::Authenticated;
                 self.judge(is_right, context).map(|()| true)
@@ -361,6 +384,38 @@ impl Session {
         Ok(())
     }
 
+    /// Has the password checked that the client has sent; `false` while that is not over.
+    fn check_password(&mut self, context: &Context<'_>) -> Result<bool, End> {
+        let Phase::PooledLogin(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        let State::Handshake(handshake) = &mut login.state else {
+            return Ok(false);
+        };
+        let accounts = &self.listener.accounts;
+        let outcome = login.checking.take();
+        let is_right = match (
+            outcome.as_ref().and_then(|outcome| outcome.get()),
+            accounts.stored(&self.user),
+        ) {
+            (Some(is_right), _) => *is_right,
+            (None, None) => false,
+            (None, Some(stored)) => {
+                let password = handshake.password().cloned().unwrap_or_default();
+                let session = (context.waiter, context.index);
+                login.checking = accounts.checks.begin(stored, password, session);
+                if login.checking.is_none() {
+                    login.held_until = Some(context.now + CHECK_AGAIN);
+                }
+                return Ok(false);
+            }
+        };
+        handshake
+            .decide(&mut login.half.buffers, is_right)
+            .map_err(|error| Failure::client_broken(&error))?;
+        Ok(true)
+    }
+
     /// The password is right or wrong. Who has sent wrong ones waits until it learns which.
     fn judge(&mut self, is_right: bool, context: &mut Context<'_>) -> Result<(), End> {
         let pair = self.pair();
@@ -373,9 +428,9 @@ impl Session {
         };
         if is_right
             && let Some(account) = self.listener.accounts.find(&self.user)
-            && let Some(hash) = handshake.password_hash()
+            && let Some(proof) = Proof::of(&handshake)
         {
-            account.prove(hash);
+            account.prove(proof);
         }
         let wrong_logins = &self.listener.wrong_logins;
         let answer = match is_right {
@@ -426,7 +481,11 @@ impl Session {
         }
         let session = handshake.session();
         let shared = facts.shared(session.capabilities);
-        let key = pool.key(&self.user, shared, session.collation);
+        let part = match self.listener.config.replica_reads {
+            Some(_) => Part::Writes,
+            None => Part::All,
+        };
+        let key = pool.key(&self.user, shared, session.collation, part);
         let agreed = session.capabilities;
         let tracks = agreed.contains(Capabilities::SESSION_TRACK);
         let client = PooledClient::new(
@@ -437,7 +496,9 @@ impl Session {
         );
         // Before its OK: a client that has it can ask another one to kill it.
         pool.clients.insert(&client);
+        // An empty name is none, as for servers.
         let schema = session.database.as_deref();
+        let schema = schema.filter(|schema| !schema.is_empty());
         let mut pooled = Pooled::new(
             &self.listener,
             pool,

@@ -59,7 +59,9 @@ impl Pooled {
         }
         self.note_pins(status);
         // MariaDB does not report each form of it, as one that was prepared.
-        if look.has(Kind::Set) && !self.current.is_explained && !self.current.has_changed {
+        let current = &self.current;
+        let is_told = current.has_reported || current.is_explained || current.has_changed;
+        if look.has(Kind::Set) && !is_told {
             self.pin(Pin::Variable);
         }
         match () {

@@ -21,7 +21,11 @@ impl Pooled {
 
     /// Whether the state of the connection is not known: nothing can be changed in it before.
     pub(super) fn has_unknown_state(&self) -> bool {
-        self.may_be_in_transaction || self.has_unreported || self.has_collation || self.has_switches
+        self.may_be_in_transaction
+            || self.has_unreported
+            || self.has_collation
+            || self.has_switches
+            || self.has_hidden_change()
     }
 
     /// Puts the first question in front of all else.
@@ -39,6 +43,8 @@ impl Pooled {
         } else if self.has_switches {
             state::put_switches(&mut switches, &connection.baseline);
             (&[&switches], After::Switches)
+        } else if self.has_hidden_change() {
+            (&[b"SELECT @@last_gtid"], After::OwnChange)
         } else if self.has_insert_id {
             (&[b"SELECT LAST_INSERT_ID()"], After::InsertId)
         } else {

@@ -7,6 +7,7 @@ use onecopy_mysql_proto::frame::HEADER_BYTES;
 use onecopy_mysql_proto::packet::{CommandByte, ErrPacket};
 use onecopy_mysql_proto::relay::{Outcome, RelayError};
 
+use super::failover::READ_ONLY;
 use super::last_result::LastResult;
 use super::told::Told;
 use super::{After, Pooled};
@@ -37,14 +38,16 @@ impl Session {
             // No command leads from a schema back to none.
             pooled.pin(Pin::SqlPrepare);
         }
-        let most = pooled.pool.config().statements;
         if let Some(connection) = &mut pooled.connection {
+            let most = connection.most_statements(&pooled.pool.config());
             connection.prepared.insert(&text, id, most);
         }
         let own = pooled.statements.insert(ClientStatement {
             text,
             parameters,
             types: None,
+            rule: pooled.rule.clone(),
+            ruled: pooled.ruled,
             lost: None,
         });
         let at = self.down.cleared + HEADER_BYTES + 1;
@@ -80,6 +83,9 @@ impl Session {
         };
         if let Some(client) = pooled.current.ends.take() {
             client.end();
+        }
+        if code.is_some_and(|code| READ_ONLY.contains(&code)) {
+            pooled.note_read_only();
         }
         match failed {
             true => {
@@ -125,14 +131,19 @@ impl Session {
                 connection.last_insert_id = Some(0);
                 connection.actual = Arc::clone(&pooled.wanted);
                 pooled.ahead.clear();
-                setup::put_trackers(&mut pooled.ahead, connection.capabilities);
+                let capabilities = connection.capabilities;
+                setup::put_trackers(&mut pooled.ahead, capabilities, connection.key.part);
                 put_packet(&mut pooled.ahead, CommandByte::QUERY, b"SELECT DATABASE()");
                 pooled.exchange = Exchange::new(connection.capabilities, &pooled.ahead).ok();
                 pooled.after = After::Trackers;
             }
         }
         if is_statement(command) {
-            pooled.has_unreported |= failed && !is_harmless;
+            if pooled.reads.is_some() {
+                pooled.note_untold_change(code.filter(|_| failed));
+            }
+            // Where reads go elsewhere it also matters which transaction was the last, as of a function that has failed behind one.
+            pooled.has_unreported |= failed && (!is_harmless || pooled.reads.is_some());
             pooled.note_insert_id(outcome, failed, is_harmless);
         }
         pooled.note_last_result(command, failed || has_warned, failed);
@@ -147,7 +158,10 @@ impl Session {
             pooled.hold_until = Some(context.now + pooled.pool.config().warning_hold);
             context.connections.hold(context.index);
         }
-        pooled.rest_from(context.now);
+        // Where reads go elsewhere they are no reason to stay.
+        if pooled.reads.is_none() || !pooled.current.look.only_reads() {
+            pooled.rest_from(context.now);
+        }
         if pooled.exchange.is_some() {
             return self.send_ahead(context);
         }
@@ -166,7 +180,9 @@ impl Session {
         if pooled.is_held(context.now) {
             context.connections.hold(context.index);
         }
-        if pooled.is_kept(status, context.now) || pooled.mode != Mode::Transaction {
+        // A session leaves a server that is to be left as soon as it can.
+        let stays = pooled.mode != Mode::Transaction && pooled.is_served();
+        if pooled.is_kept(status, context.now) || stays {
             return Ok(());
         }
         if !pooled.has_collation {
@@ -220,10 +236,10 @@ impl Session {
             return Failure::backend_gone(name, why).into();
         }
         let when = match self.relay.reply_begun() {
-            false => "before replying to a command, which it may have executed",
+            false => "before replying to a command",
             true => "in the middle of its reply",
         };
-        Failure::backend_lost(name, when, why).into()
+        Failure::backend_lost(name, &format!("{when}{}", self.fate()), why).into()
     }
 
     pub(super) fn fault_of_backend(&self, error: RelayError) -> Failure {
@@ -252,6 +268,11 @@ impl Pooled {
         if !may_be && !is_hidden && !look.mentions(Mention::SetsLastInsertId) {
             return;
         }
+        self.forget_insert_id();
+    }
+
+    /// What `LAST_INSERT_ID()` is on the connection is not known any more.
+    pub(super) fn forget_insert_id(&mut self) {
         if let Some(connection) = &mut self.connection {
             if !self.has_insert_id {
                 self.is_own_insert_id = connection.last_insert_id == Some(self.last_insert_id);
@@ -263,7 +284,7 @@ impl Pooled {
 
     /// A transaction is over. Servers do not always say that what was chosen for it is used up, and MariaDB says so where it is not: a
     /// transaction that `SET autocommit = 1` ends leaves it to the statements behind it, until another transaction is over.
-    fn end_characteristics(&mut self, status: StatusFlags) {
+    pub(super) fn end_characteristics(&mut self, status: StatusFlags) {
         let is_by_autocommit =
             !self.current.had_autocommit && status.contains(StatusFlags::AUTOCOMMIT);
         if is_by_autocommit && self.has_characteristics {

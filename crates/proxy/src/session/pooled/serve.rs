@@ -3,13 +3,13 @@
 use std::io::IoSlice;
 use std::sync::Arc;
 
-use onecopy_mysql_proto::StatusFlags;
 use onecopy_mysql_proto::frame::HEADER_BYTES;
 use onecopy_mysql_proto::relay::Event;
 use onecopy_net::evented::ReadOutcome;
 
-use super::{After, Stage};
+use super::{After, IN_TRANSACTION, Stage};
 use crate::failure::Failure;
+use crate::pooling::exchange::Exchange;
 use crate::pooling::look::Mention;
 use crate::session::{Context, End, Phase, Session, Status};
 
@@ -454,6 +454,13 @@ impl Session {
         }
     }
 
+    /// Whether the connection is in a transaction, as the last reply to the proxy's own commands says.
+    fn note_transaction(&mut self, exchange: &Exchange) {
+        let known = self.relay.status().difference(IN_TRANSACTION);
+        let now = exchange.status().intersection(IN_TRANSACTION);
+        self.relay.set_status(known | now);
+    }
+
     /// The proxy's own commands have their replies.
     fn exchanged(&mut self, context: &mut Context<'_>) -> Result<(), End> {
         let Phase::Pooled(pooled) = &mut self.phase else {
@@ -463,6 +470,10 @@ impl Session {
             return Ok(());
         };
         let after = pooled.after;
+        if after == After::Wait {
+            self.waited_for_own(&exchange, context);
+            return Ok(());
+        }
         // The barrier is there to be hit.
         if let Some(error) = exchange.error()
             && after != After::Barrier
@@ -473,7 +484,7 @@ impl Session {
             return Ok(());
         };
         match after {
-            After::Reply | After::Barrier => {}
+            After::Reply | After::Wait | After::Barrier => {}
             After::Trackers => {
                 // What the client has set its trackers to may have hidden a change.
                 let value = exchange.value.as_deref();
@@ -490,7 +501,7 @@ impl Session {
                 }
                 if let (Some(id), Some(text)) = (exchange.prepared, pooled.current.preparing.take())
                 {
-                    let most = pooled.pool.config().statements;
+                    let most = connection.most_statements(&pooled.pool.config());
                     connection.prepared.insert(&text, id, most);
                 }
             }
@@ -520,6 +531,13 @@ impl Session {
                     pooled.pin(pin);
                 }
             }
+            After::Ended => {
+                for payload in &exchange.changes {
+                    pooled.note_payload(payload);
+                }
+                pooled.end_characteristics(exchange.status());
+                self.note_transaction(&exchange);
+            }
             After::Status => {
                 pooled.may_be_in_transaction = false;
                 for payload in &exchange.changes {
@@ -528,10 +546,7 @@ impl Session {
                 if let Some(connection) = &mut pooled.connection {
                     connection.actual = Arc::clone(&pooled.wanted);
                 }
-                let open = StatusFlags::IN_TRANS.union(StatusFlags::IN_TRANS_READONLY);
-                let known = self.relay.status().difference(open);
-                self.relay
-                    .set_status(known | exchange.status().intersection(open));
+                self.note_transaction(&exchange);
             }
             After::Schema => {
                 pooled.has_unreported = false;
@@ -547,6 +562,7 @@ impl Session {
                     connection.actual = Arc::clone(&pooled.wanted);
                 }
             }
+            After::OwnChange => pooled.found_own_change(exchange.value.as_deref()),
             After::Forgotten => connection.last_insert_id = Some(0),
             After::InsertId => {
                 let value = exchange
@@ -567,7 +583,7 @@ impl Session {
             }
         }
         // Where the next command waits, it goes on by itself.
-        if !matches!(after, After::Reply | After::Command) {
+        if !matches!(after, After::Reply | After::Command | After::Ended) {
             self.settle(context)?;
         }
         Ok(())

@@ -64,6 +64,9 @@ impl Session {
                     // The connection keeps it, for others or for the next time.
                     return self.swallow(context);
                 }
+                // No reply will say that the connection is free.
+                pooled.hold_until.get_or_insert(context.now);
+                context.connections.hold(context.index);
                 pooled.cursors.retain(|one| *one != id);
                 let on_server = pooled
                     .connection
@@ -86,6 +89,9 @@ impl Session {
             _ => {}
         }
         let look = text.look;
+        if !self.is_allowed(command, Some(id), 0, context.now) {
+            return Ok(Begun::Waits);
+        }
         let asks_for_cursor = self.asks_for_cursor(command);
         if let Some(begun) = self.come_to_connection(command, look, Some(&text), context)? {
             return Ok(begun);
@@ -224,7 +230,7 @@ impl Session {
         Ok(())
     }
 
-    fn asks_for_cursor(&self, command: CommandByte) -> bool {
+    pub(super) fn asks_for_cursor(&self, command: CommandByte) -> bool {
         let flags = bytes_at(self.up.pending(), HEADER_BYTES + 5);
         command == CommandByte::STMT_EXECUTE && CursorType(flags).contains(CursorType::READ_ONLY)
     }

@@ -52,6 +52,8 @@ enum Cancel {
 #[derive(Debug, Default)]
 pub(super) struct QueryTimeout {
     limit: Duration,
+    /// That of the statement under way, by a rule.
+    of_rule: Option<Duration>,
     cancel: Cancel,
     /// When a KILL is sent again.
     again_at: Option<Instant>,
@@ -65,6 +67,30 @@ impl QueryTimeout {
             limit,
             ..Self::default()
         }))
+    }
+
+    /// Has another limit for the statement that is next; `None` for that of the session.
+    pub(super) fn limit_next(this: &mut Option<Box<Self>>, limit: Option<Duration>) {
+        match this {
+            Some(this) => this.of_rule = limit,
+            None => {
+                let all = Self {
+                    limit: Duration::MAX,
+                    of_rule: limit,
+                    ..Self::default()
+                };
+                *this = limit.map(|_| Box::new(all));
+            }
+        }
+    }
+
+    /// How long the statement under way may take.
+    fn of_statement(&self) -> Duration {
+        match self.of_rule {
+            Some(Duration::ZERO) => Duration::MAX,
+            Some(limit) => limit,
+            None => self.limit,
+        }
     }
 
     fn is_asked(&self, number: u64) -> bool {
@@ -96,7 +122,7 @@ impl Session {
         let now = context.now;
         if !is_statement
             || pooled.passes_over
-            || now.saturating_duration_since(self.asked) < timeout.limit
+            || now.saturating_duration_since(self.asked) < timeout.of_statement()
         {
             return;
         }
@@ -123,7 +149,7 @@ impl Session {
             login: Some(Login {
                 login: HealthLogin {
                     user: account.config.user.clone(),
-                    password: account.config.password.clone(),
+                    password: account.password().clone(),
                 },
                 hash: account.hash().cloned(),
                 asks_for_key: self.listener.config.reencrypt_passwords,

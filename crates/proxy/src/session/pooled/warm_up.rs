@@ -7,6 +7,7 @@ use mio::event::Event;
 use mio::{Registry as Poller, Token};
 
 use super::connecting::Connecting;
+use crate::backend::Part;
 use crate::listener::Listener;
 use crate::open_files;
 use crate::pooling::connection::Connection;
@@ -29,7 +30,7 @@ impl WarmUp {
         now: Instant,
     ) -> Option<Self> {
         let pool = listener.pool.as_ref()?;
-        if pool.waiting() > 0 || pool.connections() >= pool.config().min {
+        if pool.waiting_for(Part::All) > 0 || pool.connections() >= pool.config().min {
             return None;
         }
         let key = pool.last_key()?;
@@ -43,7 +44,7 @@ impl WarmUp {
             refused.is_some()
         });
         let refused: Vec<_> = refused.map(Arc::clone).collect();
-        let place = listener.backends.choose(&refused, &[]).ok()?;
+        let place = listener.backends.choose_for(key.part, &refused, &[]).ok()?;
         let address = Arc::new(place.backend().next_address(&[])?);
         let room = pool.grow(place.backend(), &key, now).ok()?;
         let backend = Arc::clone(place.backend());

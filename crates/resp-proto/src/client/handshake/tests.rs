@@ -315,3 +315,21 @@ fn secrets_are_never_shown() {
     assert!(!format!("{handshake:?}").contains("s3cret"));
     assert!(format!("{handshake:?}").contains("***"));
 }
+
+#[test]
+fn a_connection_to_a_replica_says_so_at_last() {
+    let config = HandshakeConfig {
+        readonly: true,
+        ..HandshakeConfig::default()
+    };
+    let outcome = shake_anyhow(&config, &[HELLO, b"+OK\r\n"].concat());
+    assert_eq!(outcome.reply, Ok(Some(Came::Done)));
+    assert_eq!(
+        outcome.first,
+        "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n*1\r\n$8\r\nREADONLY\r\n"
+    );
+    let disabled = b"-ERR This instance has cluster support disabled\r\n";
+    let outcome = shake_anyhow(&config, &[HELLO, disabled].concat());
+    let refused = Came::Refused(HandshakeRequest::Readonly, Refusal::Other);
+    assert_eq!(outcome.reply, Ok(Some(refused)));
+}

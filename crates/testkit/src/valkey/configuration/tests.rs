@@ -15,6 +15,7 @@ fn plain() -> Configuration {
         password: None,
         user: ("someone".into(), "secret".into()),
         tls: None,
+        is_sentinel: false,
         directives: vec!["maxclients 5".into()],
     }
 }

@@ -14,7 +14,8 @@ use super::queue::{Encode, Outcome};
 use super::single::admit_in_group;
 use crate::command::Command;
 use crate::link::{EXEC, MULTI};
-use crate::{Error, Request};
+use crate::script::Sent;
+use crate::{Error, Request, ScriptCall};
 
 /// Slices that are looked at together.
 const SLICES: usize = 64;
@@ -25,6 +26,7 @@ pub(super) struct Group {
     queue: WriteQueue,
     shares: Shares,
     commands: u32,
+    scripts: Sent,
 }
 
 impl Group {
@@ -32,6 +34,16 @@ impl Group {
     pub(super) fn push<C: Command>(&mut self, command: &C) -> Result<(), Error> {
         admit_in_group(command)?;
         self.encode(command)
+    }
+
+    /// Adds a call of a script: the first of each with the code, the others with the digest.
+    pub(super) fn push_script(&mut self, call: &ScriptCall<'_>) -> Result<(), Error> {
+        if self.scripts.is_first(call) {
+            self.push(&call.with_code())?;
+            self.scripts.add(call);
+            return Ok(());
+        }
+        self.push(call)
     }
 
     fn encode<C: Command>(&mut self, command: &C) -> Result<(), Error> {
@@ -57,6 +69,11 @@ impl Group {
 
     pub(super) fn len(&self) -> usize {
         self.commands as usize
+    }
+
+    /// Bytes of the command that was added last.
+    pub(super) fn last_len(&self) -> usize {
+        self.queue.command_len()
     }
 
     /// Sends all of them; gives their replies, errors of the server included.
@@ -113,16 +130,40 @@ impl Pieces {
         Ok(pieces)
     }
 
+    /// Bytes that are encoded and cut already, as one whole.
+    pub(super) fn of_bytes(
+        pieces: Vec<Bytes>,
+        replies: usize,
+        is_atomic: bool,
+        copied: u64,
+    ) -> Result<Self, Error> {
+        let too_many = |_| Error::misuse("a pipeline has more than 4,294,967,295 commands");
+        Ok(Self {
+            replies: u32::try_from(replies).map_err(too_many)?,
+            pieces,
+            small: Vec::new(),
+            is_atomic,
+            copied,
+        })
+    }
+
+    /// The bytes, and how many of them were copied.
+    pub(super) fn into_parts(mut self) -> Result<(Vec<Bytes>, u64), Error> {
+        self.end_small()?;
+        Ok((self.pieces, self.copied))
+    }
+
     /// Bytes that were copied for it.
     pub(super) fn copied(&self) -> u64 {
         self.copied
     }
 
-    fn append(&mut self, group: Group) -> Result<(), Error> {
+    pub(super) fn append(&mut self, group: Group) -> Result<(), Error> {
         let Group {
             mut queue,
             shares,
             commands,
+            ..
         } = group;
         self.replies += commands;
         self.copied += queue.copied();
@@ -162,7 +203,7 @@ impl Pieces {
         Ok(())
     }
 
-    async fn run(mut self, shared: &Shared) -> Result<Vec<OwnedReply>, Error> {
+    pub(super) async fn run(mut self, shared: &Shared) -> Result<Vec<OwnedReply>, Error> {
         self.end_small()?;
         let copied = self.copied;
         shared.handle.inner.with(|queue| queue.count_copied(copied));

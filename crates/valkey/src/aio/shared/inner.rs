@@ -5,17 +5,21 @@ use std::task::Waker;
 
 use super::limits::Limits;
 use super::queue::Queue;
+use super::registry::Registry;
+use super::subscriptions::Subscriptions;
 
 /// The queue under its lock, which nobody holds over an await or a system call.
 #[derive(Debug)]
 pub(super) struct Inner {
     queue: Mutex<Queue>,
+    pub(super) subscriptions: Subscriptions,
 }
 
 impl Inner {
     pub(super) fn new(limits: Limits) -> Self {
         Self {
             queue: Mutex::new(Queue::new(limits)),
+            subscriptions: Subscriptions::default(),
         }
     }
 
@@ -29,6 +33,16 @@ impl Inner {
             queue.take_wakers(&mut wakers);
             drop(queue);
             wake(&mut wakers);
+        }
+        done
+    }
+
+    /// Changes who is subscribed to what; then whoever sends commands for that is woken.
+    pub(super) fn subscribe<T>(&self, act: impl FnOnce(&mut Registry, &mut Vec<Waker>) -> T) -> T {
+        let (done, has_orders) = self.subscriptions.with(act);
+        // Without a connection the driver may wait for somebody to need one.
+        if has_orders || self.subscriptions.is_any() {
+            self.with(Queue::force_driver);
         }
         done
     }

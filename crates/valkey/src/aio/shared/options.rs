@@ -1,11 +1,12 @@
 //! The options of a shared handle.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::backoff::Backoff;
 use super::limits::{Limits, Offline};
-use crate::{Config, Reply};
+use super::tracker::Tracker;
+use crate::{Backoff, Config, Reply};
 
 /// The longest time that is passed to a clock: an "unlimited" time must not overflow it.
 const LONG: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
@@ -17,7 +18,7 @@ pub(super) type Listener = Box<dyn FnMut(Event<'_>) + Send>;
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'r> {
-    /// A push message of the server: an invalidated key, a published message.
+    /// A push message of the server that belongs to no [`Subscription`](super::Subscription): an invalidated key.
     Push(Reply<'r>),
     /// The connection was lost and replaced by a new one. Push messages in between are missing, and the server has forgotten its
     /// state for the old connection.
@@ -65,7 +66,14 @@ pub struct SharedOptions {
     /// How long [`close`](super::Shared::close) waits for accepted commands. Default: 30 seconds. `None`: until they are
     /// finished.
     pub close_timeout: Option<Duration>,
+    /// Whether subscriptions use a connection of their own, as they always do with RESP2. Default: off. Use it where messages are
+    /// so large or so many that they would delay the replies to commands.
+    pub own_subscription_connection: bool,
     pub(super) listener: Option<Listener>,
+    /// Who hears which keys change.
+    pub(super) tracker: Option<Arc<dyn Tracker>>,
+    /// Whether a connection that is lost is made again. Otherwise the handle is closed then.
+    pub(super) reconnects: bool,
 }
 
 /// The offline queue: how callers wait while there is no connection. Waiting commands are not copied. If a caller gives up or has
@@ -104,7 +112,10 @@ impl Default for SharedOptions {
             dedicated_idle_time: Duration::from_secs(30),
             unresponsive_timeout: None,
             close_timeout: Some(Duration::from_secs(30)),
+            own_subscription_connection: false,
             listener: None,
+            tracker: None,
+            reconnects: true,
         }
     }
 }
@@ -123,6 +134,33 @@ impl SharedOptions {
     pub fn on_push(mut self, listener: impl FnMut(Event<'_>) + Send + 'static) -> Self {
         self.listener = Some(Box::new(listener));
         self
+    }
+
+    /// Sets who hears which keys change.
+    #[cfg(feature = "caching")]
+    pub(in crate::aio) fn tracked_by(mut self, tracker: Arc<dyn Tracker>) -> Self {
+        self.tracker = Some(tracker);
+        self
+    }
+
+    /// Returns the same for a node of a cluster: without a listener, and its commands do not wait for it, as another node may have
+    /// taken its slots.
+    pub(in crate::aio) fn for_node(&self) -> Self {
+        Self {
+            offline: None,
+            listener: None,
+            tracker: None,
+            ..*self
+        }
+    }
+
+    /// Returns the same for a server that may have another role by the next connection: whoever has made this one looks for the
+    /// right server then.
+    pub(in crate::aio) fn for_one_connection(&self) -> Self {
+        Self {
+            reconnects: false,
+            ..self.for_node()
+        }
     }
 
     /// Returns how long a server may send nothing while it owes a reply; `None` means no limit.
@@ -159,6 +197,10 @@ impl fmt::Debug for SharedOptions {
             .field("dedicated_idle_time", &self.dedicated_idle_time)
             .field("unresponsive_timeout", &self.unresponsive_timeout)
             .field("close_timeout", &self.close_timeout)
+            .field(
+                "own_subscription_connection",
+                &self.own_subscription_connection,
+            )
             .field("has_listener", &self.listener.is_some())
             .finish()
     }

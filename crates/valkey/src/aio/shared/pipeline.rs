@@ -2,8 +2,8 @@
 
 use super::group::Group;
 use super::{Responses, Shared};
-use crate::Error;
 use crate::command::Command;
+use crate::{Error, ScriptCall};
 
 /// Commands of one caller, sent with no other caller's commands between them. They are executed one after the other; unlike in a
 /// [transaction](Shared::transaction), the server may execute commands of other clients in between.
@@ -40,6 +40,17 @@ impl SharedPipeline {
     /// Fails if memory cannot be allocated, or if a shared connection does not accept the command. The other commands stay.
     pub fn push<C: Command>(&mut self, command: &C) -> Result<&mut Self, Error> {
         self.group.push(command)?;
+        Ok(self)
+    }
+
+    /// Adds a call of a script. The first call of each script in the pipeline is sent with the code of the script, further ones
+    /// with its digest. Only if another client empties the server's script cache in the middle of the
+    /// pipeline, further calls fail, with [`Error::is_no_script`]. Read the response as one of a [`ScriptCall`].
+    ///
+    /// # Errors
+    /// Fails like [`push`](Self::push).
+    pub fn push_script(&mut self, call: &ScriptCall<'_>) -> Result<&mut Self, Error> {
+        self.group.push_script(call)?;
         Ok(self)
     }
 

@@ -180,6 +180,10 @@ impl Queue {
         self.unexpected_replies
     }
 
+    pub(super) fn limits(&self) -> Limits {
+        self.limits
+    }
+
     /// Requests in flight, and callers who wait.
     pub(super) fn load(&self) -> (u64, u64) {
         (self.requests, self.waiting.len() as u64 + self.granted)

@@ -1,6 +1,7 @@
 //! The replies to several commands.
 
 use crate::command::Command;
+use crate::responses::output;
 use crate::{Error, OwnedReply, Reply};
 
 /// Owned responses, in the order of their commands.
@@ -41,19 +42,13 @@ impl Responses {
         self.0.iter().map(OwnedReply::reply)
     }
 
+    /// Takes the last one.
+    pub(super) fn pop(&mut self) -> Option<OwnedReply> {
+        self.0.pop()
+    }
+
     /// Returns all replies as a vector.
     pub fn into_inner(self) -> Vec<OwnedReply> {
         self.0
-    }
-}
-
-/// A command's output of a reply that may not be there, or be an error.
-pub(super) fn output<C: Command>(reply: Option<Reply<'_>>) -> Result<C::Output<'_>, Error> {
-    let Some(reply) = reply else {
-        return Err(Error::misuse("there is no command at this position"));
-    };
-    match reply.as_error() {
-        Some(text) => Err(Error::server_error(text)),
-        None => Ok(C::decode(reply)?),
     }
 }

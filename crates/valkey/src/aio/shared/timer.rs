@@ -26,6 +26,11 @@ impl Timer {
         self.due = due;
     }
 
+    /// Whether it is to ring.
+    pub(super) fn is_set(&self) -> bool {
+        self.due.is_some()
+    }
+
     /// Whether it rang.
     #[inline]
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> bool {

@@ -2,10 +2,9 @@
 
 use super::Shared;
 use super::group::Group;
-use super::responses::output;
 use crate::command::Command;
-use crate::link::Queueing;
-use crate::{Error, Kind, OwnedReply, Reply};
+use crate::responses::{TransactionResponses, executed};
+use crate::{Error, ScriptCall};
 
 /// Commands that the server executes together or not at all. They are sent as one piece, with no other task's commands between
 /// them. If the connection is lost before all of them were sent, none was executed.
@@ -42,6 +41,17 @@ impl SharedTransaction {
         Ok(self)
     }
 
+    /// Adds a call of a script. The first call of each script in the transaction is sent with the code of the script, further ones
+    /// with its digest. None can fail because the server does not know the
+    /// script. Read the response as one of a [`ScriptCall`].
+    ///
+    /// # Errors
+    /// Fails like [`push`](Self::push).
+    pub fn push_script(&mut self, call: &ScriptCall<'_>) -> Result<&mut Self, Error> {
+        self.group.push_script(call)?;
+        Ok(self)
+    }
+
     /// Returns the number of commands so far.
     pub fn len(&self) -> usize {
         self.group.len()
@@ -63,54 +73,6 @@ impl SharedTransaction {
     /// Cancel-safe: see [`Shared`].
     pub async fn exec(self) -> Result<TransactionResponses, Error> {
         let Self { shared, group } = self;
-        let mut replies = group.execute(&shared).await?;
-        let executed = replies.pop();
-        let mut queueing = Queueing::default();
-        for (position, reply) in replies.iter().enumerate() {
-            queueing.look_at(position, reply.reply());
-        }
-        if let Some(error) = queueing.error() {
-            return Err(error);
-        }
-        let Some(executed) = executed else {
-            return Err(Error::closed("a transaction got no reply"));
-        };
-        match executed.reply().kind() {
-            Kind::Array => Ok(TransactionResponses(executed)),
-            _ => Err(match executed.reply().as_error() {
-                Some(text) => Error::server_error(text),
-                None => Error::unexpected("the array of a transaction's replies", executed.reply()),
-            }),
-        }
-    }
-}
-
-/// The responses of an executed transaction, in the order of its commands.
-#[derive(Debug, Clone)]
-pub struct TransactionResponses(OwnedReply);
-
-impl TransactionResponses {
-    /// Returns the number of responses, one for each command.
-    pub fn len(&self) -> usize {
-        self.0.reply().len()
-    }
-
-    /// Returns whether there are no responses.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Returns the output of the command that was pushed at `position`, counted from 0. Costs a walk over the replies before it.
-    ///
-    /// # Errors
-    /// Fails with the server's error to this command, or if the reply does not have the type of its output, or if there is no
-    /// such position.
-    pub fn get<C: Command>(&self, position: usize) -> Result<C::Output<'_>, Error> {
-        output::<C>(self.0.reply().children().nth(position))
-    }
-
-    /// Returns an iterator over all replies as the server sent them, including errors.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Reply<'_>> {
-        self.0.reply().children()
+        executed(group.execute(&shared).await?)
     }
 }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::silence::{Seen, Silence, Verdict};
 use crate::aio::{Connection, clock};
 use crate::command::Command;
 use crate::parts::Parts;
+use crate::silence::{Seen, Silence, Verdict};
 use crate::{Error, OwnedReply};
 
 impl Connection {

@@ -1,5 +1,6 @@
 //! A connection that is up, and what has left on it.
 
+use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -11,8 +12,9 @@ use onecopy_wire::Meter;
 use super::Progress;
 use crate::Error;
 use crate::aio::shared::parts::Shares;
-use crate::aio::shared::silence::{Seen, Silence};
 use crate::aio::{Connection, clock};
+use crate::pubsub::Asked;
+use crate::silence::{Seen, Silence};
 
 /// A connection that is up.
 pub(super) struct Live {
@@ -25,6 +27,16 @@ pub(super) struct Live {
     /// The next look at an idle connection's memory and at a busy one's silence; `None` once it was idle.
     pub(super) looks_at: Option<Instant>,
     pub(super) silence: Silence,
+    /// Whether messages come over this connection.
+    pub(super) serves_subscriptions: bool,
+    /// Subscription commands to be written, and those without an answer, by the numbers of their requests.
+    pub(super) orders: Vec<Asked>,
+    pub(super) asked: VecDeque<(u64, Asked)>,
+    /// Requests that were taken, and replies that have come.
+    pub(super) taken: u64,
+    pub(super) came: u64,
+    /// Bytes that had been read when the connection became idle.
+    idle_since: Option<u64>,
 }
 
 impl Live {
@@ -37,6 +49,12 @@ impl Live {
             refused: None,
             looks_at: None,
             silence: Silence::new(unresponsive_timeout),
+            serves_subscriptions: false,
+            orders: Vec::new(),
+            asked: VecDeque::new(),
+            taken: 0,
+            came: 0,
+            idle_since: None,
         }
     }
 
@@ -59,9 +77,30 @@ impl Live {
     /// It is busy from now on: it is looked at from time to time, until it is idle.
     #[cold]
     pub(super) fn begin_looks(&mut self) {
+        self.idle_since = None;
         let now = clock::now();
         self.looks_at = Some(now + self.silence.interval());
         self.silence.look(now, self.seen(false));
+    }
+
+    /// It is idle but for the messages that may come: after half of the time that a server may be silent it is looked at.
+    #[cold]
+    pub(super) fn begin_idle_look(&mut self) {
+        if self.silence.is_limited() {
+            self.looks_at = clock::now().checked_add(self.silence.limit() / 2);
+            self.idle_since = Some(self.meter().bytes_read);
+        }
+    }
+
+    /// Whether that is the next look.
+    #[inline]
+    pub(super) fn is_in_idle_look(&self) -> bool {
+        self.idle_since.is_some()
+    }
+
+    /// Whether nothing has come since the idle look began, which ends here.
+    pub(super) fn has_been_silent(&mut self) -> bool {
+        self.idle_since.take() == Some(self.meter().bytes_read)
     }
 
     /// What there is to be seen of it, when its oldest request has left or not.

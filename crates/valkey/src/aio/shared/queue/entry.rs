@@ -9,6 +9,7 @@ use onecopy_wire::WriteQueue;
 
 use super::super::failure::Failure;
 use super::super::group::Pieces;
+use crate::pubsub::Asked;
 
 /// What a caller wants sent.
 pub(in super::super) trait Encode {
@@ -49,6 +50,16 @@ impl Encode for Probe {
     }
 }
 
+impl Encode for Asked {
+    fn encode(&self, queue: &mut WriteQueue, _: &mut Vec<Bytes>) -> Result<(), Failure> {
+        Ok(Asked::encode(self, queue)?)
+    }
+
+    fn copied(&self) -> Result<Pieces, Failure> {
+        Err(Failure::NeedsCopy) // never asked for: names are copied
+    }
+}
+
 /// What came of it.
 #[derive(Debug)]
 pub(in super::super) enum Outcome {
@@ -85,6 +96,8 @@ pub(super) struct Entry {
     pub(super) place: Place,
     /// Whether somebody still asks. Freed when nobody does and it is over.
     pub(super) has_caller: bool,
+    /// Whether it is a subscription command, whose answer the driver looks at.
+    pub(super) is_order: bool,
     pub(super) is_atomic: bool,
     /// Whether there is one reply, or a list of them, however long.
     pub(super) is_group: bool,
@@ -121,6 +134,7 @@ impl Entry {
         Self {
             place: Place::Over,
             has_caller: true,
+            is_order: false,
             is_atomic,
             is_group: false,
             large: Told::Nothing,
@@ -143,6 +157,14 @@ impl Entry {
             has_caller: false,
             waker: None,
             ..Self::new(ticket, Waker::noop().clone(), true, None)
+        }
+    }
+
+    /// A subscription command, whose answer is the driver's.
+    pub(super) fn order(ticket: u64) -> Self {
+        Self {
+            is_order: true,
+            ..Self::probe(ticket)
         }
     }
 

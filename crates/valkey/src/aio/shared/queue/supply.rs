@@ -10,6 +10,7 @@ use super::super::failure::Failure;
 use super::super::slab::Index;
 use super::Queue;
 use super::entry::{Entry, Outcome, Place, Probe, Told};
+use crate::pubsub::Asked;
 
 /// A reply that has arrived; `None` where it was passed over, an error where there was no memory for it.
 pub(in super::super) type Came = Option<Result<OwnedReply, WireError>>;
@@ -24,7 +25,7 @@ impl Queue {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn force_driver(&mut self) {
+    pub(in super::super) fn force_driver(&mut self) {
         self.is_driver_awake = true;
         if let Some(driver) = &self.driver {
             // A task of the runtime: waking it runs nothing here.
@@ -103,7 +104,7 @@ impl Queue {
             .flight
             .first()
             .and_then(|first| self.entries.get(first));
-        first.is_some_and(|entry| !entry.has_caller || entry.outcome.is_some())
+        first.is_some_and(|entry| !entry.has_caller && !entry.is_order || entry.outcome.is_some())
     }
 
     /// The reply that comes next is large: its caller hears of it before it has arrived. Nothing where all replies that have arrived
@@ -174,6 +175,23 @@ impl Queue {
         if self.write(index, &Probe).is_err() {
             self.entries.remove(index);
         }
+    }
+
+    /// Writes a subscription command behind all others. Gives its number among the requests that the driver takes next.
+    ///
+    /// # Errors
+    /// Memory that could not be had.
+    #[cold]
+    pub(in super::super) fn order(&mut self, asked: &Asked) -> Result<u64, Failure> {
+        let number = self.fresh;
+        let entry = Entry::order(self.next_ticket);
+        self.next_ticket += 1;
+        let index = self.entries.insert(entry)?;
+        if let Err(failure) = self.write(index, asked) {
+            self.entries.remove(index);
+            return Err(failure);
+        }
+        Ok(number)
     }
 
     /// So many bytes of the connection's output have left in all.

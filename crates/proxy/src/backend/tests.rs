@@ -1,0 +1,221 @@
+//! Which server is chosen.
+
+use onecopy_net::Endpoint;
+
+use super::*;
+
+fn backends(weights: &[u32]) -> Backends {
+    let backend = |(port, &weight): (usize, &u32)| {
+        let endpoint = Endpoint::Tcp {
+            host: "127.0.0.1".into(),
+            port: u16::try_from(port + 1).unwrap(),
+        };
+        Arc::new(
+            Backend::new(
+                BackendConfig {
+                    weight,
+                    max_connections: Some(100),
+                    ..BackendConfig::new(endpoint)
+                },
+                &Arc::default(),
+            )
+            .unwrap(),
+        )
+    };
+    Backends::new(weights.iter().enumerate().map(backend).collect())
+}
+
+fn with_roles(roles: &[Role]) -> Backends {
+    let known = backends(&vec![1; roles.len()]);
+    let with_role = |(backend, &role): (&Arc<Backend>, &Role)| {
+        let config = BackendConfig {
+            role,
+            max_connections: Some(3),
+            ..backend.config.clone()
+        };
+        Arc::new(backend.with_config(config))
+    };
+    Backends::new(known.all().iter().zip(roles).map(with_role).collect())
+}
+
+fn choose(backends: &Backends, count: usize) -> Vec<Place> {
+    (0..count)
+        .map(|_| backends.choose(&[], &[]).unwrap())
+        .collect()
+}
+
+fn counts(backends: &Backends) -> Vec<usize> {
+    backends
+        .all()
+        .iter()
+        .map(|backend| backend.sessions())
+        .collect()
+}
+
+#[test]
+fn sessions_are_shared_by_weight() {
+    let backends = backends(&[1, 3, 0]);
+    let places: Vec<_> = (0..8).map(|_| backends.choose(&[], &[]).unwrap()).collect();
+    assert_eq!(counts(&backends), [2, 6, 0]);
+    drop(places);
+    assert_eq!(counts(&backends), [0, 0, 0]);
+}
+
+#[test]
+fn one_that_failed_is_the_last_to_be_tried() {
+    let backends = backends(&[1, 1]);
+    let address = backends.all()[0].addresses().remove(0);
+    backends.all()[0].connect_failed(&address);
+    let places: Vec<_> = (0..3).map(|_| backends.choose(&[], &[]).unwrap()).collect();
+    assert_eq!(counts(&backends), [0, 3]);
+    let tried = [Arc::clone(&backends.all()[1])];
+    let other = backends.choose(&tried, &[]).unwrap();
+    assert_eq!(other.backend().name(), "127.0.0.1:1");
+    let tried = backends.all().to_vec();
+    assert_eq!(backends.choose(&tried, &[]).unwrap_err(), Nobody::Up);
+    drop(places);
+}
+
+#[test]
+fn nobody_is_sent_to_one_that_is_full_or_removed() {
+    let backends = backends(&[1, 1]);
+    let places: Vec<_> = (0..200)
+        .map(|_| backends.choose(&[], &[]).unwrap())
+        .collect();
+    assert_eq!(backends.choose(&[], &[]).unwrap_err(), Nobody::Full);
+    drop(places);
+    backends.all()[0].remove();
+    let _places: Vec<_> = (0..3).map(|_| backends.choose(&[], &[]).unwrap()).collect();
+    assert_eq!(counts(&backends), [0, 3]);
+    backends.all()[1].remove();
+    assert_eq!(backends.choose(&[], &[]).unwrap_err(), Nobody::Up);
+}
+
+#[test]
+fn writers_go_to_the_server_that_takes_writes_and_follow_it() {
+    let backends = with_roles(&[Role::Primary, Role::Primary]);
+    let is_read_only = |at: usize, is| backends.all()[at].set_read_only(is);
+    is_read_only(0, Some(false));
+    is_read_only(1, Some(true));
+    drop(choose(&backends, 3));
+    let places = choose(&backends, 2);
+    assert_eq!(counts(&backends), [2, 0]);
+    is_read_only(0, Some(true));
+    assert_eq!(backends.choose(&[], &[]).unwrap_err(), Nobody::Up);
+    assert!(!backends.serve());
+    is_read_only(1, Some(false));
+    let more = choose(&backends, 1);
+    assert_eq!(counts(&backends), [2, 1], "those that are there stay");
+    drop((places, more));
+    is_read_only(0, None);
+    let _places = choose(&backends, 3);
+    assert_eq!(counts(&backends), [0, 3], "one that is not known waits");
+    assert_eq!(backends.choose(&[], &[]).unwrap_err(), Nobody::Full);
+    is_read_only(1, Some(true));
+    assert!(backends.serve());
+    let _more = choose(&backends, 1);
+    assert_eq!(
+        counts(&backends),
+        [1, 3],
+        "and is tried where none is known"
+    );
+}
+
+#[test]
+fn of_two_that_take_writes_the_one_that_serves_stays() {
+    let backends = with_roles(&[Role::Primary, Role::Primary, Role::Any]);
+    let [one, two, _] = backends.all() else {
+        panic!()
+    };
+    let serve = || [one.serves(), two.serves()];
+    // While the first one is not known the second one may serve, and has to give way.
+    two.set_read_only(Some(false));
+    assert_eq!(serve(), [None, Some(true)]);
+    one.set_read_only(Some(false));
+    assert_eq!(serve(), [Some(true), Some(false)]);
+    assert!(two.is_second() && !one.is_second());
+    // The first one is lost, and comes back as it was.
+    one.set_up(false);
+    assert_eq!(serve(), [Some(false), Some(true)]);
+    one.set_up(true);
+    assert_eq!(serve(), [Some(false), Some(true)]);
+    assert!(one.is_second());
+    one.set_read_only(Some(true));
+    assert!(!one.is_second(), "as a replica it is none");
+    // A change on purpose.
+    two.set_read_only(Some(true));
+    assert_eq!(serve(), [Some(false), Some(false)]);
+    one.set_read_only(Some(false));
+    assert_eq!(serve(), [Some(true), Some(false)]);
+    two.set_read_only(Some(false));
+    one.drain(true);
+    assert_eq!(serve(), [Some(false), Some(true)]);
+    // Reloads leave it.
+    let again = backends
+        .all()
+        .iter()
+        .map(|backend| Arc::new(backend.with_config(backend.config.clone())));
+    let again = Backends::new(again.collect());
+    one.drain(false);
+    assert_eq!(again.all()[0].serves(), Some(false));
+    assert_eq!(again.all()[1].serves(), Some(true));
+}
+
+#[test]
+fn readers_go_to_replicas_and_to_the_backup_only_without_them() {
+    let backends = with_roles(&[Role::Replica, Role::Replica, Role::Backup]);
+    let [one, two, _] = backends.all() else {
+        panic!()
+    };
+    one.health().set_read_only(Some(true));
+    two.health().set_read_only(Some(true));
+    let places = choose(&backends, 6);
+    assert_eq!(counts(&backends), [3, 3, 0]);
+    let full = backends.choose(&[], &[]).unwrap_err();
+    assert_eq!(full, Nobody::Full, "a backup is not for those who wait");
+    drop(places);
+    one.set_up(false);
+    two.health().set_read_only(Some(false));
+    let places = choose(&backends, 1);
+    assert_eq!(counts(&backends), [0, 0, 1], "one down, one promoted");
+    drop(places);
+    two.health().set_read_only(Some(true));
+    two.connect_failed(&two.addresses()[0]);
+    let _places = choose(&backends, 1);
+    assert_eq!(counts(&backends), [0, 0, 1], "one down, one that fails");
+    let tried = [Arc::clone(&backends.all()[2])];
+    let place = backends.choose(&tried, &[]).unwrap();
+    assert!(Arc::ptr_eq(place.backend(), two), "better than nobody");
+}
+
+#[test]
+fn a_look_up_moves_a_backend_only_where_it_finds_something_else() {
+    let backends = backends(&[1]);
+    let backend = &backends.all()[0];
+    let tcp = |text: &str| Address::Tcp(text.parse().unwrap());
+    assert_eq!(backend.move_to(&[]), None);
+    assert_eq!(backend.move_to(&[tcp("127.0.0.1:1")]), None);
+    let found = [tcp("127.0.0.3:1"), tcp("127.0.0.2:1")];
+    let change = backend.move_to(&found).unwrap();
+    assert_eq!(
+        change,
+        "backend '127.0.0.1:1' moved from 127.0.0.1:1 to 127.0.0.2:1, 127.0.0.3:1"
+    );
+    assert_eq!(backend.move_to(&found), None);
+}
+
+#[test]
+fn a_part_is_awaited_until_the_first_check_is_over() {
+    let backends = with_roles(&[Role::Primary, Role::Any]);
+    let [one, two] = [&backends.all()[0], &backends.all()[1]];
+    assert!(!one.is_part_awaited(Part::All), "nobody asks");
+    one.health().await_part();
+    two.health().await_part();
+    assert!(one.is_part_awaited(Part::All));
+    assert!(!two.is_part_awaited(Part::All), "it has none");
+    one.set_read_only(Some(true));
+    assert!(!one.is_part_awaited(Part::All), "it is known");
+    one.set_read_only(None);
+    one.health().end_await();
+    assert!(!one.is_part_awaited(Part::All), "it can't be had");
+}

@@ -1,0 +1,433 @@
+//! Which commands of a session run on replicas, and how its own changes come before what it reads there.
+//!
+//! ```text
+//!   reads only, outside of a transaction --> a replica's connection --> [waits for own changes] --> the command
+//!                                            none is there, or does not have them in time --> the primary
+//!   anything else                        --> the primary
+//! ```
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use onecopy_mysql_proto::StatusFlags;
+use onecopy_mysql_proto::packet::CommandByte;
+
+use super::failover::READ_ONLY;
+use super::serve::Begun;
+use super::{After, IN_TRANSACTION, Pooled, Stage};
+use crate::backend::{Part, Position};
+use crate::config::{AccountConfig, Consistency, Reads, ReplicaReads};
+use crate::listener::Listener;
+use crate::pooling::exchange::{Exchange, put_packet};
+use crate::pooling::look::{Kind, Look, Mention};
+use crate::pooling::pin::Pin;
+use crate::pooling::pool::Key;
+use crate::session::{Context, End, Phase, Session};
+
+/// A session that a replica was too late for reads from the primary for so long: each try costs it `read-wait`.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// `ER_OPTION_PREVENTS_STATEMENT`, as a server that is read only has it.
+const OPTION_PREVENTS_STATEMENT: u16 = 1290;
+
+/// What a session has beside its pool's key where its reads may go to replicas.
+pub(super) struct ReadSplit {
+    /// The key of the part that is not the session's current one.
+    other: Arc<Key>,
+    to: Reads,
+    /// As it was at the login; it holds on where a reload takes it away.
+    config: ReplicaReads,
+    /// The part that the command that is next is for is known, and its replica has the session's own changes.
+    has_turned: bool,
+    has_waited: bool,
+    /// Its own last changes.
+    own: Position,
+    /// There may be one that was reported under another name.
+    has_hidden: bool,
+    /// Reads go to the primary from now on: its own changes are not known, or a replica has refused what looked like a read.
+    only_primary: bool,
+    /// They go there until then.
+    primary_until: Option<Instant>,
+}
+
+impl ReadSplit {
+    pub(super) fn new(
+        listener: &Listener,
+        account: Option<&AccountConfig>,
+        other: Arc<Key>,
+    ) -> Option<Box<Self>> {
+        let config = listener.config.replica_reads?;
+        let to = account.and_then(|account| account.reads);
+        Some(Box::new(Self {
+            other,
+            to: to.unwrap_or(config.to),
+            config,
+            has_turned: false,
+            has_waited: false,
+            own: Position::default(),
+            has_hidden: false,
+            only_primary: false,
+            primary_until: None,
+        }))
+    }
+}
+
+impl Session {
+    /// Has the session turn to the part of the servers that its next command is for, once; `Some` where it has to wait or was answered.
+    pub(super) fn turn_to_part(
+        &mut self,
+        command: CommandByte,
+        look: Look,
+        context: &mut Context<'_>,
+    ) -> Result<Option<Begun>, End> {
+        let status = self.relay.status();
+        let has_cursor = self.asks_for_cursor(command);
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return Ok(None);
+        };
+        // One that has waited for its connection keeps that.
+        if pooled.reads.as_ref().is_none_or(|reads| reads.has_turned) {
+            return Ok(None);
+        }
+        let reads = !has_cursor && pooled.reads_on_replica(command, look, status, context.now);
+        if let Some(connection) = &pooled.connection {
+            let is_on_replica = connection.key.part == Part::Reads;
+            if is_on_replica == reads || runs_anywhere(command) {
+                pooled.note_turned();
+                return Ok(None);
+            }
+            if !is_on_replica {
+                // What its last command has left can be asked for there only, also behind a query without a table. What is not known of the
+                // connection keeps it for a while.
+                let is_unknown = pooled.has_question();
+                let leaves_errors = pooled.last.has_diagnostics && !look.mentions(Mention::Table);
+                if leaves_errors
+                    || pooled.has_state(status)
+                    || is_unknown && context.now < pooled.rest_until
+                {
+                    pooled.note_turned();
+                    return Ok(None);
+                }
+                if is_unknown {
+                    pooled.ask();
+                    self.send_ahead(context)?;
+                    return Ok(Some(Begun::Waits));
+                }
+                self.detach(false, context);
+            } else if let Some(begun) = self.leave_replica(look, status, context)? {
+                return Ok(Some(begun));
+            }
+        }
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return Ok(None);
+        };
+        pooled.note_turned();
+        if pooled.connection.is_some() {
+            return Ok(None);
+        }
+        let has_replica = reads && self.listener.backends.serve_part(Part::Reads);
+        if reads && !has_replica {
+            pooled
+                .pool
+                .counts
+                .reads_without_replica
+                .fetch_add(1, Relaxed);
+        }
+        pooled.turn(match has_replica {
+            true => Part::Reads,
+            false => Part::Writes,
+        });
+        Ok(None)
+    }
+
+    /// The command that is next is none for the replica whose connection the session has: it gives that back. `Some` where something
+    /// comes before; the connection is kept where the command runs there all the same.
+    fn leave_replica(
+        &mut self,
+        look: Look,
+        status: StatusFlags,
+        context: &mut Context<'_>,
+    ) -> Result<Option<Begun>, End> {
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return Ok(None);
+        };
+        let only_looks = [Kind::Select, Kind::Show, Kind::GetDiagnostics];
+        let only_looks = only_looks.iter().any(|&kind| look.is_only(kind));
+        let asks_for_last = look.refers_to_last_result();
+        if status.intersects(IN_TRANSACTION) && !look.mentions(Mention::Begins) {
+            // One that is read only: its server refuses what it must not do.
+            return Ok(None);
+        }
+        if status.intersects(IN_TRANSACTION) {
+            // As the server would, which must not begin the next one.
+            return self.ask_replica(b"COMMIT", After::Ended, context);
+        }
+        if asks_for_last && only_looks && pooled.last.is_here {
+            return Ok(None);
+        }
+        if !pooled.pins.is_empty() {
+            if only_looks && !look.mentions(Mention::Writes) || look.is_only(Kind::Set) {
+                return Ok(None);
+            }
+            let pins: Vec<_> = pooled.pins.iter().map(Pin::name).collect();
+            let text = format!(
+                "This statement has to run on the primary, and the session has state on a replica ({}), where one of its reads has left it; \
+                 put /* onecopy: primary */ into that read",
+                pins.join(", ")
+            );
+            return self
+                .answer_error(OPTION_PREVENTS_STATEMENT, *b"HY000", &text, context)
+                .map(Some);
+        }
+        if pooled.has_question() {
+            pooled.ask();
+            self.send_ahead(context)?;
+            return Ok(Some(Begun::Waits));
+        }
+        self.detach(false, context);
+        match asks_for_last {
+            // What it asks for has stayed there.
+            true => {
+                if let Phase::Pooled(pooled) = &mut self.phase {
+                    pooled.last.is_here = false;
+                }
+                self.find_last_result(look, context)
+            }
+            false => Ok(None),
+        }
+    }
+
+    /// Has a replica wait for the session's own changes, where it is not known to have them; `Some` while it does.
+    pub(super) fn wait_for_own_changes(
+        &mut self,
+        look: Look,
+        context: &mut Context<'_>,
+    ) -> Result<Option<Begun>, End> {
+        let is_between = !self.relay.status().intersects(IN_TRANSACTION);
+        let config = self.listener.config.replica_reads;
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return Ok(None);
+        };
+        let (Some(reads), Some(connection)) = (&mut pooled.reads, &pooled.connection) else {
+            return Ok(None);
+        };
+        let config = config.unwrap_or(reads.config);
+        let is_read = connection.key.part == Part::Reads && is_between && look.only_reads();
+        if !is_read || reads.has_waited {
+            return Ok(None);
+        }
+        let Some(wait) = pooled.wait_for_own(config) else {
+            return Ok(None);
+        };
+        pooled.pool.counts.read_waits.fetch_add(1, Relaxed);
+        self.ask_replica(wait.as_bytes(), After::Wait, context)
+    }
+
+    /// Sends a statement of the proxy's own; the client's command waits for its reply.
+    fn ask_replica(
+        &mut self,
+        sql: &[u8],
+        after: After,
+        context: &mut Context<'_>,
+    ) -> Result<Option<Begun>, End> {
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return Ok(None);
+        };
+        let Some(connection) = &pooled.connection else {
+            return Ok(None);
+        };
+        put_packet(&mut pooled.ahead, CommandByte::QUERY, sql);
+        pooled.exchange = Exchange::new(connection.capabilities, &pooled.ahead).ok();
+        pooled.after = after;
+        pooled.last.is_here = false;
+        self.send_ahead(context)?;
+        Ok(Some(Begun::Waits))
+    }
+
+    /// The replica has waited: it has the session's own changes, or the primary is read.
+    pub(super) fn waited_for_own(&mut self, exchange: &Exchange, context: &mut Context<'_>) {
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return;
+        };
+        let (Some(reads), Some(connection)) = (&mut pooled.reads, &mut pooled.connection) else {
+            return;
+        };
+        if exchange.error().is_none() && exchange.value.as_deref() == Some(b"0") {
+            reads.has_waited = true;
+            let backend = connection.place.backend();
+            return backend.replication().note_reached(&reads.own);
+        }
+        connection.has_diagnostics |= exchange.error().is_some();
+        reads.has_turned = false;
+        reads.primary_until = Some(context.now + PAUSE);
+        let ahead = &pooled.pool.counts.reads_ahead_of_replica;
+        ahead.fetch_add(1, Relaxed);
+        self.detach(false, context);
+    }
+
+    /// No replica can be reached for the command that is next.
+    pub(super) fn read_from_primary(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return Ok(false);
+        };
+        pooled
+            .pool
+            .counts
+            .reads_without_replica
+            .fetch_add(1, Relaxed);
+        if let Stage::Waiting(ticket) = std::mem::replace(&mut pooled.stage, Stage::Detached) {
+            ticket.end(false, context.now);
+        }
+        pooled.waited = None;
+        pooled.tried.clear();
+        pooled.turn(Part::Writes);
+        self.attach(context)
+    }
+}
+
+/// Whether a command does the same on each server: it is of no use to change the connection for it.
+fn runs_anywhere(command: CommandByte) -> bool {
+    matches!(
+        command,
+        CommandByte::PING
+            | CommandByte::RESET_CONNECTION
+            | CommandByte::INIT_DB
+            | CommandByte::SET_OPTION
+            | CommandByte::STMT_RESET
+            | CommandByte::STMT_FETCH
+            | CommandByte::STMT_CLOSE
+    )
+}
+
+impl Pooled {
+    /// The part that the command that is next is for is known.
+    fn note_turned(&mut self) {
+        if let Some(reads) = &mut self.reads {
+            reads.has_turned = true;
+        }
+    }
+
+    /// The command that was next is under way, or was answered.
+    pub(super) fn turns_again(&mut self) {
+        if let Some(reads) = &mut self.reads {
+            (reads.has_turned, reads.has_waited) = (false, false);
+        }
+    }
+
+    /// From now on its connections are those of this part.
+    pub(super) fn turn(&mut self, part: Part) {
+        if let Some(reads) = &mut self.reads
+            && reads.other.part == part
+        {
+            std::mem::swap(&mut self.key, &mut reads.other);
+        }
+    }
+
+    /// Whether a command is to run on a replica.
+    fn reads_on_replica(
+        &mut self,
+        command: CommandByte,
+        look: Look,
+        status: StatusFlags,
+        now: Instant,
+    ) -> bool {
+        let Some(reads) = &mut self.reads else {
+            return false;
+        };
+        if reads.primary_until.is_some_and(|until| now >= until) {
+            reads.primary_until = None;
+        }
+        let rule = self.rule.as_ref().and_then(|rule| rule.config.to);
+        let is_asked_to =
+            rule.unwrap_or(reads.to) == Reads::Replica || look.mentions(Mention::Replica);
+        let is_statement = matches!(
+            command,
+            CommandByte::QUERY | CommandByte::STMT_PREPARE | CommandByte::STMT_EXECUTE
+        );
+        is_asked_to
+            && is_statement
+            && look.only_reads()
+            && !look.mentions(Mention::Primary)
+            && !reads.only_primary
+            && reads.primary_until.is_none()
+            && self.pins.is_empty()
+            && !self.may_be_in_transaction
+            && !self.has_characteristics
+            && status.contains(StatusFlags::AUTOCOMMIT)
+            && !status.intersects(IN_TRANSACTION)
+    }
+
+    /// What a replica is asked to wait for the session's own changes with, where it is not known to have them.
+    fn wait_for_own(&self, config: ReplicaReads) -> Option<String> {
+        let (reads, connection) = (self.reads.as_ref()?, self.connection.as_ref()?);
+        let replication = connection.place.backend().replication();
+        let is_there = reads.own.is_empty() || replication.has(&reads.own);
+        if config.consistency == Consistency::None || is_there {
+            return None;
+        }
+        let own = reads.own.text();
+        let own = String::from_utf8_lossy(&own);
+        let seconds = config.read_wait.as_secs_f64();
+        Some(match connection.is_mysql() {
+            // Without a limit it would wait for ever, and with 0 too.
+            true => format!(
+                "SELECT WAIT_FOR_EXECUTED_GTID_SET('{own}', {:.3})",
+                seconds.max(0.001)
+            ),
+            false => format!("SELECT MASTER_GTID_WAIT('{own}', {seconds:.3})"),
+        })
+    }
+
+    /// The primary has told of a transaction of the session's own.
+    pub(super) fn note_own_change(&mut self, reported: &[u8]) {
+        let is_of_primary = self.key.part == Part::Writes;
+        if let Some(reads) = &mut self.reads
+            && is_of_primary
+            && !reported.is_empty()
+            && !reads.own.note(reported)
+        {
+            reads.only_primary = true;
+        }
+    }
+
+    /// The primary may have told of a transaction of the session's own without its id.
+    pub(super) fn note_hidden_change(&mut self) {
+        let is_of_primary = self.key.part == Part::Writes;
+        if let Some(reads) = &mut self.reads {
+            reads.has_hidden |= is_of_primary;
+        }
+    }
+
+    pub(super) fn has_hidden_change(&self) -> bool {
+        self.reads.as_ref().is_some_and(|reads| reads.has_hidden)
+    }
+
+    /// The session's last transaction, as the connection that made it has it.
+    pub(super) fn found_own_change(&mut self, last: Option<&[u8]>) {
+        self.note_own_change(last.unwrap_or_default());
+        if let Some(reads) = &mut self.reads {
+            reads.has_hidden = false;
+            reads.only_primary |= last.is_none();
+        }
+    }
+
+    /// A statement is over. What it may have changed without the server's word of it is read from the primary.
+    pub(super) fn note_untold_change(&mut self, error: Option<u16>) {
+        let (Some(reads), Some(connection)) = (&mut self.reads, &self.connection) else {
+            return;
+        };
+        let look = self.current.look;
+        match connection.key.part {
+            // A function has tried to write.
+            Part::Reads => {
+                reads.only_primary |= error.is_some_and(|code| READ_ONLY.contains(&code));
+            }
+            _ => {
+                let leaves_all = [Kind::Select, Kind::Show, Kind::Set];
+                let leaves_all = leaves_all.iter().any(|&kind| look.is_only(kind));
+                reads.only_primary |= !leaves_all && !connection.tells_transactions();
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! A server that follows another one.
+
+use std::time::{Duration, Instant};
+
+use onecopy_mysql::blocking::Connection;
+use onecopy_testkit::server::{Builder, Server, ServerKind};
+
+pub(crate) const PASSWORD: &str = "secret";
+
+/// A server that can be a primary or a replica.
+pub(crate) fn replicating(id: u32) -> Builder {
+    let server = Server::builder().root_password(PASSWORD);
+    let options = [
+        "--log-bin=binlog",
+        "--log-slave-updates=1",
+        "--skip-slave-start=1",
+        "--log-bin-trust-function-creators=1",
+    ];
+    let server = options
+        .iter()
+        .fold(server, |server, option| server.argument(*option));
+    server.argument(format!("--server-id={id}"))
+}
+
+pub(crate) fn direct(server: &Server) -> Connection {
+    Connection::connect(&server.socket_url()).unwrap()
+}
+
+pub(crate) fn run_all(conn: &mut Connection, statements: &[&str]) {
+    for sql in statements {
+        conn.run(*sql)
+            .unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+}
+
+pub(crate) fn is_mariadb(server: &Server) -> bool {
+    server.kind() == ServerKind::MariaDb
+}
+
+/// Has the replica follow the primary, both as they are now. What prepares the two runs on each of them first.
+pub(crate) fn follow(primary: &Server, replica: &Server, prepare: [&[&str]; 2]) {
+    let (mut first, mut second) = (direct(primary), direct(replica));
+    let port = primary.port();
+    let (reset, source, start) = match is_mariadb(primary) {
+        true => (
+            "RESET MASTER",
+            format!(
+                "CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {port}, MASTER_USER = 'root', \
+                 MASTER_PASSWORD = '{PASSWORD}', MASTER_USE_GTID = slave_pos"
+            ),
+            "START SLAVE",
+        ),
+        false => (
+            "RESET BINARY LOGS AND GTIDS",
+            format!(
+                "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = {port}, SOURCE_USER = 'root', \
+                 SOURCE_PASSWORD = '{PASSWORD}', SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1"
+            ),
+            "START REPLICA",
+        ),
+    };
+    for (conn, prepare) in [&mut first, &mut second].into_iter().zip(prepare) {
+        run_all(conn, &[reset]);
+        run_all(conn, prepare);
+    }
+    run_all(&mut second, &[&source, start, "SET GLOBAL read_only = 1"]);
+}
+
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !is_so() {
+        assert!(since.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

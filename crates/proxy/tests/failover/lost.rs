@@ -1,0 +1,108 @@
+//! A primary that is lost without notice, and a replica that is promoted.
+
+use std::time::Instant;
+
+use onecopy_proxy::config::Mode;
+
+use crate::load::{CLIENTS, Load};
+use crate::pair::{Pair, connects, server, state_of};
+use crate::replication::until;
+
+fn rounds() -> usize {
+    match std::env::var_os("ONECOPY_SOAK").is_some_and(|value| value == "1") {
+        true => 100,
+        false => 1,
+    }
+}
+
+/// Pieces of work before and after.
+const SOME: u64 = 200;
+
+/// `returns`: whether the old primary comes back, as one that takes writes.
+fn lose(mode: Mode, how: &str, returns: bool, mut lose: impl FnMut(&mut Pair)) {
+    let mut slowest = std::time::Duration::ZERO;
+    for _ in 0..rounds() {
+        let mut pair = Pair::start(mode);
+        let load = Load::start(&pair);
+        load.await_more(SOME);
+        lose(&mut pair);
+        pair.promote();
+        let promoted = Instant::now();
+        load.await_more(SOME);
+        if returns {
+            let port = pair.primary.port();
+            pair.primary = server(1, &[&format!("--port={port}")]);
+            let mut admin = pair.admin();
+            until("the old primary is seen", || {
+                state_of(&mut admin, "one") == "second primary"
+            });
+            load.await_more(SOME);
+        }
+        let outcome = load.end();
+        outcome.check(&pair.replica);
+        let errors = outcome.errors();
+        // Those that were under way: at most one of each client.
+        assert!(
+            errors.len() as u64 <= CLIENTS,
+            "{} errors: {}",
+            errors.len(),
+            errors[0]
+        );
+        let lost = |error: &&str| error.contains("Lost connection to backend 'one'");
+        assert!(errors.iter().all(lost), "{errors:?}");
+        slowest = slowest.max(outcome.first_after(promoted));
+        // So that it ends at once.
+        pair.primary.resume();
+        pair.primary.kill();
+    }
+    println!(
+        "primary {how}, {mode:?}: the first new transaction came at most {slowest:?} after the promotion"
+    );
+}
+
+#[test]
+fn a_primary_that_is_killed_loses_no_commit_and_no_session_that_waits() {
+    lose(Mode::Transaction, "killed", true, |pair| {
+        pair.primary.kill()
+    });
+}
+
+#[test]
+fn a_primary_that_is_stopped_loses_no_commit_and_keeps_nobody() {
+    lose(Mode::Transaction, "stopped", false, |pair| {
+        pair.primary.pause()
+    });
+}
+
+/// Up and down again and again: sessions wait for it, and come back without a storm of connects.
+#[test]
+fn a_primary_that_flaps_is_waited_for_each_time() {
+    let flaps = if rounds() > 1 { 60 } else { 3 };
+    let mut pair = Pair::start(Mode::Transaction);
+    let mut admin = pair.admin();
+    let load = Load::start(&pair);
+    load.await_more(SOME);
+    let before = connects(&mut admin);
+    for _ in 0..flaps {
+        pair.primary.pause();
+        until("it is seen to be down", || {
+            state_of(&mut admin, "one") == "down"
+        });
+        pair.primary.resume();
+        pair.await_states(["up", "standby"]);
+        load.await_more(SOME);
+    }
+    let outcome = load.end();
+    outcome.check(&pair.primary);
+    let errors = outcome.errors();
+    let lost = |error: &&str| error.contains("Lost connection to backend 'one'");
+    assert!(errors.iter().all(lost), "{errors:?}");
+    assert!(errors.len() as u64 <= flaps * CLIENTS, "{}", errors.len());
+    let connects = connects(&mut admin) - before;
+    // Each of the pool's eight anew, and some that are given up when it is down again.
+    assert!(connects <= flaps * 3 * 8, "{connects} connects");
+    println!(
+        "{flaps} flaps: {} statements lost, {connects} connects",
+        errors.len()
+    );
+}

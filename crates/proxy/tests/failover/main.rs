@@ -1,0 +1,13 @@
+//! Sessions of pooled listeners while their servers change: a primary that is lost, stopped or replaced, and a listener that is paused.
+//!
+//! `ONECOPY_SOAK=1` has a hundred rounds of each.
+#![allow(clippy::unwrap_used)] // the helpers are part of the tests
+
+mod load;
+mod lost;
+mod pair;
+mod planned;
+mod replicas;
+#[path = "../common/replication.rs"]
+mod replication;
+mod stall;

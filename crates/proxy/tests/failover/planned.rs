@@ -1,0 +1,236 @@
+//! A primary that is replaced on purpose: a pause, a drain.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+use onecopy_mysql::Config;
+use onecopy_mysql::blocking::Connection;
+use onecopy_proxy::config::Mode;
+use onecopy_testkit::server::Server;
+
+use crate::load::Load;
+use crate::pair::{Pair, connects, state_of};
+use crate::replication::{direct, until};
+
+/// The pool's connections that clients have.
+fn in_use(admin: &mut Connection) -> i64 {
+    let mut rows = admin.query("SHOW POOLS").unwrap();
+    let row = rows.next().unwrap().unwrap();
+    let [all, idle] = ["Connections", "Idle"].map(|name| row.get::<i64>(name).unwrap());
+    rows.finish().unwrap();
+    all - idle
+}
+
+#[test]
+fn a_pause_lets_the_primary_change_without_an_error() {
+    let pair = Pair::start(Mode::Transaction);
+    let mut admin = pair.admin();
+    let load = Load::start(&pair);
+    load.await_more(200);
+    admin.run("PAUSE front").unwrap();
+    until("what was under way is over", || in_use(&mut admin) == 0);
+    direct(&pair.primary)
+        .run("SET GLOBAL read_only = 1")
+        .unwrap();
+    pair.promote();
+    admin.run("RESUME front").unwrap();
+    load.await_more(200);
+    let outcome = load.end();
+    outcome.check(&pair.replica);
+    let errors = outcome.errors();
+    assert!(errors.is_empty(), "{} errors: {}", errors.len(), errors[0]);
+}
+
+/// The sessions of the proxy's clients on a server.
+fn sessions(server: &Server) -> u64 {
+    let mut conn = direct(server);
+    let sql = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'app'";
+    conn.query_opt::<(u64,)>(sql).unwrap().unwrap().0
+}
+
+/// The backends of a listener are equal here: the two servers do not know of each other.
+#[test]
+fn connections_are_made_anew_where_there_are_fewest() {
+    const CLIENTS: u64 = 12;
+    for mode in [Mode::Transaction, Mode::Session] {
+        let pair = Pair::start_apart(mode);
+        let mut admin = pair.admin();
+        admin.run("DRAIN BACKEND two").unwrap();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..CLIENTS)
+                .map(|number| {
+                    let (config, is_over) = (pair.client(), &is_over);
+                    scope.spawn(move || {
+                        let mut conn = Connection::connect_with(&config).unwrap();
+                        conn.run(format!(
+                            "SET SESSION lock_wait_timeout = {}",
+                            1_000 + number
+                        ))
+                        .unwrap();
+                        while !is_over.load(SeqCst) {
+                            let sql = "SELECT @@lock_wait_timeout";
+                            let found = conn.query_opt::<(u64,)>(sql).unwrap().unwrap();
+                            assert_eq!(found, (1_000 + number,));
+                        }
+                    })
+                })
+                .collect();
+            until("all connections are to the first one", || {
+                sessions(&pair.primary) == 8 && sessions(&pair.replica) == 0
+            });
+            admin.run("RESUME BACKEND two").unwrap();
+            until("both have their share", || {
+                admin.run("MOVE BACKEND one").unwrap();
+                let both = [&pair.primary, &pair.replica].map(sessions);
+                both.iter().all(|&count| count >= 4)
+            });
+            is_over.store(true, SeqCst);
+            for client in clients {
+                client.join().unwrap();
+            }
+        });
+        let error = admin.run("MOVE BACKEND three").unwrap_err();
+        assert!(error.to_string().contains("SHOW SERVERS"), "{error}");
+    }
+}
+
+#[test]
+fn sessions_leave_a_drained_backend_between_transactions_and_wait_for_it_to_come_back() {
+    for mode in [Mode::Transaction, Mode::Session] {
+        let pair = Pair::start(mode);
+        let mut admin = pair.admin();
+        let mut open = Connection::connect_with(&pair.client()).unwrap();
+        let mut other = Connection::connect_with(&pair.client()).unwrap();
+        other.run("SET SESSION lock_wait_timeout = 1234").unwrap();
+        open.run("BEGIN").unwrap();
+        open.run("INSERT INTO done VALUES (1, 0)").unwrap();
+        admin.run("DRAIN BACKEND one").unwrap();
+        assert_eq!(state_of(&mut admin, "one"), "drained");
+        // A transaction is not interrupted.
+        open.run("COMMIT").unwrap();
+        until("all sessions have left", || sessions(&pair.primary) == 0);
+        let waits = std::thread::spawn(move || {
+            let sql = "SELECT @@lock_wait_timeout, @@server_id";
+            other.query_opt::<(u64, u64)>(sql).unwrap().unwrap()
+        });
+        pair.promote();
+        assert_eq!(waits.join().unwrap(), (1234, 2), "{mode:?}");
+        admin.run("RESUME BACKEND one").unwrap();
+        // Both take writes now.
+        assert_eq!(state_of(&mut admin, "one"), "second primary");
+        let error = admin.run("DRAIN BACKEND three").unwrap_err();
+        assert!(error.to_string().contains("SHOW SERVERS"), "{error}");
+        let error = admin.run("PAUSE back").unwrap_err();
+        assert!(error.to_string().contains("SHOW POOLS"), "{error}");
+    }
+}
+
+/// Clients that use their sessions in turn, and what they saw.
+#[derive(Default)]
+struct Turns {
+    /// Of statements that began before the move, while it lasted, and behind it.
+    times: [Vec<Duration>; 3],
+}
+
+/// All sessions leave a server while they are used: none fails, and each has its state at the other one.
+#[test]
+fn all_sessions_are_moved_under_load() {
+    const THREADS: usize = 4;
+    // Two descriptors of this process for each, of which many systems allow 20,000.
+    for (mode, sessions_in_all, connections) in [
+        (Mode::Transaction, at_most(9_000, 200), 64),
+        (Mode::Session, at_most(1_000, 100), 1_000),
+    ] {
+        let pair = Pair::start_apart_with(mode, connections);
+        let mut admin = pair.admin();
+        admin.run("DRAIN BACKEND two").unwrap();
+        let phase = AtomicUsize::new(0);
+        let rounds: [AtomicUsize; THREADS] = Default::default();
+        let turns: Vec<Turns> = std::thread::scope(|scope| {
+            let client = |thread: usize| {
+                let (config, phase, round) = (pair.client(), &phase, &rounds[thread]);
+                move || use_in_turn(&config, sessions_in_all / THREADS, phase, round)
+            };
+            let clients: Vec<_> = (0..THREADS)
+                .map(|thread| scope.spawn(client(thread)))
+                .collect();
+            let await_round = |least: usize| {
+                until("a round of all sessions", || {
+                    clients.iter().all(|client| !client.is_finished())
+                        && rounds.iter().all(|round| round.load(SeqCst) >= least)
+                });
+            };
+            await_round(2);
+            let before = connects(&mut admin);
+            let start = Instant::now();
+            phase.store(1, SeqCst);
+            admin.run("RESUME BACKEND two").unwrap();
+            admin.run("DRAIN BACKEND one").unwrap();
+            until("all have left", || sessions(&pair.primary) == 0);
+            let left = start.elapsed();
+            let done = || rounds.iter().map(|round| round.load(SeqCst)).max().unwrap();
+            // Each comes to the other server with its next statement.
+            await_round(done() + 2);
+            let took = start.elapsed();
+            let made = connects(&mut admin) - before;
+            phase.store(2, SeqCst);
+            await_round(done() + 2);
+            phase.store(3, SeqCst);
+            println!(
+                "{mode:?}: {sessions_in_all} sessions left in {left:?}, and were used at the other server within {took:?}, by \
+                 {made} connects"
+            );
+            clients
+                .into_iter()
+                .map(|client| client.join().unwrap())
+                .collect()
+        });
+        for (phase, name) in ["before", "during", "after"].into_iter().enumerate() {
+            let mut times: Vec<_> = turns.iter().flat_map(|one| &one.times[phase]).collect();
+            times.sort_unstable();
+            let slow = times.get(times.len() * 99 / 100);
+            println!(
+                "{name} the move: {} statements, 99 % within {slow:?}",
+                times.len()
+            );
+        }
+    }
+}
+
+fn at_most(soak: usize, test: usize) -> usize {
+    match std::env::var_os("ONECOPY_SOAK").is_some_and(|value| value == "1") {
+        true => soak,
+        false => test,
+    }
+}
+
+/// Each session has a variable of its own.
+fn use_in_turn(config: &Config, count: usize, phase: &AtomicUsize, round: &AtomicUsize) -> Turns {
+    let mut turns = Turns::default();
+    let mut all: Vec<_> = (0..count as u64)
+        .map(|number| {
+            let mut conn = Connection::connect_with(config).unwrap();
+            conn.run(format!(
+                "SET SESSION lock_wait_timeout = {}",
+                1_000 + number
+            ))
+            .unwrap();
+            conn
+        })
+        .collect();
+    loop {
+        for (number, conn) in (1_000..).zip(&mut all) {
+            let now = phase.load(SeqCst);
+            let Some(times) = turns.times.get_mut(now) else {
+                return turns;
+            };
+            let start = Instant::now();
+            let sql = "SELECT @@lock_wait_timeout";
+            let found = conn.query_opt::<(u64,)>(sql).unwrap().unwrap();
+            times.push(start.elapsed());
+            assert_eq!(found, (number,));
+        }
+        round.fetch_add(1, SeqCst);
+    }
+}

@@ -1,0 +1,274 @@
+//! A member of a consumer group.
+
+use std::time::{Duration, Instant};
+
+use ::tokio::time::sleep_until;
+
+use onecopy_net::{DriveError, tokio as net};
+use onecopy_resp_proto::Frame;
+use onecopy_wire::Meter;
+
+use super::Connection;
+use super::clock::{deadline_in, now};
+use crate::parts::Parts;
+use crate::streams::{ConsumerOptions, ConsumerStats, Delivery, EntryId, Goal, Intake, Step};
+use crate::{Config, Error};
+
+/// One consumer of a group, which processes entries of a stream at least once. See [`streams`](crate::streams) for what is
+/// guaranteed, and in which order entries come.
+///
+/// It has a connection of its own, and connects again when that is lost. Acknowledgements that were not confirmed are then sent
+/// again, and entries that were on their way are asked for again.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_valkey::aio::Consumer;
+/// use onecopy_valkey::streams::ConsumerOptions;
+///
+/// # async fn example() -> Result<(), onecopy_valkey::Error> {
+/// let options = ConsumerOptions::new("orders", "billing", "worker-1");
+/// let mut consumer = Consumer::connect("redis://localhost", options).await?;
+/// loop {
+///     let order = consumer.next().await?;
+///     println!("{}: {:?}", order.id, order.get("amount"));
+///     let id = order.id;
+///     consumer.ack(id).await?;
+/// }
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Consumer {
+    connection: Connection,
+    intake: Intake,
+    /// Large arguments of what was asked.
+    parts: Parts<'static>,
+}
+
+impl Consumer {
+    /// Connects to the server of a URL, see [`Config::from_url`], and creates the group if the options say so.
+    ///
+    /// # Errors
+    /// Fails like [`connect_with`](Self::connect_with), or if the URL is invalid.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped before it completes, the socket is closed. The group may have been created.
+    pub async fn connect(url: &str, options: ConsumerOptions) -> Result<Self, Error> {
+        Self::connect_with(&Config::from_url(url)?, options).await
+    }
+
+    /// Connects, and creates the group if the options say so. If [`Config::command_timeout`] is not set, replies have to come
+    /// within [`Config::unresponsive_timeout`], in addition to the time for which a read waits at the server.
+    ///
+    /// # Errors
+    /// Fails like [`Connection::connect_with`], or with the server's error if the key is not a stream or the user may not create
+    /// groups.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped before it completes, the socket is closed. The group may have been created.
+    pub async fn connect_with(config: &Config, options: ConsumerOptions) -> Result<Self, Error> {
+        let mut connection = Connection::connect_with(config).await?;
+        let timeout = config.command_timeout.or(config.unresponsive_timeout);
+        connection.set_command_timeout(timeout);
+        let mut consumer = Self {
+            connection,
+            intake: Intake::new(options),
+            parts: Parts::new(),
+        };
+        consumer.advance(Goal::Group, None).await?;
+        Ok(consumer)
+    }
+
+    /// Waits for the next entry. It is pending for this consumer until it is acknowledged.
+    ///
+    /// # Errors
+    /// Fails with the server's error; if the group does not exist (any more), [`Error::is_no_group`] is true. A lost connection is
+    /// an error only after [`max_attempts`](ConsumerOptions::max_attempts) attempts, or if no retry can help. Fails with
+    /// [`Error::is_misuse`] if the caller has taken [`max_unacknowledged`](ConsumerOptions::max_unacknowledged) entries. After
+    /// each error this may be called again.
+    ///
+    /// # Cancel safety
+    /// Cancel-safe: no entry is lost. A read that waits at the server goes on, and the next call takes its entries.
+    #[allow(clippy::should_implement_trait)] // what it returns is borrowed
+    pub async fn next(&mut self) -> Result<Delivery<'_>, Error> {
+        self.intake.may_take()?;
+        self.advance(Goal::Entry, None).await?;
+        self.intake.take_entry();
+        self.intake.delivery().ok_or_else(none)
+    }
+
+    /// Waits like [`next`](Self::next), for at most `timeout`. Returns `None` if nothing has come by then. An attempt to connect
+    /// that has begun is not cut short.
+    ///
+    /// # Errors
+    /// Fails like [`next`](Self::next).
+    ///
+    /// # Cancel safety
+    /// Cancel-safe: no entry is lost. A read that waits at the server goes on, and the next call takes its entries.
+    pub async fn next_timeout(&mut self, timeout: Duration) -> Result<Option<Delivery<'_>>, Error> {
+        self.intake.may_take()?;
+        let deadline = deadline_in(Some(timeout));
+        if !self.advance(Goal::Entry, deadline).await? {
+            return Ok(None);
+        }
+        self.intake.take_entry();
+        Ok(self.intake.delivery())
+    }
+
+    /// Acknowledges an entry: it was processed. With an [`ack_batch`](ConsumerOptions::ack_batch) of 1, this waits until the server
+    /// has confirmed it; otherwise only every so many calls do. If the connection is lost, it connects again, like
+    /// [`next`](Self::next).
+    ///
+    /// # Errors
+    /// Fails like [`flush`](Self::flush).
+    ///
+    /// # Cancel safety
+    /// Cancel-safe: the acknowledgement stays queued, and is sent or confirmed by the next call.
+    pub async fn ack(&mut self, id: EntryId) -> Result<(), Error> {
+        match self.intake.acknowledge(id) {
+            true => self.flush().await,
+            false => Ok(()),
+        }
+    }
+
+    /// Sends all acknowledgements that are queued, and waits until the server has confirmed them.
+    ///
+    /// # Errors
+    /// Fails with the server's error, or if the connection is lost and cannot be made again, see [`next`](Self::next). The
+    /// acknowledgements stay queued.
+    ///
+    /// # Cancel safety
+    /// Cancel-safe: acknowledgements stay queued, and are sent or confirmed by the next call.
+    pub async fn flush(&mut self) -> Result<(), Error> {
+        self.advance(Goal::Acks, None).await?;
+        Ok(())
+    }
+
+    /// Gives up an entry that was taken and not processed. It stays pending, and is delivered again, to this or another
+    /// consumer, when it is claimed after [`claim_min_idle`](ConsumerOptions::claim_min_idle), or when this one connects again.
+    /// Returns whether it had been taken and not acknowledged.
+    pub fn release(&mut self, id: EntryId) -> bool {
+        self.intake.release(id)
+    }
+
+    /// Returns the number of entries that were taken, and neither acknowledged nor released.
+    pub fn unacknowledged(&self) -> usize {
+        self.intake.unacknowledged()
+    }
+
+    /// Returns what was done so far.
+    pub fn stats(&self) -> ConsumerStats {
+        self.intake.stats()
+    }
+
+    /// Returns whether there is a connection, as far as is known.
+    pub fn is_connected(&self) -> bool {
+        !self.connection.is_closed()
+    }
+
+    /// Returns why the connection was lost last, or why it could not be made again.
+    pub fn last_error(&self) -> Option<&Error> {
+        self.intake.last_error()
+    }
+
+    /// Returns the copy counters of the connection and of those that it replaced.
+    pub fn meter(&self) -> Meter {
+        self.connection.meter()
+    }
+
+    /// Sends the acknowledgements that are queued, and closes the connection. Dropping the consumer closes it without that:
+    /// these entries are delivered again. Pending entries stay pending.
+    ///
+    /// # Errors
+    /// Fails like [`flush`](Self::flush).
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the connection is closed, and acknowledgements may not have been sent.
+    pub async fn close(mut self) -> Result<(), Error> {
+        self.flush().await?;
+        self.connection.close();
+        Ok(())
+    }
+
+    /// Does what is necessary for `goal`. `false`: the time is over before.
+    async fn advance(&mut self, goal: Goal, deadline: Option<Instant>) -> Result<bool, Error> {
+        let mut is_first = true;
+        loop {
+            let is_over = !is_first && deadline.is_some_and(|deadline| deadline <= now());
+            let done = match self.intake.step(goal, self.connection.is_closed()) {
+                Step::Done => return Ok(true),
+                Step::Connect if !self.reconnect(deadline).await? => return Ok(false),
+                Step::Connect => Ok(()),
+                // The server may reply to each read at once.
+                Step::Send if is_over => return Ok(false),
+                Step::Send => self.send(goal),
+                Step::Receive => match self.hear(deadline).await {
+                    Ok(None) => return Ok(false),
+                    Ok(Some(frame)) => self.intake.take(frame, &mut self.connection.link, now()),
+                    Err(error) => Err(error),
+                },
+            };
+            is_first = false;
+            match done.map_err(|error| self.connection.failed(error)) {
+                Ok(()) => {}
+                Err(error) if self.connection.is_closed() => self.intake.lost(error)?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Queues what is to be asked.
+    fn send(&mut self, goal: Goal) -> Result<(), Error> {
+        if self.intake.is_quiet() {
+            self.connection.begin()?;
+            self.parts.clear();
+        }
+        let link = &mut self.connection.link;
+        self.intake.ask(goal, link, &mut self.parts, now())
+    }
+
+    /// Sends what is queued, and waits for the next reply; `None` where there is none in time.
+    async fn hear(&mut self, deadline: Option<Instant>) -> Result<Option<Frame>, Error> {
+        loop {
+            let Connection { link, stream, .. } = &mut self.connection;
+            if let Some(frame) = link.buffered() {
+                return Ok(Some(frame));
+            }
+            let (until, is_last) = self.intake.wait_until(deadline, now());
+            let (core, buffers) = (&mut link.core, &mut link.buffers);
+            let driven = net::drive_duplex(core, buffers, stream, &self.parts, until).await;
+            match driven {
+                Err(DriveError::Timeout) if !is_last => return Ok(None),
+                Err(DriveError::Timeout) => {
+                    return Err(link.close("the server did not reply in time"));
+                }
+                driven => {
+                    if let Some(message) = link.message(driven)? {
+                        return link.frame(message).map(Some);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Connects again, when its time has come. `false`: the caller's time is over before.
+    async fn reconnect(&mut self, deadline: Option<Instant>) -> Result<bool, Error> {
+        let now = now();
+        let retry_at = self.intake.retry_at(now);
+        let until = deadline.map_or(retry_at, |deadline| deadline.min(retry_at));
+        sleep_until(until.into()).await;
+        if until < retry_at {
+            return Ok(false);
+        }
+        match self.connection.reconnect().await {
+            Ok(()) => self.intake.connected(),
+            Err(error) => self.intake.attempt_failed(error)?,
+        }
+        Ok(true)
+    }
+}
+
+/// Never: an entry was there.
+#[cold]
+fn none() -> Error {
+    Error::closed("an entry has no fields")
+}

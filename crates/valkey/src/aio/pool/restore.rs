@@ -1,0 +1,114 @@
+//! Restoring a returned connection.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use onecopy_net::tokio as net;
+use onecopy_pool::{CloseReason, Lease};
+use onecopy_resp_proto::Handshake;
+
+use super::super::Connection;
+use super::shared::Shared;
+use crate::command::{Command, connection};
+use crate::link::deadline_in;
+use crate::pool::{Leave, Reset, Slot, is_alive, is_as_new};
+use crate::{Config, Error};
+
+/// A connection that is being restored: closed if this is dropped before it is done.
+pub(super) struct Restoring {
+    shared: Arc<Shared>,
+    borrowed: Option<(Lease, Box<Slot<Connection>>)>,
+}
+
+impl Restoring {
+    pub(super) fn new(shared: &Arc<Shared>, lease: Lease, slot: Box<Slot<Connection>>) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            borrowed: Some((lease, slot)),
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        let Some((_, slot)) = &mut self.borrowed else {
+            return;
+        };
+        if slot.restore(self.shared.config()).await.is_err() {
+            return; // The drop closes it.
+        }
+        let Some((lease, mut slot)) = self.borrowed.take() else {
+            return;
+        };
+        slot.trim(self.shared.config());
+        let now = Instant::now();
+        self.shared.core().policy.give_back(lease, slot, now);
+        self.shared.act();
+    }
+}
+
+impl Drop for Restoring {
+    fn drop(&mut self) {
+        if let Some((lease, slot)) = self.borrowed.take() {
+            drop(slot);
+            self.shared.lost(lease, CloseReason::Reset);
+        }
+    }
+}
+
+impl Slot<Connection> {
+    /// Makes the connection as a new one, as far as the settings demand. After an error it is to be closed.
+    async fn restore(&mut self, config: &Config) -> Result<(), Error> {
+        let conn = &mut self.conn;
+        let deadline = deadline_in(Some(config.pool.reset_timeout));
+        conn.link.limit_until(deadline);
+        let is_changed = conn.link.is_touched() || conn.link.is_watching();
+        if is_changed && config.pool.reset {
+            conn.renew(config, deadline).await?;
+        } else if conn.link.is_watching() {
+            // Either may have been ended already: then the server says so.
+            conn.run_alive(&Leave::DISCARD).await?;
+            conn.run_alive(&Leave::UNWATCH).await?;
+            conn.link.forget_transaction();
+        } else {
+            conn.run_alive(&connection::ping()).await?;
+        }
+        conn.link.set_command_timeout(config.command_timeout);
+        Ok(())
+    }
+}
+
+impl Connection {
+    /// Undoes all that commands have changed of the connection, and does the handshake again.
+    async fn renew(&mut self, config: &Config, deadline: Option<Instant>) -> Result<(), Error> {
+        let is_reset = self.run(&Reset).await?.bytes() == b"RESET";
+        self.link.begin()?;
+        if !is_reset || !self.link.is_quiet() {
+            return Err(self.link.close("its state can't be reset"));
+        }
+        let mut handshake = Handshake::new(config.handshake(), config.limits);
+        let (buffers, stream) = (&mut self.link.buffers, &mut self.stream);
+        let driven = net::drive(&mut handshake, buffers, stream, &(), deadline).await;
+        let reply = driven.map_err(|error| self.link.failed(error))?;
+        self.link.renewed(reply, handshake, config)?;
+        self.config = config.clone();
+        self.link.limit_until(deadline);
+        let info = self.run(&connection::client_info()).await?;
+        match is_as_new(info, config) {
+            true => Ok(()),
+            false => Err(self.link.close("its state can't be reset")),
+        }
+    }
+
+    /// Runs a command of which only that it is answered matters.
+    async fn run_alive<C: Command>(&mut self, command: &C) -> Result<(), Error> {
+        let outcome = self.run(command).await.map(drop);
+        match is_alive(&outcome) {
+            true => Ok(()),
+            false => outcome,
+        }
+    }
+
+    /// Whether the server answers a ping.
+    pub(in crate::aio) async fn answers(&mut self) -> bool {
+        self.run_alive(&connection::ping()).await.is_ok()
+    }
+}

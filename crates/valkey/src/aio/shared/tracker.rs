@@ -1,0 +1,50 @@
+//! Who hears which keys have changed, on the connection that reads them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use onecopy_net::DriveError;
+use onecopy_resp_proto::{Protocol, Reply};
+
+use crate::aio::Connection;
+use crate::command::Raw;
+use crate::{Config, Error};
+
+/// A cache of what the connection has read. Called by the connection's task, in the order of the stream.
+pub(in crate::aio) trait Tracker: fmt::Debug + Send + Sync {
+    /// What each new connection is told before anything else.
+    fn command(&self) -> Raw<'_>;
+
+    /// A push has come. Whether it was about keys.
+    fn pushed(&self, push: Reply<'_>) -> bool;
+
+    /// The connection is lost, and nobody hears of changes any more.
+    fn lost(&self);
+}
+
+/// Connects, and turns the tracking on if there is a tracker.
+pub(super) async fn connect(
+    config: &Config,
+    tracker: Option<&Arc<dyn Tracker>>,
+) -> Result<Connection, Error> {
+    let Some(tracker) = tracker else {
+        return Connection::connect_with(config).await;
+    };
+    let connecting = async {
+        let mut connection = Connection::connect_with(config).await?;
+        if connection.protocol() != Protocol::Resp3 {
+            return Err(Error::config(
+                "client-side caching needs RESP3, and this connection has RESP2: leave protocol at 3, on Valkey or Redis 6.0 and \
+                 later"
+                    .into(),
+            ));
+        }
+        connection.run(&tracker.command()).await?;
+        Ok(connection)
+    };
+    let Some(timeout) = config.connect_timeout else {
+        return connecting.await;
+    };
+    let timed = tokio::time::timeout(timeout, connecting).await;
+    timed.unwrap_or_else(|_| Err(DriveError::Timeout.into()))
+}

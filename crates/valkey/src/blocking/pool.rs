@@ -1,0 +1,134 @@
+//! A pool of connections.
+
+mod connect;
+mod restore;
+mod shared;
+mod waiting;
+mod worker;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use onecopy_pool::CloseReason;
+pub(super) use shared::Shared;
+use shared::User;
+
+use super::PooledConnection;
+use crate::pool::Health;
+use crate::{Config, Error, PoolStats};
+
+/// A pool of connections to one server. Clones share it.
+///
+/// It is for callers that need a connection of their own for a while: for replies that they borrow, blocking commands, and
+/// transactions that watch keys.
+///
+/// Connections are opened when they are needed. A returned connection is restored in the background: unread replies are
+/// discarded, and what commands have changed of it is undone, so that the next borrower finds it as a new one. One thread does this. While it is busy
+/// connecting, or with a slow connection, up to [`max_connecting`](crate::PoolConfig::max_connecting) more threads help.
+/// [`Config::pool`] has the settings.
+///
+/// The pool is closed when its last clone is dropped; borrowed connections are then closed when they are returned.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_valkey::blocking::Pool;
+/// use onecopy_valkey::command::string;
+///
+/// # fn main() -> Result<(), onecopy_valkey::Error> {
+/// let pool = Pool::from_url("redis://:password@localhost/?pool-max=20")?;
+/// let mut conn = pool.get()?;
+/// conn.run(&string::set("price:1", 5))?;
+/// drop(conn); // returned
+/// pool.close();
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Pool {
+    shared: Arc<Shared>,
+    /// Of all clones.
+    _user: Arc<User>,
+}
+
+impl Pool {
+    /// Creates a pool for the server of a URL, see [`Config::from_url`]. It does not connect yet.
+    ///
+    /// # Errors
+    /// Fails if the URL is invalid, or has options that contradict each other.
+    pub fn from_url(url: &str) -> Result<Self, Error> {
+        Self::new(Config::from_url(url)?)
+    }
+
+    /// Creates a pool. It does not connect yet: the first [`get`](Self::get) opens the minimum of connections.
+    ///
+    /// # Errors
+    /// Fails if the settings contradict each other.
+    pub fn new(config: Config) -> Result<Self, Error> {
+        let shared = Shared::new(config)?;
+        Ok(Self {
+            _user: User::of(&shared),
+            shared,
+        })
+    }
+
+    /// Returns a connection, and waits for one if none is idle and the maximum is reached. Waiting callers are served first
+    /// come, first served.
+    ///
+    /// An idle connection that the server has closed is detected and replaced. One that was idle for
+    /// [`ping_after`](crate::PoolConfig::ping_after) is pinged first; other idle connections cost one system call, no allocation
+    /// and no round trip.
+    ///
+    /// # Errors
+    /// Fails if no connection became available within [`acquire_timeout`](crate::PoolConfig::acquire_timeout), if the login is
+    /// refused and the pool has no connection, or if the pool is closed. The first two errors contain the last error of connecting:
+    /// see [`Error::pool`].
+    pub fn get(&self) -> Result<PooledConnection, Error> {
+        let begun = Instant::now();
+        let mut is_again = false;
+        loop {
+            let idle = self.shared.core().policy.try_acquire(begun);
+            let checkout = match idle {
+                Some(checkout) => checkout,
+                None => self.shared.wait(begun, is_again)?,
+            };
+            let needs_ping = checkout.needs_ping;
+            let mut conn = PooledConnection::new(&self.shared, checkout.lease, checkout.conn);
+            match conn.check(needs_ping) {
+                Health::Good => return Ok(conn),
+                Health::Unsure if conn.answers() => return Ok(conn),
+                Health::Unsure | Health::Dead => conn.discard(CloseReason::Unhealthy),
+            }
+            is_again = true;
+        }
+    }
+
+    /// Returns a snapshot of the pool's counters.
+    pub fn stats(&self) -> PoolStats {
+        self.shared.core().stats()
+    }
+
+    /// Returns the settings.
+    pub fn config(&self) -> &Config {
+        self.shared.config()
+    }
+
+    /// Closes the pool, and waits until all connections are returned and closed. Callers that wait for a connection fail, and so
+    /// does every further [`get`](Self::get).
+    pub fn close(&self) {
+        self.shared.close();
+        self.shared.drained();
+    }
+
+    /// Returns whether the pool is closed.
+    pub fn is_closed(&self) -> bool {
+        self.shared.core().policy.is_closed()
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool")
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
+    }
+}

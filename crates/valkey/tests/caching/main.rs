@@ -1,0 +1,12 @@
+//! Tests of client-side caching, on a real server and with one that is a script. `ONECOPY_SOAK=1` runs the large counts.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+mod server;
+mod stale;
+
+use onecopy_testkit::alloc::Allocator;
+
+/// Counts what a hit allocates.
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;

@@ -1,0 +1,61 @@
+//! Primaries that hand over, and primaries that are killed, under load.
+
+use std::time::Instant;
+
+use onecopy_valkey::aio::Cluster;
+use onecopy_valkey::command::string;
+
+use crate::common::{connect, count, own, until};
+use crate::load::{Keeps, Load};
+
+/// Waits until the node on a port is one.
+async fn is_primary(cluster: &Cluster, port: u16) {
+    until(|| {
+        let primaries = cluster.primaries();
+        primaries.iter().any(|primary| primary.port() == port)
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn values_are_right_while_primaries_change() {
+    let begun = Instant::now();
+    let mut nodes = own(3, 1);
+    let cluster = connect(&nodes).await;
+    let load = Load::start(&cluster, 12, Keeps::WhatWasReplicated, |number| {
+        format!("failover{number}")
+    });
+    let some = u64::try_from(count(100, 100_000)).unwrap();
+    load.more(some).await;
+
+    // In order: the primary waits until its replica has everything.
+    nodes.ask(3, "CLUSTER FAILOVER").unwrap();
+    is_primary(&cluster, nodes.node(3).port()).await;
+    load.more(some).await;
+
+    // By a crash: whose slots nobody has for some seconds.
+    nodes.node_mut(1).kill();
+    is_primary(&cluster, nodes.node(4).port()).await;
+    load.more(some).await;
+    let errors = load.end().await;
+
+    println!("{} errors, {} refreshes", errors.len(), cluster.refreshes());
+    for error in &errors {
+        // Only what was in flight on the connection that was lost, and is not repeated.
+        assert!(error.is_closed() && error.maybe_executed(), "{error}");
+    }
+    assert!(errors.len() <= 12, "{errors:?}");
+    let seconds = begun.elapsed().as_secs();
+    assert!(
+        cluster.refreshes() <= 2 + seconds,
+        "{} in {seconds} s",
+        cluster.refreshes()
+    );
+    for number in 0..30 {
+        cluster
+            .run(&string::set(format!("after:{number}"), number))
+            .await
+            .unwrap();
+    }
+    assert_eq!(cluster.primaries().len(), 3);
+}

@@ -1,0 +1,16 @@
+//! Tests against real clusters, which the testkit starts: 3 primaries with a replica each; and against nodes that lie.
+//! `ONECOPY_SOAK=1` runs the large counts, and the tests that take minutes.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+mod fake;
+
+mod basics;
+mod blocking_face;
+mod cuts;
+mod failover;
+mod hostile;
+mod keys;
+mod load;
+mod reshard;
+mod subscriptions;

@@ -1,0 +1,93 @@
+//! Sharded channels, whose slots move and whose primaries are killed.
+
+use onecopy_valkey::aio::{Cluster, ClusterSubscription};
+use onecopy_valkey::cluster::key_slot;
+use onecopy_valkey::command::pubsub;
+use onecopy_valkey::pubsub::Delivery;
+
+use crate::common::{connect, own, until, within};
+
+async fn publish(cluster: &Cluster, channel: &str, text: &str) -> i64 {
+    within(cluster.run(&pubsub::spublish(channel, text)))
+        .await
+        .unwrap()
+        .get()
+        .unwrap()
+}
+
+/// The next message, and the gaps before it.
+async fn next(reader: &mut ClusterSubscription) -> (String, usize) {
+    let mut gaps = 0;
+    loop {
+        match within(reader.next()).await.unwrap() {
+            Delivery::Gap(_) => gaps += 1,
+            Delivery::Message(message) => {
+                let payload = String::from_utf8(message.payload().to_vec()).unwrap();
+                return (payload, gaps);
+            }
+        }
+    }
+}
+
+/// Publishes until the reader of the channel is heard of, and reads up to there.
+async fn renewed(cluster: &Cluster, reader: &mut ClusterSubscription, channel: &str) -> usize {
+    let (own, name) = (cluster.clone(), channel.to_owned());
+    let publishes = tokio::spawn(async move {
+        let mut number = 0;
+        loop {
+            number += 1;
+            if let Ok(readers) = own
+                .run(&pubsub::spublish(&name, format!("try:{number}")))
+                .await
+                && readers.as_i64() == Some(1)
+            {
+                own.run(&pubsub::spublish(&name, "last")).await.unwrap();
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    });
+    let mut gaps = 0;
+    loop {
+        let (text, before) = next(reader).await;
+        gaps += before;
+        if text == "last" {
+            within(publishes).await.unwrap();
+            return gaps;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sharded_channels_follow_their_slots() {
+    let mut nodes = own(3, 1);
+    let cluster = connect(&nodes).await;
+    let channels = ["room:1", "room:2", "room:3", "room:4"];
+    let mut reader = within(cluster.ssubscribe(channels)).await.unwrap();
+    for channel in channels {
+        assert_eq!(publish(&cluster, channel, channel).await, 1);
+        assert_eq!(next(&mut reader).await, (channel.to_owned(), 0));
+    }
+    reader.sunsubscribe("room:4");
+
+    // Its slot goes to the other primary.
+    let slot = key_slot(b"room:1");
+    let from = nodes
+        .position(cluster.primary_of("room:1").unwrap().port())
+        .unwrap();
+    let taken = (from + 1) % 3;
+    nodes.move_slot(slot, from, taken, || {}).unwrap();
+    assert!(renewed(&cluster, &mut reader, "room:1").await >= 1);
+
+    // The node that has it now is killed: its replica takes over.
+    let replica = nodes.node(taken + 3).port();
+    nodes.node_mut(taken).kill();
+    until(|| {
+        cluster.refresh();
+        cluster.primary_of("room:1").unwrap().port() == replica
+    })
+    .await;
+    assert!(renewed(&cluster, &mut reader, "room:1").await >= 1);
+    // One that was left is left on all nodes.
+    assert_eq!(publish(&cluster, "room:4", "nobody").await, 0);
+}

@@ -1,0 +1,12 @@
+//! Tests with real sentinels, which the testkit starts: 3 of them watch a primary with 2 replicas; and with sentinels that lie.
+//! `ONECOPY_SOAK=1` runs the large counts.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+mod fake;
+mod load;
+
+mod basics;
+mod failover;
+mod hostile;
+mod news;
