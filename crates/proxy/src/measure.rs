@@ -157,7 +157,7 @@ impl TurnedWorker {
         });
         Ok(Self {
             worker,
-            turns: Turns::without_ticks(),
+            turns: Turns::without_clock(),
             _acceptor: acceptor,
             _jobs: jobs,
         })
