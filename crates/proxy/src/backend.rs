@@ -2,6 +2,7 @@
 
 mod addresses;
 pub(crate) mod health;
+mod membership;
 mod part;
 mod position;
 mod primaries;
@@ -9,21 +10,23 @@ mod replication;
 
 use std::io;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use onecopy_net::evented::Address;
 
 use crate::config::{BackendConfig, ReplicaReads, Role};
 
+use crate::lock::lock;
 use crate::queue::Queue;
 use addresses::Addresses;
 pub(crate) use addresses::Doubt;
 use health::Health;
+pub(crate) use membership::{Membership, Standing};
 pub(crate) use part::Part;
 pub(crate) use position::Position;
-use primaries::Primaries;
+use primaries::{Exclusion, Primaries};
 pub(crate) use replication::Replication;
 
 /// `ER_CON_COUNT_ERROR`, which a server says in place of a greeting where its own `max_connections` are there.
@@ -49,9 +52,11 @@ struct State {
     is_drained: AtomicBool,
     /// How often an administrator has had all connections leave it, to be made anew where there are fewest.
     moves: AtomicU64,
-    /// It takes writes, and another one is the primary.
-    is_second: AtomicBool,
-    /// Those of its listener that are to be primaries; itself may be none.
+    /// An [`Exclusion`], which the others decide with it.
+    exclusion: AtomicU8,
+    /// In its cluster, as the last health check has found it.
+    membership: Mutex<Membership>,
+    /// Those of its listener.
     primaries: OnceLock<Arc<Primaries>>,
     pub(crate) failed_connects: AtomicU64,
     pub(crate) health: Health,
@@ -60,6 +65,22 @@ struct State {
     addresses: Addresses,
     /// Sessions that wait for a place on it or on another one of the listener.
     queue: Arc<Queue>,
+}
+
+impl State {
+    fn exclude(&self, exclusion: Exclusion) {
+        self.exclusion.store(exclusion as u8, SeqCst);
+    }
+
+    fn standing(&self) -> Standing {
+        lock(&self.membership).standing
+    }
+
+    /// Whether both are members of one cluster.
+    fn is_with(&self, other: &Self) -> bool {
+        let other = lock(&other.membership).clone();
+        lock(&self.membership).is_with(&other)
+    }
 }
 
 impl Backend {
@@ -72,7 +93,8 @@ impl Backend {
             is_removed: AtomicBool::new(false),
             is_drained: AtomicBool::new(false),
             moves: AtomicU64::new(0),
-            is_second: AtomicBool::new(false),
+            exclusion: AtomicU8::new(Exclusion::None as u8),
+            membership: Mutex::default(),
             primaries: OnceLock::new(),
             failed_connects: AtomicU64::new(0),
             health: Health::default(),
@@ -175,16 +197,47 @@ impl Backend {
         }
     }
 
-    /// What the health checks have found: whether it takes no writes, as far as it says.
-    pub(crate) fn set_read_only(&self, is_read_only: Option<bool>) {
-        self.change(|| self.health().set_read_only(is_read_only));
+    /// What the health checks have found: whether it takes no writes, as far as it says, and how it stands in its cluster.
+    pub(crate) fn set_part(&self, is_read_only: Option<bool>, membership: Membership) {
+        self.change(|| {
+            self.health().set_read_only(is_read_only);
+            *lock(&self.state.membership) = membership;
+        });
     }
 
-    /// Whether it takes writes, is to be the primary, and another one is.
+    /// It has told a client that it is no part of its cluster now: it is left until a check finds otherwise.
+    pub(crate) fn leave_cluster(&self) {
+        if matches!(self.state.standing(), Standing::Full | Standing::Behind) {
+            self.change(|| lock(&self.state.membership).standing = Standing::Out);
+        }
+    }
+
+    /// Whether it takes writes, is to be the primary, and another one is, which does not get them.
     pub(crate) fn is_second(&self) -> bool {
-        self.config.role == Role::Primary
-            && self.state.is_second.load(Relaxed)
-            && self.health().read_only() == Some(false)
+        self.exclusion() == Exclusion::Second
+    }
+
+    /// Whether it must not be used, as a member of a cluster that has lost the others.
+    pub(crate) fn is_out(&self) -> bool {
+        self.exclusion() == Exclusion::Out
+    }
+
+    /// Whether it is no whole member of its cluster, or one that is behind the others.
+    pub(crate) fn is_desynced(&self) -> bool {
+        matches!(self.exclusion(), Exclusion::Out | Exclusion::Behind)
+    }
+
+    fn exclusion(&self) -> Exclusion {
+        match Exclusion::from_number(self.state.exclusion.load(Relaxed)) {
+            // So are others for as long as it is being decided.
+            Exclusion::Second | Exclusion::Standby
+                if self.config.role != Role::Primary
+                    || self.health().read_only() != Some(false) =>
+            {
+                Exclusion::None
+            }
+            exclusion => exclusion,
+        }
     }
 
     pub(crate) fn is_removed(&self) -> bool {
@@ -245,7 +298,7 @@ impl Backend {
     /// Whether it receives new sessions: it answers and has its role. `None` if the role is not known yet.
     pub(crate) fn serves(&self) -> Option<bool> {
         match self.is_up() && !self.is_removed() && !self.is_drained() {
-            true if self.is_second() => Some(false),
+            true if self.exclusion() != Exclusion::None => Some(false),
             true => self.config.role.is_played(self.health().read_only()),
             false => Some(false),
         }
@@ -272,6 +325,7 @@ impl Backend {
             && self.is_up()
             && !self.is_removed()
             && !self.is_drained()
+            && !self.is_desynced()
             && self.health().read_only() == Some(true)
             && self.replication().keeps_up()
     }
@@ -323,9 +377,8 @@ impl Backends {
         let mut order = Vec::new();
         for backend in &backends {
             let _ = backend.state.primaries.set(Arc::clone(&primaries));
-            if backend.config.role == Role::Primary {
-                order.push(Arc::downgrade(&backend.state));
-            }
+            let is_primary = backend.config.role == Role::Primary;
+            order.push((Arc::downgrade(&backend.state), is_primary));
         }
         primaries.arrange(order);
         Self(backends)

@@ -12,6 +12,7 @@
 mod capability;
 mod client;
 mod find;
+mod galera;
 mod greeting;
 mod kind;
 mod launch;
@@ -23,6 +24,7 @@ mod warm_up;
 
 pub use capability::{lacks, sequences};
 pub use client::mariadb_client;
+pub use galera::start_galera;
 pub use kind::ServerKind;
 pub use shared::{TestServer, shared, test_server};
 

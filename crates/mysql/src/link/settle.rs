@@ -2,6 +2,7 @@
 
 use onecopy_mysql_proto::Error as ProtocolError;
 use onecopy_mysql_proto::client::{RowMode, StatementId};
+use onecopy_mysql_proto::packet::{ErrPacket, OneLine};
 
 use super::Link;
 use crate::cancel::Begin;
@@ -24,6 +25,14 @@ pub(crate) enum Before {
     Prelude,
     /// An error may have ended the transaction: ask the server whether it is open.
     Verify,
+}
+
+/// The error that a server sends without being asked before it closes the connection, where that is all that has come.
+fn farewell(bytes: &[u8]) -> Option<ErrPacket<'_>> {
+    let (header, payload) = bytes.split_first_chunk::<4>()?;
+    let [a, b, c, _] = *header;
+    let is_whole = usize::try_from(u32::from_le_bytes([a, b, c, 0])) == Ok(payload.len());
+    ErrPacket::decode(payload).ok().filter(|_| is_whole)
 }
 
 impl Link {
@@ -87,8 +96,16 @@ impl Link {
             return Ok(Before::Drain);
         }
         if !self.buffers.pending().is_empty() {
+            let why = match farewell(self.buffers.pending()) {
+                Some(error) => format!(
+                    "the server ended it: error {}: {}",
+                    error.code,
+                    OneLine(&error.message_lossy())
+                ),
+                None => ProtocolError::Unsolicited.to_string(),
+            };
             self.core.kill(ProtocolError::Unsolicited);
-            return Err(self.close(&ProtocolError::Unsolicited.to_string()));
+            return Err(self.close(&why));
         }
         self.close_dropped()?;
         let begin = self.begin_slow()?;

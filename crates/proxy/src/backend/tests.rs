@@ -94,7 +94,7 @@ fn nobody_is_sent_to_one_that_is_full_or_removed() {
 #[test]
 fn writers_go_to_the_server_that_takes_writes_and_follow_it() {
     let backends = with_roles(&[Role::Primary, Role::Primary]);
-    let is_read_only = |at: usize, is| backends.all()[at].set_read_only(is);
+    let is_read_only = |at: usize, is| backends.all()[at].set_part(is, Membership::default());
     is_read_only(0, Some(false));
     is_read_only(1, Some(true));
     drop(choose(&backends, 3));
@@ -129,9 +129,9 @@ fn of_two_that_take_writes_the_one_that_serves_stays() {
     };
     let serve = || [one.serves(), two.serves()];
     // While the first one is not known the second one may serve, and has to give way.
-    two.set_read_only(Some(false));
+    two.set_part(Some(false), Membership::default());
     assert_eq!(serve(), [None, Some(true)]);
-    one.set_read_only(Some(false));
+    one.set_part(Some(false), Membership::default());
     assert_eq!(serve(), [Some(true), Some(false)]);
     assert!(two.is_second() && !one.is_second());
     // The first one is lost, and comes back as it was.
@@ -140,14 +140,14 @@ fn of_two_that_take_writes_the_one_that_serves_stays() {
     one.set_up(true);
     assert_eq!(serve(), [Some(false), Some(true)]);
     assert!(one.is_second());
-    one.set_read_only(Some(true));
+    one.set_part(Some(true), Membership::default());
     assert!(!one.is_second(), "as a replica it is none");
     // A change on purpose.
-    two.set_read_only(Some(true));
+    two.set_part(Some(true), Membership::default());
     assert_eq!(serve(), [Some(false), Some(false)]);
-    one.set_read_only(Some(false));
+    one.set_part(Some(false), Membership::default());
     assert_eq!(serve(), [Some(true), Some(false)]);
-    two.set_read_only(Some(false));
+    two.set_part(Some(false), Membership::default());
     one.drain(true);
     assert_eq!(serve(), [Some(false), Some(true)]);
     // Reloads leave it.
@@ -159,6 +159,65 @@ fn of_two_that_take_writes_the_one_that_serves_stays() {
     one.drain(false);
     assert_eq!(again.all()[0].serves(), Some(false));
     assert_eq!(again.all()[1].serves(), Some(true));
+}
+
+fn member(cluster: &str, standing: Standing) -> Membership {
+    let cluster = cluster.into();
+    Membership { standing, cluster }
+}
+
+#[test]
+fn of_a_cluster_one_takes_the_writes_and_gives_way_when_it_is_behind() {
+    let backends = with_roles(&[Role::Primary, Role::Primary, Role::Primary]);
+    let [one, two, three] = backends.all() else {
+        panic!()
+    };
+    let says = |backend: &Backend, standing| {
+        backend.set_part(Some(false), member("a", standing));
+    };
+    let serve = || [one.serves(), two.serves(), three.serves()].map(|serves| serves == Some(true));
+    for backend in [one, two, three] {
+        says(backend, Standing::Full);
+    }
+    assert_eq!(serve(), [true, false, false]);
+    assert!(!two.is_second() && !two.is_desynced(), "as it is meant");
+    says(one, Standing::Behind);
+    assert_eq!(serve(), [false, true, false]);
+    assert!(one.is_desynced() && !one.is_second());
+    says(one, Standing::Full);
+    assert_eq!(serve(), [false, true, false], "who serves stays");
+    two.set_up(false);
+    assert_eq!(serve(), [true, false, false]);
+    // One that is behind is better than nobody, and one that has lost the others is not.
+    says(one, Standing::Behind);
+    says(three, Standing::Out);
+    assert_eq!(serve(), [true, false, false]);
+    says(one, Standing::Out);
+    assert_eq!(serve(), [false, false, false]);
+    // Another one that is no member knows nothing of the others' writes.
+    says(one, Standing::Full);
+    three.set_part(Some(false), Membership::default());
+    assert_eq!(serve(), [true, false, false]);
+    assert!(three.is_second());
+}
+
+#[test]
+fn equal_members_share_sessions_without_those_that_are_behind() {
+    let backends = with_roles(&[Role::Any, Role::Any]);
+    let [one, two] = backends.all() else { panic!() };
+    for backend in [one, two] {
+        backend.set_part(Some(false), member("a", Standing::Full));
+    }
+    let places = choose(&backends, 4);
+    assert_eq!(counts(&backends), [2, 2]);
+    drop(places);
+    one.set_part(Some(false), member("a", Standing::Behind));
+    let places = choose(&backends, 2);
+    assert_eq!(counts(&backends), [0, 2]);
+    drop(places);
+    two.set_part(Some(false), member("a", Standing::Out));
+    let _places = choose(&backends, 2);
+    assert_eq!(counts(&backends), [2, 0]);
 }
 
 #[test]
@@ -213,9 +272,9 @@ fn a_part_is_awaited_until_the_first_check_is_over() {
     two.health().await_part();
     assert!(one.is_part_awaited(Part::All));
     assert!(!two.is_part_awaited(Part::All), "it has none");
-    one.set_read_only(Some(true));
+    one.set_part(Some(true), Membership::default());
     assert!(!one.is_part_awaited(Part::All), "it is known");
-    one.set_read_only(None);
+    one.set_part(None, Membership::default());
     one.health().end_await();
     assert!(!one.is_part_awaited(Part::All), "it can't be had");
 }

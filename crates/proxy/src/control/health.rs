@@ -16,6 +16,7 @@
 //! Where only some addresses of a name do not answer these alone are asked, and the log of the others stays quiet.
 //! The death of a server is not waited for here: sessions see it by their own sockets.
 
+mod cluster;
 mod lag;
 
 use std::io;
@@ -30,7 +31,7 @@ use onecopy_mysql::blocking::Connection;
 use onecopy_net::evented::Address;
 
 use super::{View, spawn};
-use crate::backend::{Backend, Replication, TOO_MANY_CONNECTIONS};
+use crate::backend::{Backend, Membership, Replication, TOO_MANY_CONNECTIONS};
 use crate::config::{HealthConfig, HealthLogin};
 use crate::errand::Errand;
 use crate::lock::lock;
@@ -143,10 +144,18 @@ fn ask(
 #[derive(Debug, Default)]
 struct Known {
     read_only: Option<bool>,
+    membership: Membership,
     /// How far it is behind its primary.
     lag: Option<Duration>,
-    /// Why that is not known.
-    lag_error: Option<String>,
+    /// What an administrator should know.
+    warning: Option<String>,
+}
+
+impl Known {
+    fn note_unknown_lag(&mut self, why: &str) {
+        let warning = || format!("its lag is not known: {why}");
+        self.warning.get_or_insert_with(warning);
+    }
 }
 
 /// What a question came to: fine, up but not as the checks need it, or why not; or it could not be asked.
@@ -226,7 +235,7 @@ fn question_at(backend: &Backend, address: &Address, config: &HealthConfig) -> A
     }
 }
 
-/// Asks whether it is read only, and how far it is behind.
+/// Asks whether it is read only, how it stands in its cluster, and how far it is behind.
 fn learn_part(
     connection: &mut Connection,
     replication: &Replication,
@@ -237,16 +246,23 @@ fn learn_part(
         .map(|row| row.get::<u64>(0))
         .transpose()?
         .is_some_and(|value| value != 0);
+    let cluster::Answer {
+        membership,
+        warning,
+    } = cluster::ask(connection)?;
     let mut known = Known {
         read_only: Some(read_only),
-        ..Known::default()
+        membership,
+        lag: None,
+        warning,
     };
     if read_only && replication.serves_reads() {
         match lag::ask(connection) {
             Ok(Ok(lag)) => known.lag = Some(lag),
-            Ok(Err(why)) => known.lag_error = replication.has_max_lag().then_some(why),
+            Ok(Err(why)) if replication.has_max_lag() => known.note_unknown_lag(&why),
+            Ok(Err(_)) => {}
             // It serves, and may have other replicas beside it.
-            Err(error) if error.server().is_some() => known.lag_error = Some(error.to_string()),
+            Err(error) if error.server().is_some() => known.note_unknown_lag(&error.to_string()),
             Err(error) => return Err(error),
         }
     }
@@ -293,12 +309,12 @@ fn learn(backend: &Backend, answer: Answer, config: &HealthConfig, interval: Dur
         Answer::Fine { known } => {
             let was_second = backend.is_second();
             backend.replication().set_lag(known.lag);
-            backend.set_read_only(known.read_only);
+            backend.set_part(known.read_only, known.membership);
             if backend.is_second() && !was_second {
                 log.event(Event::SecondPrimary { backend: name() });
             }
-            match known.lag_error {
-                Some(why) => warn(backend, format!("its lag is not known: {why}"), log),
+            match known.warning {
+                Some(why) => warn(backend, why, log),
                 None => health.turns().last_error = None,
             }
             (true, String::new())

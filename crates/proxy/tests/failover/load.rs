@@ -8,9 +8,10 @@ use std::time::Instant;
 
 use onecopy_mysql::Config;
 use onecopy_mysql::blocking::Connection;
+use onecopy_proxy::Proxy;
 use onecopy_testkit::server::Server;
 
-use crate::pair::Pair;
+use crate::pair::{Pair, client};
 use crate::replication::direct;
 
 /// More than the pool has connections.
@@ -47,10 +48,14 @@ pub(crate) struct Outcome {
 
 impl Load {
     pub(crate) fn start(pair: &Pair) -> Self {
+        Self::start_on(&pair.proxy)
+    }
+
+    pub(crate) fn start_on(proxy: &Proxy) -> Self {
         let (is_over, done) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
         let client = |number| {
             let (is_over, done) = (Arc::clone(&is_over), Arc::clone(&done));
-            let config = pair.client();
+            let config = client(proxy);
             std::thread::spawn(move || work(number, &config, &is_over, &done))
         };
         let clients = (0..CLIENTS).map(client).collect();
@@ -157,6 +162,14 @@ impl Outcome {
     pub(crate) fn errors(&self) -> Vec<&str> {
         let errors = self.told.iter().flat_map(|told| &told.errors);
         errors.map(String::as_str).collect()
+    }
+
+    /// For how long nothing was done at most.
+    pub(crate) fn longest_pause(&self) -> std::time::Duration {
+        let mut done: Vec<_> = self.told.iter().flat_map(|told| &told.done).collect();
+        done.sort_unstable();
+        let pauses = done.windows(2).map(|pair| pair[1].duration_since(*pair[0]));
+        pauses.max().unwrap()
     }
 
     /// How long after a time the next piece was done.

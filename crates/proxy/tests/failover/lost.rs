@@ -8,7 +8,7 @@ use crate::load::{CLIENTS, Load};
 use crate::pair::{Pair, connects, server, state_of};
 use crate::replication::until;
 
-fn rounds() -> usize {
+pub(crate) fn rounds() -> usize {
     match std::env::var_os("ONECOPY_SOAK").is_some_and(|value| value == "1") {
         true => 100,
         false => 1,

@@ -1,8 +1,10 @@
-//! Sessions of pooled listeners while their servers change: a primary that is lost, stopped or replaced, and a listener that is paused.
+//! Sessions of pooled listeners while their servers change: a primary that is lost, stopped or replaced, a member of a cluster that
+//! leaves it, and a listener that is paused.
 //!
 //! `ONECOPY_SOAK=1` has a hundred rounds of each.
 #![allow(clippy::unwrap_used)] // the helpers are part of the tests
 
+mod galera;
 mod load;
 mod lost;
 mod pair;

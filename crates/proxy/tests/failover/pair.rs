@@ -109,7 +109,7 @@ impl Pair {
         for server in [&primary, &replica] {
             run_all(&mut direct(server), &[&create_app(), GRANT]);
         }
-        let mut proxy = config(&primary, &replica, mode, None);
+        let mut proxy = config(&[&primary, &replica], mode, None);
         let listener = &mut proxy.listeners[0];
         listener.pool.max = connections;
         for backend in &mut listener.backends {
@@ -134,7 +134,7 @@ impl Pair {
             max_lag: None,
             ..ReplicaReads::default()
         };
-        let proxy = config(&primary, &replica, Mode::Transaction, Some(reads));
+        let proxy = config(&[&primary, &replica], Mode::Transaction, Some(reads));
         let pair = Self {
             primary,
             replica,
@@ -147,7 +147,7 @@ impl Pair {
     fn start_with(mode: Mode, reads: Option<ReplicaReads>) -> Self {
         let (primary, replica) = (server(1, &[]), server(2, &[]));
         follow_closely(&primary, &replica);
-        let proxy = Proxy::start(config(&primary, &replica, mode, reads)).unwrap();
+        let proxy = Proxy::start(config(&[&primary, &replica], mode, reads)).unwrap();
         Self {
             primary,
             replica,
@@ -199,46 +199,55 @@ impl Pair {
     }
 
     pub(crate) fn client(&self) -> ClientConfig {
-        let mut config = ClientConfig::from_url(&self.primary.url()).unwrap();
-        config.endpoint = loopback(self.proxy.tcp_address().unwrap().port());
-        (config.user, config.password) = ("app".into(), PASSWORD.into());
-        config.database = Some("test".into());
-        config
+        client(&self.proxy)
     }
 
-    /// A connection to the proxy's admin listener.
     pub(crate) fn admin(&self) -> Connection {
-        let mut config = self.client();
-        let Some(onecopy_net::evented::Address::Tcp(address)) = self.proxy.admin_address() else {
-            panic!("there is no admin listener");
-        };
-        config.endpoint = loopback(address.port());
-        (config.user, config.database) = ("admin".into(), None);
-        Connection::connect_with(&config).unwrap()
+        admin(&self.proxy)
     }
 }
 
-const GRANT: &str = "GRANT SELECT, INSERT, UPDATE, CREATE ON test.* TO app@'%'";
+/// How clients connect to the proxy.
+pub(crate) fn client(proxy: &Proxy) -> ClientConfig {
+    let mut config = ClientConfig::from_url("mysql://app@127.0.0.1/test").unwrap();
+    config.endpoint = loopback(proxy.tcp_address().unwrap().port());
+    config.password = PASSWORD.into();
+    config
+}
+
+/// A connection to the proxy's admin listener.
+pub(crate) fn admin(proxy: &Proxy) -> Connection {
+    let mut config = client(proxy);
+    let Some(onecopy_net::evented::Address::Tcp(address)) = proxy.admin_address() else {
+        panic!("there is no admin listener");
+    };
+    config.endpoint = loopback(address.port());
+    (config.user, config.database) = ("admin".into(), None);
+    Connection::connect_with(&config).unwrap()
+}
+
+pub(crate) const GRANT: &str = "GRANT SELECT, INSERT, UPDATE, CREATE ON test.* TO app@'%'";
 
 /// What was done twice would be there twice.
-const TABLE: &str =
+pub(crate) const TABLE: &str =
     "CREATE TABLE test.done (id BIGINT NOT NULL, part INT NOT NULL, KEY (id)) ENGINE = InnoDB";
 
-fn create_app() -> String {
+pub(crate) fn create_app() -> String {
     format!("CREATE USER app@'%' IDENTIFIED BY '{PASSWORD}'")
 }
 
-fn config(
-    primary: &Server,
-    replica: &Server,
+/// All of them are to be primaries, by the names `one`, `two` and `three`.
+pub(crate) fn config(
+    servers: &[&Server],
     mode: Mode,
     replica_reads: Option<ReplicaReads>,
 ) -> Config {
-    let backend = |server: &Server, name: &str| BackendConfig {
+    let backend = |(name, server): (&str, &&Server)| BackendConfig {
         name: name.to_owned(),
         role: Role::Primary,
         ..BackendConfig::new(loopback(server.port()))
     };
+    let names = ["one", "two", "three"].into_iter();
     let password = || Secret::new(PASSWORD);
     Config {
         workers: 2,
@@ -270,7 +279,7 @@ fn config(
                 failover_timeout: Duration::from_secs(60),
                 ..PoolConfig::default()
             },
-            backends: vec![backend(primary, "one"), backend(replica, "two")],
+            backends: names.zip(servers).map(backend).collect(),
             ..ListenerConfig::default()
         }],
         ..Config::default()

@@ -68,7 +68,7 @@ pub(super) fn launch(
     }
 }
 
-fn fill_data_folder(
+pub(super) fn fill_data_folder(
     binary: &ServerBinary,
     folder: &TempFolder,
     root_password: &str,
@@ -103,7 +103,7 @@ fn port_was_taken(log: &str) -> bool {
 
 /// Waits on the Unix socket: a server that answers on the port could be another that took it before ours. Ours binds
 /// its port first and makes its socket only then.
-fn wait_for_greeting(
+pub(super) fn wait_for_greeting(
     watchdog: &Watchdog,
     socket: &Path,
     deadline: Instant,

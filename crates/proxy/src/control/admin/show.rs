@@ -104,6 +104,7 @@ fn state(backend: &Backend) -> &'static str {
         (false, _) => "down",
         (true, _) if backend.is_drained() => "drained",
         (true, _) if backend.is_second() => "second primary",
+        (true, _) if backend.is_desynced() => "desynced",
         (true, _) if backend.serves_part(Part::Reads) == Some(true) && has_reads => "replica",
         (true, _) if has_reads && !replication.keeps_up() => "lagging",
         (true, Some(false)) => "standby",

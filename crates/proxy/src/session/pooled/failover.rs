@@ -21,6 +21,14 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// `ER_OPTION_PREVENTS_STATEMENT` and `ER_READ_ONLY_MODE`: what servers that are read only say of a change.
 pub(super) const READ_ONLY: [u16; 2] = [1290, 1836];
 
+/// `ER_UNKNOWN_COM_ERROR`: what a node of Galera says of everything while it is no part of its cluster.
+const NOT_READY: u16 = 1047;
+
+/// Whether a server that says so may have got another part.
+pub(super) fn may_be_left(code: u16) -> bool {
+    READ_ONLY.contains(&code) || code == NOT_READY
+}
+
 /// Statements that end no transaction.
 const HARMLESS: [Kind; 4] = [Kind::Select, Kind::Change, Kind::Savepoint, Kind::Show];
 
@@ -53,6 +61,9 @@ impl Session {
     pub(super) fn tick_failover(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
         if self.is_left_behind() {
             return Err(self.left_behind());
+        }
+        if self.relay.is_idle() {
+            self.check_cluster()?;
         }
         if self.connects_in_vain() {
             self.connect_failed("its health checks fail", context)?;
@@ -123,14 +134,38 @@ impl Session {
         let why = "its health checks fail, and another backend serves";
         Failure::backend_lost(name, &when, why).into()
     }
+
+    /// The end of a session whose transaction, or what it is pinned for, is on a server that has left its cluster and refuses all
+    /// statements, so that it could not even be rolled back.
+    pub(super) fn check_cluster(&mut self) -> Result<(), End> {
+        let status = self.relay.status();
+        let Phase::Pooled(pooled) = &self.phase else {
+            return Ok(());
+        };
+        let connection = pooled.connection.as_ref();
+        let is_out = connection.is_some_and(|connection| connection.place.backend().is_out());
+        if !is_out || !pooled.has_state(status) {
+            return Ok(());
+        }
+        let when = match self.relay.in_transaction() {
+            true => "in a transaction, which was not committed",
+            false => "between two commands",
+        };
+        let why = "it is no part of its cluster any more";
+        Err(Failure::backend_lost(self.backend_name(), when, why).into())
+    }
 }
 
 impl Pooled {
-    /// Its connection's server takes no writes, and may be no primary any more.
+    /// Its connection's server may be no primary any more, as this error of its says.
     #[cold]
-    pub(super) fn note_read_only(&self) {
+    pub(super) fn doubt_server(&self, code: u16) {
         if let Some(connection) = &self.connection {
-            connection.place.backend().health().hurry();
+            let backend = connection.place.backend();
+            if code == NOT_READY {
+                backend.leave_cluster();
+            }
+            backend.health().hurry();
         }
     }
 

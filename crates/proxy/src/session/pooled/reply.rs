@@ -7,7 +7,7 @@ use onecopy_mysql_proto::frame::HEADER_BYTES;
 use onecopy_mysql_proto::packet::{CommandByte, ErrPacket};
 use onecopy_mysql_proto::relay::{Outcome, RelayError};
 
-use super::failover::READ_ONLY;
+use super::failover::may_be_left;
 use super::last_result::LastResult;
 use super::told::Told;
 use super::{After, Pooled};
@@ -84,9 +84,13 @@ impl Session {
         if let Some(client) = pooled.current.ends.take() {
             client.end();
         }
-        if code.is_some_and(|code| READ_ONLY.contains(&code)) {
-            pooled.note_read_only();
+        if let Some(code) = code.filter(|code| may_be_left(*code)) {
+            pooled.doubt_server(code);
+            self.check_cluster()?;
         }
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return Ok(());
+        };
         match failed {
             true => {
                 pooled.note_failed(status);
