@@ -40,7 +40,7 @@ KNOWN = {
         "type JSON", "VARCHAR(20) CHARACTER SET gb18030", "caching_sha2_password", "mysql_clear_password", "attributes of queries",
         "caching_sha2_password, sha256_password", "an account of caching_sha2_password",
         "an account of sha256_password", "compression zstd", "a second factor", "query attributes",
-        "a question of PAM", "Galera", "SET RESOURCE GROUP USR_default", "LOCK INSTANCE FOR BACKUP",
+        "a question of PAM", "Galera", "group replication", "SET RESOURCE GROUP USR_default", "LOCK INSTANCE FOR BACKUP",
         "MySQL's own client"]),
     # The whole server, which looks at the name that it is called by.
     "valkey-8": Server("valkey", "trixie", "8.", "usr/bin/valkey-check-rdb", "valkey-tools", [], []),

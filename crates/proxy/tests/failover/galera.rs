@@ -1,53 +1,28 @@
 //! A cluster of three servers that all take writes: one of them gets them, until it is lost or not a whole member any more.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
 use onecopy_mysql::blocking::Connection;
-use onecopy_proxy::Proxy;
-use onecopy_proxy::config::Mode;
-use onecopy_testkit::server::{Server, lacks, start_galera, test_server};
+use onecopy_testkit::server::{lacks, start_galera, test_server};
 
+use crate::cluster::Cluster;
 use crate::load::{CLIENTS, Load};
-use crate::pair::{self, GRANT, TABLE, create_app, shown_of, state_of};
+use crate::pair::{self, GRANT, TABLE, create_app, shown_of};
 use crate::replication::{PASSWORD, direct, run_all, until};
 
 /// Pieces of work before and after.
 const SOME: u64 = 200;
 
-const NAMES: [&str; 3] = ["one", "two", "three"];
-
-struct Cluster {
-    nodes: Vec<Server>,
-    proxy: Proxy,
-}
-
-impl Cluster {
-    fn start() -> Option<Self> {
-        if !has_galera() {
-            return None;
-        }
-        let nodes = start_galera(3, PASSWORD).unwrap();
-        for node in &nodes {
-            until("all nodes have joined", || is_synced(&mut direct(node)));
-        }
-        run_all(&mut direct(&nodes[0]), &[&create_app(), GRANT, TABLE]);
-        let servers: Vec<_> = nodes.iter().collect();
-        let mut config = pair::config(&servers, Mode::Transaction, None);
-        // Nodes that are only slow are not left.
-        (config.health.timeout, config.health.fall) = (Duration::from_secs(30), 3);
-        let proxy = Proxy::start(config).unwrap();
-        let cluster = Self { nodes, proxy };
-        cluster.await_states(["up", "standby", "standby"]);
-        Some(cluster)
+fn start() -> Option<Cluster> {
+    if !has_galera() {
+        return None;
     }
-
-    fn await_states(&self, states: [&str; 3]) {
-        let mut admin = pair::admin(&self.proxy);
-        until(&format!("the proxy has {states:?}"), || {
-            NAMES.map(|name| state_of(&mut admin, name)) == states
-        });
+    let nodes = start_galera(3, PASSWORD).unwrap();
+    for node in &nodes {
+        until("all nodes have joined", || is_synced(&mut direct(node)));
     }
+    run_all(&mut direct(&nodes[0]), &[&create_app(), GRANT, TABLE]);
+    Some(Cluster::start(nodes))
 }
 
 /// Whether the installed server has Galera; what it can't be tried with is said.
@@ -78,7 +53,7 @@ fn is_synced(conn: &mut Connection) -> bool {
 #[test]
 fn a_node_of_galera_that_is_killed_loses_no_commit() {
     for _ in 0..crate::lost::rounds().div_ceil(10) {
-        let Some(mut cluster) = Cluster::start() else {
+        let Some(mut cluster) = start() else {
             return;
         };
         let load = Load::start_on(&cluster.proxy);
@@ -104,7 +79,7 @@ fn a_node_of_galera_that_is_killed_loses_no_commit() {
 /// One that is behind the others on purpose is left without an error; one that has lost them says so to clients first.
 #[test]
 fn a_node_of_galera_that_is_no_whole_member_is_left() {
-    let Some(cluster) = Cluster::start() else {
+    let Some(cluster) = start() else {
         return;
     };
     let load = Load::start_on(&cluster.proxy);

@@ -119,12 +119,12 @@ fn work(number: u64, config: &Config, is_over: &AtomicBool, done: &AtomicU64) ->
 fn do_piece(conn: &mut Connection, id: u64) -> Result<(), onecopy_mysql::Error> {
     if id.is_multiple_of(2) {
         return conn
-            .run(format!("INSERT INTO done VALUES ({id}, 0)"))
+            .run(format!("INSERT INTO done (id, part) VALUES ({id}, 0)"))
             .map(drop);
     }
     conn.run("BEGIN")?;
-    conn.run(format!("INSERT INTO done VALUES ({id}, 0)"))?;
-    conn.run(format!("INSERT INTO done VALUES ({id}, 1)"))?;
+    conn.run(format!("INSERT INTO done (id, part) VALUES ({id}, 0)"))?;
+    conn.run(format!("INSERT INTO done (id, part) VALUES ({id}, 1)"))?;
     conn.run("COMMIT").map(drop)
 }
 

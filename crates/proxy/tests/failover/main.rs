@@ -4,7 +4,9 @@
 //! `ONECOPY_SOAK=1` has a hundred rounds of each.
 #![allow(clippy::unwrap_used)] // the helpers are part of the tests
 
+mod cluster;
 mod galera;
+mod group;
 mod load;
 mod lost;
 mod pair;

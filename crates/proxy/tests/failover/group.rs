@@ -1,0 +1,139 @@
+//! A group of three MySQL servers that elects its primary by itself.
+
+use std::net::TcpListener;
+
+use onecopy_testkit::server::{Server, lacks};
+
+use crate::cluster::Cluster;
+use crate::load::{CLIENTS, Load};
+use crate::pair::{self, GRANT, create_app, shown_of};
+use crate::replication::{PASSWORD, direct, is_mariadb, replicating, run_all, until};
+
+/// Pieces of work before and after.
+const SOME: u64 = 200;
+
+/// Group replication wants primary keys.
+const TABLE: &str = "CREATE TABLE test.done (id BIGINT NOT NULL, part INT NOT NULL, number BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, \
+    KEY (id)) ENGINE = InnoDB";
+
+const JOIN: &[&str] = &[
+    "RESET BINARY LOGS AND GTIDS",
+    "SET GLOBAL group_replication_recovery_get_public_key = ON",
+];
+
+/// `None` where the servers have no group replication, which is said.
+fn start() -> Option<Cluster> {
+    let ports: Vec<u16> = free_ports();
+    let seeds: Vec<_> = ports
+        .iter()
+        .map(|port| format!("127.0.0.1:{port}"))
+        .collect();
+    let first = node(1);
+    if is_mariadb(&first) {
+        lacks("group replication", "MariaDB has Galera");
+        return None;
+    }
+    let nodes = vec![first, node(2), node(3)];
+    let recovery = format!(
+        "CHANGE REPLICATION SOURCE TO SOURCE_USER = 'root', SOURCE_PASSWORD = '{PASSWORD}' FOR CHANNEL 'group_replication_recovery'"
+    );
+    for (at, node) in nodes.iter().enumerate() {
+        let mut conn = direct(node);
+        run_all(
+            &mut conn,
+            &["INSTALL PLUGIN group_replication SONAME 'group_replication.so'"],
+        );
+        run_all(&mut conn, JOIN);
+        run_all(
+            &mut conn,
+            &[
+                "SET GLOBAL group_replication_group_name = '6f6e6563-6f70-4921-8000-000000000002'",
+                &format!(
+                    "SET GLOBAL group_replication_group_seeds = '{}'",
+                    seeds.join(",")
+                ),
+                &format!(
+                    "SET GLOBAL group_replication_local_address = '{}'",
+                    seeds[at]
+                ),
+                &recovery,
+            ],
+        );
+        let start: &[&str] = match at {
+            0 => &[
+                "SET GLOBAL group_replication_bootstrap_group = ON",
+                "START GROUP_REPLICATION",
+                "SET GLOBAL group_replication_bootstrap_group = OFF",
+            ],
+            _ => &["START GROUP_REPLICATION"],
+        };
+        run_all(&mut conn, start);
+        until("it is a member", || {
+            let sql = "SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE MEMBER_STATE = 'ONLINE'";
+            let (online,): (usize,) = conn.query_one(sql).unwrap();
+            online == at + 1
+        });
+    }
+    run_all(&mut direct(&nodes[0]), &[&create_app(), GRANT, TABLE]);
+    Some(Cluster::start(nodes))
+}
+
+fn node(id: u32) -> Server {
+    let options = [
+        "--performance-schema=ON",
+        "--gtid-mode=ON",
+        "--enforce-gtid-consistency=ON",
+        "--report-host=127.0.0.1",
+    ];
+    let node = replicating(id);
+    let node = options
+        .iter()
+        .fold(node, |node, option| node.argument(*option));
+    node.start().unwrap()
+}
+
+fn free_ports() -> Vec<u16> {
+    let bind = |_| TcpListener::bind("127.0.0.1:0").unwrap();
+    let listeners: Vec<_> = (0..3).map(bind).collect();
+    let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
+    listeners.iter().map(port).collect()
+}
+
+#[test]
+fn a_primary_of_a_group_that_is_killed_loses_no_commit() {
+    let Some(mut cluster) = start() else { return };
+    let load = Load::start_on(&cluster.proxy);
+    load.await_more(SOME);
+    cluster.nodes[0].kill();
+    load.await_more(SOME);
+    until("it is seen to be down", || cluster.states()[0] == "down");
+    let states = cluster.states();
+    let elected = match states[1] == "up" {
+        true => &cluster.nodes[1],
+        false => &cluster.nodes[2],
+    };
+    let outcome = load.end();
+    outcome.check(elected);
+    let errors = outcome.errors();
+    assert!(errors.len() as u64 <= 2 * CLIENTS, "{errors:?}");
+    println!(
+        "primary of a group killed: no transaction for {:?}",
+        outcome.longest_pause()
+    );
+    // Without the others a member is none, though it goes on.
+    let mut admin = pair::admin(&cluster.proxy);
+    let (two, three) = cluster.nodes.split_at_mut(2);
+    let (lost, name) = match states[1] == "up" {
+        true => (&mut three[0], "two"),
+        false => (&mut two[1], "three"),
+    };
+    lost.kill();
+    until("a member without a majority is out", || {
+        pair::state_of(&mut admin, name) == "desynced"
+    });
+    let why = shown_of(&mut admin, name, "Last_error");
+    assert!(
+        why.contains("1 of the 2 members of its group are unreachable"),
+        "{why}"
+    );
+}
