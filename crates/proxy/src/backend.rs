@@ -52,6 +52,8 @@ struct State {
     is_drained: AtomicBool,
     /// How often an administrator has had all connections leave it, to be made anew where there are fewest.
     moves: AtomicU64,
+    /// How many servers have had its name before.
+    servers: AtomicU64,
     /// An [`Exclusion`], which the others decide with it.
     exclusion: AtomicU8,
     /// In its cluster, as the last health check has found it.
@@ -93,6 +95,7 @@ impl Backend {
             is_removed: AtomicBool::new(false),
             is_drained: AtomicBool::new(false),
             moves: AtomicU64::new(0),
+            servers: AtomicU64::new(0),
             exclusion: AtomicU8::new(Exclusion::None as u8),
             membership: Mutex::default(),
             primaries: OnceLock::new(),
@@ -151,8 +154,12 @@ impl Backend {
         self.state.addresses.doubt()
     }
 
-    /// Where it is now, as a look-up says. Tells what has changed; `None` where nothing has, or where nothing was found.
+    /// Where it is now, as a look-up says. Tells what has changed; `None` where nothing has, or where nothing was found. Of another
+    /// server nothing is known.
     pub(crate) fn move_to(&self, found: &[Address]) -> Option<String> {
+        if self.state.addresses.are_all_new(found) {
+            self.forget_part();
+        }
         let [after, before] = self.state.addresses.move_to(found)?;
         let name = self.name();
         Some(format!("backend '{name}' moved from {before} to {after}"))
@@ -203,6 +210,22 @@ impl Backend {
             self.health().set_read_only(is_read_only);
             *lock(&self.state.membership) = membership;
         });
+    }
+
+    /// Its name is about to be another server's.
+    fn forget_part(&self) {
+        self.state.servers.fetch_add(1, SeqCst);
+        self.state.replication.forget();
+        if self.health().read_only().is_some() {
+            self.health().await_part();
+            self.set_part(None, Membership::default());
+            self.health().hurry();
+        }
+    }
+
+    /// Which server of those that have had its name this is.
+    pub(crate) fn server_number(&self) -> u64 {
+        self.state.servers.load(SeqCst)
     }
 
     /// It has told a client that it is no part of its cluster now: it is left until a check finds otherwise.

@@ -3,10 +3,12 @@
 //! Servers treat 127.0.0.1 as a special case: they look its name up in no cache and count nothing for it. Connections to
 //! [`ADDRESS`] come from [`ADDRESS`], which a server knows no better than any other host's.
 
+use std::ffi::OsString;
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::thread;
 
-use crate::private::TempFolder;
+use crate::private::{POLL, TempFolder};
 
 /// The address, and the only one beside 127.0.0.1 and ::1 in that network.
 pub const ADDRESS: &str = "10.77.0.1";
@@ -79,4 +81,106 @@ fn namespaces() -> &'static [&'static str] {
              as root with CAP_SYS_ADMIN"
         )
     })
+}
+
+/// Another host: a network of its own behind a cable, in that network. It is gone when this is dropped.
+#[derive(Debug)]
+pub struct OtherHost(Child);
+
+/// Its address. This side of the cable has 10.78.0.1.
+pub const OTHER_ADDRESS: &str = "10.78.0.2";
+
+/// The hardware's address, so that nobody has to ask for it.
+const HARDWARE: &str = "02:00:00:00:00:02";
+
+impl OtherHost {
+    /// Makes one, where [`is_here`] is true. `None` where the system has no such cables, which it has if it may load the module
+    /// `veth`.
+    ///
+    /// # Panics
+    /// Where the system refuses anything else.
+    pub fn new() -> Option<Self> {
+        // It holds the network, and nothing else.
+        let mut holder = Command::new("unshare")
+            .args(["--net", "sleep", "infinity"])
+            .stdin(Stdio::null())
+            .spawn()
+            .expect("`unshare` of util-linux");
+        let own = fs::read_link("/proc/self/ns/net").expect("a network");
+        let there = format!("/proc/{}/ns/net", holder.id());
+        while fs::read_link(&there).is_ok_and(|network| network == own) {
+            let is_there = holder.try_wait().is_ok_and(|status| status.is_none());
+            assert!(is_there, "`unshare --net` has failed");
+            thread::sleep(POLL);
+        }
+        let host = Self(holder);
+        let id = host.0.id().to_string();
+        let cable = [
+            "link", "add", "cable", "type", "veth", "peer", "name", "cable",
+        ];
+        let end = ["address", HARDWARE, "netns", &id];
+        if !runs(&[], &[&cable[..], &end].concat()) {
+            return None;
+        }
+        let neighbor = ["neighbor", "replace", OTHER_ADDRESS, "lladdr", HARDWARE];
+        for command in [
+            &["address", "add", "10.78.0.1/24", "dev", "cable"][..],
+            &["link", "set", "cable", "up"],
+            &[&neighbor[..], &["dev", "cable", "nud", "permanent"]].concat(),
+        ] {
+            ip(&[], command);
+        }
+        for device in ["lo", "cable"] {
+            ip(&host.entry(), &["link", "set", device, "up"]);
+        }
+        host.reconnect();
+        Some(host)
+    }
+
+    /// What runs a command there, in front of it.
+    pub fn entry(&self) -> [OsString; 3] {
+        let network = format!("--net=/proc/{}/ns/net", self.0.id());
+        ["nsenter".into(), network.into(), "--".into()]
+    }
+
+    /// From now on nothing arrives there, and nobody is told.
+    pub fn cut(&self) {
+        let address = format!("{OTHER_ADDRESS}/24");
+        ip(
+            &self.entry(),
+            &["address", "delete", &address, "dev", "cable"],
+        );
+    }
+
+    /// Packets arrive again.
+    pub fn reconnect(&self) {
+        let address = format!("{OTHER_ADDRESS}/24");
+        ip(
+            &self.entry(),
+            &["address", "replace", &address, "dev", "cable"],
+        );
+    }
+}
+
+impl Drop for OtherHost {
+    fn drop(&mut self) {
+        // It has no other work.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn ip(entry: &[OsString], arguments: &[&str]) {
+    assert!(
+        runs(entry, arguments),
+        "`ip {}` has failed",
+        arguments.join(" ")
+    );
+}
+
+fn runs(entry: &[OsString], arguments: &[&str]) -> bool {
+    let mut words = entry.iter().cloned().chain(["ip".into()]);
+    let program = words.next().unwrap_or_default();
+    let status = Command::new(program).args(words).args(arguments).status();
+    status.is_ok_and(|status| status.success())
 }

@@ -30,6 +30,7 @@ pub use shared::{TestServer, shared, test_server};
 
 pub use crate::private::StartError;
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -150,6 +151,7 @@ pub struct Builder {
     root_password: Option<String>,
     tls: Option<(String, Certificate)>,
     arguments: Vec<String>,
+    entry: Vec<OsString>,
 }
 
 impl Builder {
@@ -165,6 +167,14 @@ impl Builder {
     pub fn argument(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
         self
+    }
+
+    /// Runs on another host, and listens there and nowhere else: [`Server::url`] is of no use then, and [`Server::socket_url`] is.
+    #[must_use]
+    pub fn on_host(self, host: &crate::own_network::OtherHost) -> Self {
+        let address = format!("--bind-address={}", crate::own_network::OTHER_ADDRESS);
+        let entry = host.entry().into();
+        Self { entry, ..self }.argument(address)
     }
 
     /// Speaks TLS with this certificate, and takes clients' certificates of the same CA.
@@ -204,7 +214,12 @@ impl Builder {
                 Some(path)
             }
         };
-        let launched = launch::launch(&binary, &folder, &root_password, &self.arguments)?;
+        let launched = launch::launch(
+            &binary,
+            &folder,
+            &root_password,
+            (&self.entry, &self.arguments),
+        )?;
         Ok(Server {
             kind: binary.kind,
             port: launched.port,

@@ -167,6 +167,13 @@ impl Addresses {
         }
     }
 
+    /// Whether there are some, and none of them is known.
+    pub(super) fn are_all_new(&self, found: &[Address]) -> bool {
+        let list = self.lock();
+        let is_known = |address: &Address| list.known.iter().any(|known| known.address == *address);
+        !found.is_empty() && !found.iter().any(is_known)
+    }
+
     /// These from now on; those that stay keep what is known of them. Gives those before, in the order of their text as
     /// `found` is compared with them; `None` where nothing has changed, or where nothing was found.
     pub(super) fn move_to(&self, found: &[Address]) -> Option<[String; 2]> {

@@ -278,3 +278,20 @@ fn a_part_is_awaited_until_the_first_check_is_over() {
     one.health().end_await();
     assert!(!one.is_part_awaited(Part::All), "it can't be had");
 }
+
+#[test]
+fn of_another_server_with_its_name_nothing_is_known() {
+    let backends = with_roles(&[Role::Primary]);
+    let backend = &backends.all()[0];
+    backend.set_part(Some(false), member("a", Standing::Out));
+    let number = backend.server_number();
+    let before = backend.addresses();
+    let tcp = |text: &str| Address::Tcp(text.parse().unwrap());
+    backend.move_to(&[before[0].clone(), tcp("127.0.0.9:1")]);
+    assert_eq!(backend.server_number(), number, "it may still be the same");
+    assert_eq!(backend.serves(), Some(false));
+    backend.move_to(&[tcp("127.0.0.8:1")]);
+    assert_ne!(backend.server_number(), number);
+    assert_eq!(backend.serves(), None);
+    assert!(backend.is_part_awaited(Part::All));
+}

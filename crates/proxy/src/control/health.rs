@@ -110,8 +110,9 @@ pub(super) fn ask_now(view: &View, backends: &[Arc<Backend>]) {
         for backend in backends {
             let config = &config;
             scope.spawn(move || {
+                let server = backend.server_number();
                 let answer = question(backend, Whom::All, config);
-                learn(backend, answer, config, interval, view.log());
+                learn(backend, (server, answer), config, interval, view.log());
             });
         }
     });
@@ -128,9 +129,10 @@ fn ask(
     let (config, log) = (Arc::clone(config), log.clone());
     let asked = Arc::clone(&backend);
     let spawned = spawn("health-check", move || {
+        let server = asked.server_number();
         let answer = question(&asked, whom, &config);
         match whom {
-            Whom::All => learn(&asked, answer, &config, interval, &log),
+            Whom::All => learn(&asked, (server, answer), &config, interval, &log),
             // Of the backend as a whole it says nothing.
             Whom::Doubted => asked.health().turns().end(interval),
         }
@@ -298,8 +300,18 @@ fn warn(backend: &Backend, why: String, log: &Log) {
     }
 }
 
-fn learn(backend: &Backend, answer: Answer, config: &HealthConfig, interval: Duration, log: &Log) {
+fn learn(
+    backend: &Backend,
+    (server, answer): (u64, Answer),
+    config: &HealthConfig,
+    interval: Duration,
+    log: &Log,
+) {
     let health = backend.health();
+    if server != backend.server_number() {
+        // Another one has its name by now.
+        return health.turns().end(Duration::ZERO);
+    }
     let name = || backend.name().to_owned();
     let (is_answer, why) = match answer {
         Answer::Unasked => {

@@ -37,15 +37,15 @@ pub(crate) fn is_mariadb(server: &Server) -> bool {
     server.kind() == ServerKind::MariaDb
 }
 
-/// Has the replica follow the primary, both as they are now. What prepares the two runs on each of them first.
-pub(crate) fn follow(primary: &Server, replica: &Server, prepare: [&[&str]; 2]) {
+/// Has the replica follow the primary, which is at this address, both as they are now. What prepares the two runs on each of them first.
+pub(crate) fn follow(host: &str, primary: &Server, replica: &Server, prepare: [&[&str]; 2]) {
     let (mut first, mut second) = (direct(primary), direct(replica));
     let port = primary.port();
     let (reset, source, start) = match is_mariadb(primary) {
         true => (
             "RESET MASTER",
             format!(
-                "CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {port}, MASTER_USER = 'root', \
+                "CHANGE MASTER TO MASTER_HOST = '{host}', MASTER_PORT = {port}, MASTER_USER = 'root', \
                  MASTER_PASSWORD = '{PASSWORD}', MASTER_USE_GTID = slave_pos"
             ),
             "START SLAVE",
@@ -53,7 +53,7 @@ pub(crate) fn follow(primary: &Server, replica: &Server, prepare: [&[&str]; 2]) 
         false => (
             "RESET BINARY LOGS AND GTIDS",
             format!(
-                "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = {port}, SOURCE_USER = 'root', \
+                "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '{host}', SOURCE_PORT = {port}, SOURCE_USER = 'root', \
                  SOURCE_PASSWORD = '{PASSWORD}', SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1"
             ),
             "START REPLICA",

@@ -3,6 +3,8 @@
 use std::time::Instant;
 
 use onecopy_proxy::config::Mode;
+use onecopy_testkit::own_network::{self, OtherHost};
+use onecopy_testkit::server::lacks;
 
 use crate::load::{CLIENTS, Load};
 use crate::pair::{Pair, connects, server, state_of};
@@ -19,10 +21,19 @@ pub(crate) fn rounds() -> usize {
 const SOME: u64 = 200;
 
 /// `returns`: whether the old primary comes back, as one that takes writes.
-fn lose(mode: Mode, how: &str, returns: bool, mut lose: impl FnMut(&mut Pair)) {
+fn lose(mode: Mode, how: &str, returns: bool, lose: impl FnMut(&mut Pair)) {
+    lose_one_of(&|| Pair::start(mode), how, returns, lose);
+}
+
+fn lose_one_of(
+    start: &dyn Fn() -> Pair,
+    how: &str,
+    returns: bool,
+    mut lose: impl FnMut(&mut Pair),
+) {
     let mut slowest = std::time::Duration::ZERO;
     for _ in 0..rounds() {
-        let mut pair = Pair::start(mode);
+        let mut pair = start();
         let load = Load::start(&pair);
         load.await_more(SOME);
         lose(&mut pair);
@@ -56,7 +67,7 @@ fn lose(mode: Mode, how: &str, returns: bool, mut lose: impl FnMut(&mut Pair)) {
         pair.primary.kill();
     }
     println!(
-        "primary {how}, {mode:?}: the first new transaction came at most {slowest:?} after the promotion"
+        "primary {how}: the first new transaction came at most {slowest:?} after the promotion"
     );
 }
 
@@ -72,6 +83,27 @@ fn a_primary_that_is_stopped_loses_no_commit_and_keeps_nobody() {
     lose(Mode::Transaction, "stopped", false, |pair| {
         pair.primary.pause()
     });
+}
+
+/// Nothing is refused there, and nothing answered.
+#[test]
+fn a_primary_whose_network_is_lost_loses_no_commit_and_keeps_nobody() {
+    if !own_network::is_here(
+        "lost::a_primary_whose_network_is_lost_loses_no_commit_and_keeps_nobody",
+    ) {
+        return;
+    }
+    let Some(host) = OtherHost::new() else {
+        return lacks(
+            "a network that can be cut",
+            "the system has no virtual cables (veth)",
+        );
+    };
+    let start = || {
+        host.reconnect();
+        Pair::start_over_cable(&host)
+    };
+    lose_one_of(&start, "out of reach", false, |_| host.cut());
 }
 
 /// Up and down again and again: sessions wait for it, and come back without a storm of connects.

@@ -10,6 +10,7 @@ use onecopy_proxy::config::{
     AccountConfig, AdminConfig, BackendConfig, Config, HealthConfig, HealthLogin, ListenerConfig,
     Mode, PoolConfig, ReplicaReads, Role, Secret,
 };
+use onecopy_testkit::own_network::{ADDRESS, OTHER_ADDRESS, OtherHost};
 use onecopy_testkit::server::Server;
 
 use crate::replication::{PASSWORD, direct, follow, is_mariadb, replicating, run_all, until};
@@ -38,7 +39,7 @@ pub(crate) fn server(id: u32, more: &[&str]) -> Server {
 }
 
 /// Has the replica follow the primary, which acknowledges commits once the replica has them. There is an account for clients, and a table.
-fn follow_closely(primary: &Server, replica: &Server) {
+fn follow_closely(host: &str, primary: &Server, replica: &Server) {
     let (mut first, mut second) = (direct(primary), direct(replica));
     let (prepare, demand, clients): ([&[&str]; 2], &[&str], _) = match is_mariadb(primary) {
         true => (
@@ -65,7 +66,7 @@ fn follow_closely(primary: &Server, replica: &Server) {
             "Rpl_semi_sync_source_clients",
         ),
     };
-    follow(primary, replica, prepare);
+    follow(host, primary, replica, prepare);
     run_all(&mut first, demand);
     until("the replica takes part", || {
         let sql = format!("SHOW GLOBAL STATUS LIKE '{clients}'");
@@ -144,9 +145,62 @@ impl Pair {
         pair
     }
 
+    /// The same with the primary on another host.
+    pub(crate) fn start_over_cable(host: &OtherHost) -> Self {
+        let primary = replicating(1).on_host(host).start().unwrap();
+        let replica = server(2, &[]);
+        // From here it is another user than over the socket.
+        let sql = format!("CREATE USER root@'10.78.0.1' IDENTIFIED BY '{PASSWORD}'");
+        let all = "GRANT ALL PRIVILEGES ON *.* TO root@'10.78.0.1' WITH GRANT OPTION";
+        run_all(&mut direct(&primary), &[&sql, all]);
+        follow_closely(OTHER_ADDRESS, &primary, &replica);
+        let mut config = config(&[&primary, &replica], Mode::Transaction, None);
+        config.listeners[0].backends[0].endpoint = Endpoint::Tcp {
+            host: OTHER_ADDRESS.into(),
+            port: primary.port(),
+        };
+        let pair = Self {
+            primary,
+            replica,
+            proxy: Proxy::start(config).unwrap(),
+        };
+        pair.await_states(["up", "standby"]);
+        pair
+    }
+
+    /// The same with the primary at the other address of `own_network`, both at one port, and with names for both.
+    pub(crate) fn start_by_name(names: [&str; 2]) -> Self {
+        let primary = server(1, &[&format!("--bind-address={ADDRESS}")]);
+        let replica = server(2, &[&format!("--port={}", primary.port())]);
+        for server in [&primary, &replica] {
+            let sql = format!("CREATE USER root@'{ADDRESS}' IDENTIFIED BY '{PASSWORD}'");
+            let all = format!("GRANT ALL PRIVILEGES ON *.* TO root@'{ADDRESS}' WITH GRANT OPTION");
+            run_all(&mut direct(server), &[&sql, &all]);
+        }
+        follow_closely(ADDRESS, &primary, &replica);
+        let mut config = config(&[&primary, &replica], Mode::Transaction, None);
+        config.dns_interval = Some(Duration::from_millis(100));
+        // New connections are made all the time, also between a change and what is known of it.
+        config.listeners[0].pool.lifetime = Some(Duration::from_millis(20));
+        config.listeners[0].pool.connect_rate = None;
+        for (backend, name) in config.listeners[0].backends.iter_mut().zip(names) {
+            backend.endpoint = Endpoint::Tcp {
+                host: name.into(),
+                port: primary.port(),
+            };
+        }
+        let pair = Self {
+            primary,
+            replica,
+            proxy: Proxy::start(config).unwrap(),
+        };
+        pair.await_states(["up", "standby"]);
+        pair
+    }
+
     fn start_with(mode: Mode, reads: Option<ReplicaReads>) -> Self {
         let (primary, replica) = (server(1, &[]), server(2, &[]));
-        follow_closely(&primary, &replica);
+        follow_closely("127.0.0.1", &primary, &replica);
         let proxy = Proxy::start(config(&[&primary, &replica], mode, reads)).unwrap();
         Self {
             primary,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use onecopy_mysql::Config;
 use onecopy_mysql::blocking::Connection;
 use onecopy_proxy::config::Mode;
+use onecopy_testkit::own_network::{self, ADDRESS};
 use onecopy_testkit::server::Server;
 
 use crate::load::Load;
@@ -233,4 +234,43 @@ fn use_in_turn(config: &Config, count: usize, phase: &AtomicUsize, round: &Atomi
         }
         round.fetch_add(1, SeqCst);
     }
+}
+
+/// Each name is the other server's from one moment to the next, again and again.
+#[test]
+fn names_that_swap_their_servers_are_followed_without_an_error() {
+    if !own_network::is_here("planned::names_that_swap_their_servers_are_followed_without_an_error")
+    {
+        return;
+    }
+    let name = |names: [&str; 2]| {
+        let text = format!("127.0.0.1 {}\n{ADDRESS} {}\n", names[1], names[0]);
+        std::fs::write("/etc/hosts", text).unwrap();
+    };
+    let names = ["one.test", "two.test"];
+    name(names);
+    let pair = Pair::start_by_name(names);
+    let mut admin = pair.admin();
+    let load = Load::start(&pair);
+    load.await_more(200);
+    let before = connects(&mut admin);
+    let swaps = 6;
+    for swap in 0..swaps {
+        let [one, two] = names;
+        let (now, states) = match swap % 2 {
+            0 => ([two, one], ["standby", "up"]),
+            _ => ([one, two], ["up", "standby"]),
+        };
+        name(now);
+        pair.await_states(states);
+        load.await_more(200);
+    }
+    let outcome = load.end();
+    outcome.check(&pair.primary);
+    println!(
+        "{swaps} swaps: {} connects, errors: {:?}",
+        connects(&mut admin) - before,
+        outcome.errors()
+    );
+    assert_eq!(outcome.errors(), [""; 0]);
 }

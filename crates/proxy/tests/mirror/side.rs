@@ -109,7 +109,7 @@ impl Side {
     ) -> Self {
         let start = |id| patient(replicating(id)).start().unwrap();
         let (server, replica) = (start(1), start(2));
-        follow(&server, &replica, [&[], &[]]);
+        follow("127.0.0.1", &server, &replica, [&[], &[]]);
         prepare(&server);
         let mut side = Self::behind_proxy(server, Some(replica), sessions, connections, change);
         if let Some(replica) = &mut side.replica {

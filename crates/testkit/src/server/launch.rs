@@ -30,7 +30,7 @@ pub(super) fn launch(
     binary: &ServerBinary,
     folder: &TempFolder,
     root_password: &str,
-    arguments: &[String],
+    (entry, arguments): (&[OsString], &[String]),
 ) -> Result<Launched, StartError> {
     let deadline = Instant::now() + PATIENCE;
     fill_data_folder(binary, folder, root_password, deadline)?;
@@ -38,7 +38,8 @@ pub(super) fn launch(
     let mut attempt = 1;
     loop {
         let port = free_port()?;
-        let mut command = options::serving(binary, folder, port);
+        let mut command = entry.to_vec();
+        command.extend(options::serving(binary, folder, port));
         if arguments.iter().any(|one| one.starts_with(NO_NAMES)) {
             // MySQL goes by the first, even where a later one says otherwise.
             command.retain(|one| one != NO_NAMES);
