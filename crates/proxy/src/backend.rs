@@ -52,6 +52,8 @@ struct State {
     is_drained: AtomicBool,
     /// How often an administrator has had all connections leave it, to be made anew where there are fewest.
     moves: AtomicU64,
+    /// How many shared connections are to leave it, as others have fewer.
+    leaves: AtomicUsize,
     /// How many servers have had its name before.
     servers: AtomicU64,
     /// An [`Exclusion`], which the others decide with it.
@@ -95,6 +97,7 @@ impl Backend {
             is_removed: AtomicBool::new(false),
             is_drained: AtomicBool::new(false),
             moves: AtomicU64::new(0),
+            leaves: AtomicUsize::new(0),
             servers: AtomicU64::new(0),
             exclusion: AtomicU8::new(Exclusion::None as u8),
             membership: Mutex::default(),
@@ -282,6 +285,13 @@ impl Backend {
         self.state.moves.load(Relaxed)
     }
 
+    /// Whether a shared connection that asks is to leave it. Each `true` is for one.
+    pub(crate) fn takes_leave(&self) -> bool {
+        let leaves = &self.state.leaves;
+        let one_less = |leaves: usize| leaves.checked_sub(1);
+        leaves.load(Relaxed) > 0 && leaves.fetch_update(Relaxed, Relaxed, one_less).is_ok()
+    }
+
     pub(crate) fn is_drained(&self) -> bool {
         self.state.is_drained.load(Relaxed)
     }
@@ -423,6 +433,17 @@ impl Backends {
         }
     }
 
+    /// Has shared connections leave servers that have more than their share, as when one has come back: a tenth of what is too many, and at
+    /// least one. Those that are made in their place go where there are fewest.
+    pub(crate) fn rebalance(&self) {
+        let is_equal = |backend: &&Arc<Backend>| {
+            backend.serves() == Some(true) && backend.config.role != Role::Backup
+        };
+        let reads = |backend: &&Arc<Backend>| backend.serves_part(Part::Reads) == Some(true);
+        rebalance(self.0.iter().filter(is_equal).collect());
+        rebalance(self.0.iter().filter(reads).collect());
+    }
+
     /// Whether any of them serves a part of the work.
     pub(crate) fn serve_part(&self, part: Part) -> bool {
         let mut all = self.0.iter();
@@ -491,6 +512,26 @@ impl Backends {
                 None => return Err(Nobody::Up),
             }
         }
+    }
+}
+
+fn rebalance(mut backends: Vec<&Arc<Backend>>) {
+    backends.retain(|backend| backend.config.weight > 0);
+    let weight = |backend: &Arc<Backend>| backend.config.weight as usize;
+    let (sessions, weights) = backends
+        .iter()
+        .fold((0, 0), |(sessions, weights), backend| {
+            (sessions + backend.sessions(), weights + weight(backend))
+        });
+    let share = |backend: &Arc<Backend>| (sessions * weight(backend)).div_ceil(weights);
+    let takes_more = |backend: &&Arc<Backend>| {
+        backend.sessions() < share(backend) && backend.has_room() && !backend.is_shunned()
+    };
+    let is_uneven = backends.iter().any(takes_more);
+    for backend in backends {
+        let surplus = backend.sessions().saturating_sub(share(backend));
+        let leaves = if is_uneven { surplus.div_ceil(10) } else { 0 };
+        backend.state.leaves.store(leaves, Relaxed);
     }
 }
 

@@ -295,3 +295,44 @@ fn of_another_server_with_its_name_nothing_is_known() {
     assert_eq!(backend.serves(), None);
     assert!(backend.is_part_awaited(Part::All));
 }
+
+#[test]
+fn connections_leave_a_server_that_has_more_than_its_share_a_few_at_a_time() {
+    let backends = backends(&[1, 3]);
+    let [one, two] = backends.all() else { panic!() };
+    let leaves = |backend: &Backend| (0..100).filter(|_| backend.takes_leave()).count();
+    two.drain(true);
+    let mut places = choose(&backends, 40);
+    assert_eq!(counts(&backends), [40, 0]);
+    backends.rebalance();
+    assert_eq!(leaves(one), 0, "there is nowhere to go");
+    two.drain(false);
+    backends.rebalance();
+    assert_eq!((leaves(one), leaves(two)), (3, 0), "a tenth of thirty");
+    let mut rounds = 0;
+    while one.sessions() > 10 {
+        backends.rebalance();
+        let left = leaves(one);
+        assert!((1..=3).contains(&left), "{left} of {}", one.sessions());
+        for _ in 0..left {
+            let at = places
+                .iter()
+                .position(|place| Arc::ptr_eq(place.backend(), one));
+            places.swap_remove(at.unwrap());
+            places.push(backends.choose(&[], &[]).unwrap());
+        }
+        rounds += 1;
+    }
+    assert_eq!(counts(&backends), [10, 30]);
+    assert!(rounds > 10, "{rounds}");
+    backends.rebalance();
+    assert_eq!(leaves(one) + leaves(two), 0);
+    // One that can't be reached draws nobody.
+    drop(places);
+    two.drain(true);
+    let _places = choose(&backends, 8);
+    two.drain(false);
+    two.connect_failed(&two.addresses()[0]);
+    backends.rebalance();
+    assert_eq!(leaves(one), 0);
+}

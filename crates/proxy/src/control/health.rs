@@ -44,6 +44,9 @@ use crate::backend::health::{SOON, Whom, jittered};
 /// How often it is looked whose turn it is.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// Once in so many looks, connections leave servers that have more than their share.
+const REBALANCE: u32 = 10;
+
 /// The thread that says whose turn it is.
 #[derive(Debug)]
 pub(super) struct Handle {
@@ -70,11 +73,18 @@ impl Drop for Handle {
 pub(super) fn start(view: &Arc<View>) -> io::Result<Handle> {
     let view = Arc::clone(view);
     let (ends, end) = channel();
+    let mut looks = 0_u32;
     let thread = std::thread::Builder::new()
         .name("health".into())
         .spawn(move || {
             loop {
                 look(&view);
+                looks = looks.wrapping_add(1);
+                if looks.is_multiple_of(REBALANCE) {
+                    for listener in view.listeners() {
+                        listener.backends.rebalance();
+                    }
+                }
                 if end.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }

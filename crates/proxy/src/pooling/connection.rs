@@ -83,6 +83,7 @@ impl Connection {
         self.expires.is_none_or(|expires| now < expires)
             && self.generation == self.key.generation()
             && self.is_served()
+            && !self.place.backend().takes_leave()
     }
 
     /// Whether its server is one to stay on.

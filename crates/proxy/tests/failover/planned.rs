@@ -82,7 +82,10 @@ fn connections_are_made_anew_where_there_are_fewest() {
             });
             admin.run("RESUME BACKEND two").unwrap();
             until("both have their share", || {
-                admin.run("MOVE BACKEND one").unwrap();
+                // Sessions that share connections leave by themselves, a few at a time.
+                if mode == Mode::Session {
+                    admin.run("MOVE BACKEND one").unwrap();
+                }
                 let both = [&pair.primary, &pair.replica].map(sessions);
                 both.iter().all(|&count| count >= 4)
             });
