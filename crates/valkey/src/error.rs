@@ -362,7 +362,7 @@ impl Error {
     pub(crate) fn breaks_order() -> Self {
         Self::misuse(
             "SUBSCRIBE, MONITOR, SYNC and CLIENT REPLY are not supported here: their replies do not match requests one to one; \
-             for subscriptions use Subscriber, or subscribe() of Shared",
+             for subscriptions use Subscriber, or subscribe() of Shared; for MONITOR use Monitor",
         )
     }
 

@@ -54,6 +54,9 @@
 //! [`blocking::Subscriber`] and `aio::Subscriber` borrow messages from a connection of their own; `aio::Shared::subscribe` gives
 //! any number of readers of a shared one. See [`pubsub`].
 //!
+//! # What a server is doing
+//! [`blocking::Monitor`] and `aio::Monitor` report every command that the server executes: MONITOR.
+//!
 //! # Streams
 //! [`blocking::Consumer`] and `aio::Consumer` are members of a consumer group: they process entries at least once. See [`streams`].
 //!
@@ -93,6 +96,7 @@ mod fields;
 mod json;
 mod keys;
 mod link;
+mod monitor;
 mod part;
 mod parts;
 mod pool;
@@ -122,6 +126,7 @@ pub use config::Config;
 pub use error::{Error, ServerError};
 #[cfg(feature = "json")]
 pub use json::Json;
+pub use monitor::Monitored;
 #[cfg(feature = "derive")]
 pub use onecopy_derive::{FromReply, ToArg, ToPairs};
 pub use onecopy_net::{Endpoint, Pem, SocketOptions, TlsError, TlsSession, Verify};

@@ -3,6 +3,7 @@
 mod abandoned;
 mod commands;
 mod memory;
+mod monitors;
 mod pipelines;
 mod pipes;
 mod pushes;

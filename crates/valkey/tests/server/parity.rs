@@ -58,6 +58,7 @@ fn both_faces_have_the_same_methods() {
     assert_same_file!("bulk_reader");
     assert_same_file!("subscriber");
     assert_same_file!("consumer");
+    assert_same_file!("monitor");
     assert_same_file!("pool");
     assert_same_file!("pooled_connection");
 }
