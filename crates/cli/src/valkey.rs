@@ -2,22 +2,35 @@
 
 mod format;
 mod interactive;
+mod interrupt;
+mod keys;
+mod latency;
 mod lines;
 mod login;
+mod monitor;
+mod peer;
 mod pipe;
+mod repeat;
+mod rows;
 mod session;
+mod stat;
 mod subscribe;
+pub(crate) mod target;
 mod transaction;
+mod typed;
+mod usage;
 mod value;
 mod words;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use crate::foreign::RedisOptions;
 use crate::meter::MeterFormat;
 use format::FormatName;
+use keys::KeyArgs;
 
 /// Run commands on Valkey or Redis
 ///
@@ -25,7 +38,7 @@ use format::FormatName;
 /// are read from the terminal, with history, completion and help, or from standard input, one a line. There the first error
 /// ends the run.
 #[derive(Debug, clap::Args)]
-#[command(after_help = SHORT_HELP, after_long_help = LONG_HELP, disable_help_flag = true)]
+#[command(after_help = usage::SHORT_HELP, after_long_help = usage::LONG_HELP, disable_help_flag = true)]
 pub(crate) struct Args {
     /// redis://user@host:port/db?option=value; may be left out where ONECOPY_VALKEY_URL is set
     url: Option<OsString>,
@@ -38,28 +51,64 @@ pub(crate) struct Args {
     )]
     words: Vec<OsString>,
 
+    /// The URL names a node of a cluster: send each command to the node of its keys
+    #[arg(short, long)]
+    cluster: bool,
+
     /// Output format [default: readable on a terminal, otherwise raw]
     #[arg(short, long, value_enum)]
     format: Option<FormatName>,
 
+    /// Same as -f json
+    #[arg(long, conflicts_with_all = ["format", "csv", "raw"])]
+    json: bool,
+
+    /// Same as -f csv
+    #[arg(long, conflicts_with_all = ["format", "raw"])]
+    csv: bool,
+
+    /// Same as -f raw
+    #[arg(long, conflicts_with = "format")]
+    raw: bool,
+
     /// Read the command's last argument from stdin
-    #[arg(short = 'x', long)]
+    #[arg(short = 'x', long, group = "mode")]
     last_from_stdin: bool,
 
     /// Send all commands of standard input, lines or RESP, without waiting for each reply; say how many failed
-    #[arg(long, conflicts_with_all = ["last_from_stdin", "words", "format"])]
+    #[arg(long, group = "mode", conflicts_with_all = ["words", "format", "json", "csv", "raw", "repeat", "interval"])]
     pipe: bool,
 
     /// Run the Lua script in FILE; COMMAND is then KEY... , ARG... with a comma between keys and arguments
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["last_from_stdin", "pipe"])]
+    #[arg(long, value_name = "FILE", group = "mode")]
     eval: Option<PathBuf>,
+
+    /// Run COMMAND N times; -1: until Ctrl-C. For --latency and --stat: N lines
+    #[arg(short, long, value_name = "N", value_parser = repeat::times, allow_negative_numbers = true)]
+    repeat: Option<i64>,
+
+    /// Wait between two runs of COMMAND, two lines of --latency and --stat, or two SCANs; 0.1 is accepted. COMMAND is repeated
+    /// until Ctrl-C where -r does not say how often
+    #[arg(short, long, value_name = "SECONDS", value_parser = repeat::seconds)]
+    interval: Option<Duration>,
+
+    /// Measure the round trip of PING, every 10 ms, until Ctrl-C or -r: a line each second or -i
+    #[arg(long, group = "mode", help_heading = "Watch a server")]
+    latency: bool,
+
+    /// Show keys, memory, clients and requests, until Ctrl-C or -r: a line each second or -i
+    #[arg(long, group = "mode", help_heading = "Watch a server")]
+    stat: bool,
+
+    #[command(flatten)]
+    keys: KeyArgs,
 
     /// Print copy counters to stderr
     #[arg(long, value_name = "FORMAT", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "table")]
     meter: Option<MeterFormat>,
 
-    /// Ask for the password
-    #[arg(short, long)]
+    /// Ask for the password, without showing it
+    #[arg(short, long, visible_alias = "askpass")]
     password_prompt: bool,
 
     /// Take the first line of FILE as the password
@@ -70,96 +119,35 @@ pub(crate) struct Args {
     foreign: RedisOptions,
 }
 
-const SHORT_HELP: &str = "\
-Examples:
-  onecopy valkey redis://localhost SET greeting hello
-  onecopy valkey redis://localhost GET photo > photo.jpg
-  onecopy valkey redis://localhost
+impl Args {
+    fn format(&self, is_terminal: bool) -> FormatName {
+        match (self.format, self.json, self.csv, self.raw) {
+            (Some(format), ..) => format,
+            (None, true, ..) => FormatName::Json,
+            (None, _, true, _) => FormatName::Csv,
+            (None, _, _, true) => FormatName::Raw,
+            _ if is_terminal => FormatName::Readable,
+            _ => FormatName::Raw,
+        }
+    }
 
---help says more.";
-
-const LONG_HELP: &str = "\
-Examples:
-  An interactive prompt, with Tab completion and 'help COMMAND':
-    onecopy valkey redis://localhost
-  A value to a file and back, whatever its size:
-    onecopy valkey redis://localhost GET photo > photo.jpg
-    onecopy valkey redis://localhost -x SET photo < photo.jpg
-  With copy counters:
-    onecopy valkey redis://localhost --meter GET photo > photo.jpg
-  To another program:
-    onecopy valkey redis://localhost -f json HGETALL user:7 | jq .name
-  Several commands:
-    printf 'INCR a\\nINCR b\\n' | onecopy valkey redis://localhost
-  Bulk loading, with an error count:
-    onecopy valkey redis://localhost --pipe < commands.txt
-  Messages as they come, until Ctrl-C:
-    onecopy valkey redis://localhost SUBSCRIBE news
-    onecopy valkey redis://localhost -f json PSUBSCRIBE 'room:*' | jq .payload
-  A script with its keys and arguments:
-    onecopy valkey redis://localhost --eval limit.lua user:7 , 60 100
-  The URL from the environment:
-    export ONECOPY_VALKEY_URL=redis+unix:///run/valkey/valkey.sock
-    onecopy valkey PING
-
-URL:
-  redis://, valkey://            TCP, port 6379 where none is given
-  rediss://, valkeys://          TLS; the server is verified, ?tls-ca=FILE names
-                                 its CA if that is not a system CA
-  redis+unix://, valkey+unix://  a Unix socket, redis+unix:///PATH?db=1
-  User and password go before the host, redis://user:password@host, a
-  password alone behind a colon, redis://:password@host.
-
-Formats:
-  raw       The bytes of values. Elements of lists, keys and values of maps too,
-            are a line each, null is an empty line. A string that is the whole
-            reply of COMMAND is written as it is, without a line feed.
-  readable  For people: (integer) 3, numbered lists, strings in quotes with
-            escapes that can be typed again.
-  json      One line a reply, as RESP3 has it: ?protocol=2 in the url makes no
-            difference. Maps are objects, errors inside a reply are
-            {\"error\":\"...\"}, strings that are not UTF-8 {\"base64\":\"...\"}.
-
-Subscriptions:
-  SUBSCRIBE, PSUBSCRIBE and SSUBSCRIBE use a connection of their own. After a
-  loss it is made again, and stderr says that messages may be missing.
-
-Values of any size:
-  In the format raw a string that is the reply of GET, GETRANGE, HGET, DUMP and
-  their like passes through in constant memory, outside of MULTI. With -x a file
-  on standard input is sent as it is read; anything else is first read to its
-  end, for its length is sent before it.
-
-Lines:
-  Words are split at spaces. \"Double quotes\" hold spaces and the escapes \\n \\r
-  \\t \\b \\a \\xHH \\\" \\\\, 'single quotes' hold anything but \\'.
-
---pipe:
-  Reads lines and RESP arrays, also mixed. Counts the replies and prints the
-  first errors; the exit status is 1 if there was one.
-
-Password:
-  The first of: -p, --password-file, the URL (visible to others in the process
-  list), ONECOPY_VALKEY_PASSWORD.
-
-History:
-  $XDG_STATE_HOME/onecopy/valkey_history, or ~/.local/state/onecopy. Lines that
-  hand over a password (AUTH, HELLO ... AUTH, ACL SETUSER, CONFIG SET ...pass)
-  and lines that begin with a space are not stored.
-
-Exit status:
-  0    success (also if the reader, such as head, closes the pipe early)
-  1    an error; the message is on stderr
-  2    wrong arguments";
+    /// How often, where -r says so; `None` for no end.
+    fn times(&self) -> Option<u64> {
+        self.repeat.and_then(|times| u64::try_from(times).ok())
+    }
+}
 
 pub(crate) fn run(mut args: Args) -> ExitCode {
     let behind_p = args.url.as_ref().filter(|_| args.password_prompt);
     if let Some(code) = args.foreign.answer(behind_p) {
         return code;
     }
-    let ended = match args.pipe {
-        true => pipe::run(&mut args),
-        false => session::run(&mut args),
+    let ended = match &args {
+        Args { pipe: true, .. } => pipe::run(&mut args),
+        Args { latency: true, .. } => latency::run(&mut args),
+        Args { stat: true, .. } => stat::run(&mut args),
+        Args { keys, .. } if keys.is_any() => keys::run(&mut args),
+        _ => session::run(&mut args),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,

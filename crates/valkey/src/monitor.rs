@@ -26,7 +26,8 @@ pub struct Monitored<'r> {
 }
 
 impl<'r> Monitored<'r> {
-    pub(crate) fn new(line: &'r [u8]) -> Self {
+    /// Reads a line that was kept: what is missing in it is `None`.
+    pub fn of_line(line: &'r [u8]) -> Self {
         Self { line }
     }
 
@@ -110,7 +111,7 @@ mod tests {
             ("0 unix:/run/a b.sock", "unix:/run/a b.sock"),
         ] {
             let line = format!("1339518083.107412 [{source}] \"set\" \"a] \\\"b\" \"\"");
-            let monitored = Monitored::new(line.as_bytes());
+            let monitored = Monitored::of_line(line.as_bytes());
             assert_eq!(
                 monitored.time(),
                 Some(Duration::from_micros(1_339_518_083_107_412))
@@ -126,7 +127,7 @@ mod tests {
     fn a_line_cut_anywhere_is_no_reason_to_panic() {
         let line = b"1339518083.107412 [12 127.0.0.1:60866] \"keys\" \"*\"";
         for end in 0..line.len() {
-            let monitored = Monitored::new(&line[..end]);
+            let monitored = Monitored::of_line(&line[..end]);
             assert_eq!(monitored.line(), &line[..end]);
             let _ = (monitored.time(), monitored.client(), monitored.command());
             assert!(monitored.database().is_none_or(|database| database == 12));
@@ -137,7 +138,7 @@ mod tests {
             "1.9999999 [x y] \"",
             "99999999999999999999.1 [] \"",
         ] {
-            let monitored = Monitored::new(line.as_bytes());
+            let monitored = Monitored::of_line(line.as_bytes());
             assert_eq!((monitored.time(), monitored.database()), (None, None));
         }
     }

@@ -95,6 +95,11 @@ impl TransactionResponses {
         output::<C>(self.0.reply().children().nth(position))
     }
 
+    /// Returns all replies as the server sent them: one array.
+    pub fn reply(&self) -> Reply<'_> {
+        self.0.reply()
+    }
+
     /// Returns an iterator over all replies as the server sent them, including errors.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Reply<'_>> {
         self.0.reply().children()

@@ -68,7 +68,7 @@ fn server(code: &str, message: &str) -> Option<&'static str> {
             "TYPE KEY says what the key holds, and help @FAMILY lists the commands for it"
         }
         "MOVED" | "ASK" => {
-            "this server is one of a cluster and the key is on another; the address is in the message"
+            "this server is a node of a cluster, and another node has the key; onecopy valkey -c sends each command to the right one"
         }
         "CROSSSLOT" => {
             "keys of one command must be in one slot: names with the same {part} in braces are"

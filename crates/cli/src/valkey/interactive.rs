@@ -7,9 +7,10 @@ mod secret;
 
 use std::borrow::Cow;
 use std::env;
+use std::io::{self, IsTerminal};
 
 use rustyline::completion::Completer;
-use rustyline::highlight::Highlighter;
+use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::{Hint, Hinter};
 use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
@@ -38,7 +39,11 @@ pub(super) enum Typed {
 impl Lines {
     pub(super) fn new() -> Result<Self, Failure> {
         let shows_hints = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let colours = ColorMode::Enabled;
+        // Without colours too a password is covered, which is what the editor calls one.
+        let colours = match io::stdout().is_terminal() {
+            true => ColorMode::Forced,
+            false => ColorMode::Enabled,
+        };
         let commands = Commands {
             shows_hints,
             above: None,
@@ -134,6 +139,15 @@ impl Hint for Usage {
 }
 
 impl Highlighter for Commands {
+    /// A password is not to be read over a shoulder.
+    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
+        secret::masked(line)
+    }
+
+    fn highlight_char(&self, line: &str, _: usize, _: CmdKind) -> bool {
+        secret::begins(line).is_some()
+    }
+
     fn highlight_hint<'h>(&self, hint: &'h str) -> Cow<'h, str> {
         Cow::Owned(format!("\x1b[2m{hint}\x1b[0m"))
     }

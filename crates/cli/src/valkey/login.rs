@@ -2,9 +2,8 @@
 
 use std::ffi::OsString;
 
-use onecopy_valkey::Config;
-
 use super::Args;
+use super::target::Target;
 use crate::failure::Failure;
 use crate::login::{first_line, prompted, variable};
 
@@ -13,7 +12,7 @@ const URL_VARIABLE: &str = "ONECOPY_VALKEY_URL";
 const PASSWORD_VARIABLE: &str = "ONECOPY_VALKEY_PASSWORD";
 
 /// Takes the URL out of the arguments. No command's name is spelled like one, so that the first word is one or the other.
-pub(super) fn config(args: &mut Args) -> Result<Config, Failure> {
+pub(super) fn target(args: &mut Args) -> Result<Target, Failure> {
     let given = args.url.take();
     let is_url = |word: &OsString| word.to_string_lossy().contains("://");
     let url = match given {
@@ -32,10 +31,12 @@ pub(super) fn config(args: &mut Args) -> Result<Config, Failure> {
             }
         },
     };
-    let mut config = Config::from_url(&url)?;
+    let mut target = Target::of_url(&url, args.cluster)?;
+    let place = target.to_string();
+    let config = target.node_mut();
     if args.password_prompt {
         let user = config.user.as_deref().unwrap_or("default");
-        config.password = prompted(user, &config.endpoint)?.into();
+        config.password = prompted(user, &place)?.into();
     } else if let Some(path) = &args.password_file {
         config.password = first_line(path)?.into();
     } else if !config.password.is_some()
@@ -43,5 +44,17 @@ pub(super) fn config(args: &mut Args) -> Result<Config, Failure> {
     {
         config.password = password.into();
     }
-    Ok(config)
+    Ok(target)
+}
+
+/// The same of something that takes no command.
+pub(super) fn target_alone(args: &mut Args, what: &str) -> Result<Target, Failure> {
+    let target = target(args)?;
+    // Only now it is known that the first word was no URL.
+    match args.words.first() {
+        None => Ok(target),
+        Some(_) => Err(Failure::other(format!(
+            "{what}, and none from the arguments"
+        ))),
+    }
 }

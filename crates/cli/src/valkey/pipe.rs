@@ -1,5 +1,6 @@
 //! `--pipe`: commands by the million, without waiting for each reply.
 
+mod cluster;
 mod source;
 
 use std::cell::Cell;
@@ -14,6 +15,8 @@ use nix::poll::{PollFd, PollFlags, poll};
 use onecopy_valkey::blocking::Connection;
 use onecopy_valkey::{Reply, ServerError};
 
+use super::format::FormatName;
+use super::peer::Peer;
 use super::session::command;
 use super::{Args, login};
 use crate::failure::{Failure, say};
@@ -39,22 +42,20 @@ const REFRESH: Duration = Duration::from_millis(100);
 pub(super) fn run(args: &mut Args) -> Result<(), ExitCode> {
     let start = Instant::now();
     let report = |failure: Failure| failure.report(None);
-    let config = login::config(args).map_err(report)?;
-    // Only now it is known that the first word was no URL.
-    if !args.words.is_empty() {
-        return Err(report(Failure::other(
-            "--pipe takes its commands from standard input, and none from the arguments",
-        )));
-    }
-    let mut connection = Connection::connect_with(&config).map_err(|error| report(error.into()))?;
-    let before = connection.meter();
+    let what = "--pipe takes its commands from standard input";
+    let target = login::target_alone(args, what).map_err(report)?;
+    let mut peer = target.connect(FormatName::Raw).map_err(report)?;
+    let before = peer.meter();
     let mut count = Count::new();
-    let loaded = load(&mut connection, &mut count);
+    let loaded = match &mut peer {
+        Peer::Server(connection) => load(connection, &mut count),
+        Peer::Cluster(cluster) => cluster::load(cluster, &mut count),
+    };
     count.bar.finish_and_clear();
     // What came before a failure counts too.
     say(&count.summary(start));
     if let Some(format) = args.meter {
-        say(&meter::text(&connection.meter().since(&before), format));
+        say(&meter::text(&peer.meter().since(&before), format));
     }
     loaded.map_err(report)?;
     if count.errors > 0 {
@@ -140,6 +141,12 @@ impl Count {
         if self.replies.is_multiple_of(LOOK_EVERY) || self.is_slow.get() {
             self.refresh();
         }
+    }
+
+    /// A command that was not sent.
+    fn refused(&mut self, text: &str) {
+        self.replies += 1;
+        self.error(text.as_bytes());
     }
 
     #[cold]

@@ -7,120 +7,155 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use onecopy_valkey::blocking::Connection;
-use onecopy_valkey::{Config, Protocol, Raw, Refusal, Reply, Script, raw};
+use onecopy_valkey::{Protocol, Raw, Reply, Script, raw};
 
 use super::format::{self, FormatName};
-use super::interactive::{Lines, Typed};
+use super::interrupt::Interrupt;
 use super::lines::Input;
-use super::subscribe;
+use super::peer::Peer;
+use super::repeat::Repeat;
+use super::target::Target;
 use super::transaction::Transaction;
 use super::value::Behind;
 use super::words::Words;
-use super::{Args, login, value};
+use super::{Args, login, monitor, subscribe, value};
 use crate::failure::{Failure, say};
 use crate::meter;
 use crate::output::Out;
-use crate::output::text::{self, push_visible};
 
 /// Runs what the arguments ask for and tells the user about errors.
 pub(super) fn run(args: &mut Args) -> Result<(), ExitCode> {
     let mut session = Session::start(args).map_err(|failure| failure.report(None))?;
-    let before = session.connection.meter();
+    let before = session.peer.meter();
     let ended = session.go(args);
     if let Some(format) = args.meter {
-        say(&meter::text(
-            &session.connection.meter().since(&before),
-            format,
-        ));
+        say(&meter::text(&session.peer.meter().since(&before), format));
     }
     ended
 }
 
 pub(super) struct Session {
-    pub(super) connection: Connection,
+    pub(super) peer: Peer,
     pub(super) format: FormatName,
     pub(super) out: Out,
     pub(super) is_terminal: bool,
-    /// What a connection is made by, with the database that was selected last.
-    config: Config,
-    transaction: Transaction,
+    /// What a connection is made by, with the database that was selected last and the user that has logged in last.
+    pub(super) target: Target,
+    pub(super) transaction: Transaction,
+    interrupt: Interrupt,
 }
 
 impl Session {
     fn start(args: &mut Args) -> Result<Self, Failure> {
-        let mut config = login::config(args)?;
-        if args.last_from_stdin && args.words.is_empty() {
+        let mut target = login::target(args)?;
+        let has_command = !args.words.is_empty() || args.eval.is_some();
+        if args.last_from_stdin && !has_command {
             return Err(Failure::other(
                 "-x takes standard input for a command's last argument, and there is no command",
             ));
         }
+        if (args.repeat.is_some() || args.interval.is_some()) && !has_command {
+            return Err(Failure::other(
+                "-r and -i repeat a command, and there is none",
+            ));
+        }
+        if args.repeat.is_some() && args.last_from_stdin {
+            return Err(Failure::other(
+                "-r repeats a command, and -x reads standard input, which is there only once",
+            ));
+        }
         let is_terminal = io::stdout().is_terminal();
-        let default = match is_terminal {
-            true => FormatName::Readable,
-            false => FormatName::Raw,
-        };
         let out = Out::stdout()
             .map_err(|error| Failure::other(format!("standard output is closed: {error}")))?;
-        let format = args.format.unwrap_or(default);
+        let format = args.format(is_terminal);
         if format == FormatName::Json {
             // RESP2 has a map as a list and a double as a string: the JSON would depend on the protocol.
-            config.protocol = Some(Protocol::Resp3);
+            target.node_mut().protocol = Some(Protocol::Resp3);
         }
         Ok(Self {
-            connection: connect(&config, format)?,
+            peer: target.connect(format)?,
             format,
             out,
             is_terminal,
-            config,
+            target,
             transaction: Transaction::default(),
+            interrupt: Interrupt::watch()?,
         })
     }
 
     fn go(&mut self, args: &Args) -> Result<(), ExitCode> {
-        if let Some(path) = &args.eval {
-            let ended = self.eval(path, &args.words);
-            return ended.map_err(|failure| failure.report(None));
-        }
-        if !args.words.is_empty() {
-            return self.command(args).map_err(|failure| failure.report(None));
+        let report = |failure: Failure| failure.report(None);
+        if args.eval.is_some() || !args.words.is_empty() {
+            return self.command(args).map_err(report);
         }
         if io::stdin().is_terminal() {
-            return self.typed().map_err(|failure| failure.report(None));
+            return self.typed().map_err(report);
         }
         self.lines()
     }
 
-    /// The command of the arguments.
+    /// The command of the arguments, or their script, as often as they say.
     fn command(&mut self, args: &Args) -> Result<(), Failure> {
-        let ended = match args.last_from_stdin {
-            true => value::send(self, &args.words),
-            false => self.run_or_stream(&args.words),
+        let ended = match (args.repeat, args.interval) {
+            (None, None) => self.once(args, Behind::Nothing),
+            (_, interval) => {
+                let repeat = Repeat {
+                    times: args.times(),
+                    pause: interval.unwrap_or_default(),
+                };
+                let interrupt = self.interrupt.clone();
+                repeat.run(&interrupt, || {
+                    self.once(args, Behind::LineFeed)?;
+                    Ok(self.out.flush()?)
+                })
+            }
         };
         let flushed = self.out.flush();
         ended?;
         Ok(flushed?)
     }
 
-    fn run_or_stream(&mut self, words: &[OsString]) -> Result<(), Failure> {
-        if let Some((first, names)) = words.split_first()
-            && let Some(kind) = subscribe::kind(first.as_bytes())
-        {
-            let names: Vec<&[u8]> = names.iter().map(|word| word.as_bytes()).collect();
-            return subscribe::run(&self.config, kind, &names, self.format, &mut self.out);
+    fn once(&mut self, args: &Args, behind: Behind) -> Result<(), Failure> {
+        match &args.eval {
+            Some(path) => self.eval(path, &args.words, behind),
+            None if args.last_from_stdin => value::send(self, &args.words),
+            None => self.run_or_stream(&args.words, behind),
+        }
+    }
+
+    fn run_or_stream(&mut self, words: &[OsString], behind: Behind) -> Result<(), Failure> {
+        let all: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        if self.run_live(&all)? {
+            return Ok(());
         }
         let command = value::command(words);
-        if self.format == FormatName::Raw
-            && value::is_streamed(words.iter().map(|word| word.as_bytes()))
-        {
-            return value::receive(self, &command, Behind::Nothing);
+        if self.format == FormatName::Raw && value::is_streamed(all.iter().copied()) {
+            return value::receive(self, &command, behind);
         }
-        let reply = self.connection.run(&command)?;
-        whole(self.format, self.is_terminal, reply, &mut self.out)
+        let answer = self.peer.run(&command)?;
+        let ends = self.is_terminal || behind == Behind::LineFeed;
+        whole(self.format, ends, answer.reply(), &mut self.out)
+    }
+
+    /// What has replies without end, on a connection of its own; whether it is such.
+    fn run_live(&mut self, words: &[&[u8]]) -> Result<bool, Failure> {
+        let Some((first, names)) = words.split_first() else {
+            return Ok(false);
+        };
+        let (target, format) = (&self.target, self.format);
+        if let Some(kind) = subscribe::kind(first) {
+            subscribe::run(target, kind, names, format, &mut self.out, &self.interrupt)?;
+            return Ok(true);
+        }
+        let is_monitor = monitor::is_it(words.iter().copied());
+        if is_monitor {
+            monitor::run(target, format, &mut self.out, &self.interrupt)?;
+        }
+        Ok(is_monitor)
     }
 
     /// The script in a file, with keys and arguments on both sides of a comma.
-    fn eval(&mut self, path: &Path, words: &[OsString]) -> Result<(), Failure> {
+    fn eval(&mut self, path: &Path, words: &[OsString], behind: Behind) -> Result<(), Failure> {
         let code = std::fs::read(path)
             .map_err(|error| Failure::other(format!("can't read {}: {error}", path.display())))?;
         let script = Script::new(code);
@@ -131,9 +166,9 @@ impl Session {
             sides.next().unwrap_or_default(),
         );
         let call = script.call().keys(keys).args(args);
-        let reply = self.connection.run_script(&call)?;
-        whole(self.format, self.is_terminal, reply, &mut self.out)?;
-        Ok(self.out.flush()?)
+        let answer = self.peer.run_script(&call)?;
+        let ends = self.is_terminal || behind == Behind::LineFeed;
+        whole(self.format, ends, answer.reply(), &mut self.out)
     }
 
     /// Lines from something that is no terminal. The first error ends the run.
@@ -162,14 +197,19 @@ impl Session {
         Ok(flushed?)
     }
 
-    fn run(&mut self, words: &Words) -> Result<(), Failure> {
+    pub(super) fn run(&mut self, words: &Words) -> Result<(), Failure> {
         let Some(command) = command(words) else {
             return Ok(());
         };
-        let mut all = words.iter();
-        if let Some(kind) = all.next().and_then(subscribe::kind) {
-            let names: Vec<&[u8]> = all.collect();
-            return subscribe::run(&self.config, kind, &names, self.format, &mut self.out);
+        let all: Vec<&[u8]> = words.iter().collect();
+        if self.run_live(&all)? {
+            return Ok(());
+        }
+        if let Peer::Cluster(cluster) = &mut self.peer {
+            let answer = self.transaction.take_for_cluster(&all, &command, cluster)?;
+            if let Some(answer) = answer {
+                return answer.write(self.format, &mut self.out);
+            }
         }
         if self.format == FormatName::Raw
             && !self.transaction.is_open()
@@ -177,133 +217,10 @@ impl Session {
         {
             return value::receive(self, &command, Behind::LineFeed);
         }
-        let reply = self.connection.run(&command);
-        self.transaction.follow(words, &reply);
-        format::write(self.format, reply?, &mut self.out)
+        let answer = self.peer.run(&command);
+        self.transaction.follow(words, answer.is_ok());
+        format::write(self.format, answer?.reply(), &mut self.out)
     }
-
-    /// Lines from a terminal, until its end.
-    fn typed(&mut self) -> Result<(), Failure> {
-        let mut lines = Lines::new()?;
-        let mut words = Words::default();
-        say(&self.welcome());
-        loop {
-            match lines.next(&self.prompt())? {
-                Typed::Nothing => {}
-                Typed::End => return Ok(()),
-                Typed::Help(text) => {
-                    self.out.write_all(text.as_bytes())?;
-                    self.out.flush()?;
-                }
-                Typed::Line(line) => match words.split(line.as_bytes()) {
-                    Ok(()) => self.answer(&words)?,
-                    Err(why) => say(&format!("error: {why}")),
-                },
-            }
-        }
-    }
-
-    /// An error ends a line, not the session; a lost connection is made again.
-    fn answer(&mut self, words: &Words) -> Result<(), Failure> {
-        let ended = self.is_ready().and_then(|is_ready| match is_ready {
-            true => self.selected_or_run(words),
-            false => Ok(()),
-        });
-        self.out.flush()?;
-        match ended {
-            Err(failure @ Failure::Valkey(_)) => {
-                failure.report(None);
-                Ok(())
-            }
-            ended => ended,
-        }
-    }
-
-    /// Connects again where the connection was lost. Where commands had changed that one, what was typed may rely on what is
-    /// gone, as the next command of a transaction does: the user is told, and it is not run.
-    fn is_ready(&mut self) -> Result<bool, Failure> {
-        if !self.connection.is_closed() {
-            return Ok(true);
-        }
-        self.transaction.forget();
-        if !self.connection.has_transaction() {
-            match self.connection.reconnect() {
-                Err(error) if error.is_misuse() => {}
-                ended => return Ok(ended.map(|()| true)?),
-            }
-        }
-        self.connection = Connection::connect_with(&self.config)?;
-        say(
-            "reconnected as the url says: the user, transaction or other state that commands had set on the lost \
-             connection is gone; this command was not run",
-        );
-        Ok(false)
-    }
-
-    /// SELECT is ours, so that the prompt and a new connection know of it, unless MULTI queues it. RESET undoes it.
-    fn selected_or_run(&mut self, words: &Words) -> Result<(), Failure> {
-        let all: Vec<&[u8]> = words.iter().collect();
-        if let [select, number] = all[..]
-            && select.eq_ignore_ascii_case(b"SELECT")
-            && !self.transaction.is_open()
-            && let Some(number) = std::str::from_utf8(number)
-                .ok()
-                .and_then(|text| text.parse().ok())
-        {
-            self.connection.select(number)?;
-            self.config.database = number;
-            return Ok(self.out.write_all(b"OK\n")?);
-        }
-        self.run(words)?;
-        if matches!(all[..], [reset] if reset.eq_ignore_ascii_case(b"RESET")) {
-            self.config.database = 0;
-        }
-        Ok(())
-    }
-
-    fn prompt(&self) -> String {
-        let endpoint = &self.config.endpoint;
-        if self.connection.is_closed() {
-            return format!("{endpoint} (not connected)> ");
-        }
-        let database = match self.config.database {
-            0 => String::new(),
-            database => format!("[{database}]"),
-        };
-        let transaction = if self.transaction.is_open() {
-            "(TX)"
-        } else {
-            ""
-        };
-        format!("{endpoint}{database}{transaction}> ")
-    }
-
-    fn welcome(&self) -> String {
-        let session = self.connection.session();
-        let version = session
-            .version
-            .as_deref()
-            .unwrap_or("of a version that it does not tell");
-        let server = session.server.as_deref().unwrap_or("server");
-        // Their words, which must not move the cursor.
-        let mut text = String::new();
-        push_visible(
-            &format!("{server} {version}"),
-            text::Lines::Escaped,
-            &mut text,
-        );
-        text + "; help lists the commands, Ctrl-D exits"
-    }
-}
-
-fn connect(config: &Config, format: FormatName) -> Result<Connection, Failure> {
-    let connected = Connection::connect_with(config);
-    connected.map_err(|error| match error.refusal() {
-        Some(Refusal::NoProto) if format == FormatName::Json => Failure::other(
-            "the format json needs RESP3, which this server does not speak: use -f raw or -f readable",
-        ),
-        _ => error.into(),
-    })
 }
 
 /// The command of these words; `None` where there are none.
@@ -312,18 +229,13 @@ pub(super) fn command(words: &Words) -> Option<Raw<'_>> {
     Some(raw(words.next()?).args(words))
 }
 
-/// The reply of the one command. A raw string is written as it is: it may be a file.
-fn whole(
-    format: FormatName,
-    is_terminal: bool,
-    reply: Reply<'_>,
-    out: &mut Out,
-) -> Result<(), Failure> {
+/// The reply of the one command. A raw string is written as it is: it may be a file. `ends`: with a line feed all the same.
+fn whole(format: FormatName, ends: bool, reply: Reply<'_>, out: &mut Out) -> Result<(), Failure> {
     let is_value = matches!(
         reply.kind(),
         onecopy_valkey::Kind::BulkString | onecopy_valkey::Kind::VerbatimString
     );
-    if format == FormatName::Raw && is_value && !is_terminal {
+    if format == FormatName::Raw && is_value && !ends {
         return Ok(out.write_all(reply.bytes())?);
     }
     format::write(format, reply, out)

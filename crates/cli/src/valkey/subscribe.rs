@@ -1,12 +1,15 @@
-//! SUBSCRIBE, PSUBSCRIBE and SSUBSCRIBE: messages as they come, until a signal ends the program.
+//! SUBSCRIBE, PSUBSCRIBE and SSUBSCRIBE: messages as they come, until a signal.
 
 use std::io::Write;
 
 use onecopy_valkey::Config;
-use onecopy_valkey::blocking::Subscriber;
+use onecopy_valkey::blocking::{Cluster, Subscriber};
+use onecopy_valkey::cluster::key_slot;
 use onecopy_valkey::pubsub::{ChannelKind, Delivery, SubscriberOptions};
 
 use super::format::{FormatName, write_message};
+use super::interrupt::{Interrupt, LOOK};
+use super::target::Target;
 use crate::failure::{Failure, say};
 use crate::output::Out;
 
@@ -21,20 +24,23 @@ pub(super) fn kind(command: &[u8]) -> Option<ChannelKind> {
     commands.iter().find(is_it).map(|(_, kind)| *kind)
 }
 
-/// Subscribes on a connection of its own and writes messages, for ever. Ends where the reader of the output is gone.
+/// Subscribes on a connection of its own and writes messages, until a signal. Ends where the reader of the output is gone, too.
 pub(super) fn run(
-    config: &Config,
+    target: &Target,
     kind: ChannelKind,
     names: &[&[u8]],
     format: FormatName,
     out: &mut Out,
+    interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     if names.is_empty() {
         return Err(Failure::other(
             "name the channels or patterns to subscribe to: SUBSCRIBE CHANNEL [CHANNEL ...]",
         ));
     }
-    let mut subscriber = Subscriber::connect_with(config, &SubscriberOptions::default())?;
+    let config = config(target, kind, names)?;
+    let running = interrupt.begin();
+    let mut subscriber = Subscriber::connect_with(&config, &SubscriberOptions::default())?;
     match kind {
         ChannelKind::Channel => subscriber.subscribe(names),
         ChannelKind::Pattern => subscriber.psubscribe(names),
@@ -47,13 +53,41 @@ pub(super) fn run(
             count => format!("{count} names"),
         }
     ));
-    loop {
-        match subscriber.next()? {
-            Delivery::Message(message) => {
+    while !running.is_over() {
+        match subscriber.next_timeout(LOOK)? {
+            None => {}
+            Some(Delivery::Message(message)) => {
                 write_message(format, message, out)?;
                 out.flush()?;
             }
-            Delivery::Gap(gap) => say(&format!("messages may be missing: {gap}")),
+            Some(Delivery::Gap(gap)) => say(&format!("messages may be missing: {gap}")),
         }
     }
+    Ok(())
+}
+
+/// The server to subscribe at. In a cluster any node has the messages of all, but those of sharded channels are with their slot.
+fn config(target: &Target, kind: ChannelKind, names: &[&[u8]]) -> Result<Config, Failure> {
+    let config = match target {
+        Target::Server(config) => return Ok((**config).clone()),
+        Target::Cluster(config) => config,
+    };
+    let cluster = Cluster::connect_with(config)?;
+    let first = names.first().copied().unwrap_or_default();
+    let node = match kind {
+        ChannelKind::Shard => {
+            if let Some(other) = names.iter().find(|name| key_slot(name) != key_slot(first)) {
+                return Err(Failure::other(format!(
+                    "the sharded channels {} and {} are of different slots, which may be on different nodes; use one SSUBSCRIBE \
+                     for each slot",
+                    first.escape_ascii(),
+                    other.escape_ascii()
+                )));
+            }
+            cluster.primary_of(first)
+        }
+        _ => cluster.primaries().into_iter().next(),
+    };
+    let node = node.ok_or_else(|| Failure::other("no node of the cluster has the slot"))?;
+    Ok(target.of_node(&node))
 }

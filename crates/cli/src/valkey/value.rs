@@ -6,11 +6,14 @@ use std::io::{self, Read, Seek, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 
-use onecopy_valkey::{Raw, raw};
+use onecopy_valkey::blocking::BulkReader;
+use onecopy_valkey::{Command, Error, Raw, raw};
 
 use super::format;
+use super::peer::Peer;
 use super::session::Session;
 use crate::failure::Failure;
+use crate::output::Out;
 
 /// Commands whose reply is one string, with the words that they have then: a COUNT makes a list of some.
 const STRINGS: [(&str, usize); 11] = [
@@ -58,19 +61,67 @@ pub(super) fn receive(
     command: &Raw<'_>,
     behind: Behind,
 ) -> Result<(), Failure> {
-    let Some(mut value) = session.connection.run_streaming(command)? else {
-        return Ok(session.out.write_all(b"\n")?);
+    let Session {
+        peer,
+        out,
+        is_terminal,
+        ..
+    } = session;
+    let error = match peer {
+        Peer::Server(connection) => {
+            return pass(
+                connection.run_streaming(command)?,
+                *is_terminal,
+                behind,
+                out,
+            );
+        }
+        Peer::Cluster(cluster) => {
+            let mut keys = Vec::new();
+            command.each_key(&mut |key| keys.push(key.to_vec()));
+            let connection = cluster.connection_of(keys.into_iter().next().unwrap_or_default())?;
+            match connection.run_streaming(command) {
+                Ok(value) => return pass(value, *is_terminal, behind, out),
+                Err(error) => error,
+            }
+        }
     };
-    if session.is_terminal {
-        value.copy_to(&mut session.out)?;
-        return Ok(session.out.write_all(b"\n")?);
+    if !is_redirection(&error) {
+        return Err(error.into());
     }
-    // From the read buffer to the kernel, whatever the reads have brought.
-    value.copy_to(session.out.direct()?)?;
-    if behind == Behind::LineFeed {
-        session.out.write_all(b"\n")?;
+    // Its slot has moved: the client of the cluster follows it, with the whole value in memory.
+    let answer = peer.run(command)?;
+    out.write_all(answer.reply().bytes())?;
+    if answer.reply().is_null() || *is_terminal || behind == Behind::LineFeed {
+        out.write_all(b"\n")?;
     }
     Ok(())
+}
+
+fn pass(
+    value: Option<BulkReader<'_>>,
+    is_terminal: bool,
+    behind: Behind,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let Some(mut value) = value else {
+        return Ok(out.write_all(b"\n")?);
+    };
+    if is_terminal {
+        value.copy_to(&mut *out)?;
+        return Ok(out.write_all(b"\n")?);
+    }
+    // From the read buffer to the kernel, whatever the reads have brought.
+    value.copy_to(out.direct()?)?;
+    if behind == Behind::LineFeed {
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+fn is_redirection(error: &Error) -> bool {
+    let code = error.server().map(|error| error.code());
+    matches!(code, Some("MOVED" | "ASK" | "TRYAGAIN" | "CLUSTERDOWN"))
 }
 
 /// Runs the command with standard input as its last argument.
@@ -79,15 +130,24 @@ pub(super) fn send(session: &mut Session, words: &[OsString]) -> Result<(), Fail
     let unreadable =
         |error: io::Error| Failure::other(format!("can't read standard input: {error}"));
     let mut input = stdin().map_err(unreadable)?;
-    let reply = match length(&mut input).map_err(unreadable)? {
-        Some(len) => session.connection.run_from(&command, len, &mut input)?,
+    let len = length(&mut input).map_err(unreadable)?;
+    let connection = match (&mut session.peer, len) {
+        (Peer::Server(connection), _) => connection,
+        (Peer::Cluster(_), _) => {
+            // It may have to be sent again, to another node.
+            let mut value = Vec::new();
+            input.read_to_end(&mut value).map_err(unreadable)?;
+            let answer = session.peer.run(&command.arg(value))?;
+            return format::write(session.format, answer.reply(), &mut session.out);
+        }
+    };
+    let reply = match len {
+        Some(len) => connection.run_from(&command, len, &mut input)?,
         None => {
             let mut value = Vec::new();
             input.read_to_end(&mut value).map_err(unreadable)?;
             let len = value.len() as u64;
-            session
-                .connection
-                .run_from(&command, len, value.as_slice())?
+            connection.run_from(&command, len, value.as_slice())?
         }
     };
     format::write(session.format, reply, &mut session.out)

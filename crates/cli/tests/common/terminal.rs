@@ -123,6 +123,22 @@ impl Terminal {
         flags.contains(LocalFlags::ICANON | LocalFlags::ECHO)
     }
 
+    /// Waits until what is typed is not echoed.
+    #[allow(dead_code)] // not by all who have one
+    pub(crate) fn hides_keys(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let flags = nix::sys::termios::tcgetattr(&self.keys)
+                .unwrap()
+                .local_flags;
+            if !flags.contains(LocalFlags::ECHO) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "keys are echoed");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Its exit status, by which signal it may have ended.
     #[allow(dead_code)] // not by all who have one
     pub(crate) fn terminate(&mut self) -> std::process::ExitStatus {
@@ -130,6 +146,19 @@ impl Terminal {
         let status = Command::new("kill").args(["-TERM", &id]).status().unwrap();
         assert!(status.success());
         self.child.wait().unwrap()
+    }
+
+    /// Its exit status once it has ended by itself.
+    #[allow(dead_code)] // not by all who have one
+    pub(crate) fn exit_code(&mut self) -> Option<i32> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(Instant::now() < deadline, "it does not end");
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     #[allow(dead_code)] // not by all who have one

@@ -23,6 +23,20 @@ impl Session {
         Self { terminal, state }
     }
 
+    /// The same on the terminal that controls it, as the one of a shell does: a password is read there, and Ctrl-C is a signal.
+    fn start_controlled(name: &str, url: &str) -> Self {
+        let state =
+            std::env::temp_dir().join(format!("onecopy-valkey-{name}-{}", std::process::id()));
+        let mut program = std::process::Command::new("setsid");
+        program
+            .args(["--ctty", env!("CARGO_BIN_EXE_onecopy"), "valkey", url])
+            .env_remove("ONECOPY_VALKEY_URL")
+            .env_remove("ONECOPY_VALKEY_PASSWORD")
+            .env("XDG_STATE_HOME", &state);
+        let terminal = Terminal::start(&mut program);
+        Self { terminal, state }
+    }
+
     fn type_keys(&mut self, keys: &str) {
         self.terminal.type_keys(keys);
     }
@@ -175,4 +189,79 @@ fn a_lost_connection_that_commands_had_changed_is_made_again_and_runs_nothing_un
     terminal.shows("RESET\r\n");
     terminal.shows(&format!("{}> ", server.url().replace("redis://", "")));
     terminal.leave();
+}
+
+#[test]
+fn a_password_is_covered_while_it_is_typed_and_asked_for_without_a_trace() {
+    let server = Server::builder().password("first-secret").start().unwrap();
+    server
+        .ask("ACL SETUSER ada on >second-secret ~* +@all")
+        .unwrap();
+    let mut terminal = Session::start_controlled("covered", &server.url());
+    terminal.shows("> ");
+    terminal.type_keys("auth ada second-secret\r");
+    let typed = terminal.terminal.shows("\nOK\r\n");
+    assert!(
+        typed.contains("*************") && !typed.contains("second"),
+        "{typed}"
+    );
+    terminal.shows("> ");
+    terminal.type_keys("acl whoami\r");
+    terminal.shows("\n\"ada\"\r\n");
+    terminal.shows("> ");
+    // The user of the last login is asked for.
+    terminal.type_keys("auth\r");
+    terminal.shows("Password for ada at ");
+    terminal.shows(": ");
+    terminal.terminal.hides_keys();
+    terminal.type_keys("second-secret\r");
+    let shown = terminal.terminal.shows("OK\r\n");
+    assert!(!shown.contains("secret"), "{shown}");
+    terminal.shows("> ");
+    assert!(!terminal.history().contains("secret"));
+    terminal.leave();
+}
+
+#[test]
+fn an_interrupt_ends_what_is_live_and_not_the_session() {
+    let server = Server::start().unwrap();
+    let mut terminal = Session::start_controlled("live", &server.url());
+    terminal.shows("> ");
+    for (command, told) in [
+        ("subscribe live:a", "subscribed to 1 name"),
+        ("monitor", "Ctrl-C ends it"),
+    ] {
+        terminal.type_keys(&format!("{command}\r"));
+        terminal.shows(told);
+        if command == "monitor" {
+            server.ask("ECHO live").unwrap();
+            terminal.shows("\"live\"\r\n");
+        } else {
+            server.ask("PUBLISH live:a hello").unwrap();
+            terminal.shows("live:a: \"hello\"\r\n");
+        }
+        terminal.type_keys("\x03");
+        terminal.shows("> ");
+        terminal.type_keys("ping\r");
+        terminal.shows("\nPONG\r\n");
+        terminal.shows("> ");
+    }
+    terminal.leave();
+}
+
+#[test]
+fn an_interrupt_ends_the_program_while_a_command_waits() {
+    let server = Server::start().unwrap();
+    let mut terminal = Session::start_controlled("waits", &server.url());
+    terminal.shows("> ");
+    terminal.type_keys("blpop waits:a 0\r");
+    let blocked = || {
+        let info = server.ask("INFO clients").unwrap();
+        info.contains("blocked_clients:1")
+    };
+    while !blocked() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    terminal.type_keys("\x03");
+    assert_eq!(terminal.terminal.exit_code(), None, "it ends by the signal");
 }

@@ -78,7 +78,7 @@ fn a_reply_is_there_before_the_next_line_is() {
 
 #[test]
 fn a_command_that_would_break_the_order_of_replies_is_refused() {
-    for line in ["UNSUBSCRIBE", "MONITOR", "CLIENT REPLY OFF", "PSYNC ? -1"] {
+    for line in ["UNSUBSCRIBE", "MONITOR x", "CLIENT REPLY OFF", "PSYNC ? -1"] {
         let output = valkey_input(&[], format!("{line}\nPING\n").as_bytes());
         assert_eq!(output.status.code(), Some(1), "{line}");
         assert_eq!(output.stdout, b"", "{line}");

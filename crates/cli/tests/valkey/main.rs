@@ -2,17 +2,22 @@
 //! keys: each has names of its own.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
+mod cluster;
 mod commands;
 mod errors;
 mod formats;
 mod interactive;
+mod keys;
 mod large;
 mod lines;
 mod login;
+mod monitor;
 mod pipe;
+mod repeat;
 mod subscribe;
 #[path = "../common/terminal.rs"]
 mod terminal;
+mod watch;
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};

@@ -123,7 +123,7 @@ impl Monitor {
         let reply = self.connection.link.reply(frame);
         match reply.as_error() {
             Some(text) => Err(Error::server_error(text)),
-            None => Ok(Monitored::new(reply.bytes())),
+            None => Ok(Monitored::of_line(reply.bytes())),
         }
     }
 

@@ -75,7 +75,7 @@ fn object(reply: Reply<'_>, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// What is no UTF-8 is an object with its base64.
-pub(super) fn string(bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn string(bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
     if std::str::from_utf8(bytes).is_ok() {
         return json_text::write_string(bytes, out);
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use onecopy_valkey::pubsub::{ChannelKind, Message};
 
-use super::{FormatName, json, readable};
+use super::{FormatName, csv, json, readable};
 use crate::failure::Failure;
 use crate::output::text::Lines;
 
@@ -42,6 +42,20 @@ pub(crate) fn write_message(
             out.write_all(b": ")?;
             readable::quoted(message.payload(), out)?;
             out.write_all(b"\n")?;
+        }
+        FormatName::Csv => {
+            let words = [
+                message.pattern(),
+                Some(message.channel()),
+                Some(message.payload()),
+            ];
+            for (number, word) in words.into_iter().flatten().enumerate() {
+                if number > 0 {
+                    out.write_all(b",")?;
+                }
+                csv::field(word, out)?;
+            }
+            out.write_all(b"\r\n")?;
         }
         FormatName::Json => {
             out.write_all(b"{\"channel\":")?;

@@ -92,7 +92,7 @@ pub(super) fn text(bytes: &[u8], lines: Lines, out: &mut impl Write) -> io::Resu
 }
 
 /// In double quotes, with escapes that can be typed again.
-pub(super) fn quoted(bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn quoted(bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"\"")?;
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {

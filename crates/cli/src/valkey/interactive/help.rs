@@ -12,7 +12,8 @@ quit            exits, as Ctrl-D does
 Tab completes the names of commands. Words are split at spaces; \"double quotes\"
 hold spaces and the escapes \\n \\r \\t \\b \\a \\xHH \\\" \\\\, 'single quotes' anything
 but \\'. Lines with a password are not stored in the history, nor are those that
-begin with a space. Ctrl-C exits while a command waits for its reply.
+begin with a space; AUTH alone asks for the password. Ctrl-C ends SUBSCRIBE and
+MONITOR, and exits while another command waits for its reply.
 
 ";
 

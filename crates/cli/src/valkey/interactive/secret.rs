@@ -1,6 +1,51 @@
-//! The lines that are not remembered.
+//! The lines that are not remembered, and what of them is not shown.
+
+use std::borrow::Cow;
+
+use unicode_width::UnicodeWidthChar;
 
 use crate::valkey::words::Words;
+
+/// The line with a star for each column of its password.
+pub(super) fn masked(line: &str) -> Cow<'_, str> {
+    let Some(at) = begins(line) else {
+        return Cow::Borrowed(line);
+    };
+    let mut masked = line[..at].to_owned();
+    for character in line[at..].chars() {
+        match character {
+            ' ' => masked.push(' '),
+            _ => masked.extend((0..character.width().unwrap_or(0)).map(|_| '*')),
+        }
+    }
+    Cow::Owned(masked)
+}
+
+/// Where a password may begin in a line that is being typed: behind the word that announces it.
+pub(super) fn begins(line: &str) -> Option<usize> {
+    let mut command = String::new();
+    let mut start = 0;
+    for word in line.split_inclusive(' ') {
+        let end = start + word.len();
+        let upper = word.trim_end_matches(' ').to_ascii_uppercase();
+        let announces = match command.as_str() {
+            "" => upper == "AUTH",
+            "HELLO" | "MIGRATE" => matches!(upper.as_str(), "AUTH" | "AUTH2"),
+            "CONFIG" | "SENTINEL" => upper.contains("PASS") || upper.contains("AUTH"),
+            // Rules with a password begin with these.
+            "ACL" if upper.starts_with(['>', '<']) => return Some(start),
+            _ => false,
+        };
+        if announces && end > start + upper.len() {
+            return Some(end);
+        }
+        if command.is_empty() {
+            command = upper;
+        }
+        start = end;
+    }
+    None
+}
 
 /// Whether a command hands over a password, by the commands that take one. A line that is no command is taken for one.
 pub(super) fn holds_secret(line: &str) -> bool {
@@ -25,6 +70,30 @@ pub(super) fn holds_secret(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_password_is_covered_while_it_is_typed() {
+        for (line, shown) in [
+            ("auth", "auth"),
+            ("auth ", "auth "),
+            ("AUTH s", "AUTH *"),
+            ("  auth ada s\u{e9}\u{5bc6}", "  auth *** ****"),
+            (
+                "HELLO 3 AUTH ada secret SETNAME x",
+                "HELLO 3 AUTH *** ****** ******* *",
+            ),
+            (
+                "ACL SETUSER app on >secret ~*",
+                "ACL SETUSER app on ******* **",
+            ),
+            ("config set requirepass se", "config set requirepass **"),
+            ("CONFIG GET maxmemory", "CONFIG GET maxmemory"),
+            ("SET auth x", "SET auth x"),
+            ("GET authentication", "GET authentication"),
+        ] {
+            assert_eq!(masked(line), shown);
+        }
+    }
 
     #[test]
     fn lines_with_a_password_are_known() {
