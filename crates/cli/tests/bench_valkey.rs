@@ -4,7 +4,7 @@
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use onecopy_testkit::valkey::Server;
+use onecopy_testkit::valkey::{Cluster, Server};
 use onecopy_valkey::blocking::Connection;
 use onecopy_valkey::raw;
 use serde_json::Value;
@@ -282,4 +282,77 @@ fn a_key_of_another_type_ends_the_run() {
     let output = bench(&url, &["-t", "get"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).starts_with("error WRONGTYPE: "));
+}
+
+#[test]
+fn every_request_reaches_a_node_of_a_cluster() {
+    let cluster = Cluster::start(3, 0).unwrap();
+    let node = format!("redis://127.0.0.1:{}", cluster.node(0).port());
+    let mut runs = 0;
+    for driver in ["blocking", "shared"] {
+        for (url, depth) in [(&cluster.url(), "1"), (&node, "16")] {
+            let arguments = [
+                "--cluster",
+                "--driver",
+                driver,
+                "-c",
+                "64",
+                "-P",
+                depth,
+                "-t",
+                "set,get,incr,lpush,lpop,sadd,hset,ping",
+            ];
+            let objects = json(url, &arguments);
+            assert_eq!(objects.len(), 8);
+            runs += 1;
+            for object in &objects {
+                assert_eq!(object["misses"], 0, "{object}");
+                assert_eq!(
+                    (&object["driver"], &object["clients"]),
+                    (&driver.into(), &64.into())
+                );
+                let server = object["server"].as_str().unwrap();
+                assert!(server.starts_with("a cluster of 3 primaries, "), "{server}");
+                assert!(
+                    number(&object["meter"]["bytes_read"]) >= REQUESTS * 4,
+                    "{object}"
+                );
+            }
+        }
+    }
+    // Each client has a key of each kind, and all nodes have some of them.
+    let sizes: Vec<u64> = (0..3)
+        .map(|position| cluster.ask(position, "DBSIZE").unwrap().parse().unwrap())
+        .collect();
+    // Of lists nothing is left.
+    assert_eq!(sizes.iter().sum::<u64>(), 64 * 4);
+    assert!(sizes.iter().all(|&size| size > 0), "{sizes:?}");
+    let mut conn = onecopy_valkey::blocking::Cluster::connect(&cluster.url()).unwrap();
+    let counted: i64 = (0..64)
+        .map(|client| {
+            let counter = format!("counter:__rand_int__:{client}");
+            let response = conn.run(&raw("GET").arg(counter)).unwrap();
+            response.as_i64().unwrap()
+        })
+        .sum();
+    assert_eq!(counted, i64::try_from(runs * REQUESTS).unwrap());
+    let [set, get] = &json(&cluster.url(), &["-c", "64", "-r", "500"])[..] else {
+        panic!()
+    };
+    assert_eq!(set["keyspace"], 500);
+    assert!(number(&get["misses"]) < REQUESTS / 4, "{get}");
+    for (arguments, expected) in [
+        (&["--driver", "tokio"][..], "use --driver shared"),
+        (&["--floor"], "--floor measures one server"),
+    ] {
+        let output = bench(&cluster.url(), arguments);
+        assert_eq!(output.status.code(), Some(1));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains(expected), "{errors}");
+    }
+    let table = succeeds(&cluster.url(), &["-c", "2", "-t", "set"]);
+    assert!(
+        table.contains(" at once on each of 2 clients, a cluster of 3 primaries, "),
+        "{table}"
+    );
 }

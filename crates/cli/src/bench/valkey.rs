@@ -1,6 +1,7 @@
 //! `onecopy bench valkey`: one kind of request over and over, with the habits of `redis-benchmark`.
 
 mod blocking;
+mod cluster;
 pub(crate) mod floor;
 mod latency;
 pub(crate) mod meters;
@@ -10,30 +11,35 @@ mod shared;
 mod tokio;
 mod workload;
 
-use onecopy_valkey::{Config, Meter, Session};
+use onecopy_valkey::{Meter, Session};
 
 use super::failure::Failure;
 use super::usage::{Moment, Usage, peak_resident};
+use crate::valkey::target::Target;
 use latency::Latency;
 use plan::{Plan, Test};
 
 /// Benchmark a Valkey or Redis server and print the cost per request.
 ///
 /// Takes redis-benchmark's short options, with its defaults and its keys: key:__rand_int__, or key:000000000000 and so on with
-/// -r. The keys are not deleted afterwards. Replies are checked: a wrong one ends the run.
+/// -r. In a cluster each client has keys of its own, so that all nodes have some: key:__rand_int__:7, mylist:7. The keys are not
+/// deleted afterwards. Replies are checked: a wrong one ends the run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// The server: redis://host:port, redis+unix:///path and so on
+    /// The server: redis://host:port, redis+unix:///path and so on; redis+cluster://a,b for a cluster
     #[arg(long)]
     url: String,
+    /// The URL names a node of a cluster: send each request to the node of its key
+    #[arg(long)]
+    cluster: bool,
     /// Requests in flight per connection
     #[arg(short = 'P', long, value_name = "DEPTH", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pipeline: u32,
     /// Size of a value in bytes
     #[arg(short, long, value_name = "BYTES", default_value_t = 3, value_parser = clap::value_parser!(u32).range(..=1 << 30))]
     data_size: u32,
-    /// Number of connections; for --driver shared: tasks on its one connection
+    /// Number of connections; for --driver shared: tasks on its one connection; for a cluster: clients with a connection to each node
     #[arg(short, long, value_name = "CONNECTIONS", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
     /// Total number of requests
@@ -61,6 +67,7 @@ Examples:
   onecopy bench valkey --url redis://localhost
   onecopy bench valkey --url redis+unix:///run/valkey.sock -c 1 -P 32 -d 1024
   onecopy bench valkey --url redis://localhost -c 32 --driver shared -t get
+  onecopy bench valkey --url redis+cluster://node-a,node-b -c 64 -r 100000
 The lower bound, to compare with:
   onecopy bench valkey --url redis://localhost -c 1 -P 32 -t get --floor";
 
@@ -71,7 +78,7 @@ enum Driver {
     Blocking,
     /// Tokio, on a runtime of one thread, a task for each connection
     Tokio,
-    /// Tokio, all tasks on one connection that batches their requests
+    /// Tokio, all tasks on one connection that batches their requests; of a cluster one to each node
     Shared,
 }
 
@@ -99,7 +106,7 @@ struct Done {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let config = Config::from_url(&args.url)?;
+    let target = Target::of_url(&args.url, args.cluster)?;
     for (index, &test) in args.tests.iter().enumerate() {
         let plan = Plan {
             test,
@@ -110,12 +117,14 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             depth: args.pipeline,
             keyspace: args.keyspace,
             value: vec![b'x'; args.data_size as usize],
+            spreads: matches!(target, Target::Cluster(_)),
         };
-        let outcome = match args.driver {
-            _ if args.floor => floor::run(&config, plan),
-            Driver::Blocking => blocking::run(&config, plan),
-            Driver::Tokio => tokio::run(&config, plan),
-            Driver::Shared => shared::run(&config, plan),
+        let outcome = match (&target, args.driver) {
+            (Target::Cluster(config), driver) => cluster::run(config, plan, driver, args.floor),
+            (Target::Server(config), _) if args.floor => floor::run(config, plan),
+            (Target::Server(config), Driver::Blocking) => blocking::run(config, plan),
+            (Target::Server(config), Driver::Tokio) => tokio::run(config, plan),
+            (Target::Server(config), Driver::Shared) => shared::run(config, plan),
         }?;
         if args.json {
             println!("{}", report::json(&outcome));

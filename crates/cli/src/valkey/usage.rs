@@ -51,8 +51,8 @@ URL:
   rediss://, valkeys://          TLS; the server is verified, ?tls-ca=FILE names
                                  its CA if that is not a system CA
   redis+unix://, valkey+unix://  a Unix socket, redis+unix:///PATH?db=1
-  redis+cluster://A,B:PORT       a cluster, by some of its nodes; rediss+cluster://
-                                 with TLS. -c makes a cluster of any other URL
+  redis+cluster://A,B:PORT       a cluster, by some of its nodes; with TLS
+                                 rediss+cluster://. -c makes one of redis://
   User and password go before the host, redis://user:password@host, a
   password alone behind a colon, redis://:password@host.
 
@@ -65,8 +65,9 @@ Formats:
   json      One line a reply, as RESP3 has it: ?protocol=2 in the url makes no
             difference. Maps are objects, errors inside a reply are
             {\"error\":\"...\"}, strings that are not UTF-8 {\"base64\":\"...\"}.
-  csv       One line a reply, with all of its values, RFC 4180: null is empty, an
-            empty string is \"\". --bigkeys, --stat and the like have a header.
+  csv       One line a reply, with all of its values (RFC 4180): null is empty,
+            an empty string is \"\". --bigkeys, --stat and their like begin with
+            a header.
 
 Clusters:
   Each command goes to the node of its keys; moved slots and failovers are

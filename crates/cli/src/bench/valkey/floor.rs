@@ -136,7 +136,7 @@ impl Floor {
             ));
         }
         if plan.test == Test::Get {
-            let name = plan.names(0).next().to_owned();
+            let name = plan.names(0).next().own.to_owned();
             self.conn.run(&string::set(&name, &plan.value))?;
         }
         self.record(|conn| workload::visit(plan, Once { conn, plan }))

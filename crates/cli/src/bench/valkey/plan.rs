@@ -26,6 +26,16 @@ pub(super) enum Test {
 }
 
 impl Test {
+    /// The list, set or hash that its names are in.
+    fn holder(self) -> &'static str {
+        match self {
+            Self::Lpush | Self::Lpop => "mylist",
+            Self::Sadd => "myset",
+            Self::Hset => "myhash",
+            _ => "",
+        }
+    }
+
     /// Its name on the command line.
     pub(super) fn name(self) -> String {
         self.to_possible_value()
@@ -56,6 +66,8 @@ pub(super) struct Plan {
     pub(super) keyspace: Option<u64>,
     /// What is written.
     pub(super) value: Vec<u8>,
+    /// Whether each client has keys of its own, where all would have the same one: in a cluster that would be a key of one node.
+    pub(super) spreads: bool,
 }
 
 impl Plan {
@@ -68,11 +80,16 @@ impl Plan {
     /// Names for one client.
     pub(super) fn names(&self, client: u32) -> Names {
         let prefix = self.test.prefix();
+        let own = match self.spreads {
+            true => format!(":{client}"),
+            false => String::new(),
+        };
         Names {
             prefix,
             keyspace: self.keyspace,
             state: u64::from(client) + 1,
-            name: format!("{prefix}__rand_int__"),
+            name: format!("{prefix}__rand_int__{own}"),
+            holder: format!("{}{own}", self.test.holder()),
         }
     }
 }
@@ -85,19 +102,32 @@ pub(super) struct Names {
     /// Of the generator; the same in each run.
     state: u64,
     name: String,
+    holder: String,
+}
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Name<'n> {
+    /// A key, or a member or field.
+    pub(super) own: &'n str,
+    /// The key of the list, set or hash.
+    pub(super) holder: &'n str,
 }
 
 impl Names {
     /// The next name: `key:000000000123`, or always `key:__rand_int__` where there is no keyspace. Both are those of
     /// `redis-benchmark`, so that what one wrote the other reads.
     #[inline]
-    pub(super) fn next(&mut self) -> &str {
+    pub(super) fn next(&mut self) -> Name<'_> {
         if let Some(keyspace) = self.keyspace {
             let number = self.random() % keyspace;
             self.name.truncate(self.prefix.len());
             let _ = write!(self.name, "{number:012}");
         }
-        &self.name
+        Name {
+            own: &self.name,
+            holder: &self.holder,
+        }
     }
 
     /// SplitMix64: fast, and even enough for names. Source: <https://prng.di.unimi.it/splitmix64.c>.
@@ -123,6 +153,25 @@ mod tests {
             depth: 1,
             keyspace,
             value: Vec::new(),
+            spreads: false,
+        }
+    }
+
+    #[test]
+    fn clients_of_a_cluster_have_keys_of_their_own() {
+        let mut plan = plan(1, 2, None);
+        for (test, own, holder) in [
+            (Test::Get, "key:__rand_int__", ""),
+            (Test::Hset, "element:__rand_int__", "myhash"),
+        ] {
+            (plan.test, plan.spreads) = (test, false);
+            let mut names = plan.names(1);
+            let name = names.next();
+            assert_eq!((name.own, name.holder), (own, holder));
+            plan.spreads = true;
+            let mut names = plan.names(1);
+            assert_eq!(names.next().own, format!("{own}:1"));
+            assert_eq!(names.next().holder, format!("{holder}:1"));
         }
     }
 
@@ -141,7 +190,7 @@ mod tests {
         let plan = plan(1, 2, Some(100));
         let names = |client| -> Vec<String> {
             let mut names = plan.names(client);
-            (0..1_000).map(|_| names.next().to_owned()).collect()
+            (0..1_000).map(|_| names.next().own.to_owned()).collect()
         };
         let (first, second) = (names(0), names(1));
         assert_ne!(first, second);
@@ -154,6 +203,6 @@ mod tests {
                 .iter()
                 .all(|name| name.len() == 16 && name.as_str() < "key:000000000100")
         );
-        assert_eq!(plan.names(0).next(), first[0]);
+        assert_eq!(plan.names(0).next().own, first[0]);
     }
 }

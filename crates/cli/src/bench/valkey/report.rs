@@ -20,10 +20,10 @@ pub(super) fn table(outcome: &Outcome) -> String {
         plan.value.len(),
         plan.depth,
         plan.clients,
-        if outcome.driver == "shared" {
-            "tasks"
-        } else {
-            "connections"
+        match outcome.driver {
+            "shared" => "tasks",
+            _ if plan.spreads => "clients",
+            _ => "connections",
         },
         outcome.server
     );

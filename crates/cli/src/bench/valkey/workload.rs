@@ -4,7 +4,7 @@ use bytes::Bytes;
 use onecopy_valkey::command::{connection, hash, list, set, string};
 use onecopy_valkey::{Arg, Command};
 
-use super::plan::{Plan, Test};
+use super::plan::{Name, Plan, Test};
 use crate::bench::failure::Failure;
 
 /// Values from here on are handed over as shared memory, which the client sends without a copy: 16 KiB.
@@ -15,12 +15,12 @@ pub(super) type Output<'a, 'r, R> = <<R as Request>::Command<'a> as Command>::Ou
 
 /// One kind of request.
 pub(super) trait Request: Send + Sync + 'static {
-    /// The command for a name, a key or the field or member of one.
+    /// The command for a name, of a key or of the field or member of one.
     type Command<'a>: Command + Send + Sync
     where
         Self: 'a;
 
-    fn command<'a>(&'a self, name: &'a str) -> Self::Command<'a>;
+    fn command<'a>(&'a self, name: Name<'a>) -> Self::Command<'a>;
 
     /// Whether the reply has a value, or is one of writing; a wrong one is a failure.
     fn check(&self, output: Output<'_, '_, Self>) -> Result<bool, Failure>;
@@ -78,7 +78,7 @@ impl Request for Ping {
     type Command<'a> = connection::Ping<'a>;
 
     #[inline]
-    fn command<'a>(&'a self, _: &'a str) -> Self::Command<'a> {
+    fn command<'a>(&'a self, _: Name<'a>) -> Self::Command<'a> {
         connection::ping()
     }
 
@@ -94,8 +94,8 @@ impl Request for Set {
     type Command<'a> = string::Set<'a>;
 
     #[inline]
-    fn command<'a>(&'a self, name: &'a str) -> Self::Command<'a> {
-        string::set(name, self.0.arg())
+    fn command<'a>(&'a self, name: Name<'a>) -> Self::Command<'a> {
+        string::set(name.own, self.0.arg())
     }
 
     #[inline]
@@ -113,8 +113,8 @@ impl Request for Get {
     type Command<'a> = string::Get<'a>;
 
     #[inline]
-    fn command<'a>(&'a self, name: &'a str) -> Self::Command<'a> {
-        string::get(name)
+    fn command<'a>(&'a self, name: Name<'a>) -> Self::Command<'a> {
+        string::get(name.own)
     }
 
     #[inline]
@@ -133,8 +133,8 @@ impl Request for Incr {
     type Command<'a> = string::Incr<'a>;
 
     #[inline]
-    fn command<'a>(&'a self, name: &'a str) -> Self::Command<'a> {
-        string::incr(name)
+    fn command<'a>(&'a self, name: Name<'a>) -> Self::Command<'a> {
+        string::incr(name.own)
     }
 
     #[inline]
@@ -149,8 +149,8 @@ impl Request for Lpush {
     type Command<'a> = list::Lpush<'a>;
 
     #[inline]
-    fn command<'a>(&'a self, _: &'a str) -> Self::Command<'a> {
-        list::lpush("mylist", self.0.arg())
+    fn command<'a>(&'a self, name: Name<'a>) -> Self::Command<'a> {
+        list::lpush(name.holder, self.0.arg())
     }
 
     #[inline]
@@ -165,8 +165,8 @@ impl Request for Lpop {
     type Command<'a> = list::Lpop<'a>;
 
     #[inline]
-    fn command<'a>(&'a self, _: &'a str) -> Self::Command<'a> {
-        list::lpop("mylist")
+    fn command<'a>(&'a self, name: Name<'a>) -> Self::Command<'a> {
+        list::lpop(name.holder)
     }
 
     #[inline]
@@ -181,8 +181,8 @@ impl Request for Sadd {
     type Command<'a> = set::Sadd<'a>;
 
     #[inline]
-    fn command<'a>(&'a self, name: &'a str) -> Self::Command<'a> {
-        set::sadd("myset", name)
+    fn command<'a>(&'a self, name: Name<'a>) -> Self::Command<'a> {
+        set::sadd(name.holder, name.own)
     }
 
     #[inline]
@@ -197,8 +197,8 @@ impl Request for Hset {
     type Command<'a> = hash::Hset<'a>;
 
     #[inline]
-    fn command<'a>(&'a self, name: &'a str) -> Self::Command<'a> {
-        hash::hset("myhash", (name, self.0.arg()))
+    fn command<'a>(&'a self, name: Name<'a>) -> Self::Command<'a> {
+        hash::hset(name.holder, (name.own, self.0.arg()))
     }
 
     #[inline]
