@@ -55,7 +55,7 @@ impl<'r> Monitored<'r> {
     }
 
     /// Returns the command's words: each in double quotes, with the escapes `\n \r \t \a \b \xHH \" \\`, and a space between two.
-    /// Servers leave out passwords. Empty if the line has none.
+    /// Valkey 8.1 writes a quote or a backslash of a word as it is. Servers leave out passwords. Empty if the line has none.
     pub fn command(&self) -> &'r [u8] {
         // Nothing before it has a quote, unless the path of a socket has: its bracket follows.
         let at = self.line.windows(3).position(|three| three == b"] \"");

@@ -166,7 +166,7 @@ fn json(server: Option<&str>, monitored: &Monitored<'_>, out: &mut impl Write) -
     out.write_all(b",\"client\":")?;
     json_string(monitored.client().unwrap_or_default().as_bytes(), out)?;
     out.write_all(b",\"command\":[")?;
-    for (number, word) in words(monitored).iter().enumerate() {
+    for (number, word) in words(monitored.command()).iter().enumerate() {
         if number > 0 {
             out.write_all(b",")?;
         }
@@ -189,18 +189,50 @@ fn csv(server: Option<&str>, monitored: &Monitored<'_>, out: &mut impl Write) ->
     }
     out.write_all(b",")?;
     csv_field(monitored.client().unwrap_or_default().as_bytes(), out)?;
-    for word in words(monitored).iter() {
+    for word in words(monitored.command()).iter() {
         out.write_all(b",")?;
         csv_field(word, out)?;
     }
     out.write_all(b"\r\n")
 }
 
-/// The words of the command, whose quotes are those of our lines too. None where a server writes something else.
-fn words(monitored: &Monitored<'_>) -> Words {
+/// The words of the command, whose quotes are those of our lines too.
+fn words(command: &[u8]) -> Words {
     let mut words = Words::default();
-    if words.split(monitored.command()).is_err() {
-        words.clear();
+    if words.split(command).is_ok() {
+        return words;
     }
+    // Valkey 8.1 has no backslash before a quote inside of a word.
+    words.clear();
+    let inside = command.strip_prefix(b"\"").unwrap_or(command);
+    let mut rest = inside.strip_suffix(b"\"").unwrap_or(inside);
+    while let Some(end) = rest.windows(3).position(|three| three == b"\" \"") {
+        words.extend(&rest[..end]);
+        words.end_word();
+        rest = &rest[end + 3..];
+    }
+    words.extend(rest);
+    words.end_word();
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_whether_or_not_their_quotes_are_escaped() {
+        for (command, expected) in [
+            (
+                &b"\"SET\" \"k\" \"a \\\"b\\\"\\n\""[..],
+                [&b"SET"[..], b"k", b"a \"b\"\n"],
+            ),
+            (b"\"SET\" \"k\" \"a \"b\" c\"", [b"SET", b"k", b"a \"b\" c"]),
+            (b"\"SET\" \"k\" \"ab\" \\c\"", [b"SET", b"k", b"ab\" \\c"]),
+        ] {
+            let words = words(command);
+            assert_eq!(words.iter().collect::<Vec<_>>(), expected);
+        }
+        assert_eq!(words(b"").iter().count(), 0);
+    }
 }

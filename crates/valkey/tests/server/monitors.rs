@@ -40,9 +40,9 @@ async fn commands_of_others_are_reported() {
         let mut monitor = wait!(Monitor::connect(&url)).unwrap();
         let mut conn = wait!(Connection::connect(&url)).unwrap();
         let key = face_name!("monitors:key");
-        wait!(conn.run(&string::set(key, &b"a \"b\"\xff"[..]))).unwrap();
+        wait!(conn.run(&string::set(key, &b"a b\n\xff"[..]))).unwrap();
         let (command, time, database, client) = next_of!(monitor, key);
-        let expected = format!("\"SET\" \"{key}\" \"a \\\"b\\\"\\xff\"");
+        let expected = format!("\"SET\" \"{key}\" \"a b\\n\\xff\"");
         assert_eq!(command, expected.as_bytes().escape_ascii().to_string());
         assert!(time.unwrap() > Duration::from_secs(1_600_000_000));
         assert_eq!(database, Some(0));
