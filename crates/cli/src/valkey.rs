@@ -84,7 +84,7 @@ pub(crate) struct Args {
     eval: Option<PathBuf>,
 
     /// Run COMMAND N times; -1: until Ctrl-C. For --latency and --stat: N lines
-    #[arg(short, long, value_name = "N", value_parser = repeat::times, allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "N", value_parser = repeat::times, allow_negative_numbers = true, conflicts_with = "keys")]
     repeat: Option<i64>,
 
     /// Wait between two runs of COMMAND, two lines of --latency and --stat, or two SCANs; 0.1 is accepted. COMMAND is repeated
@@ -104,7 +104,7 @@ pub(crate) struct Args {
     keys: KeyArgs,
 
     /// Print copy counters to stderr
-    #[arg(long, value_name = "FORMAT", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "table")]
+    #[arg(long, value_name = "FORMAT", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "table", conflicts_with_all = ["keys", "latency", "stat"])]
     meter: Option<MeterFormat>,
 
     /// Ask for the password, without showing it

@@ -266,6 +266,8 @@ fn what_does_not_belong_together_is_refused() {
         (&["--scan", "--bigkeys"][..], 2, "cannot be used with"),
         (&["--match", "a*"], 2, "required"),
         (&["--scan", "--samples", "3"], 2, "cannot be used with"),
+        (&["--scan", "-r", "3"], 2, "cannot be used with"),
+        (&["--bigkeys", "--meter"], 2, "cannot be used with"),
         (&["--scan", "--count", "0"], 2, "--count"),
         (
             &["--scan", "a*"],
