@@ -32,13 +32,14 @@ pub mod server;
 pub mod session;
 pub mod stream;
 pub mod text_rows;
+pub mod topology;
 pub mod values;
 
 /// A target's function over one input. It panics where something does not hold.
 pub type Target = fn(&[u8]);
 
 /// All targets by name, in the order in which they are run.
-pub const TARGETS: [(&str, Target); 15] = [
+pub const TARGETS: [(&str, Target); 16] = [
     ("packets", packets::run),
     ("greeting", greeting::run),
     ("ok", ok::run),
@@ -54,6 +55,7 @@ pub const TARGETS: [(&str, Target); 15] = [
     ("resp_conversation", resp_conversation::run),
     ("resp_requests", resp_requests::run),
     ("proxy_protocol", proxy_protocol::run),
+    ("topology", topology::run),
 ];
 
 /// The program of one target. Under libFuzzer its entry; in an ordinary build it runs the files that it is given.

@@ -201,3 +201,8 @@ fn requests_of_resp_hold_near_their_corpus() {
 fn headers_of_the_proxy_protocol_hold_near_their_corpus() {
     holds("proxy_protocol");
 }
+
+#[test]
+fn descriptions_of_clusters_hold_near_their_corpus() {
+    holds("topology");
+}

@@ -40,6 +40,8 @@ pub use slot::key_slot;
 pub(crate) use attempts::{Again, Attempts, Target};
 pub(crate) use pace::{REFRESH_INTERVAL, RefreshPace};
 pub(crate) use query::{Asked, Query, no_topology};
+#[cfg(feature = "fuzz")]
+pub(crate) use redirect::Rejection;
 pub(crate) use redirect::is_rejection;
 pub(crate) use route::{OneSlot, Route, encoded_bytes};
 pub(crate) use router::{Place, Router};

@@ -92,6 +92,9 @@ pub mod command;
 mod config;
 mod error;
 mod fields;
+#[cfg(feature = "fuzz")]
+#[doc(hidden)]
+pub mod fuzz;
 #[cfg(feature = "json")]
 mod json;
 mod keys;

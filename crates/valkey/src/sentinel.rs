@@ -39,6 +39,8 @@ pub use config::SentinelConfig;
 pub use error::SentinelError;
 
 pub(crate) use answers::{Answers, Role};
+#[cfg(feature = "fuzz")]
+pub(crate) use answers::{Listed, primary as listed_primary, servers as listed_servers};
 pub(crate) use attempts::{Again, Attempts};
 pub(crate) use book::Book;
 pub(crate) use failures::Failures;

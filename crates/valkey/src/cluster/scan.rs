@@ -73,6 +73,12 @@ pub(crate) struct View {
 }
 
 impl View {
+    /// Whether the node has this slot, and it is not moving.
+    #[cfg(feature = "fuzz")]
+    pub(crate) fn has(&self, slot: u16) -> bool {
+        self.slots.has(slot)
+    }
+
     /// Reads the replies to CLUSTER NODES and INFO of the same node.
     ///
     /// # Errors

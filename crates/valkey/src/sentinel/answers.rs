@@ -31,7 +31,7 @@ pub(crate) struct Answers {
 
 /// Which list a reply is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Listed {
+pub(crate) enum Listed {
     Replicas,
     Sentinels,
 }
@@ -40,7 +40,7 @@ pub(super) enum Listed {
 ///
 /// # Errors
 /// Fails with what is wrong with it.
-pub(super) fn primary(reply: Reply<'_>) -> Result<Option<NodeAddress>, String> {
+pub(crate) fn primary(reply: Reply<'_>) -> Result<Option<NodeAddress>, String> {
     if reply.is_null() {
         return Ok(None);
     }
@@ -55,7 +55,7 @@ pub(super) fn primary(reply: Reply<'_>) -> Result<Option<NodeAddress>, String> {
 ///
 /// # Errors
 /// Fails with what is wrong with it.
-pub(super) fn servers(reply: Reply<'_>, listed: Listed) -> Result<Vec<NodeAddress>, String> {
+pub(crate) fn servers(reply: Reply<'_>, listed: Listed) -> Result<Vec<NodeAddress>, String> {
     let mut addresses = Vec::new();
     for server in list(Some(reply), "the list of servers")? {
         if addresses.len() >= MAX_LISTED {
