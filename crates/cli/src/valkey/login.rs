@@ -1,6 +1,7 @@
 //! Where to connect, and with which password.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 
 use super::Args;
 use super::target::Target;
@@ -31,6 +32,11 @@ pub(super) fn target(args: &mut Args) -> Result<Target, Failure> {
             }
         },
     };
+    if let Some(word) = args.words.first()
+        && word.as_bytes().starts_with(b"-")
+    {
+        return Err(no_option(&word.to_string_lossy()));
+    }
     let mut target = Target::of_url(&url, args.cluster)?;
     let place = target.to_string();
     let config = target.node_mut();
@@ -45,6 +51,27 @@ pub(super) fn target(args: &mut Args) -> Result<Target, Failure> {
         config.password = password.into();
     }
     Ok(target)
+}
+
+/// Options of `redis-cli` that are something else here.
+const INSTEAD: [(&str, &str); 8] = [
+    ("--no-raw", "-f readable"),
+    ("--latency-history", "--latency -i 15"),
+    ("--latency-dist", "--latency, which has percentiles"),
+    ("--tls", "rediss:// in the url"),
+    ("--cacert", "?tls-ca=FILE in the url"),
+    ("-2", "?protocol=2 in the url"),
+    ("-3", "?protocol=3 in the url"),
+    ("-e", "nothing: an error is always the exit status 1"),
+];
+
+/// What begins like an option and is none of ours would be sent as a command, which no server has.
+fn no_option(word: &str) -> Failure {
+    let instead = INSTEAD.iter().find(|(option, _)| *option == word);
+    Failure::other(match instead {
+        Some((_, instead)) => format!("{word} is an option of redis-cli; use {instead}"),
+        None => format!("{word} is neither an option nor a command; --help lists the options"),
+    })
 }
 
 /// The same of something that takes no command.

@@ -118,4 +118,4 @@ Exit status:
        if Ctrl-C ends what has no other end)
   1    an error; the message is on stderr
   2    wrong arguments
-  130  Ctrl-C ended it early; 143: SIGTERM did";
+  130  Ctrl-C ended it early; 143: SIGTERM did. A second one ends it at once";

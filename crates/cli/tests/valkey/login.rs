@@ -147,3 +147,20 @@ fn a_commands_own_words_are_no_options_of_ours() {
     let output = valkey(&["CLIENT", "-h", "x"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
 }
+
+#[test]
+fn what_begins_like_an_option_is_not_sent_as_a_command() {
+    for (arguments, expected) in [
+        (&["--latency-history"][..], "use --latency -i 15"),
+        (&["-3", "PING"], "?protocol=3"),
+        (
+            &["--hotkeys"],
+            "--hotkeys is neither an option nor a command",
+        ),
+        (&["-fraw", "PING"], "-fraw is neither"),
+    ] {
+        let output = valkey(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+}
