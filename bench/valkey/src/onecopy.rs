@@ -5,7 +5,7 @@ use std::io::Read;
 use ::tokio::io::AsyncReadExt;
 use futures_util::future::join_all;
 use onecopy_valkey::command::string::{Get, Set, get, set};
-use onecopy_valkey::{blocking, aio};
+use onecopy_valkey::{aio, blocking};
 
 use crate::workload::{DEPTH, KEY, LARGE, LARGE_KEY, Laps, SMALL, Workload, runtime, value};
 

@@ -5,9 +5,9 @@
 
 use std::time::{Duration, Instant};
 
+use onecopy_valkey::aio::Shared;
 use onecopy_valkey::command::{connection, list};
 use onecopy_valkey::raw;
-use onecopy_valkey::aio::Shared;
 
 const KEY: &str = "ping-beside-blpop";
 

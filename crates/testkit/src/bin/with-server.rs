@@ -17,21 +17,23 @@ use signal_hook::iterator::Signals;
 const HELP: &str = "\
 Runs a command beside a private MariaDB or MySQL, a private Valkey or Redis, or several of them, and stops them afterwards.
 
-Usage: with-server [--mysql] [--valkey] [--pair] [--option OPTION]... -- COMMAND [ARGUMENT...]
+Usage: with-server [--mysql] [--valkey] [--cluster] [--pair] [--option OPTION]... -- COMMAND [ARGUMENT...]
 
   --mysql          start a MariaDB or MySQL; this is what happens where nothing is asked for
   --valkey         start a Valkey or Redis
+  --cluster        start a cluster of three Valkey or Redis
   --pair           start two more MariaDB or MySQL with binary logs, for replication, which the command sets up
   --option OPTION  one more option for MariaDB or MySQL: --option --log-bin=binlog
 
-In an argument {URL} becomes the first one's URL over its Unix socket, {VALKEY_URL} the second one's, {PRIMARY_URL} and
-{REPLICA_URL} those of the pair over TCP. COMMAND also finds them in the environment:
+In an argument {URL} becomes the first one's URL over its Unix socket, {VALKEY_URL} the second one's, {CLUSTER_URL} the
+cluster's, {PRIMARY_URL} and {REPLICA_URL} those of the pair over TCP. COMMAND also finds them in the environment:
   ONECOPY_URL             mysql://root:PASSWORD@localhost/test?socket=PATH
   ONECOPY_TCP_URL         mysql://root:PASSWORD@127.0.0.1:PORT/test
   ONECOPY_TLS_URL         the same over TLS, ?ssl-mode=verify-full&ssl-ca=PATH
   ONECOPY_VALKEY_URL      redis+unix:///PATH
   ONECOPY_VALKEY_TCP_URL  redis://127.0.0.1:PORT
   ONECOPY_VALKEY_TLS_URL  rediss://127.0.0.1:PORT?tls-ca=PATH
+  ONECOPY_CLUSTER_URL     redis+cluster://127.0.0.1:PORT,127.0.0.1:PORT,127.0.0.1:PORT
   ONECOPY_PRIMARY_URL     mysql://root:PASSWORD@127.0.0.1:PORT/test
   ONECOPY_REPLICA_URL     the same of the other one
 
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         match arguments.next() {
             Some(option) if option == "--mysql" => wanted.mysql = true,
             Some(option) if option == "--valkey" => wanted.valkey = true,
+            Some(option) if option == "--cluster" => wanted.cluster = true,
             Some(option) if option == "--pair" => wanted.pair = true,
             Some(option) if option == "--option" => {
                 match arguments.next().map(OsString::into_string) {
@@ -74,7 +77,7 @@ fn main() -> ExitCode {
     let Some(program) = arguments.next() else {
         return usage_error();
     };
-    wanted.mysql |= !wanted.valkey && !wanted.pair;
+    wanted.mysql |= !wanted.valkey && !wanted.cluster && !wanted.pair;
     match Servers::start(wanted) {
         Ok(servers) => run(&mut servers.command(&program, arguments)),
         Err(error) => {
@@ -89,6 +92,7 @@ fn main() -> ExitCode {
 struct Wanted {
     mysql: bool,
     valkey: bool,
+    cluster: bool,
     pair: bool,
     options: Vec<String>,
 }
@@ -97,6 +101,7 @@ struct Wanted {
 struct Servers {
     mysql: Option<Server>,
     valkey: Option<valkey::Server>,
+    cluster: Option<valkey::Cluster>,
     pair: Option<[Server; 2]>,
 }
 
@@ -107,6 +112,7 @@ impl Servers {
         let mut servers = Self {
             mysql: None,
             valkey: None,
+            cluster: None,
             pair: None,
         };
         // Beside the others: their start is mostly waiting.
@@ -129,6 +135,13 @@ impl Servers {
                 "Redis"
             };
             tell(product, server.version(), server.port());
+        }
+        if wanted.cluster {
+            let cluster = servers.cluster.insert(valkey::Cluster::start(3, 0)?);
+            for at in 0..3 {
+                let node = cluster.node(at);
+                tell("a node of the cluster", node.version(), node.port());
+            }
         }
         if let Some(starting) = pair {
             let [first, second] = starting.map(thread::JoinHandle::join);
@@ -165,6 +178,10 @@ impl Servers {
                 );
             places.push(("{VALKEY_URL}", url));
         }
+        if let Some(cluster) = &self.cluster {
+            command.env("ONECOPY_CLUSTER_URL", cluster.url());
+            places.push(("{CLUSTER_URL}", cluster.url()));
+        }
         if let Some(pair) = &self.pair {
             let [primary, replica] = pair.each_ref().map(Server::url);
             command
@@ -197,7 +214,7 @@ fn tell(product: &str, version: &str, port: u16) {
 
 fn usage_error() -> ExitCode {
     eprintln!(
-        "with-server: usage: with-server [--mysql] [--valkey] [--pair] [--option OPTION]... -- COMMAND [ARGUMENT...] (--help says more)"
+        "with-server: usage: with-server [--mysql] [--valkey] [--cluster] [--pair] [--option OPTION]... -- COMMAND [ARGUMENT...] (--help says more)"
     );
     ExitCode::from(2)
 }

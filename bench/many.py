@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Measures onecopy's Valkey client and its peers where many tasks share them, in one run.
+
+    bench/many.py [--rounds 5] [--out FILE]
+    bench/many.py --render FILE
+
+Builds the programs, and starts a private Valkey or Redis and a cluster of three. The workloads:
+  cluster-set, cluster-get   64 tasks, values of 1,024 bytes under 10,000 keys of the cluster
+  cached-get                 a value of 1,024 bytes in the client's cache; fred has none
+  publish                    messages of 100 bytes to 1,000 readers in one program, as each client's documentation has it: one
+                             connection with onecopy and fred, one a reader with redis-rs
+CPU is that of the client's process, of a request or of a delivery. Clients take turns; tables have the median of the rounds.
+"""
+import argparse, json, os, pathlib, statistics, subprocess, sys
+
+from compare import HERE, ROOT, alternate, cargo_target, sh
+from provenance import provenance
+from valkey import server
+
+WORKLOADS = {"cluster-set": 128_000, "cluster-get": 128_000, "cached-get": 2_000_000, "publish": 300}
+CLIENTS = ["onecopy", "redis", "fred"]
+NAMES = {"redis": "redis-rs"}
+COLUMNS = ["cpu", "p50", "p99"]
+
+
+def table(workload, rows):
+    each = "delivery" if workload == "publish" else "request"
+    has_times = workload.startswith("cluster")
+    print(f"\n| {workload} | CPU ns a {each}, median | min | max |" + (" p50 µs | p99 µs |" if has_times else ""))
+    print("|---|---:|---:|---:|" + ("---:|---:|" if has_times else ""))
+    for client, rounds in rows.items():
+        cpu, p50, p99 = zip(*rounds)
+        times = "".join(f" {statistics.median(values) / 1e3:,.0f} |" for values in (p50, p99)) if has_times else ""
+        print(f"| {NAMES.get(client, client)} | {statistics.median(cpu):,.0f} | {min(cpu):,} | {max(cpu):,} |{times}")
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("--rounds", type=int, default=5)
+    args.add_argument("--workloads", default=",".join(WORKLOADS))
+    args.add_argument("--out")
+    args.add_argument("--render", metavar="FILE", help="only print the tables of this file")
+    args.add_argument("--servers", nargs=3, help="URLs of a server over its Unix socket and over TCP, and of a cluster; else private ones are started")
+    a = args.parse_args()
+    if a.render:
+        for workload, rows in json.loads(pathlib.Path(a.render).read_text())["workloads"].items():
+            table(workload, rows)
+        return
+    target = os.environ.get("ONECOPY_PEERS_TARGET", str(HERE / "valkey/target"))
+    if not a.servers:
+        subprocess.run(["cargo", "build", "--release", "-p", "onecopy-testkit", "--bins"], cwd=ROOT, check=True)
+        subprocess.run(["cargo", "build", "--release", "--target-dir", target, "--bin", "many"], cwd=HERE / "valkey", check=True)
+        again = [sys.executable, __file__, *sys.argv[1:], "--servers", "{VALKEY_URL}"]
+        script = '"$@" "$ONECOPY_VALKEY_TCP_URL" "$ONECOPY_CLUSTER_URL"'
+        with_server = [f"{cargo_target()}/release/with-server", "--valkey", "--cluster", "--", "sh", "-c", script, "sh", *again]
+        sys.exit(subprocess.run(with_server).returncode)
+    socket, tcp, cluster = a.servers
+    node = "redis://" + cluster.split("://")[1].split(",")[0]
+    made_of = provenance(HERE / "valkey/Cargo.lock", ("redis", "fred", "tokio"), server=server(socket))
+    asked = [word for word in sys.argv[1:] if word not in ("--servers", *a.servers)]
+    result = {"command": " ".join(["bench/many.py", *asked]), "made_of": made_of, "workloads": {}}
+    for workload in a.workloads.split(","):
+        url = node if workload.startswith("cluster") else tcp
+        jobs = {c: [f"{target}/release/many", c, workload, url, str(WORKLOADS[workload])]
+                for c in CLIENTS if (c, workload) != ("fred", "cached-get")}
+        if workload == "cluster-get":
+            sh(jobs["onecopy"][:2] + ["cluster-set", node, "64000"]).check_returncode()
+        rows = {c: [] for c in jobs}
+        for client, argv in alternate(jobs, a.rounds):
+            done = sh(argv)
+            if done.returncode:
+                sys.exit(f"{' '.join(argv)} failed:\n{done.stderr}")
+            rows[client].append(list(map(int, done.stdout.split())))
+        result["workloads"][workload] = rows
+        table(workload, rows)
+        if a.out:
+            pathlib.Path(a.out).write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
