@@ -113,7 +113,7 @@ impl Error {
             Kind::Server(error) | Kind::Refusal(error) | Kind::Unpreparable(error) => Some(error),
             Kind::Cancel(error) => error.server(),
             Kind::NoServer(failures) => last(failures)?.server(),
-            Kind::Pool(failure) => failure.last.as_ref()?.server(),
+            Kind::Pool(failure) => failure.last()?.server(),
             _ => None,
         }
     }
@@ -148,7 +148,7 @@ impl Error {
     /// said to it.
     pub fn pool(&self) -> Option<WaitError> {
         match self.kind() {
-            Kind::Pool(failure) => Some(failure.why),
+            Kind::Pool(failure) => Some(failure.why()),
             _ => None,
         }
     }
@@ -237,7 +237,7 @@ impl Error {
             | Kind::Connect(ConnectError::Timeout { .. }) => true,
             Kind::Cancel(error) => error.is_timeout(),
             Kind::NoServer(failures) => last(failures).is_some_and(Self::is_timeout),
-            Kind::Pool(failure) => failure.why == WaitError::Timeout,
+            Kind::Pool(failure) => failure.why() == WaitError::Timeout,
             _ => false,
         }
     }
@@ -252,7 +252,7 @@ impl Error {
         const TOO_MANY_CONNECTIONS: u16 = 1040;
         match self.kind() {
             Kind::Connect(_) | Kind::Password(_) | Kind::WrongRole(_) | Kind::NoServer(_) => true,
-            Kind::Pool(failure) => failure.why == WaitError::Timeout,
+            Kind::Pool(failure) => failure.why() == WaitError::Timeout,
             Kind::Server(error) => matches!(error.code, DEADLOCK | TOO_MANY_CONNECTIONS),
             _ => false,
         }
@@ -305,7 +305,7 @@ impl std::error::Error for Error {
             Kind::Converted { source, .. } => Some(source.as_ref()),
             Kind::Cancel(error) => Some(error),
             Kind::Password(error) => Some(&**error),
-            Kind::Pool(failure) => failure.last.as_deref().map(|last| last as _),
+            Kind::Pool(failure) => failure.last().map(|last| last as _),
             _ => None,
         }
     }

@@ -1,8 +1,10 @@
 //! The policy of a connection pool, without I/O: who waits, which connection is next, when to connect, to ping and to close.
 //!
 //! [`Policy`] is a state machine. It owns idle connections and the queue of waiters, and decides. It opens no socket, starts no
-//! thread and reads no clock: the time is a parameter, and [`Policy::poll_action`] returns what to do. The pools of
-//! `onecopy-mysql` and `onecopy-valkey` are built on it, for threads and for tokio.
+//! thread and reads no clock: the time is a parameter, and [`Policy::poll_action`] returns what to do.
+//!
+//! With the feature `blocking` or `tokio` there is also a driver, a pool that does this with threads or tasks for any type of
+//! connection: `blocking::Pool` and `aio::Pool`. The pools of `onecopy-mysql` and `onecopy-valkey` are built on them.
 //!
 //! ```text
 //!             connected              acquire                 begin_restore
@@ -43,8 +45,14 @@
 //! ```
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "tokio")]
+pub mod aio;
 mod backoff;
+#[cfg(feature = "blocking")]
+pub mod blocking;
 mod config;
+#[cfg(any(feature = "blocking", feature = "tokio"))]
+mod driver;
 mod gate;
 mod jitter;
 mod lease;
@@ -55,6 +63,8 @@ mod waiters;
 
 pub use backoff::Backoff;
 pub use config::{PoolConfig, PoolConfigError};
+#[cfg(any(feature = "blocking", feature = "tokio"))]
+pub use driver::{Health, NoConnection, Poolable, Returned};
 pub use gate::Connecting;
 pub use jitter::Jitter;
 pub use lease::{Checkout, Lease};

@@ -35,9 +35,9 @@ pub struct Policy<C, W> {
     to_wake: VecDeque<W>,
     to_close: VecDeque<(C, CloseReason)>,
     is_closed: bool,
-    /// What the last `poll_timeout` returned.
+    /// When something is due, as far as the driver knows or is told next.
     armed: Option<Instant>,
-    /// Something is due before that.
+    /// The driver has to be told.
     is_late: bool,
     counters: PoolStats,
     jitter: Jitter,
@@ -130,8 +130,9 @@ impl<C, W> Policy<C, W> {
         let idle = self.idle.pop_back()?;
         self.in_use += 1;
         self.counters.acquired += 1;
+        let ping_at = idle.since.checked_add(self.config.ping_after);
         Some(Checkout {
-            needs_ping: now.saturating_duration_since(idle.since) >= self.config.ping_after,
+            needs_ping: ping_at.is_some_and(|ping_at| now >= ping_at),
             conn: idle.conn,
             lease: Lease {
                 expires: idle.expires,
@@ -248,9 +249,10 @@ impl<C, W> Policy<C, W> {
         !self.is_closed && lease.expires.is_none_or(|expires| now < expires)
     }
 
-    /// Returns whether something is due earlier than what [`poll_timeout`](Self::poll_timeout) returned last.
-    pub fn is_late(&self) -> bool {
-        self.is_late
+    /// Returns whether something is due earlier than what [`poll_timeout`](Self::poll_timeout) returned last, once: call
+    /// `poll_timeout` soon after.
+    pub fn take_late(&mut self) -> bool {
+        std::mem::take(&mut self.is_late)
     }
 
     /// Returns whether the pool was closed.
@@ -280,8 +282,15 @@ impl<C, W> Policy<C, W> {
         if let Some((conn, reason)) = self.to_close.pop_front() {
             return Some(Action::Close(conn, reason));
         }
-        let connects = self.wants_connection(now) && self.gate.is_open(&self.config, now);
-        connects.then(|| Action::Connect(self.gate.start()))
+        if !self.wants_connection(now) {
+            return None;
+        }
+        if self.gate.is_open(&self.config, now) {
+            return Some(Action::Connect(self.gate.start()));
+        }
+        // Who wants it may have come after the driver asked what is due.
+        self.note(self.gate.opens_at(&self.config));
+        None
     }
 
     /// Returns when [`handle_timeout`](Self::handle_timeout) has to be called next. Looks at every idle connection.
@@ -433,6 +442,7 @@ impl<C, W> Policy<C, W> {
         if let Some(due) = due
             && self.armed.is_none_or(|armed| due < armed)
         {
+            self.armed = Some(due);
             self.is_late = true;
         }
     }

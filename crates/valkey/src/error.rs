@@ -8,6 +8,7 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use onecopy_net::{ConnectError, DriveError, TlsError};
+use onecopy_pool::WaitError;
 use onecopy_resp_proto::{ErrorKind, ProtocolError, Refusal, Reply};
 use onecopy_wire::WireError;
 
@@ -99,7 +100,7 @@ impl Error {
     pub fn server(&self) -> Option<&ServerError> {
         match self.cause() {
             Cause::Server(error) | Cause::Refused(_, error) => Some(error),
-            Cause::Pool(failure) => failure.last.as_ref()?.server(),
+            Cause::Pool(failure) => failure.last()?.server(),
             _ => None,
         }
     }
@@ -185,7 +186,7 @@ impl Error {
     pub fn is_timeout(&self) -> bool {
         match self.cause() {
             Cause::Timeout | Cause::Connect(ConnectError::Timeout { .. }) => true,
-            Cause::Pool(failure) => failure.is_timeout(),
+            Cause::Pool(failure) => failure.why() == WaitError::Timeout,
             _ => false,
         }
     }
@@ -268,7 +269,7 @@ impl Error {
             Cause::Offline(Some(cause)) => !cause.is_other_protocol(),
             Cause::Protocol(_) => !self.is_other_protocol(),
             Cause::Cluster(error) => error.is_retryable(),
-            Cause::Pool(failure) => failure.is_timeout(),
+            Cause::Pool(failure) => failure.why() == WaitError::Timeout,
             Cause::Sentinel(error) => error.is_retryable(),
             Cause::Server(error) | Cause::Refused(_, error) => matches!(
                 error.code(),
@@ -483,7 +484,7 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error.cause() {
             Cause::Timeout | Cause::Unresponsive(_) => io::ErrorKind::TimedOut,
-            Cause::Pool(failure) if failure.is_timeout() => io::ErrorKind::TimedOut,
+            Cause::Pool(failure) if failure.why() == WaitError::Timeout => io::ErrorKind::TimedOut,
             Cause::Io { source, .. } => source.kind(),
             Cause::Protocol(_) if error.is_out_of_memory() => io::ErrorKind::OutOfMemory,
             Cause::Protocol(error) => match error.kind() {
@@ -584,7 +585,7 @@ impl std::error::Error for Error {
             Cause::Io { source, .. } | Cause::Source(source) => Some(source),
             Cause::Decode(error) => Some(error),
             Cause::Cluster(error) => Some(error),
-            Cause::Pool(failure) => failure.last.as_ref().map(|last| last as _),
+            Cause::Pool(failure) => failure.last().map(|last| last as _),
             Cause::Sentinel(error) => Some(error),
             _ => None,
         }

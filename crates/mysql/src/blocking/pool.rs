@@ -2,20 +2,13 @@
 
 mod connect;
 mod restore;
-mod shared;
-mod waiting;
-mod worker;
 
 use std::fmt;
-use std::sync::Arc;
-use std::time::Instant;
 
-use onecopy_pool::CloseReason;
-pub(super) use shared::Shared;
-use shared::User;
+use onecopy_pool::blocking as driver;
 
-use super::PooledConnection;
-use crate::pool::Health;
+use super::{Connection, PooledConnection};
+use crate::pool::Slot;
 use crate::{Config, Error, PoolStats};
 
 /// A pool of connections to one server or a group of servers. Clones share it.
@@ -41,9 +34,7 @@ use crate::{Config, Error, PoolStats};
 /// ```
 #[derive(Clone)]
 pub struct Pool {
-    shared: Arc<Shared>,
-    /// Of all clones.
-    _user: Arc<User>,
+    pool: driver::Pool<Slot<Connection>>,
 }
 
 impl Pool {
@@ -60,11 +51,9 @@ impl Pool {
     /// # Errors
     /// Fails if the settings contradict each other.
     pub fn new(config: Config) -> Result<Self, Error> {
-        let shared = Shared::new(config)?;
-        Ok(Self {
-            _user: User::of(&shared),
-            shared,
-        })
+        let pool = driver::Pool::new(config);
+        let pool = pool.map_err(|error| Error::config(error.to_string()))?;
+        Ok(Self { pool })
     }
 
     /// Returns a connection, and waits for one if none is idle and the maximum is reached. Waiting callers are served first
@@ -79,45 +68,31 @@ impl Pool {
     /// refused and the pool has no connection, or if the pool is closed. The first two errors contain the last error of connecting:
     /// see [`Error::pool`].
     pub fn get(&self) -> Result<PooledConnection, Error> {
-        let begun = Instant::now();
-        let mut is_again = false;
-        loop {
-            let idle = self.shared.core().policy.try_acquire(begun);
-            let checkout = match idle {
-                Some(checkout) => checkout,
-                None => self.shared.wait(begun, is_again)?,
-            };
-            let needs_ping = checkout.needs_ping;
-            let mut conn = PooledConnection::new(&self.shared, checkout.lease, checkout.conn);
-            match conn.check(needs_ping) {
-                Health::Good => return Ok(conn),
-                Health::Unsure if conn.answers() => return Ok(conn),
-                Health::Unsure | Health::Dead => conn.discard(CloseReason::Unhealthy),
-            }
-            is_again = true;
+        match self.pool.get() {
+            Ok(borrowed) => Ok(PooledConnection::new(borrowed)),
+            Err(failure) => Err(Error::no_connection(failure)),
         }
     }
 
     /// Returns a snapshot of the pool's counters.
     pub fn stats(&self) -> PoolStats {
-        self.shared.core().stats()
+        self.pool.stats()
     }
 
     /// Returns the settings.
     pub fn config(&self) -> &Config {
-        self.shared.config()
+        self.pool.config()
     }
 
     /// Closes the pool, and waits until all connections are returned and closed. Callers that wait for a connection fail, and so
     /// does every further [`get`](Self::get).
     pub fn close(&self) {
-        self.shared.close();
-        self.shared.drained();
+        self.pool.close();
     }
 
     /// Returns whether the pool is closed.
     pub fn is_closed(&self) -> bool {
-        self.shared.core().policy.is_closed()
+        self.pool.is_closed()
     }
 }
 

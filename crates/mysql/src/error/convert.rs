@@ -77,7 +77,7 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error.kind() {
             Kind::Timeout | Kind::NoGreeting | Kind::StatementTimeout => io::ErrorKind::TimedOut,
-            Kind::Pool(failure) if failure.why == WaitError::Timeout => io::ErrorKind::TimedOut,
+            Kind::Pool(failure) if failure.why() == WaitError::Timeout => io::ErrorKind::TimedOut,
             Kind::Io { source, .. } => source.kind(),
             Kind::Protocol(ProtocolError::Closed { .. }) => io::ErrorKind::UnexpectedEof,
             Kind::Protocol(error) if error.is_out_of_memory() => io::ErrorKind::OutOfMemory,

@@ -162,8 +162,8 @@ impl Error {
 
     /// A pool has no connection for its caller.
     #[cold]
-    pub(crate) fn no_connection(failure: NoConnection) -> Self {
-        Kind::Pool(Box::new(failure)).into()
+    pub(crate) fn no_connection(failure: Box<NoConnection>) -> Self {
+        Kind::Pool(failure).into()
     }
 
     /// Whether another attempt to connect will hardly fare better: the login is refused, the server is not trusted, or the

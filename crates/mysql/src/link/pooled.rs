@@ -107,11 +107,9 @@ impl Link {
         Ok(())
     }
 
-    /// Frees memory above `keep`, column definitions included.
-    pub(crate) fn trim(&mut self, keep: usize) {
-        let held = self.buffers.capacity() + self.core.definitions().raw_len();
-        if held > keep {
-            self.release(keep);
-        }
+    /// Bytes of memory that the connection holds, column definitions included.
+    #[inline]
+    pub(crate) fn held(&self) -> usize {
+        self.buffers.capacity() + self.core.definitions().raw_len()
     }
 }

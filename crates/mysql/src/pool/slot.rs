@@ -1,13 +1,14 @@
 //! A connection in a pool, and what has to be known of it there.
 
 use onecopy_net::Peeked;
+use onecopy_pool::{Health, PoolConfig, Poolable, Returned};
 
 use super::FollowUp;
-use crate::Config;
 use crate::link::Link;
+use crate::{Config, Error};
 
 /// What a pool does with a connection of either API.
-pub(crate) trait Pooled {
+pub(crate) trait Pooled: Send + 'static {
     fn link(&mut self) -> &mut Link;
 
     /// What the server has done while nobody used the connection.
@@ -28,26 +29,8 @@ pub(crate) struct Slot<C> {
     number: u64,
     /// Bytes that had left when it was handed out.
     sent: u64,
-}
-
-/// Whether an idle connection can be handed out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Health {
-    Good,
-    /// Not before it has answered a ping.
-    Unsure,
-    Dead,
-}
-
-/// What has to be done with a returned connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Returned {
-    /// Nothing.
-    Clean,
-    /// Its session has to be restored.
-    Used,
-    /// It is unusable.
-    Broken,
+    /// Bytes of memory that could not be given back.
+    kept: usize,
 }
 
 impl<C: Pooled> Slot<C> {
@@ -58,12 +41,21 @@ impl<C: Pooled> Slot<C> {
             follow_ups,
             number,
             sent: 0,
+            kept: 0,
         })
     }
+}
 
-    /// The connection is about to be handed out.
+impl<C: Pooled> Poolable for Slot<C> {
+    type Config = Config;
+    type Error = Error;
+
+    fn pool_config(config: &Config) -> &PoolConfig {
+        &config.pool
+    }
+
     #[inline]
-    pub(crate) fn check(&mut self, needs_ping: bool) -> Health {
+    fn check(&mut self, needs_ping: bool, _: &Config) -> Health {
         self.sent = self.conn.link().sent();
         match self.conn.peek() {
             Peeked::Nothing if needs_ping => Health::Unsure,
@@ -74,17 +66,16 @@ impl<C: Pooled> Slot<C> {
         }
     }
 
-    /// The connection was returned: nothing of its borrower stays at the client.
-    pub(crate) fn returned(&mut self, config: &Config) -> Returned {
+    fn returned(&mut self, config: &Config) -> Returned {
         let (number, sent) = (self.number, self.sent);
         let link = self.conn.link();
         if link.number() != number || link.is_closed() || link.is_demoted() {
             return Returned::Broken;
         }
         link.set_timeouts(config);
-        let is_untouched = link.sent() == sent && link.is_quiet();
-        let is_kept = !config.pool.reset && link.is_quiet() && !link.is_in_transaction();
-        if !is_untouched && !is_kept {
+        let is_untouched = link.sent() == sent;
+        let is_kept = is_untouched || !config.pool.reset && !link.is_in_transaction();
+        if !is_kept || !link.is_quiet() {
             return Returned::Used;
         }
         match link.forget_tokens() {
@@ -93,10 +84,24 @@ impl<C: Pooled> Slot<C> {
         }
     }
 
-    /// It becomes idle.
-    pub(crate) fn trim(&mut self, config: &Config) {
+    fn trim(&mut self, config: &Config) {
         let keep = config.pool.idle_keep;
-        self.conn.link().trim(keep);
+        let (sent, kept) = (self.sent, self.kept);
+        let link = self.conn.link();
+        // One that nothing was sent on was trimmed before.
+        let is_trimmed = link.sent() == sent && link.held() == kept;
+        if link.held() > keep && !is_trimmed {
+            link.release(keep);
+            self.kept = link.held();
+        }
         self.conn.release_tls(keep);
+    }
+
+    fn is_final(error: &Error) -> bool {
+        error.is_final()
+    }
+
+    fn closed(cause: &'static str) -> Error {
+        Error::closed(cause)
     }
 }

@@ -363,3 +363,38 @@ fn settings_that_contradict_each_other_are_refused() {
     (config.min, config.max_connecting) = (0, 0);
     assert!(config.check().is_err());
 }
+
+#[test]
+fn that_something_is_due_earlier_is_told_once() {
+    let mut world = World::new(|config| config.lifetime = None);
+    let held = world.acquire();
+    assert_eq!(world.pool.poll_timeout(world.now), None);
+    world.give_back(held);
+    assert!(world.pool.take_late(), "the idle timeout");
+    for _ in 0..2 {
+        let held = world.acquire();
+        world.give_back(held);
+        assert!(!world.pool.has_work(world.now));
+        assert!(!world.pool.take_late(), "it was told");
+    }
+    let idle_timeout = PoolConfig::default().idle_timeout.unwrap();
+    assert_eq!(
+        world.pool.poll_timeout(world.now),
+        Some(world.now + idle_timeout)
+    );
+}
+
+#[test]
+fn who_comes_during_a_pause_is_served_when_it_ends() {
+    let mut world = World::new(|_| {});
+    let refused = world.wait(1);
+    world.fail(true);
+    assert_eq!(world.error(refused), WaitError::Refused);
+    assert!(world.pool.take_late());
+    assert_eq!(world.pool.poll_timeout(world.now), None, "nobody waits");
+    let ticket = world.wait(2);
+    assert!(world.pool.take_late(), "the end of the pause");
+    world.pass(PoolConfig::default().backoff_min);
+    world.connect();
+    world.take(ticket);
+}

@@ -2,19 +2,13 @@
 
 mod connect;
 mod restore;
-mod shared;
-mod waiting;
 
 use std::fmt;
-use std::sync::Arc;
-use std::time::Instant;
 
-use onecopy_pool::CloseReason;
-pub(super) use shared::Shared;
-use shared::User;
+use onecopy_pool::aio as driver;
 
-use super::PooledConnection;
-use crate::pool::Health;
+use super::{Connection, PooledConnection};
+use crate::pool::Slot;
 use crate::{Config, Error, PoolStats};
 
 /// A pool of connections to one server. Clones share it.
@@ -44,9 +38,7 @@ use crate::{Config, Error, PoolStats};
 /// ```
 #[derive(Clone)]
 pub struct Pool {
-    shared: Arc<Shared>,
-    /// Of all clones.
-    _user: Arc<User>,
+    pool: driver::Pool<Slot<Connection>>,
 }
 
 impl Pool {
@@ -63,11 +55,9 @@ impl Pool {
     /// # Errors
     /// Fails if the settings contradict each other.
     pub fn new(config: Config) -> Result<Self, Error> {
-        let shared = Shared::new(config)?;
-        Ok(Self {
-            _user: User::of(&shared),
-            shared,
-        })
+        let pool = driver::Pool::new(config);
+        let pool = pool.map_err(|error| Error::config(error.to_string()))?;
+        Ok(Self { pool })
     }
 
     /// Returns a connection, and waits for one if none is idle and the maximum is reached. Waiting callers are served first
@@ -88,33 +78,20 @@ impl Pool {
     /// # Cancel safety
     /// Cancel-safe. If the future is dropped, the caller leaves the queue, and a connection that it was granted goes to the next one.
     pub async fn get(&self) -> Result<PooledConnection, Error> {
-        let begun = Instant::now();
-        let mut is_again = false;
-        loop {
-            let idle = self.shared.core().policy.try_acquire(begun);
-            let checkout = match idle {
-                Some(checkout) => checkout,
-                None => self.shared.wait(begun, is_again).await?,
-            };
-            let needs_ping = checkout.needs_ping;
-            let mut conn = PooledConnection::new(&self.shared, checkout.lease, checkout.conn);
-            match conn.check(needs_ping) {
-                Health::Good => return Ok(conn),
-                Health::Unsure if conn.answers().await => return Ok(conn),
-                Health::Unsure | Health::Dead => conn.discard(CloseReason::Unhealthy),
-            }
-            is_again = true;
+        match self.pool.get().await {
+            Ok(borrowed) => Ok(PooledConnection::new(borrowed)),
+            Err(failure) => Err(Error::no_connection(failure)),
         }
     }
 
     /// Returns a snapshot of the pool's counters.
     pub fn stats(&self) -> PoolStats {
-        self.shared.core().stats()
+        self.pool.stats()
     }
 
     /// Returns the settings.
     pub fn config(&self) -> &Config {
-        self.shared.config()
+        self.pool.config()
     }
 
     /// Closes the pool, and waits until all connections are returned and closed. Callers that wait for a connection fail, and so
@@ -123,13 +100,12 @@ impl Pool {
     /// # Cancel safety
     /// The pool stays closed if the future is dropped. A further call waits again.
     pub async fn close(&self) {
-        self.shared.close();
-        self.shared.drained().await;
+        self.pool.close().await;
     }
 
     /// Returns whether the pool is closed.
     pub fn is_closed(&self) -> bool {
-        self.shared.core().policy.is_closed()
+        self.pool.is_closed()
     }
 }
 

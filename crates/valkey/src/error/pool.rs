@@ -12,14 +12,14 @@ impl Error {
     /// said to it.
     pub fn pool(&self) -> Option<WaitError> {
         match self.cause() {
-            Cause::Pool(failure) => Some(failure.why),
+            Cause::Pool(failure) => Some(failure.why()),
             _ => None,
         }
     }
 
     #[cold]
-    pub(crate) fn no_connection(failure: NoConnection) -> Self {
-        Cause::Pool(Box::new(failure)).into()
+    pub(crate) fn no_connection(failure: Box<NoConnection>) -> Self {
+        Cause::Pool(failure).into()
     }
 
     /// Whether another attempt to connect will hardly succeed: the login is refused, the settings are wrong, or the server is not

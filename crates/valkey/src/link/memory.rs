@@ -65,7 +65,7 @@ impl Link {
 
     /// Bytes of memory that are held: by the buffers, and by the core's lists of where the values of a reply lie.
     #[inline]
-    pub(super) fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.buffers.capacity() + self.core.capacity()
     }
 

@@ -42,12 +42,6 @@ impl Link {
             && self.buffers.pending().is_empty()
     }
 
-    /// Whether more memory is held than that.
-    #[inline]
-    pub(crate) fn holds_more(&self, keep: usize) -> bool {
-        self.capacity() > keep
-    }
-
     /// What follows has to be done by then.
     pub(crate) fn limit_until(&mut self, deadline: Option<Instant>) {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));

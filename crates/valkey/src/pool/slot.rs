@@ -1,12 +1,13 @@
 //! A connection in a pool, and what has to be known of it there.
 
 use onecopy_net::Peeked;
+use onecopy_pool::{Health, PoolConfig, Poolable, Returned};
 
-use crate::Config;
 use crate::link::Link;
+use crate::{Config, Error};
 
 /// What a pool does with a connection of either API.
-pub(crate) trait Pooled {
+pub(crate) trait Pooled: Send + 'static {
     fn link(&mut self) -> &mut Link;
 
     /// What the server has done while nobody used the connection.
@@ -24,37 +25,31 @@ pub(crate) struct Slot<C> {
     pub(crate) conn: C,
     /// The connection's own number: a borrower can put another connection into its place.
     number: u64,
-}
-
-/// Whether an idle connection can be handed out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Health {
-    Good,
-    /// Not before it has answered a ping.
-    Unsure,
-    Dead,
-}
-
-/// What has to be done with a returned connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Returned {
-    /// Nothing.
-    Clean,
-    /// Replies are outstanding, or its state has to be restored.
-    Used,
-    /// It is unusable.
-    Broken,
+    /// Bytes of memory that could not be given back.
+    kept: usize,
 }
 
 impl<C: Pooled> Slot<C> {
     pub(crate) fn new(mut conn: C) -> Box<Self> {
         let number = conn.link().number();
-        Box::new(Self { conn, number })
+        Box::new(Self {
+            conn,
+            number,
+            kept: 0,
+        })
+    }
+}
+
+impl<C: Pooled> Poolable for Slot<C> {
+    type Config = Config;
+    type Error = Error;
+
+    fn pool_config(config: &Config) -> &PoolConfig {
+        &config.pool
     }
 
-    /// The connection is about to be handed out.
     #[inline]
-    pub(crate) fn check(&mut self, needs_ping: bool, config: &Config) -> Health {
+    fn check(&mut self, needs_ping: bool, config: &Config) -> Health {
         match self.conn.peek() {
             Peeked::Nothing if needs_ping => Health::Unsure,
             Peeked::Nothing => Health::Good,
@@ -64,8 +59,7 @@ impl<C: Pooled> Slot<C> {
         }
     }
 
-    /// The connection was returned: nothing of its borrower stays at the client.
-    pub(crate) fn returned(&mut self, config: &Config) -> Returned {
+    fn returned(&mut self, config: &Config) -> Returned {
         let number = self.number;
         let link = self.conn.link();
         if link.number() != number || link.is_closed() {
@@ -82,7 +76,7 @@ impl<C: Pooled> Slot<C> {
             return Returned::Used;
         }
         // Withdraws what was queued and not sent.
-        if link.begin().is_err() {
+        if !link.is_quiet() && link.begin().is_err() {
             return Returned::Broken;
         }
         match link.is_quiet() {
@@ -91,13 +85,23 @@ impl<C: Pooled> Slot<C> {
         }
     }
 
-    /// It becomes idle.
-    pub(crate) fn trim(&mut self, config: &Config) {
+    fn trim(&mut self, config: &Config) {
         let keep = config.pool.idle_keep;
+        let kept = self.kept;
         let link = self.conn.link();
-        if link.holds_more(keep) {
+        let held = link.capacity();
+        if held > keep && held != kept {
             link.release(keep);
+            self.kept = link.capacity();
         }
         self.conn.release_tls(keep);
+    }
+
+    fn is_final(error: &Error) -> bool {
+        error.is_final()
+    }
+
+    fn closed(cause: &'static str) -> Error {
+        Error::closed(cause)
     }
 }

@@ -1,86 +1,41 @@
-//! Making a connection for a pool.
+//! What the pool does with a connection.
 
-use std::sync::Arc;
-use std::time::Instant;
-
-use onecopy_pool::Connecting;
+use onecopy_pool::blocking::Connect;
 
 use super::super::Connection;
-use super::shared::Shared;
 use crate::pool::{ASK_ROLE, FollowUp, Slot, lacks_roles, set_role};
 use crate::{Config, Error};
 
-/// A connection that is being made: a failed one if this is dropped before it says otherwise.
-pub(super) struct Attempt {
-    shared: Arc<Shared>,
-    connecting: Option<Connecting>,
-}
-
-impl Attempt {
-    pub(super) fn new(shared: &Arc<Shared>, connecting: Connecting) -> Self {
-        Self {
-            shared: Arc::clone(shared),
-            connecting: Some(connecting),
+impl Connect for Slot<Connection> {
+    /// Connects, and learns what a reset has to restore.
+    fn connect(config: &Config) -> Result<Box<Self>, Error> {
+        let mut conn = Connection::connect_with(config)?;
+        if let Some(timeout) = config.connect_timeout {
+            conn.link.limit_to(timeout);
         }
-    }
-
-    pub(super) fn run(mut self) {
-        let made = connect(self.shared.config());
-        let now = Instant::now();
-        let Some(connecting) = self.connecting.take() else {
-            return;
+        let is_mariadb = conn.link.core.session().version.is_mariadb;
+        let role = if config.pool.reset {
+            role(&mut conn, is_mariadb)?
+        } else {
+            None
         };
-        let mut core = self.shared.core();
-        match made {
-            Ok(slot) => {
-                core.last_error = None;
-                core.policy.connected(connecting, slot, now);
-            }
-            Err(error) => {
-                let is_final = error.is_final();
-                core.last_error = Some(Arc::new(error));
-                core.policy.connect_failed(connecting, is_final, now);
-            }
+        if let Some(setup) = &config.pool_setup {
+            conn.run(setup)?;
         }
-        drop(core);
-        self.shared.act();
+        conn.link.set_timeouts(config);
+        Ok(Self::new(conn, FollowUp::all(config, is_mariadb, role)))
     }
-}
 
-/// A job is dropped before its end only if no thread can be started for it.
-impl Drop for Attempt {
-    fn drop(&mut self) {
-        if let Some(connecting) = self.connecting.take() {
-            let error = Error::closed("no thread can be started to connect");
-            let mut core = self.shared.core();
-            core.last_error = Some(Arc::new(error));
-            core.policy
-                .connect_failed(connecting, false, Instant::now());
-            drop(core);
-            self.shared.act();
-        }
+    fn restore(&mut self, config: &Config) -> Result<(), Error> {
+        self.restore_session(config)
     }
-}
 
-/// Connects, and learns what a reset has to restore.
-fn connect(config: &Config) -> Result<Box<Slot<Connection>>, Error> {
-    let mut conn = Connection::connect_with(config)?;
-    if let Some(timeout) = config.connect_timeout {
-        conn.link.limit_to(timeout);
+    fn answers(&mut self, config: &Config) -> bool {
+        self.conn.link.limit_to(config.pool.reset_timeout);
+        let is_answered = self.conn.ping().is_ok();
+        self.conn.link.set_timeouts(config);
+        is_answered
     }
-    let is_mariadb = conn.link.core.session().version.is_mariadb;
-    let role = if config.pool.reset {
-        role(&mut conn, is_mariadb)?
-    } else {
-        None
-    };
-    if let Some(setup) = &config.pool_setup {
-        conn.run(setup)?;
-    }
-    conn.link.set_timeouts(config);
-    let mut slot = Slot::new(conn, FollowUp::all(config, is_mariadb, role));
-    slot.trim(config);
-    Ok(slot)
 }
 
 /// The statement that restores the session's roles, if the server has roles.

@@ -1,58 +1,12 @@
 //! Restoring a returned connection.
 
-use std::sync::Arc;
-use std::time::Instant;
-
-use onecopy_pool::{CloseReason, Lease};
-
 use super::super::{Connection, Rows};
-use super::shared::Shared;
 use crate::pool::{FollowUp, Slot, lacks_roles};
 use crate::{Config, Error};
 
-/// A connection that is being restored: closed if this is dropped before it is done.
-pub(super) struct Restoring {
-    shared: Arc<Shared>,
-    borrowed: Option<(Lease, Box<Slot<Connection>>)>,
-}
-
-impl Restoring {
-    pub(super) fn new(shared: &Arc<Shared>, lease: Lease, slot: Box<Slot<Connection>>) -> Self {
-        Self {
-            shared: Arc::clone(shared),
-            borrowed: Some((lease, slot)),
-        }
-    }
-
-    pub(super) fn run(mut self) {
-        let Some((_, slot)) = &mut self.borrowed else {
-            return;
-        };
-        if slot.restore(self.shared.config()).is_err() {
-            return; // The drop closes it.
-        }
-        let Some((lease, mut slot)) = self.borrowed.take() else {
-            return;
-        };
-        slot.trim(self.shared.config());
-        let now = Instant::now();
-        self.shared.core().policy.give_back(lease, slot, now);
-        self.shared.act();
-    }
-}
-
-impl Drop for Restoring {
-    fn drop(&mut self) {
-        if let Some((lease, slot)) = self.borrowed.take() {
-            drop(slot);
-            self.shared.lost(lease, CloseReason::Reset);
-        }
-    }
-}
-
 impl Slot<Connection> {
     /// Makes the session that of a new login. After an error the connection is to be closed.
-    fn restore(&mut self, config: &Config) -> Result<(), Error> {
+    pub(super) fn restore_session(&mut self, config: &Config) -> Result<(), Error> {
         let conn = &mut self.conn;
         conn.link.limit_to(config.pool.reset_timeout);
         conn.link.release_transaction();

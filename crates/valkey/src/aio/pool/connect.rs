@@ -1,71 +1,26 @@
-//! Making a connection for a pool.
+//! What the pool does with a connection.
 
-use std::sync::Arc;
-use std::time::Instant;
-
-use onecopy_pool::Connecting;
+use onecopy_pool::aio::Connect;
 
 use super::super::Connection;
-use super::shared::Shared;
 use crate::pool::Slot;
 use crate::{Config, Error};
 
-/// A connection that is being made: a failed one if this is dropped before it says otherwise.
-pub(super) struct Attempt {
-    shared: Arc<Shared>,
-    connecting: Option<Connecting>,
-}
-
-impl Attempt {
-    pub(super) fn new(shared: &Arc<Shared>, connecting: Connecting) -> Self {
-        Self {
-            shared: Arc::clone(shared),
-            connecting: Some(connecting),
-        }
+impl Connect for Slot<Connection> {
+    async fn connect(config: &Config) -> Result<Box<Self>, Error> {
+        let conn = Connection::connect_with(config).await?;
+        Ok(Self::new(conn))
     }
 
-    pub(super) async fn run(mut self) {
-        let made = connect(self.shared.config()).await;
-        let now = Instant::now();
-        let Some(connecting) = self.connecting.take() else {
-            return;
-        };
-        let mut core = self.shared.core();
-        match made {
-            Ok(slot) => {
-                core.last_error = None;
-                core.policy.connected(connecting, slot, now);
-            }
-            Err(error) => {
-                let is_final = error.is_final();
-                core.last_error = Some(error);
-                core.policy.connect_failed(connecting, is_final, now);
-            }
-        }
-        drop(core);
-        self.shared.act();
+    async fn restore(&mut self, config: &Config) -> Result<(), Error> {
+        self.restore_session(config).await
     }
-}
 
-/// A task is dropped before its end only with its runtime.
-impl Drop for Attempt {
-    fn drop(&mut self) {
-        if let Some(connecting) = self.connecting.take() {
-            let error = Error::closed(
-                "the tokio runtime in which the pool was used first has ended; create a pool in each runtime",
-            );
-            let mut core = self.shared.core();
-            core.last_error = Some(error);
-            core.policy.connect_failed(connecting, true, Instant::now());
-            drop(core);
-            self.shared.act();
-        }
+    async fn answers(&mut self, config: &Config) -> bool {
+        let timeout = config.pool.reset_timeout;
+        self.conn.link.set_command_timeout(Some(timeout));
+        let is_answered = self.conn.answers().await;
+        self.conn.link.set_command_timeout(config.command_timeout);
+        is_answered
     }
-}
-
-async fn connect(config: &Config) -> Result<Box<Slot<Connection>>, Error> {
-    let conn = Connection::connect_with(config).await?;
-    let mut slot = Slot::new(conn);
-    slot.trim(config);
-    Ok(slot)
 }

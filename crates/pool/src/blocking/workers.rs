@@ -9,9 +9,8 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::connect::Attempt;
-use super::restore::Restoring;
-use super::shared::Shared;
+use super::{Connect, Threads};
+use crate::driver::{Attempt, Restoring, Shared};
 
 /// A job that takes longer than this does not hold up those behind it.
 const SLOW: Duration = Duration::from_millis(5);
@@ -20,15 +19,14 @@ const SLOW: Duration = Duration::from_millis(5);
 const LINGER: Duration = Duration::from_secs(5);
 
 /// Something that blocks.
-pub(super) enum Job {
-    Connect(Attempt),
-    Restore(Restoring),
+pub(super) enum Job<C: Connect> {
+    Connect(Attempt<C, Threads<C>>),
+    Restore(Restoring<C, Threads<C>>),
 }
 
 /// The workers and what they are to do.
-#[derive(Default)]
-pub(super) struct Workers {
-    jobs: VecDeque<Job>,
+pub(super) struct Workers<C: Connect> {
+    jobs: VecDeque<Job<C>>,
     running: usize,
     idle: usize,
     /// When a job was taken last.
@@ -37,32 +35,58 @@ pub(super) struct Workers {
     is_due: bool,
 }
 
-impl std::fmt::Debug for Workers {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Workers")
-            .field("jobs", &self.jobs.len())
-            .field("running", &self.running)
-            .field("idle", &self.idle)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Job {
-    fn run(self) {
-        match self {
-            Self::Connect(attempt) => attempt.run(),
-            Self::Restore(restoring) => restoring.run(),
+impl<C: Connect> Default for Workers<C> {
+    fn default() -> Self {
+        Self {
+            jobs: VecDeque::new(),
+            running: 0,
+            idle: 0,
+            taken: None,
+            is_due: false,
         }
     }
 }
 
-impl Shared {
-    fn workers(&self) -> MutexGuard<'_, Workers> {
-        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+impl<C: Connect> Job<C> {
+    fn run(self) {
+        match self {
+            Self::Connect(attempt) => {
+                let made = C::connect(attempt.config());
+                attempt.finish(made);
+            }
+            Self::Restore(mut restoring) => {
+                let Some((conn, config)) = restoring.parts() else {
+                    return;
+                };
+                let is_restored = conn.restore(config).is_ok();
+                restoring.finish(is_restored);
+            }
+        }
+    }
+}
+
+/// A worker that leaves because of a panic in [`Connect`].
+struct Panicked<'s, C: Connect>(&'s Arc<Shared<C, Threads<C>>>);
+
+impl<C: Connect> Drop for Panicked<'_, C> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let mut workers = self.0.workers();
+            workers.running -= 1;
+            // Another one takes its place.
+            self.0.staff(workers, true);
+        }
+    }
+}
+
+impl<C: Connect> Shared<C, Threads<C>> {
+    fn workers(&self) -> MutexGuard<'_, Workers<C>> {
+        let workers = self.runner.workers.lock();
+        workers.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Leaves a job to a worker.
-    pub(super) fn queue(self: &Arc<Self>, job: Job) {
+    pub(super) fn queue(self: &Arc<Self>, job: Job<C>) {
         let mut workers = self.workers();
         // It takes long, and others would wait behind it.
         let is_long = matches!(job, Job::Connect(_));
@@ -86,14 +110,15 @@ impl Shared {
     }
 
     /// Wakes or starts a worker if one is needed.
-    fn staff(self: &Arc<Self>, mut workers: MutexGuard<'_, Workers>, is_long: bool) {
+    fn staff(self: &Arc<Self>, mut workers: MutexGuard<'_, Workers<C>>, is_long: bool) {
         if workers.idle > 0 {
             drop(workers);
-            self.work.notify_one();
+            self.runner.work.notify_one();
             return;
         }
         let is_slow = workers.taken.is_none_or(|taken| taken.elapsed() >= SLOW);
-        let most = self.config().pool.max_connecting.saturating_add(1);
+        let max_connecting = C::pool_config(self.config()).max_connecting;
+        let most = max_connecting.saturating_add(1);
         let is_needed = workers.running == 0 || (is_long || is_slow) && !workers.jobs.is_empty();
         if !is_needed || workers.running >= most {
             return;
@@ -122,13 +147,14 @@ impl Shared {
 
     /// A worker's life.
     fn work(self: &Arc<Self>) {
+        let _panicked = Panicked(self);
         while let Some(job) = self.next_job() {
             job.run();
         }
     }
 
     /// Waits for a job, and calls the policy meanwhile. `None`: the worker leaves.
-    fn next_job(self: &Arc<Self>) -> Option<Job> {
+    fn next_job(self: &Arc<Self>) -> Option<Job<C>> {
         let lingers_until = Instant::now() + LINGER;
         loop {
             let mut workers = self.workers();
@@ -148,6 +174,9 @@ impl Shared {
             let is_spare = workers.idle > 0 || due.is_none();
             if is_closed || is_spare && now >= lingers_until {
                 workers.running -= 1;
+                drop(workers);
+                // What is due was told to this one; another one that is idle may not know.
+                self.runner.work.notify_one();
                 return None;
             }
             let until = if is_spare {
@@ -157,7 +186,7 @@ impl Shared {
             };
             workers.idle += 1;
             let time = until.saturating_duration_since(now);
-            let waited = self.work.wait_timeout(workers, time);
+            let waited = self.runner.work.wait_timeout(workers, time);
             let (mut workers, _) = waited.unwrap_or_else(PoisonError::into_inner);
             workers.idle -= 1;
         }

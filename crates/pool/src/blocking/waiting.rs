@@ -1,20 +1,17 @@
-//! A caller that waits for a connection.
+//! A caller that waits for a connection, or for the end.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use onecopy_pool::{Checkout, Wait};
-
-use super::super::Connection;
-use super::shared::Shared;
-use crate::Error;
-use crate::pool::Slot;
+use super::{Connect, Threads};
+use crate::driver::{NoConnection, Shared};
+use crate::{Checkout, Wait};
 
 /// A caller that has waited for this long looks whether jobs wait behind a slow one.
 const STUCK: Duration = Duration::from_millis(10);
 
-impl Shared {
+impl<C: Connect> Shared<C, Threads<C>> {
     /// Waits for a connection. `is_again`: at the front.
     ///
     /// # Errors
@@ -23,7 +20,7 @@ impl Shared {
         self: &Arc<Self>,
         since: Instant,
         is_again: bool,
-    ) -> Result<Checkout<Box<Slot<Connection>>>, Error> {
+    ) -> Result<Checkout<Box<C>>, Box<NoConnection<C::Error>>> {
         let caller = thread::current();
         let mut ticket = self
             .core()
@@ -35,7 +32,7 @@ impl Shared {
             let waited = self.core().policy.poll_wait(ticket, now);
             let until = match waited {
                 Wait::Ready(checkout) => return Ok(checkout),
-                Wait::Failed(why) => return Err(self.core().no_connection(why, since.elapsed())),
+                Wait::Failed(why) => return Err(self.no_connection(why, since)),
                 Wait::Pending(still, until) => {
                     ticket = still;
                     until
@@ -45,6 +42,15 @@ impl Shared {
             // Also woken by others than the pool; then it waits again.
             thread::park_timeout(left.map_or(STUCK, |left| left.min(STUCK)));
             self.unstick();
+        }
+    }
+
+    /// Waits until a closed pool has no connection any more.
+    pub(super) fn wait_drained(&self) {
+        let mut core = self.core();
+        while !core.policy.is_drained() {
+            let drained = &self.runner.drained;
+            core = drained.wait(core).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }

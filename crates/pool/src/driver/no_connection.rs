@@ -1,30 +1,34 @@
 //! Why a pool had no connection for its caller.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use onecopy_pool::{PoolStats, WaitError};
+use crate::{PoolStats, WaitError};
 
-use crate::Error;
-
-/// The caller's error.
+/// The error of a caller without a connection. `E` is the error of connecting.
 #[derive(Debug)]
-pub(crate) struct NoConnection {
-    pub(crate) why: WaitError,
-    pub(crate) waited: Duration,
-    pub(crate) stats: PoolStats,
-    pub(crate) max: usize,
-    /// The error of the last attempt to connect, if the last attempt failed.
-    pub(crate) last: Option<Error>,
+pub struct NoConnection<E> {
+    pub(super) why: WaitError,
+    pub(super) waited: Duration,
+    pub(super) stats: PoolStats,
+    pub(super) max: usize,
+    pub(super) last: Option<Arc<E>>,
 }
 
-impl NoConnection {
-    pub(crate) fn is_timeout(&self) -> bool {
-        self.why == WaitError::Timeout
+impl<E> NoConnection<E> {
+    /// Returns why there was none.
+    pub fn why(&self) -> WaitError {
+        self.why
+    }
+
+    /// Returns the error of the last attempt to connect, if the attempts have failed since the last success.
+    pub fn last(&self) -> Option<&E> {
+        self.last.as_deref()
     }
 }
 
-impl fmt::Display for NoConnection {
+impl<E: fmt::Display> fmt::Display for NoConnection<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.why, &self.last) {
             (WaitError::Closed, _) => f.write_str("the pool is closed"),
@@ -49,5 +53,11 @@ impl fmt::Display for NoConnection {
                 self.waited, self.stats.in_use, self.max, self.stats.waiting
             ),
         }
+    }
+}
+
+impl<E: std::error::Error + 'static> std::error::Error for NoConnection<E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.last().map(|last| last as _)
     }
 }

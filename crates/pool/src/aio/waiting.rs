@@ -1,27 +1,26 @@
-//! A caller that waits for a connection.
+//! A caller that waits for a connection, or for the end.
 
 use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use ::tokio::time::timeout_at;
-use onecopy_pool::{Checkout, Ticket, Wait, WaitError};
+use tokio::time::timeout_at;
 
-use super::super::Connection;
-use super::shared::Shared;
-use crate::Error;
-use crate::pool::Slot;
+use super::{Connect, Tasks};
+use crate::driver::{NoConnection, Shared};
+use crate::{Checkout, Ticket, Wait, WaitError};
 
 /// Its turn passes to the next one if it is dropped.
-struct Waiting<'s> {
-    shared: &'s Arc<Shared>,
+struct Waiting<'s, C: Connect> {
+    shared: &'s Arc<Shared<C, Tasks>>,
     since: Instant,
     is_again: bool,
     ticket: Option<Ticket>,
 }
 
-impl Shared {
+impl<C: Connect> Shared<C, Tasks> {
     /// Waits for a connection. `is_again`: at the front.
     ///
     /// # Errors
@@ -30,15 +29,15 @@ impl Shared {
         self: &Arc<Self>,
         since: Instant,
         is_again: bool,
-    ) -> Result<Checkout<Box<Slot<Connection>>>, Error> {
-        self.start();
+    ) -> Result<Checkout<Box<C>>, Box<NoConnection<C::Error>>> {
+        Tasks::start(self);
         let mut waiting = Waiting {
             shared: self,
             since,
             is_again,
             ticket: None,
         };
-        let timeout = self.config().pool.acquire_timeout;
+        let timeout = C::pool_config(self.config()).acquire_timeout;
         let until = timeout.and_then(|timeout| since.checked_add(timeout));
         let granted = poll_fn(|context| waiting.poll(context));
         let granted = match until {
@@ -48,15 +47,24 @@ impl Shared {
                 Err(_) => waiting.last(),
             },
         };
-        granted.map_err(|why| self.core().no_connection(why, since.elapsed()))
+        granted.map_err(|why| self.no_connection(why, since))
+    }
+
+    /// Waits until a closed pool has no connection any more.
+    pub(super) async fn wait_drained(&self) {
+        loop {
+            let mut drained = pin!(self.runner.drained.notified());
+            drained.as_mut().enable();
+            if self.core().policy.is_drained() {
+                return;
+            }
+            drained.await;
+        }
     }
 }
 
-impl Waiting<'_> {
-    fn poll(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<Checkout<Box<Slot<Connection>>>, WaitError>> {
+impl<C: Connect> Waiting<'_, C> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Checkout<Box<C>>, WaitError>> {
         let now = Instant::now();
         let mut core = self.shared.core();
         let is_new = self.ticket.is_none();
@@ -88,7 +96,7 @@ impl Waiting<'_> {
     }
 
     /// The time is over: what came just now counts.
-    fn last(&mut self) -> Result<Checkout<Box<Slot<Connection>>>, WaitError> {
+    fn last(&mut self) -> Result<Checkout<Box<C>>, WaitError> {
         let Some(ticket) = self.ticket.take() else {
             return Err(WaitError::Timeout);
         };
@@ -105,7 +113,7 @@ impl Waiting<'_> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl<C: Connect> Drop for Waiting<'_, C> {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket.take() {
             self.shared.core().policy.leave(ticket, Instant::now());
