@@ -1,6 +1,7 @@
 //! The Valkey client, whole, through its APIs, against a server in memory.
 
 mod blocking;
+mod cached;
 mod pool;
 mod shared;
 mod tokio;
@@ -8,6 +9,7 @@ mod tokio;
 use onecopy_valkey::Config;
 
 pub(crate) use blocking::Blocking;
+pub(crate) use cached::Cached;
 pub(crate) use pool::{Checkout, TokioCheckout};
 pub(crate) use shared::Shared;
 pub(crate) use tokio::Tokio;

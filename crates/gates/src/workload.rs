@@ -217,4 +217,6 @@ workloads! {
         valkey::Tokio::new(Valkey::Get);
     "valkey-shared-get" counted_valkey_shared_get, "32 tasks get 1 KiB each from a shared handle; the server's tasks included", "", SMALL,
         valkey::Shared::new();
+    "valkey-cached-get" counted_valkey_cached_get, "one GET of 1 KiB that is cached", "0 allocations", SMALL,
+        valkey::Cached::new();
 }

@@ -164,7 +164,7 @@ impl<'q> RequestWriter<'q> {
 }
 
 /// By the queue and not by its writer, which then need not lie in memory.
-#[inline]
+#[inline(always)] // or it depends on what else a program sends: 20 instructions an argument
 fn push_bulk(queue: &mut WriteQueue, bytes: &[u8]) {
     if let Some((header, len)) = short_header(b'$', bytes.len()) {
         queue.push_framed(header, len, bytes, *b"\r\n");

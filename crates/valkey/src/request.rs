@@ -236,7 +236,7 @@ impl<'q, 'a> Request<'q, 'a> {
     ///
     /// # Errors
     /// As [`end`](Self::end).
-    #[inline]
+    #[inline(always)] // or it depends on whether a cache is used, too
     #[cfg(feature = "tokio")]
     pub(crate) fn end_shared(self) -> Result<bool, WireError> {
         let Large::Shared(parts, before, true) = self.large else {

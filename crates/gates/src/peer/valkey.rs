@@ -5,7 +5,7 @@ use std::io::{IoSlice, IoSliceMut};
 use super::{Peer, scatter};
 
 /// HELLO's reply, then two to CLIENT SETINFO.
-const HANDSHAKE: &[u8] = b"%7\r\n$6\r\nserver\r\n$6\r\nvalkey\r\n$7\r\nversion\r\n$5\r\n8.1.4\r\n$5\r\nproto\r\n:3\r\n\
+pub(crate) const HANDSHAKE: &[u8] = b"%7\r\n$6\r\nserver\r\n$6\r\nvalkey\r\n$7\r\nversion\r\n$5\r\n8.1.4\r\n$5\r\nproto\r\n:3\r\n\
 $2\r\nid\r\n:3\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n+OK\r\n+OK\r\n";
 
 pub(crate) struct ValkeyPeer {

@@ -313,7 +313,7 @@ impl Queue {
     }
 
     /// A caller has its answer, or walks away: frees its entry, unless that holds a place in the stream.
-    #[inline]
+    #[inline(always)] // or it depends on how many types of commands a program has
     pub(super) fn leave_with(&mut self, index: Index) {
         self.untime(index);
         if let Some(entry) = self.entries.get_mut(index) {
