@@ -71,7 +71,8 @@
 //! [`blocking::Sentinel`] and `aio::Sentinel` find the primary that sentinels watch, and follow it. See [`sentinel`].
 //!
 //! # Client-side caching
-//! `aio::Cached` (feature `caching`) keeps replies, and drops them when the server says that their keys have changed.
+//! `aio::Cached` (feature `caching`) keeps replies, and drops them when the server says that their keys have changed: of one server, of a
+//! cluster, or of the primary that sentinels watch.
 //!
 //! # Timeouts and cancellation
 //! A call may time out, and a future or unread replies may be dropped at any moment: the next command on the connection

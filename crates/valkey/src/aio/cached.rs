@@ -1,24 +1,29 @@
-//! A shared connection with a cache of what it has read.
+//! Connections with a cache of what they have read.
 
 mod flights;
+mod line;
 mod reply;
+mod source;
 
 use std::fmt;
 use std::io::IoSlice;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
-use onecopy_resp_proto::Reply;
 use onecopy_wire::WriteQueue;
 
 pub use reply::CachedReply;
 
-use super::shared::Tracker;
-use super::{Response, Shared, SharedOptions, clock};
-use crate::caching::{CacheOptions, CacheStats, Entry, Invalidation, Store, is_cacheable};
-use crate::command::{Command, Flags, Raw};
+use super::shared::{Tracker, Trackers};
+use super::{Cluster, Response, Sentinel, Shared, SharedOptions, clock};
+use crate::caching::{CacheOptions, CacheStats, Entry, Store, is_cacheable};
+use crate::cluster::ClusterConfig;
+use crate::command::{Command, Flags};
+use crate::sentinel::SentinelConfig;
 use crate::{Config, Error, Request};
 use flights::Flights;
+use source::Source;
 
 /// A shared connection with a cache of what it has read; clones are cheap, and share both. The server says which keys have changed
 /// (CLIENT TRACKING, which needs RESP3), and their values are dropped. [The module](crate::caching) says what is cached.
@@ -29,6 +34,8 @@ use flights::Flights;
 ///   reads its own writes. Writes through [`shared`](Self::shared), and those of other clients, are noticed when the server says so:
 ///   a read may return the old value for as long as that message takes.
 /// - Without a connection nothing is cached. All values are dropped when it is lost.
+/// - [`connect_cluster`](Cached::connect_cluster) and [`connect_sentinel`](Cached::connect_sentinel) do the same with the primaries of a
+///   cluster, and with the primary that sentinels watch.
 ///
 /// A hit allocates nothing; a reply that is read is copied as by [`Shared`].
 ///
@@ -50,8 +57,8 @@ use flights::Flights;
 /// # Cancel safety
 /// As with [`Shared`]: every future may be dropped at any await point. A read that has begun is finished, and cached.
 #[derive(Clone)]
-pub struct Cached {
-    shared: Shared,
+pub struct Cached<S = Shared> {
+    source: S,
     cache: Arc<Cache>,
 }
 
@@ -61,6 +68,8 @@ struct Cache {
     options: CacheOptions,
     store: Store,
     flights: Flights,
+    /// Connections so far, if there are several.
+    lines: AtomicU64,
 }
 
 /// What is known of a read.
@@ -110,16 +119,106 @@ impl Cached {
         options: SharedOptions,
         caching: CacheOptions,
     ) -> Result<Self, Error> {
-        let cache = Arc::new(Cache {
-            store: Store::new(&caching),
-            options: caching,
-            flights: Flights::default(),
-        });
+        let cache = Cache::new(caching);
         let options = options.tracked_by(Arc::clone(&cache) as Arc<dyn Tracker>);
-        let shared = Shared::connect_with(config, options).await?;
-        Ok(Self { shared, cache })
+        let source = Shared::connect_with(config, options).await?;
+        Ok(Self { source, cache })
     }
 
+    /// Returns the connection, for pipelines, transactions and subscriptions. Nothing of it is cached.
+    pub fn shared(&self) -> &Shared {
+        &self.source
+    }
+}
+
+impl Cached<Cluster> {
+    /// Connects to the cluster of a URL, see [`ClusterConfig::from_url`], with the default options.
+    ///
+    /// # Errors
+    /// Fails like [`connect_cluster_with`](Self::connect_cluster_with).
+    ///
+    /// # Cancel safety
+    /// If the future is dropped before it completes, the sockets are closed.
+    pub async fn connect_cluster(url: &str) -> Result<Self, Error> {
+        let config = ClusterConfig::from_url(url)?;
+        Self::connect_cluster_with(&config, SharedOptions::default(), CacheOptions::default()).await
+    }
+
+    /// Connects to a cluster. Each node is asked to say which keys change, when there is a connection to it.
+    ///
+    /// Cached replies are those of primaries. The first read over a new connection is not cached, nor is one that was redirected. When a
+    /// connection is lost, what was read over it is dropped; when slots have moved or have another primary, what is cached of them.
+    /// If nothing shows that, it is noticed at the latest after [`ClusterConfig::refresh_interval`].
+    ///
+    /// # Errors
+    /// Fails like [`Cluster::connect_with`]. Reads fail if a node has RESP2, or refuses CLIENT TRACKING.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped before it completes, the sockets are closed.
+    ///
+    /// # Panics
+    /// Panics outside of a tokio runtime with I/O and time enabled.
+    pub async fn connect_cluster_with(
+        config: &ClusterConfig,
+        options: SharedOptions,
+        caching: CacheOptions,
+    ) -> Result<Self, Error> {
+        let cache = Cache::new(caching);
+        let options = options.tracked_by_all(Arc::new(Arc::clone(&cache)) as Arc<dyn Trackers>);
+        let source = Cluster::connect_with(config, options).await?;
+        Ok(Self { source, cache })
+    }
+
+    /// Returns the cluster, for pipelines, transactions and subscriptions. Nothing of it is cached.
+    pub fn cluster(&self) -> &Cluster {
+        &self.source
+    }
+}
+
+impl Cached<Sentinel> {
+    /// Connects to the primary that the sentinels of a URL watch, see [`SentinelConfig::from_url`], with the default options.
+    ///
+    /// # Errors
+    /// Fails like [`connect_sentinel_with`](Self::connect_sentinel_with).
+    ///
+    /// # Cancel safety
+    /// If the future is dropped before it completes, the sockets are closed.
+    pub async fn connect_sentinel(url: &str) -> Result<Self, Error> {
+        let config = SentinelConfig::from_url(url)?;
+        let (options, caching) = (SharedOptions::default(), CacheOptions::default());
+        Self::connect_sentinel_with(&config, options, caching).await
+    }
+
+    /// Connects to the primary that sentinels watch, and asks it to say which keys change.
+    ///
+    /// Cached replies are those of the primary. All of them are dropped when its connection is lost or there is another primary.
+    ///
+    /// # Errors
+    /// Fails like [`Sentinel::connect_with`], if a server has RESP2, or if it refuses CLIENT TRACKING.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped before it completes, the sockets are closed.
+    ///
+    /// # Panics
+    /// Panics outside of a tokio runtime with I/O and time enabled.
+    pub async fn connect_sentinel_with(
+        config: &SentinelConfig,
+        options: SharedOptions,
+        caching: CacheOptions,
+    ) -> Result<Self, Error> {
+        let cache = Cache::new(caching);
+        let options = options.tracked_by_all(Arc::new(Arc::clone(&cache)) as Arc<dyn Trackers>);
+        let source = Sentinel::connect_with(config, options).await?;
+        Ok(Self { source, cache })
+    }
+
+    /// Returns the handle of the sentinels, whose commands are not cached.
+    pub fn sentinel(&self) -> &Sentinel {
+        &self.source
+    }
+}
+
+impl<S: Source> Cached<S> {
     /// Returns the reply to a command that only reads: the cached one if there is one, otherwise the server's, which is then cached if
     /// it [can be](crate::caching).
     ///
@@ -152,16 +251,11 @@ impl Cached {
     /// # Cancel safety
     /// Cancel-safe: see [the type](Self).
     pub async fn run<C: Command + Sync>(&self, command: &C) -> Result<Response<C>, Error> {
-        let response = self.shared.run(command).await;
+        let response = self.source.run(command).await;
         if !command.flags().contains(Flags::READONLY) {
             self.forget_keys_of(command);
         }
         response
-    }
-
-    /// Returns the connection, for pipelines, transactions and subscriptions. Nothing of it is cached.
-    pub fn shared(&self) -> &Shared {
-        &self.shared
     }
 
     /// Drops the cached values of a key.
@@ -229,12 +323,12 @@ impl Cached {
                 "this command does not only read: run it with run(), which drops the cached values of its keys",
             ));
         }
-        self.shared.run(command).await
+        self.source.run(command).await
     }
 
     async fn fetch(&self, command: Arc<[u8]>, key: &[u8]) -> Result<Arc<Entry>, Error> {
         let fetch = self.cache.store.begin(command, key);
-        flights::join(&self.cache, &self.shared, fetch).await
+        flights::join(&self.cache, &self.source, fetch).await
     }
 
     fn forget_keys_of<C: Command>(&self, command: &C) {
@@ -251,25 +345,6 @@ impl Cached {
     }
 }
 
-impl Tracker for Cache {
-    fn command(&self) -> Raw<'_> {
-        self.options.command()
-    }
-
-    fn pushed(&self, push: Reply<'_>) -> bool {
-        match Invalidation::of(push) {
-            None => return false,
-            Some(Invalidation::All) => self.store.flush(),
-            Some(keys) => keys.each(|key| self.store.invalidate(key)),
-        }
-        true
-    }
-
-    fn lost(&self) {
-        self.store.flush();
-    }
-}
-
 /// A command that is looked up has no parts beside the queue.
 struct NoParts;
 
@@ -279,10 +354,21 @@ impl onecopy_wire::Borrowed for NoParts {
     }
 }
 
-impl fmt::Debug for Cached {
+impl Cache {
+    fn new(options: CacheOptions) -> Arc<Self> {
+        Arc::new(Self {
+            store: Store::new(&options),
+            options,
+            flights: Flights::default(),
+            lines: AtomicU64::new(0),
+        })
+    }
+}
+
+impl<S: Source + fmt::Debug> fmt::Debug for Cached<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cached")
-            .field("shared", &self.shared)
+            .field("source", &self.source)
             .field("stats", &self.stats())
             .finish_non_exhaustive()
     }

@@ -127,6 +127,29 @@ impl Cluster {
         Box::pin(repeat::repeat(inner, command, route, first, deadline)).await
     }
 
+    /// Runs a command that only reads on the connection to the primary of its key, after `bind` was called with the line of that. Returns
+    /// whether the reply is from there: not if the connection had to be made, or the command was redirected or repeated.
+    #[cfg(feature = "caching")]
+    pub(super) async fn run_tracked<C: Command + Sync>(
+        &self,
+        command: &C,
+        bind: &(dyn Fn(u64) + Sync),
+    ) -> Result<(Response<C>, bool), Error> {
+        let inner = &self.handle.inner;
+        let route = Route::of(command)?;
+        let deadline = self.deadline();
+        let first = match inner.find_tracked(route, bind) {
+            Ok(Some((address, shared))) => match shared.run_here(command).await {
+                Ok(response) => return Ok((response, true)),
+                Err(error) => Some((error, Some(address))),
+            },
+            Ok(None) => None,
+            Err(error) => Some((error, None)),
+        };
+        let response = Box::pin(repeat::repeat(inner, command, route, first, deadline)).await?;
+        Ok((response, false))
+    }
+
     /// Calls a script by its digest on the node of its keys. If that does not know the script, it is called again with its code,
     /// which takes one more round trip; nothing is executed twice.
     ///

@@ -120,6 +120,27 @@ impl Sentinel {
         Box::pin(repeat::repeat(inner, command, first, deadline)).await
     }
 
+    /// Runs a command that only reads on the connection to the primary, after `bind` was called with the line of that. Returns whether the
+    /// reply is from there: not if there was no connection, or the command was repeated.
+    #[cfg(feature = "caching")]
+    pub(super) async fn run_tracked<C: Command + Sync>(
+        &self,
+        command: &C,
+        bind: &(dyn Fn(u64) + Sync),
+    ) -> Result<(Response<C>, bool), Error> {
+        let inner = &self.handle.inner;
+        let deadline = self.deadline();
+        let first = match inner.find_tracked(bind)? {
+            Some((shared, number)) => match shared.run_here(command).await {
+                Ok(response) => return Ok((response, true)),
+                Err(error) => Some((error, Some(number))),
+            },
+            None => None,
+        };
+        let response = Box::pin(repeat::repeat(inner, command, first, deadline)).await?;
+        Ok((response, false))
+    }
+
     /// Calls a script by its digest. If the server does not know the script, it is called again with its code, which takes one more
     /// round trip; nothing is executed twice.
     ///

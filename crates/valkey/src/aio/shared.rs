@@ -38,6 +38,7 @@ use onecopy_wire::Meter;
 pub(super) use batch::{Batch, Sendable};
 #[cfg(feature = "caching")]
 pub(super) use tracker::Tracker;
+pub(super) use tracker::Trackers;
 
 pub use crate::backoff::Backoff;
 pub use crate::response::Response;
@@ -118,6 +119,7 @@ struct Handle {
     pool: Arc<Pool>,
     large: Large,
     close_timeout: Option<Duration>,
+    tracker: Option<Arc<dyn tracker::Tracker>>,
 }
 
 impl Shared {
@@ -155,6 +157,7 @@ impl Shared {
             pool: Arc::new(Pool::new(config, &options)),
             large: Large::new(options.large_reply),
             close_timeout: options.close_timeout,
+            tracker: options.tracker.clone(),
         };
         let driver = Driver::new(inner, config.clone(), options);
         tokio::spawn(driver.run(connection));
@@ -414,6 +417,16 @@ impl Shared {
         let Handle { inner, pool, .. } = &*self.handle;
         pool.close();
         inner.with(|queue| queue.close(clock::now().checked_add(grace)));
+        // What it still says is not the last word.
+        if let Some(tracker) = &self.handle.tracker {
+            tracker.lost();
+        }
+    }
+
+    /// Which of the connections of a cache it is; `None` if it is none of them.
+    #[cfg(feature = "caching")]
+    pub(in crate::aio) fn line(&self) -> Option<u64> {
+        Some(self.handle.tracker.as_ref()?.line())
     }
 
     /// Waits until the handle is closed, and its connection with it.

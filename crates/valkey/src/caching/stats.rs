@@ -12,7 +12,8 @@ pub struct CacheStats {
     pub evictions: u64,
     /// Keys that the server or this client itself has changed, cached or not.
     pub invalidations: u64,
-    /// How often all values were dropped: the connection was lost, or the database was flushed.
+    /// How often all values were dropped, or all of a connection or of slots: the connection was lost, the slots have moved, the database
+    /// was flushed.
     pub flushes: u64,
     /// Values that are cached now.
     pub entries: u64,

@@ -16,6 +16,7 @@ use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter};
 
 use super::options::CacheOptions;
 use super::stats::CacheStats;
+use crate::cluster::key_slot;
 
 /// Bytes that are counted for the bookkeeping of a value.
 const OVERHEAD: u64 = 256;
@@ -51,6 +52,8 @@ struct Keys {
 #[derive(Debug)]
 struct Key {
     life: Life,
+    /// The connection whose server says how it changes; 0: not known yet, or there is one only.
+    line: u64,
     /// The commands whose replies are cached, as far as is known: they are dropped when the life ends.
     commands: HashSet<Arc<[u8]>>,
 }
@@ -190,6 +193,7 @@ impl Store {
                 let (name, life) = (Arc::<[u8]>::from(key), Life::new());
                 let key = Key {
                     life: life.clone(),
+                    line: 0,
                     commands: HashSet::new(),
                 };
                 keys.by_name.insert(Arc::clone(&name), key);
@@ -197,6 +201,23 @@ impl Store {
             }
         };
         Fetch { command, key, life }
+    }
+
+    /// A read goes over this connection. Call it before the command is written. What was read over another one is dropped, as only one
+    /// of them says how the key changes.
+    pub(crate) fn bind(&self, fetch: &Fetch, line: u64) {
+        let mut keys = self.lock();
+        let Some(key) = keys.by_name.get_mut(&fetch.key) else {
+            return; // it has changed since
+        };
+        if key.line == 0 {
+            key.line = line;
+        }
+        if key.line != line && key.life.is(&fetch.life) {
+            let key = keys.by_name.remove(&fetch.key);
+            drop(keys);
+            key.into_iter().for_each(|key| self.end_life(&key));
+        }
     }
 
     /// A read has its reply, which is cached if nothing is against it.
@@ -207,18 +228,28 @@ impl Store {
         now: impl Fn() -> Instant,
     ) -> Arc<Entry> {
         let size = reply.size() as u64;
-        let names = (fetch.command.len() + fetch.key.len()) as u64;
-        let entry = Arc::new(Entry {
-            reply,
-            key: Arc::clone(&fetch.key),
-            life: fetch.life.clone(),
-            weight: OVERHEAD + names + size,
-            expires_at: self.max_age.and_then(|max_age| now().checked_add(max_age)),
-        });
+        let entry = self.pass(fetch, reply, now);
         if entry.weight <= OVERHEAD + self.max_value && size <= self.max_value {
             self.insert(fetch, &entry);
         }
         entry
+    }
+
+    /// A read has its reply, which is not cached: nobody says when its key changes.
+    pub(crate) fn pass(
+        &self,
+        fetch: &Fetch,
+        reply: OwnedReply,
+        now: impl Fn() -> Instant,
+    ) -> Arc<Entry> {
+        let names = (fetch.command.len() + fetch.key.len()) as u64;
+        Arc::new(Entry {
+            key: Arc::clone(&fetch.key),
+            life: fetch.life.clone(),
+            weight: OVERHEAD + names + reply.size() as u64,
+            expires_at: self.max_age.and_then(|max_age| now().checked_add(max_age)),
+            reply,
+        })
     }
 
     fn insert(&self, fetch: &Fetch, entry: &Arc<Entry>) {
@@ -242,9 +273,11 @@ impl Store {
     /// A key has changed.
     pub(crate) fn invalidate(&self, key: &[u8]) {
         self.invalidations.fetch_add(1, Ordering::Relaxed);
-        let Some(key) = self.lock().by_name.remove(key) else {
-            return;
-        };
+        let removed = self.lock().by_name.remove(key);
+        removed.into_iter().for_each(|key| self.end_life(&key));
+    }
+
+    fn end_life(&self, key: &Key) {
         key.life.end();
         key.commands
             .iter()
@@ -257,6 +290,34 @@ impl Store {
         let keys = std::mem::take(&mut *self.lock());
         keys.by_name.values().for_each(|key| key.life.end());
         self.cache.retain(|_, entry| !entry.life.is_over());
+    }
+
+    /// All keys that were read over this connection may have changed.
+    pub(crate) fn flush_line(&self, line: u64) {
+        self.flush_where(|_, key| key.line == line);
+    }
+
+    /// All keys of these slots may have changed.
+    pub(crate) fn flush_slots(&self, is_moved: &dyn Fn(u16) -> bool) {
+        self.flush_where(|name, _| is_moved(key_slot(name)));
+    }
+
+    fn flush_where(&self, is_it: impl Fn(&[u8], &Key) -> bool) {
+        let mut keys = self.lock();
+        let before = keys.by_name.len();
+        keys.by_name.retain(|name, key| {
+            let ends = is_it(name, key);
+            if ends {
+                key.life.end();
+            }
+            !ends
+        });
+        let has_ended = keys.by_name.len() < before;
+        drop(keys);
+        if has_ended {
+            self.flushes.fetch_add(1, Ordering::Relaxed);
+            self.cache.retain(|_, entry| !entry.life.is_over());
+        }
     }
 
     pub(crate) fn stats(&self) -> CacheStats {

@@ -36,11 +36,17 @@ pub(crate) async fn until(mut is_so: impl FnMut() -> bool) {
     .await;
 }
 
+const HELLO: &str = "%1\r\n$5\r\nproto\r\n:3\r\n";
+
 /// A server that says what a test tells it to. The handshake and CLIENT TRACKING are answered for it.
 pub(crate) struct Peer {
     port: u16,
     connections: Arc<Mutex<Vec<TcpStream>>>,
+    /// Those that were told to track.
+    tracking: Arc<Mutex<Vec<TcpStream>>>,
     came: Mutex<Receiver<String>>,
+    /// The reply to CLUSTER SLOTS, or what a sentinel says of the primary.
+    topology: Arc<Mutex<String>>,
 }
 
 impl Peer {
@@ -48,19 +54,37 @@ impl Peer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let connections = Arc::<Mutex<Vec<TcpStream>>>::default();
+        let tracking = Arc::<Mutex<Vec<TcpStream>>>::default();
+        let topology = Arc::<Mutex<String>>::default();
         let (sender, came) = channel();
         let accepted = Arc::clone(&connections);
+        let (tracks, knows) = (Arc::clone(&tracking), Arc::clone(&topology));
         thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
                 accepted.lock().unwrap().push(stream.try_clone().unwrap());
                 let sender = sender.clone();
+                let (tracks, knows) = (Arc::clone(&tracks), Arc::clone(&knows));
                 thread::spawn(move || {
                     let mut buffer = [0; 4096];
                     while let Ok(n @ 1..) = stream.read(&mut buffer) {
                         let text = String::from_utf8_lossy(&buffer[..n]).replace("\r\n", " ");
                         let answer = match text.as_str() {
-                            hello if hello.contains("HELLO") => "%1\r\n$5\r\nproto\r\n:3\r\n",
-                            "*3 $6 CLIENT $8 TRACKING $2 ON " => "+OK\r\n",
+                            hello if hello.contains("HELLO") => HELLO.to_owned(),
+                            "*3 $6 CLIENT $8 TRACKING $2 ON " => {
+                                tracks.lock().unwrap().push(stream.try_clone().unwrap());
+                                "+OK\r\n".to_owned()
+                            }
+                            "*2 $7 CLUSTER $6 SHARDS " => "-ERR unknown subcommand\r\n".to_owned(),
+                            "*2 $7 CLUSTER $5 SLOTS " => knows.lock().unwrap().clone(),
+                            "*1 $4 ROLE " => "*3\r\n$6\r\nmaster\r\n:1\r\n*0\r\n".to_owned(),
+                            asks if asks.contains("GET-MASTER-ADDR") => {
+                                knows.lock().unwrap().clone()
+                            }
+                            asks if asks.contains("SENTINEL") => "*0\r\n".to_owned(),
+                            asks if asks.contains("SUBSCRIBE") => {
+                                ">3\r\n$9\r\nsubscribe\r\n$14\r\n+switch-master\r\n:1\r\n"
+                                    .to_owned()
+                            }
                             _ => {
                                 if sender.send(text).is_err() {
                                     return;
@@ -78,7 +102,9 @@ impl Peer {
         Self {
             port,
             connections,
+            tracking,
             came: Mutex::new(came),
+            topology,
         }
     }
 
@@ -103,13 +129,20 @@ impl Peer {
         self.came.lock().unwrap().try_recv().is_err()
     }
 
+    /// Says something on the last connection that tracks.
     pub(crate) fn say(&self, text: &str) {
-        let connections = self.connections.lock().unwrap();
-        connections
-            .last()
-            .unwrap()
-            .write_all(text.as_bytes())
-            .unwrap();
+        let tracking = self.tracking.lock().unwrap();
+        let mut last = tracking.last().unwrap();
+        last.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Sets what it says of the cluster, or of the primary.
+    pub(crate) fn knows(&self, topology: String) {
+        *self.topology.lock().unwrap() = topology;
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 
     /// Ends all connections.

@@ -1,7 +1,10 @@
 //! Tests of client-side caching, on a real server and with one that is a script. `ONECOPY_SOAK=1` runs the large counts.
 #![allow(clippy::unwrap_used)]
 
+mod cluster;
 mod common;
+mod moved;
+mod sentinel;
 mod server;
 mod stale;
 

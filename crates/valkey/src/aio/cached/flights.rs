@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::Cache;
-use crate::aio::{Shared, clock};
+use super::{Cache, Source};
+use crate::aio::clock;
 use crate::caching::{Entry, Fetch};
 use crate::command::{Command, Flags};
 use crate::{Error, Reply, Request};
@@ -30,9 +30,9 @@ impl Flights {
 
 /// Waits for the reply: of a read that is under way and not outdated, or of a new one. That runs in a task of its own, so that nobody
 /// waits for a caller who has gone away or does not ask any more.
-pub(super) async fn join(
+pub(super) async fn join<S: Source>(
     cache: &Arc<Cache>,
-    shared: &Shared,
+    source: &S,
     fetch: Fetch,
 ) -> Result<Arc<Entry>, Error> {
     let mut outcome = {
@@ -47,7 +47,7 @@ pub(super) async fn join(
                     outcome: outcome.clone(),
                 };
                 flights.insert(Arc::clone(fetch.command()), flight);
-                tokio::spawn(fly(Arc::clone(cache), shared.clone(), fetch, sender));
+                tokio::spawn(fly(Arc::clone(cache), source.clone(), fetch, sender));
                 outcome
             }
         }
@@ -61,10 +61,17 @@ pub(super) async fn join(
     }
 }
 
-async fn fly(cache: Arc<Cache>, shared: Shared, fetch: Arc<Fetch>, sender: watch::Sender<Outcome>) {
+async fn fly<S: Source>(
+    cache: Arc<Cache>,
+    source: S,
+    fetch: Arc<Fetch>,
+    sender: watch::Sender<Outcome>,
+) {
     let read = Read(&fetch);
-    let outcome = match shared.run_here(&read).await {
-        Ok(response) => Ok(cache.store.end(&fetch, response.into_reply(), clock::now)),
+    let bind = |line| cache.store.bind(&fetch, line);
+    let outcome = match source.read(&read, &bind).await {
+        Ok((reply, true)) => Ok(cache.store.end(&fetch, reply, clock::now)),
+        Ok((reply, false)) => Ok(cache.store.pass(&fetch, reply, clock::now)),
         Err(error) => Err(error),
     };
     let mut flights = cache.flights.lock();
@@ -80,7 +87,7 @@ async fn fly(cache: Arc<Cache>, shared: Shared, fetch: Arc<Fetch>, sender: watch
 }
 
 /// A command as it was encoded.
-struct Read<'f>(&'f Fetch);
+pub struct Read<'f>(&'f Fetch);
 
 impl Command for Read<'_> {
     type Output<'r> = Reply<'r>;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::line::{Found, Line};
+use crate::aio::shared::Trackers;
 use crate::aio::{Shared, SharedOptions, clock};
 use crate::cluster::{
     Again, Attempts, ClusterConfig, ClusterError, NodeAddress, Place, Route, Router, Target,
@@ -24,6 +25,8 @@ pub(super) struct Inner {
     pub(super) config: ClusterConfig,
     /// Of the connection to each node.
     options: Mutex<SharedOptions>,
+    /// Who hears which keys change, and which slots move.
+    trackers: Option<Arc<dyn Trackers>>,
     state: Mutex<State>,
     /// A refresh is wanted; and whoever does it is woken by that.
     is_wanted: AtomicBool,
@@ -48,6 +51,7 @@ impl Inner {
         let router = Router::new(config.read_from.clone(), seeds.collect());
         Self {
             config,
+            trackers: options.trackers().cloned(),
             options: Mutex::new(options.for_node()),
             state: Mutex::new(State {
                 router,
@@ -76,6 +80,28 @@ impl Inner {
         let place = state.router.place(route, target)?;
         let shared = state.lines.get(&place).and_then(Line::shared).cloned();
         Ok((place, shared))
+    }
+
+    /// The connection to the primary of a command, if there is one, which says of the keys that are read how they change. `bind` is called
+    /// with its line before it can be known that the slot has moved, so that the move is seen by what `bind` has noted.
+    #[cfg(feature = "caching")]
+    pub(super) fn find_tracked(
+        &self,
+        route: Route,
+        bind: &dyn Fn(u64),
+    ) -> Result<Option<(NodeAddress, Shared)>, Error> {
+        let mut state = self.lock();
+        if state.is_closed {
+            return Err(closed());
+        }
+        let place = state.router.place(route, &Target::Primary)?;
+        let Some(shared) = state.lines.get(&place).and_then(Line::shared) else {
+            return Ok(None);
+        };
+        Ok(shared.line().map(|line| {
+            bind(line);
+            (place.address, shared.clone())
+        }))
     }
 
     /// The connection to a node, which is made if there is none. All who need it meanwhile wait for the same attempt.
@@ -156,6 +182,9 @@ impl Inner {
     fn note(&self, again: &Again) {
         if let Some((slot, to)) = &again.moved {
             self.lock().router.moved(*slot, to);
+            if let Some(trackers) = &self.trackers {
+                trackers.moved(&|moved| moved == *slot);
+            }
         }
         if again.wants_refresh {
             self.want_refresh();
@@ -197,7 +226,9 @@ impl Inner {
         let mut dropped = Vec::new();
         let mut state = self.lock();
         let State { router, lines, .. } = &mut *state;
+        let old = self.trackers.is_some().then(|| router.topology().clone());
         router.learn(topology);
+        let new = old.is_some().then(|| router.topology().clone());
         // Connections to nodes that are gone, or that have another role. They end when those who use them have finished.
         lines.retain(|place, line| {
             let is_kept = router.has(place);
@@ -208,6 +239,12 @@ impl Inner {
         });
         drop(state);
         drop(dropped);
+        if let (Some(trackers), Some(old), Some(new)) = (&self.trackers, old, new) {
+            trackers.moved(&|slot| {
+                let (old, new) = (old.primary(slot), new.primary(slot));
+                old.map(|node| &node.address) != new.map(|node| &node.address)
+            });
+        }
         self.learned.notify_waiters();
     }
 

@@ -111,6 +111,22 @@ impl Inner {
         Ok(primary.map(|primary| (primary.shared.clone(), Some(primary.number))))
     }
 
+    /// The connection to the primary and its number, if there is one, which says of the keys that are read how they change. `bind` is
+    /// called with its line before the connection can be left, so that this is seen by what `bind` has noted.
+    #[cfg(feature = "caching")]
+    pub(super) fn find_tracked(&self, bind: &dyn Fn(u64)) -> Result<Option<(Shared, u64)>, Error> {
+        let state = self.lock();
+        if state.is_closed {
+            return Err(closed());
+        }
+        let primary = state.primary.as_ref();
+        let primary = primary.filter(|primary| !primary.shared.is_closed());
+        Ok(primary.and_then(|primary| {
+            bind(primary.shared.line()?);
+            Some((primary.shared.clone(), primary.number))
+        }))
+    }
+
     /// A replica whose turn it is, if it has a connection. Others get one in the background.
     fn reader(self: &Arc<Self>, state: &mut State) -> Option<Shared> {
         state.turn = state.turn.wrapping_add(1);

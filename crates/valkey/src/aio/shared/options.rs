@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::limits::{Limits, Offline};
-use super::tracker::Tracker;
+use super::tracker::{Tracker, Trackers};
 use crate::{Backoff, Config, Reply};
 
 /// The longest time that is passed to a clock: an "unlimited" time must not overflow it.
@@ -72,6 +72,8 @@ pub struct SharedOptions {
     pub(super) listener: Option<Listener>,
     /// Who hears which keys change.
     pub(super) tracker: Option<Arc<dyn Tracker>>,
+    /// The same for each of several connections.
+    trackers: Option<Arc<dyn Trackers>>,
     /// Whether a connection that is lost is made again. Otherwise the handle is closed then.
     pub(super) reconnects: bool,
 }
@@ -115,6 +117,7 @@ impl Default for SharedOptions {
             own_subscription_connection: false,
             listener: None,
             tracker: None,
+            trackers: None,
             reconnects: true,
         }
     }
@@ -143,13 +146,26 @@ impl SharedOptions {
         self
     }
 
+    /// Sets who hears which keys change, on each of several connections.
+    #[cfg(feature = "caching")]
+    pub(in crate::aio) fn tracked_by_all(mut self, trackers: Arc<dyn Trackers>) -> Self {
+        self.trackers = Some(trackers);
+        self
+    }
+
+    /// Returns who hears which keys change.
+    pub(in crate::aio) fn trackers(&self) -> Option<&Arc<dyn Trackers>> {
+        self.trackers.as_ref()
+    }
+
     /// Returns the same for a node of a cluster: without a listener, and its commands do not wait for it, as another node may have
     /// taken its slots.
     pub(in crate::aio) fn for_node(&self) -> Self {
         Self {
             offline: None,
             listener: None,
-            tracker: None,
+            tracker: self.trackers.as_ref().map(|trackers| trackers.new_line()),
+            trackers: self.trackers.clone(),
             ..*self
         }
     }

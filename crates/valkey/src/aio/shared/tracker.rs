@@ -18,8 +18,21 @@ pub(in crate::aio) trait Tracker: fmt::Debug + Send + Sync {
     /// A push has come. Whether it was about keys.
     fn pushed(&self, push: Reply<'_>) -> bool;
 
-    /// The connection is lost, and nobody hears of changes any more.
+    /// The connection is lost or left, and nobody hears of changes any more.
     fn lost(&self);
+
+    /// Which of the connections of a cache it is for.
+    #[cfg(feature = "caching")]
+    fn line(&self) -> u64;
+}
+
+/// A cache of what several servers say.
+pub(in crate::aio) trait Trackers: fmt::Debug + Send + Sync {
+    /// The tracker of a new connection.
+    fn new_line(&self) -> Arc<dyn Tracker>;
+
+    /// Slots of a cluster have moved, so the nodes that had them say no more of their keys.
+    fn moved(&self, is_moved: &dyn Fn(u16) -> bool);
 }
 
 /// Connects, and turns the tracking on if there is a tracker.

@@ -122,3 +122,61 @@ fn a_value_is_used_up_to_its_age() {
     now.set(now.get() + Duration::from_millis(1));
     assert!(store.get(b"GET k", || now.get()).is_none());
 }
+
+/// As a cluster's reads are.
+fn fetch_over(store: &Store, line: u64, command: &str, key: &str, value: &str) {
+    let fetch = begin(store, command, key);
+    store.bind(&fetch, line);
+    store.end(&fetch, reply(value), Instant::now);
+}
+
+#[test]
+fn a_lost_connection_takes_what_was_read_over_it_and_nothing_else() {
+    let store = store(|_| {});
+    fetch_over(&store, 1, "GET a", "a", "one");
+    fetch_over(&store, 2, "GET b", "b", "two");
+    let under_way = begin(&store, "GET c", "c");
+    store.bind(&under_way, 1);
+    store.flush_line(1);
+    assert_eq!(cached(&store, "GET a"), None);
+    assert_eq!(cached(&store, "GET b").as_deref(), Some("two"));
+    store.end(&under_way, reply("old"), Instant::now);
+    assert_eq!(cached(&store, "GET c"), None);
+    assert_eq!((store.stats().entries, store.stats().flushes), (1, 1));
+    // Nothing was read over it.
+    store.flush_line(3);
+    assert_eq!(store.stats().flushes, 1);
+}
+
+#[test]
+fn a_slot_that_moves_takes_its_keys_and_reads_under_way() {
+    let store = store(|_| {});
+    fetch_over(&store, 1, "GET {k}1", "{k}1", "one");
+    fetch_over(&store, 1, "GET other", "other", "two");
+    let unbound = begin(&store, "GET {k}2", "{k}2");
+    let slot = key_slot(b"k");
+    store.flush_slots(&|moved| moved == slot);
+    assert_eq!(cached(&store, "GET {k}1"), None);
+    assert_eq!(cached(&store, "GET other").as_deref(), Some("two"));
+    store.bind(&unbound, 1);
+    store.end(&unbound, reply("old"), Instant::now);
+    assert_eq!(cached(&store, "GET {k}2"), None);
+}
+
+#[test]
+fn a_read_over_another_connection_drops_what_the_first_one_would_have_to_speak_for() {
+    let store = store(|_| {});
+    fetch_over(&store, 1, "GET k", "k", "old");
+    let other = begin(&store, "STRLEN k", "k");
+    store.bind(&other, 2);
+    assert_eq!(cached(&store, "GET k"), None);
+    store.end(&other, reply("3"), Instant::now);
+    assert_eq!(
+        cached(&store, "STRLEN k"),
+        None,
+        "its life was the first one's"
+    );
+    fetch_over(&store, 2, "GET k", "k", "new");
+    store.flush_line(1);
+    assert_eq!(cached(&store, "GET k").as_deref(), Some("new"));
+}
