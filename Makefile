@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test test-servers interop soak fuzz bench meter mutants mistakes gates deny package gates-record fmt lint lint-alone doc clean
+.PHONY: help run test test-servers interop page soak fuzz bench meter mutants mistakes gates deny package gates-record fmt lint lint-alone doc clean
 BIN := $(or $(CARGO_TARGET_DIR),target)/release
 COMPONENTS := cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
 export URL VALKEY_URL
@@ -18,6 +18,9 @@ test-servers: ## run the server tests on MySQL 9.7, MariaDB 11.8 and Valkey 8.1,
 	crates/testkit/servers.py test
 interop: ## run real programs and other projects' test suites through the proxy and beside it; interop/README.md says which
 	@status=0; interop/run.py || status=1; interop/suites.py || status=1; exit $$status
+page:  ## look at the proxy's live page in a headless Chromium beside a load; needs chromium and sysbench
+	cargo build --release -p onecopy -p onecopy-testkit --bins
+	$(BIN)/with-server --mysql -- interop/page.py
 soak: meter ## run the tests with gigabytes, millions of operations and minutes, and make meter; needs valgrind
 	ONECOPY_SOAK=1 cargo test --release --workspace --all-features
 fuzz:  ## run each fuzz target for five minutes, or so many seconds: make fuzz TIME=60; needs nightly and cargo-fuzz

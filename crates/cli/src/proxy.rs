@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecopy_net::Endpoint;
+use onecopy_net::evented::Address;
 use onecopy_proxy::config::{
     BackendConfig, Changes, Config, DEFAULTS, ListenerConfig, LogFormat, LogLevel, endpoint,
 };
@@ -178,6 +179,11 @@ fn serve(config: Config, file: Option<PathBuf>, log: &Log) -> Result<(), Box<dyn
     info(&description);
     for address in proxy.addresses() {
         info(&format!("listening on {address}"));
+    }
+    match proxy.web_address() {
+        Some(Address::Tcp(address)) => info(&format!("live page at http://{address}/")),
+        Some(socket) => info(&format!("live page on {socket}")),
+        None => {}
     }
     while signals.forever().next() == Some(SIGHUP) {
         match reload(&proxy, file.as_deref()) {

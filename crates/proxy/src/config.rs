@@ -10,6 +10,7 @@ mod pooling;
 mod role;
 mod rule;
 mod stored_hash;
+mod web;
 
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ pub use role::Role;
 pub use rule::RuleConfig;
 pub(crate) use rule::compile;
 pub use stored_hash::StoredHash;
+pub use web::{Actions, WebConfig};
 
 /// The configuration of a proxy.
 ///
@@ -74,6 +76,8 @@ pub struct Config {
     pub drain: DrainConfig,
     /// The HTTP listener for metrics and health.
     pub metrics: MetricsConfig,
+    /// The HTTP listener for the live page, which also serves metrics and health.
+    pub web: WebConfig,
     /// The admin listener.
     pub admin: AdminConfig,
     /// The health checks of the backends.
@@ -97,6 +101,7 @@ impl Default for Config {
             certificate_interval: Some(Duration::from_secs(5)),
             drain: DrainConfig::default(),
             metrics: MetricsConfig::default(),
+            web: WebConfig::default(),
             admin: AdminConfig::default(),
             health: HealthConfig::default(),
             log: LogConfig::default(),

@@ -3,34 +3,39 @@
 //! | thread | what it does |
 //! |--------|--------------|
 //! | `health` | says whose turn it is to be checked; each check has a thread for as long as it takes |
-//! | `metrics` | answers HTTP requests, all of them |
-//! | `metrics-page` | asks the workers for a page of metrics, where one is asked for |
+//! | `web` | serves all HTTP clients, of `[metrics]` and `[web]` |
+//! | `web-maker` | asks the workers and makes what these clients ask for: metrics, pages, JSON, events |
+//! | `web-action` | does what an administrator asks for on the page, one thing at a time |
 //! | `admin` | takes administrators in; each has a thread of its own |
 //!
 //! They see the proxy through a [`View`], which asks the workers for what they counted as it is needed.
 
+mod action;
 mod admin;
+mod condition;
 mod door;
 mod health;
-mod http;
 mod metrics;
 mod view;
+mod web;
+mod wording;
 
 use std::io;
 use std::sync::Arc;
 
 use onecopy_net::evented::Address;
 
-use crate::config::{AdminConfig, MetricsConfig};
+use crate::config::{AdminConfig, MetricsConfig, WebConfig};
 use crate::error::Error;
 use door::Door;
 pub use view::Killed;
 pub(crate) use view::{Hook, View};
+use web::Web;
 
 /// The threads.
 #[derive(Debug)]
 pub(crate) struct Control {
-    metrics: Option<Door>,
+    web: Web,
     admin: Option<Door>,
     health: health::Handle,
 }
@@ -40,37 +45,36 @@ impl Control {
     pub(crate) fn start(
         view: &Arc<View>,
         metrics: &MetricsConfig,
+        web: &WebConfig,
         admin: &AdminConfig,
     ) -> Result<Self, Error> {
-        let metrics = match &metrics.listen {
-            None => None,
-            Some(endpoint) => Some(http::open(endpoint, view)?),
-        };
+        let web = Web::start(view, metrics, web, admin)?;
         let admin = match &admin.listen {
             None => None,
             Some(endpoint) => Some(admin::open(endpoint, admin, view)?),
         };
         let health = health::start(view).map_err(Error::start("health"))?;
-        Ok(Self {
-            metrics,
-            admin,
-            health,
-        })
+        Ok(Self { web, admin, health })
     }
 
     pub(crate) fn metrics_address(&self) -> Option<&Address> {
-        self.metrics.as_ref().map(Door::address)
+        self.web.metrics_address()
+    }
+
+    pub(crate) fn web_address(&self) -> Option<&Address> {
+        self.web.page_address()
     }
 
     pub(crate) fn admin_address(&self) -> Option<&Address> {
         self.admin.as_ref().map(Door::address)
     }
 
-    /// No new sessions are accepted, and health checks stop. Clients of metrics and the admin listener are disconnected within
+    /// No new sessions are accepted, and health checks stop. HTTP clients are disconnected at once, those of the admin listener within
     /// half a second.
     pub(crate) fn stop(&self) {
         self.health.stop();
-        for door in [&self.metrics, &self.admin].into_iter().flatten() {
+        self.web.close();
+        if let Some(door) = &self.admin {
             door.close();
         }
     }

@@ -21,6 +21,9 @@ use crate::config::Config;
 /// connections of the proxy's own, files and look-ups.
 const CONTROL: usize = 33 + 2 * 17 + 16;
 
+/// For clients of the page: 32 with a request and one more that replaces another, and 32 who watch it.
+const PAGE: usize = 33 + 32;
+
 /// Open at the start, where the system does not say how many are: its threads' and listeners' own.
 const UNKNOWN: usize = 64;
 
@@ -92,7 +95,8 @@ impl OpenFiles {
             // A check of each backend at a time.
             listener.listen.len() + listener.backends.len()
         };
-        let fixed = self.at_start + CONTROL + listeners.map(each).sum::<usize>();
+        let page = config.web.listen.as_ref().map_or(0, |_| PAGE);
+        let fixed = self.at_start + CONTROL + page + listeners.map(each).sum::<usize>();
         let left = limit.saturating_sub(fixed);
         let refused = (left / PART).clamp(1, MOST_REFUSED);
         let ungreeted = left / PART;
@@ -174,6 +178,10 @@ mod tests {
         assert_eq!((large.sessions, large.refused), (100_000, 256));
         let few = room(1 << 20, |config| config.max_connections = 10);
         assert_eq!(few.sessions, 10);
+        let page = room(300, |config| {
+            config.web.listen = crate::config::endpoint("127.0.0.1:9105").ok();
+        });
+        assert_eq!((page.sessions, page.refused), (45, 6));
         // One session at least.
         assert_eq!(room(20, |_| {}).sessions, 1);
     }

@@ -78,7 +78,8 @@ impl Proxy {
         let log = log.clone();
         let alarm = Alarm::new(&log);
         let credentials = Credentials::new(config.health.clone());
-        let (metrics, admin) = (config.metrics.clone(), config.admin.clone());
+        let (metrics, web) = (config.metrics.clone(), config.web.clone());
+        let admin = config.admin.clone();
         let (kills, jobs) = Kills::channel();
         let count = config.worker_count();
         let acceptor = acceptor::Idle::new().map_err(Error::start("acceptor"))?;
@@ -103,7 +104,7 @@ impl Proxy {
         let installed = running.install(config);
         let view = Arc::new(View::new(&running));
         let started = installed.and_then(|_| {
-            let control = Control::start(&view, &metrics, &admin)?;
+            let control = Control::start(&view, &metrics, &web, &admin)?;
             let watch = Watch::start(&running).map_err(Error::start("watch"))?;
             server_accounts::start(&running).map_err(Error::start("accounts"))?;
             Ok((control, watch))
@@ -213,6 +214,11 @@ impl Proxy {
     /// Returns the address of the metrics listener, with the actual port.
     pub fn metrics_address(&self) -> Option<&Address> {
         self.control.metrics_address()
+    }
+
+    /// Returns the address of the live page, with the actual port.
+    pub fn web_address(&self) -> Option<&Address> {
+        self.control.web_address()
     }
 
     /// Returns the address of the admin listener, with the actual port.

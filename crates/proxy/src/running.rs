@@ -392,6 +392,9 @@ fn check(before: &InForce, config: &Config) -> Result<(), Error> {
     if old.metrics != config.metrics {
         return Err(Error::Restart("metrics.listen"));
     }
+    if old.web != config.web {
+        return Err(Error::Restart("web"));
+    }
     if old.admin != config.admin {
         return Err(Error::Restart("admin"));
     }

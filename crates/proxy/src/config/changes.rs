@@ -42,6 +42,10 @@ impl Changes {
         all.time("drain.wait", old.drain.wait, new.drain.wait);
         all.time("drain.timeout", old.drain.timeout, new.drain.timeout);
         all.place("metrics.listen", &old.metrics.listen, &new.metrics.listen);
+        all.place("web.listen", &old.web.listen, &new.web.listen);
+        all.value("web.actions", old.web.actions, new.web.actions);
+        let hosts = [old, new].map(|config| config.web.hosts.join(", "));
+        all.value("web.hosts", &hosts[0], &hosts[1]);
         all.place("admin.listen", &old.admin.listen, &new.admin.listen);
         all.value("admin.user", &old.admin.user, &new.admin.user);
         if old.admin.password.expose() != new.admin.password.expose() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use onecopy_net::Endpoint;
 
-use super::{Config, ListenerConfig, Mode};
+use super::{Actions, Config, ListenerConfig, Mode};
 use address::Listening;
 pub use pooling::PoolError;
 
@@ -28,6 +28,8 @@ pub enum ConfigError {
     },
     /// The admin listener has an address and no password.
     NoAdminPassword,
+    /// The page has actions on any address, and there is no administrator's password.
+    NoPasswordForActions,
     /// A number or time is 0, which would refuse or fail everything.
     Zero {
         /// The key.
@@ -55,7 +57,7 @@ pub enum ConfigError {
         /// What is wrong with it.
         error: PoolError,
     },
-    /// Two listeners have the same address; `[metrics]` and `[admin]` are listeners too.
+    /// Two listeners have the same address; `[metrics]`, `[web]` and `[admin]` are listeners too.
     SameAddress {
         /// One listener and its address.
         one: (String, Endpoint),
@@ -99,9 +101,11 @@ impl Config {
             let listener = listener.name.clone();
             return Err(ConfigError::NoBackend { listener });
         }
-        match self.admin.listen.is_some() && self.admin.password.is_empty() {
-            true => Err(ConfigError::NoAdminPassword),
-            false => Ok(()),
+        let has_actions = self.web.listen.is_some() && self.web.actions == Actions::On;
+        match self.admin.password.is_empty() {
+            true if self.admin.listen.is_some() => Err(ConfigError::NoAdminPassword),
+            true if has_actions => Err(ConfigError::NoPasswordForActions),
+            _ => Ok(()),
         }
     }
 
@@ -167,7 +171,9 @@ impl Config {
         let metrics = metrics.map(|endpoint| ("[metrics]".to_owned(), endpoint));
         let admin = self.admin.listen.iter();
         let admin = admin.map(|endpoint| ("[admin]".to_owned(), endpoint));
-        for (name, endpoint) in mysql.chain(metrics).chain(admin) {
+        let web = self.web.listen.iter();
+        let web = web.map(|endpoint| ("[web]".to_owned(), endpoint));
+        for (name, endpoint) in mysql.chain(metrics).chain(web).chain(admin) {
             let new = Listening::new(name, endpoint);
             if let Some(other) = all.iter().find(|other| other.is_in_the_way_of(&new)) {
                 return Err(ConfigError::SameAddress {
@@ -194,7 +200,7 @@ impl Config {
                     .filter(|known| known.takes(&backend.endpoint));
                 for known in found {
                     let to = at(known.name());
-                    // Behind [metrics] and [admin] there is no server.
+                    // Behind [metrics], [web] and [admin] there is no server.
                     let is_wrong = to.is_none_or(|to| to == from || reaches(&leads, to, from));
                     if is_wrong {
                         return Err(ConfigError::OwnBackend {
@@ -259,6 +265,9 @@ impl fmt::Display for ConfigError {
             Self::NoAdminPassword => {
                 f.write_str("the admin listener has no password; give admin.password-file")
             }
+            Self::NoPasswordForActions => f.write_str(
+                "the page's actions need an administrator's password; give admin.password-file",
+            ),
             Self::Zero {
                 key,
                 table,

@@ -22,8 +22,9 @@ use onecopy_net::blocking::{drive, flush};
 use onecopy_net::{DriveError, Endpoint};
 use onecopy_wire::Buffers;
 
+use super::View;
+use super::action::Action;
 use super::door::{Door, Guest, Guests};
-use super::{Killed, View, health};
 use crate::config::AdminConfig;
 use crate::error::Error;
 use crate::log::Event;
@@ -283,7 +284,7 @@ impl Admin<'_> {
             ),
             Command::Raw { command, body } => match (*command, *body) {
                 (CommandByte::PROCESS_KILL, &[a, b, c, d]) => {
-                    self.kill(None, u32::from_le_bytes([a, b, c, d]))
+                    self.act(&Action::Kill(None, u32::from_le_bytes([a, b, c, d])))
                 }
                 (CommandByte::STATISTICS, _) => Reply::Line(show::statistics(self.view)),
                 (CommandByte::SET_OPTION, _) => Reply::Ok,
@@ -326,30 +327,13 @@ impl Admin<'_> {
                     Reply::error(1193, *b"HY000", message)
                 }
             },
-            Statement::Kill(listener, id) => self.kill(listener.as_deref(), id),
-            Statement::Drain => {
-                self.note("drain", None);
-                self.view.drain();
-                Reply::Ok
-            }
-            Statement::Pause(listener, is_paused) => {
-                self.note(if is_paused { "pause" } else { "resume" }, None);
-                self.pause(listener.as_deref(), is_paused)
-            }
-            Statement::DrainBackend(name, is_drained) => {
-                let command = match is_drained {
-                    true => "drain backend",
-                    false => "resume backend",
-                };
-                self.note(command, None);
-                found(&name, self.view.drain_backend(&name, is_drained))
-            }
-            Statement::MoveBackend(name) => {
-                self.note("move backend", None);
-                found(&name, self.view.move_backend(&name))
-            }
+            Statement::Do(action) => self.act(&action),
             Statement::Reload => {
-                self.note("reload", None);
+                self.view.log().event(Event::AdminCommand {
+                    command: "reload",
+                    id: None,
+                    client: self.guest.address.clone(),
+                });
                 match self.view.reload() {
                     Ok(changes) => {
                         let mut table = Table::new([("Changes", table::Type::Text)]);
@@ -366,53 +350,14 @@ impl Admin<'_> {
         }
     }
 
-    /// Has new transactions wait or go on. Before they go on, backends are asked what part they play now.
-    fn pause(&self, listener: Option<&str>, is_paused: bool) -> Reply {
-        let listeners = self.view.pooled_listeners(listener);
-        if listeners.is_empty() {
-            let message =
-                "there is no such listener whose clients share connections (SHOW POOLS has them)";
-            return Reply::error(1105, *b"HY000", message);
-        }
-        if !is_paused {
-            let all = listeners.iter().flat_map(|one| one.backends.all());
-            let asked = all.filter(|backend| backend.config.role.asks());
-            health::ask_now(self.view, &asked.map(Arc::clone).collect::<Vec<_>>());
-        }
-        let pools = listeners.iter().filter_map(|one| one.pool.as_ref());
-        pools.for_each(|pool| pool.pause(is_paused));
-        Reply::Ok
-    }
-
-    fn kill(&self, listener: Option<&str>, id: u32) -> Reply {
-        self.note("kill", Some(id));
-        match self.view.kill(listener, id) {
-            Killed::Yes => Reply::Ok,
-            Killed::No => {
-                let message =
-                    format!("Unknown thread id: {id} (SHOW CLIENTS has those that there are)");
-                Reply::error(1094, *b"HY000", message)
-            }
-            Killed::Several(listeners) => {
-                let ways: Vec<_> = listeners
-                    .iter()
-                    .map(|listener| format!("KILL {listener}:{id}"))
-                    .collect();
-                let ways = ways.join(" or ");
-                let message = format!(
-                    "Thread id {id} is of sessions of several listeners, and none was ended: say {ways}"
-                );
-                Reply::error(1105, *b"HY000", message)
+    fn act(&self, action: &Action) -> Reply {
+        match action.run(self.view, &self.guest.address) {
+            Ok(()) => Reply::Ok,
+            Err(error) => {
+                let (code, sql_state) = error.code();
+                Reply::error(code, sql_state, error.to_string())
             }
         }
-    }
-
-    fn note(&self, command: &'static str, id: Option<u32>) {
-        self.view.log().event(Event::AdminCommand {
-            command,
-            id,
-            client: self.guest.address.clone(),
-        });
     }
 }
 
@@ -441,15 +386,4 @@ fn send_reply(core: &mut ServerCore, buffers: &mut Buffers, reply: Reply) -> boo
         ),
     }
     true
-}
-
-/// The reply to an order to a backend, which has to be there.
-fn found(name: &str, is_there: bool) -> Reply {
-    match is_there {
-        true => Reply::Ok,
-        false => {
-            let message = format!("there is no backend '{name}' (SHOW SERVERS has them)");
-            Reply::error(1105, *b"HY000", message)
-        }
-    }
 }

@@ -36,8 +36,6 @@ pub(super) struct Hall {
     pub(super) listener: Listener,
     /// The listener is registered here.
     pub(super) poll: Poll,
-    /// Wakes the thread.
-    pub(super) waker: Arc<Waker>,
     is_closed: Arc<AtomicBool>,
 }
 
@@ -79,7 +77,6 @@ impl Door {
         let hall = Hall {
             listener,
             poll,
-            waker: Arc::clone(&waker),
             is_closed: Arc::clone(&is_closed),
         };
         let run = begin(hall)?;

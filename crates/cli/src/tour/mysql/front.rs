@@ -23,7 +23,7 @@ pub(super) struct Front {
 }
 
 impl Front {
-    /// Starts a proxy on a port of the loopback address and on a socket, with what `listener` says of both; with metrics and an
+    /// Starts a proxy on a port of the loopback address and on a socket, with what `listener` says of both; with a page and an
     /// admin listener where there is a password for it.
     pub(super) fn start(
         config: &Config,
@@ -52,7 +52,7 @@ impl Front {
             ..ProxyConfig::default()
         };
         if let Some(password) = admin {
-            settings.metrics.listen = Some(free_port());
+            settings.web.listen = Some(free_port());
             settings.admin.listen = Some(free_port());
             settings.admin.password = Secret::new(password);
         }

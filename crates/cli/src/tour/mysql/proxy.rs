@@ -176,7 +176,11 @@ impl Stop {
                 "... -e 'SHOW BUFFERS'; SHOW HELP lists the others",
             );
         }
-        if let Some(address) = self.0.proxy.metrics_address() {
+        if let Some(address) = self.0.proxy.web_address() {
+            item(
+                "the live page, in a browser",
+                &format!("http://{address}/, with actions for admin and the password {admin}"),
+            );
             item(
                 "metrics, health",
                 &format!("curl http://{address}/metrics, /health"),

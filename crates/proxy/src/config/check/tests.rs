@@ -91,6 +91,9 @@ fn a_backend_is_none_of_the_proxys_control_listeners() {
     config.metrics.listen = Some(endpoint("0.0.0.0:9104").unwrap());
     assert!(error(&config).contains("where [metrics] of this proxy listens"));
     config.metrics.listen = None;
+    config.web.listen = Some(endpoint("127.0.0.1:9104").unwrap());
+    assert!(error(&config).contains("where [web] of this proxy listens"));
+    config.web.listen = None;
     config.admin.listen = Some(endpoint("127.0.0.1:9104").unwrap());
     config.admin.password = Secret::new("x");
     assert!(error(&config).contains("where [admin] of this proxy listens"));

@@ -18,8 +18,8 @@ use super::secrets::{public_key, secret, stored};
 use super::tls::{BackendTls, ClientTls};
 use super::value::{CountOrOff, Password, Place, Places, Size, Time, TimeOrOff};
 use crate::config::{
-    AccountConfig, BackendConfig, Config, HealthConfig, HealthLogin, ListenerConfig, LogFormat,
-    LogLevel, Mode, Offered, PoolConfig, Rate, Role,
+    AccountConfig, Actions, BackendConfig, Config, HealthConfig, HealthLogin, ListenerConfig,
+    LogFormat, LogLevel, Mode, Offered, PoolConfig, Rate, Role,
 };
 
 /// How often accounts are read from a server, unless the file says otherwise.
@@ -42,6 +42,8 @@ pub(super) struct File {
     #[serde(default)]
     metrics: Metrics,
     #[serde(default)]
+    web: Web,
+    #[serde(default)]
     admin: Admin,
     #[serde(default)]
     health: Health,
@@ -62,6 +64,22 @@ struct Drain {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Metrics {
     listen: Option<Place>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Web {
+    listen: Option<Place>,
+    actions: Option<Spanned<Where>>,
+    hosts: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Where {
+    Loopback,
+    On,
+    Off,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -227,6 +245,7 @@ impl File {
         set_time(&mut config.drain.timeout, self.drain.timeout);
         config.metrics.listen = self.metrics.listen.map(|Place(listen)| listen);
         self.admin.put(&mut config, folder)?;
+        self.web.put(&mut config)?;
         self.health.put(&mut config, folder)?;
         set(&mut config.log.format, self.log.format.map(LogFormat::from));
         set(&mut config.log.level, self.log.level.map(LogLevel::from));
@@ -251,6 +270,29 @@ impl File {
             ));
         }
         Ok(config)
+    }
+}
+
+impl Web {
+    /// After the administrator's password.
+    fn put(self, config: &mut Config) -> Result<(), Problem> {
+        config.web.listen = self.listen.map(|Place(listen)| listen);
+        set(&mut config.web.hosts, self.hosts);
+        let Some(actions) = self.actions else {
+            return Ok(());
+        };
+        let span = actions.span();
+        config.web.actions = match actions.into_inner() {
+            Where::Loopback => Actions::Loopback,
+            Where::On => Actions::On,
+            Where::Off => Actions::Off,
+        };
+        let is_on = config.web.actions == Actions::On && config.web.listen.is_some();
+        if is_on && config.admin.password.is_empty() {
+            let message = "actions need an administrator's password";
+            return Err(Problem::at(span, message).hint("give admin.password-file"));
+        }
+        Ok(())
     }
 }
 

@@ -6,8 +6,8 @@ use onecopy_testkit::certificate::Authority;
 
 use super::*;
 use crate::config::{
-    BackendConfig, Changes, Consistency, ListenerConfig, LogFormat, LogLevel, Mode, Offered,
-    PoolConfig, Rate, Reads, ReplicaReads, Role, StoredHash,
+    Actions, BackendConfig, Changes, Consistency, ListenerConfig, LogFormat, LogLevel, Mode,
+    Offered, PoolConfig, Rate, Reads, ReplicaReads, Role, StoredHash,
 };
 
 fn parse(text: &str) -> Result<Config, FileError> {
@@ -97,6 +97,10 @@ fn everything_that_is_said_is_heard() {
         [drain]
         wait = "3s"
         timeout = "1h"
+        [web]
+        listen = "0.0.0.0:9105"
+        actions = "on"
+        hosts = ["a", "b.example"]
         [metrics]
         listen = "127.0.0.1:9104"
         [admin]
@@ -147,6 +151,9 @@ fn everything_that_is_said_is_heard() {
         (seconds(3), seconds(3_600))
     );
     assert_eq!(config.metrics.listen, endpoint("127.0.0.1:9104").ok());
+    assert_eq!(config.web.listen, endpoint("0.0.0.0:9105").ok());
+    assert_eq!(config.web.actions, Actions::On);
+    assert_eq!(config.web.hosts, ["a", "b.example"]);
     assert_eq!(config.admin.listen, endpoint("/run/admin.sock").ok());
     assert_eq!(config.admin.password.expose(), b"deep-secret");
     let health = &config.health;
@@ -190,7 +197,7 @@ fn what_is_wrong_is_said_with_its_line_and_a_hint() {
     for (text, said) in [
         (
             "listen = 1",
-            "proxy.toml:1:1: unknown key `listen`; `listen` belongs in [metrics] or [admin] or [[mysql]]",
+            "proxy.toml:1:1: unknown key `listen`; `listen` belongs in [web] or [metrics] or [admin] or [[mysql]]",
         ),
         (
             "\nworker = 1",
@@ -268,6 +275,14 @@ fn what_is_wrong_is_said_with_its_line_and_a_hint() {
         (
             "workers = 1",
             "proxy.toml: there is nothing to listen on; a listener is a table",
+        ),
+        (
+            "[web]\nlisten = \"a:1\"\nactions = \"on\"",
+            "proxy.toml:3:11: actions need an administrator's password; give admin.password-file",
+        ),
+        (
+            "[web]\nactions = \"yes\"",
+            "proxy.toml:2:11: unknown value `yes`",
         ),
         (
             "[admin]\nlisten = \"a:1\"",

@@ -7,8 +7,8 @@ use onecopy_mysql_proto::digest::Digester;
 use super::statement::Question;
 use super::table::Table;
 use super::table::Type::{Number, Text};
-use crate::config::RuleConfig;
 use crate::control::View;
+use crate::control::wording::rule_action;
 use crate::pooling::look::{Reading, look};
 use crate::pooling::rules::{DIGEST_BYTES, Subject};
 
@@ -36,7 +36,7 @@ pub(super) fn show(view: &View) -> Table {
                 config.schema.clone().into(),
                 config.starts_with.clone().into(),
                 config.digest.clone().into(),
-                action(config).as_str().into(),
+                rule_action(config).as_str().into(),
                 rule.statements.load(Relaxed).into(),
                 rule.rejected.load(Relaxed).into(),
                 rule.limited.load(Relaxed).into(),
@@ -87,37 +87,11 @@ pub(super) fn explain(view: &View, question: &Question) -> Table {
                 rule.config.name.as_str().into(),
                 if applies { "yes" } else { "no" }.into(),
                 why_not.into(),
-                action(&rule.config).as_str().into(),
+                rule_action(&rule.config).as_str().into(),
                 only_reads.into(),
                 digester.text().into(),
             ]);
         }
     }
     table
-}
-
-/// What a rule does.
-fn action(rule: &RuleConfig) -> String {
-    let mut actions = Vec::new();
-    if let Some(to) = rule.to {
-        actions.push(format!("to {to}"));
-    }
-    if let Some(text) = &rule.reject {
-        actions.push(format!("reject: {text}"));
-    }
-    match rule.timeout {
-        Some(time) if time.is_zero() => actions.push("no timeout".to_owned()),
-        Some(time) => actions.push(format!("timeout {time:?}")),
-        None => {}
-    }
-    if let Some(rate) = rule.rate {
-        actions.push(format!(
-            "{} a second, {} at once",
-            rate.per_second, rate.burst
-        ));
-    }
-    match actions.is_empty() {
-        true => "none: counts, and exempts from later rules".to_owned(),
-        false => actions.join("; "),
-    }
 }

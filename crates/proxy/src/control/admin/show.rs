@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::table::{Cell, Table, Type};
-use crate::backend::{Backend, Part};
+use crate::backend::Part;
 use crate::control::View;
-use crate::stats::{ClientInfo, Kind};
+use crate::control::wording::{backend_addresses, backend_state, compression};
+use crate::stats::Kind;
 
 use Type::{Number, Text};
 
@@ -45,16 +46,6 @@ pub(super) fn clients(view: &View) -> Table {
     table
 }
 
-/// Of the client's side and the backend's; nothing where neither is.
-fn compression(client: &ClientInfo) -> String {
-    let (client, backend) = (client.client_compression, client.backend_compression);
-    if client.or(backend).is_none() {
-        return String::new();
-    }
-    let [client, backend] = [client, backend].map(|name| name.unwrap_or("off"));
-    format!("{client}/{backend}")
-}
-
 pub(super) fn servers(view: &View) -> Table {
     let mut table = Table::new([
         ("Listener", Text),
@@ -71,17 +62,11 @@ pub(super) fn servers(view: &View) -> Table {
         ("Last_error", Text),
     ]);
     for (listener, backend) in view.backends() {
-        let (fine, doubted) = backend.addresses_by_health();
-        let addresses = fine.iter().map(ToString::to_string);
-        let doubted = doubted
-            .iter()
-            .map(|address| format!("{address} (not answering)"));
-        let addresses: Vec<_> = addresses.chain(doubted).collect();
         table.row([
             listener.as_str().into(),
             backend.name().into(),
-            addresses.join(", ").as_str().into(),
-            state(&backend).into(),
+            backend_addresses(&backend).as_str().into(),
+            backend_state(&backend).into(),
             backend.config.role.to_string().as_str().into(),
             backend.health().read_only().map(u64::from).into(),
             backend.replication().lag().map(|lag| lag.as_secs()).into(),
@@ -93,23 +78,6 @@ pub(super) fn servers(view: &View) -> Table {
         ]);
     }
     table
-}
-
-/// A backend that is up and on standby plays no part by its role as long as it is read only, or is not. A replica serves reads, unless
-/// it is lagging.
-fn state(backend: &Backend) -> &'static str {
-    let replication = backend.replication();
-    let has_reads = replication.serves_reads() && backend.health().read_only() == Some(true);
-    match (backend.is_up(), backend.serves()) {
-        (false, _) => "down",
-        (true, _) if backend.is_drained() => "drained",
-        (true, _) if backend.is_second() => "second primary",
-        (true, _) if backend.is_desynced() => "desynced",
-        (true, _) if backend.serves_part(Part::Reads) == Some(true) && has_reads => "replica",
-        (true, _) if has_reads && !replication.keeps_up() => "lagging",
-        (true, Some(false)) => "standby",
-        (true, _) => "up",
-    }
 }
 
 pub(super) fn listeners(view: &View) -> Table {

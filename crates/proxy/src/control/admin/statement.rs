@@ -1,5 +1,7 @@
 //! What an administrator's statement asks for.
 
+use crate::control::action::Action;
+
 /// A statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Statement {
@@ -17,15 +19,8 @@ pub(super) enum Statement {
     Users,
     Warnings,
     Help,
-    /// Of the listener that is named, where one is.
-    Kill(Option<String>, u32),
-    Drain,
-    /// New transactions wait, or go on, of the listener that is named or of all.
-    Pause(Option<String>, bool),
-    /// Sessions leave this backend, or come again.
-    DrainBackend(String, bool),
-    /// Connections leave this backend, and are made anew where there are fewest.
-    MoveBackend(String),
+    /// Something that is done.
+    Do(Action),
     Reload,
     /// Variables and functions that clients ask for by themselves.
     Select(Vec<String>),
@@ -76,15 +71,12 @@ impl Statement {
                             proxy"
                     .to_owned());
             }
-            ["DRAIN"] => Self::Drain,
-            ["MOVE", "BACKEND", _, ..] => Self::MoveBackend(name(&words[2..])),
-            [word @ ("DRAIN" | "RESUME"), "BACKEND", _, ..] => {
-                Self::DrainBackend(name(&words[2..]), *word == "DRAIN")
-            }
-            [word @ ("PAUSE" | "RESUME")] => Self::Pause(None, *word == "PAUSE"),
-            [word @ ("PAUSE" | "RESUME"), ..] => {
-                Self::Pause(Some(name(&words[1..])), *word == "PAUSE")
-            }
+            ["DRAIN"] => Self::Do(Action::Drain),
+            ["MOVE", "BACKEND", _, ..] => Self::Do(Action::MoveBackend(name(&words[2..]))),
+            ["DRAIN", "BACKEND", _, ..] => Self::Do(Action::DrainBackend(name(&words[2..]))),
+            ["RESUME", "BACKEND", _, ..] => Self::Do(Action::ResumeBackend(name(&words[2..]))),
+            ["PAUSE", listener @ ..] => Self::Do(Action::Pause(named(listener, &words))),
+            ["RESUME", listener @ ..] => Self::Do(Action::Resume(named(listener, &words))),
             ["RELOAD"] => Self::Reload,
             ["SET", _, ..] => Self::Set,
             ["SELECT", _, ..] => return Ok(Self::Select(names(&words))),
@@ -156,6 +148,11 @@ impl Question {
     }
 }
 
+/// The listener behind the first word, if there is one.
+fn named(listener: &[&str], words: &[&str]) -> Option<String> {
+    (!listener.is_empty()).then(|| name(&words[1..]))
+}
+
 /// A listener's or a backend's name, which may have blanks.
 fn name(words: &[&str]) -> String {
     let name = words.join(" ");
@@ -173,7 +170,7 @@ fn kill(words: &[&str]) -> Result<Statement, String> {
         None => (None, whole.as_str()),
     };
     match id.parse() {
-        Ok(id) => Ok(Statement::Kill(listener, id)),
+        Ok(id) => Ok(Statement::Do(Action::Kill(listener, id))),
         Err(_) => Err(format!("'{id}' is not a connection id: see SHOW CLIENTS")),
     }
 }
@@ -250,30 +247,36 @@ mod tests {
             ("SHOW RULES", Statement::Rules),
             ("show pins;", Statement::Pins),
             ("SHOW users", Statement::Users),
-            ("kill 12", Statement::Kill(None, 12)),
+            ("kill 12", Statement::Do(Action::Kill(None, 12))),
             (
                 "KILL CONNECTION 4294967295;",
-                Statement::Kill(None, u32::MAX),
+                Statement::Do(Action::Kill(None, u32::MAX)),
             ),
-            ("KILL Front:12", Statement::Kill(Some("Front".into()), 12)),
+            (
+                "KILL Front:12",
+                Statement::Do(Action::Kill(Some("Front".into()), 12)),
+            ),
             (
                 "KILL CONNECTION '127.0.0.1:3307' : 12",
-                Statement::Kill(Some("127.0.0.1:3307".into()), 12),
+                Statement::Do(Action::Kill(Some("127.0.0.1:3307".into()), 12)),
             ),
-            ("drain", Statement::Drain),
-            ("pause", Statement::Pause(None, true)),
+            ("drain", Statement::Do(Action::Drain)),
+            ("pause", Statement::Do(Action::Pause(None))),
             (
                 "RESUME 'Front 1';",
-                Statement::Pause(Some("Front 1".into()), false),
+                Statement::Do(Action::Resume(Some("Front 1".into()))),
             ),
-            ("move backend db1", Statement::MoveBackend("db1".into())),
+            (
+                "move backend db1",
+                Statement::Do(Action::MoveBackend("db1".into())),
+            ),
             (
                 "Drain Backend DB1",
-                Statement::DrainBackend("DB1".into(), true),
+                Statement::Do(Action::DrainBackend("DB1".into())),
             ),
             (
                 "resume backend db1",
-                Statement::DrainBackend("db1".into(), false),
+                Statement::Do(Action::ResumeBackend("db1".into())),
             ),
             ("reload", Statement::Reload),
             ("SET NAMES utf8mb4", Statement::Set),

@@ -1,0 +1,68 @@
+//! How things are called on the admin listener, on the page and in its JSON.
+
+use crate::backend::{Backend, Part};
+use crate::config::RuleConfig;
+use crate::stats::ClientInfo;
+
+/// The state of a backend. One that is up and on standby plays no part by its role as long as it is read only, or is not. A replica
+/// serves reads, unless it is lagging.
+pub(super) fn backend_state(backend: &Backend) -> &'static str {
+    let replication = backend.replication();
+    let has_reads = replication.serves_reads() && backend.health().read_only() == Some(true);
+    match (backend.is_up(), backend.serves()) {
+        (false, _) => "down",
+        (true, _) if backend.is_drained() => "drained",
+        (true, _) if backend.is_second() => "second primary",
+        (true, _) if backend.is_desynced() => "desynced",
+        (true, _) if backend.serves_part(Part::Reads) == Some(true) && has_reads => "replica",
+        (true, _) if has_reads && !replication.keeps_up() => "lagging",
+        (true, Some(false)) => "standby",
+        (true, _) => "up",
+    }
+}
+
+/// The addresses of a backend, and which of them do not answer.
+pub(super) fn backend_addresses(backend: &Backend) -> String {
+    let (fine, doubted) = backend.addresses_by_health();
+    let addresses = fine.iter().map(ToString::to_string);
+    let doubted = doubted
+        .iter()
+        .map(|address| format!("{address} (not answering)"));
+    addresses.chain(doubted).collect::<Vec<_>>().join(", ")
+}
+
+/// How the client's side and the backend's are compressed; empty if neither is.
+pub(super) fn compression(client: &ClientInfo) -> String {
+    let (client, backend) = (client.client_compression, client.backend_compression);
+    if client.or(backend).is_none() {
+        return String::new();
+    }
+    let [client, backend] = [client, backend].map(|name| name.unwrap_or("off"));
+    format!("{client}/{backend}")
+}
+
+/// What a rule does.
+pub(super) fn rule_action(rule: &RuleConfig) -> String {
+    let mut actions = Vec::new();
+    if let Some(to) = rule.to {
+        actions.push(format!("to {to}"));
+    }
+    if let Some(text) = &rule.reject {
+        actions.push(format!("reject: {text}"));
+    }
+    match rule.timeout {
+        Some(time) if time.is_zero() => actions.push("no timeout".to_owned()),
+        Some(time) => actions.push(format!("timeout {time:?}")),
+        None => {}
+    }
+    if let Some(rate) = rule.rate {
+        actions.push(format!(
+            "{} a second, {} at once",
+            rate.per_second, rate.burst
+        ));
+    }
+    match actions.is_empty() {
+        true => "none: counts, and exempts from later rules".to_owned(),
+        false => actions.join("; "),
+    }
+}
