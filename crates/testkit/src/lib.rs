@@ -27,7 +27,7 @@ pub mod server;
 pub mod valkey;
 
 #[cfg(feature = "servers")]
-pub use closed_port::closed_port;
+pub use closed_port::{ClosedPort, closed_port};
 #[cfg(feature = "servers")]
 pub use open_files::allow_open_files;
 #[cfg(feature = "servers")]

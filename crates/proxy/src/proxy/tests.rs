@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
 use onecopy_net::Endpoint;
+use onecopy_testkit::ClosedPort;
 use rustix::io::Errno;
 
 use super::*;
@@ -61,6 +62,7 @@ struct Three {
     fine: Address,
     silent: Address,
     closed: Address,
+    port: ClosedPort,
     _silent: TcpListener,
 }
 
@@ -68,11 +70,12 @@ impl Three {
     fn new() -> Self {
         let listen = || TcpListener::bind("127.0.0.1:0").unwrap();
         let silent = listen();
-        let closed = listen().local_addr().unwrap();
+        let port = ClosedPort::new();
         Self {
             fine: serve(listen()),
             silent: Address::Tcp(silent.local_addr().unwrap()),
-            closed: Address::Tcp(closed),
+            closed: Address::Tcp(port.address()),
+            port,
             _silent: silent,
         }
     }
@@ -151,10 +154,7 @@ fn checks_find_out_which_addresses_answer() {
         backend.addresses_by_health() == (vec![three.fine.clone()], vec![three.closed.clone()])
     });
     assert!(backend.is_up());
-    let Address::Tcp(address) = three.closed else {
-        panic!("it is of TCP");
-    };
-    serve(TcpListener::bind(address).unwrap());
+    serve(three.port.listen());
     until("the other one", || backend.doubt() == Doubt::None);
 }
 
