@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use onecopy_mysql::blocking::Connection;
-use onecopy_testkit::server::{lacks, start_galera, test_server};
+use onecopy_testkit::server::{ServerKind, lacks, shared, start_galera};
 
 use crate::cluster::Cluster;
 use crate::load::{CLIENTS, Load};
@@ -28,12 +28,7 @@ fn start() -> Option<Cluster> {
 /// Whether the installed server has Galera; what it can't be tried with is said.
 fn has_galera() -> bool {
     let is_other = std::env::var_os("ONECOPY_TEST_SERVER").is_some_and(|path| !path.is_empty());
-    let is_mariadb = || {
-        let mut conn = Connection::connect(&test_server().url()).unwrap();
-        let (version,): (String,) = conn.query_one("SELECT VERSION()").unwrap();
-        version.contains("MariaDB")
-    };
-    if is_other || !is_mariadb() {
+    if is_other || shared().kind() != ServerKind::MariaDb {
         lacks("Galera", "its library is the one of the machine's MariaDB");
         return false;
     }

@@ -2,12 +2,12 @@
 
 use std::net::TcpListener;
 
-use onecopy_testkit::server::{Server, lacks};
+use onecopy_testkit::server::{Server, ServerKind, lacks, shared};
 
 use crate::cluster::Cluster;
 use crate::load::{CLIENTS, Load};
 use crate::pair::{self, GRANT, create_app, shown_of};
-use crate::replication::{PASSWORD, direct, is_mariadb, replicating, run_all, until};
+use crate::replication::{PASSWORD, direct, replicating, run_all, until};
 
 /// Pieces of work before and after.
 const SOME: u64 = 200;
@@ -23,17 +23,16 @@ const JOIN: &[&str] = &[
 
 /// `None` where the servers have no group replication, which is said.
 fn start() -> Option<Cluster> {
+    if shared().kind() == ServerKind::MariaDb {
+        lacks("group replication", "MariaDB has Galera");
+        return None;
+    }
     let ports: Vec<u16> = free_ports();
     let seeds: Vec<_> = ports
         .iter()
         .map(|port| format!("127.0.0.1:{port}"))
         .collect();
-    let first = node(1);
-    if is_mariadb(&first) {
-        lacks("group replication", "MariaDB has Galera");
-        return None;
-    }
-    let nodes = vec![first, node(2), node(3)];
+    let nodes = vec![node(1), node(2), node(3)];
     let recovery = format!(
         "CHANGE REPLICATION SOURCE TO SOURCE_USER = 'root', SOURCE_PASSWORD = '{PASSWORD}' FOR CHANNEL 'group_replication_recovery'"
     );
