@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use onecopy_valkey::aio::Connection;
 use onecopy_valkey::command::string;
-use onecopy_valkey::{Error, raw};
+use onecopy_valkey::{Config, Error, raw};
 use tokio::io::AsyncReadExt;
 
 use crate::common::{Random, count, sample, seed, urls};
@@ -92,7 +92,10 @@ async fn the_next_command_has_its_own_reply() {
         let large = large.clone();
         workers.push(tokio::spawn(async move {
             let mut random = Random::new(seed ^ ((worker as u64 + 1) << 32));
-            let mut conn = Connection::connect(&url).await.unwrap();
+            let mut config = Config::from_url(&url).unwrap();
+            // A machine that is busy is no reason to fail.
+            config.connect_timeout = Some(Duration::from_secs(120));
+            let mut conn = Connection::connect_with(&config).await.unwrap();
             conn.set_command_timeout(Some(Duration::from_secs(120)));
             let mut closed = 0;
             for number in 0..each as u64 {
