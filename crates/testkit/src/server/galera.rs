@@ -133,7 +133,7 @@ impl Node {
         binary: &ServerBinary,
         library: &Path,
         first: Option<u16>,
-        is_stopped: bool,
+        is_used_again: bool,
     ) -> Result<(Watchdog, [u16; 3], String), StartError> {
         let deadline = Instant::now() + PATIENCE;
         let mut attempt = 1;
@@ -142,8 +142,8 @@ impl Node {
             let mut command = vec!["/usr/bin/env".into(), path_with(&programs(&self.folder))];
             command.extend(options::serving(binary, &self.folder, ports[0]));
             command.extend(arguments(library, ports, first));
-            if is_stopped {
-                // What it has is used again.
+            if is_used_again {
+                // Its data has to be whole when it stops.
                 command.push("--innodb-fast-shutdown=1".into());
             }
             let mut watchdog =

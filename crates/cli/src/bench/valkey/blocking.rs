@@ -3,8 +3,8 @@
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
-use onecopy_valkey::Config;
 use onecopy_valkey::blocking::Connection;
+use onecopy_valkey::{Config, Meter};
 
 use super::latency::{Latency, Recorder};
 use super::plan::{Names, Plan};
@@ -18,14 +18,7 @@ pub(super) fn run(config: &Config, plan: Plan) -> Result<Outcome, Failure> {
         .collect::<Result<Vec<_>, _>>()?;
     let version = connections.first().map(|conn| server(conn.session()));
     let stretch = Stretch::start();
-    let done = workload::visit(
-        &plan,
-        All {
-            plan: &plan,
-            connections,
-            latency: &stretch.latency,
-        },
-    )?;
+    let done = by_threads(&plan, connections, &stretch.latency)?;
     Ok(stretch.end("blocking", version.unwrap_or_default(), plan, &done))
 }
 
@@ -36,22 +29,53 @@ pub(super) fn joined(thread: ScopedJoinHandle<'_, Result<Done, Failure>>) -> Res
         .unwrap_or_else(|_| Err(Failure::said("a thread of the benchmark panicked")))
 }
 
-struct All<'p> {
+/// What one client sends its requests through.
+pub(super) trait Client: Send {
+    /// Of all of its connections.
+    fn meter(&mut self) -> Meter;
+
+    /// One request; gives the number of misses.
+    fn single<R: Request>(&mut self, names: &mut Names, request: &R) -> Result<u64, Failure>;
+
+    /// So many at once.
+    fn batch<R: Request>(
+        &mut self,
+        count: u64,
+        names: &mut Names,
+        request: &R,
+    ) -> Result<u64, Failure>;
+}
+
+/// Has a thread for each client do its requests.
+pub(super) fn by_threads<C: Client>(
+    plan: &Plan,
+    clients: Vec<C>,
+    latency: &Latency,
+) -> Result<Vec<Done>, Failure> {
+    let all = All {
+        plan,
+        clients,
+        latency,
+    };
+    workload::visit(plan, all)
+}
+
+struct All<'p, C> {
     plan: &'p Plan,
-    connections: Vec<Connection>,
+    clients: Vec<C>,
     latency: &'p Latency,
 }
 
-impl Visitor for All<'_> {
+impl<C: Client> Visitor for All<'_, C> {
     type Output = Result<Vec<Done>, Failure>;
 
     fn visit<R: Request>(self, request: R) -> Self::Output {
         let (plan, request, latency) = (self.plan, &request, self.latency);
         thread::scope(|scope| {
             let threads: Vec<_> = (0..)
-                .zip(self.connections)
-                .map(|(client, conn)| {
-                    scope.spawn(move || one(conn, plan, client, request, latency.recorder()))
+                .zip(self.clients)
+                .map(|(number, client)| {
+                    scope.spawn(move || one(client, plan, number, request, latency.recorder()))
                 })
                 .collect();
             threads.into_iter().map(joined).collect()
@@ -60,56 +84,57 @@ impl Visitor for All<'_> {
 }
 
 /// All requests of one client.
-fn one<R: Request>(
-    mut conn: Connection,
+fn one<C: Client, R: Request>(
+    mut client: C,
     plan: &Plan,
-    client: u32,
+    number: u32,
     request: &R,
     mut latency: Recorder,
 ) -> Result<Done, Failure> {
-    let mut names = plan.names(client);
-    let (mut left, mut misses) = (plan.share(client), 0);
-    let before = conn.meter();
+    let mut names = plan.names(number);
+    let (mut left, mut misses) = (plan.share(number), 0);
+    let before = client.meter();
     while left > 0 {
         let count = left.min(plan.depth.into());
         let began = Instant::now();
         misses += match count {
-            1 => single(&mut conn, &mut names, request)?,
-            _ => batch(&mut conn, count, &mut names, request)?,
+            1 => client.single(&mut names, request)?,
+            _ => client.batch(count, &mut names, request)?,
         };
         latency.record(began);
         left -= count;
     }
-    let meter = conn.meter().since(&before);
-    conn.close();
+    let meter = client.meter().since(&before);
     Ok(Done { meter, misses })
 }
 
-#[inline]
-fn single<R: Request>(
-    conn: &mut Connection,
-    names: &mut Names,
-    request: &R,
-) -> Result<u64, Failure> {
-    let output = conn.run(&request.command(names.next()))?;
-    Ok(u64::from(!request.check(output)?))
-}
+impl Client for Connection {
+    fn meter(&mut self) -> Meter {
+        Connection::meter(self)
+    }
 
-#[inline]
-fn batch<R: Request>(
-    conn: &mut Connection,
-    count: u64,
-    names: &mut Names,
-    request: &R,
-) -> Result<u64, Failure> {
-    let mut pipeline = conn.pipeline()?;
-    for _ in 0..count {
-        pipeline.push(&request.command(names.next()))?;
+    #[inline]
+    fn single<R: Request>(&mut self, names: &mut Names, request: &R) -> Result<u64, Failure> {
+        let output = self.run(&request.command(names.next()))?;
+        Ok(u64::from(!request.check(output)?))
     }
-    let mut replies = pipeline.replies();
-    let mut misses = 0;
-    while let Some(output) = replies.next::<R::Command<'_>>()? {
-        misses += u64::from(!request.check(output)?);
+
+    #[inline]
+    fn batch<R: Request>(
+        &mut self,
+        count: u64,
+        names: &mut Names,
+        request: &R,
+    ) -> Result<u64, Failure> {
+        let mut pipeline = self.pipeline()?;
+        for _ in 0..count {
+            pipeline.push(&request.command(names.next()))?;
+        }
+        let mut replies = pipeline.replies();
+        let mut misses = 0;
+        while let Some(output) = replies.next::<R::Command<'_>>()? {
+            misses += u64::from(!request.check(output)?);
+        }
+        Ok(misses)
     }
-    Ok(misses)
 }

@@ -22,15 +22,7 @@ pub(super) fn run(config: &Config, plan: Plan) -> Result<Outcome, Failure> {
     let shared = runtime.block_on(Shared::connect_with(config, SharedOptions::default()))?;
     let plan = Arc::new(plan);
     let stretch = Stretch::start();
-    let mut done = workload::visit(
-        &plan,
-        All {
-            runtime: &runtime,
-            plan: &plan,
-            shared: &shared,
-            latency: &stretch.latency,
-        },
-    )?;
+    let mut done = by_tasks(&runtime, &plan, &shared, &stretch.latency)?;
     // Includes some hundred bytes of the shared connection's login, because the handle reports them at any time; and large replies,
     // which have a separate connection.
     done.push(Done {
@@ -47,14 +39,48 @@ async fn version(config: &Config) -> Result<String, Failure> {
     Ok(server(conn.session()))
 }
 
-struct All<'p> {
+/// What many tasks send their requests through.
+pub(super) trait Handle: Clone + Send + Sync + 'static {
+    /// One request; gives the number of misses.
+    fn single<R: Request>(
+        &self,
+        names: &mut Names,
+        request: &R,
+    ) -> impl Future<Output = Result<u64, Failure>> + Send;
+
+    /// So many at once.
+    fn batch<R: Request>(
+        &self,
+        count: u64,
+        names: &mut Names,
+        request: &R,
+    ) -> impl Future<Output = Result<u64, Failure>> + Send;
+}
+
+/// Has a task for each client do its requests.
+pub(super) fn by_tasks<H: Handle>(
+    runtime: &Runtime,
+    plan: &Arc<Plan>,
+    handle: &H,
+    latency: &Latency,
+) -> Result<Vec<Done>, Failure> {
+    let all = All {
+        runtime,
+        plan,
+        handle,
+        latency,
+    };
+    workload::visit(plan, all)
+}
+
+struct All<'p, H> {
     runtime: &'p Runtime,
     plan: &'p Arc<Plan>,
-    shared: &'p Shared,
+    handle: &'p H,
     latency: &'p Latency,
 }
 
-impl Visitor for All<'_> {
+impl<H: Handle> Visitor for All<'_, H> {
     type Output = Result<Vec<Done>, Failure>;
 
     fn visit<R: Request>(self, request: R) -> Self::Output {
@@ -63,9 +89,9 @@ impl Visitor for All<'_> {
             let mut tasks = JoinSet::new();
             for client in 0..self.plan.clients {
                 let (plan, request) = (self.plan.clone(), request.clone());
-                let shared = self.shared.clone();
+                let handle = self.handle.clone();
                 let latency = self.latency.recorder();
-                tasks.spawn(async move { one(&shared, &plan, client, &*request, latency).await });
+                tasks.spawn(async move { one(&handle, &plan, client, &*request, latency).await });
             }
             joined(tasks).await
         })
@@ -73,8 +99,8 @@ impl Visitor for All<'_> {
 }
 
 /// All requests of one task.
-async fn one<R: Request>(
-    shared: &Shared,
+async fn one<H: Handle, R: Request>(
+    handle: &H,
     plan: &Plan,
     client: u32,
     request: &R,
@@ -86,8 +112,8 @@ async fn one<R: Request>(
         let count = left.min(plan.depth.into());
         let began = Instant::now();
         misses += match count {
-            1 => single(shared, &mut names, request).await?,
-            _ => batch(shared, count, &mut names, request).await?,
+            1 => handle.single(&mut names, request).await?,
+            _ => handle.batch(count, &mut names, request).await?,
         };
         latency.record(began);
         left -= count;
@@ -98,30 +124,28 @@ async fn one<R: Request>(
     })
 }
 
-async fn single<R: Request>(
-    shared: &Shared,
-    names: &mut Names,
-    request: &R,
-) -> Result<u64, Failure> {
-    let response = shared.run(&request.command(names.next())).await?;
-    Ok(u64::from(!request.check(response.get()?)?))
-}
+impl Handle for Shared {
+    async fn single<R: Request>(&self, names: &mut Names, request: &R) -> Result<u64, Failure> {
+        let response = self.run(&request.command(names.next())).await?;
+        Ok(u64::from(!request.check(response.get()?)?))
+    }
 
-async fn batch<R: Request>(
-    shared: &Shared,
-    count: u64,
-    names: &mut Names,
-    request: &R,
-) -> Result<u64, Failure> {
-    let mut pipeline = shared.pipeline();
-    for _ in 0..count {
-        pipeline.push(&request.command(names.next()))?;
+    async fn batch<R: Request>(
+        &self,
+        count: u64,
+        names: &mut Names,
+        request: &R,
+    ) -> Result<u64, Failure> {
+        let mut pipeline = self.pipeline();
+        for _ in 0..count {
+            pipeline.push(&request.command(names.next()))?;
+        }
+        let responses = pipeline.run().await?;
+        let mut misses = 0;
+        for position in 0..responses.len() {
+            let output = responses.get::<R::Command<'_>>(position)?;
+            misses += u64::from(!request.check(output)?);
+        }
+        Ok(misses)
     }
-    let responses = pipeline.run().await?;
-    let mut misses = 0;
-    for position in 0..responses.len() {
-        let output = responses.get::<R::Command<'_>>(position)?;
-        misses += u64::from(!request.check(output)?);
-    }
-    Ok(misses)
 }
