@@ -352,15 +352,21 @@ impl Backend {
         self.health().is_part_awaited() && self.serves_part(part).is_none()
     }
 
-    /// Whether it is a replica now, and keeps up with its primary.
+    /// Whether it is a replica now, and keeps up with its primary; or a whole member of the primary's cluster.
     fn serves_reads(&self) -> bool {
+        let is_replica =
+            || self.health().read_only() == Some(true) && self.replication().keeps_up();
         self.config.role.asks()
             && self.is_up()
             && !self.is_removed()
             && !self.is_drained()
             && !self.is_desynced()
-            && self.health().read_only() == Some(true)
-            && self.replication().keeps_up()
+            && (is_replica() || self.exclusion() == Exclusion::Standby)
+    }
+
+    /// Whether it is a member of a cluster whose members all take the same writes.
+    pub(crate) fn is_member(&self) -> bool {
+        self.state.standing() != Standing::Alone
     }
 
     fn is_shunned(&self) -> bool {

@@ -4,17 +4,18 @@ use crate::backend::{Backend, Part};
 use crate::config::RuleConfig;
 use crate::stats::ClientInfo;
 
-/// The state of a backend. One that is up and on standby plays no part by its role as long as it is read only, or is not. A replica
-/// serves reads, unless it is lagging.
+/// The state of a backend. One that is up and on standby plays no part by its role as long as it is read only, or is not. A replica, or
+/// another member of the primary's cluster, serves reads, unless it is lagging.
 pub(super) fn backend_state(backend: &Backend) -> &'static str {
     let replication = backend.replication();
-    let has_reads = replication.serves_reads() && backend.health().read_only() == Some(true);
+    let serves_reads = replication.serves_reads();
+    let has_reads = serves_reads && backend.health().read_only() == Some(true);
     match (backend.is_up(), backend.serves()) {
         (false, _) => "down",
         (true, _) if backend.is_drained() => "drained",
         (true, _) if backend.is_second() => "second primary",
         (true, _) if backend.is_desynced() => "desynced",
-        (true, _) if backend.serves_part(Part::Reads) == Some(true) && has_reads => "replica",
+        (true, _) if backend.serves_part(Part::Reads) == Some(true) && serves_reads => "replica",
         (true, _) if has_reads && !replication.keeps_up() => "lagging",
         (true, Some(false)) => "standby",
         (true, _) => "up",

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use onecopy_proxy::Proxy;
-use onecopy_proxy::config::Mode;
+use onecopy_proxy::config::{Mode, ReplicaReads};
 use onecopy_testkit::server::Server;
 
 use crate::pair::{self, state_of};
@@ -20,14 +20,25 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// Starts the proxy; returns when it knows who is who.
     pub(crate) fn start(nodes: Vec<Server>) -> Self {
+        let cluster = Self::start_with(nodes, None);
+        cluster.await_states(["up", "standby", "standby"]);
+        cluster
+    }
+
+    /// The same with reads on those that do not get the writes.
+    pub(crate) fn start_reading(nodes: Vec<Server>, reads: ReplicaReads) -> Self {
+        let cluster = Self::start_with(nodes, Some(reads));
+        cluster.await_states(["up", "replica", "replica"]);
+        cluster
+    }
+
+    fn start_with(nodes: Vec<Server>, reads: Option<ReplicaReads>) -> Self {
         let servers: Vec<_> = nodes.iter().collect();
-        let mut config = pair::config(&servers, Mode::Transaction, None);
+        let mut config = pair::config(&servers, Mode::Transaction, reads);
         // Nodes that are only slow are not left.
         (config.health.timeout, config.health.fall) = (Duration::from_secs(30), 3);
         let proxy = Proxy::start(config).unwrap();
-        let cluster = Self { nodes, proxy };
-        cluster.await_states(["up", "standby", "standby"]);
-        cluster
+        Self { nodes, proxy }
     }
 
     /// Waits until the proxy has the nodes in these states.

@@ -1,12 +1,14 @@
 //! A cluster of three servers that all take writes: one of them gets them, until it is lost or not a whole member any more.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use onecopy_mysql::blocking::Connection;
-use onecopy_testkit::server::{ServerKind, lacks, shared, start_galera};
+use onecopy_proxy::config::ReplicaReads;
+use onecopy_testkit::server::{Server, ServerKind, lacks, shared, start_galera};
 
 use crate::cluster::Cluster;
-use crate::load::{CLIENTS, Load};
+use crate::load::{CLIENTS, Load, Outcome};
 use crate::pair::{self, GRANT, TABLE, create_app, shown_of};
 use crate::replication::{PASSWORD, direct, run_all, until};
 
@@ -14,6 +16,10 @@ use crate::replication::{PASSWORD, direct, run_all, until};
 const SOME: u64 = 200;
 
 fn start() -> Option<Cluster> {
+    start_nodes().map(Cluster::start)
+}
+
+fn start_nodes() -> Option<Vec<Server>> {
     if !has_galera() {
         return None;
     }
@@ -22,7 +28,7 @@ fn start() -> Option<Cluster> {
         until("all nodes have joined", || is_synced(&mut direct(node)));
     }
     run_all(&mut direct(&nodes[0]), &[&create_app(), GRANT, TABLE]);
-    Some(Cluster::start(nodes))
+    Some(nodes)
 }
 
 /// Whether the installed server has Galera; what it can't be tried with is said.
@@ -45,6 +51,14 @@ fn is_synced(conn: &mut Connection) -> bool {
     shown == HashSet::from([("wsrep_cluster_size", "3"), ("wsrep_local_state", "4")])
 }
 
+/// Looks at a node that has applied all that was committed before.
+fn check(outcome: &Outcome, node: &Server) {
+    direct(node)
+        .run("SET STATEMENT wsrep_sync_wait = 1 FOR SELECT 0")
+        .unwrap();
+    outcome.check(node);
+}
+
 #[test]
 fn a_node_of_galera_that_is_killed_loses_no_commit() {
     for _ in 0..crate::lost::rounds().div_ceil(10) {
@@ -57,8 +71,8 @@ fn a_node_of_galera_that_is_killed_loses_no_commit() {
         load.await_more(SOME);
         cluster.await_states(["down", "up", "standby"]);
         let outcome = load.end();
-        outcome.check(&cluster.nodes[1]);
-        outcome.check(&cluster.nodes[2]);
+        check(&outcome, &cluster.nodes[1]);
+        check(&outcome, &cluster.nodes[2]);
         let errors = outcome.errors();
         assert!(errors.len() as u64 <= CLIENTS, "{errors:?}");
         let lost = |error: &&str| error.contains("Lost connection to backend 'one'");
@@ -99,8 +113,8 @@ fn a_node_of_galera_that_is_no_whole_member_is_left() {
     cluster.await_states(["up", "desynced", "standby"]);
     load.await_more(SOME);
     let outcome = load.end();
-    outcome.check(&cluster.nodes[0]);
-    outcome.check(&cluster.nodes[2]);
+    check(&outcome, &cluster.nodes[0]);
+    check(&outcome, &cluster.nodes[2]);
     let errors = outcome.errors();
     println!("{} errors when a node had lost the others", errors.len());
     // Each transaction under way has one from its statement, and one from its ROLLBACK at most.
@@ -114,4 +128,61 @@ fn a_node_of_galera_that_is_no_whole_member_is_left() {
         parts.iter().any(|part| error.contains(part))
     };
     assert!(errors.iter().all(is_of_the_node), "{errors:?}");
+}
+
+/// Members that do not get the writes serve reads, and no session misses what it has written itself, while they apply large transactions.
+#[test]
+fn reads_on_other_members_of_galera_show_a_sessions_own_changes() {
+    const PAIRS: u64 = 200;
+    let Some(nodes) = start_nodes() else {
+        return;
+    };
+    let cluster = Cluster::start_reading(nodes, ReplicaReads::default());
+    let ports: Vec<_> = (cluster.nodes.iter())
+        .map(|node| i64::from(node.port()))
+        .collect();
+    let client = || Connection::connect_with(&pair::client(&cluster.proxy)).unwrap();
+    let mut conn = client();
+    let port = |conn: &mut Connection| conn.query_one::<(i64,)>("SELECT @@port").unwrap().0;
+    assert!(ports[1..].contains(&port(&mut conn)), "without a change");
+    conn.run("CREATE TABLE bulk (a INT PRIMARY KEY AUTO_INCREMENT, b INT)")
+        .unwrap();
+    conn.run("INSERT INTO bulk (b) SELECT 0 FROM seq_1_to_20000")
+        .unwrap();
+    conn.run("CREATE TABLE own (id INT PRIMARY KEY, number BIGINT)")
+        .unwrap();
+    conn.run("INSERT INTO own VALUES (1, 0)").unwrap();
+    // The id that its row was given would keep the first session on the primary while it is busy.
+    let mut conn = client();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut conn = client();
+            while !is_over.load(SeqCst) {
+                conn.run("UPDATE bulk SET b = b + 1").unwrap();
+            }
+        });
+        let (mut elsewhere, mut stale) = (0, Vec::new());
+        for number in 1..=PAIRS {
+            conn.run(format!("UPDATE own SET number = {number}"))
+                .unwrap();
+            let read = conn.query_one::<(u64, i64)>("SELECT number, @@port FROM own");
+            let (found, port) = read.unwrap();
+            elsewhere += u64::from(port != ports[0]);
+            if found != number {
+                stale.push((number, found, port));
+            }
+        }
+        is_over.store(true, SeqCst);
+        assert!(stale.is_empty(), "{stale:?}");
+        assert!(elsewhere > 0);
+    });
+    let mut admin = pair::admin(&cluster.proxy);
+    let mut rows = admin.query("SHOW READS").unwrap();
+    let row = rows.next().unwrap().unwrap();
+    let [reads, waits, late] =
+        ["Replica", "Waits", "Ahead_of_replica"].map(|column| row.get::<u64>(column).unwrap());
+    println!("{reads} reads on other members, {waits} waits, {late} too late");
+    assert!(waits > 0 && reads > 0);
+    rows.finish().unwrap();
 }

@@ -1,4 +1,5 @@
-//! Which commands of a session run on replicas, and how its own changes come before what it reads there.
+//! Which commands of a session run on replicas, or on other members of the primary's cluster, and how its own changes come before what it
+//! reads there.
 //!
 //! ```text
 //!   reads only, outside of a transaction --> a replica's connection --> [waits for own changes] --> the command
@@ -6,8 +7,8 @@
 //!   anything else                        --> the primary
 //! ```
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use onecopy_mysql_proto::StatusFlags;
@@ -16,9 +17,10 @@ use onecopy_mysql_proto::packet::CommandByte;
 use super::failover::READ_ONLY;
 use super::serve::Begun;
 use super::{After, IN_TRANSACTION, Pooled, Stage};
-use crate::backend::{Part, Position};
+use crate::backend::{Backend, Part, Position};
 use crate::config::{AccountConfig, Consistency, Reads, ReplicaReads};
 use crate::listener::Listener;
+use crate::pooling::connection::Connection;
 use crate::pooling::exchange::{Exchange, put_packet};
 use crate::pooling::look::{Kind, Look, Mention};
 use crate::pooling::pin::Pin;
@@ -27,6 +29,9 @@ use crate::session::{Context, End, Phase, Session};
 
 /// A session that a replica was too late for reads from the primary for so long: each try costs it `read-wait`.
 const PAUSE: Duration = Duration::from_millis(500);
+
+/// Has a member of a Galera cluster wait until it has all that was committed anywhere before: at most `repl.causal_read_timeout`.
+const SYNC: &str = "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT 0";
 
 /// `ER_OPTION_PREVENTS_STATEMENT`, as a server that is read only has it.
 const OPTION_PREVENTS_STATEMENT: u16 = 1290;
@@ -45,6 +50,11 @@ pub(super) struct ReadSplit {
     own: Position,
     /// There may be one that was reported under another name.
     has_hidden: bool,
+    /// Statements that may have been some, and how many of them a member of Galera is known to have.
+    changes: u64,
+    synced: Option<(Weak<Backend>, u64)>,
+    /// There are some that nothing tells of: only members of the primary's cluster can be waited for.
+    has_untold: bool,
     /// Reads go to the primary from now on: its own changes are not known, or a replica has refused what looked like a read.
     only_primary: bool,
     /// They go there until then.
@@ -52,6 +62,14 @@ pub(super) struct ReadSplit {
 }
 
 impl ReadSplit {
+    /// Whether a member of Galera is known to have all of the session's own changes.
+    fn is_synced(&self, backend: &Arc<Backend>) -> bool {
+        let mut synced = self.synced.iter();
+        synced.any(|(one, changes)| {
+            std::ptr::eq(one.as_ptr(), Arc::as_ptr(backend)) && *changes == self.changes
+        })
+    }
+
     pub(super) fn new(
         listener: &Listener,
         account: Option<&AccountConfig>,
@@ -67,6 +85,9 @@ impl ReadSplit {
             has_waited: false,
             own: Position::default(),
             has_hidden: false,
+            changes: 0,
+            synced: None,
+            has_untold: false,
             only_primary: false,
             primary_until: None,
         }))
@@ -217,8 +238,16 @@ impl Session {
         if !is_read || reads.has_waited {
             return Ok(None);
         }
-        let Some(wait) = pooled.wait_for_own(config) else {
-            return Ok(None);
+        let wait = match pooled.wait_for_own(config) {
+            Wait::Needless => return Ok(None),
+            Wait::InVain => {
+                if let Some(reads) = &mut pooled.reads {
+                    (reads.only_primary, reads.has_turned) = (true, false);
+                }
+                self.detach(false, context);
+                return Ok(Some(Begun::Something));
+            }
+            Wait::For(wait) => wait,
         };
         pooled.pool.counts.read_waits.fetch_add(1, Relaxed);
         self.ask_replica(wait.as_bytes(), After::Wait, context)
@@ -256,6 +285,10 @@ impl Session {
         if exchange.error().is_none() && exchange.value.as_deref() == Some(b"0") {
             reads.has_waited = true;
             let backend = connection.place.backend();
+            if is_galera(connection) {
+                reads.synced = Some((Arc::downgrade(backend), reads.changes));
+                return;
+            }
             return backend.replication().note_reached(&reads.own);
         }
         connection.has_diagnostics |= exchange.error().is_some();
@@ -284,6 +317,21 @@ impl Session {
         pooled.turn(Part::Writes);
         self.attach(context)
     }
+}
+
+/// What has to come before a read on a replica.
+enum Wait {
+    /// It has the session's own changes.
+    Needless,
+    /// This statement, which comes to `0` where it has them.
+    For(String),
+    /// It can't be asked for them.
+    InVain,
+}
+
+/// Whether its server is a member of a cluster which has no global ids in common with the others, and other means.
+fn is_galera(connection: &Connection) -> bool {
+    !connection.is_mysql() && connection.place.backend().is_member()
 }
 
 /// Whether a command does the same on each server: it is of no use to change the connection for it.
@@ -359,17 +407,30 @@ impl Pooled {
     }
 
     /// What a replica is asked to wait for the session's own changes with, where it is not known to have them.
-    fn wait_for_own(&self, config: ReplicaReads) -> Option<String> {
-        let (reads, connection) = (self.reads.as_ref()?, self.connection.as_ref()?);
-        let replication = connection.place.backend().replication();
-        let is_there = reads.own.is_empty() || replication.has(&reads.own);
-        if config.consistency == Consistency::None || is_there {
-            return None;
+    fn wait_for_own(&self, config: ReplicaReads) -> Wait {
+        let (Some(reads), Some(connection)) = (&self.reads, &self.connection) else {
+            return Wait::Needless;
+        };
+        if config.consistency == Consistency::None || reads.changes == 0 {
+            return Wait::Needless;
+        }
+        let backend = connection.place.backend();
+        if is_galera(connection) {
+            return match reads.is_synced(backend) {
+                true => Wait::Needless,
+                false => Wait::For(SYNC.to_owned()),
+            };
+        }
+        if reads.has_untold {
+            return Wait::InVain;
+        }
+        if reads.own.is_empty() || backend.replication().has(&reads.own) {
+            return Wait::Needless;
         }
         let own = reads.own.text();
         let own = String::from_utf8_lossy(&own);
         let seconds = config.read_wait.as_secs_f64();
-        Some(match connection.is_mysql() {
+        Wait::For(match connection.is_mysql() {
             // Without a limit it would wait for ever, and with 0 too.
             true => format!(
                 "SELECT WAIT_FOR_EXECUTED_GTID_SET('{own}', {:.3})",
@@ -387,7 +448,18 @@ impl Pooled {
             && !reported.is_empty()
             && !reads.own.note(reported)
         {
-            reads.only_primary = true;
+            self.note_untold();
+        }
+    }
+
+    /// It has changed something, and nothing says which transaction it was.
+    fn note_untold(&mut self) {
+        let is_galera = self.connection.as_deref().is_some_and(is_galera);
+        if let Some(reads) = &mut self.reads {
+            match is_galera {
+                true => reads.has_untold = true,
+                false => reads.only_primary = true,
+            }
         }
     }
 
@@ -408,7 +480,9 @@ impl Pooled {
         self.note_own_change(last.unwrap_or_default());
         if let Some(reads) = &mut self.reads {
             reads.has_hidden = false;
-            reads.only_primary |= last.is_none();
+        }
+        if last.is_none() {
+            self.note_untold();
         }
     }
 
@@ -424,9 +498,12 @@ impl Pooled {
                 reads.only_primary |= error.is_some_and(|code| READ_ONLY.contains(&code));
             }
             _ => {
+                reads.changes += 1;
                 let leaves_all = [Kind::Select, Kind::Show, Kind::Set];
                 let leaves_all = leaves_all.iter().any(|&kind| look.is_only(kind));
-                reads.only_primary |= !leaves_all && !connection.tells_transactions();
+                if !leaves_all && !connection.tells_transactions() {
+                    self.note_untold();
+                }
             }
         }
     }
