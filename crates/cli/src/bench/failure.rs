@@ -44,6 +44,20 @@ impl From<Failure> for failure::Failure {
     }
 }
 
+/// The other way round, of what finds a server.
+impl From<failure::Failure> for Failure {
+    fn from(failure: failure::Failure) -> Self {
+        match failure {
+            failure::Failure::Database(error) => Self::Client(error),
+            failure::Failure::Valkey(error) => Self::Valkey(error),
+            failure::Failure::Other(text) => Self::Said(text),
+            failure::Failure::ReaderGone | failure::Failure::Cancelled { .. } => {
+                Self::said("cancelled")
+            }
+        }
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::Client(error)

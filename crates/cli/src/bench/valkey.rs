@@ -119,12 +119,17 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             value: vec![b'x'; args.data_size as usize],
             spreads: matches!(target, Target::Cluster(_)),
         };
-        let outcome = match (&target, args.driver) {
-            (Target::Cluster(config), driver) => cluster::run(config, plan, driver, args.floor),
-            (Target::Server(config), _) if args.floor => floor::run(config, plan),
-            (Target::Server(config), Driver::Blocking) => blocking::run(config, plan),
-            (Target::Server(config), Driver::Tokio) => tokio::run(config, plan),
-            (Target::Server(config), Driver::Shared) => shared::run(config, plan),
+        let outcome = match &target {
+            Target::Cluster(config) => cluster::run(config, plan, args.driver, args.floor),
+            Target::Server(_) | Target::Sentinel(_) => {
+                let config = &target.server()?;
+                match args.driver {
+                    _ if args.floor => floor::run(config, plan),
+                    Driver::Blocking => blocking::run(config, plan),
+                    Driver::Tokio => tokio::run(config, plan),
+                    Driver::Shared => shared::run(config, plan),
+                }
+            }
         }?;
         if args.json {
             println!("{}", report::json(&outcome));

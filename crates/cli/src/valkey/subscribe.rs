@@ -69,7 +69,7 @@ pub(super) fn run(
 /// The server to subscribe at. In a cluster any node has the messages of all, but those of sharded channels are with their slot.
 fn config(target: &Target, kind: ChannelKind, names: &[&[u8]]) -> Result<Config, Failure> {
     let config = match target {
-        Target::Server(config) => return Ok((**config).clone()),
+        Target::Server(_) | Target::Sentinel(_) => return target.server(),
         Target::Cluster(config) => config,
     };
     let cluster = Cluster::connect_with(config)?;

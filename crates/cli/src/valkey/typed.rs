@@ -54,8 +54,7 @@ impl Session {
     /// Connects again where the connection was lost. Where commands had changed that one, what was typed may rely on what is
     /// gone, as the next command of a transaction does: the user is told, and it is not run.
     fn is_ready(&mut self) -> Result<bool, Failure> {
-        let (Peer::Server(connection), Target::Server(config)) = (&mut self.peer, &self.target)
-        else {
+        let Peer::Server(connection) = &mut self.peer else {
             // A client of a cluster connects by itself.
             return Ok(true);
         };
@@ -63,13 +62,19 @@ impl Session {
             return Ok(true);
         }
         self.transaction.forget();
-        if !connection.has_transaction() {
+        let mut is_changed = connection.has_transaction();
+        if !is_changed {
             match connection.reconnect() {
-                Err(error) if error.is_misuse() => {}
+                Err(error) if error.is_misuse() => is_changed = true,
+                // Another one may be the primary now.
+                _ if matches!(self.target, Target::Sentinel(_)) => {}
                 ended => return Ok(ended.map(|()| true)?),
             }
         }
-        **connection = Connection::connect_with(config)?;
+        **connection = Connection::connect_with(&self.target.server()?)?;
+        if !is_changed {
+            return Ok(true);
+        }
         say(
             "reconnected as the url says: the user, transaction or other state that commands had set on the lost \
              connection is gone; this command was not run",
@@ -138,8 +143,9 @@ impl Session {
             _ => return Ok(false),
         };
         match (&mut self.peer, &mut self.target) {
-            (Peer::Server(connection), Target::Server(config)) => {
+            (Peer::Server(connection), Target::Server(_) | Target::Sentinel(_)) => {
                 connection.auth(user.as_deref(), password.as_str())?;
+                let config = self.target.node_mut();
                 config.user = user;
                 config.password = password.into();
             }

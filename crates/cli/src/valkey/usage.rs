@@ -53,6 +53,7 @@ URL:
   redis+unix://, valkey+unix://  a Unix socket, redis+unix:///PATH?db=1
   redis+cluster://A,B:PORT       a cluster, by some of its nodes; with TLS
                                  rediss+cluster://. -c makes one of redis://
+  redis+sentinel://A,B:PORT/NAME the primary that these sentinels watch as NAME
   User and password go before the host, redis://user:password@host, a
   password alone behind a colon, redis://:password@host.
 

@@ -14,6 +14,7 @@ mod login;
 mod monitor;
 mod pipe;
 mod repeat;
+mod sentinel;
 mod subscribe;
 #[path = "../common/terminal.rs"]
 mod terminal;
