@@ -11,7 +11,7 @@ use crate::login::MysqlLogin;
 ///
 /// Every value is written without loss, and onecopy load reads the file back. Rows are streamed.
 #[derive(Debug, clap::Args)]
-#[command(after_help = SHORT_HELP, after_long_help = LONG_HELP, disable_help_flag = true)]
+#[command(after_help = SHORT_HELP, after_long_help = LONG_HELP)]
 pub(crate) struct Args {
     /// URL (or ONECOPY_URL), and a table, database.table or query
     #[arg(value_names = ["URL", "TABLE|QUERY"], num_args = 1..=2, required = true)]

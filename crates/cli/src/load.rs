@@ -21,7 +21,7 @@ use crate::login::MysqlLogin;
 /// Rows are committed in batches of 10,000. An error rolls its batch back and names the line and its values; earlier
 /// batches stay. FILE is - for standard input.
 #[derive(Debug, clap::Args)]
-#[command(after_help = SHORT_HELP, after_long_help = LONG_HELP, disable_help_flag = true)]
+#[command(after_help = SHORT_HELP, after_long_help = LONG_HELP)]
 pub(crate) struct Args {
     /// URL (or ONECOPY_URL), table or database.table, file or -
     #[arg(value_names = ["URL", "TABLE", "FILE"], num_args = 2..=3, required = true)]

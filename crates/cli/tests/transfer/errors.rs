@@ -145,3 +145,22 @@ fn a_dump_that_fails_leaves_no_file() {
     let error = fails("dump", &["SELECT 1 a", "-f", "sql"]);
     assert!(error.contains("--into"), "{error}");
 }
+
+#[test]
+fn load_and_dump_print_their_help() {
+    for command in ["load", "dump"] {
+        for flag in ["-h", "--help"] {
+            let output = std::process::Command::new(env!("CARGO_BIN_EXE_onecopy"))
+                .args([command, flag])
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{command} {flag}: {said}");
+            let help = String::from_utf8(output.stdout).unwrap();
+            assert!(
+                help.contains(&format!("Usage: onecopy {command} [OPTIONS]")),
+                "{help}"
+            );
+        }
+    }
+}
