@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod completions;
 mod dump;
 mod failure;
 mod foreign;
@@ -9,6 +10,7 @@ mod hint;
 mod json_object;
 mod load;
 mod login;
+mod man;
 mod meter;
 mod output;
 mod progress_line;
@@ -22,7 +24,7 @@ mod valkey;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// MySQL proxy and MySQL/Valkey clients that avoid copying data.
 #[derive(Debug, Parser)]
@@ -41,6 +43,8 @@ enum Command {
     Proxy(proxy::Args),
     Bench(bench::Args),
     Tour(tour::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -64,13 +68,13 @@ fn main() -> ExitCode {
         Command::Proxy(args) => proxy::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Tour(args) => tour::run(args),
+        Command::Completions(args) => completions::run(&args, Cli::command()),
+        Command::Man(args) => man::run(&args, Cli::command()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     /// Clap wraps these texts too, and leaves single words on lines of their own.
