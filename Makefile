@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test test-servers interop page soak fuzz bench meter mutants mistakes gates deny package gates-record fmt lint lint-alone doc clean
+.PHONY: help run test test-servers interop page soak fuzz bench meter mutants mistakes gates deny package dist test-dist gates-record fmt lint lint-alone doc clean
 BIN := $(or $(CARGO_TARGET_DIR),target)/release
 COMPONENTS := cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
 export URL VALKEY_URL
@@ -39,6 +39,10 @@ deny:  ## check licences, sources and known vulnerabilities of all dependencies;
 	cargo deny --log-level error --all-features check --hide-inclusion-graph $$checks
 package: ## make the packages for crates.io in target/package, and build each of them separately
 	cargo package --workspace --exclude onecopy-fuzz --exclude onecopy-gates --exclude onecopy-guide --exclude onecopy-testkit
+dist:  ## make the .deb, the .rpm and the OCI image in target/packages; needs dpkg-dev, rpm and umoci; some of them: make dist KINDS="deb rpm"
+	dist/build.py $(KINDS)
+test-dist: ## install the packages in fresh roots and run them; dist/README.md says what it needs
+	dist/test.py $(PARTS)
 gates-record: ## record these counts, in docs/benchmarks/gates.json and gates.md
 	cargo run --profile gates --quiet -p onecopy-gates -- record
 mutants: ## change the code of a crate in 100 places and check that a test fails each time; needs cargo-mutants

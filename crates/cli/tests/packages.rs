@@ -1,7 +1,7 @@
-//! What packages install: manual pages and completions of every command, the configuration, and what watches a proxy.
+//! What packages install: manual pages and completions of every command, and configurations.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn onecopy(arguments: &[&str]) -> Output {
@@ -170,4 +170,28 @@ fn bash_completions(typed: &str) -> Vec<String> {
     bash.args([env!("CARGO_BIN_EXE_onecopy"), typed]);
     let lines = stdout(bash.output().unwrap());
     lines.lines().map(str::to_owned).collect()
+}
+
+/// The configurations that packages and images install, and what they listen on.
+#[test]
+fn installed_configurations_are_valid_and_listen_where_they_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (file, way) in [
+        (
+            "dist/package/proxy.toml",
+            "127.0.0.1:3307 -> 127.0.0.1:3306",
+        ),
+        ("dist/image/proxy.toml", "0.0.0.0:3307 -> 127.0.0.1:3306"),
+    ] {
+        let path = root.join(file);
+        let output = onecopy(&["proxy", "--check", "--config", path.to_str().unwrap()]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{file}: {said}");
+        assert!(said.contains(way), "{file}: {said}");
+    }
+    // Only the image, which nobody reaches unless its ports are published, may listen on all addresses.
+    let package = std::fs::read_to_string(root.join("dist/package/proxy.toml")).unwrap();
+    let listens = package.lines().filter(|line| line.starts_with("listen"));
+    assert!(listens.clone().count() == 2);
+    assert!(listens.clone().all(|line| line.contains("\"127.0.0.1:")));
 }

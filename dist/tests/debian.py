@@ -1,0 +1,30 @@
+"""The .deb: `apt install ./onecopy.deb` in a fresh Debian, the service, an upgrade that keeps the configuration, and purge."""
+import shutil
+
+import project
+from tests import service
+from tests.machine import Machine
+from tests.service import expect
+
+
+def test(package):
+    if shutil.which("lintian"):
+        said = project.run(["lintian", "--allow-root", "--fail-on", "error,warning",
+                            # For packages that Debian itself distributes.
+                            "--suppress-tags", "initial-upload-closes-no-bugs", package]).decode().strip()
+        expect(not said, f"lintian: {said}")
+    with Machine() as machine:
+        machine.write("/root/onecopy.deb", package.read_bytes())
+        machine.call("apt-get install --yes /root/onecopy.deb")
+        machine.call("systemctl is-enabled onecopy && systemctl is-active onecopy")
+        service.check(machine)
+        machine.call("systemctl start onecopy")
+        before = machine.call("systemctl show --property MainPID onecopy").stdout
+        machine.call("apt-get install --yes --reinstall /root/onecopy.deb")
+        after = machine.call("systemctl show --property MainPID onecopy").stdout
+        expect(before != after and "=0" not in after, "an upgrade does not restart the service")
+        machine.call("grep --quiet 3308 /etc/onecopy/proxy.toml")
+        service.files(machine)
+        machine.call("apt-get remove --yes onecopy && test -f /etc/onecopy/proxy.toml && ! systemctl is-active onecopy")
+        machine.call("apt-get purge --yes onecopy && test ! -e /etc/onecopy")
+        machine.call("test ! -e /etc/systemd/system/multi-user.target.wants/onecopy.service")
