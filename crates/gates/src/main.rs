@@ -13,6 +13,7 @@
 mod baseline;
 mod beside;
 mod chart;
+mod checkout;
 mod count;
 mod memory;
 mod mysql;

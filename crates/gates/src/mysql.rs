@@ -11,7 +11,7 @@ use onecopy_mysql::{Config, Date, DateTime, FromRow, FromValue, Row, Time, Value
 
 pub(crate) use blocking::Blocking;
 pub(crate) use exec::Exec;
-pub(crate) use pool::{Checkout, TokioCheckout};
+pub(crate) use pool::{checkout, tokio_checkout};
 pub(crate) use tokio::Tokio;
 
 use crate::memory::Memory;

@@ -10,7 +10,7 @@ use onecopy_valkey::Config;
 
 pub(crate) use blocking::Blocking;
 pub(crate) use cached::Cached;
-pub(crate) use pool::{Checkout, TokioCheckout};
+pub(crate) use pool::{checkout, tokio_checkout};
 pub(crate) use shared::Shared;
 pub(crate) use tokio::Tokio;
 

@@ -196,9 +196,9 @@ workloads! {
     "mysql-tokio-parameters" counted_mysql_tokio_parameters, "mysql-parameters over tokio", "", SMALL,
         mysql::Tokio::new(MySql::Parameters);
     "mysql-pool-checkout" counted_mysql_pool_checkout, "an idle connection from a pool, and back unused; one system call", "0 allocations", SMALL,
-        mysql::Checkout::new();
+        mysql::checkout();
     "mysql-tokio-pool-checkout" counted_mysql_tokio_pool_checkout, "the same over tokio", "0 allocations", SMALL,
-        mysql::TokioCheckout::new();
+        mysql::tokio_checkout();
     "valkey-ping" counted_valkey_ping, "one PING", "0 allocations", SMALL,
         valkey::Blocking::new(Valkey::Ping);
     "valkey-set" counted_valkey_set, "32 SETs of 1 KiB, pipelined", "0 allocations", SMALL,
@@ -208,9 +208,9 @@ workloads! {
     "valkey-get-large" counted_valkey_get_large, "one GET of 4 MiB into a vector that is used again", "0 allocations", MEGABYTES,
         valkey::Blocking::new(Valkey::GetLarge);
     "valkey-pool-checkout" counted_valkey_pool_checkout, "an idle connection from a pool, and back unused; one system call", "0 allocations", SMALL,
-        valkey::Checkout::new();
+        valkey::checkout();
     "valkey-tokio-pool-checkout" counted_valkey_tokio_pool_checkout, "the same over tokio", "0 allocations", SMALL,
-        valkey::TokioCheckout::new();
+        valkey::tokio_checkout();
     "valkey-tokio-set" counted_valkey_tokio_set, "valkey-set over tokio", "0 allocations", SMALL,
         valkey::Tokio::new(Valkey::Set);
     "valkey-tokio-get" counted_valkey_tokio_get, "valkey-get over tokio", "0 allocations", SMALL,
