@@ -234,6 +234,12 @@ impl Counters {
         }
         self.iterations += other.iterations;
     }
+
+    /// Puts the routes in the order of their names: each worker has met them in another one.
+    pub(crate) fn sort_routes(&mut self) {
+        let name = |route: &Route| (route.listener.clone(), route.backend.clone());
+        self.routes.sort_by_cached_key(name);
+    }
 }
 
 fn add<const N: usize>(sums: &mut [u64; N], more: &[u64; N]) {
@@ -342,6 +348,21 @@ impl Snapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn routes_are_in_the_same_order_whichever_worker_was_asked_first() {
+        let counters = |names: [(&str, &str); 3]| {
+            let mut counters = Counters::default();
+            for (listener, backend) in names {
+                counters.route(listener, backend);
+            }
+            counters.sort_routes();
+            let route = |route: &Route| (route.listener.clone(), route.backend.clone());
+            counters.routes.iter().map(route).collect::<Vec<_>>()
+        };
+        let one = counters([("b", "1"), ("a", "2"), ("a", "1")]);
+        assert_eq!(one, counters([("a", "2"), ("a", "1"), ("b", "1")]));
+    }
 
     #[test]
     fn a_time_goes_into_the_first_bucket_that_holds_it() {

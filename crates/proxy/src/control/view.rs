@@ -125,6 +125,7 @@ impl View {
                 sum.counters.route(name, backend.name());
             }
         }
+        sum.counters.sort_routes();
         sum
     }
 
