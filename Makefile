@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test test-servers interop page soak fuzz bench meter mutants mistakes gates deny package dist test-dist gates-record fmt lint lint-alone doc clean
+.PHONY: help run test test-servers interop page soak fuzz bench meter mutants mistakes gates deny package dist test-dist deploy gates-record fmt lint lint-alone doc clean
 BIN := $(or $(CARGO_TARGET_DIR),target)/release
 COMPONENTS := cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
 export URL VALKEY_URL
@@ -41,8 +41,10 @@ package: ## make the packages for crates.io in target/package, and build each of
 	cargo package --workspace --exclude onecopy-fuzz --exclude onecopy-gates --exclude onecopy-guide --exclude onecopy-testkit
 dist:  ## make the .deb, the .rpm and the OCI image in target/packages; needs dpkg-dev, rpm and umoci; some of them: make dist KINDS="deb rpm"
 	dist/build.py $(KINDS)
-test-dist: ## install the packages in fresh roots and run them; dist/README.md says what it needs
+test-dist: ## install the packages in fresh roots and run them, and query the dashboard with a real Prometheus; dist/README.md says what it needs
 	dist/test.py $(PARTS)
+deploy: ## write the dashboard and the alert rules in deploy/, from the list of metrics, and the manifests; needs helm
+	deploy/generate.py
 gates-record: ## record these counts, in docs/benchmarks/gates.json and gates.md
 	cargo run --profile gates --quiet -p onecopy-gates -- record
 mutants: ## change the code of a crate in 100 places and check that a test fails each time; needs cargo-mutants

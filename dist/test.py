@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Tries what `make dist` has made: `make test-dist`.
 
-    dist/test.py [deb|rpm|oci|shells]...    by default all; dist/README.md says what each needs"""
+    dist/test.py [deb|rpm|oci|shells|monitoring]...    by default all; dist/README.md says what each needs"""
 import sys
 
 import project
 from project import Failure
-from tests import debian, image, redhat, shells
+from tests import debian, image, monitoring, redhat, shells
 
 
 def newest(pattern):
@@ -22,6 +22,7 @@ PARTS = {
     "rpm": lambda: redhat.test(newest("*.rpm")),
     "oci": lambda: image.test(newest("*.oci.tar")),
     "shells": shells.test,
+    "monitoring": monitoring.test,
 }
 
 

@@ -1,6 +1,7 @@
-//! What packages install: manual pages and completions of every command, and configurations.
+//! What packages install: manual pages, completions, configurations; and what watches a proxy.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -176,22 +177,97 @@ fn bash_completions(typed: &str) -> Vec<String> {
 #[test]
 fn installed_configurations_are_valid_and_listen_where_they_say() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = Folder::new("configurations");
     for (file, way) in [
         (
             "dist/package/proxy.toml",
             "127.0.0.1:3307 -> 127.0.0.1:3306",
         ),
         ("dist/image/proxy.toml", "0.0.0.0:3307 -> 127.0.0.1:3306"),
+        ("deploy/compose/proxy.toml", "0.0.0.0:3307 -> db:3306"),
+        (
+            "deploy/kubernetes/onecopy.yaml",
+            "0.0.0.0:3307 -> mariadb:3306",
+        ),
+        (
+            "deploy/helm/onecopy/values.yaml",
+            "0.0.0.0:3307 -> mariadb:3306",
+        ),
     ] {
-        let path = root.join(file);
+        let path = match inside(&std::fs::read_to_string(root.join(file)).unwrap()) {
+            Some(text) => {
+                let path = folder.0.join("proxy.toml");
+                std::fs::write(&path, text).unwrap();
+                path
+            }
+            None => root.join(file),
+        };
         let output = onecopy(&["proxy", "--check", "--config", path.to_str().unwrap()]);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{file}: {said}");
         assert!(said.contains(way), "{file}: {said}");
     }
-    // Only the image, which nobody reaches unless its ports are published, may listen on all addresses.
+    // Only images, which nobody reaches unless its ports are published, may listen on all addresses.
     let package = std::fs::read_to_string(root.join("dist/package/proxy.toml")).unwrap();
     let listens = package.lines().filter(|line| line.starts_with("listen"));
     assert!(listens.clone().count() == 2);
     assert!(listens.clone().all(|line| line.contains("\"127.0.0.1:")));
+}
+
+/// The configuration that a YAML file has as a block of text.
+fn inside(yaml: &str) -> Option<String> {
+    let (_, text) = ["\nconfig: |\n", "\n  proxy.toml: |\n"]
+        .iter()
+        .find_map(|key| yaml.split_once(key))?;
+    let indent = text.len() - text.trim_start().len();
+    let is_inside = |line: &&str| line.is_empty() || line.starts_with(&" ".repeat(indent));
+    let lines = text.lines().take_while(is_inside);
+    let lines = lines.map(|line| line.get(indent..).unwrap_or_default());
+    Some(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// The names of metrics in the manual's table, which a test of the proxy compares with what it serves.
+fn metrics() -> BTreeSet<String> {
+    let manual = include_str!("../../../docs/proxy-operations.md");
+    let rows = manual.lines().filter_map(|line| line.strip_prefix("| `"));
+    let names = rows.filter_map(|row| row.split('`').next());
+    let names = names.filter(|name| name.starts_with("onecopy_") || name.starts_with("process_"));
+    names.map(str::to_owned).collect()
+}
+
+/// The names of metrics in an expression of Prometheus; those of a histogram's parts without the part.
+fn named(expression: &str) -> Vec<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words = expression.split(|c: char| !is_part(c));
+    let names = words.filter(|word| word.starts_with("onecopy_") || word.starts_with("process_"));
+    let whole = |name: &str| name.strip_suffix("_bucket").unwrap_or(name).to_owned();
+    names.map(whole).collect()
+}
+
+#[test]
+fn the_dashboard_shows_every_metric_and_no_other() {
+    let text = include_str!("../../../deploy/grafana/onecopy.json");
+    let dashboard: serde_json::Value = serde_json::from_str(text).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let targets = panels
+        .iter()
+        .filter_map(|panel| panel["targets"].as_array());
+    let expressions = targets
+        .flatten()
+        .map(|target| target["expr"].as_str().unwrap());
+    let shown: BTreeSet<_> = expressions.flat_map(named).collect();
+    // If they differ: deploy/panels.py, then `make deploy`.
+    assert_eq!(shown, metrics());
+}
+
+#[test]
+fn alerts_name_only_metrics_that_exist() {
+    let rules = include_str!("../../../deploy/prometheus/alerts.yaml");
+    let lines = rules.lines().map(str::trim_start);
+    let expressions: Vec<_> = lines.filter(|line| line.starts_with("expr: ")).collect();
+    let named: BTreeSet<_> = expressions.iter().flat_map(|line| named(line)).collect();
+    assert!(expressions.len() > 10 && named.len() > 10);
+    let unknown: Vec<_> = named.difference(&metrics()).cloned().collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+    assert_eq!(expressions.len(), rules.matches("- alert: ").count());
 }
