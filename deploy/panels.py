@@ -21,6 +21,7 @@ ROWS = {
         Panel("Sessions", ["onecopy_backend_sessions"]),
         Panel("Weight", ["onecopy_backend_weight"]),
         Panel("Replication lag", ["onecopy_backend_replication_lag_seconds"]),
+        Panel("Transactions received and not applied", ["onecopy_backend_replication_lag_transactions"]),
         Panel("Failed connects and checks", ["onecopy_backend_failed_connects_total", "onecopy_backend_failed_checks_total"]),
     ],
     "Shared connections": [

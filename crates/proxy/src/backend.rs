@@ -27,7 +27,7 @@ pub(crate) use membership::{Membership, Standing};
 pub(crate) use part::Part;
 pub(crate) use position::Position;
 use primaries::{Exclusion, Primaries};
-pub(crate) use replication::Replication;
+pub(crate) use replication::{Lag, Replication};
 
 /// `ER_CON_COUNT_ERROR`, which a server says in place of a greeting where its own `max_connections` are there.
 pub(crate) const TOO_MANY_CONNECTIONS: u16 = 1040;

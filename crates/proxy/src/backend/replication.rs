@@ -10,11 +10,22 @@ use crate::config::ReplicaReads;
 /// More than any lag: it is not known, or is not limited.
 const NONE: u64 = u64::MAX;
 
+/// How far a server is behind its primary.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Lag {
+    /// By its own clock, and what it has of the primary's.
+    pub(crate) time: Duration,
+    /// How many transactions it has received and not applied; `None` where it does not say.
+    pub(crate) transactions: Option<u64>,
+}
+
 /// What is known of a server's replication.
 #[derive(Debug)]
 pub(crate) struct Replication {
     /// In milliseconds, as the last health check has found it.
     lag: AtomicU64,
+    /// In transactions.
+    transactions: AtomicU64,
     /// Whether its listener has replicas serve reads, and up to which lag in milliseconds.
     serves_reads: AtomicBool,
     max_lag: AtomicU64,
@@ -26,6 +37,7 @@ impl Default for Replication {
     fn default() -> Self {
         Self {
             lag: AtomicU64::new(NONE),
+            transactions: AtomicU64::new(NONE),
             serves_reads: AtomicBool::new(false),
             max_lag: AtomicU64::new(NONE),
             reached: Mutex::default(),
@@ -35,14 +47,20 @@ impl Default for Replication {
 
 impl Replication {
     /// How far it is behind; `None` where that is not known.
-    pub(crate) fn lag(&self) -> Option<Duration> {
-        let lag = self.lag.load(Relaxed);
-        (lag != NONE).then(|| Duration::from_millis(lag))
+    pub(crate) fn lag(&self) -> Option<Lag> {
+        let known = |number: u64| (number != NONE).then_some(number);
+        Some(Lag {
+            time: Duration::from_millis(known(self.lag.load(Relaxed))?),
+            transactions: known(self.transactions.load(Relaxed)),
+        })
     }
 
     /// So far, as a health check has found, or it is not known.
-    pub(crate) fn set_lag(&self, lag: Option<Duration>) {
-        self.lag.store(lag.map_or(NONE, millis), Relaxed);
+    pub(crate) fn set_lag(&self, lag: Option<Lag>) {
+        let transactions = lag.and_then(|lag| lag.transactions).unwrap_or(NONE);
+        self.transactions.store(transactions, Relaxed);
+        let time = lag.map_or(NONE, |lag| millis(lag.time));
+        self.lag.store(time, Relaxed);
     }
 
     pub(crate) fn configure(&self, reads: Option<ReplicaReads>) {
@@ -97,6 +115,13 @@ fn millis(time: Duration) -> u64 {
 mod tests {
     use super::*;
 
+    fn set_lag(replication: &Replication, millis: u64) {
+        replication.set_lag(Some(Lag {
+            time: Duration::from_millis(millis),
+            transactions: None,
+        }));
+    }
+
     #[test]
     fn a_lag_that_is_not_known_is_too_long_where_there_is_a_limit() {
         let replication = Replication::default();
@@ -109,9 +134,9 @@ mod tests {
         };
         limit(Some(Duration::from_secs(2)));
         assert!(!replication.keeps_up());
-        replication.set_lag(Some(Duration::from_secs(2)));
+        set_lag(&replication, 2_000);
         assert!(replication.keeps_up());
-        replication.set_lag(Some(Duration::from_millis(2_001)));
+        set_lag(&replication, 2_001);
         assert!(!replication.keeps_up());
         limit(None);
         assert!(replication.keeps_up());

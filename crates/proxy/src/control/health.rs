@@ -16,6 +16,7 @@
 //! Where only some addresses of a name do not answer these alone are asked, and the log of the others stays quiet.
 //! The death of a server is not waited for here: sessions see it by their own sockets.
 
+mod behind;
 mod cluster;
 mod lag;
 
@@ -31,7 +32,7 @@ use onecopy_mysql::blocking::Connection;
 use onecopy_net::evented::Address;
 
 use super::{View, spawn};
-use crate::backend::{Backend, Membership, Replication, TOO_MANY_CONNECTIONS};
+use crate::backend::{Backend, Lag, Membership, Replication, TOO_MANY_CONNECTIONS};
 use crate::config::{HealthConfig, HealthLogin};
 use crate::errand::Errand;
 use crate::lock::lock;
@@ -158,7 +159,7 @@ struct Known {
     read_only: Option<bool>,
     membership: Membership,
     /// How far it is behind its primary.
-    lag: Option<Duration>,
+    lag: Option<Lag>,
     /// What an administrator should know.
     warning: Option<String>,
 }

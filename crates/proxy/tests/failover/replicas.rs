@@ -335,6 +335,34 @@ fn a_replica_that_is_behind_stopped_or_lost_serves_no_reads() {
 }
 
 #[test]
+fn transactions_that_a_replica_has_received_and_not_applied_are_counted() {
+    let pair = Pair::start_reading(ReplicaReads {
+        max_lag: None,
+        ..ReplicaReads::default()
+    });
+    let mut admin = pair.admin();
+    let mut behind = || {
+        let mut rows = admin.query("SHOW SERVERS").unwrap();
+        let mut last = None;
+        while let Some(row) = rows.next().unwrap() {
+            last = row.get::<Option<u64>>("Lag_transactions").unwrap();
+        }
+        rows.finish().unwrap();
+        last
+    };
+    until("it has all", || behind() == Some(0));
+    delay(&pair.replica, 3_600);
+    let mut conn = client(&pair);
+    for id in 0..3 {
+        conn.run(format!("INSERT INTO done VALUES ({id}, 0)"))
+            .unwrap();
+    }
+    until("three are not applied", || behind() == Some(3));
+    delay(&pair.replica, 0);
+    until("it has all again", || behind() == Some(0));
+}
+
+#[test]
 fn reads_follow_the_roles_when_the_replica_is_promoted() {
     let mut pair = Pair::start_reading(ReplicaReads::default());
     let mut conn = client(&pair);

@@ -214,6 +214,7 @@ fn numbers_equal_the_admin_listeners_under_a_load_and_behind_it() {
                 ("role", "Role"),
                 ("is_read_only", "Read_only"),
                 ("lag_seconds", "Lag"),
+                ("lag_transactions", "Lag_transactions"),
                 ("weight", "Weight"),
                 ("sessions", "Sessions"),
                 ("failed_connects", "Failed_connects"),

@@ -55,6 +55,7 @@ pub(super) fn servers(view: &View) -> Table {
         ("Role", Text),
         ("Read_only", Number),
         ("Lag", Number),
+        ("Lag_transactions", Number),
         ("Weight", Number),
         ("Sessions", Number),
         ("Failed_connects", Number),
@@ -62,6 +63,7 @@ pub(super) fn servers(view: &View) -> Table {
         ("Last_error", Text),
     ]);
     for (listener, backend) in view.backends() {
+        let lag = backend.replication().lag();
         table.row([
             listener.as_str().into(),
             backend.name().into(),
@@ -69,7 +71,8 @@ pub(super) fn servers(view: &View) -> Table {
             backend_state(&backend).into(),
             backend.config.role.to_string().as_str().into(),
             backend.health().read_only().map(u64::from).into(),
-            backend.replication().lag().map(|lag| lag.as_secs()).into(),
+            lag.map(|lag| lag.time.as_secs()).into(),
+            lag.and_then(|lag| lag.transactions).into(),
             u64::from(backend.config.weight).into(),
             (backend.sessions() as u64).into(),
             backend.failed_connects().into(),

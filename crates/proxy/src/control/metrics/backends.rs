@@ -75,7 +75,19 @@ impl Page {
         );
         for (listener, backend) in &backends {
             if let Some(lag) = backend.replication().lag() {
-                self.line(name, &backend_labels(listener, backend), lag.as_secs());
+                self.line(name, &backend_labels(listener, backend), lag.time.as_secs());
+            }
+        }
+        let name = "onecopy_backend_replication_lag_transactions";
+        self.head(
+            name,
+            "gauge",
+            "Transactions that a replica has received and not applied, by its global ids. Known as the lag in seconds is, with GTIDs.",
+        );
+        for (listener, backend) in &backends {
+            let lag = backend.replication().lag();
+            if let Some(transactions) = lag.and_then(|lag| lag.transactions) {
+                self.line(name, &backend_labels(listener, backend), transactions);
             }
         }
         self.head(

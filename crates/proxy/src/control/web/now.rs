@@ -88,6 +88,7 @@ pub(super) struct BackendNow {
     pub(super) role: String,
     pub(super) is_read_only: Option<bool>,
     pub(super) lag_seconds: Option<u64>,
+    pub(super) lag_transactions: Option<u64>,
     pub(super) weight: u32,
     pub(super) is_drained: bool,
     /// Whether its listener is pooled.
@@ -296,6 +297,7 @@ impl Maker<'_> {
         let name = &listener.config.name;
         let is_it = |route: &Route| route.listener == *name && route.backend == backend.name();
         let mut routes = self.sample.snapshot.counters.routes.iter();
+        let lag = backend.replication().lag();
         BackendNow {
             listener: name.clone(),
             name: backend.name().to_owned(),
@@ -303,7 +305,8 @@ impl Maker<'_> {
             state: backend_state(backend),
             role: backend.config.role.to_string(),
             is_read_only: backend.health().read_only(),
-            lag_seconds: backend.replication().lag().map(|lag| lag.as_secs()),
+            lag_seconds: lag.map(|lag| lag.time.as_secs()),
+            lag_transactions: lag.and_then(|lag| lag.transactions),
             weight: backend.config.weight,
             is_drained: backend.is_drained(),
             is_pooled: listener.pool.is_some(),
