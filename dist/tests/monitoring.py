@@ -6,6 +6,7 @@ if __name__ == "__main__":
 
 import project
 from project import BINARY, ROOT, Failure
+from tests import firing
 from tests.prometheus import RULES, Prometheus
 from tests.service import expect
 
@@ -22,6 +23,7 @@ def test():
     project.run([ROOT / "deploy/generate.py", "--check"])
     project.need("promtool", "prometheus")
     project.run(["promtool", "check", "rules", RULES])
+    firing.test()
     command = ["cargo", "run", "--quiet", "-p", "onecopy-testkit", "--", "--pair", "--", sys.executable, __file__]
     if subprocess.run(command, cwd=ROOT).returncode:
         raise Failure("see above")
