@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use onecopy_mysql_proto::packet::CommandByte;
 use onecopy_net::Endpoint;
 use onecopy_proxy::config::{
-    AccountConfig, BackendConfig, Config, ListenerConfig, Mode, PoolConfig, Secret,
+    AccountConfig, BackendConfig, Config, DigestsConfig, ListenerConfig, Mode, PoolConfig, Secret,
 };
 use onecopy_proxy::measure::{self, TurnedWorker};
 
@@ -133,6 +133,11 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn new(case: Case) -> Self {
+        Self::with_digests(case, 0)
+    }
+
+    /// With so many digests by which statements are counted.
+    pub(crate) fn with_digests(case: Case, digests: usize) -> Self {
         let (clients, connections) = match case {
             Case::Relay => (4, 4),
             Case::Shared | Case::Executed => (4, 2),
@@ -142,7 +147,7 @@ impl Worker {
             Case::Relay => Mode::Pass,
             _ => Mode::Transaction,
         };
-        let mut this = Self::start(mode, connections);
+        let mut this = Self::start(mode, connections, digests);
         for _ in 0..clients {
             this.let_in();
         }
@@ -157,7 +162,7 @@ impl Worker {
     }
 
     /// Without clients.
-    fn start(mode: Mode, connections: usize) -> Self {
+    fn start(mode: Mode, connections: usize, digests: usize) -> Self {
         let folder = Folder::new();
         let (front, behind) = (folder.0.join("front"), folder.0.join("behind"));
         let server = Server::listen(&behind);
@@ -174,6 +179,7 @@ impl Worker {
                 backends: vec![BackendConfig::new(Endpoint::Unix(behind))],
                 ..ListenerConfig::default()
             }],
+            digests: DigestsConfig { max: digests },
             ..Config::default()
         });
         Self {
@@ -312,7 +318,7 @@ mod tests {
     #[test]
     fn an_idle_client_of_a_pool_takes_less_than_1536_bytes() {
         const CLIENTS: usize = 200;
-        let mut worker = Worker::start(Mode::Transaction, 2);
+        let mut worker = Worker::start(Mode::Transaction, 2, 0);
         // What the first ones have made is everybody's.
         for at in 0..8 {
             worker.let_in();

@@ -133,6 +133,12 @@ workloads! {
         proxy::Worker::new(Proxy::Shared);
     "proxy-executed" counted_proxy_executed, "the same, prepared", "0 allocations", WORKER,
         proxy::Worker::new(Proxy::Executed);
+    "proxy-relay-digests" counted_proxy_relay_digests, "proxy-relay with statements counted by digest", "0 allocations", WORKER,
+        proxy::Worker::with_digests(Proxy::Relay, 1_000);
+    "proxy-shared-digests" counted_proxy_shared_digests, "proxy-shared with statements counted by digest", "0 allocations", WORKER,
+        proxy::Worker::with_digests(Proxy::Shared, 1_000);
+    "proxy-executed-digests" counted_proxy_executed_digests, "proxy-executed with statements counted by digest", "0 allocations", WORKER,
+        proxy::Worker::with_digests(Proxy::Executed, 1_000);
     "proxy-differing" counted_proxy_differing, "2 clients in turn on one connection, of which one has three variables", "", WORKER,
         proxy::Worker::new(Proxy::Differing);
     "proxy-waiting" counted_proxy_waiting, "2 point selects at once on one connection: one waits for the other", "0 allocations", WORKER,

@@ -24,8 +24,10 @@
 
 mod keyword;
 mod lexer;
+mod template;
 
 use lexer::{Lexer, Token};
+pub use template::Template;
 
 /// What a token of the digest is, as far as those that follow may be folded into it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +107,26 @@ impl Digester {
                 break;
             }
         }
+        self.hash()
+    }
+
+    /// The same for the start of a statement whose rest is not known. The digest ends with `...`, behind the last token that no value of
+    /// a list is a part of: so it is the same wherever a long list of values was cut.
+    pub fn digest_start(&mut self, start: &[u8]) -> u64 {
+        self.digest(start);
+        if self.is_truncated {
+            return self.hash();
+        }
+        let may_go_on = |kind| {
+            matches!(
+                kind,
+                Kind::Value | Kind::Values | Kind::Open | Kind::Comma | Kind::Sign
+            )
+        };
+        while self.kind(1).is_some_and(may_go_on) {
+            self.pop(1);
+        }
+        self.cut_off();
         self.hash()
     }
 

@@ -16,7 +16,7 @@ mod renumber;
 mod server;
 mod statements;
 
-pub use self::core::{Outcome, Relay};
+pub use self::core::{Outcome, Relay, Tally};
 pub use error::{RelayError, Side};
 pub use passage::{Event, Passage};
 pub use password::{PasswordGuard, Protection, Verdict};

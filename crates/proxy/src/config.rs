@@ -5,6 +5,7 @@
 pub(crate) mod changes;
 mod check;
 mod compression;
+mod digests;
 mod file;
 mod pooling;
 mod role;
@@ -24,6 +25,7 @@ pub use changes::Changes;
 pub(crate) use check::LEAST_BUDGET;
 pub use check::{ConfigError, PoolError};
 pub use compression::Offered;
+pub use digests::DigestsConfig;
 pub use file::{DEFAULTS, FileError, endpoint};
 pub use onecopy_pool::Rate;
 pub use pooling::{AccountConfig, Consistency, Mode, PoolConfig, Reads, ReplicaReads};
@@ -84,6 +86,8 @@ pub struct Config {
     pub health: HealthConfig,
     /// The log.
     pub log: LogConfig,
+    /// Statements by digest.
+    pub digests: DigestsConfig,
     /// The listeners for clients.
     pub listeners: Vec<ListenerConfig>,
 }
@@ -105,6 +109,7 @@ impl Default for Config {
             admin: AdminConfig::default(),
             health: HealthConfig::default(),
             log: LogConfig::default(),
+            digests: DigestsConfig::default(),
             listeners: Vec::new(),
         }
     }

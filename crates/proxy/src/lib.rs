@@ -50,6 +50,8 @@ mod log;
 mod open_files;
 mod stats;
 
+mod digests;
+
 mod alarm;
 
 mod queue;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use mio::Waker;
 
 use crate::client::{Client, ListeningSocket};
+use crate::digests::DigestSummary;
 use crate::kill::{Answer, For};
 use crate::pooling::connection::Connection;
 use crate::pooling::pool::{Pool, Recipient};
@@ -30,6 +31,12 @@ pub(crate) enum Order {
         with_clients: bool,
         reply: Sender<Snapshot>,
     },
+    /// What was counted by digest.
+    Digests { reply: Sender<DigestSummary> },
+    /// What was counted by digest is forgotten.
+    ResetDigests { reply: Sender<()> },
+    /// So many digests are kept from now on. Where they were others, all is counted anew.
+    KeepDigests(usize),
     /// By which listeners the sessions here came in that have this connection id.
     Find { id: u32, reply: Sender<Vec<String>> },
     /// The end of one session; tells whether it was here.

@@ -148,6 +148,8 @@ impl TurnedWorker {
             });
         }
         let workers = Arc::new(Workers(vec![handle]));
+        let keep = Order::KeepDigests(config.digests.max);
+        workers.least_loaded().order(keep);
         // It is answered in the first turn, which nobody waits for.
         let (done, _) = channel();
         workers.least_loaded().order(Order::Accept {

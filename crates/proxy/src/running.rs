@@ -157,6 +157,7 @@ impl Running {
                 bytes,
                 stall_timeout: config.stall_timeout,
             });
+            worker.order(Order::KeepDigests(config.digests.max));
         }
         let room = self.open_files.room(&config);
         self.complain(&config);

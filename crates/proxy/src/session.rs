@@ -8,6 +8,7 @@
 
 mod address;
 mod compressed;
+mod counted;
 mod describe;
 mod farewell;
 mod flow;
@@ -34,6 +35,7 @@ use crate::backend::Place;
 use crate::buffers::Pool;
 use crate::client::Client;
 use crate::codec::Codec;
+use crate::digests::Digests;
 use crate::failure::{Failure, Reason};
 use crate::kill::Kills;
 use crate::listener::Listener;
@@ -44,6 +46,7 @@ use crate::registry::{Id, UserPlace};
 use crate::stats::Counters;
 
 use address::ClientAddress;
+use counted::Counted;
 use farewell::Farewell;
 use flow::Flow;
 use kill::KillState;
@@ -62,6 +65,7 @@ pub(crate) struct Context<'w> {
     pub(crate) connections: &'w mut Connections,
     pub(crate) poller: &'w Poller,
     pub(crate) counters: &'w mut Counters,
+    pub(crate) digests: &'w mut Digests,
     pub(crate) log: &'w Log,
     pub(crate) kills: &'w Kills,
     /// Where logins go that are brought to an end without their clients.
@@ -152,6 +156,8 @@ pub(crate) struct Session {
     moved: Instant,
     /// When the command under way came.
     asked: Instant,
+    /// What is counted of its statements.
+    counted: Counted,
     /// It leaves as soon as no transaction is open, at the latest then.
     leaves_by: Option<Instant>,
     /// One of its sides is compressed.
@@ -211,6 +217,7 @@ impl Session {
             own_bytes: 0,
             moved: now,
             asked: now,
+            counted: Counted::default(),
             leaves_by: None,
             is_compressed: false,
             is_probed: false,
@@ -514,6 +521,7 @@ impl Session {
     /// Gives back what it holds of the worker's.
     pub(crate) fn leave(&mut self, context: &mut Context<'_>) {
         context.counters.entrances[self.entrance].sessions -= 1;
+        self.stop_counting(context);
         self.up.discard(context.pool);
         self.down.discard(context.pool);
         context.pool.count(&mut self.own_bytes, 0);

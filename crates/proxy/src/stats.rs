@@ -18,6 +18,59 @@ pub(crate) const BUCKETS: [u32; 22] = [
     250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000,
 ];
 
+/// How long a command took, and the bucket for that.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Taken {
+    /// Microseconds.
+    pub(crate) micros: u64,
+    bucket: usize,
+}
+
+impl From<Duration> for Taken {
+    #[inline]
+    fn from(time: Duration) -> Self {
+        // As `as_micros`, without 128 bits.
+        let micros = time.as_secs().saturating_mul(1_000_000);
+        let micros = micros.saturating_add(time.subsec_micros().into());
+        Self {
+            micros,
+            bucket: bucket(micros),
+        }
+    }
+}
+
+/// Of how many buckets the bound is below a power of two, by its exponent: a time of so many bits is in the next one or a few behind it.
+const BELOW: [u8; 25] = {
+    let mut below = [0; 25];
+    let mut bits = 1;
+    while bits < below.len() {
+        let mut at = below[bits - 1];
+        while (at as usize) < BUCKETS.len() && BUCKETS[at as usize] < 1 << (bits - 1) {
+            at += 1;
+        }
+        below[bits] = at;
+        bits += 1;
+    }
+    below
+};
+
+/// The first bucket that holds a time.
+#[inline]
+fn bucket(micros: u64) -> usize {
+    let bits = (u64::BITS - micros.leading_zeros()) as usize;
+    let Some(&below) = BELOW.get(bits) else {
+        return BUCKETS.len();
+    };
+    let mut at = usize::from(below);
+    while BUCKETS
+        .get(at)
+        .is_some_and(|&bound| u64::from(bound) < micros)
+    {
+        at += 1;
+    }
+    at
+}
+
 /// How long commands took, from their first byte to the last of their reply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Latency {
@@ -32,11 +85,11 @@ impl Latency {
     pub const BOUNDS: &'static [u32] = &BUCKETS;
 
     #[inline]
-    pub(crate) fn add(&mut self, time: Duration) {
-        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let at = BUCKETS.partition_point(|&bound| u64::from(bound) < micros);
-        self.buckets[at] += 1;
-        self.sum += micros;
+    pub(crate) fn add(&mut self, taken: Taken) {
+        if let Some(bucket) = self.buckets.get_mut(taken.bucket) {
+            *bucket += 1;
+        }
+        self.sum += taken.micros;
     }
 
     /// Commands in all.
@@ -368,13 +421,23 @@ mod tests {
     fn a_time_goes_into_the_first_bucket_that_holds_it() {
         let mut latency = Latency::default();
         for micros in [0, 25, 26, 10_000_000, 10_000_001] {
-            latency.add(Duration::from_micros(micros));
+            latency.add(Duration::from_micros(micros).into());
         }
         assert_eq!(latency.buckets[0], 2);
         assert_eq!(latency.buckets[1], 1);
         assert_eq!(latency.buckets[21], 1);
         assert_eq!(latency.buckets[22], 1);
         assert_eq!((latency.count(), latency.sum), (5, 20_000_052));
+    }
+
+    #[test]
+    fn a_bucket_is_found_by_the_bits_of_a_time() {
+        let bounds = BUCKETS.iter().flat_map(|&bound| bound - 1..=bound + 1);
+        let powers = (0..63).map(|bits| 1_u64 << bits);
+        for micros in bounds.map(u64::from).chain(powers).chain([0, u64::MAX]) {
+            let expected = BUCKETS.partition_point(|&bound| u64::from(bound) < micros);
+            assert_eq!(bucket(micros), expected, "{micros}");
+        }
     }
 
     #[test]
@@ -389,12 +452,12 @@ mod tests {
         let mut latency = Latency::default();
         assert_eq!(latency.quantile(0.5), None);
         for micros in 1..=100 {
-            latency.add(Duration::from_micros(micros));
+            latency.add(Duration::from_micros(micros).into());
         }
         assert_eq!(latency.quantile(0.25), Some(25));
         assert_eq!(latency.quantile(0.5), Some(50));
         assert_eq!(latency.quantile(0.51), Some(75));
-        latency.add(Duration::from_secs(60));
+        latency.add(Duration::from_secs(60).into());
         assert_eq!(latency.quantile(1.0), Some(20_000_000));
     }
 

@@ -27,6 +27,7 @@ use crate::alarm::Alarm;
 use crate::buffers::Pool;
 use crate::client::Client;
 use crate::codec::Codec;
+use crate::digests::Digests;
 use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::kill::{For, Kills};
@@ -113,6 +114,7 @@ pub(crate) struct Worker {
     warm_ups: Vec<WarmUp>,
     codec: Codec,
     counters: Counters,
+    digests: Digests,
     number: usize,
     log: Log,
     kills: Kills,
@@ -187,6 +189,7 @@ impl Worker {
             connections: Connections::new(Arc::clone(&mailbox) as Arc<dyn Recipient>),
             codec: Codec::default(),
             counters: Counters::default(),
+            digests: Digests::new(0),
             number,
             log: log.clone(),
             kills: kills.clone(),
@@ -343,6 +346,7 @@ impl Worker {
             connections: &mut self.connections,
             poller: self.poll.registry(),
             counters: &mut self.counters,
+            digests: &mut self.digests,
             log: &self.log,
             kills: &self.kills,
             unfinished: &mut self.unfinished.left,
@@ -418,6 +422,18 @@ impl Worker {
                 } => {
                     // The caller may have stopped waiting.
                     let _ = reply.send(self.snapshot(with_clients, now));
+                }
+                Order::Digests { reply } => {
+                    let _ = reply.send(self.digests.summary(now));
+                }
+                Order::ResetDigests { reply } => {
+                    self.digests.reset(self.digests.max());
+                    let _ = reply.send(());
+                }
+                Order::KeepDigests(max) => {
+                    if self.digests.max() != max {
+                        self.digests.reset(max);
+                    }
                 }
                 Order::Find { id, reply } => {
                     let all = self.sessions.iter().flatten();

@@ -14,7 +14,7 @@ pub(super) enum Token<'s> {
 
 #[derive(Debug)]
 pub(super) struct Lexer<'s> {
-    rest: &'s [u8],
+    pub(super) rest: &'s [u8],
     /// Within the comment of a version, whose content counts.
     in_comment: bool,
 }
@@ -69,7 +69,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// Blanks and comments.
-    fn skip(&mut self) {
+    pub(super) fn skip(&mut self) {
         loop {
             self.take_while(|byte| byte.is_ascii_whitespace() || byte == 0x0B);
             match self.rest {
@@ -190,6 +190,6 @@ impl<'s> Lexer<'s> {
 }
 
 /// Bytes above 0x7F belong to characters of names in every character set that a client may use.
-fn is_word(byte: u8) -> bool {
+pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
 }

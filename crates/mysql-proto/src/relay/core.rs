@@ -76,6 +76,7 @@ pub struct Relay {
     /// Where what a server says of the session's state is told before it passes, and noted.
     pub(super) observed: Option<Box<Observed>>,
     pub(super) commands: u64,
+    pub(super) tally: Tally,
     /// The number of the server's last error, and of how many commands the client had sent by then the lower half.
     pub(super) last_error: u16,
     pub(super) last_error_at: u32,
@@ -101,6 +102,17 @@ pub struct Outcome {
     pub last_insert_id: u64,
     /// The number of warnings.
     pub warnings: u16,
+}
+
+/// What a server has sent, from one look at it to the next.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Rows of results.
+    pub rows: u64,
+    /// Rows that were changed, as OK packets report it.
+    pub affected_rows: u64,
+    /// Warnings, as the packets report it that end results.
+    pub warnings: u64,
 }
 
 /// What the client's payload under way is.
@@ -148,6 +160,7 @@ impl Relay {
             tells_results: false,
             observed: None,
             commands: 0,
+            tally: Tally::default(),
             last_error: 0,
             last_error_at: 0,
             dead: None,
@@ -192,6 +205,19 @@ impl Relay {
     /// [`outcome`](Self::outcome) tells of the last one only.
     pub fn take_warned(&mut self) -> bool {
         (self.observed.as_mut()).is_some_and(|observed| std::mem::take(&mut observed.has_warned))
+    }
+
+    /// Returns what the server has sent since the last call. At [`Event::Done`](super::Event::Done) that is the whole reply, if this was
+    /// also called at the one before it.
+    #[inline]
+    pub fn take_tally(&mut self) -> Tally {
+        std::mem::take(&mut self.tally)
+    }
+
+    /// Returns the statement that was prepared last, by the server's number, if the client has prepared or closed none since. At the
+    /// end of the reply to a prepare it is the new one.
+    pub fn last_prepared(&self) -> Option<u32> {
+        self.statements.last()
     }
 
     /// Replaces the status that the server reported last, for example when a new server connection takes over.
@@ -264,6 +290,7 @@ impl Relay {
     }
 
     /// Returns the capabilities that client and server agreed on.
+    #[inline]
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
@@ -294,6 +321,7 @@ impl Relay {
     }
 
     /// Returns the number of commands that the server has yet to answer, including the one whose reply is in progress.
+    #[inline]
     pub fn outstanding(&self) -> usize {
         usize::from(self.awaited != Awaited::Nothing) + self.queue.with_reply()
     }

@@ -90,7 +90,7 @@ pub(super) enum Ending {
 /// known here before the one before it was read, so that the reads need not wait for each other: in the other loop each row
 /// costs the time of a load and three steps at the least.
 #[inline(never)] // or the other loop runs out of registers
-fn pass_alike(rows: &[u8], mut last: u32) -> (&[u8], u32) {
+fn pass_alike(rows: &[u8], mut last: u32) -> (&[u8], u32, usize) {
     let size = HEADER_BYTES + (last & LENGTH_BITS) as usize;
     let mut passed = 0;
     for row in rows.chunks_exact(size) {
@@ -104,7 +104,8 @@ fn pass_alike(rows: &[u8], mut last: u32) -> (&[u8], u32) {
         last = next;
         passed += size;
     }
-    (rows.get(passed..).unwrap_or_default(), last)
+    let rest = rows.get(passed..).unwrap_or_default();
+    (rest, last, passed / size)
 }
 
 impl Relay {
@@ -158,8 +159,10 @@ impl Relay {
         let window = all.get(..MAX_BODY).unwrap_or(all);
         let mut rest = window;
         let (mut last, mut previous) = (0_u32, 0);
+        // Rows before the stretch under way, and those in it: a count of its own would cost each row an instruction.
+        let (mut count, mut row) = (0, 0);
         'rows: loop {
-            for _ in 0..STRETCH {
+            while row < STRETCH {
                 let Some(&[a, b, c, sequence, first]) = rest.first_chunk() else {
                     break 'rows;
                 };
@@ -174,11 +177,16 @@ impl Relay {
                 };
                 rest = behind;
                 (previous, last) = (last, header);
+                row += 1;
             }
+            (count, row) = (count + STRETCH, 0);
             if last == previous.wrapping_add(ONE_PACKET) {
-                (rest, last) = pass_alike(rest, last);
+                let alike;
+                (rest, last, alike) = pass_alike(rest, last);
+                count += alike;
             }
         }
+        self.tally.rows += (count + row) as u64;
         let passed = window.len() - rest.len();
         if passed > 0 {
             let [.., sequence] = last.to_le_bytes();

@@ -23,6 +23,10 @@ impl Statements {
         self.open.len()
     }
 
+    pub(super) fn last(&self) -> Option<u32> {
+        self.last
+    }
+
     /// Bytes of memory that the list takes.
     pub(super) fn memory(&self) -> usize {
         self.open.capacity() * size_of::<u32>()

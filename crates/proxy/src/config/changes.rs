@@ -60,6 +60,7 @@ impl Changes {
         }
         all.debug("log.format", old.log.format, new.log.format);
         all.debug("log.level", old.log.level, new.log.level);
+        all.value("digests.max", old.digests.max, new.digests.max);
         for listener in &new.listeners {
             match old.listeners.iter().find(|old| old.name == listener.name) {
                 Some(old) => changes.listener(old, listener),

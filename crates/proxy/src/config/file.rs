@@ -5,6 +5,7 @@
 //! plain structs, and is explained in [`DEFAULTS`].
 
 mod compression;
+mod digests;
 mod error;
 mod reads;
 mod rule;

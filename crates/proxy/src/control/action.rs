@@ -21,6 +21,8 @@ pub(super) enum Action {
     ResumeBackend(String),
     /// Connections to the backend are made anew where there are the fewest.
     MoveBackend(String),
+    /// What was counted by digest is forgotten.
+    ResetDigests,
     /// All sessions end after their transactions.
     Drain,
 }
@@ -45,6 +47,7 @@ impl Action {
             Self::DrainBackend(_) => "drain backend",
             Self::ResumeBackend(_) => "resume backend",
             Self::MoveBackend(_) => "move backend",
+            Self::ResetDigests => "reset digests",
             Self::Drain => "drain",
         }
     }
@@ -70,6 +73,10 @@ impl Action {
             Self::DrainBackend(name) => found(name, view.drain_backend(name, true)),
             Self::ResumeBackend(name) => found(name, view.drain_backend(name, false)),
             Self::MoveBackend(name) => found(name, view.move_backend(name)),
+            Self::ResetDigests => {
+                view.reset_digests();
+                Ok(())
+            }
             Self::Drain => {
                 view.drain();
                 Ok(())

@@ -2,6 +2,7 @@
 //!
 //! Text statements only, each answered whole from memory. Clear text: it belongs on a Unix socket or a loopback address.
 
+mod digests;
 mod rules;
 mod show;
 mod statement;
@@ -311,6 +312,7 @@ impl Admin<'_> {
             Statement::Rules => Reply::Rows(rules::show(self.view)),
             Statement::ExplainRule(question) => Reply::Rows(rules::explain(self.view, &question)),
             Statement::Pins => Reply::Rows(show::pins(self.view)),
+            Statement::Digests(limit) => Reply::Rows(digests::show(self.view, limit)),
             Statement::Users => Reply::Rows(show::users(self.view)),
             Statement::Listeners => Reply::Rows(show::listeners(self.view)),
             Statement::Warnings => Reply::Rows(Table::new([

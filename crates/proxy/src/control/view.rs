@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::backend::Backend;
 use crate::config::LogLevel;
+use crate::digests::DigestSummary;
 use crate::errand::Credentials;
 use crate::failure::Reason;
 use crate::listener::Listener;
@@ -127,6 +128,22 @@ impl View {
         }
         sum.counters.sort_routes();
         sum
+    }
+
+    /// Whether statements are counted by digest.
+    pub(crate) fn counts_digests(&self) -> bool {
+        self.running.in_force().config.digests.max > 0
+    }
+
+    /// What the workers counted by digest; those that took most time first.
+    pub(crate) fn digests(&self) -> DigestSummary {
+        DigestSummary::of_all(self.ask_all(|reply| Order::Digests { reply }))
+    }
+
+    /// Forgets what was counted by digest; returns when all workers have.
+    pub(crate) fn reset_digests(&self) {
+        self.ask_all(|reply| Order::ResetDigests { reply })
+            .for_each(drop);
     }
 
     /// Ends the session with this connection id, of this listener where one is named.

@@ -16,6 +16,7 @@
 mod action_page;
 mod body;
 mod client_list;
+mod digests;
 mod form;
 mod html;
 mod login;

@@ -1,5 +1,7 @@
 //! How things are called on the admin listener, on the page and in its JSON.
 
+use std::time::SystemTime;
+
 use crate::backend::{Backend, Part};
 use crate::config::RuleConfig;
 use crate::stats::ClientInfo;
@@ -66,4 +68,10 @@ pub(super) fn rule_action(rule: &RuleConfig) -> String {
         true => "none: counts, and exempts from later rules".to_owned(),
         false => actions.join("; "),
     }
+}
+
+/// UTC, to the second, as RFC 3339 has it.
+pub(super) fn date(time: SystemTime) -> String {
+    let time = jiff::Timestamp::try_from(time).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    format!("{time:.0}")
 }

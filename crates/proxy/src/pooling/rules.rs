@@ -11,7 +11,7 @@ use super::look::{Reading, starts_with};
 use crate::config::{RuleConfig, compile};
 
 /// So much of a digest is matched.
-pub(crate) const DIGEST_BYTES: usize = 4 << 10;
+pub(crate) const DIGEST_BYTES: usize = crate::digests::TEXT_BYTES;
 
 /// A rule in force.
 #[derive(Debug)]

@@ -12,6 +12,7 @@ use super::look::Look;
 use super::refusals::Refused;
 use super::rules::Rule;
 use super::state::State;
+use crate::digests::Known;
 
 /// What a statement is: equal ones of a pool are the same `Arc`.
 #[derive(Debug)]
@@ -71,6 +72,8 @@ pub(crate) struct ClientStatement {
     pub(crate) ruled: u64,
     /// Why a value that was sent ahead is lost. The command has no reply: the next execution is answered with it, as servers do.
     pub(crate) lost: Option<Box<Refused>>,
+    /// Its digest, once it was executed.
+    pub(crate) digest: Option<Known>,
 }
 
 /// Clients' ids begin here: no server has given out as many.

@@ -28,7 +28,7 @@ impl Session {
         };
         let server = self.server.as_ref();
         let server = server.map_or(0, |server| server.stream.buffer_bytes());
-        let bytes = own + self.client.stream.buffer_bytes() + server;
+        let bytes = own + self.counted.memory() + self.client.stream.buffer_bytes() + server;
         pool.count(&mut self.own_bytes, bytes);
     }
 

@@ -9,10 +9,11 @@ use onecopy_mysql_proto::relay::{Event, Passage, RelayError, Side};
 use onecopy_net::evented::ReadOutcome;
 
 use super::compressed::{self, NextFrame};
+use super::counted::Packet;
 use super::kill::Inspected;
 use super::{Context, End, Phase, Session, Status};
 use crate::failure::{Failure, Reason};
-use crate::stats::Kind;
+use crate::stats::{Kind, Taken};
 
 /// Reads of one session in each direction before others have their turn: 4 MiB of large ones.
 const TURNS: u32 = 16;
@@ -249,11 +250,30 @@ impl Session {
             flow.cleared += pass;
             flow.need = need;
             flow.until_end = until_end;
+            self.counted.passed[direction as usize] += pass as u64;
+            if self.counted.start.is_some() && direction == Direction::Up {
+                let packet = Packet {
+                    at: before,
+                    end: before + pass,
+                    until_end,
+                };
+                self.count_more(packet, context);
+            }
             match event {
                 // What is right before an error passes, and the next look gives the error.
                 None if need == 0 => {}
                 None => return Ok(()),
                 Some(event) => {
+                    if let Event::Command { at, command } = event
+                        && context.digests.is_on()
+                    {
+                        let packet = Packet {
+                            at: before + at,
+                            end: before + pass,
+                            until_end,
+                        };
+                        self.count_command(command, packet, context);
+                    }
                     self.on_event(event, before, context)?;
                     if self.is_compressed && self.count_frames(event, before)? {
                         return Ok(());
@@ -289,10 +309,14 @@ impl Session {
                 command, failed, ..
             } => {
                 let kind = Kind::of(command);
+                let time = Taken::from(context.now.saturating_duration_since(self.asked));
                 if let Some(route) = context.counters.routes.get_mut(self.route) {
-                    let time = context.now.saturating_duration_since(self.asked);
                     route.errors += u64::from(failed);
                     route.latency[kind as usize].add(time);
+                }
+                self.count_reply((time, failed), context);
+                if !matches!(kind, Kind::Query | Kind::Execute) {
+                    self.count_done(command, failed);
                 }
                 if kind == Kind::Other && command == CommandByte::CHANGE_USER {
                     self.user_changed(failed)?;

@@ -13,7 +13,7 @@ use onecopy_testkit::server::mariadb_client;
 
 use crate::common::{connect, loopback, server_port, start, until};
 
-const PASSWORD: &str = "let me in";
+pub(crate) const PASSWORD: &str = "let me in";
 
 fn with_admin() -> Proxy {
     start(|config| {
@@ -48,13 +48,13 @@ fn ask_at(place: &[String], password: &str, sql: &str) -> Result<String, String>
     }
 }
 
-fn ask(proxy: &Proxy, sql: &str) -> Result<String, String> {
+pub(crate) fn ask(proxy: &Proxy, sql: &str) -> Result<String, String> {
     let place = ["--host=127.0.0.1".into(), format!("--port={}", port(proxy))];
     ask_at(&place, PASSWORD, sql)
 }
 
 /// Rows by the names of their columns.
-fn rows(proxy: &Proxy, sql: &str) -> Vec<std::collections::HashMap<String, String>> {
+pub(crate) fn rows(proxy: &Proxy, sql: &str) -> Vec<std::collections::HashMap<String, String>> {
     let text = ask(proxy, sql).unwrap();
     let mut lines = text.lines();
     let names: Vec<_> = lines.next().unwrap_or_default().split('\t').collect();

@@ -5,9 +5,13 @@ mod admin;
 #[path = "../sessions/common.rs"]
 #[allow(dead_code)]
 mod common;
+mod digests;
 mod health;
 mod kill;
 mod log;
 mod metrics;
 mod page;
+#[path = "../pooled/common.rs"]
+#[allow(dead_code)]
+mod pooled;
 mod silent;

@@ -64,6 +64,7 @@ fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
 fn hostile() -> (Pooled, Connection) {
     let rude = rude_server();
     let pooled = with_page(|config| {
+        config.digests.max = 100;
         config.health.interval = Some(Duration::from_millis(50));
         config.health.login = Some(HealthLogin {
             user: USER.into(),
@@ -102,6 +103,8 @@ fn hostile() -> (Pooled, Connection) {
     config.database = None;
     let mut conn = Connection::connect_with(&config).unwrap();
     conn.run("SET @a = 1").unwrap();
+    let column = TEXT.get(..60).unwrap();
+    conn.run(format!("SELECT 1 AS `{column}\u{202e}`")).unwrap();
     until("the refusal of the rude server", || {
         let now = json(&pooled.proxy, "/api/now");
         let mut backends = now["backends"].as_array().unwrap().iter();
@@ -146,6 +149,8 @@ fn hostile_names_are_text_on_every_page() {
     let overview = get(proxy, "/").body;
     let escaped = "&lt;img src=x onerror=&quot;a&quot;&gt;&#39;\\u{202e}&amp;";
     assert!(overview.contains(escaped), "{overview}");
+    let digest = "SELECT ? AS `&lt;/script&gt;&lt;script&gt;document.title=&#39;hacked&#39;";
+    assert!(overview.contains(digest), "{overview}");
     let sessions = json(proxy, "/api/sessions");
     assert_eq!(sessions["sessions"][0]["user"], USER);
     let id = &sessions["sessions"][0]["id"];

@@ -10,7 +10,7 @@ use onecopy_proxy::config::{BackendConfig, ListenerConfig, RuleConfig};
 use serde_json::Value;
 
 use crate::common::{Pooled, loopback};
-use crate::http::{json, until, with_page};
+use crate::http::{get, json, until, with_page};
 
 const CLIENTS: usize = 4;
 
@@ -282,6 +282,55 @@ fn numbers_equal_the_admin_listeners_under_a_load_and_behind_it() {
     let rule = &now["rules"][0];
     assert!(rule["statements"].as_u64().unwrap() > 0, "{rule}");
     assert_eq!(now["digests"], Value::Null);
+}
+
+#[test]
+fn digests_equal_the_admin_listeners() {
+    let pooled = with_page(|config| {
+        config.admin.listen = Some(loopback(0));
+        config.digests.max = 100;
+    });
+    let mut conn = pooled.connect();
+    for id in 0..20 {
+        conn.run(format!("SELECT {id} AS numbers_digest")).unwrap();
+        assert!(conn.run("SELECT * FROM numbers_none").is_err());
+    }
+    let now = json(&pooled.proxy, "/api/now");
+    let mut admin = admin(&pooled);
+    let shown = rows(&mut admin, "SHOW DIGESTS");
+    let digests = &now["digests"]["statements"];
+    let names = [
+        ("digest", "Digest"),
+        ("statement", "Statement"),
+        ("count", "Count"),
+        ("total_us", "Total_us"),
+        ("mean_us", "Mean_us"),
+        ("p50_us", "P50_us"),
+        ("p99_us", "P99_us"),
+        ("max_us", "Max_us"),
+        ("rows", "Rows"),
+        ("affected_rows", "Affected"),
+        ("bytes_from_clients", "Bytes_in"),
+        ("bytes_from_backends", "Bytes_out"),
+        ("errors", "Errors"),
+        ("warnings", "Warnings"),
+        ("running", "Running"),
+    ];
+    assert!(is_same(digests, &shown, &names), "{digests} {shown:?}");
+    let of = |text: &str, name: &str| {
+        let mut all = digests.as_array().unwrap().iter();
+        all.find(|one| one["statement"] == text).unwrap()[name]
+            .as_u64()
+            .unwrap()
+    };
+    assert_eq!(of("SELECT ? AS `numbers_digest`", "count"), 20);
+    assert_eq!(of("SELECT * FROM `numbers_none`", "errors"), 20);
+    assert_eq!(now["digests"]["total"]["errors"], 20);
+    assert!(
+        get(&pooled.proxy, "/")
+            .body
+            .contains("SELECT ? AS `numbers_digest`")
+    );
 }
 
 /// The port of the second listener.

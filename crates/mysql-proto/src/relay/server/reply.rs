@@ -1,6 +1,6 @@
 //! OK, ERR, EOF, the head of a result, rows, and the packets of an authentication.
 
-use super::super::core::Observed;
+use super::super::core::{Observed, Tally};
 use super::super::packets::{Start, Stop};
 use super::super::password::{self, Verdict};
 use super::super::{Event, Outcome, Relay, RelayError, Side};
@@ -81,7 +81,10 @@ impl Relay {
                 start.prefix(SYNCED.len())?;
                 Ok(())
             }
-            _ => Ok(()),
+            _ => {
+                self.tally.rows += 1;
+                Ok(())
+            }
         }
     }
 
@@ -204,7 +207,9 @@ impl Relay {
         if self.observed.is_some() {
             return self.observed_ok(start);
         }
-        Ok(ok_numbers(start)?.status_flags)
+        let ok = ok_numbers(start)?;
+        self.tally.note_ok(&ok);
+        Ok(ok.status_flags)
     }
 
     /// The same where it is observed. Apart: others do not pay for it.
@@ -215,6 +220,7 @@ impl Relay {
         if let Some(observed) = &mut self.observed {
             observed.note_ok(start, &ok)?;
         }
+        self.tally.note_ok(&ok);
         Ok(ok.status_flags)
     }
 
@@ -222,7 +228,9 @@ impl Relay {
         if self.observed.is_some() {
             return self.observed_eof(start);
         }
-        Ok(eof_packet(start)?.status_flags)
+        let eof = eof_packet(start)?;
+        self.tally.warnings += u64::from(eof.warnings);
+        Ok(eof.status_flags)
     }
 
     #[cold]
@@ -236,6 +244,7 @@ impl Relay {
             };
             observed.has_warned |= eof.warnings > 0;
         }
+        self.tally.warnings += u64::from(eof.warnings);
         Ok(eof.status_flags)
     }
 
@@ -267,6 +276,14 @@ fn eof_packet(start: Start<'_>) -> Result<EofPacket, Stop> {
     // One byte more shows a packet that is too long.
     let bytes = start.prefix(eof::LENGTH + 1)?;
     Ok(EofPacket::decode(bytes).map_err(RelayError::of_server)?)
+}
+
+impl Tally {
+    #[inline]
+    fn note_ok(&mut self, ok: &OkPacket<'_>) {
+        self.affected_rows = self.affected_rows.wrapping_add(ok.affected_rows);
+        self.warnings += u64::from(ok.warnings);
+    }
 }
 
 impl Observed {

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::compression::{Algorithm, Offer, method};
+use super::digests::Digests;
 use super::error::Problem;
 use super::reads::{Destination, Shown, replica_reads};
 use super::rule::RuleSection;
@@ -49,6 +50,8 @@ pub(super) struct File {
     health: Health,
     #[serde(default)]
     log: Log,
+    #[serde(default)]
+    digests: Digests,
     #[serde(default)]
     mysql: Vec<Spanned<Mysql>>,
 }
@@ -249,6 +252,7 @@ impl File {
         self.health.put(&mut config, folder)?;
         set(&mut config.log.format, self.log.format.map(LogFormat::from));
         set(&mut config.log.level, self.log.level.map(LogLevel::from));
+        self.digests.put(&mut config)?;
         let (mut names, mut places) = (HashSet::new(), Vec::new());
         for mysql in self.mysql {
             let span = mysql.span();

@@ -68,7 +68,10 @@ fn the_printed_file_has_every_key() {
         let with_one_more = format!("{before}\nno-such-key-as-this = 1\n{after}");
         let error = toml::from_str::<section::File>(&with_one_more).unwrap_err();
         let known: Vec<_> = error.message().split('`').skip(3).step_by(2).collect();
-        assert!(known.len() > 1 || table == "[metrics]", "{table}: {error}");
+        assert!(
+            known.len() > 1 || ["[metrics]", "[digests]"].contains(&&*table),
+            "{table}: {error}"
+        );
         let here = after.trim_start_matches('\n');
         let here = here.split("\n[").next().unwrap();
         for key in known {
@@ -81,6 +84,22 @@ fn the_printed_file_has_every_key() {
             assert!(has_it || is_table, "{table} does not show `{key}`");
         }
     }
+}
+
+#[test]
+fn so_many_digests_are_kept_as_the_file_says() {
+    let listener =
+        "\n[[mysql]]\nlisten = '127.0.0.1:1'\n[[mysql.backend]]\nserver = '127.0.0.1:2'\n";
+    let digests = |max: &str| {
+        let text = format!("[digests]\nmax = {max}{listener}");
+        Config::from_toml(&text, "proxy.toml".as_ref())
+            .map(|config| config.digests.max)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(digests("500"), Ok(500));
+    assert_eq!(digests("'off'"), Ok(0));
+    let error = digests("100001").unwrap_err();
+    assert!(error.contains("at most 100000"), "{error}");
 }
 
 #[test]

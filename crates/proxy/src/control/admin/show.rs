@@ -414,6 +414,11 @@ pub(super) fn help() -> Table {
             "clients that keep a shared connection between transactions, and why",
         ),
         (
+            "SHOW DIGESTS, SHOW DIGESTS LIMIT n",
+            "statements without their literals: how many, how long, rows, bytes and errors; those that took most time first",
+        ),
+        ("RESET DIGESTS", "forgets what SHOW DIGESTS has counted"),
+        (
             "SHOW STATS",
             "commands and their latency, by listener, backend and kind",
         ),

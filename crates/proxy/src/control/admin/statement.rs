@@ -16,6 +16,8 @@ pub(super) enum Statement {
     /// Which rule applies to a statement.
     ExplainRule(Question),
     Pins,
+    /// At most so many.
+    Digests(Option<usize>),
     Users,
     Warnings,
     Help,
@@ -32,8 +34,8 @@ pub(super) enum Statement {
 
 /// The error for any other statement.
 const HINT: &str = "the proxy's admin listener knows SHOW CLIENTS, SHOW SERVERS, SHOW LISTENERS, SHOW POOLS, SHOW READS, \
-                    SHOW RULES, EXPLAIN RULE 'statement', SHOW USERS, SHOW PINS, SHOW STATS, SHOW BUFFERS, KILL id, \
-                    KILL listener:id, PAUSE, RESUME, DRAIN BACKEND name, RESUME BACKEND name, MOVE BACKEND name, DRAIN, \
+                    SHOW RULES, EXPLAIN RULE 'statement', SHOW USERS, SHOW PINS, SHOW DIGESTS, SHOW DIGESTS LIMIT n, RESET DIGESTS, SHOW STATS, SHOW BUFFERS, \
+                    KILL id, KILL listener:id, PAUSE, RESUME, DRAIN BACKEND name, RESUME BACKEND name, MOVE BACKEND name, DRAIN, \
                     RELOAD and SHOW HELP";
 
 impl Statement {
@@ -59,6 +61,12 @@ impl Statement {
             ["SHOW", "RULES"] => Self::Rules,
             ["EXPLAIN", "RULE", _, ..] => return Question::parse(sql).map(Self::ExplainRule),
             ["SHOW", "PINS"] => Self::Pins,
+            ["SHOW", "DIGESTS"] => Self::Digests(None),
+            ["SHOW", "DIGESTS", "LIMIT", count] => match count.parse() {
+                Ok(count) => Self::Digests(Some(count)),
+                Err(_) => return Err(format!("'{count}' is not a number of digests")),
+            },
+            ["RESET", "DIGESTS"] => Self::Do(Action::ResetDigests),
             ["SHOW", "USERS"] => Self::Users,
             ["SHOW", "WARNINGS"] => Self::Warnings,
             ["HELP"] | ["SHOW", "HELP"] => Self::Help,
@@ -260,6 +268,9 @@ mod tests {
                 "KILL CONNECTION '127.0.0.1:3307' : 12",
                 Statement::Do(Action::Kill(Some("127.0.0.1:3307".into()), 12)),
             ),
+            ("show digests", Statement::Digests(None)),
+            ("SHOW DIGESTS limit 20;", Statement::Digests(Some(20))),
+            ("Reset Digests", Statement::Do(Action::ResetDigests)),
             ("drain", Statement::Do(Action::Drain)),
             ("pause", Statement::Do(Action::Pause(None))),
             (
@@ -299,6 +310,7 @@ mod tests {
         for (sql, hint) in [
             ("SHOW TABLES", "SHOW CLIENTS"),
             ("DROP TABLE t", "near 'DROP TABLE t'"),
+            ("SHOW DIGESTS LIMIT x", "'X' is not a number"),
             ("KILL app", "'app' is not a connection id"),
             ("KILL 4294967296", "not a connection id"),
             ("KILL front:", "'' is not a connection id"),

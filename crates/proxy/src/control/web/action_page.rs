@@ -18,6 +18,7 @@ pub(super) fn action(fields: &Fields) -> Option<Action> {
         "drain-backend" => named("backend").map(Action::DrainBackend),
         "resume-backend" => named("backend").map(Action::ResumeBackend),
         "move-backend" => named("backend").map(Action::MoveBackend),
+        "reset-digests" => Some(Action::ResetDigests),
         "drain" => Some(Action::Drain),
         _ => None,
     }
@@ -58,6 +59,10 @@ fn words(action: &Action) -> (String, &'static str) {
         Action::MoveBackend(name) => (
             format!("Move connections of backend '{name}'"),
             "Its shared connections are made anew between transactions, each on the backend that has the fewest for its weight.",
+        ),
+        Action::ResetDigests => (
+            "Reset digests".to_owned(),
+            "What was counted by digest is forgotten, and counting begins anew.",
         ),
         Action::Drain => (
             "Drain the proxy".to_owned(),
@@ -158,6 +163,7 @@ mod tests {
                 "do=move-backend&backend=db",
                 Some(Action::MoveBackend("db".into())),
             ),
+            ("do=reset-digests", Some(Action::ResetDigests)),
             ("do=drain", Some(Action::Drain)),
             // Never all sessions or listeners, because one was left out.
             ("do=kill&id=7", None),

@@ -129,6 +129,7 @@ impl Visitor<'_> {
             Self::Stranger => page.raw("<p class=\"who\"><a href=\"/login\">Log in</a></p>\n"),
             Self::Administrator { user, token } => page
                 .raw("<form class=\"who\" method=\"post\" action=\"/logout\">\n")
+                .raw("<a href=\"/action?do=reset-digests\">Reset digests</a>\n")
                 .raw("<a href=\"/action?do=drain\">Drain the proxy</a>\n")
                 .raw("<input type=\"hidden\" name=\"token\"")
                 .attribute("value", token)

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
+use super::digests::DigestsNow;
 use super::sample::{Flow, History, Sample, per_second};
 use crate::backend::Backend;
 use crate::control::View;
@@ -42,8 +43,8 @@ pub(super) struct Now {
     pub(super) pins: Vec<PinNow>,
     pub(super) rules: Vec<RuleNow>,
     pub(super) bytes: Vec<BytesNow>,
-    /// Statements by digest. The proxy does not collect them.
-    pub(super) digests: Option<()>,
+    /// Statements by digest; `null` if they are not counted.
+    pub(super) digests: Option<DigestsNow>,
 }
 
 #[derive(Debug, Serialize)]
@@ -238,7 +239,7 @@ impl Now {
             pins: pooled().flat_map(|(one, pool)| pins(one, pool)).collect(),
             rules: pooled().flat_map(|(one, pool)| rules(one, pool)).collect(),
             bytes: maker.bytes(),
-            digests: None,
+            digests: view.counts_digests().then(|| DigestsNow::new(view)),
         }
     }
 }

@@ -244,7 +244,7 @@ mod tests {
         let route = counters.route("front", "db1");
         counters.routes[route].commands[0] = commands;
         for _ in 0..commands {
-            counters.routes[route].latency[0].add(Duration::from_micros(micros));
+            counters.routes[route].latency[0].add(Duration::from_micros(micros).into());
         }
         counters.route("other", "db1");
         Sample {

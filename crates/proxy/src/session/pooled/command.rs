@@ -20,6 +20,7 @@ use crate::pooling::look::{self, Reading};
 use crate::pooling::pin::Pin;
 use crate::pooling::state;
 use crate::pooling::statements::Text;
+use crate::session::counted::Packet;
 use crate::session::farewell::packet;
 use crate::session::{Context, End, Phase, Session};
 use crate::stats::Kind as CommandKind;
@@ -227,6 +228,14 @@ impl Session {
             if let Some(route) = context.counters.routes.get_mut(self.route) {
                 route.commands[CommandKind::of(command) as usize] += 1;
             }
+            if context.digests.is_on() {
+                let packet = Packet {
+                    at: 0,
+                    end: passage.pass,
+                    until_end: passage.until_end,
+                };
+                self.count_command(command, packet, context);
+            }
         }
         let was_in_transaction = self.relay.in_transaction();
         let had_autocommit = self.relay.status().contains(StatusFlags::AUTOCOMMIT);
@@ -423,6 +432,7 @@ impl Session {
     /// Answers a command here. The relay sees both, so that it knows how far the conversation is.
     fn answer_here(&mut self, payload: &[u8], context: &mut Context<'_>) -> Result<Begun, End> {
         self.swallow(context)?;
+        self.count_no_reply(context);
         let reply = packet(1, payload);
         if !self.relay.client_is_between_payloads() {
             return Err(

@@ -19,7 +19,7 @@ use crate::pooling::pin::Pin;
 use crate::pooling::setup;
 use crate::pooling::statements::ClientStatement;
 use crate::session::{Context, End, Phase, Session};
-use crate::stats::Kind as CommandKind;
+use crate::stats::{Kind as CommandKind, Taken};
 
 /// Errors of statements that were not begun: syntax, an empty text, an unknown table, column or schema. Behind others a function, a
 /// trigger or a procedure may have changed something, of which an error does not tell.
@@ -49,6 +49,7 @@ impl Session {
             rule: pooled.rule.clone(),
             ruled: pooled.ruled,
             lost: None,
+            digest: None,
         });
         let at = self.down.cleared + HEADER_BYTES + 1;
         let bytes = self
@@ -69,11 +70,12 @@ impl Session {
         context: &mut Context<'_>,
     ) -> Result<(), End> {
         let kind = CommandKind::of(command);
+        let time = Taken::from(context.now.saturating_duration_since(self.asked));
         if let Some(route) = context.counters.routes.get_mut(self.route) {
-            let time = context.now.saturating_duration_since(self.asked);
             route.errors += u64::from(failed);
             route.latency[kind as usize].add(time);
         }
+        self.count_reply((time, failed), context);
         let (outcome, status) = (self.relay.outcome(), self.relay.status());
         let has_warned = self.relay.take_warned();
         let code = self.relay.last_error();

@@ -434,6 +434,7 @@ impl Session {
                 Err(error) => return Err(self.fault_of_backend(error).into()),
             };
             self.down.cleared += passage.pass;
+            self.counted.passed[1] += passage.pass as u64;
             (self.down.need, self.down.until_end) = (passage.need, passage.until_end);
             match passage.event {
                 None if passage.need == 0 => {}

@@ -1,12 +1,14 @@
 //! A command on a prepared statement: ids of clients are the proxy's, and each connection has ids of its own.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use onecopy_mysql_proto::frame::HEADER_BYTES;
 use onecopy_mysql_proto::packet::{CommandByte, CursorType, ErrPacket};
 
 use super::serve::Begun;
 use super::{Current, Pooled};
+use crate::digests::{Digests, Known, STATEMENT_BYTES};
 use crate::failure::Failure;
 use crate::pooling::pin::Pin;
 use crate::pooling::statements::Text;
@@ -287,6 +289,24 @@ impl Session {
         }
         let text = format!("Unknown prepared statement handler ({id}) given to {name}");
         self.answer_error(UNKNOWN_STATEMENT, *b"HY000", &text, context)
+    }
+}
+
+impl Pooled {
+    /// The digest of the statement that is executed.
+    pub(in crate::session) fn digest_of_current(
+        &mut self,
+        digests: &mut Digests,
+        now: Instant,
+    ) -> Option<&mut Known> {
+        let (id, _) = self.current.statement?;
+        let statement = self.statements.get_mut(id)?;
+        let sql = &statement.text.sql;
+        let known = statement.digest.get_or_insert_with(|| {
+            let start = sql.get(..STATEMENT_BYTES).unwrap_or(sql);
+            digests.know(start, start.len() == sql.len(), now)
+        });
+        Some(known)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The tables of the overview.
 
+use super::super::digests;
 use super::super::form::path;
 use super::super::now::{BackendNow, ListenerNow, Now};
 use super::super::number::{UNKNOWN, byte_rate, bytes, count, micros, rate, seconds, share};
@@ -16,6 +17,7 @@ pub(super) fn all(now: &Now, has_actions: bool) -> Vec<Table> {
         users(now),
         pins(now),
         rules(now),
+        digests::table(now.digests.as_ref()),
         commands(now),
         carried(now),
     ]
