@@ -93,7 +93,14 @@ pub(crate) struct Outcome {
 
 /// Where a session's last statement was found: most often the next one is like it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Hint(usize);
+pub(crate) struct Hint(u32);
+
+impl Hint {
+    /// There are fewer places than 32 bits can say.
+    fn at(place: usize) -> Self {
+        Self(u32::try_from(place).unwrap_or(u32::MAX))
+    }
+}
 
 /// The digests of one worker.
 #[derive(Debug)]
@@ -131,7 +138,7 @@ impl Digests {
     /// A whole statement begins. `None` where the session's last one was another one.
     #[inline]
     pub(crate) fn begin_like_last(&mut self, sql: &[u8], hint: Hint) -> Option<Place> {
-        let found = self.templates.at(hint.0)?;
+        let found = self.templates.at(hint.0 as usize)?;
         let place = found.known.place;
         (found.template.matches(sql) && self.table.begin(place)).then_some(place)
     }
@@ -146,7 +153,7 @@ impl Digests {
     ) -> Place {
         match self.templates.find(sql).filter(|_| is_whole) {
             Some(at) => {
-                hint.0 = at;
+                *hint = Hint::at(at);
                 match self.templates.at_mut(at) {
                     Some(found) => self.table.begin_known(&mut found.known, now),
                     None => Place::NONE,
@@ -156,7 +163,7 @@ impl Digests {
                 let mut known = self.digest(sql, is_whole, now);
                 let place = self.table.begin_known(&mut known, now);
                 if is_whole && let Some(at) = self.templates.insert(sql, known) {
-                    hint.0 = at;
+                    *hint = Hint::at(at);
                 }
                 place
             }

@@ -1,7 +1,7 @@
 //! A real cluster: every command goes to its node, and what covers all keys covers all primaries.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use onecopy_testkit::valkey::Cluster;
@@ -253,7 +253,7 @@ fn latency_and_stat_have_a_line_for_each_primary() {
 }
 
 /// Starts what reads for ever, and waits until it says that it does.
-fn live(arguments: &[&str]) -> (std::process::Child, BufReader<std::process::ChildStdout>) {
+fn live(arguments: &[&str]) -> (Child, BufReader<ChildStdout>) {
     let mut child = onecopy()
         .arg(cluster().url())
         .args(arguments)
@@ -267,11 +267,14 @@ fn live(arguments: &[&str]) -> (std::process::Child, BufReader<std::process::Chi
     (child, out)
 }
 
-fn interrupt(mut child: std::process::Child) {
+/// What it still writes is read away: a program that waits for its reader does not see the signal.
+fn interrupt(mut child: Child, mut out: BufReader<ChildStdout>) {
+    let reader = std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
     let id = child.id().to_string();
     let sent = Command::new("kill").args(["-INT", &id]).status().unwrap();
     assert!(sent.success());
     assert_eq!(child.wait().unwrap().code(), Some(0));
+    reader.join().unwrap().unwrap();
 }
 
 #[test]
@@ -286,7 +289,7 @@ fn messages_come_from_wherever_they_are_published() {
                 line,
                 format!("{{\"channel\":\"{channel}\",\"payload\":\"hello\"}}\n")
             );
-            interrupt(child);
+            interrupt(child, out);
         }
     }
     let output = run(&["SSUBSCRIBE", "cluster:m1", "cluster:m2"]);
@@ -326,7 +329,7 @@ fn all_primaries_are_monitored() {
     servers.sort_unstable();
     servers.dedup();
     assert!(servers.len() > 1, "{servers:?}");
-    interrupt(child);
+    interrupt(child, out);
 }
 
 #[test]

@@ -171,7 +171,7 @@ impl Table {
     #[inline]
     pub(super) fn end(&mut self, place: Place, outcome: &Outcome, now: Instant) {
         if let Some(entry) = self.entry(place) {
-            entry.running -= 1;
+            entry.running = entry.running.saturating_sub(1);
             entry.last = now;
             entry.counts.add(outcome);
         } else if place == Place::UNPLACED {
@@ -181,7 +181,7 @@ impl Table {
 
     pub(super) fn forget(&mut self, place: Place) {
         if let Some(entry) = self.entry(place) {
-            entry.running -= 1;
+            entry.running = entry.running.saturating_sub(1);
         }
     }
 

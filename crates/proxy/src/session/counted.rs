@@ -40,9 +40,13 @@ pub(super) struct Counted {
     /// Bytes that have passed from the client, and from the backend since the last reply.
     pub(super) passed: [u64; 2],
     /// The start of the command that was begun last, as long as more of it has to come before it can be counted.
-    pub(super) start: Option<Vec<u8>>,
+    pub(super) start: Option<Box<Start>>,
     rest: Option<Box<Rest>>,
 }
+
+/// What has arrived of a command. Behind a box: each session has a place for it.
+#[derive(Debug)]
+pub(super) struct Start(Vec<u8>);
 
 /// What few sessions have.
 #[derive(Debug, Default)]
@@ -164,7 +168,7 @@ impl Counted {
 
     /// Bytes of allocated memory.
     pub(super) fn memory(&self) -> usize {
-        let start = self.start.as_ref().map_or(0, Vec::capacity);
+        let start = self.start.as_ref().map_or(0, |start| start.0.capacity());
         let Some(rest) = &self.rest else { return start };
         start
             + size_of::<Rest>()
@@ -256,7 +260,7 @@ impl Session {
                 let is_meant =
                     command == CommandByte::QUERY || matches!(self.phase, Phase::Transit);
                 if is_meant && packet.until_end > 0 && bytes.len() < HEAD + STATEMENT_BYTES {
-                    self.counted.start = Some(bytes.to_vec());
+                    self.counted.start = Some(Box::new(Start(bytes.to_vec())));
                     return Place::NONE;
                 }
                 if !is_meant {
@@ -279,17 +283,18 @@ impl Session {
     /// More of a command has arrived that could not be counted before.
     #[cold]
     pub(super) fn count_more(&mut self, packet: Packet, context: &mut Context<'_>) {
-        let Some(mut start) = self.counted.start.take() else {
+        let Some(mut kept) = self.counted.start.take() else {
             return;
         };
         let more = self.up.pending().get(packet.at..packet.end);
+        let Start(start) = &mut *kept;
         start.extend_from_slice(more.unwrap_or_default());
         if packet.until_end > 0 && start.len() < HEAD + STATEMENT_BYTES {
-            self.counted.start = Some(start);
+            self.counted.start = Some(kept);
             return;
         }
         let command = CommandByte(start.get(HEADER_BYTES).copied().unwrap_or_default());
-        let text = text(&start, self.relay.capabilities());
+        let text = text(start, self.relay.capabilities());
         let text = text.map(|text| looked_at(text, packet.until_end == 0));
         let place = self.counted.begin(command, text, context);
         #[allow(clippy::cast_possible_truncation)] // of a packet, at most 16 MiB

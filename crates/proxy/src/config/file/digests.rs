@@ -8,7 +8,7 @@ use super::value::CountOrOff;
 use crate::config::Config;
 
 /// A worker looks at all of its digests when one has to leave for another.
-const MAX_DIGESTS: usize = 100_000;
+const MAX_DIGESTS: usize = 10_000;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -98,8 +98,8 @@ fn so_many_digests_are_kept_as_the_file_says() {
     };
     assert_eq!(digests("500"), Ok(500));
     assert_eq!(digests("'off'"), Ok(0));
-    let error = digests("100001").unwrap_err();
-    assert!(error.contains("at most 100000"), "{error}");
+    let error = digests("10001").unwrap_err();
+    assert!(error.contains("at most 10000"), "{error}");
 }
 
 #[test]
