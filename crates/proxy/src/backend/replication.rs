@@ -13,7 +13,7 @@ const NONE: u64 = u64::MAX;
 /// How far a server is behind its primary.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Lag {
-    /// By its own clock, and what it has of the primary's.
+    /// As the server itself reports it, in whole seconds.
     pub(crate) time: Duration,
     /// How many transactions it has received and not applied; `None` where it does not say.
     pub(crate) transactions: Option<u64>,
