@@ -30,7 +30,6 @@ fn idle_sessions_hold_no_buffers() {
 
 #[test]
 fn idle_sessions_over_tls_hold_no_buffers_on_either_side() {
-    account("memory_e", "");
     let front = sides().proxy(sides().backend(Way::Tls), |_| {});
     let mut conns: Vec<_> = (0..20)
         .map(|_| Connection::connect_with(&front.config(Way::Tls)).unwrap())

@@ -9,6 +9,7 @@ use onecopy_mysql::blocking::Connection;
 use onecopy_proxy::config::{
     AccountConfig, BackendConfig, HealthLogin, ListenerConfig, RuleConfig, Secret,
 };
+use onecopy_testkit::server::test_server;
 
 use crate::common::{Pooled, loopback};
 use crate::events::Events;
@@ -63,6 +64,15 @@ fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
 /// A proxy where everything that has a name has a hostile one, and one client with one.
 fn hostile() -> (Pooled, Connection) {
     let rude = rude_server();
+    // Before there is a proxy, which logs in as this user by itself to see how the server is.
+    let mut direct = Connection::connect(&test_server().url()).unwrap();
+    let name = USER.replace('\'', "''");
+    direct
+        .run(format!("DROP USER IF EXISTS '{name}'@'%'"))
+        .unwrap();
+    direct
+        .run(format!("CREATE USER '{name}'@'%' IDENTIFIED BY 'secret'"))
+        .unwrap();
     let pooled = with_page(|config| {
         config.digests.max = 100;
         config.health.interval = Some(Duration::from_millis(50));
@@ -90,14 +100,6 @@ fn hostile() -> (Pooled, Connection) {
             ..ListenerConfig::default()
         });
     });
-    let mut direct = pooled.direct();
-    let name = USER.replace('\'', "''");
-    direct
-        .run(format!("DROP USER IF EXISTS '{name}'@'%'"))
-        .unwrap();
-    direct
-        .run(format!("CREATE USER '{name}'@'%' IDENTIFIED BY 'secret'"))
-        .unwrap();
     let mut config = ClientConfig::from_url(&pooled.url()).unwrap();
     (config.user, config.password) = (USER.into(), "secret".into());
     config.database = None;
