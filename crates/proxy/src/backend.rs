@@ -7,6 +7,7 @@ mod part;
 mod position;
 mod primaries;
 mod replication;
+mod topology;
 
 use std::io;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -28,6 +29,7 @@ pub(crate) use part::Part;
 pub(crate) use position::Position;
 use primaries::{Exclusion, Primaries};
 pub(crate) use replication::{Lag, Replication};
+pub(crate) use topology::{Identity, Member, Telling, Topology};
 
 /// `ER_CON_COUNT_ERROR`, which a server says in place of a greeting where its own `max_connections` are there.
 pub(crate) const TOO_MANY_CONNECTIONS: u16 = 1040;
@@ -65,6 +67,7 @@ struct State {
     pub(crate) failed_connects: AtomicU64,
     pub(crate) health: Health,
     replication: Replication,
+    topology: Topology,
     /// Where it is, as its name was resolved last.
     addresses: Addresses,
     /// Sessions that wait for a place on it or on another one of the listener.
@@ -105,6 +108,7 @@ impl Backend {
             failed_connects: AtomicU64::new(0),
             health: Health::default(),
             replication: Replication::default(),
+            topology: Topology::default(),
             addresses: Addresses::new(addresses),
             queue: Arc::clone(queue),
         };
@@ -194,6 +198,11 @@ impl Backend {
         &self.state.replication
     }
 
+    /// What it has told of itself and of other servers.
+    pub(crate) fn topology(&self) -> &Topology {
+        &self.state.topology
+    }
+
     /// It is no longer configured: nobody is sent to it.
     pub(crate) fn remove(&self) {
         self.change(|| self.state.is_removed.store(true, Relaxed));
@@ -219,6 +228,7 @@ impl Backend {
     fn forget_part(&self) {
         self.state.servers.fetch_add(1, SeqCst);
         self.state.replication.forget();
+        self.state.topology.forget();
         if self.health().read_only().is_some() {
             self.health().await_part();
             self.set_part(None, Membership::default());
@@ -436,6 +446,13 @@ impl Backends {
     pub(crate) fn set_reads(&self, reads: Option<ReplicaReads>) {
         for backend in &self.0 {
             backend.replication().configure(reads);
+        }
+    }
+
+    /// Whether they are asked for other servers.
+    pub(crate) fn set_discovery(&self, is_on: bool) {
+        for backend in &self.0 {
+            backend.topology().set_asked(is_on);
         }
     }
 

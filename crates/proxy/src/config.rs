@@ -6,6 +6,7 @@ pub(crate) mod changes;
 mod check;
 mod compression;
 mod digests;
+mod discovery;
 mod file;
 mod pooling;
 mod role;
@@ -26,6 +27,7 @@ pub(crate) use check::LEAST_BUDGET;
 pub use check::{ConfigError, PoolError};
 pub use compression::Offered;
 pub use digests::DigestsConfig;
+pub use discovery::DiscoveryConfig;
 pub use file::{DEFAULTS, FileError, endpoint};
 pub use onecopy_pool::Rate;
 pub use pooling::{AccountConfig, Consistency, Mode, PoolConfig, Reads, ReplicaReads};
@@ -268,6 +270,9 @@ pub struct ListenerConfig {
     pub replica_reads: Option<ReplicaReads>,
     /// What happens to certain statements of a pooled listener.
     pub rules: Vec<RuleConfig>,
+    /// Whether servers are found that the configured ones tell of; needs a [health login](HealthConfig::login) that may ask for them:
+    /// REPLICATION MASTER ADMIN on MariaDB, REPLICATION SLAVE on MySQL. `None`: no.
+    pub discovery: Option<DiscoveryConfig>,
     /// TLS with clients; `None`: not offered.
     pub tls: Option<TlsAcceptor>,
     /// Whether clients without TLS are refused, except over Unix sockets.
@@ -310,6 +315,7 @@ impl Default for ListenerConfig {
             query_timeout: None,
             replica_reads: None,
             rules: Vec::new(),
+            discovery: None,
             tls: None,
             requires_tls: false,
             compression: Offered::default(),
@@ -331,6 +337,8 @@ pub struct BackendConfig {
     pub name: String,
     /// The address of the server.
     pub endpoint: Endpoint,
+    /// Whether another server has told of it, [`ListenerConfig::discovery`].
+    pub is_discovered: bool,
     /// Which sessions it receives.
     pub role: Role,
     /// Its share of the sessions, relative to the other servers; 0 for none.
@@ -358,6 +366,7 @@ impl BackendConfig {
         Self {
             name: endpoint.to_string(),
             endpoint,
+            is_discovered: false,
             role: Role::Any,
             weight: 1,
             max_connections: None,

@@ -81,6 +81,7 @@ mod acceptor;
 
 mod running;
 
+mod discovery;
 mod server_accounts;
 mod watch;
 

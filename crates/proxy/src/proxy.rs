@@ -11,6 +11,7 @@ use crate::alarm::Alarm;
 use crate::backend::Backend;
 use crate::config::{Changes, Config};
 use crate::control::{Control, Hook, Killed, View};
+use crate::discovery;
 use crate::errand::Credentials;
 use crate::error::Error;
 use crate::kill::Kills;
@@ -107,6 +108,7 @@ impl Proxy {
             let control = Control::start(&view, &metrics, &web, &admin)?;
             let watch = Watch::start(&running).map_err(Error::start("watch"))?;
             server_accounts::start(&running).map_err(Error::start("accounts"))?;
+            discovery::start(&running).map_err(Error::start("discovery"))?;
             Ok((control, watch))
         });
         let (control, watch) = match started {

@@ -12,7 +12,7 @@ use crate::acceptor;
 use crate::alarm::Alarm;
 use crate::backend::{Backend, Backends};
 use crate::config::changes::keep_tls;
-use crate::config::{AccountConfig, Changes, Config, ListenerConfig, LogLevel};
+use crate::config::{AccountConfig, BackendConfig, Changes, Config, ListenerConfig, LogLevel};
 use crate::errand::Credentials;
 use crate::error::Error;
 use crate::gate::{Way, Ways};
@@ -98,8 +98,10 @@ impl Running {
         let before = self.in_force();
         for listener in &mut config.listeners {
             let known = predecessor(&before.listeners, listener);
-            let known = known.map_or(&[][..], |known| &known.config.accounts);
-            listener.take_server_accounts(known.to_vec());
+            let accounts = known.map_or(&[][..], |known| &known.config.accounts);
+            listener.take_server_accounts(accounts.to_vec());
+            let backends = known.map_or(&[][..], |known| &known.config.backends);
+            listener.take_discovered(backends.iter().cloned());
         }
         self.install_all(&before, config)
     }
@@ -122,6 +124,35 @@ impl Running {
             }
         }
         self.install_all(&before, config)
+    }
+
+    /// The listener of that name has found these servers. Gives what has changed, and what is wrong with those that can't be used.
+    pub(crate) fn learn_servers(
+        &self,
+        listener: &str,
+        found: Vec<BackendConfig>,
+    ) -> Result<(Changes, Vec<String>), Error> {
+        let _change = lock(&self.change);
+        let before = self.in_force();
+        let mut config = before.config.clone();
+        let Some(at) = (config.listeners.iter()).position(|one| one.name == listener) else {
+            return Ok((Changes::default(), Vec::new()));
+        };
+        let (mut usable, mut wrong) = (Vec::new(), Vec::new());
+        for backend in found {
+            usable.push(backend);
+            config.listeners[at].take_discovered(usable.iter().cloned());
+            if let Err(error) = config.check() {
+                wrong.push(error.to_string());
+                usable.pop();
+            }
+        }
+        config.listeners[at].take_discovered(usable);
+        keep_tls(&before.config, &mut config);
+        if Changes::between(&before.config, &config).is_empty() {
+            return Ok((Changes::default(), wrong));
+        }
+        Ok((self.install_all(&before, config)?, wrong))
     }
 
     fn install_all(&self, before: &InForce, mut config: Config) -> Result<Changes, Error> {
@@ -447,6 +478,7 @@ pub(crate) fn listener(
     let backends = listener.backends.iter().map(backend);
     let backends = Backends::new(backends.collect::<Result<_, _>>()?);
     backends.set_reads(listener.replica_reads);
+    backends.set_discovery(listener.discovery.is_some());
     Ok(Listener {
         backends,
         registry: predecessor.map_or_else(Arc::default, |old| Arc::clone(&old.registry)),

@@ -90,6 +90,12 @@ impl Changes {
         listener.replica_reads(old.replica_reads, new.replica_reads);
         listener.rules(&old.rules, &new.rules);
         listener.pool(&old.pool, &new.pool);
+        let discovery = [old, new].map(|config| config.discovery.map(|found| found.forget_after));
+        let [before, after] = discovery.map(|found| found.is_some());
+        listener.value("discover", before, after);
+        if let [Some(before), Some(after)] = discovery {
+            listener.time("forget-after", before, after);
+        }
         let header = (old.expects_proxy_header, new.expects_proxy_header);
         listener.value("expects-proxy-header", header.0, header.1);
         let reencrypt = (old.reencrypt_passwords, new.reencrypt_passwords);
@@ -121,7 +127,11 @@ impl Changes {
             match before.clone().find(|old| old.endpoint == backend.endpoint) {
                 Some(old) => self.backend(&new.name, old, backend),
                 None => {
-                    let line = format!("backend '{}' is new", backend.name);
+                    let how = match backend.is_discovered {
+                        true => "was discovered",
+                        false => "is new",
+                    };
+                    let line = format!("backend '{}' {how}", backend.name);
                     self.of(&format!("mysql '{}': ", new.name)).line(line);
                 }
             }

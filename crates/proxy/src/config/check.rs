@@ -26,6 +26,11 @@ pub enum ConfigError {
         /// The name of the listener.
         listener: String,
     },
+    /// A listener is to find servers, and there are no health checks that log in and ask.
+    DiscoveryNeedsHealth {
+        /// The name of the listener.
+        listener: String,
+    },
     /// The admin listener has an address and no password.
     NoAdminPassword,
     /// The page has actions on any address, and there is no administrator's password.
@@ -100,6 +105,12 @@ impl Config {
         if let Some(listener) = listeners.find(|listener| listener.backends.is_empty()) {
             let listener = listener.name.clone();
             return Err(ConfigError::NoBackend { listener });
+        }
+        let asks = self.health.login.is_some() && self.health.interval.is_some();
+        let mut listeners = self.listeners.iter();
+        if !asks && let Some(listener) = listeners.find(|one| one.discovery.is_some()) {
+            let listener = listener.name.clone();
+            return Err(ConfigError::DiscoveryNeedsHealth { listener });
         }
         let has_actions = self.web.listen.is_some() && self.web.actions == Actions::On;
         match self.admin.password.is_empty() {
@@ -262,6 +273,10 @@ impl fmt::Display for ConfigError {
         match self {
             Self::NothingToListenOn => f.write_str("there is nothing to listen on"),
             Self::NoBackend { listener } => write!(f, "listener '{listener}' has no backend"),
+            Self::DiscoveryNeedsHealth { listener } => write!(
+                f,
+                "`discover` of listener '{listener}' needs health checks with a login; give health.user and health.interval"
+            ),
             Self::NoAdminPassword => {
                 f.write_str("the admin listener has no password; give admin.password-file")
             }

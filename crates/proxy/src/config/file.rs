@@ -6,6 +6,7 @@
 
 mod compression;
 mod digests;
+mod discovery;
 mod error;
 mod reads;
 mod rule;

@@ -19,6 +19,7 @@
 mod behind;
 mod cluster;
 mod lag;
+mod topology;
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -32,7 +33,7 @@ use onecopy_mysql::blocking::Connection;
 use onecopy_net::evented::Address;
 
 use super::{View, spawn};
-use crate::backend::{Backend, Lag, Membership, Replication, TOO_MANY_CONNECTIONS};
+use crate::backend::{Backend, Lag, Membership, TOO_MANY_CONNECTIONS, Telling};
 use crate::config::{HealthConfig, HealthLogin};
 use crate::errand::Errand;
 use crate::lock::lock;
@@ -160,6 +161,8 @@ struct Known {
     membership: Membership,
     /// How far it is behind its primary.
     lag: Option<Lag>,
+    /// Which other servers there are.
+    telling: Option<Telling>,
     /// What an administrator should know.
     warning: Option<String>,
 }
@@ -217,7 +220,7 @@ fn question_at(backend: &Backend, address: &Address, config: &HealthConfig) -> A
     let asked = errand.connect(Some(address)).and_then(|mut connection| {
         let known = match config.login {
             None => Known::default(),
-            Some(_) => learn_part(&mut connection, backend.replication())?,
+            Some(_) => learn_part(&mut connection, backend)?,
         };
         // Whether it has heard of the end is of no interest.
         let _ = connection.close();
@@ -248,11 +251,12 @@ fn question_at(backend: &Backend, address: &Address, config: &HealthConfig) -> A
     }
 }
 
-/// Asks whether it is read only, how it stands in its cluster, and how far it is behind.
+/// Asks whether it is read only, how it stands in its cluster, how far it is behind, and which other servers there are.
 fn learn_part(
     connection: &mut Connection,
-    replication: &Replication,
+    backend: &Backend,
 ) -> Result<Known, onecopy_mysql::Error> {
+    let replication = backend.replication();
     let read_only = connection
         .query("SELECT @@global.read_only")?
         .next()?
@@ -267,8 +271,16 @@ fn learn_part(
         read_only: Some(read_only),
         membership,
         lag: None,
+        telling: None,
         warning,
     };
+    if backend.topology().is_asked() {
+        let (telling, problem) = topology::ask(connection, &known.membership)?;
+        known.telling = Some(telling);
+        if let Some(why) = problem {
+            known.warning.get_or_insert(why);
+        }
+    }
     if read_only && replication.serves_reads() {
         match lag::ask(connection) {
             Ok(Ok(lag)) => known.lag = Some(lag),
@@ -333,6 +345,9 @@ fn learn(
             let was_second = backend.is_second();
             backend.replication().set_lag(known.lag);
             backend.set_part(known.read_only, known.membership);
+            if let Some(telling) = known.telling {
+                backend.topology().learn(telling);
+            }
             if backend.is_second() && !was_second {
                 log.event(Event::SecondPrimary { backend: name() });
             }

@@ -19,7 +19,7 @@ fn start() -> Option<Cluster> {
     start_nodes().map(Cluster::start)
 }
 
-fn start_nodes() -> Option<Vec<Server>> {
+pub(crate) fn start_nodes() -> Option<Vec<Server>> {
     if !has_galera() {
         return None;
     }

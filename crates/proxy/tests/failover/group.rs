@@ -21,8 +21,12 @@ const JOIN: &[&str] = &[
     "SET GLOBAL group_replication_recovery_get_public_key = ON",
 ];
 
-/// `None` where the servers have no group replication, which is said.
 fn start() -> Option<Cluster> {
+    start_nodes().map(Cluster::start)
+}
+
+/// `None` where the servers have no group replication, which is said.
+pub(crate) fn start_nodes() -> Option<Vec<Server>> {
     if shared().kind() == ServerKind::MariaDb {
         lacks("group replication", "MariaDB has Galera");
         return None;
@@ -74,7 +78,7 @@ fn start() -> Option<Cluster> {
         });
     }
     run_all(&mut direct(&nodes[0]), &[&create_app(), GRANT, TABLE]);
-    Some(Cluster::start(nodes))
+    Some(nodes)
 }
 
 fn node(id: u32) -> Server {

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)] // the helpers are part of the tests
 
 mod cluster;
+mod discovery;
 mod galera;
 mod group;
 mod load;

@@ -212,6 +212,7 @@ fn numbers_equal_the_admin_listeners_under_a_load_and_behind_it() {
                 ("address", "Address"),
                 ("state", "State"),
                 ("role", "Role"),
+                ("is_discovered", "Discovered"),
                 ("is_read_only", "Read_only"),
                 ("lag_seconds", "Lag"),
                 ("lag_transactions", "Lag_transactions"),

@@ -162,7 +162,8 @@ impl Node {
     }
 }
 
-fn arguments(library: &Path, [_, group, transfer]: [u16; 3], first: Option<u16>) -> Vec<OsString> {
+fn arguments(library: &Path, ports: [u16; 3], first: Option<u16>) -> Vec<OsString> {
+    let [port, group, transfer] = ports;
     let cluster = first.map(|port| format!("127.0.0.1:{port}"));
     let provider = format!(
         "gmcast.listen_addr=tcp://127.0.0.1:{group};ist.recv_addr=127.0.0.1:{transfer};gcache.size=16M;\
@@ -180,6 +181,7 @@ fn arguments(library: &Path, [_, group, transfer]: [u16; 3], first: Option<u16>)
         .into(),
         format!("--wsrep-provider-options={provider}").into(),
         "--wsrep-node-address=127.0.0.1".into(),
+        format!("--wsrep-node-incoming-address=127.0.0.1:{port}").into(),
         "--wsrep-sst-method=onecopy".into(),
         "--binlog-format=ROW".into(),
         "--innodb-autoinc-lock-mode=2".into(),

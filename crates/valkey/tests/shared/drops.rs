@@ -154,10 +154,13 @@ async fn run(operations: usize, cuts: bool) {
         load(&tally.lost),
         relay.accepted()
     );
-    assert!(load(&tally.answered) > operations / 4);
     assert!(load(&tally.dropped) > operations / 100);
+    // How many of those are answered in time that have 40 ms depends on the machine.
     if cuts {
-        assert!(load(&tally.timed_out) > 0 && load(&tally.lost) > 0);
+        let all = [&tally.answered, &tally.timed_out, &tally.lost];
+        assert!(all.into_iter().all(|count| load(count) > 0));
+    } else {
+        assert!(load(&tally.answered) > operations / 4);
     }
     // What was left behind is answered too, to nobody.
     until(|| async { shared.load() == (0, 0) }).await;

@@ -12,6 +12,7 @@ use toml::Spanned;
 
 use super::compression::{Algorithm, Offer, method};
 use super::digests::Digests;
+use super::discovery::discovery;
 use super::error::Problem;
 use super::reads::{Destination, Shown, replica_reads};
 use super::rule::RuleSection;
@@ -148,6 +149,8 @@ struct Mysql {
     rule: Vec<Spanned<RuleSection>>,
     #[serde(default)]
     pool: Pool,
+    discover: Option<Spanned<bool>>,
+    forget_after: Option<Spanned<Time>>,
     compression: Option<Offer>,
     expects_proxy_header: Option<bool>,
     reencrypt_passwords: Option<bool>,
@@ -413,6 +416,7 @@ impl Mysql {
         }
         config.replica_reads =
             replica_reads(self.reads, self.consistency, self.max_lag, self.read_wait)?;
+        config.discovery = discovery(self.discover, self.forget_after, health)?;
         set(&mut config.compression, self.compression.map(Offered::from));
         set(&mut config.expects_proxy_header, self.expects_proxy_header);
         set(&mut config.reencrypt_passwords, self.reencrypt_passwords);

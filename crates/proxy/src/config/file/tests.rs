@@ -103,6 +103,42 @@ fn so_many_digests_are_kept_as_the_file_says() {
 }
 
 #[test]
+fn servers_are_discovered_where_somebody_asks_for_them() {
+    let discovery = |health: &str, keys: &str| {
+        let text = format!(
+            "[health]\n{health}\n[[mysql]]\nlisten = '127.0.0.1:1'\n{keys}\n[[mysql.backend]]\nserver = '127.0.0.1:2'\n"
+        );
+        Config::from_toml(&text, "proxy.toml".as_ref())
+            .map(|config| {
+                config.listeners[0]
+                    .discovery
+                    .map(|found| found.forget_after)
+            })
+            .map_err(|error| error.to_string())
+    };
+    let asks = "user = 'health'";
+    let after = |time| Ok(Some(Duration::from_secs(time)));
+    assert_eq!(discovery(asks, "discover = true"), after(300));
+    assert_eq!(
+        discovery(asks, "discover = true\nforget-after = '1m'"),
+        after(60)
+    );
+    assert_eq!(discovery("", "discover = false"), Ok(None));
+    for (health, keys, wrong) in [
+        ("", "discover = true", "needs health checks"),
+        (
+            "user = 'health'\ninterval = 'off'",
+            "discover = true",
+            "needs health checks",
+        ),
+        (asks, "forget-after = '1m'", "without `discover = true`"),
+    ] {
+        let error = discovery(health, keys).unwrap_err();
+        assert!(error.contains(wrong), "{error}");
+    }
+}
+
+#[test]
 fn everything_that_is_said_is_heard() {
     let config = parse(
         r#"
