@@ -25,7 +25,7 @@ use addresses::Addresses;
 pub(crate) use addresses::Doubt;
 use health::Health;
 pub(crate) use membership::{Membership, Standing};
-pub(crate) use part::Part;
+pub(crate) use part::{Name, Part};
 pub(crate) use position::Position;
 use primaries::{Exclusion, Primaries};
 pub(crate) use replication::{Lag, Replication};
@@ -38,6 +38,7 @@ pub(crate) const TOO_MANY_CONNECTIONS: u16 = 1040;
 #[derive(Debug)]
 pub(crate) struct Backend {
     pub(crate) config: BackendConfig,
+    name: Name,
     state: Arc<State>,
 }
 
@@ -113,6 +114,7 @@ impl Backend {
             queue: Arc::clone(queue),
         };
         Ok(Self {
+            name: Name::of(&config.name),
             config,
             state: Arc::new(state),
         })
@@ -121,6 +123,7 @@ impl Backend {
     /// The same server, configured otherwise.
     pub(crate) fn with_config(&self, config: BackendConfig) -> Self {
         Self {
+            name: Name::of(&config.name),
             config,
             state: Arc::clone(&self.state),
         }
@@ -354,7 +357,13 @@ impl Backend {
             Part::Writes if self.config.role == Role::Replica => Some(false),
             Part::Writes => self.serves(),
             Part::Reads => Some(self.serves_reads()),
+            Part::ReadsOf(name) => Some(self.name == name && self.serves_reads()),
         }
+    }
+
+    /// Whether its weight lets it have sessions for a part. One without any has the statements that rules send there.
+    fn gets(&self, part: Part) -> bool {
+        self.config.weight > 0 || matches!(part, Part::ReadsOf(_))
     }
 
     /// Whether its part is not known, and soon will be.
@@ -470,7 +479,7 @@ impl Backends {
     /// Whether any of them serves a part of the work.
     pub(crate) fn serve_part(&self, part: Part) -> bool {
         let mut all = self.0.iter();
-        all.any(|backend| backend.serves_part(part) != Some(false) && backend.config.weight > 0)
+        all.any(|backend| backend.serves_part(part) != Some(false) && backend.gets(part))
     }
 
     /// Whether any of them may get sessions that come now.
@@ -497,7 +506,7 @@ impl Backends {
         full: &[Arc<Backend>],
     ) -> Result<Place, Nobody> {
         let is_candidate = |backend: &&Arc<Backend>| {
-            backend.config.weight > 0
+            backend.gets(part)
                 && backend.serves_part(part) != Some(false)
                 && !tried.iter().any(|tried| Arc::ptr_eq(tried, backend))
         };

@@ -32,8 +32,8 @@ pub use file::{DEFAULTS, FileError, endpoint};
 pub use onecopy_pool::Rate;
 pub use pooling::{AccountConfig, Consistency, Mode, PoolConfig, Reads, ReplicaReads};
 pub use role::Role;
-pub use rule::RuleConfig;
 pub(crate) use rule::compile;
+pub use rule::{RuleConfig, RuleTarget};
 pub use stored_hash::StoredHash;
 pub use web::{Actions, WebConfig};
 

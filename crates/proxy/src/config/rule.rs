@@ -1,11 +1,10 @@
 //! Rules for statements of a pooled listener.
 
+use std::fmt;
 use std::time::Duration;
 
 use onecopy_pool::Rate;
 use regex::bytes::{RegexSet, RegexSetBuilder};
-
-use super::Reads;
 
 /// What happens to statements of a kind.
 ///
@@ -27,7 +26,7 @@ pub struct RuleConfig {
     pub digest: Option<String>,
     /// Where the statement goes, if it only reads; all else goes to the primary. Needs
     /// [`ListenerConfig::replica_reads`](super::ListenerConfig::replica_reads). A comment in the statement overrides it.
-    pub to: Option<Reads>,
+    pub to: Option<RuleTarget>,
     /// It is not sent: its client gets error 3164 with this text.
     pub reject: Option<String>,
     /// How long it may take, in place of the [listener's](super::ListenerConfig::query_timeout) or account's time; zero: as long as it
@@ -35,6 +34,39 @@ pub struct RuleConfig {
     pub timeout: Option<Duration>,
     /// How many of these statements may be sent, together, by all clients; more get error 1226.
     pub rate: Option<Rate>,
+}
+
+/// Where statements of a rule go that only read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RuleTarget {
+    /// To the primary.
+    Primary,
+    /// To any replica.
+    Replica,
+    /// To the backend with this name, while it serves reads as a replica; else to another replica, or the primary. A backend with the
+    /// [weight](super::BackendConfig::weight) 0 gets nothing else.
+    Backend(String),
+}
+
+impl RuleTarget {
+    /// As a file has it: `primary`, `replica`, or the name of a backend.
+    pub(crate) fn from_text(text: String) -> Self {
+        match text.as_str() {
+            "primary" => Self::Primary,
+            "replica" => Self::Replica,
+            _ => Self::Backend(text),
+        }
+    }
+}
+
+impl fmt::Display for RuleTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Primary => f.write_str("primary"),
+            Self::Replica => f.write_str("replica"),
+            Self::Backend(name) => write!(f, "backend '{name}'"),
+        }
+    }
 }
 
 /// The compiled expressions of one listener may take so many bytes.

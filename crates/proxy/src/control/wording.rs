@@ -47,7 +47,7 @@ pub(super) fn compression(client: &ClientInfo) -> String {
 /// What a rule does.
 pub(super) fn rule_action(rule: &RuleConfig) -> String {
     let mut actions = Vec::new();
-    if let Some(to) = rule.to {
+    if let Some(to) = &rule.to {
         actions.push(format!("to {to}"));
     }
     if let Some(text) = &rule.reject {

@@ -10,7 +10,7 @@ use super::pool::{Key, Room};
 use super::setup;
 use super::state::{Baseline, State};
 use super::statements::Prepared;
-use crate::backend::Place;
+use crate::backend::{Part, Place};
 use crate::config::PoolConfig;
 
 /// A connection that is logged in.
@@ -83,7 +83,12 @@ impl Connection {
         self.expires.is_none_or(|expires| now < expires)
             && self.generation == self.key.generation()
             && self.is_served()
-            && !self.place.backend().takes_leave()
+            && !self.leaves_for_balance()
+    }
+
+    /// Whether its server has more than its share. One for a named server would be made there again.
+    fn leaves_for_balance(&self) -> bool {
+        !matches!(self.key.part, Part::ReadsOf(_)) && self.place.backend().takes_leave()
     }
 
     /// Whether its server is one to stay on.

@@ -19,9 +19,9 @@ use super::clients::Clients;
 use super::connection::Connection;
 use super::counts::Counts;
 use super::facts::Facts;
-use super::lane::{Lane, Seat};
+use super::lane::{Lane, Lanes, Seat};
 use super::limiter::Limiter;
-use super::line::{Free, Next, UserInfo, Waiting};
+use super::line::{Free, Next, QUANTUM, UserInfo, Waiting};
 use super::refusals::{Refusal, Refusals};
 use super::rules::Rules;
 use super::servers::{NoRoom, Servers};
@@ -43,6 +43,8 @@ pub(crate) struct Key {
     pub(crate) user_at: usize,
     /// What they are for.
     pub(crate) part: Part,
+    /// Where sessions wait for them.
+    pub(super) lane: Arc<Lane>,
     /// What the user may send in a time.
     pub(crate) limiter: Arc<Limiter>,
     /// Counts how often its connections were given up as a whole.
@@ -82,7 +84,7 @@ pub(crate) trait Recipient: fmt::Debug + Send + Sync {
 pub(crate) struct Pool {
     config: RwLock<PoolConfig>,
     servers: Servers,
-    lanes: [Lane; 2],
+    lanes: Lanes,
     /// An administrator has it wait.
     is_paused: AtomicBool,
     next: AtomicU64,
@@ -117,7 +119,7 @@ pub(crate) struct Ticket {
 pub(crate) struct Room {
     pool: Arc<Pool>,
     backend: Arc<Backend>,
-    part: Part,
+    lane: Arc<Lane>,
     user_at: usize,
 }
 
@@ -126,7 +128,7 @@ impl Pool {
         Arc::new(Self {
             config: RwLock::new(config),
             servers: Servers::default(),
-            lanes: Default::default(),
+            lanes: Lanes::default(),
             is_paused: AtomicBool::new(false),
             next: AtomicU64::new(1),
             keys: Mutex::default(),
@@ -215,9 +217,7 @@ impl Pool {
     /// What servers have refused is tried again: it may be right now.
     pub(crate) fn forget_refusals(&self) {
         self.refusals.clear_all();
-        for lane in &self.lanes {
-            lane.line().unblock(None);
-        }
+        self.lanes.each(|lane| lane.line().unblock(None));
         self.call();
     }
 
@@ -236,7 +236,7 @@ impl Pool {
 
     /// A statement of a user was refused because of its limit.
     pub(crate) fn note_limited(&self, key: &Key) {
-        self.lane(key.part).line().note_limited(key.user_at);
+        key.lane.line().note_limited(key.user_at);
     }
 
     /// A number that no other session or ticket has.
@@ -261,12 +261,15 @@ impl Pool {
         });
         same.unwrap_or_else(|| {
             keys.retain(|key| key.strong_count() > 0);
+            let lane = self.lanes.of(part);
+            let user_at = lane.line().user(user);
             let key = Arc::new(Key {
                 user: user.into(),
                 capabilities,
                 collation,
-                user_at: self.lane(part).line().user(user),
+                user_at,
                 part,
+                lane,
                 limiter: self.limiter(user),
                 generation: AtomicU64::new(0),
                 after_reset: OnceLock::new(),
@@ -302,11 +305,11 @@ impl Pool {
     ) -> Result<Room, NoRoom> {
         let grown = self.servers.grow(backend, &self.config(), now);
         self.note_delay(grown)?;
-        self.lane(key.part).line().takes(key.user_at);
+        key.lane.line().takes(key.user_at);
         Ok(Room {
             pool: Arc::clone(self),
             backend: Arc::clone(backend),
-            part: key.part,
+            lane: Arc::clone(&key.lane),
             user_at: key.user_at,
         })
     }
@@ -356,33 +359,34 @@ impl Pool {
     }
 
     pub(crate) fn waiting(&self) -> usize {
-        self.lanes.iter().map(Lane::waiting).sum()
+        self.lanes.waiting()
     }
 
-    /// How many wait for connections of a part.
+    /// How many wait for connections of a part, or of another one that may be of the same servers.
     #[inline]
-    pub(crate) fn waiting_for(&self, part: Part) -> usize {
-        self.lane(part).waiting()
+    pub(crate) fn waiting_for(&self, key: &Key) -> usize {
+        match self.lanes.have_names() {
+            true => self.waiting(),
+            false => key.lane.waiting(),
+        }
     }
 
-    fn lane(&self, part: Part) -> &Lane {
-        let [others, reads] = &self.lanes;
-        match part {
-            Part::All | Part::Writes => others,
-            Part::Reads => reads,
-        }
+    /// How many wait for connections that are not for reads alone.
+    pub(crate) fn waiting_for_primary(&self) -> usize {
+        self.lanes.others.waiting()
     }
 
     /// What there is of each user.
     pub(crate) fn users(&self) -> Vec<UserInfo> {
-        let [others, reads] = &self.lanes;
-        let mut users = others.line().info();
-        for more in reads.line().info() {
-            match users.iter_mut().find(|user| user.name == more.name) {
-                Some(user) => user.add(&more),
-                None => users.push(more),
+        let mut users: Vec<UserInfo> = Vec::new();
+        self.lanes.each(|lane| {
+            for more in lane.line().info() {
+                match users.iter_mut().find(|user| user.name == more.name) {
+                    Some(user) => user.add(&more),
+                    None => users.push(more),
+                }
             }
-        }
+        });
         users
     }
 
@@ -400,7 +404,7 @@ impl Pool {
             (self.number(), now)
         });
         {
-            let lane = self.lane(key.part);
+            let lane = &key.lane;
             let mut line = lane.line();
             let waiting = Waiting {
                 number,
@@ -441,7 +445,16 @@ impl Pool {
         own: &Arc<dyn Recipient>,
         now: Instant,
     ) -> Next<Seat> {
-        let lane = self.lane(connection.key.part);
+        let lane = &connection.key.lane;
+        let has_served = || now.saturating_duration_since(connection.made) >= QUANTUM;
+        if self.lanes.have_names()
+            && has_served()
+            && self.lanes.need_room_of(connection, now)
+            && self.can_replace(connection, now)
+            && !self.is_paused()
+        {
+            return Next::Close;
+        }
         if lane.waiting() == 0 || self.is_paused() {
             return Next::Nobody;
         }
@@ -472,18 +485,18 @@ impl Pool {
 
     /// There may be room for another connection: the session that it is for looks again. It keeps its place until it has one.
     pub(crate) fn call(&self) {
-        self.lanes.iter().for_each(Lane::call);
+        self.lanes.each(|lane| lane.call());
     }
 
     /// Whether a session may make a connection: nobody else is to have the place. `number`: that of its ticket.
-    pub(crate) fn may_grow(&self, part: Part, number: Option<u64>, now: Instant) -> bool {
-        let lane = self.lane(part);
+    pub(crate) fn may_grow(&self, key: &Key, number: Option<u64>, now: Instant) -> bool {
+        let lane = &key.lane;
         lane.waiting() == 0 || lane.line().may_connect(number, now)
     }
 
     /// Whether a session may take an idle connection of its kind: nobody waits for it who came before.
     pub(crate) fn may_take(&self, key: &Arc<Key>, number: Option<u64>) -> bool {
-        let lane = self.lane(key.part);
+        let lane = &key.lane;
         lane.waiting() == 0 || lane.line().may_take(key, number)
     }
 
@@ -491,13 +504,16 @@ impl Pool {
     pub(crate) fn may_replace(&self, connection: &Connection, key: &Key, now: Instant) -> bool {
         let idle = now.saturating_duration_since(connection.idle_since);
         let owner = connection.key.user_at;
-        // One of another part makes room on another server.
-        connection.key.part == key.part
-            && self.can_replace(connection, now)
-            && self
-                .lane(key.part)
-                .line()
-                .may_replace(owner, key.user_at, idle)
+        let is_due = match connection.key.part == key.part {
+            true => key.lane.line().may_replace(owner, key.user_at, idle),
+            // Mostly one of another part makes room on another server.
+            false => {
+                let backend = connection.place.backend();
+                let has_names = self.lanes.have_names();
+                has_names && idle >= QUANTUM && backend.serves_part(key.part) == Some(true)
+            }
+        };
+        is_due && self.can_replace(connection, now)
     }
 
     /// A server has refused a login of a user. When it is tried again.
@@ -515,18 +531,18 @@ impl Pool {
     /// A login of a user has succeeded.
     pub(crate) fn logged_in(&self, key: &Arc<Key>, backend: &Arc<Backend>) {
         // `min` connections are kept for what every client does.
-        if key.part != Part::Reads {
+        if !key.part.is_of_replicas() {
             *lock(&self.last_key) = Some(Arc::clone(key));
         }
         if self.refusals.len() > 0 {
             self.refusals.clear(&key.user, backend);
-            self.lane(key.part).line().unblock(Some(key.user_at));
+            key.lane.line().unblock(Some(key.user_at));
         }
     }
 
     /// Whether a user's sessions can wait for connections of theirs, as no new ones can be made before a time.
     pub(crate) fn can_wait(&self, key: &Key, until: Instant) -> bool {
-        let mut line = self.lane(key.part).line();
+        let mut line = key.lane.line();
         line.block(key.user_at, until);
         line.held(key.user_at) > 0
     }
@@ -537,14 +553,16 @@ impl Ticket {
     pub(crate) fn end(self, is_in_vain: bool, now: Instant) {
         let waited = now.saturating_duration_since(self.since);
         self.pool.note_wait(waited);
-        let lane = self.pool.lane(self.key.part);
-        lane.line().note_wait(self.key.user_at, waited, is_in_vain);
+        self.key
+            .lane
+            .line()
+            .note_wait(self.key.user_at, waited, is_in_vain);
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let lane = self.pool.lane(self.key.part);
+        let lane = &self.key.lane;
         let was_first = {
             let mut line = lane.line();
             let was_first = line.leave(self.key.user_at, self.number);
@@ -560,7 +578,7 @@ impl Drop for Ticket {
 impl Drop for Room {
     fn drop(&mut self) {
         self.pool.servers.shrink(&self.backend);
-        self.pool.lane(self.part).line().gives_back(self.user_at);
+        self.lane.line().gives_back(self.user_at);
         self.pool.call();
     }
 }

@@ -8,7 +8,8 @@ use regex::bytes::{RegexSet, SetMatches};
 
 use super::limiter::Limiter;
 use super::look::{Reading, starts_with};
-use crate::config::{RuleConfig, compile};
+use crate::backend::{Name, Part};
+use crate::config::{RuleConfig, RuleTarget, compile};
 
 /// So much of a digest is matched.
 pub(crate) const DIGEST_BYTES: usize = crate::digests::TEXT_BYTES;
@@ -20,6 +21,8 @@ pub(crate) struct Rule {
     /// Its place among the expressions.
     expression: Option<usize>,
     words: Vec<Box<[u8]>>,
+    /// What its reads are a part of.
+    pub(crate) part: Option<Part>,
     pub(crate) limiter: Limiter,
     /// Statements that it was applied to, and those that it has refused: by its text, or because of its rate.
     pub(crate) statements: AtomicU64,
@@ -139,6 +142,11 @@ impl Rule {
         let words = config.starts_with.as_deref().unwrap_or_default();
         let limiter = Limiter::default();
         limiter.set(config.rate);
+        let part = config.to.as_ref().map(|to| match to {
+            RuleTarget::Primary => Part::Writes,
+            RuleTarget::Replica => Part::Reads,
+            RuleTarget::Backend(name) => Part::ReadsOf(Name::of(name)),
+        });
         Self {
             config: config.clone(),
             expression,
@@ -146,6 +154,7 @@ impl Rule {
                 .split_whitespace()
                 .map(|word| word.as_bytes().into())
                 .collect(),
+            part,
             limiter,
             statements: AtomicU64::new(0),
             rejected: AtomicU64::new(0),

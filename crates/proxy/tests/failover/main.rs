@@ -10,6 +10,7 @@ mod galera;
 mod group;
 mod load;
 mod lost;
+mod named;
 mod pair;
 mod planned;
 mod replicas;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use onecopy_mysql::blocking::Connection;
-use onecopy_proxy::config::{Consistency, Reads, ReplicaReads, RuleConfig};
+use onecopy_proxy::config::{Consistency, ReplicaReads, RuleConfig, RuleTarget};
 use onecopy_testkit::server::Server;
 
 use crate::pair::{Pair, shown_of};
@@ -411,8 +411,8 @@ fn rules_say_where_reads_go_and_comments_have_the_last_word() {
         ..RuleConfig::default()
     };
     config.listeners[0].rules = vec![
-        rule("^SELECT .* AS `fresh`$", Reads::Primary),
-        rule("^SELECT .* AS `old`", Reads::Replica),
+        rule("^SELECT .* AS `fresh`$", RuleTarget::Primary),
+        rule("^SELECT .* AS `old`", RuleTarget::Replica),
     ];
     pair.proxy.reload(config).unwrap();
     let statement = conn.prepare("SELECT @@server_id AS fresh").unwrap();

@@ -5,7 +5,9 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{ConfigError, not_zero};
-use crate::config::{Config, ListenerConfig, Mode, Offered, Rate, Role, compile};
+use crate::config::{
+    Config, ListenerConfig, Mode, Offered, Rate, Role, RuleConfig, RuleTarget, compile,
+};
 
 const ONE: &str = "give at least 1";
 
@@ -27,6 +29,15 @@ pub enum PoolError {
     SameRule(String),
     /// A rule says where reads go, and the listener does not use replicas.
     RuleNeedsReads(String),
+    /// A rule sends reads to a backend that is none of the listener's, or that is never a replica.
+    RuleTarget {
+        /// The rule.
+        rule: String,
+        /// The name of the backend.
+        backend: String,
+        /// Whether there is one, whose role is `any` or `backup`.
+        is_there: bool,
+    },
     /// The expressions of the rules cannot be compiled.
     Expressions(String),
     /// More idle connections are kept than there may be connections.
@@ -168,9 +179,29 @@ impl ListenerConfig {
         {
             return Some(PoolError::RuleNeedsReads(rule.name.clone()));
         }
+        if let Some(error) = self.rules.iter().find_map(|rule| self.target_error(rule)) {
+            return Some(error);
+        }
         let expressions = self.rules.iter().filter_map(|rule| rule.digest.as_deref());
         let expressions: Vec<_> = expressions.collect();
         compile(&expressions).err().map(PoolError::Expressions)
+    }
+
+    fn target_error(&self, rule: &RuleConfig) -> Option<PoolError> {
+        let Some(RuleTarget::Backend(name)) = &rule.to else {
+            return None;
+        };
+        let backend = self.backends.iter().find(|backend| backend.name == *name);
+        let is_right = match backend {
+            Some(backend) => backend.role.asks(),
+            // It may be found later.
+            None => self.discovery.is_some(),
+        };
+        (!is_right).then(|| PoolError::RuleTarget {
+            rule: rule.name.clone(),
+            backend: name.clone(),
+            is_there: backend.is_some(),
+        })
     }
 }
 
@@ -227,6 +258,20 @@ impl PoolError {
             Self::RuleNeedsReads(name) => write!(
                 f,
                 "rule '{name}' of listener '{listener}' has `to`, and the listener has no `reads`; add reads = \"primary\" or \"replica\""
+            ),
+            Self::RuleTarget {
+                rule,
+                backend,
+                is_there: false,
+            } => write!(
+                f,
+                "rule '{rule}' of listener '{listener}' has to = \"{backend}\", which is none of its backends; give \"primary\", \"replica\" or \
+                 the name of a backend"
+            ),
+            Self::RuleTarget { rule, backend, .. } => write!(
+                f,
+                "rule '{rule}' of listener '{listener}' sends reads to backend '{backend}', which is never a replica; give that backend \
+                 role = \"replica\" or \"primary\""
             ),
             Self::Expressions(why) => write!(
                 f,

@@ -5,9 +5,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::error::Problem;
-use super::reads::Destination;
 use super::value::{CountOrOff, TimeOrOff};
-use crate::config::{RuleConfig, compile};
+use crate::config::{RuleConfig, RuleTarget, compile};
 
 /// A table `[[mysql.rule]]`.
 #[derive(Debug, Deserialize)]
@@ -18,7 +17,7 @@ pub(super) struct RuleSection {
     schema: Option<String>,
     starts_with: Option<String>,
     digest: Option<Spanned<String>>,
-    to: Option<Destination>,
+    to: Option<String>,
     reject: Option<String>,
     timeout: Option<TimeOrOff>,
     rate: Option<CountOrOff>,
@@ -57,7 +56,7 @@ pub(super) fn config(rule: Spanned<RuleSection>, place: usize) -> Result<RuleCon
         schema: rule.schema,
         starts_with: rule.starts_with,
         digest: rule.digest.map(Spanned::into_inner),
-        to: rule.to.map(Into::into),
+        to: rule.to.map(RuleTarget::from_text),
         reject: rule.reject,
         timeout: rule.timeout.map(|TimeOrOff(time)| time.unwrap_or_default()),
         rate: rate.map(|per_second| Rate {

@@ -318,7 +318,7 @@ impl Pooled {
     /// Whether what the last command has left is kept for the next one.
     pub(super) fn is_held(&self, now: Instant) -> bool {
         let is_longer =
-            |until| (now < until || self.pool.waiting_for(self.key.part) == 0) && self.is_served();
+            |until| (now < until || self.pool.waiting_for(&self.key) == 0) && self.is_served();
         self.hold_until.is_some_and(is_longer)
     }
 

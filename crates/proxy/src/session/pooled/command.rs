@@ -13,7 +13,6 @@ use super::last_result::{CLEAR, is_added_to_diagnostics};
 use super::reply::is_statement;
 use super::serve::Begun;
 use super::{After, Current, Pooled, Stage};
-use crate::backend::Part;
 use crate::failure::Failure;
 use crate::pooling::exchange::{Exchange, put_packet};
 use crate::pooling::look::{self, Reading};
@@ -247,7 +246,7 @@ impl Session {
             if runs_statement {
                 (pooled.last.is_fresh, pooled.last.is_here) = (false, true);
                 pooled.last.part = pooled.key.part;
-                if pooled.key.part == Part::Reads {
+                if pooled.key.part.is_of_replicas() {
                     let reads = &pooled.pool.counts.replica_reads;
                     reads.fetch_add(1, SeqCst);
                 }

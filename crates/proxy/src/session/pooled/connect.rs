@@ -58,11 +58,11 @@ impl Session {
                 == Some(Nobody::Up)
         {
             return match key.part {
-                Part::Reads => self.read_from_primary(context),
+                Part::Reads | Part::ReadsOf(_) => self.read_from_primary(context),
                 _ => Ok(self.wait_or_refuse(refused, context)),
             };
         }
-        if !pooled.pool.may_grow(key.part, ticket, now) {
+        if !pooled.pool.may_grow(&key, ticket, now) {
             return Ok(self.wait_for_connection(context));
         }
         // Who waits comes by here with each event: with the pool full there is nothing to choose.
@@ -105,7 +105,7 @@ impl Session {
                         false => return Ok(self.wait_for_connection(context)),
                     }
                 }
-                Err(Nobody::Up) if key.part == Part::Reads => {
+                Err(Nobody::Up) if key.part.is_of_replicas() => {
                     return self.read_from_primary(context);
                 }
                 Err(Nobody::Up) => {

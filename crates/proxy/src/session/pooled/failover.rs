@@ -113,7 +113,9 @@ impl Session {
         let part = connection.key.part;
         let backends = &self.listener.backends;
         let serves_another = match part {
-            Part::Reads => backends.serve_part(part) || backends.serve_part(Part::Writes),
+            Part::Reads | Part::ReadsOf(_) => {
+                backends.serve_part(part) || backends.serve_part(Part::Writes)
+            }
             _ => backend.config.role == Role::Primary && backends.serve_part(part),
         };
         !backend.is_up() && !self.relay.is_idle() && serves_another

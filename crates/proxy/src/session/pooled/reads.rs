@@ -38,8 +38,9 @@ const OPTION_PREVENTS_STATEMENT: u16 = 1290;
 
 /// What a session has beside its pool's key where its reads may go to replicas.
 pub(super) struct ReadSplit {
-    /// The key of the part that is not the session's current one.
+    /// The key of a part that is not the session's current one, and those of named replicas.
     other: Arc<Key>,
+    named: Vec<Arc<Key>>,
     to: Reads,
     /// As it was at the login; it holds on where a reload takes it away.
     config: ReplicaReads,
@@ -79,6 +80,7 @@ impl ReadSplit {
         let to = account.and_then(|account| account.reads);
         Some(Box::new(Self {
             other,
+            named: Vec::new(),
             to: to.unwrap_or(config.to),
             config,
             has_turned: false,
@@ -111,10 +113,13 @@ impl Session {
         if pooled.reads.as_ref().is_none_or(|reads| reads.has_turned) {
             return Ok(None);
         }
-        let reads = !has_cursor && pooled.reads_on_replica(command, look, status, context.now);
+        let part = match has_cursor {
+            true => Part::Writes,
+            false => pooled.part_of_next(command, look, status, context.now),
+        };
         if let Some(connection) = &pooled.connection {
-            let is_on_replica = connection.key.part == Part::Reads;
-            if is_on_replica == reads || runs_anywhere(command) {
+            let is_on_replica = connection.key.part.is_of_replicas();
+            if connection.key.part == part || runs_anywhere(command) {
                 pooled.note_turned();
                 return Ok(None);
             }
@@ -147,19 +152,27 @@ impl Session {
         if pooled.connection.is_some() {
             return Ok(None);
         }
-        let has_replica = reads && self.listener.backends.serve_part(Part::Reads);
-        if reads && !has_replica {
-            pooled
-                .pool
-                .counts
-                .reads_without_replica
-                .fetch_add(1, Relaxed);
+        let part = self.part_that_serves(part);
+        if let Phase::Pooled(pooled) = &mut self.phase {
+            pooled.turn(part);
         }
-        pooled.turn(match has_replica {
-            true => Part::Reads,
-            false => Part::Writes,
-        });
         Ok(None)
+    }
+
+    /// The part itself, or the one in its place whose servers are there.
+    fn part_that_serves(&self, mut part: Part) -> Part {
+        let backends = &self.listener.backends;
+        if matches!(part, Part::ReadsOf(_)) && !backends.serve_part(part) {
+            part = Part::Reads;
+        }
+        if part == Part::Reads && !backends.serve_part(part) {
+            if let Phase::Pooled(pooled) = &self.phase {
+                let counts = &pooled.pool.counts;
+                counts.reads_without_replica.fetch_add(1, Relaxed);
+            }
+            part = Part::Writes;
+        }
+        part
     }
 
     /// The command that is next is none for the replica whose connection the session has: it gives that back. `Some` where something
@@ -234,7 +247,7 @@ impl Session {
             return Ok(None);
         };
         let config = config.unwrap_or(reads.config);
-        let is_read = connection.key.part == Part::Reads && is_between && look.only_reads();
+        let is_read = connection.key.part.is_of_replicas() && is_between && look.only_reads();
         if !is_read || reads.has_waited {
             return Ok(None);
         }
@@ -301,20 +314,27 @@ impl Session {
 
     /// No replica can be reached for the command that is next.
     pub(super) fn read_from_primary(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        let is_for_named = match &self.phase {
+            Phase::Pooled(pooled) => matches!(pooled.key.part, Part::ReadsOf(_)),
+            _ => false,
+        };
+        let part = match is_for_named {
+            true => self.part_that_serves(Part::Reads),
+            false => Part::Writes,
+        };
         let Phase::Pooled(pooled) = &mut self.phase else {
             return Ok(false);
         };
-        pooled
-            .pool
-            .counts
-            .reads_without_replica
-            .fetch_add(1, Relaxed);
+        if !is_for_named {
+            let counts = &pooled.pool.counts;
+            counts.reads_without_replica.fetch_add(1, Relaxed);
+        }
         if let Stage::Waiting(ticket) = std::mem::replace(&mut pooled.stage, Stage::Detached) {
             ticket.end(false, context.now);
         }
         pooled.waited = None;
         pooled.tried.clear();
-        pooled.turn(Part::Writes);
+        pooled.turn(part);
         self.attach(context)
     }
 }
@@ -365,36 +385,59 @@ impl Pooled {
 
     /// From now on its connections are those of this part.
     pub(super) fn turn(&mut self, part: Part) {
-        if let Some(reads) = &mut self.reads
-            && reads.other.part == part
-        {
-            std::mem::swap(&mut self.key, &mut reads.other);
+        let Some(reads) = &mut self.reads else {
+            return;
+        };
+        if reads.other.part == part {
+            return std::mem::swap(&mut self.key, &mut reads.other);
+        }
+        if self.key.part != part {
+            self.turn_to_named(part);
         }
     }
 
-    /// Whether a command is to run on a replica.
-    fn reads_on_replica(
+    /// The same for the part of a named replica, or from there.
+    #[cold]
+    fn turn_to_named(&mut self, part: Part) {
+        let Some(reads) = &mut self.reads else {
+            return;
+        };
+        let mut named = reads.named.iter_mut();
+        if let Some(known) = named.find(|key| key.part == part) {
+            return std::mem::swap(&mut self.key, known);
+        }
+        let key = &self.key;
+        let key = (self.pool).key(&key.user, key.capabilities, key.collation, part);
+        reads.named.push(std::mem::replace(&mut self.key, key));
+    }
+
+    /// The part of the servers that a command is for.
+    fn part_of_next(
         &mut self,
         command: CommandByte,
         look: Look,
         status: StatusFlags,
         now: Instant,
-    ) -> bool {
+    ) -> Part {
         let Some(reads) = &mut self.reads else {
-            return false;
+            return Part::Writes;
         };
         if reads.primary_until.is_some_and(|until| now >= until) {
             reads.primary_until = None;
         }
-        let rule = self.rule.as_ref().and_then(|rule| rule.config.to);
-        let is_asked_to =
-            rule.unwrap_or(reads.to) == Reads::Replica || look.mentions(Mention::Replica);
+        let rule = self.rule.as_ref().and_then(|rule| rule.part);
+        let mut part = rule.unwrap_or(match reads.to {
+            Reads::Primary => Part::Writes,
+            Reads::Replica => Part::Reads,
+        });
+        if part == Part::Writes && look.mentions(Mention::Replica) {
+            part = Part::Reads;
+        }
         let is_statement = matches!(
             command,
             CommandByte::QUERY | CommandByte::STMT_PREPARE | CommandByte::STMT_EXECUTE
         );
-        is_asked_to
-            && is_statement
+        let is_read = is_statement
             && look.only_reads()
             && !look.mentions(Mention::Primary)
             && !reads.only_primary
@@ -403,7 +446,11 @@ impl Pooled {
             && !self.may_be_in_transaction
             && !self.has_characteristics
             && status.contains(StatusFlags::AUTOCOMMIT)
-            && !status.intersects(IN_TRANSACTION)
+            && !status.intersects(IN_TRANSACTION);
+        match is_read {
+            true => part,
+            false => Part::Writes,
+        }
     }
 
     /// What a replica is asked to wait for the session's own changes with, where it is not known to have them.
@@ -494,7 +541,7 @@ impl Pooled {
         let look = self.current.look;
         match connection.key.part {
             // A function has tried to write.
-            Part::Reads => {
+            Part::Reads | Part::ReadsOf(_) => {
                 reads.only_primary |= error.is_some_and(|code| READ_ONLY.contains(&code));
             }
             _ => {

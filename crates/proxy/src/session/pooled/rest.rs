@@ -14,7 +14,7 @@ impl Pooled {
 
     /// Rests with its connection, unless another session waits for one or it has rested for long.
     pub(super) fn rest(&mut self, now: Instant) -> bool {
-        if self.pool.waiting_for(self.key.part) > 0 || now >= self.rest_until {
+        if self.pool.waiting_for(&self.key) > 0 || now >= self.rest_until {
             self.stop_resting();
             return false;
         }
@@ -26,7 +26,7 @@ impl Pooled {
     }
 
     pub(super) fn rests(&self, now: Instant) -> bool {
-        self.is_resting && self.pool.waiting_for(self.key.part) == 0 && now < self.rest_until
+        self.is_resting && self.pool.waiting_for(&self.key) == 0 && now < self.rest_until
     }
 
     /// It uses its connection again, or gives it back.

@@ -7,7 +7,6 @@ use mio::event::Event;
 use mio::{Registry as Poller, Token};
 
 use super::connecting::Connecting;
-use crate::backend::Part;
 use crate::listener::Listener;
 use crate::open_files;
 use crate::pooling::connection::Connection;
@@ -30,7 +29,7 @@ impl WarmUp {
         now: Instant,
     ) -> Option<Self> {
         let pool = listener.pool.as_ref()?;
-        if pool.waiting_for(Part::All) > 0 || pool.connections() >= pool.config().min {
+        if pool.waiting_for_primary() > 0 || pool.connections() >= pool.config().min {
             return None;
         }
         let key = pool.last_key()?;
