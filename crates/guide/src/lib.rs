@@ -32,6 +32,7 @@ pages! {
     troubleshooting "troubleshooting.md"
     valkey_caching "valkey-caching.md"
     valkey_cluster "valkey-cluster.md"
+    valkey_observe "valkey-observe.md"
     valkey_pool "valkey-pool.md"
     valkey_scripts "valkey-scripts.md"
     valkey_sentinel "valkey-sentinel.md"

@@ -194,7 +194,11 @@ impl<'d> Code<'d> {
                 (plain, format!("impl{generics} {target} {{ {any} }}"))
             }
         };
-        let parts = [self.flags(), encode, self.blocking(), self.each_key()].join("\n");
+        let name = format!(
+            "fn name(&self) -> &str {{ {:?} }}",
+            self.declaration.name.as_str()
+        );
+        let parts = [name, self.flags(), encode, self.blocking(), self.each_key()].join("\n");
         format!(
             "impl{generics} Command for {target} {{ type Output<'r> = {output}; {parts} }}\n{inherent}"
         )

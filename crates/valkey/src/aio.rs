@@ -40,7 +40,7 @@ pub use pooled_connection::PooledConnection;
 pub use sentinel::Sentinel;
 pub use shared::{
     Backoff, Dedicated, Event, OfflineQueue, Response, Responses, Shared, SharedOptions,
-    SharedPipeline, SharedTransaction, Subscription, TransactionResponses,
+    SharedPipeline, SharedStats, SharedTransaction, Subscription, TransactionResponses,
 };
 pub use subscriber::Subscriber;
 pub use transaction::Transaction;

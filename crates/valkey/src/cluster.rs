@@ -30,12 +30,14 @@ mod router;
 mod scan;
 mod slot;
 mod split;
+mod stats;
 mod topology;
 
 pub use address::NodeAddress;
 pub use config::{ClusterConfig, ReadFrom};
 pub use error::ClusterError;
 pub use slot::key_slot;
+pub use stats::ClusterStats;
 
 pub(crate) use attempts::{Again, Attempts, Target};
 pub(crate) use pace::{REFRESH_INTERVAL, RefreshPace};
@@ -47,4 +49,5 @@ pub(crate) use route::{OneSlot, Route, encoded_bytes};
 pub(crate) use router::{Place, Router};
 pub(crate) use scan::{Filter, Progress, Step, View};
 pub(crate) use split::Split;
+pub(crate) use stats::Counts;
 pub(crate) use topology::Topology;

@@ -52,6 +52,8 @@ pub use error::DecodeError;
 pub use flags::Flags;
 pub use output::FromReply;
 pub use raw::{Raw, raw};
+#[cfg(feature = "caching")]
+pub(crate) use table::encoded_name;
 pub use table::table;
 pub use typed::Typed;
 pub use view::{Array, Elements, Entry, Map, Pairs, Scanned};
@@ -78,6 +80,10 @@ use crate::request::Request;
 /// impl Command for BfExists<'_> {
 ///     type Output<'r> = bool;
 ///
+///     fn name(&self) -> &str {
+///         "BF.EXISTS"
+///     }
+///
 ///     fn flags(&self) -> Flags {
 ///         Flags::READONLY
 ///     }
@@ -92,6 +98,12 @@ use crate::request::Request;
 pub trait Command {
     /// The type that the reply is read as. It borrows from the reply.
     type Output<'r>: FromReply<'r>;
+
+    /// Returns the command's name for traces, in capitals; a subcommand's follows that of its container: `CLIENT SETNAME`. It must
+    /// not contain arguments. Default: `OTHER`.
+    fn name(&self) -> &str {
+        "OTHER"
+    }
 
     /// Returns what a connection must know about the command.
     fn flags(&self) -> Flags;

@@ -1,5 +1,7 @@
 //! The error type, opaque, with methods to query it.
 
+#[cfg(feature = "tracing")]
+mod kind_name;
 mod pool;
 mod server_error;
 

@@ -41,6 +41,7 @@
 //! |---------|-|
 //! | `derive` | `#[derive(FromReply)]`, `ToPairs` and `ToArg`: structs as hashes and as entries of streams, newtypes, enums |
 //! | `json` | `Json` and `serde_json::Value` as values |
+//! | `tracing` | commands as spans of `tracing`, with OpenTelemetry's attributes |
 //!
 //! # Many commands
 //! A [`pipeline`](blocking::Connection::pipeline) sends any number of commands together. A
@@ -101,6 +102,7 @@ mod json;
 mod keys;
 mod link;
 mod monitor;
+mod observe;
 mod part;
 mod parts;
 mod pool;

@@ -159,6 +159,13 @@ impl<'a> ScriptCall<'a> {
 impl Command for ScriptCall<'_> {
     type Output<'r> = Reply<'r>;
 
+    fn name(&self) -> &str {
+        match self.is_read_only {
+            true => "EVALSHA_RO",
+            false => "EVALSHA",
+        }
+    }
+
     fn flags(&self) -> Flags {
         ScriptCall::flags(self)
     }
@@ -184,6 +191,13 @@ pub(crate) struct WithCode<'a>(&'a ScriptCall<'a>);
 impl Command for WithCode<'_> {
     type Output<'r> = Reply<'r>;
 
+    fn name(&self) -> &str {
+        match self.0.is_read_only {
+            true => "EVAL_RO",
+            false => "EVAL",
+        }
+    }
+
     fn flags(&self) -> Flags {
         self.0.flags()
     }
@@ -208,6 +222,10 @@ pub(crate) struct Load<'a>(&'a Script);
 
 impl Command for Load<'_> {
     type Output<'r> = Reply<'r>;
+
+    fn name(&self) -> &str {
+        "SCRIPT LOAD"
+    }
 
     fn flags(&self) -> Flags {
         Flags::KEYLESS
@@ -346,6 +364,10 @@ pub(crate) struct LookUp<'a>(&'a Library);
 
 impl Command for LookUp<'_> {
     type Output<'r> = Reply<'r>;
+
+    fn name(&self) -> &str {
+        "FUNCTION LIST"
+    }
 
     fn flags(&self) -> Flags {
         Flags::KEYLESS

@@ -23,8 +23,9 @@ pub use transaction::ClusterTransaction;
 
 use super::shared::Dedicated;
 use super::{Response, SharedOptions, clock};
-use crate::cluster::{ClusterConfig, NodeAddress, Place, Route, Target};
+use crate::cluster::{ClusterConfig, ClusterStats, NodeAddress, Place, Route, Target};
 use crate::command::Command;
+use crate::observe::Observed;
 use crate::{Arg, Error, Library, ScriptCall};
 use inner::Inner;
 use together::Together;
@@ -115,16 +116,22 @@ impl Cluster {
     pub async fn run<C: Command + Sync>(&self, command: &C) -> Result<Response<C>, Error> {
         let inner = &self.handle.inner;
         let route = Route::of(command)?;
+        let mut observed = Observed::routed(command, &inner.system);
         let deadline = self.deadline();
         let first = match inner.find(route, &Target::Route) {
-            Ok((place, Some(shared))) => match shared.run(command).await {
-                Ok(response) => return Ok(response),
-                Err(error) => Some((error, Some(place.address))),
-            },
+            Ok((place, Some(shared))) => {
+                observed.at(&place.address);
+                match shared.run(command).await {
+                    Ok(response) => return observed.check(Ok(response)),
+                    Err(error) => Some((error, Some(place.address))),
+                }
+            }
             Ok((_, None)) => None,
             Err(error) => Some((error, None)),
         };
-        Box::pin(repeat::repeat(inner, command, route, first, deadline)).await
+        let work = repeat::repeat(inner, command, route, first, deadline, &mut observed);
+        let repeated = Box::pin(work).await;
+        observed.check(repeated)
     }
 
     /// Runs a command that only reads on the connection to the primary of its key, after `bind` was called with the line of that. Returns
@@ -137,17 +144,22 @@ impl Cluster {
     ) -> Result<(Response<C>, bool), Error> {
         let inner = &self.handle.inner;
         let route = Route::of(command)?;
+        let mut observed = Observed::routed(command, &inner.system);
         let deadline = self.deadline();
         let first = match inner.find_tracked(route, bind) {
-            Ok(Some((address, shared))) => match shared.run_here(command).await {
-                Ok(response) => return Ok((response, true)),
-                Err(error) => Some((error, Some(address))),
-            },
+            Ok(Some((address, shared))) => {
+                observed.at(&address);
+                match shared.run_here(command).await {
+                    Ok(response) => return observed.check(Ok((response, true))),
+                    Err(error) => Some((error, Some(address))),
+                }
+            }
             Ok(None) => None,
             Err(error) => Some((error, None)),
         };
-        let response = Box::pin(repeat::repeat(inner, command, route, first, deadline)).await?;
-        Ok((response, false))
+        let work = repeat::repeat(inner, command, route, first, deadline, &mut observed);
+        let repeated = Box::pin(work).await;
+        Ok((observed.check(repeated)?, false))
     }
 
     /// Calls a script by its digest on the node of its keys. If that does not know the script, it is called again with its code,
@@ -219,7 +231,8 @@ impl Cluster {
             address: address.clone(),
             is_replica: false,
         };
-        self.handle.inner.connected(&place).await
+        let shared = self.handle.inner.connected(&place).await?;
+        Ok(shared.observed())
     }
 
     /// Borrows a dedicated connection to the primary that has the slot of a key: for transactions that watch keys, for streamed
@@ -277,6 +290,11 @@ impl Cluster {
     /// Returns the number of nodes to which there is a connection now.
     pub fn connections(&self) -> usize {
         self.handle.inner.connections()
+    }
+
+    /// Returns what the handle has done and what it is doing: for metrics. Those of a node are of [`on_node`](Self::on_node).
+    pub fn stats(&self) -> ClusterStats {
+        self.handle.inner.stats()
     }
 
     /// Closes the handle and all of its clones, like [`Shared::close`](super::Shared::close).

@@ -16,6 +16,7 @@ use super::clock::deadline_in;
 use super::{BulkReader, Pipe, Pipeline, Stream, Transaction};
 use crate::command::{Command, Raw, connection};
 use crate::link::{Link, handshake};
+use crate::observe::{Observed, Server};
 use crate::parts::{Parts, WithPiece, piece};
 use crate::tls::connector;
 use crate::{Config, Error, Password};
@@ -170,8 +171,9 @@ impl Connection {
     /// Cancel-safe: see [the module](crate::aio).
     #[inline]
     pub async fn run<C: Command>(&mut self, command: &C) -> Result<C::Output<'_>, Error> {
-        let frame = self.round_trip(command).await?;
-        self.link.output::<C>(frame)
+        let mut observed = self.observe(command);
+        let frame = observed.step(self.round_trip(command).await)?;
+        observed.check(self.link.output::<C>(frame))
     }
 
     /// Runs a command and returns an owned reply. Its bytes are copied once; large strings are moved.
@@ -182,8 +184,9 @@ impl Connection {
     /// # Cancel safety
     /// Cancel-safe: see [the module](crate::aio).
     pub async fn run_owned<C: Command>(&mut self, command: &C) -> Result<OwnedReply, Error> {
-        let frame = self.round_trip(command).await?;
-        self.link.owned(frame)
+        let mut observed = self.observe(command);
+        let frame = observed.step(self.round_trip(command).await)?;
+        observed.check(self.link.owned(frame))
     }
 
     /// Runs a command whose reply is a string, and reads it into the caller's vector. The vector's memory is reused if it is
@@ -204,8 +207,9 @@ impl Connection {
         self.begin()?;
         self.link.queue(command, &mut parts)?;
         self.link.offer(into);
-        let frame = self.receive(&parts).await?;
-        self.link.fill(frame, into)
+        let mut observed = self.observe(command);
+        let frame = observed.step(self.receive(&parts).await)?;
+        observed.check(self.link.fill(frame, into))
     }
 
     /// Runs a command whose reply is a string, and returns a reader for it, in constant memory whatever its length. Returns
@@ -224,11 +228,12 @@ impl Connection {
         self.begin()?;
         self.link.queue(command, &mut parts)?;
         self.link.core.stream_next();
-        match self.next_message(&parts).await? {
-            Message::Bulk(len) => Ok(Some(BulkReader::new(self, len))),
+        let mut observed = self.observe(command);
+        match observed.step(self.next_message(&parts).await)? {
+            Message::Bulk(len) => observed.check(Ok(Some(BulkReader::new(self, len)))),
             message => {
                 let frame = self.link.frame(message)?;
-                self.link.null(frame).map(|()| None)
+                observed.check(self.link.null(frame)).map(|()| None)
             }
         }
     }
@@ -252,6 +257,7 @@ impl Connection {
         let mut piece = piece(len)?;
         self.begin()?;
         self.link.queue_open(command, len, &mut parts)?;
+        let mut observed = self.observe(command);
         let mut left = len;
         while left > 0 {
             let most = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
@@ -260,18 +266,19 @@ impl Connection {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 read => read,
             };
-            let n = n.map_err(|error| self.broken_off(error))?;
+            let n = observed.step(n.map_err(|error| self.broken_off(error)))?;
             left -= n as u64;
             self.link.queue_piece(n);
             self.link.start_wait();
-            if let Some(message) = self.flush(&WithPiece(&parts, &piece[..n])).await? {
+            let piece = WithPiece(&parts, &piece[..n]);
+            if let Some(message) = observed.step(self.flush(&piece).await)? {
                 let error = self.link.early(message);
-                return Err(self.failed(error));
+                return observed.check(Err(self.failed(error)));
             }
         }
         self.link.end_open();
-        let frame = self.receive(&parts).await?;
-        self.link.output::<Raw<'_>>(frame)
+        let frame = observed.step(self.receive(&parts).await)?;
+        observed.check(self.link.output::<Raw<'_>>(frame))
     }
 
     #[cold]
@@ -454,6 +461,26 @@ impl Connection {
             self.stream.shutdown();
         }
         begun
+    }
+
+    /// Runs a command that is not the caller's own, or part of a call that is observed as a whole.
+    pub(super) async fn run_quietly<C: Command>(
+        &mut self,
+        command: &C,
+    ) -> Result<OwnedReply, Error> {
+        let frame = self.round_trip(command).await?;
+        self.link.owned(frame)
+    }
+
+    /// A command begins.
+    #[inline(always)]
+    pub(super) fn observe<C: Command>(&self, command: &C) -> Observed {
+        Observed::command(command, || self.server())
+    }
+
+    /// The server, as spans show it.
+    pub(super) fn server(&self) -> Server<'_> {
+        Server::of(&self.config, self.link.session())
     }
 
     #[inline]

@@ -9,6 +9,7 @@ use onecopy_resp_proto::{Message, Reply};
 use super::Connection;
 use crate::Error;
 use crate::command::Command;
+use crate::observe::{BatchKind, Observed, Operations};
 use crate::parts::Parts;
 
 /// Bytes that are gathered before they leave: 256 KiB, what one write takes at the most.
@@ -47,11 +48,15 @@ pub struct Pipe<'c, F> {
     on_reply: F,
     looked: u32,
     answered: u64,
+    observed: Observed,
 }
 
 impl<'c, F: FnMut(Reply<'_>)> Pipe<'c, F> {
     pub(super) fn new(conn: &'c mut Connection, on_reply: F) -> Self {
+        let (kind, operations) = (BatchKind::Pipeline, Operations::none());
+        let observed = Observed::batch(kind, &operations, || 0, || conn.server());
         Self {
+            observed: observed.until_dropped(),
             conn,
             parts: Parts::new(),
             on_reply,
@@ -96,7 +101,7 @@ impl<'c, F: FnMut(Reply<'_>)> Pipe<'c, F> {
     /// Cancel-safe: if the future is dropped before it completes, the next call continues.
     pub async fn flush(&mut self) -> Result<(), Error> {
         self.conn.link.start_wait();
-        while let Some(message) = self.conn.flush(&self.parts).await? {
+        while let Some(message) = self.observed.check(self.conn.flush(&self.parts).await)? {
             self.answer(message)?;
             self.conn.link.start_wait();
         }
@@ -139,6 +144,7 @@ impl<'c, F: FnMut(Reply<'_>)> Pipe<'c, F> {
         while self.conn.link.core.awaited() > 0 {
             self.receive().await?;
         }
+        self.observed.count(self.answered);
         Ok(self.answered)
     }
 
@@ -149,7 +155,8 @@ impl<'c, F: FnMut(Reply<'_>)> Pipe<'c, F> {
 
     async fn receive(&mut self) -> Result<(), Error> {
         self.conn.link.start_wait();
-        let message = self.conn.next_message(&self.parts).await?;
+        let received = self.conn.next_message(&self.parts).await;
+        let message = self.observed.check(received)?;
         self.answer(message)
     }
 

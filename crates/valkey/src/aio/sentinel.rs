@@ -14,6 +14,7 @@ use std::time::Instant;
 use super::{Response, Shared, SharedOptions, clock};
 use crate::cluster::NodeAddress;
 use crate::command::{Command, Flags};
+use crate::observe::Observed;
 use crate::sentinel::SentinelConfig;
 use crate::{Error, ScriptCall};
 use inner::Inner;
@@ -108,16 +109,22 @@ impl Sentinel {
     #[inline]
     pub async fn run<C: Command + Sync>(&self, command: &C) -> Result<Response<C>, Error> {
         let inner = &self.handle.inner;
+        let mut observed = Observed::routed(command, &inner.system);
         let deadline = self.deadline();
         let reads = command.flags().contains(Flags::READONLY);
-        let first = match inner.find(reads)? {
-            Some((shared, from)) => match shared.run(command).await {
-                Ok(response) => return Ok(response),
-                Err(error) => Some((error, from)),
-            },
+        let first = match observed.step(inner.find(reads))? {
+            Some((shared, from)) => {
+                observed.at_endpoint(shared.endpoint());
+                match shared.run(command).await {
+                    Ok(response) => return observed.check(Ok(response)),
+                    Err(error) => Some((error, from)),
+                }
+            }
             None => None,
         };
-        Box::pin(repeat::repeat(inner, command, first, deadline)).await
+        let work = repeat::repeat(inner, command, first, deadline, &mut observed);
+        let repeated = Box::pin(work).await;
+        observed.check(repeated)
     }
 
     /// Runs a command that only reads on the connection to the primary, after `bind` was called with the line of that. Returns whether the
@@ -129,16 +136,21 @@ impl Sentinel {
         bind: &(dyn Fn(u64) + Sync),
     ) -> Result<(Response<C>, bool), Error> {
         let inner = &self.handle.inner;
+        let mut observed = Observed::routed(command, &inner.system);
         let deadline = self.deadline();
-        let first = match inner.find_tracked(bind)? {
-            Some((shared, number)) => match shared.run_here(command).await {
-                Ok(response) => return Ok((response, true)),
-                Err(error) => Some((error, Some(number))),
-            },
+        let first = match observed.step(inner.find_tracked(bind))? {
+            Some((shared, number)) => {
+                observed.at_endpoint(shared.endpoint());
+                match shared.run_here(command).await {
+                    Ok(response) => return observed.check(Ok((response, true))),
+                    Err(error) => Some((error, Some(number))),
+                }
+            }
             None => None,
         };
-        let response = Box::pin(repeat::repeat(inner, command, first, deadline)).await?;
-        Ok((response, false))
+        let work = repeat::repeat(inner, command, first, deadline, &mut observed);
+        let repeated = Box::pin(work).await;
+        Ok((observed.check(repeated)?, false))
     }
 
     /// Calls a script by its digest. If the server does not know the script, it is called again with its code, which takes one more
@@ -171,7 +183,8 @@ impl Sentinel {
     /// # Cancel safety
     /// Cancel-safe: dropping the future has no effect.
     pub async fn on_primary(&self) -> Result<Shared, Error> {
-        repeat::primary(&self.handle.inner, self.deadline()).await
+        let shared = repeat::primary(&self.handle.inner, self.deadline()).await?;
+        Ok(shared.observed())
     }
 
     /// Returns the primary, as far as is known; `None` while there is no connection to one.

@@ -21,6 +21,7 @@ mod registry;
 mod responses;
 mod single;
 mod slab;
+mod stats;
 mod subscription;
 mod subscriptions;
 mod timer;
@@ -33,6 +34,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
+use onecopy_net::Endpoint;
 use onecopy_wire::Meter;
 
 pub(super) use batch::{Batch, Sendable};
@@ -47,11 +49,13 @@ pub use dedicated::Dedicated;
 pub use options::{Event, OfflineQueue, SharedOptions};
 pub use pipeline::SharedPipeline;
 pub use responses::Responses;
+pub use stats::SharedStats;
 pub use subscription::Subscription;
 pub use transaction::SharedTransaction;
 
 use super::{Connection, clock};
 use crate::command::{Blocking, Command, Flags};
+use crate::observe::{BatchKind, Observed, Observer, Operations, Server, System};
 use crate::pubsub::SubscriptionOptions;
 use crate::script::Load;
 use crate::{Args, Config, Error, Library, ScriptCall};
@@ -111,6 +115,7 @@ use single::{Single, admit};
 #[derive(Clone)]
 pub struct Shared {
     handle: Arc<Handle>,
+    observer: Observer,
 }
 
 /// The state that all clones share; dropped with the last of them.
@@ -163,6 +168,7 @@ impl Shared {
         tokio::spawn(driver.run(connection));
         Ok(Self {
             handle: Arc::new(handle),
+            observer: Observer::default(),
         })
     }
 
@@ -179,16 +185,17 @@ impl Shared {
     /// Cancel-safe: see [the type](Self). If the command runs on a connection of its own, that connection is closed.
     #[inline]
     pub async fn run<C: Command + Sync>(&self, command: &C) -> Result<Response<C>, Error> {
+        let mut observed = self.observe(command);
         let flags = command.flags();
         if flags.intersects(single::SPECIAL) {
-            return self.run_special(command).await;
+            return observed.check(self.run_special(command).await);
         }
         let Handle { inner, large, .. } = &*self.handle;
         if large.knows(command, flags) {
-            return Box::pin(self.run_aside(command)).await;
+            return observed.check(Box::pin(self.run_aside(command)).await);
         }
         let answer = Call::new(inner, Single(command, large)).await;
-        large.response(command, answer)
+        observed.check(large.response(command, answer))
     }
 
     /// Runs a command on the shared connection, however large its reply was the last time.
@@ -197,9 +204,10 @@ impl Shared {
         &self,
         command: &C,
     ) -> Result<Response<C>, Error> {
+        let mut observed = self.observe(command);
         let Handle { inner, large, .. } = &*self.handle;
         let answer = Call::new(inner, Single(command, large)).await;
-        large.response(command, answer)
+        observed.check(large.response(command, answer))
     }
 
     async fn run_special<C: Command + Sync>(&self, command: &C) -> Result<Response<C>, Error> {
@@ -412,6 +420,46 @@ impl Shared {
         poll_fn(|context| inner.with(|queue| queue.poll_closed(context.waker()))).await;
     }
 
+    /// The same connection, whose calls are part of one that is observed as a whole.
+    pub(in crate::aio) fn quiet(mut self) -> Self {
+        self.observer = Observer::quiet();
+        self
+    }
+
+    /// The same connection, whose calls are the caller's own.
+    pub(in crate::aio) fn observed(mut self) -> Self {
+        self.observer = Observer::default();
+        self
+    }
+
+    /// A command begins.
+    #[inline(always)]
+    fn observe<C: Command>(&self, command: &C) -> Observed {
+        self.observer.command(command, || self.server())
+    }
+
+    /// Commands that are sent together begin.
+    fn observe_batch(&self, kind: BatchKind, operations: &Operations, commands: usize) -> Observed {
+        let commands = || commands as u64;
+        Observed::batch(kind, operations, commands, || self.server())
+    }
+
+    /// The server, as spans show it.
+    fn server(&self) -> Server<'_> {
+        Server::shared(self.handle.pool.config(), self.system())
+    }
+
+    /// Where the server is.
+    #[inline]
+    pub(in crate::aio) fn endpoint(&self) -> &Endpoint {
+        &self.handle.pool.config().endpoint
+    }
+
+    /// What kind of server it is.
+    pub(in crate::aio) fn system(&self) -> &System {
+        &self.handle.inner.system
+    }
+
     /// Accepts no more commands, and closes the connection when the accepted ones are finished, or after `grace`.
     pub(in crate::aio) fn retire(&self, grace: Duration) {
         let Handle { inner, pool, .. } = &*self.handle;
@@ -448,6 +496,19 @@ impl Shared {
     /// Returns the number of requests in flight, and the number of callers that wait for room or for a connection.
     pub fn load(&self) -> (u64, u64) {
         self.handle.inner.with(|queue| queue.load())
+    }
+
+    /// Returns what the handle has done and what it is doing: for metrics.
+    pub fn stats(&self) -> SharedStats {
+        let Handle { inner, pool, .. } = &*self.handle;
+        let (dedicated_in_use, dedicated_idle) = pool.load();
+        SharedStats {
+            dedicated_in_use,
+            dedicated_idle,
+            unexpected_replies: self.unexpected_replies(),
+            dedicated_meter: pool.meter(),
+            ..inner.with(|queue| queue.stats())
+        }
     }
 
     /// Returns the number of unsolicited replies since the handle was made. Each of them closed its connection and was discarded.

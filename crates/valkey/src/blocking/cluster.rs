@@ -21,11 +21,12 @@ pub use transaction::ClusterTransaction;
 
 use super::{Connection, Response};
 use crate::cluster::{
-    Again, Asked, Attempts, ClusterConfig, NodeAddress, Place, Query, REFRESH_INTERVAL,
-    RefreshPace, Route, Router, Target, Topology, no_topology,
+    Again, Asked, Attempts, ClusterConfig, ClusterStats, Counts, NodeAddress, Place, Query,
+    REFRESH_INTERVAL, RefreshPace, Route, Router, Target, Topology, no_topology,
 };
 use crate::command::{Command, Flags};
-use crate::{Arg, Error, Library, ScriptCall, raw};
+use crate::observe::{Observed, System};
+use crate::{Arg, Config, Error, Library, ScriptCall, raw};
 use lines::Lines;
 
 /// What changes a connection, which is the caller's only for the time of one command.
@@ -62,6 +63,8 @@ pub struct Cluster {
     due: Option<Instant>,
     /// When one that is wanted may begin.
     wanted: Option<Instant>,
+    system: System,
+    counts: Counts,
 }
 
 impl Cluster {
@@ -87,6 +90,8 @@ impl Cluster {
             refreshes: 0,
             due: None,
             wanted: None,
+            system: System::default(),
+            counts: Counts::default(),
         };
         cluster.ask_for_slots()?;
         Ok(cluster)
@@ -101,12 +106,27 @@ impl Cluster {
     /// refused.
     pub fn run<C: Command>(&mut self, command: &C) -> Result<Response<C>, Error> {
         let route = admitted(command)?;
+        let mut observed = Observed::routed(command, &self.system);
+        let response = self.run_routed(command, route, &mut observed);
+        observed.check(response)
+    }
+
+    fn run_routed<C: Command>(
+        &mut self,
+        command: &C,
+        route: Route,
+        observed: &mut Observed,
+    ) -> Result<Response<C>, Error> {
         let deadline = self.deadline();
         self.refresh_if_due();
         let mut attempts: Option<Attempts> = None;
         let mut target = Target::Route;
         loop {
-            let (error, from) = match self.attempt(command, route, &target, deadline) {
+            let attempted = self.attempt(command, route, &target, deadline);
+            if let Some(node) = &attempted.1 {
+                observed.at(node);
+            }
+            let (error, from) = match attempted {
                 (Ok(response), _) => return Ok(response),
                 (Err(error), from) => (error, from),
             };
@@ -232,6 +252,13 @@ impl Cluster {
         self.lines.count()
     }
 
+    /// Returns what the client has done and what it is doing: for metrics.
+    pub fn stats(&self) -> ClusterStats {
+        let primaries = self.router.topology().primaries().len();
+        self.counts
+            .stats(primaries, self.connections(), self.refreshes)
+    }
+
     /// The end of the time of what begins now.
     fn deadline(&self) -> Option<Instant> {
         let timeout = self.config.node.command_timeout?;
@@ -250,6 +277,7 @@ impl Cluster {
         flags: Flags,
     ) -> Result<Again, Error> {
         let again = attempts.failed(error, from.as_ref(), flags, Instant::now())?;
+        self.counts.add(&again);
         if let Some((slot, to)) = &again.moved {
             self.router.moved(*slot, to);
         }
@@ -299,9 +327,9 @@ impl Cluster {
     ) -> Result<Response<C>, Error> {
         let connection = self.connected(place, deadline)?;
         if is_asking {
-            connection.run(&raw("ASKING"))?;
+            connection.run_quietly(&raw("ASKING"))?;
         }
-        Response::new(connection.run_owned(command)?)
+        Response::new(connection.run_quietly(command)?)
     }
 
     /// A connection whose next command ends by the deadline.
@@ -335,7 +363,7 @@ impl Cluster {
         for address in self.router.without_zone() {
             let config = Query::new(&address, &self.config.node).config(&self.config.node);
             let info = Connection::connect_with(&config)
-                .and_then(|mut connection| connection.run_owned(&raw("INFO").arg("server")));
+                .and_then(|mut connection| connection.run_quietly(&raw("INFO").arg("server")));
             if let Ok(info) = info {
                 self.router.learn_zone(&address, info.reply().bytes());
             }
@@ -355,7 +383,7 @@ impl Cluster {
         let mut last = None;
         let lines = &self.lines;
         for address in self.router.candidates(|address| lines.has(address)) {
-            match ask(&address, &self.config) {
+            match ask(&address, &self.config.node, &self.system) {
                 Ok(topology) => {
                     self.router.learn(topology);
                     self.lines.retain(|place| self.router.has(place));
@@ -380,11 +408,12 @@ fn admitted<C: Command>(command: &C) -> Result<Route, Error> {
     }
 }
 
-fn ask(address: &NodeAddress, config: &ClusterConfig) -> Result<Topology, Error> {
-    let mut query = Query::new(address, &config.node);
-    let mut connection = Connection::connect_with(&query.config(&config.node))?;
+fn ask(address: &NodeAddress, node: &Config, system: &System) -> Result<Topology, Error> {
+    let mut query = Query::new(address, node);
+    let mut connection = Connection::connect_with(&query.config(node))?;
+    system.learn(connection.session());
     loop {
-        let reply = connection.run_owned(&query.command());
+        let reply = connection.run_quietly(&query.command());
         if let Asked::Topology(topology) = query.answered(reply)? {
             return Ok(topology);
         }

@@ -12,6 +12,7 @@ use onecopy_wire::{Borrowed, Meter};
 use super::{BulkReader, Pipe, Pipeline, Stream, Transaction};
 use crate::command::{Command, Raw, connection};
 use crate::link::{Link, deadline_in, handshake};
+use crate::observe::{Observed, Server};
 use crate::parts::{Parts, WithPiece, piece};
 use crate::tls::connector;
 use crate::{Config, Error, Password};
@@ -152,8 +153,9 @@ impl Connection {
     /// Fails with the server's error, or if the reply does not have the type of the command's output, or if the connection fails.
     #[inline]
     pub fn run<C: Command>(&mut self, command: &C) -> Result<C::Output<'_>, Error> {
-        let frame = self.round_trip(command)?;
-        self.link.output::<C>(frame)
+        let mut observed = self.observe(command);
+        let frame = observed.step(self.round_trip(command))?;
+        observed.check(self.link.output::<C>(frame))
     }
 
     /// Runs a command and returns an owned reply. Its bytes are copied once; large strings are moved.
@@ -161,8 +163,9 @@ impl Connection {
     /// # Errors
     /// Fails like [`run`](Self::run), or if memory cannot be allocated.
     pub fn run_owned<C: Command>(&mut self, command: &C) -> Result<OwnedReply, Error> {
-        let frame = self.round_trip(command)?;
-        self.link.owned(frame)
+        let mut observed = self.observe(command);
+        let frame = observed.step(self.round_trip(command))?;
+        observed.check(self.link.owned(frame))
     }
 
     /// Runs a command whose reply is a string, and reads it into the caller's vector. The vector's memory is reused if it is
@@ -180,8 +183,9 @@ impl Connection {
         self.begin()?;
         self.link.queue(command, &mut parts)?;
         self.link.offer(into);
-        let frame = self.receive(&parts)?;
-        self.link.fill(frame, into)
+        let mut observed = self.observe(command);
+        let frame = observed.step(self.receive(&parts))?;
+        observed.check(self.link.fill(frame, into))
     }
 
     /// Runs a command whose reply is a string, and returns a reader for it, in constant memory whatever its length. Returns
@@ -197,11 +201,12 @@ impl Connection {
         self.begin()?;
         self.link.queue(command, &mut parts)?;
         self.link.core.stream_next();
-        match self.next_message(&parts)? {
-            Message::Bulk(len) => Ok(Some(BulkReader::new(self, len))),
+        let mut observed = self.observe(command);
+        match observed.step(self.next_message(&parts))? {
+            Message::Bulk(len) => observed.check(Ok(Some(BulkReader::new(self, len)))),
             message => {
                 let frame = self.link.frame(message)?;
-                self.link.null(frame).map(|()| None)
+                observed.check(self.link.null(frame)).map(|()| None)
             }
         }
     }
@@ -222,6 +227,7 @@ impl Connection {
         let mut piece = piece(len)?;
         self.begin()?;
         self.link.queue_open(command, len, &mut parts)?;
+        let mut observed = self.observe(command);
         let mut left = len;
         while left > 0 {
             let most = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
@@ -230,18 +236,19 @@ impl Connection {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 read => read,
             };
-            let n = n.map_err(|error| self.broken_off(error))?;
+            let n = observed.step(n.map_err(|error| self.broken_off(error)))?;
             left -= n as u64;
             self.link.queue_piece(n);
             self.link.start_wait();
-            if let Some(message) = self.flush(&WithPiece(&parts, &piece[..n]))? {
+            let piece = WithPiece(&parts, &piece[..n]);
+            if let Some(message) = observed.step(self.flush(&piece))? {
                 let error = self.link.early(message);
-                return Err(self.failed(error));
+                return observed.check(Err(self.failed(error)));
             }
         }
         self.link.end_open();
-        let frame = self.receive(&parts)?;
-        self.link.output::<Raw<'_>>(frame)
+        let frame = observed.step(self.receive(&parts))?;
+        observed.check(self.link.output::<Raw<'_>>(frame))
     }
 
     #[cold]
@@ -410,6 +417,23 @@ impl Connection {
             self.stream.shutdown();
         }
         begun
+    }
+
+    /// Runs a command that is not the caller's own, or part of a call that is observed as a whole.
+    pub(super) fn run_quietly<C: Command>(&mut self, command: &C) -> Result<OwnedReply, Error> {
+        let frame = self.round_trip(command)?;
+        self.link.owned(frame)
+    }
+
+    /// A command begins.
+    #[inline(always)]
+    pub(super) fn observe<C: Command>(&self, command: &C) -> Observed {
+        Observed::command(command, || self.server())
+    }
+
+    /// The server, as spans show it.
+    pub(super) fn server(&self) -> Server<'_> {
+        Server::of(&self.config, self.link.session())
     }
 
     #[inline]

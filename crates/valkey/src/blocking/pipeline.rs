@@ -4,6 +4,7 @@ use onecopy_resp_proto::{Frame, OwnedReply, Reply};
 
 use super::Connection;
 use crate::command::Command;
+use crate::observe::{BatchKind, Observed, Operations};
 use crate::parts::Parts;
 use crate::script::Sent;
 use crate::{Error, ScriptCall};
@@ -32,6 +33,7 @@ pub struct Pipeline<'c, 'a> {
     parts: Parts<'a>,
     scripts: Sent,
     queued: u64,
+    operations: Operations,
 }
 
 impl<'c, 'a> Pipeline<'c, 'a> {
@@ -41,6 +43,7 @@ impl<'c, 'a> Pipeline<'c, 'a> {
             parts: Parts::new(),
             scripts: Sent::none(),
             queued: 0,
+            operations: Operations::none(),
         }
     }
 
@@ -53,6 +56,7 @@ impl<'c, 'a> Pipeline<'c, 'a> {
     pub fn push<C: Command>(&mut self, command: &C) -> Result<&mut Self, Error> {
         self.conn.link.queue_owned(command, &mut self.parts)?;
         self.queued += 1;
+        self.operations.add(command);
         Ok(self)
     }
 
@@ -64,6 +68,7 @@ impl<'c, 'a> Pipeline<'c, 'a> {
     pub fn push_borrowed<C: Command>(&mut self, command: &'a C) -> Result<&mut Self, Error> {
         self.conn.link.queue(command, &mut self.parts)?;
         self.queued += 1;
+        self.operations.add(command);
         Ok(self)
     }
 
@@ -94,7 +99,10 @@ impl<'c, 'a> Pipeline<'c, 'a> {
 
     /// Returns the replies, in order. All commands are sent when the first reply is read.
     pub fn replies(self) -> Replies<'c, 'a> {
+        let (kind, commands) = (BatchKind::Pipeline, || self.queued);
+        let observed = Observed::batch(kind, &self.operations, commands, || self.conn.server());
         Replies {
+            observed: observed.until_dropped(),
             conn: self.conn,
             parts: self.parts,
             left: self.queued,
@@ -111,6 +119,7 @@ pub struct Replies<'c, 'a> {
     conn: &'c mut Connection,
     parts: Parts<'a>,
     left: u64,
+    observed: Observed,
 }
 
 impl Replies<'_, '_> {
@@ -190,7 +199,8 @@ impl Replies<'_, '_> {
             return Ok(None);
         }
         self.conn.link.start_wait();
-        let frame = self.conn.receive(&self.parts)?;
+        let received = self.conn.receive(&self.parts);
+        let frame = self.observed.check(received)?;
         self.left -= 1;
         Ok(Some(frame))
     }

@@ -12,6 +12,7 @@ use onecopy_net::DriveError;
 use super::{Connection, Response};
 use crate::cluster::NodeAddress;
 use crate::command::{Command, Flags};
+use crate::observe::{Observed, System};
 use crate::sentinel::{Again, Attempts, Book, Pace, SentinelConfig};
 use crate::{Error, ScriptCall};
 use servers::{Primary, Replicas};
@@ -52,6 +53,7 @@ pub struct Sentinel {
     /// Why there is no primary.
     last_error: Option<Error>,
     searches: u64,
+    system: System,
 }
 
 impl Sentinel {
@@ -78,6 +80,7 @@ impl Sentinel {
             replicas: Replicas::default(),
             last_error: None,
             searches: 0,
+            system: System::default(),
         };
         sentinel.search()?;
         Ok(sentinel)
@@ -90,17 +93,27 @@ impl Sentinel {
     /// is lost behind it, or after the command timeout, which covers all attempts together; [`Error::maybe_executed`] says whether a
     /// server may have executed it. Commands that change their connection are refused.
     pub fn run<C: Command>(&mut self, command: &C) -> Result<Response<C>, Error> {
-        let flags = command.flags();
-        if flags.intersects(REFUSED) {
+        if command.flags().intersects(REFUSED) {
             return Err(Error::misuse(
                 "this command changes its connection, which the other commands use too: run it on the one from on_primary()",
             ));
         }
+        let mut observed = Observed::routed(command, &self.system);
+        let response = self.run_routed(command, &mut observed);
+        observed.check(response)
+    }
+
+    fn run_routed<C: Command>(
+        &mut self,
+        command: &C,
+        observed: &mut Observed,
+    ) -> Result<Response<C>, Error> {
+        let flags = command.flags();
         let deadline = self.deadline();
         let mut reads = flags.contains(Flags::READONLY) && self.config.reads_from_replicas();
         let mut attempts: Option<Attempts> = None;
         loop {
-            let error = match self.attempt(command, reads, deadline) {
+            let error = match self.attempt(command, reads, deadline, observed) {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };
@@ -198,6 +211,7 @@ impl Sentinel {
         command: &C,
         reads: bool,
         deadline: Option<Instant>,
+        observed: &mut Observed,
     ) -> Result<Response<C>, Error> {
         let Self {
             config, replicas, ..
@@ -213,6 +227,7 @@ impl Sentinel {
                 self.connected_primary().ok_or(error)?
             }
         };
+        observed.at_endpoint(&connection.config.endpoint);
         if let Some(deadline) = deadline {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -220,7 +235,7 @@ impl Sentinel {
             }
             connection.set_command_timeout(Some(left));
         }
-        Response::new(connection.run_owned(command)?)
+        Response::new(connection.run_quietly(command)?)
     }
 
     /// Waits, and searches if that is wanted.

@@ -5,6 +5,7 @@ use onecopy_resp_proto::{Frame, Kind};
 use super::Connection;
 use crate::command::Command;
 use crate::link::{EXEC, MULTI, Queueing};
+use crate::observe::{BatchKind, Observed, Operations};
 use crate::parts::Parts;
 use crate::script::Sent;
 use crate::transaction::{Executed, Results};
@@ -40,6 +41,7 @@ pub struct Transaction<'c, 'a> {
     parts: Parts<'a>,
     scripts: Sent,
     queued: usize,
+    operations: Operations,
 }
 
 impl<'c, 'a> Transaction<'c, 'a> {
@@ -50,6 +52,7 @@ impl<'c, 'a> Transaction<'c, 'a> {
             parts: Parts::new(),
             scripts: Sent::none(),
             queued: 0,
+            operations: Operations::none(),
         })
     }
 
@@ -61,6 +64,7 @@ impl<'c, 'a> Transaction<'c, 'a> {
     pub fn push<C: Command>(&mut self, command: &C) -> Result<&mut Self, Error> {
         self.conn.link.queue_owned(command, &mut self.parts)?;
         self.queued += 1;
+        self.operations.add(command);
         Ok(self)
     }
 
@@ -71,6 +75,7 @@ impl<'c, 'a> Transaction<'c, 'a> {
     pub fn push_borrowed<C: Command>(&mut self, command: &'a C) -> Result<&mut Self, Error> {
         self.conn.link.queue(command, &mut self.parts)?;
         self.queued += 1;
+        self.operations.add(command);
         Ok(self)
     }
 
@@ -109,19 +114,22 @@ impl<'c, 'a> Transaction<'c, 'a> {
             conn,
             parts,
             queued,
+            operations,
             ..
         } = self;
+        let (kind, commands) = (BatchKind::Transaction, || queued as u64);
+        let mut observed = Observed::batch(kind, &operations, commands, || conn.server());
         conn.link.queue_encoded(EXEC)?;
         // In a transaction no command blocks.
         conn.link.never_blocks();
         let mut queueing = Queueing::default();
         for position in 0..=queued {
-            let frame = conn.receive(&parts)?;
+            let frame = observed.step(conn.receive(&parts))?;
             queueing.look_at(position, conn.link.reply(frame));
         }
-        let frame = conn.receive(&parts)?;
+        let frame = observed.step(conn.receive(&parts))?;
         conn.link.ended(frame);
-        executed(conn, frame, queueing)
+        observed.check(executed(conn, frame, queueing))
     }
 }
 

@@ -9,6 +9,9 @@ use crate::arg::Arg;
 use crate::keys::{self, Words};
 use crate::request::Request;
 
+/// Longer names of commands that are not in the table are not shown in traces.
+const MAX_NAME: usize = 32;
+
 /// Creates a command from its words; its output is the [`Reply`]. Costs one allocation, for the list of arguments.
 ///
 /// ```
@@ -64,6 +67,20 @@ impl<'a> Raw<'a> {
 
 impl Command for Raw<'_> {
     type Output<'r> = Reply<'r>;
+
+    fn name(&self) -> &str {
+        if let Some(entry) = self.entry() {
+            return entry.name;
+        }
+        // A command of a module; what does not look like one may be anything.
+        let is_name = |word: &&str| {
+            let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"._-|".contains(&byte);
+            (1..=MAX_NAME).contains(&word.len()) && word.bytes().all(is_letter)
+        };
+        let word = self.args.first().and_then(Arg::as_bytes);
+        let word = word.and_then(|word| std::str::from_utf8(word).ok());
+        word.filter(is_name).unwrap_or("OTHER")
+    }
 
     fn flags(&self) -> Flags {
         let Some(entry) = self.entry() else {

@@ -77,6 +77,17 @@ pub(crate) fn find_words(name: &[u8], argument: Option<&[u8]>) -> Option<&'stati
     }
 }
 
+/// Returns the name of a command that was encoded, if it is in the table; else `OTHER`.
+#[cfg(feature = "caching")]
+pub(crate) fn encoded_name(encoded: &[u8]) -> &'static str {
+    // Behind the number of words each has a line for its length and one for itself.
+    let mut lines = encoded.split(|&byte| byte == b'\n').skip(1);
+    let mut word = || lines.nth(1)?.strip_suffix(b"\r");
+    let (name, argument) = (word(), word());
+    let entry = name.and_then(|name| find_words(name, argument));
+    entry.map_or("OTHER", |entry| entry.name)
+}
+
 /// Where the name is, or where it would be.
 fn position(name: impl Iterator<Item = u8> + Clone) -> Result<usize, usize> {
     let name = name.map(|byte| byte.to_ascii_uppercase());

@@ -27,6 +27,10 @@ impl<C, T> Typed<C, T> {
 impl<C: Command, T: for<'r> FromReply<'r>> Command for Typed<C, T> {
     type Output<'r> = T;
 
+    fn name(&self) -> &str {
+        self.command.name()
+    }
+
     fn flags(&self) -> Flags {
         self.command.flags()
     }

@@ -16,6 +16,10 @@ pub(super) struct Ack<'o> {
 impl Command for Ack<'_> {
     type Output<'r> = i64;
 
+    fn name(&self) -> &str {
+        "XACK"
+    }
+
     fn flags(&self) -> Flags {
         Flags::WRITE
     }
@@ -42,6 +46,10 @@ pub(super) struct Move<'o> {
 
 impl Command for Move<'_> {
     type Output<'r> = &'r [u8];
+
+    fn name(&self) -> &str {
+        "XADD"
+    }
 
     fn flags(&self) -> Flags {
         Flags::WRITE

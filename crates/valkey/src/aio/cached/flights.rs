@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use super::{Cache, Source};
 use crate::aio::clock;
 use crate::caching::{Entry, Fetch};
-use crate::command::{Command, Flags};
+use crate::command::{Command, Flags, encoded_name};
 use crate::{Error, Reply, Request};
 
 type Outcome = Option<Result<Arc<Entry>, Error>>;
@@ -91,6 +91,10 @@ pub struct Read<'f>(&'f Fetch);
 
 impl Command for Read<'_> {
     type Output<'r> = Reply<'r>;
+
+    fn name(&self) -> &str {
+        encoded_name(self.0.command())
+    }
 
     fn flags(&self) -> Flags {
         Flags::READONLY

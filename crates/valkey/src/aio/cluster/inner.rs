@@ -11,10 +11,11 @@ use super::line::{Found, Line};
 use crate::aio::shared::Trackers;
 use crate::aio::{Shared, SharedOptions, clock};
 use crate::cluster::{
-    Again, Attempts, ClusterConfig, ClusterError, NodeAddress, Place, Route, Router, Target,
-    Topology,
+    Again, Attempts, ClusterConfig, ClusterError, ClusterStats, Counts, NodeAddress, Place, Route,
+    Router, Target, Topology,
 };
 use crate::command::Flags;
+use crate::observe::System;
 use crate::{Config, Error};
 
 /// Connections at most, in use or tried: as many as a cluster may have nodes, for each of their roles.
@@ -34,6 +35,8 @@ pub(super) struct Inner {
     /// The slots were learned anew.
     learned: Notify,
     waiting: AtomicUsize,
+    pub(super) system: System,
+    counts: Counts,
 }
 
 #[derive(Debug)]
@@ -63,6 +66,8 @@ impl Inner {
             refresher: Notify::new(),
             learned: Notify::new(),
             waiting: AtomicUsize::new(0),
+            system: System::default(),
+            counts: Counts::default(),
         }
     }
 
@@ -135,6 +140,7 @@ impl Inner {
         tokio::spawn(async move {
             let config = inner.node_config(&place);
             let connected = Shared::connect_with(&config, inner.node_options()).await;
+            let connected = connected.map(Shared::quiet);
             let mut state = inner.lock();
             if state.is_closed {
                 return;
@@ -175,6 +181,7 @@ impl Inner {
             return Err(error);
         }
         let again = attempts.failed(error, from.as_ref(), flags, clock::now())?;
+        self.counts.add(&again);
         self.note(&again);
         Ok(again)
     }
@@ -270,6 +277,13 @@ impl Inner {
     /// Something with what is known of the cluster.
     pub(super) fn with_router<T>(&self, act: impl FnOnce(&mut Router) -> T) -> T {
         act(&mut self.lock().router)
+    }
+
+    pub(super) fn stats(&self) -> ClusterStats {
+        let connections = self.connections();
+        let state = self.lock();
+        let primaries = state.router.topology().primaries().len();
+        self.counts.stats(primaries, connections, state.refreshes)
     }
 
     pub(super) fn refreshes(&self) -> u64 {

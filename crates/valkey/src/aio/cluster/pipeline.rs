@@ -12,6 +12,7 @@ use crate::aio::race::by;
 use crate::aio::shared::{Batch, Sendable};
 use crate::cluster::{Attempts, NodeAddress, Place, Route, Target, is_rejection};
 use crate::command::Command;
+use crate::observe::BatchKind;
 use crate::responses::ClusterResponses;
 use crate::{Error, OwnedReply, ScriptCall};
 
@@ -93,8 +94,9 @@ impl ClusterPipeline {
             batch,
             routes,
         } = self;
-        let sendable = batch.close()?;
         let inner = &cluster.handle.inner;
+        let mut observed = batch.observe(BatchKind::Pipeline, &inner.system);
+        let sendable = batch.close()?;
         // Some of its commands may have been executed from the first attempt on.
         let is_out = AtomicBool::new(true);
         let work = async {
@@ -105,7 +107,7 @@ impl ClusterPipeline {
             }
             Ok(work.end())
         };
-        by(cluster.deadline(), work, &is_out).await
+        observed.check(by(cluster.deadline(), work, &is_out).await)
     }
 }
 

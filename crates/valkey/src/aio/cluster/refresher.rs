@@ -11,7 +11,7 @@ use crate::aio::{Connection, clock};
 use crate::cluster::{
     Asked, NodeAddress, Query, REFRESH_INTERVAL, RefreshPace, Topology, no_topology,
 };
-use crate::{Config, Error, raw};
+use crate::{Error, raw};
 
 /// Runs until the handle is closed.
 pub(super) async fn run(inner: Arc<Inner>) {
@@ -53,7 +53,7 @@ async fn wait_until_wanted(inner: &Inner, pace: &RefreshPace) {
 pub(super) async fn refresh(inner: &Inner) -> Result<(), Error> {
     let mut last = None;
     for address in inner.begin_refresh() {
-        match ask(&address, &inner.config.node).await {
+        match ask(&address, inner).await {
             Ok(topology) => {
                 inner.learn(topology);
                 ask_for_zones(inner).await;
@@ -72,7 +72,7 @@ async fn ask_for_zones(inner: &Inner) {
         let node = &inner.config.node;
         let config = Query::new(&address, node).config(node);
         let mut connection = Connection::connect_with(&config).await?;
-        let info = connection.run_owned(&raw("INFO").arg("server")).await?;
+        let info = connection.run_quietly(&raw("INFO").arg("server")).await?;
         Ok::<_, Error>((address, info))
     });
     for (address, info) in Together::new(asked).await.into_iter().flatten() {
@@ -80,11 +80,13 @@ async fn ask_for_zones(inner: &Inner) {
     }
 }
 
-async fn ask(address: &NodeAddress, node: &Config) -> Result<Topology, Error> {
+async fn ask(address: &NodeAddress, inner: &Inner) -> Result<Topology, Error> {
+    let node = &inner.config.node;
     let mut query = Query::new(address, node);
     let mut connection = Connection::connect_with(&query.config(node)).await?;
+    inner.system.learn(connection.session());
     loop {
-        let reply = connection.run_owned(&query.command()).await;
+        let reply = connection.run_quietly(&query.command()).await;
         if let Asked::Topology(topology) = query.answered(reply)? {
             return Ok(topology);
         }

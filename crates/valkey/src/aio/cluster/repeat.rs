@@ -10,6 +10,7 @@ use crate::aio::Response;
 use crate::aio::race::by;
 use crate::cluster::{Attempts, NodeAddress, Route, Target};
 use crate::command::Command;
+use crate::observe::Observed;
 
 /// What came of an attempt, and the node that it was made at.
 pub(super) type Attempted<T> = (Result<T, Error>, Option<NodeAddress>);
@@ -21,9 +22,10 @@ pub(super) async fn repeat<C: Command + Sync>(
     route: Route,
     first: Option<(Error, Option<NodeAddress>)>,
     deadline: Option<Instant>,
+    observed: &mut Observed,
 ) -> Result<Response<C>, Error> {
     let is_out = AtomicBool::new(false);
-    let work = attempts(inner, command, route, first, &is_out);
+    let work = attempts(inner, command, route, first, &is_out, observed);
     by(deadline, work, &is_out).await
 }
 
@@ -33,6 +35,7 @@ async fn attempts<C: Command + Sync>(
     route: Route,
     mut failed: Option<(Error, Option<NodeAddress>)>,
     is_out: &AtomicBool,
+    observed: &mut Observed,
 ) -> Result<Response<C>, Error> {
     let mut attempts = Attempts::new(inner.config.patience());
     let mut target = Target::Route;
@@ -42,7 +45,7 @@ async fn attempts<C: Command + Sync>(
             inner.pause(again.pause).await?;
             target = again.target;
         }
-        match attempt(inner, command, route, &target, is_out).await {
+        match attempt(inner, command, route, &target, is_out, observed).await {
             (Ok(response), _) => return Ok(response),
             (Err(error), from) => failed = Some((error, from)),
         }
@@ -55,11 +58,13 @@ async fn attempt<C: Command + Sync>(
     route: Route,
     target: &Target,
     is_out: &AtomicBool,
+    observed: &mut Observed,
 ) -> Attempted<Response<C>> {
     let place = match inner.find(route, target) {
         Ok((place, _)) => place,
         Err(error) => return (Err(error), None),
     };
+    observed.at(&place.address);
     let shared = match inner.connected(&place).await {
         Ok(shared) => shared,
         Err(error) => return (Err(error), Some(place.address)),

@@ -123,7 +123,7 @@ impl ClusterScan {
     }
 
     async fn scan(&mut self, node: &NodeAddress, cursor: u64) -> Result<Vec<Vec<u8>>, Error> {
-        let shared = self.cluster.handle.inner.connected(&on(node)).await?;
+        let shared = self.cluster.on_node(node).await?;
         let response = shared.run(&self.filter.command(cursor)).await?;
         let scanned = response.get()?;
         let keys = scanned

@@ -11,6 +11,7 @@ use crate::aio::race::by;
 use crate::aio::shared::{Batch, Sendable};
 use crate::cluster::{Attempts, OneSlot, Route, Target};
 use crate::command::{Command, Flags};
+use crate::observe::{BatchKind, Observed};
 use crate::{Error, ScriptCall};
 
 /// Commands that the server executes together or not at all. All of their keys must have the same slot: give them the same hash
@@ -94,23 +95,28 @@ impl ClusterTransaction {
             slot: keys.slot(),
             flags: Flags::WRITE,
         };
-        let sendable = batch.close()?;
         let inner = &cluster.handle.inner;
+        let mut observed = batch.observe(BatchKind::Transaction, &inner.system);
+        let sendable = batch.close()?;
         let is_out = AtomicBool::new(false);
+        let attempts = &mut observed;
         let work = async {
+            let observed = attempts;
             let mut attempts = Attempts::new(inner.config.patience());
             let mut target = Target::Route;
             loop {
-                let failed = match execute(inner, &sendable, route, &target, &is_out).await {
-                    (Ok(responses), _) => return Ok(responses),
-                    (Err(error), from) => (error, from),
-                };
+                let failed =
+                    match execute(inner, &sendable, route, &target, &is_out, observed).await {
+                        (Ok(responses), _) => return Ok(responses),
+                        (Err(error), from) => (error, from),
+                    };
                 let again = inner.again(&mut attempts, failed, route.flags)?;
                 inner.pause(again.pause).await?;
                 target = again.target;
             }
         };
-        by(cluster.deadline(), work, &is_out).await
+        let executed = by(cluster.deadline(), work, &is_out).await;
+        observed.check(executed)
     }
 }
 
@@ -120,11 +126,13 @@ async fn execute(
     route: Route,
     target: &Target,
     is_out: &AtomicBool,
+    observed: &mut Observed,
 ) -> Attempted<TransactionResponses> {
     let place = match inner.find(route, target) {
         Ok((place, _)) => place,
         Err(error) => return (Err(error), None),
     };
+    observed.at(&place.address);
     let shared = match inner.connected(&place).await {
         Ok(shared) => shared,
         Err(error) => return (Err(error), Some(place.address)),

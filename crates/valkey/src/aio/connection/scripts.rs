@@ -28,17 +28,18 @@ impl Connection {
     /// # Cancel safety
     /// Cancel-safe: see [the module](crate::aio).
     pub async fn run_script(&mut self, call: &ScriptCall<'_>) -> Result<Reply<'_>, Error> {
-        let mut frame = self.round_trip(call).await?;
+        let mut observed = self.observe(call);
+        let mut frame = observed.step(self.round_trip(call).await)?;
         if is_no_script(self.link.reply(frame)) {
             let (mut parts, load) = (Parts::new(), call.load());
             self.begin()?;
             self.link.queue(&load, &mut parts)?;
             self.link.queue(call, &mut parts)?;
-            let loaded = self.receive(&parts).await?;
-            self.link.output::<Load<'_>>(loaded)?;
-            frame = self.receive(&parts).await?;
+            let loaded = observed.step(self.receive(&parts).await)?;
+            observed.step(self.link.output::<Load<'_>>(loaded))?;
+            frame = observed.step(self.receive(&parts).await)?;
         }
-        self.link.output::<ScriptCall<'_>>(frame)
+        observed.check(self.link.output::<ScriptCall<'_>>(frame))
     }
 
     /// Loads a library of functions, unless the server has it with the same code. It replaces a library of the same name. Returns

@@ -36,7 +36,7 @@ impl Slot<Connection> {
 impl Connection {
     /// Undoes all that commands have changed of the connection, and does the handshake again.
     async fn renew(&mut self, config: &Config, deadline: Option<Instant>) -> Result<(), Error> {
-        let is_reset = self.run(&Reset).await?.bytes() == b"RESET";
+        let is_reset = self.run_quietly(&Reset).await?.reply().bytes() == b"RESET";
         self.link.begin()?;
         if !is_reset || !self.link.is_quiet() {
             return Err(self.link.close("its state can't be reset"));
@@ -48,8 +48,8 @@ impl Connection {
         self.link.renewed(reply, handshake, config)?;
         self.config = config.clone();
         self.link.limit_until(deadline);
-        let info = self.run(&connection::client_info()).await?;
-        match is_as_new(info, config) {
+        let info = self.run_quietly(&connection::client_info()).await?;
+        match is_as_new(info.reply().bytes(), config) {
             true => Ok(()),
             false => Err(self.link.close("its state can't be reset")),
         }
@@ -57,7 +57,7 @@ impl Connection {
 
     /// Runs a command of which only that it is answered matters.
     async fn run_alive<C: Command>(&mut self, command: &C) -> Result<(), Error> {
-        let outcome = self.run(command).await.map(drop);
+        let outcome = self.run_quietly(command).await.map(drop);
         match is_alive(&outcome) {
             true => Ok(()),
             false => outcome,

@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 use super::replica::Replica;
 use crate::aio::{Shared, SharedOptions, clock};
 use crate::cluster::{NodeAddress, ReadFrom};
+use crate::observe::System;
 use crate::sentinel::{Answers, Book, SentinelConfig, SentinelError, Switch};
 use crate::{Config, Error};
 
@@ -35,6 +36,7 @@ pub(super) struct Inner {
     /// The handle is closed.
     pub(super) closing: Notify,
     waiting: AtomicUsize,
+    pub(super) system: System,
 }
 
 #[derive(Debug)]
@@ -82,6 +84,7 @@ impl Inner {
             changed: Notify::new(),
             closing: Notify::new(),
             waiting: AtomicUsize::new(0),
+            system: System::default(),
         }
     }
 

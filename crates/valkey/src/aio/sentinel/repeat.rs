@@ -9,6 +9,7 @@ use crate::Error;
 use crate::aio::race::by;
 use crate::aio::{Response, Shared, clock};
 use crate::command::{Command, Flags};
+use crate::observe::Observed;
 use crate::sentinel::Attempts;
 
 /// Attempts until the command is executed or fails for good. `first` is what came of the first attempt, and the number of the
@@ -18,9 +19,10 @@ pub(super) async fn repeat<C: Command + Sync>(
     command: &C,
     first: Option<(Error, Option<u64>)>,
     deadline: Option<Instant>,
+    observed: &mut Observed,
 ) -> Result<Response<C>, Error> {
     let is_out = AtomicBool::new(false);
-    let work = attempts(inner, command, first, &is_out);
+    let work = attempts(inner, command, first, &is_out, observed);
     by(deadline, work, &is_out).await
 }
 
@@ -29,12 +31,14 @@ async fn attempts<C: Command + Sync>(
     command: &C,
     first: Option<(Error, Option<u64>)>,
     is_out: &AtomicBool,
+    observed: &mut Observed,
 ) -> Result<Response<C>, Error> {
     let mut attempts = Attempts::new(inner.config.max_wait);
     let flags = command.flags();
     let mut failed = first.unwrap_or_else(|| (inner.no_primary(), None));
     loop {
         let (shared, number) = next(inner, &mut attempts, failed, flags).await?;
+        observed.at_endpoint(shared.endpoint());
         is_out.store(true, Ordering::Relaxed);
         let result = shared.run(command).await;
         is_out.store(false, Ordering::Relaxed);

@@ -87,10 +87,13 @@ impl Replica {
 pub(super) async fn connect(inner: Arc<Inner>, address: NodeAddress) {
     let (config, options) = inner.server_config(&address);
     let connected = match Shared::connect_with(&config, options).await {
-        Ok(shared) => match role_of(&shared).await {
-            Ok(Role::Replica { is_connected: true }) => Some(shared),
-            _ => None,
-        },
+        Ok(shared) => {
+            let shared = shared.quiet();
+            match role_of(&shared).await {
+                Ok(Role::Replica { is_connected: true }) => Some(shared),
+                _ => None,
+            }
+        }
         Err(_) => None,
     };
     inner.replica_connected(&address, connected);

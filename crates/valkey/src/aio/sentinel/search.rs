@@ -50,7 +50,8 @@ async fn by(inner: &Inner, sentinel: &NodeAddress) -> Result<Answers, Error> {
         }
     }
     let (config, options) = inner.server_config(address);
-    let shared = Shared::connect_with(&config, options).await?;
+    let shared = Shared::connect_with(&config, options).await?.quiet();
+    inner.system.copy(shared.system());
     match role_of(&shared).await? {
         Role::Primary => {
             inner.use_primary(address, shared);
@@ -65,7 +66,7 @@ async fn ask(inner: &Inner, sentinel: &NodeAddress) -> Result<Answers, Error> {
     let mut query = Query::new(sentinel, &config.name, config.reads_from_replicas());
     let mut connection = Connection::connect_with(&query.config(&config.sentinel)).await?;
     loop {
-        let reply = connection.run_owned(&query.command()).await;
+        let reply = connection.run_quietly(&query.command()).await;
         if let Some(answers) = query.answered(reply)? {
             return Ok(answers);
         }

@@ -6,6 +6,7 @@ use super::Shared;
 use super::group::{Group, Pieces};
 use crate::command::{Blocking, Command};
 use crate::link::{EXEC, MULTI};
+use crate::observe::{BatchKind, Observed, Operations, System};
 use crate::response::Response;
 use crate::responses::{TransactionResponses, executed};
 use crate::{Error, OwnedReply, ScriptCall, raw};
@@ -17,6 +18,7 @@ const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 #[derive(Debug, Default)]
 pub(in crate::aio) struct Batch {
     group: Group,
+    operations: Operations,
     /// Bytes up to the end of each command.
     ends: Vec<usize>,
 }
@@ -24,6 +26,7 @@ pub(in crate::aio) struct Batch {
 impl Batch {
     pub(in crate::aio) fn push<C: Command>(&mut self, command: &C) -> Result<(), Error> {
         self.group.push(command)?;
+        self.operations.add(command);
         let start = self.ends.last().copied().unwrap_or_default();
         self.ends.push(start + self.group.last_len());
         Ok(())
@@ -36,6 +39,11 @@ impl Batch {
 
     pub(in crate::aio) fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    /// Sending of it begins, to one of several servers or to several.
+    pub(in crate::aio) fn observe(&self, kind: BatchKind, system: &System) -> Observed {
+        Observed::routed_batch(kind, &self.operations, self.len(), system)
     }
 
     /// Ends it: nothing can be added any more.
@@ -148,8 +156,8 @@ impl Shared {
     ) -> Result<Response<C>, Error> {
         if command.blocking() != Blocking::No {
             let mut connection = self.acquire().await?;
-            connection.run(&raw("ASKING")).await?;
-            return Response::new(connection.run_owned(command).await?);
+            connection.run_quietly(&raw("ASKING")).await?;
+            return Response::new(connection.run_quietly(command).await?);
         }
         let mut batch = Batch::default();
         batch.push(command)?;

@@ -130,6 +130,7 @@ impl Driver {
 
     /// A connection that is new.
     fn connected(&mut self, connection: Connection) -> Live {
+        self.inner.system.learn(connection.session());
         let mut live = Live::new(connection, self.unresponsive_timeout);
         if !self.has_companion && live.connection.protocol() == Protocol::Resp2 {
             self.has_companion = true;

@@ -7,12 +7,14 @@ use super::limits::Limits;
 use super::queue::Queue;
 use super::registry::Registry;
 use super::subscriptions::Subscriptions;
+use crate::observe::System;
 
 /// The queue under its lock, which nobody holds over an await or a system call.
 #[derive(Debug)]
 pub(super) struct Inner {
     queue: Mutex<Queue>,
     pub(super) subscriptions: Subscriptions,
+    pub(super) system: System,
 }
 
 impl Inner {
@@ -20,6 +22,7 @@ impl Inner {
         Self {
             queue: Mutex::new(Queue::new(limits)),
             subscriptions: Subscriptions::default(),
+            system: System::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::group::Group;
 use super::{Responses, Shared};
 use crate::command::Command;
+use crate::observe::{BatchKind, Operations};
 use crate::{Error, ScriptCall};
 
 /// Commands of one caller, sent with no other caller's commands between them. They are executed one after the other; unlike in a
@@ -24,6 +25,7 @@ use crate::{Error, ScriptCall};
 pub struct SharedPipeline {
     shared: Shared,
     group: Group,
+    operations: Operations,
 }
 
 impl SharedPipeline {
@@ -31,6 +33,7 @@ impl SharedPipeline {
         Self {
             shared: shared.clone(),
             group: Group::default(),
+            operations: Operations::none(),
         }
     }
 
@@ -40,6 +43,7 @@ impl SharedPipeline {
     /// Fails if memory cannot be allocated, or if a shared connection does not accept the command. The other commands stay.
     pub fn push<C: Command>(&mut self, command: &C) -> Result<&mut Self, Error> {
         self.group.push(command)?;
+        self.operations.add(command);
         Ok(self)
     }
 
@@ -51,6 +55,7 @@ impl SharedPipeline {
     /// Fails like [`push`](Self::push).
     pub fn push_script(&mut self, call: &ScriptCall<'_>) -> Result<&mut Self, Error> {
         self.group.push_script(call)?;
+        self.operations.add(call);
         Ok(self)
     }
 
@@ -72,7 +77,16 @@ impl SharedPipeline {
     /// # Cancel safety
     /// Cancel-safe: see [`Shared`].
     pub async fn run(self) -> Result<Responses, Error> {
-        let Self { shared, group } = self;
-        Ok(Responses::new(group.run(&shared).await?))
+        let Self {
+            shared,
+            group,
+            operations,
+        } = self;
+        if group.len() == 0 {
+            return Ok(Responses::new(Vec::new()));
+        }
+        let mut observed = shared.observe_batch(BatchKind::Pipeline, &operations, group.len());
+        let replies = observed.check(group.run(&shared).await)?;
+        Ok(Responses::new(replies))
     }
 }

@@ -22,6 +22,8 @@ pub(super) struct Pool {
     unresponsive_timeout: Option<Duration>,
     /// One for each connection that may be borrowed; waiters are served in order.
     permits: Arc<Semaphore>,
+    /// How many there are.
+    max: usize,
     resting: Mutex<Resting>,
     /// Replies to nothing on connections that were not kept for that.
     unexpected_replies: AtomicU64,
@@ -53,6 +55,7 @@ impl Pool {
             idle_time: options.dedicated_idle_time,
             unresponsive_timeout: options.unresponsive_timeout(config),
             permits: Arc::new(Semaphore::new(max)),
+            max,
             resting: Mutex::default(),
             unexpected_replies: AtomicU64::new(0),
         }
@@ -88,6 +91,10 @@ impl Pool {
         let connection = opening.ok().and_then(Result::ok).map(Box::new);
         self.lock().failed_at = connection.is_none().then(Instant::now);
         connection
+    }
+
+    pub(super) fn config(&self) -> &Config {
+        &self.config
     }
 
     /// How long a server may send nothing that was asked to wait for so long.
@@ -159,6 +166,12 @@ impl Pool {
             capacity_now: 0,
             ..*borrowed
         });
+    }
+
+    /// Connections that are borrowed, and those that rest.
+    pub(super) fn load(&self) -> (usize, usize) {
+        let in_use = self.max - self.permits.available_permits().min(self.max);
+        (in_use, self.lock().connections.len())
     }
 
     pub(super) fn meter(&self) -> Meter {

@@ -26,6 +26,7 @@ use onecopy_wire::{Meter, WriteQueue};
 use super::failure::Failure;
 use super::limits::Limits;
 use super::slab::{List, Slab};
+use super::stats::SharedStats;
 use crate::Error;
 
 use entry::Entry;
@@ -89,6 +90,8 @@ pub(super) struct Queue {
     unexpected_replies: u64,
     /// Whether a connection would have been used since the last attempt to make one.
     is_missed: bool,
+    /// Connections that were made.
+    connects: u64,
 }
 
 impl Queue {
@@ -121,6 +124,7 @@ impl Queue {
             copied_to_groups: 0,
             unexpected_replies: 0,
             is_missed: false,
+            connects: 0,
         }
     }
 
@@ -182,6 +186,22 @@ impl Queue {
 
     pub(super) fn limits(&self) -> Limits {
         self.limits
+    }
+
+    /// What is known here of what it has done and does.
+    pub(super) fn stats(&self) -> SharedStats {
+        let (in_flight, waiting) = self.load();
+        SharedStats {
+            is_connected: self.is_up(),
+            connects: self.connects,
+            calls: self.next_ticket,
+            in_flight,
+            waiting,
+            unsent_bytes: self.written.saturating_sub(self.sent),
+            offline_bytes: self.offline_bytes,
+            meter: self.meter(),
+            ..SharedStats::default()
+        }
     }
 
     /// Requests in flight, and callers who wait.

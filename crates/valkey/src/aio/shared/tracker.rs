@@ -52,7 +52,7 @@ pub(super) async fn connect(
                     .into(),
             ));
         }
-        connection.run(&tracker.command()).await?;
+        connection.run_quietly(&tracker.command()).await?;
         Ok(connection)
     };
     let Some(timeout) = config.connect_timeout else {

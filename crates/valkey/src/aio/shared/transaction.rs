@@ -3,6 +3,7 @@
 use super::Shared;
 use super::group::Group;
 use crate::command::Command;
+use crate::observe::{BatchKind, Operations};
 use crate::responses::{TransactionResponses, executed};
 use crate::{Error, ScriptCall};
 
@@ -22,6 +23,7 @@ use crate::{Error, ScriptCall};
 pub struct SharedTransaction {
     shared: Shared,
     group: Group,
+    operations: Operations,
 }
 
 impl SharedTransaction {
@@ -29,6 +31,7 @@ impl SharedTransaction {
         Self {
             shared: shared.clone(),
             group: Group::default(),
+            operations: Operations::none(),
         }
     }
 
@@ -38,6 +41,7 @@ impl SharedTransaction {
     /// Fails if memory cannot be allocated, or if a shared connection does not accept the command. The other commands stay.
     pub fn push<C: Command>(&mut self, command: &C) -> Result<&mut Self, Error> {
         self.group.push(command)?;
+        self.operations.add(command);
         Ok(self)
     }
 
@@ -49,6 +53,7 @@ impl SharedTransaction {
     /// Fails like [`push`](Self::push).
     pub fn push_script(&mut self, call: &ScriptCall<'_>) -> Result<&mut Self, Error> {
         self.group.push_script(call)?;
+        self.operations.add(call);
         Ok(self)
     }
 
@@ -72,7 +77,13 @@ impl SharedTransaction {
     /// # Cancel safety
     /// Cancel-safe: see [`Shared`].
     pub async fn exec(self) -> Result<TransactionResponses, Error> {
-        let Self { shared, group } = self;
-        executed(group.execute(&shared).await?)
+        let Self {
+            shared,
+            group,
+            operations,
+        } = self;
+        let mut observed = shared.observe_batch(BatchKind::Transaction, &operations, group.len());
+        let replies = observed.step(group.execute(&shared).await)?;
+        observed.check(executed(replies))
     }
 }

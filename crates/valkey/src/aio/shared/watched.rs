@@ -11,14 +11,14 @@ use crate::silence::{Seen, Silence, Verdict};
 use crate::{Error, OwnedReply};
 
 impl Connection {
-    /// As [`run_owned`](Self::run_owned), but closes the connection where the server sends nothing for `silence`.
+    /// As [`run_quietly`](Self::run_quietly), but closes the connection where the server sends nothing for `silence`.
     pub(super) async fn run_watched<C: Command>(
         &mut self,
         command: &C,
         silence: Option<Duration>,
     ) -> Result<OwnedReply, Error> {
         let Some(limit) = silence else {
-            return self.run_owned(command).await;
+            return self.run_quietly(command).await;
         };
         let mut silence = Silence::new(silence);
         let mut parts = Parts::new();

@@ -7,6 +7,7 @@ use super::Cluster;
 use super::encoded::Encoded;
 use crate::cluster::{Attempts, NodeAddress, Place, Route, Target, is_rejection};
 use crate::command::{Command, Raw, raw};
+use crate::observe::{BatchKind, Observed, Operations};
 use crate::responses::ClusterResponses;
 use crate::{Error, OwnedReply, ScriptCall};
 
@@ -27,6 +28,7 @@ use crate::{Error, OwnedReply, ScriptCall};
 pub struct ClusterPipeline<'c> {
     cluster: &'c mut Cluster,
     commands: Vec<(Encoded, Route)>,
+    operations: Operations,
 }
 
 impl<'c> ClusterPipeline<'c> {
@@ -34,6 +36,7 @@ impl<'c> ClusterPipeline<'c> {
         Self {
             cluster,
             commands: Vec::new(),
+            operations: Operations::none(),
         }
     }
 
@@ -45,6 +48,7 @@ impl<'c> ClusterPipeline<'c> {
     pub fn push<C: Command>(&mut self, command: &C) -> Result<&mut Self, Error> {
         let route = super::admitted(command)?;
         self.commands.push((Encoded::of(command)?, route));
+        self.operations.add(command);
         Ok(self)
     }
 
@@ -73,7 +77,14 @@ impl<'c> ClusterPipeline<'c> {
     /// # Errors
     /// Never as a whole; the command timeout, which covers all of them, is the error of the commands that have no reply by then.
     pub fn run(self) -> Result<ClusterResponses, Error> {
-        let Self { cluster, commands } = self;
+        let Self {
+            cluster,
+            commands,
+            operations,
+        } = self;
+        let (kind, count) = (BatchKind::Pipeline, commands.len());
+        let observed = Observed::routed_batch(kind, &operations, count, &cluster.system);
+        let _observed = observed.until_dropped();
         let deadline = cluster.deadline();
         cluster.refresh_if_due();
         let mut work = Work {

@@ -106,8 +106,8 @@ impl ClusterScan<'_> {
     /// Looks at a node, before it is scanned and behind that.
     fn look(&mut self, node: &NodeAddress) -> Result<(), Error> {
         let connection = self.cluster.on_node(node)?;
-        let info = connection.run_owned(&raw("INFO").arg("server"))?;
-        let nodes = connection.run_owned(&raw("CLUSTER").arg("NODES"))?;
+        let info = connection.run_quietly(&raw("INFO").arg("server"))?;
+        let nodes = connection.run_quietly(&raw("CLUSTER").arg("NODES"))?;
         let view = View::read(nodes.reply().bytes(), info.reply().bytes());
         let view =
             view.map_err(|problem| Error::cluster_error(ClusterError::BadTopology(problem)))?;

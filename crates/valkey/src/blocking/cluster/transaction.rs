@@ -7,6 +7,7 @@ use super::encoded::Encoded;
 use crate::cluster::{OneSlot, Place, Route, Target};
 use crate::command::{Command, Flags};
 use crate::link::{EXEC, MULTI};
+use crate::observe::{BatchKind, Observed, Operations};
 use crate::parts::Parts;
 use crate::responses::{TransactionResponses, executed};
 use crate::{Error, ScriptCall, raw};
@@ -27,6 +28,7 @@ pub struct ClusterTransaction<'c> {
     cluster: &'c mut Cluster,
     commands: Vec<Encoded>,
     keys: OneSlot,
+    operations: Operations,
 }
 
 impl<'c> ClusterTransaction<'c> {
@@ -35,6 +37,7 @@ impl<'c> ClusterTransaction<'c> {
             cluster,
             commands: Vec::new(),
             keys: OneSlot::default(),
+            operations: Operations::none(),
         }
     }
 
@@ -48,6 +51,7 @@ impl<'c> ClusterTransaction<'c> {
         let encoded = Encoded::of(command)?;
         self.keys.add_all(command)?;
         self.commands.push(encoded);
+        self.operations.add(command);
         Ok(self)
     }
 
@@ -75,10 +79,19 @@ impl<'c> ClusterTransaction<'c> {
     /// Fails with the server's error if the server refuses one of the commands: [`Error::command_index`] says which one, and
     /// nothing was executed. Otherwise like [`Cluster::run`]; errors of executed commands are among the replies.
     pub fn exec(self) -> Result<TransactionResponses, Error> {
+        let (kind, count) = (BatchKind::Transaction, self.len());
+        let system = &self.cluster.system;
+        let mut observed = Observed::routed_batch(kind, &self.operations, count, system);
+        let executed = self.exec_routed(&mut observed);
+        observed.check(executed)
+    }
+
+    fn exec_routed(self, observed: &mut Observed) -> Result<TransactionResponses, Error> {
         let Self {
             cluster,
             commands,
             keys,
+            ..
         } = self;
         let route = Route {
             slot: keys.slot(),
@@ -92,6 +105,7 @@ impl<'c> ClusterTransaction<'c> {
             let failed = match cluster.router.place(route, &target) {
                 Err(error) => (error, None),
                 Ok(place) => {
+                    observed.at(&place.address);
                     let is_asking = matches!(target, Target::Asking(_));
                     match execute(cluster, &place, &commands, is_asking, deadline) {
                         Ok(responses) => return Ok(responses),
@@ -121,7 +135,7 @@ fn execute(
     let connection = cluster.connected(place, deadline)?;
     if is_asking {
         // Before MULTI it holds up to EXEC.
-        connection.run(&raw("ASKING"))?;
+        connection.run_quietly(&raw("ASKING"))?;
     }
     connection.begin()?;
     connection.link.queue_encoded(MULTI)?;

@@ -25,17 +25,18 @@ impl Connection {
     /// # Errors
     /// Fails like [`run`](Self::run), or if the script does not compile.
     pub fn run_script(&mut self, call: &ScriptCall<'_>) -> Result<Reply<'_>, Error> {
-        let mut frame = self.round_trip(call)?;
+        let mut observed = self.observe(call);
+        let mut frame = observed.step(self.round_trip(call))?;
         if is_no_script(self.link.reply(frame)) {
             let (mut parts, load) = (Parts::new(), call.load());
             self.begin()?;
             self.link.queue(&load, &mut parts)?;
             self.link.queue(call, &mut parts)?;
-            let loaded = self.receive(&parts)?;
-            self.link.output::<Load<'_>>(loaded)?;
-            frame = self.receive(&parts)?;
+            let loaded = observed.step(self.receive(&parts))?;
+            observed.step(self.link.output::<Load<'_>>(loaded))?;
+            frame = observed.step(self.receive(&parts))?;
         }
-        self.link.output::<ScriptCall<'_>>(frame)
+        observed.check(self.link.output::<ScriptCall<'_>>(frame))
     }
 
     /// Loads a library of functions, unless the server has it with the same code. It replaces a library of the same name. Returns

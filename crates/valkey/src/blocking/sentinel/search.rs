@@ -63,6 +63,7 @@ impl Sentinel {
         self.primary = None;
         let config = server_config(address, &self.config.server);
         let mut connection = Connection::connect_with(&config)?;
+        self.system.learn(connection.session());
         match role_of(&mut connection)? {
             Role::Primary => {
                 let address = address.clone();
@@ -81,7 +82,7 @@ fn ask(sentinel: &NodeAddress, config: &SentinelConfig) -> Result<Answers, Error
     let mut query = Query::new(sentinel, &config.name, config.reads_from_replicas());
     let mut connection = Connection::connect_with(&query.config(&config.sentinel))?;
     loop {
-        let reply = connection.run_owned(&query.command());
+        let reply = connection.run_quietly(&query.command());
         if let Some(answers) = query.answered(reply)? {
             return Ok(answers);
         }

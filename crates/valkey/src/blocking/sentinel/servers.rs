@@ -133,7 +133,9 @@ impl Replica {
 pub(super) fn role_of(connection: &mut Connection) -> Result<Role, Error> {
     let timeout = connection.link.command_timeout();
     connection.set_command_timeout(Some(VERIFY_TIMEOUT));
-    let role = connection.run(&server::role()).map(Role::of);
+    let role = connection
+        .run_quietly(&server::role())
+        .map(|reply| Role::of(reply.reply()));
     connection.set_command_timeout(timeout);
     role
 }

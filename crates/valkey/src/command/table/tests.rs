@@ -55,3 +55,21 @@ fn commands_are_completed_by_their_beginning() {
         ["CLIENT TRACKING", "CLIENT TRACKINGINFO"]
     );
 }
+
+#[test]
+#[cfg(feature = "caching")]
+fn the_name_of_an_encoded_command_is_that_of_the_table() {
+    for (encoded, name) in [
+        (&b"*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n"[..], "GET"),
+        (
+            b"*3\r\n$6\r\nOBJECT\r\n$8\r\nENCODING\r\n$1\r\nk\r\n",
+            "OBJECT ENCODING",
+        ),
+        (b"*1\r\n$4\r\nPING\r\n", "PING"),
+        (b"*2\r\n$6\r\nsecret\r\n$1\r\nk\r\n", "OTHER"),
+        (b"*2\r\n", "OTHER"),
+        (b"", "OTHER"),
+    ] {
+        assert_eq!(crate::command::encoded_name(encoded), name);
+    }
+}

@@ -85,6 +85,7 @@ impl Queue {
     /// There is a connection.
     pub(in super::super) fn connected(&mut self) {
         self.link = Link::Up;
+        self.connects += 1;
         self.written = 0;
         self.sent = 0;
         self.grant();
