@@ -88,6 +88,19 @@ impl Authority {
         self.sign(&params)
     }
 
+    /// A certificate for hosts that are servers and clients of each other, as the nodes of a cluster are.
+    ///
+    /// # Panics
+    /// A name that is none.
+    pub fn node(&self, hosts: &[&str]) -> Certificate {
+        let mut params = params("node", hosts);
+        params.extended_key_usages = vec![
+            ExtendedKeyUsagePurpose::ServerAuth,
+            ExtendedKeyUsagePurpose::ClientAuth,
+        ];
+        self.sign(&params)
+    }
+
     /// A server's certificate of X.509 version 1. It names no hosts: those are an extension.
     ///
     /// # Panics

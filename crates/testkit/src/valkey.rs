@@ -141,6 +141,11 @@ impl Server {
         Some(url::tls(&self.default_login(), port, authority))
     }
 
+    /// The port that the nodes of a cluster, and sentinels, know it by: that of TLS where there is one.
+    fn announced_port(&self) -> u16 {
+        self.address.tls_port.unwrap_or(self.address.port)
+    }
+
     /// Kills the server as a crash would; returns when it is gone. Its clients' connections end, and new ones are refused.
     pub fn kill(&mut self) {
         self.watchdog.kill();

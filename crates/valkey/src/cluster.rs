@@ -41,7 +41,7 @@ pub use stats::ClusterStats;
 
 pub(crate) use attempts::{Again, Attempts, Target};
 pub(crate) use pace::{REFRESH_INTERVAL, RefreshPace};
-pub(crate) use query::{Asked, Query, no_topology};
+pub(crate) use query::{Asked, Query, more_telling, no_topology};
 #[cfg(feature = "fuzz")]
 pub(crate) use redirect::Rejection;
 pub(crate) use redirect::is_rejection;

@@ -4,6 +4,7 @@
 mod kind_name;
 mod pool;
 mod server_error;
+mod tls_text;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use crate::sentinel::SentinelError;
 use crate::shown::{one_line, shown_bytes};
 
 pub use server_error::ServerError;
+use tls_text::by_our_options;
 
 /// The error of all operations: what went wrong, whether the connection is still usable, and whether the command may have been
 /// executed.
@@ -123,10 +125,12 @@ impl Error {
         }
     }
 
-    /// Returns the TLS failure, if it is one: an untrusted server, files that cannot be read.
+    /// Returns the TLS failure, if it is one: an untrusted server, files that cannot be read. Also if a shared handle or a node has
+    /// no connection for this reason.
     pub fn tls(&self) -> Option<&TlsError> {
         match self.cause() {
             Cause::Tls(error) => Some(error),
+            Cause::Offline(cause) => cause.as_ref()?.tls(),
             _ => None,
         }
     }
@@ -268,7 +272,7 @@ impl Error {
             | Cause::Offline(None)
             | Cause::OfflineQueueFull { .. }
             | Cause::Refused(Refusal::MaxClients, _) => true,
-            Cause::Offline(Some(cause)) => !cause.is_other_protocol(),
+            Cause::Offline(Some(cause)) => !cause.is_other_protocol() && !cause.is_untrusted(),
             Cause::Protocol(_) => !self.is_other_protocol(),
             Cause::Cluster(error) => error.is_retryable(),
             Cause::Pool(failure) => failure.why() == WaitError::Timeout,
@@ -279,6 +283,11 @@ impl Error {
             ),
             _ => false,
         }
+    }
+
+    /// Whether the server's certificate was refused: the next time it is the same one.
+    fn is_untrusted(&self) -> bool {
+        self.tls().is_some_and(TlsError::is_untrusted)
     }
 
     /// Whether something came that is no reply. An HTTP or TLS server, which may be what answers, sends none the next time
@@ -561,22 +570,6 @@ impl fmt::Display for Error {
             Cause::Source(error) => write!(f, "reading the argument's value failed: {error}"),
         }
     }
-}
-
-/// A text of TLS with the names that its options have here.
-fn by_our_options(text: &str) -> String {
-    [
-        ("ssl-mode=verify-ca", "tls-verify=ca"),
-        ("ssl-mode=verify-full", "tls-verify=full"),
-        ("ssl-server-name", "tls-server-name"),
-        ("ssl-ca", "tls-ca"),
-        ("ssl-cert", "tls-cert"),
-        ("ssl-key", "tls-key"),
-    ]
-    .iter()
-    .fold(text.to_owned(), |text, (theirs, ours)| {
-        text.replace(theirs, ours)
-    })
 }
 
 impl std::error::Error for Error {

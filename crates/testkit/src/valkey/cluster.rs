@@ -3,7 +3,8 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Server, StartError};
+use super::{Builder, Server, StartError, url};
+use crate::certificate::{Authority, Certificate};
 use crate::private::{PATIENCE, free_port};
 
 /// After this time without an answer a node counts as failed. Short, so that a failover takes a second or two.
@@ -30,6 +31,7 @@ pub struct Cluster {
     nodes: Vec<Node>,
     primaries: usize,
     directives: Vec<String>,
+    is_tls: bool,
 }
 
 #[derive(Debug)]
@@ -62,11 +64,45 @@ impl Cluster {
             nodes: Vec::new(),
             primaries,
             directives: Vec::new(),
+            is_tls: false,
         };
         for position in 0..primaries * (1 + replicas) {
             cluster.directives = directives(position);
-            cluster.start_node()?;
+            cluster.start_node(Server::builder())?;
         }
+        cluster.join(primaries)?;
+        Ok(cluster)
+    }
+
+    /// The same with TLS: of clients on a port of its own, and between the nodes. Each has the certificate for its position, which
+    /// has to be one of [`Authority::node`].
+    ///
+    /// # Errors
+    /// As [`Cluster::start`].
+    pub fn start_tls(
+        primaries: usize,
+        replicas: usize,
+        authority: &Authority,
+        certificate: impl Fn(usize) -> Certificate,
+        directives: impl Fn(usize) -> Vec<String>,
+    ) -> Result<Self, StartError> {
+        let mut cluster = Self {
+            nodes: Vec::new(),
+            primaries,
+            directives: Vec::new(),
+            is_tls: true,
+        };
+        for position in 0..primaries * (1 + replicas) {
+            cluster.directives = directives(position);
+            cluster.start_node(Server::builder().tls(authority, certificate(position)))?;
+        }
+        cluster.join(primaries)?;
+        Ok(cluster)
+    }
+
+    /// Makes a cluster of the nodes: the slots, who knows whom, and who follows whom.
+    fn join(&mut self, primaries: usize) -> Result<(), StartError> {
+        let cluster = self;
         for (position, slots) in cluster.shares(primaries).into_iter().enumerate() {
             let (start, end) = slots;
             cluster.ask(
@@ -80,19 +116,22 @@ impl Cluster {
         for position in primaries..cluster.nodes.len() {
             cluster.follow(position, position % primaries)?;
         }
-        cluster.wait_until_stable()?;
-        Ok(cluster)
+        cluster.wait_until_stable()
     }
 
     /// Adds a primary without slots and a number of replicas of it; returns the primary's position when all nodes know them.
     ///
     /// # Errors
     /// As [`Cluster::start`].
+    ///
+    /// # Panics
+    /// With TLS.
     pub fn grow(&mut self, replicas: usize) -> Result<usize, StartError> {
+        assert!(!self.is_tls, "new nodes would need certificates");
         let first = self.nodes.len();
         let mut new = vec![0];
         for _ in 0..=replicas {
-            new.push(self.start_node()?);
+            new.push(self.start_node(Server::builder())?);
         }
         self.meet(&new)?;
         for replica in first + 1..self.nodes.len() {
@@ -109,6 +148,20 @@ impl Cluster {
             .iter()
             .map(|node| format!("127.0.0.1:{}", node.server.port()));
         format!("redis+cluster://{}", nodes.collect::<Vec<_>>().join(","))
+    }
+
+    /// `rediss+cluster://HOST:PORT,HOST:PORT,...?tls-ca=PATH`, all nodes under this name; `None` without TLS.
+    pub fn tls_url(&self, host: &str) -> Option<String> {
+        let authority = self.nodes.first()?.server.authority()?;
+        let ports = self.nodes.iter().map(|node| node.server.tls_port());
+        let ports: Vec<u16> = ports.collect::<Option<_>>()?;
+        Some(url::tls_of_all(
+            "rediss+cluster",
+            host,
+            &ports,
+            "",
+            authority,
+        ))
     }
 
     /// The number of nodes.
@@ -150,11 +203,11 @@ impl Cluster {
         &self.nodes[position].id
     }
 
-    /// The position of the node that listens on this port.
+    /// The position of the node that listens on this port, with TLS or without.
     pub fn position(&self, port: u16) -> Option<usize> {
         self.nodes
             .iter()
-            .position(|node| node.server.port() == port)
+            .position(|node| node.server.port() == port || node.server.tls_port() == Some(port))
     }
 
     /// Sends a command to a node, its words separated by single spaces; returns the reply as text, of an array its elements line by
@@ -198,7 +251,7 @@ impl Cluster {
         mut between: impl FnMut(),
     ) -> Result<(), StartError> {
         self.begin_move(slot, from, to)?;
-        let port = self.node(to).port();
+        let port = self.node(to).announced_port();
         loop {
             let keys = self.ask(from, &format!("CLUSTER GETKEYSINSLOT {slot} 1"))?;
             let Some(key) = keys.lines().next().filter(|key| !key.is_empty()) else {
@@ -273,9 +326,12 @@ impl Cluster {
         Ok(())
     }
 
-    fn start_node(&mut self) -> Result<usize, StartError> {
+    fn start_node(&mut self, mut builder: Builder) -> Result<usize, StartError> {
         let bus_port = free_port()?;
-        let mut builder = Server::builder();
+        if self.is_tls {
+            builder = builder.directive("tls-cluster yes");
+            builder = builder.directive("tls-replication yes");
+        }
         for line in [
             "cluster-enabled yes",
             "cluster-config-file nodes.conf",
@@ -321,7 +377,10 @@ impl Cluster {
                 } = &self.nodes[other];
                 self.ask(
                     one,
-                    &format!("CLUSTER MEET 127.0.0.1 {} {bus_port}", server.port()),
+                    &format!(
+                        "CLUSTER MEET 127.0.0.1 {} {bus_port}",
+                        server.announced_port()
+                    ),
                 )?;
             }
         }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Builder, Server, StartError};
+use super::{Builder, Server, StartError, url};
+use crate::certificate::{Authority, Certificate};
 use crate::private::PATIENCE;
 
 /// The name under which the sentinels watch the primary.
@@ -54,6 +55,7 @@ pub struct Sentinels {
 pub struct SentinelsBuilder {
     password: Option<String>,
     sentinel_password: Option<String>,
+    tls: Option<(Authority, Certificate)>,
 }
 
 impl Sentinels {
@@ -85,6 +87,21 @@ impl Sentinels {
             "redis+sentinel://{}/{NAME}",
             hosts.collect::<Vec<_>>().join(",")
         )
+    }
+
+    /// `rediss+sentinel://HOST:PORT,HOST:PORT,.../main?tls-ca=PATH`, all sentinels under this name; `None` without TLS.
+    pub fn tls_url(&self, host: &str) -> Option<String> {
+        let authority = self.sentinels.first()?.authority()?;
+        let ports = self.sentinels.iter().map(Server::tls_port);
+        let ports: Vec<u16> = ports.collect::<Option<_>>()?;
+        let path = format!("/{NAME}");
+        Some(url::tls_of_all(
+            "rediss+sentinel",
+            host,
+            &ports,
+            &path,
+            authority,
+        ))
     }
 
     /// The server at this position. The one at 0 was started as the primary.
@@ -129,7 +146,7 @@ impl Sentinels {
             match sentinel.ask(&format!("SENTINEL GET-MASTER-ADDR-BY-NAME {NAME}")) {
                 Ok(address) => {
                     let port = address.lines().nth(1).and_then(|port| port.parse().ok());
-                    let is_it = |server: &Server| Some(server.port()) == port;
+                    let is_it = |server: &Server| Some(server.announced_port()) == port;
                     if let Some(position) = self.servers.iter().position(is_it) {
                         return Ok(position);
                     }
@@ -175,7 +192,7 @@ impl Sentinels {
         for server in &running {
             let info = server.ask("INFO replication").unwrap_or_default();
             if info.contains("role:master") {
-                primaries.push(server.port());
+                primaries.push(server.announced_port());
             } else if info.contains("master_link_status:up") {
                 replicas += 1;
             }
@@ -219,6 +236,13 @@ impl SentinelsBuilder {
         self
     }
 
+    /// TLS for clients, and between all of them, with this certificate of [`Authority::node`].
+    #[must_use]
+    pub fn tls(mut self, authority: Authority, certificate: Certificate) -> Self {
+        self.tls = Some((authority, certificate));
+        self
+    }
+
     /// Starts a primary with so many replicas, and so many sentinels.
     ///
     /// # Errors
@@ -229,7 +253,7 @@ impl SentinelsBuilder {
             sentinels: Vec::new(),
         };
         let primary = self.server_builder().start()?;
-        let port = primary.port();
+        let port = primary.announced_port();
         group.servers.push(primary);
         for _ in 0..replicas {
             let replica = self
@@ -257,11 +281,21 @@ impl SentinelsBuilder {
         ] {
             builder = builder.directive(line);
         }
+        builder = self.with_tls(builder);
         if let Some(password) = &self.password {
             builder = builder.directive(format!("masterauth {password}"));
             builder = builder.password(password);
         }
         builder
+    }
+
+    fn with_tls(&self, builder: Builder) -> Builder {
+        match &self.tls {
+            None => builder,
+            Some((authority, certificate)) => builder
+                .tls(authority, certificate.clone())
+                .directive("tls-replication yes"),
+        }
     }
 
     fn sentinel_builder(&self, port: u16, position: usize) -> Builder {
@@ -275,6 +309,7 @@ impl SentinelsBuilder {
         ] {
             builder = builder.directive(format!("sentinel {line}"));
         }
+        builder = self.with_tls(builder);
         if let Some(password) = &self.password {
             builder = builder.directive(format!("sentinel auth-pass {NAME} {password}"));
         }

@@ -25,6 +25,19 @@ pub(super) fn tls(login: &str, port: u16, authority: &Path) -> String {
     format!("rediss://{login}127.0.0.1:{port}?tls-ca={authority}")
 }
 
+/// `SCHEME://HOST:PORT,HOST:PORT,...PATH?tls-ca=PATH`
+pub(super) fn tls_of_all(
+    scheme: &str,
+    host: &str,
+    ports: &[u16],
+    path: &str,
+    authority: &Path,
+) -> String {
+    let hosts: Vec<String> = ports.iter().map(|port| format!("{host}:{port}")).collect();
+    let authority = percent_encoded(authority.as_os_str().as_bytes());
+    format!("{scheme}://{}{path}?tls-ca={authority}", hosts.join(","))
+}
+
 /// `redis+unix://LOGIN/PATH`
 pub(super) fn socket(login: &str, path: &Path) -> String {
     let parts = path.as_os_str().as_bytes().split(|byte| *byte == b'/');

@@ -22,7 +22,7 @@ pub use transaction::ClusterTransaction;
 use super::{Connection, Response};
 use crate::cluster::{
     Again, Asked, Attempts, ClusterConfig, ClusterStats, Counts, NodeAddress, Place, Query,
-    REFRESH_INTERVAL, RefreshPace, Route, Router, Target, Topology, no_topology,
+    REFRESH_INTERVAL, RefreshPace, Route, Router, Target, Topology, more_telling, no_topology,
 };
 use crate::command::{Command, Flags};
 use crate::observe::{Observed, System};
@@ -390,7 +390,7 @@ impl Cluster {
                     self.ask_for_zones();
                     return Ok(());
                 }
-                Err(error) => last = Some(error),
+                Err(error) => last = Some(more_telling(last, error)),
             }
         }
         Err(no_topology(last))

@@ -101,11 +101,21 @@ impl Query {
     }
 }
 
+/// The more telling one of two failures of nodes that were asked, one after the other.
+pub(crate) fn more_telling(before: Option<Error>, error: Error) -> Error {
+    before.filter(is_final).unwrap_or(error)
+}
+
+/// Whether a login was refused, or a server is not trusted.
+fn is_final(error: &Error) -> bool {
+    error.refusal().is_some() || error.tls().is_some()
+}
+
 /// What a refresh fails with that no node has helped. Why a login was refused or a server is not trusted is worth more than that
 /// nobody answered.
 pub(crate) fn no_topology(last: Option<Error>) -> Error {
     match last {
-        Some(error) if error.refusal().is_some() || error.tls().is_some() => error,
+        Some(error) if is_final(&error) => error,
         last => {
             let last = last.map_or_else(
                 || "there is none to ask".to_owned(),

@@ -14,3 +14,4 @@ mod keys;
 mod load;
 mod reshard;
 mod subscriptions;
+mod tls;

@@ -10,3 +10,4 @@ mod basics;
 mod failover;
 mod hostile;
 mod news;
+mod tls;

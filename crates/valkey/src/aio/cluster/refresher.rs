@@ -9,7 +9,7 @@ use super::inner::Inner;
 use super::together::Together;
 use crate::aio::{Connection, clock};
 use crate::cluster::{
-    Asked, NodeAddress, Query, REFRESH_INTERVAL, RefreshPace, Topology, no_topology,
+    Asked, NodeAddress, Query, REFRESH_INTERVAL, RefreshPace, Topology, more_telling, no_topology,
 };
 use crate::{Error, raw};
 
@@ -59,7 +59,7 @@ pub(super) async fn refresh(inner: &Inner) -> Result<(), Error> {
                 ask_for_zones(inner).await;
                 return Ok(());
             }
-            Err(error) => last = Some(error),
+            Err(error) => last = Some(more_telling(last, error)),
         }
     }
     Err(no_topology(last))
