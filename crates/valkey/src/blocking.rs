@@ -16,6 +16,7 @@ mod transaction;
 pub use crate::response::Response;
 pub use crate::responses::TransactionResponses;
 pub use bulk_reader::BulkReader;
+pub use cluster::ClusterSubscriber;
 pub use cluster::{Cluster, ClusterPipeline, ClusterResponses, ClusterScan, ClusterTransaction};
 pub use connection::Connection;
 pub use consumer::Consumer;

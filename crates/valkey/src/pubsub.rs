@@ -4,8 +4,10 @@
 //! |---|---|---|
 //! | [`blocking::Subscriber`](crate::blocking::Subscriber), `aio::Subscriber` | one of its own, RESP2 or RESP3 | borrowed messages: no copy |
 //! | `aio::Shared::subscribe` and its like | the shared one with RESP3, else a second one | owned messages: one copy, shared by all readers of a channel |
+//! | [`blocking::ClusterSubscriber`](crate::blocking::ClusterSubscriber) | one of its own to each node with a slot | owned messages of sharded channels |
+//! | `aio::Cluster::ssubscribe` | the shared ones | the same |
 //!
-//! Both subscribe again after their connection was lost, and then tell the reader with a [`Gap`]: the server keeps no messages
+//! All subscribe again after their connection was lost, and then tell the reader with a [`Gap`]: the server keeps no messages
 //! for a client that is not connected, so those in between are missing. A reader that keeps state up to date by messages reads
 //! that state again after each gap.
 //!

@@ -127,6 +127,15 @@ impl Socket {
         }
     }
 
+    /// The socket, for the kernel; `None` for a transport of the caller's own.
+    pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::Tcp(stream) => Some(stream.as_fd()),
+            Self::Unix(stream) => Some(stream.as_fd()),
+            Self::Own(_) => None,
+        }
+    }
+
     /// Waits until there is something to read, or something can be written; whether it is the former. `TimedOut` where
     /// neither is within `timeout`. A transport of the caller's own is read: it can't be asked.
     pub(super) fn wait(&self, timeout: Option<Duration>) -> io::Result<bool> {

@@ -178,6 +178,18 @@ impl Stream {
         }
     }
 
+    /// Whether a layer holds bytes that were read.
+    pub(super) fn has_input(&self) -> bool {
+        self.layers
+            .as_ref()
+            .is_some_and(|layers| layers.has_input())
+    }
+
+    /// The socket, for the kernel; `None` for a transport of the caller's own.
+    pub(super) fn socket(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        self.socket.fd()
+    }
+
     /// Waits until there is something to read, or something can be written; whether it is the former.
     ///
     /// # Errors
@@ -189,11 +201,7 @@ impl Stream {
         if left.is_some_and(|left| left.is_zero()) {
             return Err(ErrorKind::TimedOut.into());
         }
-        if self
-            .layers
-            .as_ref()
-            .is_some_and(|layers| layers.has_input())
-        {
+        if self.has_input() {
             return Ok(true);
         }
         self.arm_own(deadline)?;

@@ -5,6 +5,7 @@ mod lines;
 mod pipeline;
 mod scan;
 mod split;
+mod subscriber;
 mod transaction;
 
 use std::fmt;
@@ -17,6 +18,7 @@ use onecopy_pool::Jitter;
 pub use crate::responses::ClusterResponses;
 pub use pipeline::ClusterPipeline;
 pub use scan::ClusterScan;
+pub use subscriber::ClusterSubscriber;
 pub use transaction::ClusterTransaction;
 
 use super::{Connection, Response};

@@ -1,5 +1,7 @@
 //! A connection for subscriptions.
 
+mod part;
+
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 

@@ -2,6 +2,7 @@
 
 use super::address::NodeAddress;
 use super::slot::SLOTS;
+use crate::Error;
 
 /// An error of a server that is about the cluster and not about the command. Nothing was executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +52,15 @@ impl Rejection {
         };
         Ok(Some(rejection))
     }
+}
+
+/// Whether an error says that another node, or the same later, takes what was refused.
+pub(crate) fn is_moving(error: &Error) -> bool {
+    let code = error.server().map(|server| server.code());
+    matches!(
+        code,
+        Some("MOVED" | "ASK" | "CLUSTERDOWN" | "TRYAGAIN" | "LOADING" | "MASTERDOWN")
+    )
 }
 
 /// Whether an error is not about the command, so that the command can be sent again.

@@ -183,6 +183,11 @@ impl Feed {
         self.refused.remove(at).map(|(_, error)| error)
     }
 
+    /// Whether a subscription was refused that nobody has heard of.
+    pub(crate) fn has_refusal(&self) -> bool {
+        !self.refused.is_empty()
+    }
+
     /// There is a new connection: subscribes to everything again.
     pub(crate) fn connected(&mut self, link: &mut Link) -> Result<(), Error> {
         self.conversation = Conversation::default();
@@ -386,6 +391,15 @@ impl Feed {
             Some(deadline) if until == Some(deadline) || deadline <= now => Waited::Over,
             _ => Waited::Again,
         })
+    }
+
+    /// What was stashed, as the caller's own.
+    pub(crate) fn take_stashed(&mut self, next: &Next) -> Delivery<OwnedMessage> {
+        match (next, self.current.take()) {
+            (Next::Gap(gap), _) => Delivery::Gap(*gap),
+            (_, Some(message)) => Delivery::Message(message),
+            (_, None) => Delivery::Gap(Gap::ConnectionLost), // never: it was seen to be there
+        }
     }
 
     /// The caller's view of what comes next.

@@ -7,6 +7,7 @@ mod fake;
 
 mod basics;
 mod blocking_face;
+mod blocking_subscriptions;
 mod cuts;
 mod failover;
 mod hostile;

@@ -14,7 +14,7 @@ use super::Cluster;
 use super::inner::Inner;
 use super::together::Together;
 use crate::aio::{Subscription, clock};
-use crate::cluster::{Attempts, NodeAddress, Route, Target, key_slot};
+use crate::cluster::{Attempts, NodeAddress, Route, Target, is_moving, key_slot};
 use crate::command::Flags;
 use crate::pubsub::{Delivery, Gap, OwnedMessage, SubscriptionOptions};
 use crate::{Args, Error};
@@ -286,11 +286,7 @@ impl Slot {
 
 /// Whether another node may take the subscription.
 fn is_of_cluster(error: &Error) -> bool {
-    let code = error.server().map(|server| server.code());
-    matches!(
-        code,
-        Some("MOVED" | "ASK" | "CLUSTERDOWN" | "TRYAGAIN" | "LOADING" | "MASTERDOWN")
-    ) || error.is_closed()
+    is_moving(error) || error.is_closed()
 }
 
 /// How long subscribing is tried.
