@@ -17,6 +17,8 @@ pages! {
     bulk "bulk.md"
     from_sqlx "from-sqlx.md"
     from_mysql_async "from-mysql_async.md"
+    from_redis_rs "from-redis-rs.md"
+    from_fred "from-fred.md"
     stream "stream.md"
     blobs "blobs.md"
     cancel "cancel.md"
