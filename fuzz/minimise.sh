@@ -3,7 +3,7 @@
 # fuzz/minimise.sh [TARGET ...]
 set -euo pipefail
 cd "$(dirname "$0")"
-all=(packets greeting ok text_rows binary_rows auth round_trip server conversation resp_replies resp_conversation resp_requests proxy_protocol topology)
+all=(packets greeting ok text_rows binary_rows auth round_trip server conversation resp_replies resp_conversation resp_requests proxy_protocol topology messages)
 work=${CARGO_TARGET_DIR:-$(pwd)/../target}/fuzz
 cargo build --quiet -p onecopy-fuzz --example corpus
 corpus=${CARGO_TARGET_DIR:-$(pwd)/../target}/debug/examples/corpus

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 seconds=${1:-300}
 shift || true
-all=(packets greeting ok text_rows binary_rows auth round_trip server relay compression conversation resp_replies resp_conversation resp_requests proxy_protocol topology)
+all=(packets greeting ok text_rows binary_rows auth round_trip server relay compression conversation resp_replies resp_conversation resp_requests proxy_protocol topology messages)
 targets=("${@:-${all[@]}}")
 work=${CARGO_TARGET_DIR:-$(pwd)/../target}/fuzz
 

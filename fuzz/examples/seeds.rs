@@ -35,6 +35,7 @@ fn main() -> io::Result<()> {
     seeds.conversations()?;
     seeds.resp()?;
     seeds.proxy_protocol()?;
+    seeds.messages();
     seeds.compression()?;
     for (target, mut inputs) in seeds.inputs {
         if corpus::file(&target).exists() {
@@ -87,6 +88,29 @@ impl Seeds {
             self.write("proxy_protocol", &addresses.to_v2())?;
         }
         Ok(())
+    }
+
+    /// What servers send in streams and to subscribers; more is in the corpus.
+    fn messages(&mut self) {
+        let entries =
+            "*2\r\n*2\r\n$3\r\n1-0\r\n*2\r\n$6\r\namount\r\n$1\r\n7\r\n*2\r\n$3\r\n2-1\r\n*-1\r\n";
+        for (reader, text) in [
+            (0, format!("*1\r\n*2\r\n$6\r\norders\r\n{entries}")),
+            (1, format!("%1\r\n$6\r\norders\r\n{entries}")),
+            (
+                2,
+                format!("*3\r\n$3\r\n0-0\r\n{entries}*1\r\n$3\r\n4-0\r\n"),
+            ),
+            (
+                3,
+                ">3\r\n$8\r\nsmessage\r\n$6\r\nroom:1\r\n$5\r\nhello\r\n".to_owned(),
+            ),
+            (4, "main 127.0.0.1 7000 127.0.0.1 7001".to_owned()),
+            (5, "1700000000000-1".to_owned()),
+        ] {
+            let inputs = self.inputs.entry("messages".to_owned()).or_default();
+            inputs.push([&[reader], text.as_bytes()].concat());
+        }
     }
 
     /// Streams of RESP of every type, good and bad, and calls of its client.

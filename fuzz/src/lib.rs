@@ -14,6 +14,7 @@ pub mod delivery;
 pub mod greeting;
 pub mod honest;
 pub mod input;
+pub mod messages;
 pub mod ok;
 pub mod packets;
 pub mod peer;
@@ -39,7 +40,7 @@ pub mod values;
 pub type Target = fn(&[u8]);
 
 /// All targets by name, in the order in which they are run.
-pub const TARGETS: [(&str, Target); 16] = [
+pub const TARGETS: [(&str, Target); 17] = [
     ("packets", packets::run),
     ("greeting", greeting::run),
     ("ok", ok::run),
@@ -56,6 +57,7 @@ pub const TARGETS: [(&str, Target); 16] = [
     ("resp_requests", resp_requests::run),
     ("proxy_protocol", proxy_protocol::run),
     ("topology", topology::run),
+    ("messages", messages::run),
 ];
 
 /// The program of one target. Under libFuzzer its entry; in an ordinary build it runs the files that it is given.

@@ -206,3 +206,8 @@ fn headers_of_the_proxy_protocol_hold_near_their_corpus() {
 fn descriptions_of_clusters_hold_near_their_corpus() {
     holds("topology");
 }
+
+#[test]
+fn streams_and_messages_hold_near_their_corpus() {
+    holds("messages");
+}

@@ -1,9 +1,12 @@
-//! The readers of what servers say of a cluster and of a primary, for fuzz targets. Not for others: it changes at any time.
+//! The readers of what servers say of a cluster and of a primary, in streams and to subscribers, for fuzz targets. Not for others: it
+//! changes at any time.
 
-use onecopy_resp_proto::Reply;
+use onecopy_resp_proto::{OwnedReply, Reply};
 
 use crate::cluster::{NodeAddress, Rejection, Topology, View};
-use crate::sentinel::{Listed, Role, listed_primary, listed_servers};
+use crate::pubsub::Notice;
+use crate::sentinel::{Listed, Role, Switch, listed_primary, listed_servers};
+use crate::streams::EntryId;
 
 /// What was read: the addresses of nodes, and slots of which something was said.
 #[derive(Debug, PartialEq, Eq, Default)]
@@ -96,6 +99,41 @@ pub fn sentinel(reply: Reply<'_>, is_list: bool) -> Result<Read, String> {
     // Those that are not healthy are no replicas, and may be sentinels.
     assert!(replicas.len() <= sentinels.len());
     Ok(Read::of_addresses(sentinels))
+}
+
+/// Entries of a stream, each with its fields as text, and the IDs of pending ones that have no fields any more.
+pub type Entries = (Vec<(EntryId, Vec<u8>)>, Vec<EntryId>);
+
+/// Reads entries as a consumer does: of XREADGROUP for new ones (0) or its own (1), of XAUTOCLAIM (2).
+///
+/// # Errors
+/// Fails with what is wrong with the reply.
+pub fn entries(reply: OwnedReply, source: u8) -> Result<Entries, String> {
+    crate::streams::page_of(reply, source)
+}
+
+/// Reads what a subscriber gets: the texts of a message, or the name of a subscription that is confirmed or over.
+pub fn notice(reply: Reply<'_>) -> Vec<Vec<u8>> {
+    let mut texts = Vec::new();
+    match Notice::read(reply) {
+        Notice::Message(message) => {
+            let parts = [message.topic(), message.channel(), message.payload()];
+            texts.extend(parts.map(<[u8]>::to_vec));
+            if let Some(event) = message.key_event() {
+                texts.push(event.event().to_vec());
+                texts.push(event.key().to_vec());
+            }
+        }
+        Notice::Subscribed(_, name) | Notice::Unsubscribed(_, name) => texts.push(name.to_vec()),
+        Notice::Pong | Notice::Other => {}
+    }
+    texts
+}
+
+/// Reads the announcement of a new primary.
+pub fn switch(payload: &[u8]) -> Option<[NodeAddress; 2]> {
+    let Switch { old, new } = Switch::of(payload, "main")?;
+    Some([old, new])
 }
 
 /// The node that was asked.

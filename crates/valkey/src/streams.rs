@@ -49,4 +49,6 @@ pub use delivery::Delivery;
 pub use entry_id::EntryId;
 pub(crate) use intake::{Goal, Intake, Step};
 pub use options::{ConsumerOptions, GroupStart, Poison};
+#[cfg(feature = "fuzz")]
+pub(crate) use page::page_of;
 pub use stats::ConsumerStats;

@@ -137,3 +137,26 @@ pub(super) fn cursor(reply: Reply<'_>) -> Option<EntryId> {
     let cursor = reply.children().next()?;
     EntryId::parse(cursor.bytes()).filter(|cursor| *cursor != EntryId::ZERO)
 }
+
+/// What a page has of a reply, for a fuzz target: the entries, each with its fields, and the IDs of those that are gone.
+#[cfg(feature = "fuzz")]
+pub(crate) fn page_of(
+    reply: OwnedReply,
+    source: u8,
+) -> Result<(Vec<(EntryId, Vec<u8>)>, Vec<EntryId>), String> {
+    let source = match source {
+        0 => Source::New,
+        1 => Source::Own,
+        _ => Source::Claim,
+    };
+    let _ = cursor(reply.reply());
+    let mut page = Page::default();
+    let found = page.fill(reply, source, |id| id.sequence == 1);
+    let found = found.map_err(|error| error.to_string())?;
+    let fields = |item: &Item| page.fields(item).map(|fields| format!("{fields:?}").into());
+    let entry = |item: &Item| (item.id, fields(item).unwrap_or_default());
+    let entries: Vec<_> = page.items.iter().map(entry).collect();
+    assert!(page.items.iter().all(|item| page.fields(item).is_some()));
+    assert!(entries.len() + found.deleted.len() <= found.count);
+    Ok((entries, found.deleted))
+}
