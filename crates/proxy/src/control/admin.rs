@@ -3,6 +3,7 @@
 //! Text statements only, each answered whole from memory. Clear text: it belongs on a Unix socket or a loopback address.
 
 mod digests;
+mod routes;
 mod rules;
 mod show;
 mod statement;
@@ -306,6 +307,8 @@ impl Admin<'_> {
             Statement::Clients => Reply::Rows(show::clients(self.view)),
             Statement::Servers => Reply::Rows(show::servers(self.view)),
             Statement::Stats => Reply::Rows(show::stats(self.view)),
+            Statement::Traffic => Reply::Rows(routes::traffic(self.view)),
+            Statement::Latencies => Reply::Rows(routes::latencies(self.view)),
             Statement::Buffers => Reply::Rows(show::buffers(self.view)),
             Statement::Pools => Reply::Rows(show::pools(self.view)),
             Statement::Reads => Reply::Rows(show::reads(self.view)),

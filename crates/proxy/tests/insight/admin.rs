@@ -124,6 +124,21 @@ fn the_mariadb_client_is_answered() {
     );
     assert_eq!(of("fetch")["P50_us"], "NULL");
     assert!(of("query")["P99_us"].parse::<u64>().unwrap() > 0);
+    let latencies = rows(&proxy, "SHOW LATENCIES");
+    let [begun, prepared] = latencies.as_slice() else {
+        panic!("one statement was sent as text and one was prepared: {latencies:?}");
+    };
+    for (row, kind) in [(begun, "query"), (prepared, "prepare")] {
+        assert_eq!((&*row["Command"], &*row["Replies"]), (kind, "1"));
+        assert_eq!(row["Up_to_us"], of(kind)["P99_us"]);
+    }
+    let traffic = rows(&proxy, "SHOW TRAFFIC");
+    // The client sends COM_STMT_CLOSE with its next command.
+    for (name, value) in [("Logins", "1"), ("Commands", "2"), ("Errors", "0")] {
+        assert_eq!(traffic[0][name], value, "{name}");
+    }
+    let forwarded = ["Bytes_in", "Bytes_out"].map(|name| traffic[0][name].parse::<u64>());
+    assert!(forwarded.iter().all(|bytes| *bytes.as_ref().unwrap() > 10));
     let buffers = rows(&proxy, "SHOW BUFFERS");
     let borrowed = buffers
         .iter()

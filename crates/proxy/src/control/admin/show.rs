@@ -425,6 +425,14 @@ pub(super) fn help() -> Table {
             "commands and their latency, by listener, backend and kind",
         ),
         (
+            "SHOW TRAFFIC",
+            "logins, commands, errors and bytes, by listener and backend",
+        ),
+        (
+            "SHOW LATENCIES",
+            "how many replies took how long, by listener, backend and kind",
+        ),
+        (
             "SHOW BUFFERS",
             "memory, and bytes copied compared with bytes forwarded",
         ),

@@ -8,6 +8,8 @@ pub(super) enum Statement {
     Clients,
     Servers,
     Stats,
+    Traffic,
+    Latencies,
     Buffers,
     Listeners,
     Pools,
@@ -34,7 +36,7 @@ pub(super) enum Statement {
 
 /// The error for any other statement.
 const HINT: &str = "the proxy's admin listener knows SHOW CLIENTS, SHOW SERVERS, SHOW LISTENERS, SHOW POOLS, SHOW READS, \
-                    SHOW RULES, EXPLAIN RULE 'statement', SHOW USERS, SHOW PINS, SHOW DIGESTS, SHOW DIGESTS LIMIT n, RESET DIGESTS, SHOW STATS, SHOW BUFFERS, \
+                    SHOW RULES, EXPLAIN RULE 'statement', SHOW USERS, SHOW PINS, SHOW DIGESTS, SHOW DIGESTS LIMIT n, RESET DIGESTS, SHOW STATS, SHOW TRAFFIC, SHOW LATENCIES, SHOW BUFFERS, \
                     KILL id, KILL listener:id, PAUSE, RESUME, DRAIN BACKEND name, RESUME BACKEND name, MOVE BACKEND name, DRAIN, \
                     RELOAD and SHOW HELP";
 
@@ -54,6 +56,8 @@ impl Statement {
             ["SHOW", "CLIENTS" | "PROCESSLIST"] | ["SHOW", "FULL", "PROCESSLIST"] => Self::Clients,
             ["SHOW", "SERVERS" | "BACKENDS"] => Self::Servers,
             ["SHOW", "STATS"] => Self::Stats,
+            ["SHOW", "TRAFFIC"] => Self::Traffic,
+            ["SHOW", "LATENCIES"] => Self::Latencies,
             ["SHOW", "BUFFERS"] => Self::Buffers,
             ["SHOW", "LISTENERS"] => Self::Listeners,
             ["SHOW", "POOLS"] => Self::Pools,
@@ -248,6 +252,8 @@ mod tests {
             ("show  full\nprocesslist ;", Statement::Clients),
             ("Show Servers;", Statement::Servers),
             ("-- which?\n/* now */ SHOW STATS", Statement::Stats),
+            ("SHOW TRAFFIC", Statement::Traffic),
+            ("show latencies;", Statement::Latencies),
             ("SHOW BUFFERS", Statement::Buffers),
             ("SHOW LISTENERS", Statement::Listeners),
             ("SHOW POOLS", Statement::Pools),
