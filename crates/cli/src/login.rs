@@ -68,6 +68,11 @@ pub(crate) struct MysqlLogin {
 }
 
 impl MysqlLogin {
+    /// Whether an option file may name the server.
+    pub(crate) fn has_option_file(&self) -> bool {
+        self.defaults_file.is_some()
+    }
+
     /// The settings of a URL; without one, those of `ONECOPY_URL`, or only those of the option file.
     pub(crate) fn config(&self, url: Option<&str>) -> Result<Config, Failure> {
         let url = match (url, variable(URL_VARIABLE)?, &self.defaults_file) {

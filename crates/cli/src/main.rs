@@ -18,6 +18,7 @@ mod prompt;
 mod proxy;
 mod sql;
 mod table;
+mod top;
 mod tour;
 mod transfer;
 mod valkey;
@@ -41,6 +42,7 @@ enum Command {
     Dump(dump::Args),
     Valkey(valkey::Args),
     Proxy(proxy::Args),
+    Top(top::Args),
     Bench(bench::Args),
     Tour(tour::Args),
     Completions(completions::Args),
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         Command::Dump(args) => dump::run(args),
         Command::Valkey(args) => valkey::run(args),
         Command::Proxy(args) => proxy::run(args),
+        Command::Top(args) => top::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Tour(args) => tour::run(args),
         Command::Completions(args) => completions::run(&args, Cli::command()),

@@ -26,6 +26,7 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
+    #[allow(dead_code)] // not by all who have one
     pub(crate) fn start(program: &mut Command) -> Self {
         Self::start_with(program.env("NO_COLOR", "1"), None, WIDE)
     }
@@ -36,6 +37,12 @@ impl Terminal {
         Self::start_with(program, None, columns)
     }
 
+    /// Of so many columns and rows, without colours: for a program that draws a screen.
+    #[allow(dead_code)] // not by all who have one
+    pub(crate) fn start_screen(program: &mut Command, columns: u16, rows: u16) -> Self {
+        Self::start_on(program.env("NO_COLOR", "1"), None, columns, rows)
+    }
+
     /// With this for standard input: the terminal is for looking alone.
     #[allow(dead_code)] // not by all who have one
     pub(crate) fn start_with_input(program: &mut Command, input: Stdio) -> Self {
@@ -43,8 +50,12 @@ impl Terminal {
     }
 
     fn start_with(program: &mut Command, input: Option<Stdio>, columns: u16) -> Self {
+        Self::start_on(program, input, columns, 50)
+    }
+
+    fn start_on(program: &mut Command, input: Option<Stdio>, columns: u16, rows: u16) -> Self {
         let size = nix::pty::Winsize {
-            ws_row: 50,
+            ws_row: rows,
             ws_col: columns,
             ws_xpixel: 0,
             ws_ypixel: 0,
@@ -65,13 +76,18 @@ impl Terminal {
         let filled = shown.clone();
         thread::spawn(move || {
             let mut piece = [0; 4096];
+            // The end of a piece may cut a character, which waits for the next one.
+            let mut bytes = Vec::new();
             // An error at the end: the other end is closed.
             while let Ok(n) = screen.read(&mut piece) {
-                filled
-                    .0
-                    .lock()
-                    .unwrap()
-                    .push_str(&String::from_utf8_lossy(&piece[..n]));
+                bytes.extend_from_slice(&piece[..n]);
+                let whole = match std::str::from_utf8(&bytes) {
+                    Err(error) if error.error_len().is_none() => error.valid_up_to(),
+                    _ => bytes.len(),
+                };
+                let text = String::from_utf8_lossy(&bytes[..whole]).into_owned();
+                bytes.drain(..whole);
+                filled.0.lock().unwrap().push_str(&text);
                 filled.1.notify_all();
                 if n == 0 {
                     break;
@@ -104,6 +120,12 @@ impl Terminal {
         let at = seen + shown[seen..].find(text).unwrap();
         self.seen = at + text.len();
         shown[seen..at].to_owned()
+    }
+
+    /// All that was shown since the start, with what moves the cursor.
+    #[allow(dead_code)] // not by all who have one
+    pub(crate) fn all(&self) -> String {
+        self.shown.0.lock().unwrap().clone()
     }
 
     /// What Ctrl-C is where this is its terminal.
