@@ -1,11 +1,15 @@
 //! `onecopy proxy`: in front of one or several servers.
 
+mod activation;
+mod service;
+
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use onecopy_net::Endpoint;
@@ -13,11 +17,12 @@ use onecopy_net::evented::Address;
 use onecopy_proxy::config::{
     BackendConfig, Changes, Config, DEFAULTS, ListenerConfig, LogFormat, LogLevel, endpoint,
 };
-use onecopy_proxy::{Log, Proxy, raise_open_files};
+use onecopy_proxy::{Log, Proxy, Sockets, raise_open_files};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::say;
+use service::Service;
 
 /// Run a transparent proxy for MySQL and MariaDB
 ///
@@ -115,6 +120,18 @@ pub(crate) fn run(args: Args) -> ExitCode {
         ));
         return ExitCode::SUCCESS;
     }
+    // Before there is another thread.
+    let passed = Service::from_environment().and_then(|service| {
+        let sockets = activation::sockets()?;
+        Ok((service, sockets))
+    });
+    let (service, sockets) = match passed {
+        Ok(passed) => passed,
+        Err(error) => {
+            say(&format!("onecopy: {error}"));
+            return ExitCode::FAILURE;
+        }
+    };
     let log = match Log::start(&config.log, std::io::stderr()) {
         Ok(log) => log,
         Err(error) => {
@@ -122,7 +139,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let served = serve(config, args.config, &log);
+    let served = serve(config, args.config, (service, sockets), &log);
     if let Err(error) = &served {
         log.note(LogLevel::Error, &format!("onecopy: {error}"));
     }
@@ -155,17 +172,22 @@ fn take_panics(log: &Log, format: LogFormat) {
     }));
 }
 
-fn serve(config: Config, file: Option<PathBuf>, log: &Log) -> Result<(), Box<dyn Error>> {
+fn serve(
+    config: Config,
+    file: Option<PathBuf>,
+    (service, sockets): (Service, Sockets),
+    log: &Log,
+) -> Result<(), Box<dyn Error>> {
     take_panics(log, config.log.format);
     let info = |text: &str| log.note(LogLevel::Info, text);
     // Before anybody can come in: a signal must never find its default.
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let signals = signals()?;
     let description = describe(&config);
     if let Err(error) = raise_open_files() {
         let text = format!("the limit of open files can't be raised: {error}");
         log.note(LogLevel::Warn, &text);
     }
-    let proxy = Arc::new(Proxy::start_with_log(config, log)?);
+    let proxy = Arc::new(Proxy::start_with_sockets(config, sockets, log)?);
     let (itself, read_again) = (Arc::downgrade(&proxy), file.clone());
     proxy.on_reload(move || {
         let proxy = itself.upgrade().ok_or("the proxy is stopping")?;
@@ -185,7 +207,9 @@ fn serve(config: Config, file: Option<PathBuf>, log: &Log) -> Result<(), Box<dyn
         Some(socket) => info(&format!("live page on {socket}")),
         None => {}
     }
-    while signals.forever().next() == Some(SIGHUP) {
+    service.ready(&status(&proxy));
+    while next_signal(&signals, &service, &proxy) == Some(SIGHUP) {
+        service.reloading();
         match reload(&proxy, file.as_deref()) {
             Ok(changes) if changes.is_empty() => info("reloaded: nothing has changed"),
             Ok(changes) => info(&format!("reloaded:\n{changes}")),
@@ -194,20 +218,62 @@ fn serve(config: Config, file: Option<PathBuf>, log: &Log) -> Result<(), Box<dyn
                 log.note(LogLevel::Warn, &text);
             }
         }
+        service.ready(&status(&proxy));
     }
     let drain = proxy.config().drain;
-    info(&format!(
+    let text = format!(
         "shutting down: {} sessions have up to {:?} to finish; signal again to stop now",
         proxy.sessions(),
         drain.timeout
-    ));
+    );
+    info(&text);
+    service.stopping(&text);
     proxy.drain();
-    let asks_again = |signal| signal != SIGHUP;
-    while !proxy.is_drained() && !signals.pending().any(asks_again) {
-        std::thread::sleep(Duration::from_millis(20));
+    while !proxy.is_drained() {
+        match signals.recv_timeout(Duration::from_millis(20)) {
+            Ok(SIGHUP) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(_) | Err(RecvTimeoutError::Disconnected) => break,
+        }
     }
     proxy.stop();
     proxy.failure().map_or(Ok(()), |why| Err(why.into()))
+}
+
+/// The signals that this program acts on, as they come.
+fn signals() -> Result<Receiver<i32>, Box<dyn Error>> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let (sender, receiver) = channel();
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || signals.forever().try_for_each(|signal| sender.send(signal)))?;
+    Ok(receiver)
+}
+
+/// Waits for the next signal, and tells the service manager meanwhile how the proxy is.
+fn next_signal(signals: &Receiver<i32>, service: &Service, proxy: &Proxy) -> Option<i32> {
+    let Some(interval) = service.interval() else {
+        return signals.recv().ok();
+    };
+    loop {
+        match signals.recv_timeout(interval) {
+            Ok(signal) => return Some(signal),
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        service.status(&status(proxy));
+        // A proxy whose workers do not answer is restarted by the manager.
+        if service.is_watched() && proxy.is_responsive() {
+            service.alive();
+        }
+    }
+}
+
+/// How the proxy is, in a line.
+fn status(proxy: &Proxy) -> String {
+    let servers = proxy.servers();
+    let up = servers.iter().filter(|(_, _, is_up, _)| *is_up).count();
+    let (sessions, all) = (proxy.sessions(), servers.len());
+    format!("{sessions} sessions, {up} of {all} backends up")
 }
 
 fn reload(proxy: &Proxy, file: Option<&Path>) -> Result<Changes, Box<dyn Error>> {

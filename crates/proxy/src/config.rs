@@ -117,6 +117,16 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// All addresses that are listened on.
+    pub(crate) fn listens(&self) -> impl Iterator<Item = Endpoint> {
+        let mysql = self.listeners.iter();
+        let mysql = mysql.flat_map(|listener| listener.listen.clone());
+        let control = [&self.metrics.listen, &self.web.listen, &self.admin.listen];
+        mysql.chain(control.into_iter().flatten().cloned())
+    }
+}
+
 /// How sessions are drained: all of them before the proxy stops, and those of a backend that was removed from the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DrainConfig {

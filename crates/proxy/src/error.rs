@@ -3,6 +3,7 @@
 use std::{fmt, io};
 
 use onecopy_net::Endpoint;
+use onecopy_net::evented::Address;
 use rustix::io::Errno;
 
 use crate::config::ConfigError;
@@ -12,6 +13,10 @@ use crate::config::ConfigError;
 pub enum Error {
     /// An address cannot be listened on.
     Listen(Endpoint, io::Error),
+    /// A socket that was passed to this process cannot be used. Contains its name.
+    PassedSocket(String, io::Error),
+    /// A socket that was passed to this process, with this name and address, fits no `listen` of the configuration.
+    ForeignSocket(String, Address),
     /// The host name of a backend has no address.
     Resolve(String, io::Error),
     /// A thread and its event loop could not be started. Contains its name and the system's error.
@@ -30,6 +35,13 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Listen(endpoint, error) => write!(f, "can't listen on {endpoint}: {error}"),
+            Self::PassedSocket(name, error) => {
+                write!(f, "the passed socket '{name}' can't be used: {error}")
+            }
+            Self::ForeignSocket(name, address) => write!(
+                f,
+                "the passed socket '{name}' listens on {address}, which is no `listen` of the configuration; add it there, or do not pass the socket"
+            ),
             Self::Resolve(name, error) => write!(f, "backend '{name}' has no address: {error}"),
             Self::Start(thread, error) => {
                 write!(f, "can't start the thread '{thread}': {error}")?;

@@ -28,6 +28,7 @@
 //! - [`Proxy::reload`] switches to another configuration atomically.
 //! - [`Proxy::drain`] accepts no new sessions; existing ones end after their transactions, at the latest after the configured drain
 //!   timeout. [`Proxy::is_drained`] says when all have.
+//! - [`Proxy::start_with_sockets`] uses listening sockets that a service manager has made.
 //! - [`Proxy::stop`], or dropping the proxy, ends all sessions.
 //!
 //! # Errors
@@ -49,6 +50,8 @@ mod error;
 mod log;
 mod open_files;
 mod stats;
+
+mod sockets;
 
 mod digests;
 
@@ -99,6 +102,7 @@ pub use failure::{Failure, Reason, Side};
 pub use log::Log;
 pub use open_files::raise_open_files;
 pub use proxy::Proxy;
+pub use sockets::Sockets;
 pub use stats::{
     ClientInfo, CompressionCounts, Counters, Entrance, Kind, Latency, PoolInfo, Route, Snapshot,
 };

@@ -21,6 +21,7 @@ use crate::mailbox::Workers;
 use crate::open_files;
 use crate::running::Running;
 use crate::server_accounts;
+use crate::sockets::Sockets;
 use crate::stats::Snapshot;
 use crate::watch::Watch;
 use crate::worker;
@@ -74,8 +75,18 @@ impl Proxy {
     /// # Errors
     /// Fails like [`start`](Self::start).
     pub fn start_with_log(config: Config, log: &Log) -> Result<Self, Error> {
+        Self::start_with_sockets(config, Sockets::default(), log)
+    }
+
+    /// Starts the proxy like [`start_with_log`](Self::start_with_log). Addresses for which there is one of `sockets` are not bound: the
+    /// socket is used that was passed. Files of such Unix sockets are not removed in the end.
+    ///
+    /// # Errors
+    /// Fails like [`start`](Self::start), and if one of the sockets fits no address of the configuration.
+    pub fn start_with_sockets(config: Config, sockets: Sockets, log: &Log) -> Result<Self, Error> {
         // Before anything is started for it.
         config.check().map_err(Error::Config)?;
+        sockets.check(&config)?;
         let log = log.clone();
         let alarm = Alarm::new(&log);
         let credentials = Credentials::new(config.health.clone());
@@ -101,13 +112,15 @@ impl Proxy {
         let acceptor = acceptor
             .start(Arc::clone(&workers), alarm.clone(), log.clone())
             .map_err(Error::start("acceptor"))?;
-        let running = Arc::new(Running::new(workers, acceptor, credentials, (log, alarm)));
+        let running = Running::new(workers, acceptor, credentials, sockets, (log, alarm));
+        let running = Arc::new(running);
         let installed = running.install(config);
         let view = Arc::new(View::new(&running));
         let started = installed.and_then(|_| {
+            // Before anybody comes in who has one of them.
+            server_accounts::start(&running).map_err(Error::start("accounts"))?;
             let control = Control::start(&view, &metrics, &web, &admin)?;
             let watch = Watch::start(&running).map_err(Error::start("watch"))?;
-            server_accounts::start(&running).map_err(Error::start("accounts"))?;
             discovery::start(&running).map_err(Error::start("discovery"))?;
             Ok((control, watch))
         });
@@ -118,6 +131,7 @@ impl Proxy {
                 return Err(error);
             }
         };
+        running.open();
         let addresses = running.in_force().addresses.clone();
         running.log.event(Event::Started {
             addresses: addresses.iter().map(Address::to_string).collect(),
@@ -184,6 +198,11 @@ impl Proxy {
     /// reports a failure. The sessions of other threads continue, but the proxy should be drained and restarted.
     pub fn failure(&self) -> Option<String> {
         self.running.alarm.why().map(str::to_owned)
+    }
+
+    /// Returns whether all workers answer within some seconds. Those that have [died](Self::failure) do not count.
+    pub fn is_responsive(&self) -> bool {
+        self.view.workers_answer()
     }
 
     /// Sets a function that is called once on such a [failure](Self::failure), by the thread that dies.

@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use onecopy_net::evented::{self, Address, ListenerOptions};
+use onecopy_net::evented::{Address, ListenerOptions};
 
 use crate::acceptor;
 use crate::alarm::Alarm;
@@ -26,8 +26,8 @@ use crate::open_files::OpenFiles;
 use crate::pooling::accounts::Accounts;
 use crate::pooling::pool::Pool;
 use crate::queue::Patience;
-use crate::resolve::resolve;
 use crate::session::first_options;
+use crate::sockets::Sockets;
 
 type Notice = Box<dyn Fn(&str) + Send>;
 
@@ -47,10 +47,20 @@ pub(crate) struct Running {
     pub(crate) log: Log,
     pub(crate) alarm: Alarm,
     open_files: OpenFiles,
+    kept: Mutex<Kept>,
+    /// Sockets that were passed to this process and have no use yet.
+    pub(crate) sockets: Mutex<Sockets>,
     /// What was said last of too few of them.
     warning: Mutex<Option<String>>,
     /// Made when the first listener needs one, and the same from then on.
     key: Mutex<Option<Arc<Key>>>,
+}
+
+/// What is to be served once the proxy is open.
+enum Kept {
+    UntilOpen(Option<Ways>),
+    /// It is open.
+    Nothing,
 }
 
 /// What is in force at a time.
@@ -66,6 +76,7 @@ impl Running {
         workers: Arc<Workers>,
         acceptor: acceptor::Handle,
         credentials: Credentials,
+        sockets: Sockets,
         (log, alarm): (Log, Alarm),
     ) -> Self {
         Self {
@@ -82,6 +93,8 @@ impl Running {
             log,
             alarm,
             open_files: OpenFiles::measure(),
+            kept: Mutex::new(Kept::UntilOpen(None)),
+            sockets: Mutex::new(sockets),
             warning: Mutex::default(),
             key: Mutex::default(),
         }
@@ -192,7 +205,7 @@ impl Running {
         }
         let room = self.open_files.room(&config);
         self.complain(&config);
-        self.acceptor.serve(Ways {
+        self.serve(Ways {
             sockets: ways,
             room,
             max_connections: config.max_connections,
@@ -217,6 +230,32 @@ impl Running {
         after.config = config;
         *lock(&self.now) = Arc::new(after);
         Ok(changes)
+    }
+
+    /// What is served; it is kept until the proxy is open.
+    fn serve(&self, mut ways: Ways) {
+        let mut kept = lock(&self.kept);
+        match &mut *kept {
+            Kept::Nothing => return self.acceptor.serve(ways),
+            Kept::UntilOpen(None) => {}
+            Kept::UntilOpen(Some(before)) => {
+                for way in ways.sockets.iter_mut().filter(|way| way.socket.is_none()) {
+                    let mut before = before.sockets.iter_mut();
+                    let known = before.find(|known| known.endpoint == way.endpoint);
+                    way.socket = known.and_then(|known| known.socket.take());
+                }
+            }
+        }
+        *kept = Kept::UntilOpen(Some(ways));
+    }
+
+    /// Clients are let in from now on. Those that have come since the addresses were listened on have waited.
+    pub(crate) fn open(&self) {
+        let _change = lock(&self.change);
+        let kept = std::mem::replace(&mut *lock(&self.kept), Kept::Nothing);
+        if let Kept::UntilOpen(Some(ways)) = kept {
+            self.acceptor.serve(ways);
+        }
     }
 
     /// Says that descriptors do not do for a configuration, once.
@@ -260,13 +299,11 @@ impl Running {
                 addresses.extend(before.addresses.get(at).cloned());
                 return Ok(way);
             }
-            let address = resolve(endpoint).map_err(failed)?.swap_remove(0);
             let options = ListenerOptions {
                 socket: first_options(listener.config.socket),
                 ..ListenerOptions::default()
             };
-            let socket = evented::Listener::bind(&address, &options);
-            let socket = socket.map_err(failed)?;
+            let socket = lock(&self.sockets).listen(endpoint, &options)?;
             addresses.push(socket.address().map_err(failed)?);
             self.acceptor.try_out(&socket).map_err(failed)?;
             way.socket = Some(socket);

@@ -3,6 +3,7 @@
 
 mod large;
 mod open_files;
+mod service;
 mod unread_stderr;
 
 use std::fs;

@@ -6,6 +6,8 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::{error, fmt};
 
 use mio::net::{TcpListener, UnixListener, UnixStream};
@@ -42,7 +44,8 @@ impl Default for ListenerOptions {
     }
 }
 
-/// A listening socket. The file of a Unix socket is removed when the listener is dropped.
+/// A listening socket. The file of a Unix socket is removed when the listener is dropped, unless it
+/// [stays](Listener::file_stays_while).
 #[derive(Debug)]
 pub struct Listener {
     socket: Listening,
@@ -59,6 +62,8 @@ enum Listening {
 struct Place {
     path: PathBuf,
     file: Option<[u64; 2]>,
+    /// Somebody else removes it, while this is true.
+    stays: Arc<AtomicBool>,
 }
 
 /// Why no client could be accepted.
@@ -89,6 +94,55 @@ impl Listener {
             Address::Unix(path) => bind_unix(path, options)?,
         };
         Ok(Self { socket })
+    }
+
+    /// Takes over a socket that another process has set up and passed on. It keeps its backlog, and clients that wait in it are
+    /// accepted here. The file of a Unix socket is not removed, unless [`file_stays_while`](Self::file_stays_while) says so.
+    ///
+    /// # Errors
+    /// Fails with `InvalidInput` if it is not a listening stream socket of TCP or with a path, otherwise with the system's error.
+    pub fn adopt(socket: OwnedFd) -> io::Result<Self> {
+        let socket = Socket2::from(socket);
+        let refused = |why| Err(io::Error::new(ErrorKind::InvalidInput, why));
+        if socket.r#type()? != Type::STREAM {
+            return refused("not a stream socket");
+        }
+        if !socket.is_listener()? {
+            return refused("a socket that does not listen");
+        }
+        socket.set_nonblocking(true)?;
+        socket.set_cloexec(true)?;
+        let address = socket.local_addr()?;
+        let socket = match address.as_pathname() {
+            Some(path) => {
+                let place = Place {
+                    path: path.to_owned(),
+                    file: identity(path),
+                    stays: Arc::new(AtomicBool::new(true)),
+                };
+                Listening::Unix(UnixListener::from_std(socket.into()), place)
+            }
+            None if address.as_socket().is_some() => {
+                Listening::Tcp(TcpListener::from_std(socket.into()))
+            }
+            None => return refused("neither a TCP socket nor a Unix socket with a path"),
+        };
+        Ok(Self { socket })
+    }
+
+    /// The file of a Unix socket stays when the listener is dropped while the flag is true, because another process listens there.
+    pub fn file_stays_while(&mut self, stays: &Arc<AtomicBool>) {
+        if let Listening::Unix(_, place) = &mut self.socket {
+            place.stays = Arc::clone(stays);
+        }
+    }
+
+    /// Returns whether a file would stay if the listener were dropped now.
+    pub fn file_stays(&self) -> bool {
+        match &self.socket {
+            Listening::Tcp(_) => false,
+            Listening::Unix(_, place) => place.stays.load(SeqCst),
+        }
     }
 
     /// Returns the address that it listens on, with the port that the system chose for port 0.
@@ -209,6 +263,7 @@ fn bind_unix(path: &Path, options: &ListenerOptions) -> io::Result<Listening> {
     let place = Place {
         path: path.to_owned(),
         file: identity(path),
+        stays: Arc::default(),
     };
     // And here those that the process masks out of every file. From here on `place` removes it where something fails.
     fs::set_permissions(path, Permissions::from_mode(options.unix_mode))?;
@@ -255,7 +310,7 @@ fn identity(path: &Path) -> Option<[u64; 2]> {
 impl Drop for Place {
     fn drop(&mut self) {
         // Another may have put his own there meanwhile.
-        if self.file.is_some() && identity(&self.path) == self.file {
+        if !self.stays.load(SeqCst) && self.file.is_some() && identity(&self.path) == self.file {
             // What can't be removed stays: the next listener sees that nobody listens there.
             let _ = fs::remove_file(&self.path);
         }

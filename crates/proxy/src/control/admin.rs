@@ -95,7 +95,7 @@ pub(super) fn open(
         native: native_password::Verifier::from_password(&config.password),
         caching_sha2: caching_sha2::Verifier::from_password(&config.password),
     };
-    let view = Arc::clone(view);
+    let (view, running) = (Arc::clone(view), Arc::clone(view));
     let last_id = AtomicU32::new(0);
     let guests = Guests {
         name: "admin",
@@ -107,7 +107,7 @@ pub(super) fn open(
             guest.stream.shutdown();
         },
     };
-    Door::open(endpoint, ("admin", 0o600), |hall| {
+    Door::open(endpoint, ("admin", 0o600), running.sockets(), |hall| {
         Ok(move || guests.run(hall))
     })
 }

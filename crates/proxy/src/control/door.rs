@@ -13,7 +13,7 @@ use onecopy_net::evented::{Address, Listener, ListenerOptions};
 
 use crate::error::Error;
 use crate::lock::lock;
-use crate::resolve::resolve;
+use crate::sockets::Sockets;
 pub(super) use guests::{Guest, Guests};
 
 /// Events of the listener.
@@ -51,6 +51,7 @@ impl Door {
     pub(super) fn open<R: FnOnce() + Send + 'static>(
         endpoint: &Endpoint,
         (name, unix_mode): (&str, u32),
+        sockets: &Mutex<Sockets>,
         begin: impl FnOnce(Hall) -> io::Result<R>,
     ) -> Result<Self, Error> {
         let failed = |error| Error::Listen(endpoint.clone(), error);
@@ -58,8 +59,7 @@ impl Door {
             unix_mode,
             ..ListenerOptions::default()
         };
-        let address = resolve(endpoint).map_err(failed)?.swap_remove(0);
-        let listener = Listener::bind(&address, &options).map_err(failed)?;
+        let listener = lock(sockets).listen(endpoint, &options)?;
         let address = listener.address().map_err(failed)?;
         Self::start(listener, address, name, begin).map_err(Error::start(name))
     }

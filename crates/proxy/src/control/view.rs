@@ -16,6 +16,7 @@ use crate::lock::lock;
 use crate::log::{Event, Log};
 use crate::mailbox::{Order, Workers};
 use crate::running::Running;
+use crate::sockets::Sockets;
 use crate::stats::{PoolInfo, Snapshot};
 
 /// How long an answer of a worker's is waited for.
@@ -58,6 +59,11 @@ impl View {
 
     pub(crate) fn credentials(&self) -> &Credentials {
         &self.running.credentials
+    }
+
+    /// Sockets that were passed to this process and have no use yet.
+    pub(crate) fn sockets(&self) -> &Mutex<Sockets> {
+        &self.running.sockets
     }
 
     pub(crate) fn log(&self) -> &Log {
@@ -128,6 +134,14 @@ impl View {
         }
         sum.counters.sort_routes();
         sum
+    }
+
+    /// Whether all workers answer that have not died.
+    pub(crate) fn workers_answer(&self) -> bool {
+        let all = self.workers().running();
+        // No session has this id.
+        let answers = self.ask_all(|reply| Order::Find { id: 0, reply });
+        answers.take(all).count() == all
     }
 
     /// Whether statements are counted by digest.

@@ -43,7 +43,7 @@ use super::View;
 use crate::config::{Actions, AdminConfig, MetricsConfig, WebConfig};
 use crate::error::Error;
 use crate::lock::lock;
-use crate::resolve::resolve;
+use crate::sockets::Sockets;
 use login::Administrator;
 
 /// How long data may stay unacknowledged by a client of the page.
@@ -81,7 +81,7 @@ impl Web {
     ) -> Result<Self, Error> {
         let mut listeners = Vec::new();
         let mut open = |endpoint: &Endpoint, offer: &dyn Fn(&Address) -> Offer| {
-            let (listener, address) = listen(endpoint)?;
+            let (listener, address) = listen(endpoint, view.sockets())?;
             listeners.push((listener, offer(&address)));
             Ok::<_, Error>(address)
         };
@@ -136,7 +136,7 @@ impl fmt::Debug for Web {
     }
 }
 
-fn listen(endpoint: &Endpoint) -> Result<(Listener, Address), Error> {
+fn listen(endpoint: &Endpoint, sockets: &Mutex<Sockets>) -> Result<(Listener, Address), Error> {
     let failed = |error| Error::Listen(endpoint.clone(), error);
     let options = ListenerOptions {
         socket: SocketOptions {
@@ -145,8 +145,7 @@ fn listen(endpoint: &Endpoint) -> Result<(Listener, Address), Error> {
         },
         ..ListenerOptions::default()
     };
-    let address = resolve(endpoint).map_err(failed)?.swap_remove(0);
-    let listener = Listener::bind(&address, &options).map_err(failed)?;
+    let listener = lock(sockets).listen(endpoint, &options)?;
     let address = listener.address().map_err(failed)?;
     Ok((listener, address))
 }

@@ -1,6 +1,9 @@
 use std::fs;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -236,5 +239,44 @@ fn clients_have_the_options_that_were_set_on_the_listener() {
             assert_eq!(socket.tcp_keepalive_retries().unwrap(), 3);
         }
         assert_eq!(socket.tcp_user_timeout().unwrap(), options.user_timeout);
+    }
+}
+
+#[test]
+fn a_passed_socket_keeps_its_waiting_clients_and_its_file() {
+    let path = Path::new("adopt");
+    for address in [
+        Address::Tcp("127.0.0.1:0".parse().unwrap()),
+        Address::Unix(path.0.clone()),
+    ] {
+        let stays = Arc::new(AtomicBool::new(false));
+        let mut before = Listener::bind(&address, &ListenerOptions::default()).unwrap();
+        before.file_stays_while(&stays);
+        let address = before.address().unwrap();
+        let _waiting = connect(&address).unwrap();
+        let passed = before.as_fd().try_clone_to_owned().unwrap();
+        stays.store(true, SeqCst);
+        drop(before);
+        let mut listener = Listener::adopt(passed).unwrap();
+        assert_eq!(listener.address().unwrap(), address);
+        assert!(listener.accept().unwrap().is_some());
+        // One that is given up again leaves it as well.
+        let again = Listener::adopt(listener.as_fd().try_clone_to_owned().unwrap()).unwrap();
+        drop(again);
+        let _next = connect(&address).unwrap();
+        assert!(listener.accept().unwrap().is_some());
+        listener.file_stays_while(&Arc::default());
+        drop(listener);
+        assert!(!path.0.exists());
+    }
+}
+
+#[test]
+fn what_is_no_listening_socket_is_not_adopted() {
+    let bound = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+    let file = fs::File::open("/dev/null").unwrap();
+    for fd in [std::os::fd::OwnedFd::from(bound), one.into(), file.into()] {
+        assert!(Listener::adopt(fd).is_err());
     }
 }

@@ -1,0 +1,70 @@
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+
+use super::*;
+use crate::config::{BackendConfig, ListenerConfig, endpoint};
+
+fn tcp() -> (OwnedFd, Endpoint) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    (listener.into(), endpoint(&address.to_string()).unwrap())
+}
+
+fn config(listen: &[Endpoint]) -> Config {
+    Config {
+        listeners: vec![ListenerConfig {
+            listen: listen.to_vec(),
+            backends: vec![BackendConfig::new(endpoint("127.0.0.1:1").unwrap())],
+            ..ListenerConfig::default()
+        }],
+        ..Config::default()
+    }
+}
+
+#[test]
+fn a_socket_is_used_for_its_address_and_others_are_made() {
+    let (socket, listen) = tcp();
+    let mut sockets = Sockets::default();
+    sockets.add("one", socket).unwrap();
+    sockets
+        .check(&config(std::slice::from_ref(&listen)))
+        .unwrap();
+    let other = endpoint("127.0.0.1:0").unwrap();
+    let options = ListenerOptions::default();
+    let made = sockets.listen(&other, &options).unwrap();
+    assert_eq!(sockets.len(), 1);
+    // A second socket could not be bound there.
+    let used = sockets.listen(&listen, &options).unwrap();
+    assert_eq!(used.address().unwrap().to_string(), listen.to_string());
+    assert_ne!(made.address().unwrap(), used.address().unwrap());
+    assert!(sockets.is_empty());
+}
+
+#[test]
+fn a_socket_that_fits_nothing_is_named() {
+    let (socket, listen) = tcp();
+    let mut sockets = Sockets::default();
+    sockets.add("mysql.socket", socket).unwrap();
+    let error = sockets.check(&config(&[endpoint("127.0.0.1:0").unwrap()]));
+    let said = error.unwrap_err().to_string();
+    assert!(
+        said.contains("mysql.socket") && said.contains(&listen.to_string()),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_file_of_a_unix_socket_stays_with_whom_made_it() {
+    let path = std::env::temp_dir().join(format!("onecopy-sockets-{}", std::process::id()));
+    let made = UnixListener::bind(&path).unwrap();
+    let mut sockets = Sockets::default();
+    sockets.add("unix", made.into()).unwrap();
+    let endpoint = Endpoint::Unix(path.clone());
+    drop(
+        sockets
+            .listen(&endpoint, &ListenerOptions::default())
+            .unwrap(),
+    );
+    assert!(path.exists());
+    std::fs::remove_file(path).unwrap();
+}
