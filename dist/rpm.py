@@ -73,7 +73,10 @@ fi
 %postun
 if [ -d /run/systemd/system ]; then
     systemctl daemon-reload || :
-    if [ $1 -ge 1 ]; then systemctl try-restart onecopy.service || :; fi
+    # A proxy with `upgrade.socket` is replaced without a lost connection.
+    if [ $1 -ge 1 ] && systemctl --quiet is-active onecopy.service; then
+        onecopy upgrade --config /etc/onecopy/proxy.toml || systemctl try-restart onecopy.service || :
+    fi
 fi
 
 %files

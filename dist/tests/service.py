@@ -14,6 +14,7 @@ def check(machine):
     traffic(machine)
     confined(machine)
     reload(machine)
+    upgrade(machine)
     machine.call("systemctl stop onecopy")
     ended = machine.call("systemctl show onecopy --property Result --property ExecMainStatus").stdout.split()
     expect(sorted(ended) == ["ExecMainStatus=0", "Result=success"], f"the service ended with {ended}")
@@ -73,3 +74,27 @@ def reload(machine):
     expect("unknown key `unknown`" in log, "the journal does not say why it was not reloaded")
     machine.call("mariadb --host 127.0.0.1 --port 3308 --user app --password=secret --execute 'DO 1'")
     machine.call(f"sed -i '/^unknown/d' {configuration}")
+
+
+def upgrade(machine):
+    """Another process is the service; a client that is there stays, and systemd sees the end of the new process at once."""
+    main = "systemctl show --property MainPID --value onecopy"
+    before = machine.call(main).stdout.strip()
+    sql = "mariadb --host 127.0.0.1 --port 3307 --user app --password=secret --skip-column-names"
+    machine.call(f"mkfifo /run/statements && ({sql} --unbuffered </run/statements >/run/rows 2>&1 &) && sleep 1000 >/run/statements &")
+    machine.call("echo 'SELECT 1;' >/run/statements")
+    machine.until("grep --quiet 1 /run/rows", "the client's first row")
+    said = machine.call("onecopy upgrade --config /etc/onecopy/proxy.toml 2>&1").stdout
+    expect("has taken over; 1 sessions stay" in said, f"onecopy upgrade said: {said}")
+    after = machine.call(main).stdout.strip()
+    expect(after not in (before, "0") and after in said, f"the main process is {after} after {before}")
+    machine.call("systemctl is-active onecopy")
+    machine.call("echo 'SELECT 2;' >/run/statements")
+    machine.until("grep --quiet 2 /run/rows", "a row of the client that stayed")
+    machine.call(f"{sql} --execute 'SELECT 3'")
+    machine.call("pkill --exact sleep; true")
+    machine.until(f"test ! -e /proc/{before}", "the end of the process before")
+    # systemd is its parent: it starts another one.
+    machine.call(f"kill -KILL {after}")
+    machine.until(f"test $({main}) != {after} -a $({main}) != 0 && systemctl is-active onecopy", "a restart after a crash")
+    machine.until(f"curl --fail --silent {PAGE}/live", "the proxy's page")

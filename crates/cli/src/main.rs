@@ -21,6 +21,7 @@ mod table;
 mod top;
 mod tour;
 mod transfer;
+mod upgrade;
 mod valkey;
 
 use std::process::ExitCode;
@@ -43,6 +44,7 @@ enum Command {
     Valkey(valkey::Args),
     Proxy(proxy::Args),
     Top(top::Args),
+    Upgrade(upgrade::Args),
     Bench(bench::Args),
     Tour(tour::Args),
     Completions(completions::Args),
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Command::Valkey(args) => valkey::run(args),
         Command::Proxy(args) => proxy::run(args),
         Command::Top(args) => top::run(args),
+        Command::Upgrade(args) => upgrade::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Tour(args) => tour::run(args),
         Command::Completions(args) => completions::run(&args, Cli::command()),

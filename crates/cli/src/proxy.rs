@@ -5,11 +5,12 @@ mod service;
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::error::Error;
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use onecopy_net::Endpoint;
@@ -17,7 +18,7 @@ use onecopy_net::evented::Address;
 use onecopy_proxy::config::{
     BackendConfig, Changes, Config, DEFAULTS, ListenerConfig, LogFormat, LogLevel, endpoint,
 };
-use onecopy_proxy::{Log, Proxy, Sockets, raise_open_files};
+use onecopy_proxy::{Log, Proxy, Sockets, SuccessorCommand, Takeover, raise_open_files};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -37,6 +38,9 @@ pub(crate) struct Args {
     /// Validate the configuration and print what would be served, then exit
     #[arg(long)]
     check: bool,
+    /// Take over from the running proxy at `upgrade.socket`; `onecopy upgrade` does this
+    #[arg(long, requires = "config", conflicts_with = "check")]
+    take_over: bool,
     /// Print a configuration file with every key, its explanation and its default
     #[arg(long, conflicts_with_all = ["config", "ways", "check"])]
     print_config: bool,
@@ -71,6 +75,24 @@ Signals:
 
 /// How long the program waits at its end for its last lines to be written.
 const LAST_LINES: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether sessions have ended.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How the proxy comes to its listening sockets.
+enum Start {
+    /// These are there; others are made.
+    With(Sockets),
+    /// It takes them over.
+    InPlaceOfAnother,
+}
+
+/// What the main thread waits for.
+enum Wake {
+    Signal(i32),
+    /// This process has taken over.
+    HandedOver(u32),
+}
 
 /// One listener and its servers.
 #[derive(Debug, Clone)]
@@ -139,7 +161,17 @@ pub(crate) fn run(args: Args) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let served = serve(config, args.config, (service, sockets), &log);
+    let start = match (args.take_over, sockets.is_empty()) {
+        (false, _) => Start::With(sockets),
+        (true, true) => Start::InPlaceOfAnother,
+        (true, false) => {
+            say(
+                "onecopy: --take-over gets its sockets from the running proxy; start it without LISTEN_FDS",
+            );
+            return ExitCode::FAILURE;
+        }
+    };
+    let served = serve(config, args.config, (service, start), &log);
     if let Err(error) = &served {
         log.note(LogLevel::Error, &format!("onecopy: {error}"));
     }
@@ -175,19 +207,35 @@ fn take_panics(log: &Log, format: LogFormat) {
 fn serve(
     config: Config,
     file: Option<PathBuf>,
-    (service, sockets): (Service, Sockets),
+    (service, start): (Service, Start),
     log: &Log,
 ) -> Result<(), Box<dyn Error>> {
     take_panics(log, config.log.format);
     let info = |text: &str| log.note(LogLevel::Info, text);
     // Before anybody can come in: a signal must never find its default.
-    let signals = signals()?;
+    let (sender, wakes) = channel();
+    forward_signals(sender.clone())?;
+    let service = Arc::new(service);
     let description = describe(&config);
     if let Err(error) = raise_open_files() {
         let text = format!("the limit of open files can't be raised: {error}");
         log.note(LogLevel::Warn, &text);
     }
-    let proxy = Arc::new(Proxy::start_with_sockets(config, sockets, log)?);
+    let proxy = match start {
+        Start::With(sockets) => Proxy::start_with_sockets(config, sockets, log)?,
+        Start::InPlaceOfAnother => {
+            let takeover = Takeover::begin(&config)?;
+            Proxy::take_over(config, takeover, log)?
+        }
+    };
+    let proxy = Arc::new(proxy);
+    proxy.set_successor(successor());
+    let manager = Arc::clone(&service);
+    proxy.on_handover(move |process| {
+        manager.is_now(process);
+        // The main thread that would take it has ended.
+        let _ = sender.send(Wake::HandedOver(process));
+    });
     let (itself, read_again) = (Arc::downgrade(&proxy), file.clone());
     proxy.on_reload(move || {
         let proxy = itself.upgrade().ok_or("the proxy is stopping")?;
@@ -208,7 +256,12 @@ fn serve(
         None => {}
     }
     service.ready(&status(&proxy));
-    while next_signal(&signals, &service, &proxy) == Some(SIGHUP) {
+    loop {
+        match next(&wakes, &service, &proxy) {
+            Wake::Signal(SIGHUP) => {}
+            Wake::Signal(_) => break,
+            Wake::HandedOver(process) => return stay(&proxy, process, &wakes, log),
+        }
         service.reloading();
         match reload(&proxy, file.as_deref()) {
             Ok(changes) if changes.is_empty() => info("reloaded: nothing has changed"),
@@ -220,18 +273,54 @@ fn serve(
         }
         service.ready(&status(&proxy));
     }
-    let drain = proxy.config().drain;
-    let text = format!(
-        "shutting down: {} sessions have up to {:?} to finish; signal again to stop now",
-        proxy.sessions(),
-        drain.timeout
-    );
+    let text = farewell(&proxy);
     info(&text);
     service.stopping(&text);
+    drain(&proxy, &wakes)
+}
+
+/// Another process is the service now: this one stays until its sessions have ended.
+fn stay(
+    proxy: &Proxy,
+    process: u32,
+    wakes: &Receiver<Wake>,
+    log: &Log,
+) -> Result<(), Box<dyn Error>> {
+    let text = format!(
+        "process {process} has taken over; {} sessions stay here until they end, for at most {:?}; a signal ends them after their \
+         transactions",
+        proxy.sessions(),
+        proxy.config().upgrade.stay_timeout
+    );
+    log.note(LogLevel::Info, &text);
+    while proxy.sessions() > 0 {
+        match wakes.recv_timeout(LOOK) {
+            Ok(Wake::Signal(signal)) if signal != SIGHUP => {
+                log.note(LogLevel::Info, &farewell(proxy));
+                return drain(proxy, wakes);
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+            _ => {}
+        }
+    }
+    proxy.stop();
+    proxy.failure().map_or(Ok(()), |why| Err(why.into()))
+}
+
+fn farewell(proxy: &Proxy) -> String {
+    format!(
+        "shutting down: {} sessions have up to {:?} to finish; signal again to stop now",
+        proxy.sessions(),
+        proxy.config().drain.timeout
+    )
+}
+
+/// Lets sessions end, and stops. At another signal it stops at once.
+fn drain(proxy: &Proxy, wakes: &Receiver<Wake>) -> Result<(), Box<dyn Error>> {
     proxy.drain();
     while !proxy.is_drained() {
-        match signals.recv_timeout(Duration::from_millis(20)) {
-            Ok(SIGHUP) | Err(RecvTimeoutError::Timeout) => {}
+        match wakes.recv_timeout(LOOK) {
+            Ok(Wake::Signal(SIGHUP) | Wake::HandedOver(_)) | Err(RecvTimeoutError::Timeout) => {}
             Ok(_) | Err(RecvTimeoutError::Disconnected) => break,
         }
     }
@@ -239,25 +328,40 @@ fn serve(
     proxy.failure().map_or(Ok(()), |why| Err(why.into()))
 }
 
-/// The signals that this program acts on, as they come.
-fn signals() -> Result<Receiver<i32>, Box<dyn Error>> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    let (sender, receiver) = channel();
-    std::thread::Builder::new()
-        .name("signals".into())
-        .spawn(move || signals.forever().try_for_each(|signal| sender.send(signal)))?;
-    Ok(receiver)
+/// How another process is started that takes over: this program again, as it was called, by a process that ends afterwards.
+fn successor() -> SuccessorCommand {
+    let mut own: Vec<OsString> = std::env::args_os().collect();
+    if !own.iter().any(|argument| argument == "--take-over") {
+        own.push("--take-over".into());
+    }
+    let program = own.first().cloned().unwrap_or_else(|| "onecopy".into());
+    let mut arguments: Vec<OsString> = vec!["upgrade".into(), "--".into()];
+    arguments.append(&mut own);
+    SuccessorCommand { program, arguments }
 }
 
-/// Waits for the next signal, and tells the service manager meanwhile how the proxy is.
-fn next_signal(signals: &Receiver<i32>, service: &Service, proxy: &Proxy) -> Option<i32> {
+/// Forwards the signals that this program acts on.
+fn forward_signals(sender: Sender<Wake>) -> Result<(), Box<dyn Error>> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            let mut all = signals.forever().map(Wake::Signal);
+            all.try_for_each(|signal| sender.send(signal))
+        })?;
+    Ok(())
+}
+
+/// Waits for what is to be done next, and tells the service manager meanwhile how the proxy is.
+fn next(wakes: &Receiver<Wake>, service: &Service, proxy: &Proxy) -> Wake {
+    const GONE: Wake = Wake::Signal(SIGTERM);
     let Some(interval) = service.interval() else {
-        return signals.recv().ok();
+        return wakes.recv().unwrap_or(GONE);
     };
     loop {
-        match signals.recv_timeout(interval) {
-            Ok(signal) => return Some(signal),
-            Err(RecvTimeoutError::Disconnected) => return None,
+        match wakes.recv_timeout(interval) {
+            Ok(wake) => return wake,
+            Err(RecvTimeoutError::Disconnected) => return GONE,
             Err(RecvTimeoutError::Timeout) => {}
         }
         service.status(&status(proxy));
@@ -273,7 +377,12 @@ fn status(proxy: &Proxy) -> String {
     let servers = proxy.servers();
     let up = servers.iter().filter(|(_, _, is_up, _)| *is_up).count();
     let (sessions, all) = (proxy.sessions(), servers.len());
-    format!("{sessions} sessions, {up} of {all} backends up")
+    let mut text = format!("{sessions} sessions, {up} of {all} backends up");
+    let left = proxy.sessions_left_behind();
+    if left > 0 {
+        text += &format!("; {left} more sessions with the process before");
+    }
+    text
 }
 
 fn reload(proxy: &Proxy, file: Option<&Path>) -> Result<Changes, Box<dyn Error>> {

@@ -9,6 +9,7 @@
 
 pub mod blocking;
 mod codec;
+pub mod descriptors;
 mod endpoint;
 mod error;
 #[cfg(feature = "evented")]

@@ -9,7 +9,7 @@ mod refused;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -27,6 +27,7 @@ use crate::mailbox::Order;
 use crate::mailbox::Workers;
 use crate::queue::Patience;
 use crate::session::first_options;
+use crate::sockets::Listening;
 use refused::Refused;
 
 const WAKE: Token = Token(usize::MAX);
@@ -80,6 +81,7 @@ impl Idle {
             gate: Arc::clone(&gate),
             sockets: Vec::new(),
             accepts: false,
+            is_paused: false,
             patience: Patience {
                 timeout: Duration::ZERO,
                 length: 0,
@@ -117,12 +119,36 @@ impl Handle {
 
     /// Serves these ways and no others; returns when that is so.
     pub(crate) fn serve(&self, ways: Ways) {
+        self.ask(|done| Command::Serve(ways, done));
+    }
+
+    /// The sockets once more, to be passed on.
+    pub(crate) fn listening(&self) -> io::Result<Vec<Listening>> {
+        let sockets = self.ask(Command::Listening);
+        sockets.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()))
+    }
+
+    /// Nobody is accepted from now on. Clients wait in front of the sockets, which stay open.
+    pub(crate) fn pause(&self) {
+        self.ask(Command::Pause);
+    }
+
+    /// Clients are accepted again. Those that another process was woken for and has left are found.
+    pub(crate) fn resume(&self) {
+        self.ask(Command::Resume);
+    }
+
+    /// Closes the sockets after a [pause](Self::pause). Who has been accepted and waits for room is let in later.
+    pub(crate) fn release(&self) {
+        self.ask(Command::Release);
+    }
+
+    /// `None` where the thread has ended.
+    fn ask<T>(&self, command: impl FnOnce(Sender<T>) -> Command) -> Option<T> {
         let (done, is_done) = channel();
-        if self.gate.commands.send(Command::Serve(ways, done)).is_ok() {
-            self.gate.ring();
-            // An error: it has been stopped meanwhile.
-            let _ = is_done.recv();
-        }
+        self.gate.commands.send(command(done)).ok()?;
+        self.gate.ring();
+        is_done.recv().ok()
     }
 
     /// No new clients are accepted, and the sockets are closed.
@@ -150,6 +176,8 @@ struct Acceptor {
     sockets: Vec<Socket>,
     /// Workers can't: the sockets' events come here.
     accepts: bool,
+    /// Nobody is to be accepted for now.
+    is_paused: bool,
     /// Workers that had not died at the last look.
     running: usize,
     patience: Patience,
@@ -189,6 +217,24 @@ impl Acceptor {
                         self.serve(ways);
                         let _ = done.send(());
                     }
+                    Command::Listening(reply) => {
+                        let again = |known: &Socket| {
+                            Listening::of(&known.endpoint, &known.listening.socket)
+                        };
+                        let _ = reply.send(self.sockets.iter().map(again).collect());
+                    }
+                    Command::Pause(done) => {
+                        self.pause();
+                        let _ = done.send(());
+                    }
+                    Command::Resume(done) => {
+                        self.resume();
+                        let _ = done.send(());
+                    }
+                    Command::Release(done) => {
+                        self.sockets.clear();
+                        let _ = done.send(());
+                    }
                     Command::Stop => {
                         self.is_over = true;
                         self.have_accepted(Vec::new());
@@ -203,7 +249,7 @@ impl Acceptor {
             }
             breath = None;
             // A worker that has died may be the only one that was notified of a client.
-            if self.accepts || self.is_over || has_died {
+            if (self.accepts || self.is_over || has_died) && !self.is_paused {
                 // All of them: a socket that was left because descriptors ran out causes no new event.
                 let all = self.sockets.iter();
                 let all: Vec<_> = all.map(|known| known.listening.clone()).collect();
@@ -262,6 +308,24 @@ impl Acceptor {
         }
     }
 
+    /// Nobody is accepted from now on.
+    fn pause(&mut self) {
+        self.is_paused = true;
+        self.have_accepted(Vec::new());
+        if self.accepts {
+            for Socket { listening, .. } in &self.sockets {
+                let _ = listening.socket.deregister(self.poll.registry());
+            }
+        }
+    }
+
+    /// Clients are accepted, also those for whom there will be no event.
+    fn resume(&mut self) {
+        self.is_paused = false;
+        let all = self.sockets.iter().map(|known| known.listening.clone());
+        self.have_accepted(all.collect());
+    }
+
     /// Has workers accept clients at these sockets and at no others; returns when that is so.
     fn have_accepted(&mut self, sockets: Vec<ListeningSocket>) {
         let (done, are_done) = channel();
@@ -279,7 +343,7 @@ impl Acceptor {
         while let Ok(can) = are_done.recv_timeout(patience - Instant::now().min(patience)) {
             can_all &= can;
         }
-        if !can_all || self.accepts {
+        if (!can_all || self.accepts) && !self.is_paused {
             self.accept_here();
         }
     }

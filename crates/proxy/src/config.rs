@@ -12,6 +12,7 @@ mod pooling;
 mod role;
 mod rule;
 mod stored_hash;
+mod upgrade;
 mod web;
 
 use std::time::Duration;
@@ -35,6 +36,7 @@ pub use role::Role;
 pub(crate) use rule::compile;
 pub use rule::{RuleConfig, RuleTarget};
 pub use stored_hash::StoredHash;
+pub use upgrade::UpgradeConfig;
 pub use web::{Actions, WebConfig};
 
 /// The configuration of a proxy.
@@ -90,6 +92,8 @@ pub struct Config {
     pub log: LogConfig,
     /// Statements by digest.
     pub digests: DigestsConfig,
+    /// How another process takes over.
+    pub upgrade: UpgradeConfig,
     /// The listeners for clients.
     pub listeners: Vec<ListenerConfig>,
 }
@@ -112,6 +116,7 @@ impl Default for Config {
             health: HealthConfig::default(),
             log: LogConfig::default(),
             digests: DigestsConfig::default(),
+            upgrade: UpgradeConfig::default(),
             listeners: Vec::new(),
         }
     }
@@ -123,7 +128,10 @@ impl Config {
         let mysql = self.listeners.iter();
         let mysql = mysql.flat_map(|listener| listener.listen.clone());
         let control = [&self.metrics.listen, &self.web.listen, &self.admin.listen];
-        mysql.chain(control.into_iter().flatten().cloned())
+        let upgrade = self.upgrade.socket.clone().map(Endpoint::Unix);
+        mysql
+            .chain(control.into_iter().flatten().cloned())
+            .chain(upgrade)
     }
 }
 

@@ -27,7 +27,8 @@ use onecopy_net::evented::Address;
 
 use crate::config::{AdminConfig, MetricsConfig, WebConfig};
 use crate::error::Error;
-use door::Door;
+use crate::lock::lock;
+pub(crate) use door::{Door, Hall};
 pub use view::Killed;
 pub(crate) use view::{Hook, View};
 use web::Web;
@@ -38,6 +39,7 @@ pub(crate) struct Control {
     web: Web,
     admin: Option<Door>,
     health: health::Handle,
+    view: Arc<View>,
 }
 
 impl Control {
@@ -54,7 +56,13 @@ impl Control {
             Some(endpoint) => Some(admin::open(endpoint, admin, view)?),
         };
         let health = health::start(view).map_err(Error::start("health"))?;
-        Ok(Self { web, admin, health })
+        let view = Arc::clone(view);
+        Ok(Self {
+            web,
+            admin,
+            health,
+            view,
+        })
     }
 
     pub(crate) fn metrics_address(&self) -> Option<&Address> {
@@ -73,6 +81,12 @@ impl Control {
     /// half a second.
     pub(crate) fn stop(&self) {
         self.health.stop();
+        self.release();
+    }
+
+    /// No clients are accepted any more, and those that there are leave. Health checks go on.
+    pub(crate) fn release(&self) {
+        lock(self.view.sockets()).forget_control();
         self.web.close();
         if let Some(door) = &self.admin {
             door.close();

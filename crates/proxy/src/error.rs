@@ -27,6 +27,10 @@ pub enum Error {
     Restart(&'static str),
     /// A change was requested while the proxy is draining.
     Draining,
+    /// A change was requested while another process is taking over.
+    Upgrading,
+    /// Another process could not be taken over from, or did not take over. Contains the reason.
+    Takeover(String),
     /// The configuration cannot be served.
     Config(ConfigError),
 }
@@ -58,6 +62,8 @@ impl fmt::Display for Error {
             Self::Key => f.write_str("can't make keys for logins: no random bytes or no rsa"),
             Self::Restart(what) => write!(f, "a change of `{what}` needs a restart"),
             Self::Draining => f.write_str("nothing can be changed while the proxy is draining"),
+            Self::Upgrading => f.write_str("nothing can be changed during an upgrade; try again"),
+            Self::Takeover(why) => f.write_str(why),
             Self::Config(error) => error.fmt(f),
         }
     }

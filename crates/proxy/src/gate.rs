@@ -1,5 +1,6 @@
 //! How many clients may come in, and who waits: for the acceptor, and for workers, which let clients in themselves.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::Sender;
@@ -12,6 +13,7 @@ use crate::client::Client;
 use crate::listener::Listener;
 use crate::open_files::Room;
 use crate::queue::Patience;
+use crate::sockets::Listening;
 
 /// What is told where there is no descriptor for a client.
 pub(crate) const NOT_ACCEPTED: &str = "no clients are accepted until file descriptors are free";
@@ -42,6 +44,14 @@ pub(crate) enum Command {
     Client(Client),
     /// These ways from now on; says so when it is so.
     Serve(Ways, Sender<()>),
+    /// The sockets once more, to be passed on.
+    Listening(Sender<io::Result<Vec<Listening>>>),
+    /// Nobody is accepted at the sockets, which stay open.
+    Pause(Sender<()>),
+    /// Clients are accepted again, or looked for where somebody else has accepted them.
+    Resume(Sender<()>),
+    /// The sockets are closed; whoever waits in front of them is accepted elsewhere.
+    Release(Sender<()>),
     /// None, and the thread ends.
     Stop,
 }

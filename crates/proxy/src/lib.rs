@@ -28,7 +28,8 @@
 //! - [`Proxy::reload`] switches to another configuration atomically.
 //! - [`Proxy::drain`] accepts no new sessions; existing ones end after their transactions, at the latest after the configured drain
 //!   timeout. [`Proxy::is_drained`] says when all have.
-//! - [`Proxy::start_with_sockets`] uses listening sockets that a service manager has made.
+//! - [`Proxy::take_over`] starts the proxy in the place of one in another process, whose listening sockets it takes over, and
+//!   [`Proxy::start_with_sockets`] uses sockets that a service manager has made.
 //! - [`Proxy::stop`], or dropping the proxy, ends all sessions.
 //!
 //! # Errors
@@ -40,6 +41,7 @@
 // Floors, the lowest first. A module uses only those of the floors before its own; `tests/floors.rs` checks it.
 mod key;
 mod lock;
+mod packed;
 mod resolve;
 
 pub mod config;
@@ -90,6 +92,8 @@ mod watch;
 
 mod control;
 
+mod takeover;
+
 mod proxy;
 
 #[cfg(feature = "measure")]
@@ -106,3 +110,4 @@ pub use sockets::Sockets;
 pub use stats::{
     ClientInfo, CompressionCounts, Counters, Entrance, Kind, Latency, PoolInfo, Route, Snapshot,
 };
+pub use takeover::{SuccessorCommand, Takeover, Upgraded, request_upgrade};

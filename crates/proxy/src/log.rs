@@ -77,6 +77,16 @@ pub(crate) enum Event {
     Reloaded { level: LogLevel, what: String },
     /// A thread that others depend on has ended without being told to.
     ThreadDied { thread: String, why: String },
+    /// This process has taken over from another one.
+    TookOver { process: u32, sessions: usize },
+    /// The process that this one has taken over from has ended, or its sessions have.
+    PredecessorEnded { process: u32 },
+    /// Another process has taken over; these sessions stay here.
+    HandedOver { process: u32, sessions: usize },
+    /// Sessions that are left here.
+    SessionsLeft { sessions: usize },
+    /// Another process was to take over, and has not.
+    UpgradeFailed { why: String },
     /// All sessions have ended, and the threads that served them.
     Stopped,
     /// What the program that runs the proxy says by itself.
@@ -294,6 +304,7 @@ impl Event {
             | Self::BackendCheckWarning { .. }
             | Self::SecondPrimary { .. } => LogLevel::Warn,
             Self::FewFiles { .. } | Self::OutOfFiles { .. } => LogLevel::Warn,
+            Self::UpgradeFailed { .. } => LogLevel::Warn,
             Self::QueryTimeoutFailed { .. } => LogLevel::Warn,
             Self::ThreadDied { .. } => LogLevel::Error,
             _ => LogLevel::Info,
@@ -373,6 +384,19 @@ impl Event {
             Self::ThreadDied { thread, why } => line("thread_died")
                 .with("thread", Value::Text(thread))
                 .with("message", Value::Text(why)),
+            Self::TookOver { process, sessions } => line("took_over")
+                .with("process", Value::Number(process.into()))
+                .with("sessions_left", Value::Number(sessions as u64)),
+            Self::PredecessorEnded { process } => {
+                line("predecessor_ended").with("process", Value::Number(process.into()))
+            }
+            Self::HandedOver { process, sessions } => line("handed_over")
+                .with("process", Value::Number(process.into()))
+                .with("sessions", Value::Number(sessions as u64)),
+            Self::SessionsLeft { sessions } => {
+                line("sessions_left").with("sessions", Value::Number(sessions as u64))
+            }
+            Self::UpgradeFailed { why } => line("upgrade_failed").with("message", Value::Text(why)),
             Self::Stopped => line("stopped"),
             Self::Note { text, .. } => line("note").with("message", Value::Text(text)),
         }

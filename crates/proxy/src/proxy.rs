@@ -4,18 +4,20 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use onecopy_net::evented::Address;
+use onecopy_net::Endpoint;
+use onecopy_net::evented::{Address, Listener};
 
 use crate::acceptor;
 use crate::alarm::Alarm;
 use crate::backend::Backend;
-use crate::config::{Changes, Config};
+use crate::config::{Changes, Config, LogLevel};
 use crate::control::{Control, Hook, Killed, View};
 use crate::discovery;
 use crate::errand::Credentials;
 use crate::error::Error;
 use crate::kill::Kills;
 use crate::killer;
+use crate::lock::lock;
 use crate::log::{Event, Log};
 use crate::mailbox::Workers;
 use crate::open_files;
@@ -23,6 +25,7 @@ use crate::running::Running;
 use crate::server_accounts;
 use crate::sockets::Sockets;
 use crate::stats::Snapshot;
+use crate::takeover::{Predecessor, SuccessorCommand, Takeover};
 use crate::watch::Watch;
 use crate::worker;
 
@@ -44,7 +47,9 @@ use crate::worker;
 pub struct Proxy {
     running: Arc<Running>,
     view: Arc<View>,
-    control: Control,
+    control: Arc<Control>,
+    /// Where it waits for another process to take over, before it does and from then on.
+    upgrade: (Option<Listener>, Option<Predecessor>),
     _watch: Watch,
 }
 
@@ -84,6 +89,55 @@ impl Proxy {
     /// # Errors
     /// Fails like [`start`](Self::start), and if one of the sockets fits no address of the configuration.
     pub fn start_with_sockets(config: Config, sockets: Sockets, log: &Log) -> Result<Self, Error> {
+        let mut proxy = Self::prepare(config, sockets, log)?;
+        proxy.await_successor()?;
+        proxy.running.open();
+        proxy.say_started();
+        Ok(proxy)
+    }
+
+    /// Starts the proxy in the place of another one, which [`Takeover::begin`] has asked for its sockets, and logs to `log`. Clients that
+    /// wait to be accepted are accepted here; sessions stay with the other one until they end.
+    ///
+    /// # Errors
+    /// Fails like [`start_with_sockets`](Self::start_with_sockets), and if the other proxy does not follow the protocol. It goes on as
+    /// before then.
+    pub fn take_over(config: Config, mut takeover: Takeover, log: &Log) -> Result<Self, Error> {
+        let sockets = takeover.take_sockets();
+        let prepared = Self::prepare(config, sockets, log).and_then(|proxy| {
+            proxy.running.check_accounts()?;
+            takeover.ready()?;
+            Ok(proxy)
+        });
+        let mut proxy = match prepared {
+            Ok(proxy) => proxy,
+            Err(error) => {
+                takeover.refuse(&error);
+                return Err(error);
+            }
+        };
+        let running = Arc::clone(&proxy.running);
+        running.take_pools(takeover.pools());
+        running.open();
+        let sessions = match takeover.serving(|| running.resume()) {
+            Ok(sessions) => sessions,
+            Err(error) => {
+                takeover.refuse(&error);
+                return Err(error);
+            }
+        };
+        lock(&running.sockets).own_files();
+        takeover.follow(&running, sessions);
+        if let Err(error) = proxy.await_successor() {
+            // It serves all the same.
+            running.tell(LogLevel::Warn, &error.to_string());
+        }
+        proxy.say_started();
+        Ok(proxy)
+    }
+
+    /// All of it, except that no client is accepted.
+    fn prepare(config: Config, sockets: Sockets, log: &Log) -> Result<Self, Error> {
         // Before anything is started for it.
         config.check().map_err(Error::Config)?;
         sockets.check(&config)?;
@@ -92,6 +146,7 @@ impl Proxy {
         let credentials = Credentials::new(config.health.clone());
         let (metrics, web) = (config.metrics.clone(), config.web.clone());
         let admin = config.admin.clone();
+        let upgrade = config.upgrade.socket.clone();
         let (kills, jobs) = Kills::channel();
         let count = config.worker_count();
         let acceptor = acceptor::Idle::new().map_err(Error::start("acceptor"))?;
@@ -119,29 +174,43 @@ impl Proxy {
         let started = installed.and_then(|_| {
             // Before anybody comes in who has one of them.
             server_accounts::start(&running).map_err(Error::start("accounts"))?;
+            let upgrade = upgrade.map(|path| Predecessor::listen(&running, &Endpoint::Unix(path)));
             let control = Control::start(&view, &metrics, &web, &admin)?;
             let watch = Watch::start(&running).map_err(Error::start("watch"))?;
             discovery::start(&running).map_err(Error::start("discovery"))?;
-            Ok((control, watch))
+            Ok((Arc::new(control), watch, upgrade.transpose()?))
         });
-        let (control, watch) = match started {
+        let (control, watch, upgrade) = match started {
             Ok(started) => started,
             Err(error) => {
                 running.stop();
                 return Err(error);
             }
         };
-        running.open();
-        let addresses = running.in_force().addresses.clone();
-        running.log.event(Event::Started {
-            addresses: addresses.iter().map(Address::to_string).collect(),
-        });
         Ok(Self {
             running,
             view,
             control,
+            upgrade: (upgrade, None),
             _watch: watch,
         })
+    }
+
+    /// Another process may take over from now on, where that is configured.
+    fn await_successor(&mut self) -> Result<(), Error> {
+        let (listener, predecessor) = &mut self.upgrade;
+        if let Some(listener) = listener.take() {
+            let started = Predecessor::start(listener, &self.running, &self.control);
+            *predecessor = Some(started.map_err(Error::start("upgrade"))?);
+        }
+        Ok(())
+    }
+
+    fn say_started(&self) {
+        let addresses = self.addresses();
+        self.running.log.event(Event::Started {
+            addresses: addresses.iter().map(Address::to_string).collect(),
+        });
     }
 
     /// Switches to another configuration atomically, and returns what has changed.
@@ -227,6 +296,33 @@ impl Proxy {
         self.running.is_closed() && self.sessions() == 0
     }
 
+    /// Sets how a process is started that takes over from this one, when [`request_upgrade`](crate::request_upgrade) asks for it. It is
+    /// to call [`Takeover::begin`] with a configuration of the same addresses. Without an `upgrade.socket` it is never asked for.
+    pub fn set_successor(&self, command: SuccessorCommand) {
+        if let Some(predecessor) = &self.upgrade.1 {
+            predecessor.set_command(command);
+        }
+    }
+
+    /// Sets a function that is called with the id of the process that has taken over, when that serves and this proxy accepts no
+    /// clients any more. It is called before the other process reports that it has started.
+    pub fn on_handover(&self, hook: impl Fn(u32) + Send + 'static) {
+        if let Some(predecessor) = &self.upgrade.1 {
+            predecessor.on_handover(Box::new(hook));
+        }
+    }
+
+    /// Returns the id of the process that has taken over. This proxy then keeps its sessions until they end, but accepts no clients, and
+    /// its other listeners are closed.
+    pub fn successor(&self) -> Option<u32> {
+        self.upgrade.1.as_ref()?.successor()
+    }
+
+    /// Returns the number of sessions that the process still has that this one has taken over from.
+    pub fn sessions_left_behind(&self) -> usize {
+        self.running.left_behind()
+    }
+
     /// Sets the function for the admin listener's `RELOAD`. It returns what has changed, or why nothing has.
     pub fn on_reload(&self, hook: impl Fn() -> Result<String, String> + Send + Sync + 'static) {
         self.view.set_reload(Hook(Arc::new(hook)));
@@ -268,6 +364,9 @@ impl Proxy {
     /// Ends all sessions at once, and then the threads that serve them, when clients have been notified: within a second or two.
     /// Then waits for the last lines of the log, but at most a second, because its reader may be gone.
     pub fn stop(&self) {
+        if let Some(predecessor) = &self.upgrade.1 {
+            predecessor.close();
+        }
         self.control.stop();
         self.running.stop();
     }

@@ -70,6 +70,12 @@ impl Registry {
         ids.get(&number).cloned()
     }
 
+    /// All ids, and whose they are.
+    pub(crate) fn all(&self) -> Vec<(u32, Whose)> {
+        let ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        ids.iter().map(|(id, whose)| (*id, whose.clone())).collect()
+    }
+
     /// Whether there is a place for one more session of a user.
     pub(crate) fn has_room(&self, user: &[u8], max: usize) -> bool {
         let users = self.users.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,9 @@
 //! A proxy that runs: what is in force, for all threads but the workers, and how that changes.
 
+mod upgrade;
+
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -29,6 +31,8 @@ use crate::queue::Patience;
 use crate::session::first_options;
 use crate::sockets::Sockets;
 
+pub(crate) use upgrade::PassedPool;
+
 type Notice = Box<dyn Fn(&str) + Send>;
 
 pub(crate) struct Running {
@@ -40,6 +44,12 @@ pub(crate) struct Running {
     is_draining: AtomicBool,
     is_closed: AtomicBool,
     is_stopped: AtomicBool,
+    /// Another process is about to take over: nothing changes meanwhile.
+    is_upgrading: AtomicBool,
+    /// It has.
+    is_handed_over: AtomicBool,
+    /// Sessions that are left with the process before this one.
+    left_behind: AtomicUsize,
     notice: Mutex<Option<Notice>>,
     /// Where the watch is told when nobody is let in any more.
     pub(crate) closings: Mutex<Option<Sender<Instant>>>,
@@ -87,6 +97,9 @@ impl Running {
             is_draining: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             is_stopped: AtomicBool::new(false),
+            is_upgrading: AtomicBool::new(false),
+            is_handed_over: AtomicBool::new(false),
+            left_behind: AtomicUsize::new(0),
             notice: Mutex::default(),
             closings: Mutex::default(),
             credentials,
@@ -171,6 +184,9 @@ impl Running {
     fn install_all(&self, before: &InForce, mut config: Config) -> Result<Changes, Error> {
         if self.is_draining() {
             return Err(Error::Draining);
+        }
+        if self.is_upgrading.load(Relaxed) {
+            return Err(Error::Upgrading);
         }
         check(before, &config)?;
         keep_tls(&before.config, &mut config);
@@ -379,7 +395,8 @@ impl Running {
     /// `/health` and `/ready` fail from now on. After the drain's wait no new sessions are accepted, and existing ones end.
     pub(crate) fn drain(&self) {
         let wait = self.begin_to_drain();
-        if wait.is_zero() {
+        // After a handover no balancer has to notice.
+        if wait.is_zero() || self.is_handed_over.load(Relaxed) {
             return self.close();
         }
         if let Some(closings) = &*lock(&self.closings) {
@@ -466,6 +483,9 @@ fn check(before: &InForce, config: &Config) -> Result<(), Error> {
     }
     if old.admin != config.admin {
         return Err(Error::Restart("admin"));
+    }
+    if old.upgrade.socket != config.upgrade.socket {
+        return Err(Error::Restart("upgrade.socket"));
     }
     if old.log != config.log {
         return Err(Error::Restart("log"));

@@ -1,13 +1,15 @@
-//! Listening sockets that another process has made: a service manager that starts the proxy.
+//! Listening sockets that another process has made: a service manager that starts the proxy, or a proxy that it takes over from.
 //!
-//! A socket is used in place of a new one where it listens on the configured address.
+//! A socket is used in place of a new one where it was configured with the same words, or listens on the same address.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use onecopy_net::Endpoint;
 use onecopy_net::evented::{Address, Listener, ListenerOptions};
 
-use crate::config::Config;
+use crate::config::{Config, endpoint};
 use crate::error::Error;
 use crate::resolve::resolve;
 
@@ -27,6 +29,38 @@ use crate::resolve::resolve;
 #[derive(Debug, Default)]
 pub struct Sockets {
     passed: Vec<Passed>,
+    /// Files of Unix sockets stay: another process listens there, before this one has taken over, or after it has handed over.
+    files_stay: Arc<AtomicBool>,
+    /// Those of the listeners that are not for clients, again, to be passed on.
+    control: Vec<Listening>,
+}
+
+/// A socket that listens, to be passed on.
+#[derive(Debug)]
+pub(crate) struct Listening {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) socket: OwnedFd,
+    /// Its file is removed in the end.
+    pub(crate) owns_file: bool,
+}
+
+impl Listening {
+    /// The same socket once more.
+    pub(crate) fn of(endpoint: &Endpoint, listener: &Listener) -> std::io::Result<Self> {
+        Ok(Self {
+            endpoint: endpoint.clone(),
+            socket: listener.as_fd().try_clone_to_owned()?,
+            owns_file: !listener.file_stays(),
+        })
+    }
+
+    pub(crate) fn try_clone(&self) -> std::io::Result<Self> {
+        Ok(Self {
+            endpoint: self.endpoint.clone(),
+            socket: self.socket.try_clone()?,
+            owns_file: self.owns_file,
+        })
+    }
 }
 
 /// One of them.
@@ -34,6 +68,8 @@ pub struct Sockets {
 struct Passed {
     /// What it is called in errors.
     name: String,
+    /// As it was configured where it comes from, if that is known.
+    endpoint: Option<Endpoint>,
     address: Address,
     listener: Listener,
 }
@@ -49,10 +85,39 @@ impl Sockets {
         let address = listener.address().map_err(failed)?;
         self.passed.push(Passed {
             name: name.to_owned(),
+            endpoint: None,
             address,
             listener,
         });
         Ok(())
+    }
+
+    /// Adds a socket of another proxy, with the words by which it was configured there. If the file is the other one's to remove, it
+    /// becomes this one's, once [they are taken](Self::own_files).
+    pub(crate) fn add_of_proxy(
+        &mut self,
+        configured: &str,
+        owns_file: bool,
+        socket: OwnedFd,
+    ) -> Result<(), Error> {
+        self.add(configured, socket)?;
+        if let Some(last) = self.passed.last_mut() {
+            last.endpoint = endpoint(configured).ok();
+            if owns_file {
+                last.listener.file_stays_while(&self.files_stay);
+            }
+        }
+        Ok(())
+    }
+
+    /// Files of Unix sockets are removed with their listeners, except those that were passed by a service manager.
+    pub(crate) fn own_files(&self) {
+        self.files_stay.store(false, SeqCst);
+    }
+
+    /// They stay, as another process listens there.
+    pub(crate) fn leave_files(&self) {
+        self.files_stay.store(true, SeqCst);
     }
 
     /// Returns how many there are.
@@ -63,6 +128,16 @@ impl Sockets {
     /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.passed.is_empty()
+    }
+
+    /// The listeners that are not for clients.
+    pub(crate) fn control(&self) -> &[Listening] {
+        &self.control
+    }
+
+    /// These listen no more.
+    pub(crate) fn forget_control(&mut self) {
+        self.control.clear();
     }
 
     /// Each of them has to fit an address of `config` of its own.
@@ -94,14 +169,31 @@ impl Sockets {
         }
         let failed = |error| Error::Listen(endpoint.clone(), error);
         let address = resolve(endpoint).map_err(failed)?.swap_remove(0);
-        Listener::bind(&address, options).map_err(failed)
+        let mut listener = Listener::bind(&address, options).map_err(failed)?;
+        listener.file_stays_while(&self.files_stay);
+        Ok(listener)
+    }
+
+    /// The same for a listener that is not for clients.
+    pub(crate) fn listen_for_control(
+        &mut self,
+        endpoint: &Endpoint,
+        options: &ListenerOptions,
+    ) -> Result<Listener, Error> {
+        let listener = self.listen(endpoint, options)?;
+        let again = Listening::of(endpoint, &listener);
+        let again = again.map_err(|error| Error::Listen(endpoint.clone(), error))?;
+        self.control.push(again);
+        Ok(listener)
     }
 }
 
-/// The socket for an address.
+/// The socket for an address. Its own words come first: any free port is known by them alone.
 fn find(all: &[&Passed], endpoint: &Endpoint) -> Option<usize> {
-    if all.is_empty() {
-        return None;
+    let by_words = |passed: &&Passed| passed.endpoint.as_ref() == Some(endpoint);
+    let found = all.iter().position(by_words);
+    if found.is_some() || all.is_empty() {
+        return found;
     }
     // Of several addresses the proxy listens on the first.
     let address = resolve(endpoint).ok()?.into_iter().next()?;

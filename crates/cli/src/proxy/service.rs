@@ -6,6 +6,7 @@
 //! | `RELOADING=1`, `MONOTONIC_USEC=` | it reads its configuration again |
 //! | `STOPPING=1` | it drains |
 //! | `STATUS=` | in words |
+//! | `MAINPID=` | another process has taken over, and is the service |
 //! | `WATCHDOG=1` | its workers answer, twice in the time that `WATCHDOG_USEC` says |
 //!
 //! <https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html>
@@ -88,6 +89,11 @@ impl Service {
 
     pub(super) fn status(&self, status: &str) {
         self.tell(&format!("STATUS={status}"));
+    }
+
+    /// Another process is the service from now on; nobody listens to this one any more.
+    pub(super) fn is_now(&self, process: u32) {
+        self.tell(&format!("MAINPID={process}"));
     }
 
     pub(super) fn alive(&self) {

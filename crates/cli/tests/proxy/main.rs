@@ -5,6 +5,7 @@ mod large;
 mod open_files;
 mod service;
 mod unread_stderr;
+mod upgrade;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Lines};

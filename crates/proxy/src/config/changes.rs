@@ -61,6 +61,12 @@ impl Changes {
         all.debug("log.format", old.log.format, new.log.format);
         all.debug("log.level", old.log.level, new.log.level);
         all.value("digests.max", old.digests.max, new.digests.max);
+        let sockets = [old, new].map(|config| config.upgrade.socket.clone().map(Endpoint::Unix));
+        all.place("upgrade.socket", &sockets[0], &sockets[1]);
+        let ready = [old, new].map(|config| config.upgrade.ready_timeout);
+        all.time("upgrade.ready-timeout", ready[0], ready[1]);
+        let drain = [old, new].map(|config| config.upgrade.stay_timeout);
+        all.time("upgrade.stay-timeout", drain[0], drain[1]);
         for listener in &new.listeners {
             match old.listeners.iter().find(|old| old.name == listener.name) {
                 Some(old) => changes.listener(old, listener),

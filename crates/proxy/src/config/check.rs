@@ -129,6 +129,10 @@ impl Config {
             self.max_connections == 0,
             "give at least 1",
         )?;
+        if self.upgrade.socket.is_some() {
+            let is_zero = self.upgrade.ready_timeout.is_zero();
+            not_zero("ready-timeout", "[upgrade]", is_zero, TIME)?;
+        }
         if self.health.interval.is_some() {
             let health = &self.health;
             not_zero("timeout", "[health]", health.timeout.is_zero(), TIME)?;
@@ -184,7 +188,12 @@ impl Config {
         let admin = admin.map(|endpoint| ("[admin]".to_owned(), endpoint));
         let web = self.web.listen.iter();
         let web = web.map(|endpoint| ("[web]".to_owned(), endpoint));
-        for (name, endpoint) in mysql.chain(metrics).chain(web).chain(admin) {
+        let upgrade = self.upgrade.socket.clone().map(Endpoint::Unix);
+        let upgrade = upgrade
+            .iter()
+            .map(|endpoint| ("[upgrade]".to_owned(), endpoint));
+        let control = metrics.chain(web).chain(admin).chain(upgrade);
+        for (name, endpoint) in mysql.chain(control) {
             let new = Listening::new(name, endpoint);
             if let Some(other) = all.iter().find(|other| other.is_in_the_way_of(&new)) {
                 return Err(ConfigError::SameAddress {

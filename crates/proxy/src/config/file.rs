@@ -13,6 +13,7 @@ mod rule;
 mod secrets;
 mod section;
 mod tls;
+mod upgrade;
 mod value;
 
 use std::path::Path;

@@ -17,14 +17,14 @@ use crate::sockets::Sockets;
 pub(super) use guests::{Guest, Guests};
 
 /// Events of the listener.
-pub(super) const LISTENER: Token = Token(0);
+const LISTENER: Token = Token(0);
 
 /// Events of [`Hall::waker`].
-pub(super) const WAKE: Token = Token(1);
+const WAKE: Token = Token(1);
 
 /// A listener and its thread.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(crate) struct Door {
     address: Address,
     is_closed: Arc<AtomicBool>,
     waker: Arc<Waker>,
@@ -32,16 +32,16 @@ pub(super) struct Door {
 }
 
 /// What the thread has.
-pub(super) struct Hall {
-    pub(super) listener: Listener,
+pub(crate) struct Hall {
+    pub(crate) listener: Listener,
     /// The listener is registered here.
-    pub(super) poll: Poll,
+    pub(crate) poll: Poll,
     is_closed: Arc<AtomicBool>,
 }
 
 impl Hall {
     /// Whether the thread has to end.
-    pub(super) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Relaxed)
     }
 }
@@ -59,12 +59,13 @@ impl Door {
             unix_mode,
             ..ListenerOptions::default()
         };
-        let listener = lock(sockets).listen(endpoint, &options)?;
+        let listener = lock(sockets).listen_for_control(endpoint, &options)?;
         let address = listener.address().map_err(failed)?;
         Self::start(listener, address, name, begin).map_err(Error::start(name))
     }
 
-    fn start<R: FnOnce() + Send + 'static>(
+    /// The same with a listener that is there already.
+    pub(crate) fn start<R: FnOnce() + Send + 'static>(
         listener: Listener,
         address: Address,
         name: &str,
@@ -95,7 +96,7 @@ impl Door {
         &self.address
     }
 
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.is_closed.store(true, Relaxed);
         let _ = self.waker.wake();
         if let Some(thread) = lock(&self.thread).take() {

@@ -145,7 +145,7 @@ fn listen(endpoint: &Endpoint, sockets: &Mutex<Sockets>) -> Result<(Listener, Ad
         },
         ..ListenerOptions::default()
     };
-    let listener = lock(sockets).listen(endpoint, &options)?;
+    let listener = lock(sockets).listen_for_control(endpoint, &options)?;
     let address = listener.address().map_err(failed)?;
     Ok((listener, address))
 }

@@ -244,6 +244,11 @@ impl Pool {
         self.next.fetch_add(1, SeqCst)
     }
 
+    /// Numbers below this one are another process's.
+    pub(crate) fn skip_to(&self, number: u64) {
+        self.next.fetch_max(number, SeqCst);
+    }
+
     /// The key of sessions that log in alike.
     pub(crate) fn key(
         &self,

@@ -2,7 +2,7 @@ use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 
 use super::*;
-use crate::config::{BackendConfig, ListenerConfig, endpoint};
+use crate::config::{BackendConfig, ListenerConfig};
 
 fn tcp() -> (OwnedFd, Endpoint) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -51,6 +51,28 @@ fn a_socket_that_fits_nothing_is_named() {
         said.contains("mysql.socket") && said.contains(&listen.to_string()),
         "{said}"
     );
+}
+
+#[test]
+fn any_free_port_is_known_by_its_words() {
+    let (socket, listen) = tcp();
+    let any = endpoint("127.0.0.1:0").unwrap();
+    let mut sockets = Sockets::default();
+    sockets.add_of_proxy("127.0.0.1:0", true, socket).unwrap();
+    sockets.check(&config(std::slice::from_ref(&any))).unwrap();
+    let used = sockets.listen(&any, &ListenerOptions::default()).unwrap();
+    assert_eq!(used.address().unwrap().to_string(), listen.to_string());
+}
+
+#[test]
+fn each_socket_needs_an_address_of_its_own() {
+    let any = endpoint("127.0.0.1:0").unwrap();
+    let mut sockets = Sockets::default();
+    for _ in 0..2 {
+        sockets.add_of_proxy("127.0.0.1:0", true, tcp().0).unwrap();
+    }
+    assert!(sockets.check(&config(std::slice::from_ref(&any))).is_err());
+    sockets.check(&config(&[any.clone(), any])).unwrap();
 }
 
 #[test]

@@ -18,6 +18,7 @@ use super::reads::{Destination, Shown, replica_reads};
 use super::rule::RuleSection;
 use super::secrets::{public_key, secret, stored};
 use super::tls::{BackendTls, ClientTls};
+use super::upgrade::Upgrade;
 use super::value::{CountOrOff, Password, Place, Places, Size, Time, TimeOrOff};
 use crate::config::{
     AccountConfig, Actions, BackendConfig, Config, HealthConfig, HealthLogin, ListenerConfig,
@@ -53,6 +54,8 @@ pub(super) struct File {
     log: Log,
     #[serde(default)]
     digests: Digests,
+    #[serde(default)]
+    upgrade: Upgrade,
     #[serde(default)]
     mysql: Vec<Spanned<Mysql>>,
 }
@@ -256,6 +259,7 @@ impl File {
         set(&mut config.log.format, self.log.format.map(LogFormat::from));
         set(&mut config.log.level, self.log.level.map(LogLevel::from));
         self.digests.put(&mut config)?;
+        self.upgrade.put(&mut config, folder);
         let (mut names, mut places) = (HashSet::new(), Vec::new());
         for mysql in self.mysql {
             let span = mysql.span();
