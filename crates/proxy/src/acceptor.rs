@@ -122,6 +122,21 @@ impl Handle {
         self.ask(|done| Command::Serve(ways, done));
     }
 
+    /// Takes a place for a session, where there is one.
+    pub(crate) fn enter(&self) -> bool {
+        self.gate.enter()
+    }
+
+    /// Takes a place also where there is none, for a session that was here before.
+    pub(crate) fn enter_anyway(&self) {
+        self.gate.enter_anyway();
+    }
+
+    /// Gives a place back.
+    pub(crate) fn leave(&self) {
+        self.gate.leave(1);
+    }
+
     /// The sockets once more, to be passed on.
     pub(crate) fn listening(&self) -> io::Result<Vec<Listening>> {
         let sockets = self.ask(Command::Listening);

@@ -71,6 +71,7 @@ mod kill;
 mod listener;
 
 mod client;
+mod moved;
 
 mod buffers;
 mod codec;

@@ -83,8 +83,8 @@ pub(crate) enum Event {
     PredecessorEnded { process: u32 },
     /// Another process has taken over; these sessions stay here.
     HandedOver { process: u32, sessions: usize },
-    /// Sessions that are left here.
-    SessionsLeft { sessions: usize },
+    /// Sessions that are left here, and those that have gone to the other process since.
+    SessionsLeft { sessions: usize, moved: u64 },
     /// Another process was to take over, and has not.
     UpgradeFailed { why: String },
     /// All sessions have ended, and the threads that served them.
@@ -393,9 +393,9 @@ impl Event {
             Self::HandedOver { process, sessions } => line("handed_over")
                 .with("process", Value::Number(process.into()))
                 .with("sessions", Value::Number(sessions as u64)),
-            Self::SessionsLeft { sessions } => {
-                line("sessions_left").with("sessions", Value::Number(sessions as u64))
-            }
+            Self::SessionsLeft { sessions, moved } => line("sessions_left")
+                .with("sessions", Value::Number(sessions as u64))
+                .with("moved", Value::Number(moved)),
             Self::UpgradeFailed { why } => line("upgrade_failed").with("message", Value::Text(why)),
             Self::Stopped => line("stopped"),
             Self::Note { text, .. } => line("note").with("message", Value::Text(text)),

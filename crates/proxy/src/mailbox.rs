@@ -11,6 +11,7 @@ use mio::Waker;
 use crate::client::{Client, ListeningSocket};
 use crate::digests::DigestSummary;
 use crate::kill::{Answer, For};
+use crate::moved::{Arrival, Mover};
 use crate::pooling::connection::Connection;
 use crate::pooling::pool::{Pool, Recipient};
 use crate::queue::Waiter;
@@ -20,6 +21,10 @@ use crate::stats::Snapshot;
 pub(crate) enum Order {
     /// One that has just come in, and has its place.
     Client(Client),
+    /// A session that was elsewhere, and has its place.
+    Arrive(Box<Arrival>),
+    /// Sessions go to another process, those that can and as soon as they can; or none does.
+    Move(Option<Arc<Mover>>),
     /// Where it accepts clients from now on, and who else does; tells whether it can.
     Accept {
         sockets: Vec<ListeningSocket>,
@@ -203,10 +208,19 @@ impl Workers {
 }
 
 impl Handle {
+    /// Hands a session over that was elsewhere, which counts from now on; `false` where the worker has just died.
+    pub(crate) fn take_arrival(&self, arrival: Box<Arrival>) -> bool {
+        self.take_order(Order::Arrive(arrival))
+    }
+
     /// Hands a client over, which counts from now on; `false` where the worker has just died, and its place is to be given back.
     pub(crate) fn take(&self, client: Client) -> bool {
+        self.take_order(Order::Client(client))
+    }
+
+    fn take_order(&self, order: Order) -> bool {
         self.sessions.fetch_add(1, SeqCst);
-        if self.order(Order::Client(client)) {
+        if self.order(order) {
             return true;
         }
         // It may have forgotten this one, and given its place back, with all others.

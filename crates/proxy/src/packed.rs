@@ -37,6 +37,14 @@ impl Packer {
         self.0.extend_from_slice(bytes);
     }
 
+    /// A value that may be missing.
+    pub(crate) fn option<T>(&mut self, value: Option<T>, put: impl FnOnce(&mut Self, T)) {
+        self.bool(value.is_some());
+        if let Some(value) = value {
+            put(self, value);
+        }
+    }
+
     pub(crate) fn finish(self) -> Vec<u8> {
         self.0
     }
@@ -101,6 +109,17 @@ impl<'b> Unpacker<'b> {
         String::from_utf8(self.bytes()?.to_vec()).ok()
     }
 
+    /// A value that may be missing.
+    pub(crate) fn option<T>(
+        &mut self,
+        take: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<Option<T>> {
+        match self.bool()? {
+            false => Some(None),
+            true => take(self).map(Some),
+        }
+    }
+
     /// Nothing follows.
     pub(crate) fn end(self) -> Option<()> {
         self.0.is_empty().then_some(())
@@ -120,11 +139,14 @@ mod tests {
         packer.u32(0x0304_0506);
         packer.u64(0x0708);
         packer.bytes(b"abc");
+        packer.option(Some(5), Packer::byte);
+        packer.option(None, Packer::byte);
         let bytes = packer.finish();
         assert_eq!(
             bytes,
             [
-                7, 1, 2, 1, 6, 5, 4, 3, 8, 7, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, b'a', b'b', b'c'
+                7, 1, 2, 1, 6, 5, 4, 3, 8, 7, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, b'a', b'b', b'c', 1, 5,
+                0
             ]
         );
         let read = |bytes: &[u8]| {
@@ -136,11 +158,22 @@ mod tests {
                 from.u32()?,
                 from.u64()?,
                 from.text()?,
+                from.option(Unpacker::byte)?,
+                from.option(Unpacker::byte)?,
             );
             from.end()?;
             Some(all)
         };
-        let expected = (7, true, 0x0102, 0x0304_0506, 0x0708, "abc".into());
+        let expected = (
+            7,
+            true,
+            0x0102,
+            0x0304_0506,
+            0x0708,
+            "abc".into(),
+            Some(5),
+            None,
+        );
         assert_eq!(read(&bytes), Some(expected));
         for cut in 0..bytes.len() {
             assert_eq!(read(&bytes[..cut]), None, "{cut}");

@@ -54,8 +54,8 @@ use login::Login;
 pub(crate) use login::{NOBODY, UnfinishedLogin};
 pub(crate) use memory::Progress;
 use peer::Peer;
-pub(crate) use pooled::WarmUp;
 use pooled::{Pooled, PooledLogin};
+pub(crate) use pooled::{WarmUp, stream_of};
 
 /// What a session may use of its worker.
 pub(crate) struct Context<'w> {

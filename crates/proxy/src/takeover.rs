@@ -16,6 +16,8 @@
 //!   closes its sockets, tells the service manager
 //!               -- Over -->                        is the service
 //!               -- Sessions, as they end -->
+//!               -- Session -->                     a session of a pool, with its socket
+//!               <-- Taken, or Stays --
 //! ```
 //!
 //! Until `Settled` each side can give up, by `Refused`, an end or silence, and the predecessor goes on as before: it has closed
@@ -29,6 +31,7 @@
 mod ids;
 mod link;
 mod message;
+mod moves;
 mod predecessor;
 mod starter;
 mod successor;

@@ -10,6 +10,7 @@
 mod accept;
 mod aside;
 mod line;
+mod moving;
 mod pooled;
 mod unfinished;
 mod warm;
@@ -34,6 +35,7 @@ use crate::kill::{For, Kills};
 use crate::lock::lock;
 use crate::log::Log;
 use crate::mailbox::{Handle, Mailbox, Order};
+use crate::moved::Mover;
 use crate::pooling::connections::{self, Connections};
 use crate::pooling::pool::Recipient;
 use crate::queue::Waiter;
@@ -118,6 +120,8 @@ pub(crate) struct Worker {
     number: usize,
     log: Log,
     kills: Kills,
+    /// How sessions go to another process, where they do.
+    mover: Option<Arc<Mover>>,
     /// Until then all sessions have left, where it is drained.
     leaves_by: Option<Instant>,
     /// The thread ends when nobody is there, at the latest then.
@@ -193,6 +197,7 @@ impl Worker {
             number,
             log: log.clone(),
             kills: kills.clone(),
+            mover: None,
             leaves_by: None,
             ends_by: None,
         };
@@ -313,6 +318,9 @@ impl Worker {
                 _ => {}
             }
         }
+        if self.mover.is_some() {
+            self.move_some(now);
+        }
         self.connections.tick(now);
         self.warm_up(now);
         self.tick_unfinished(now);
@@ -385,14 +393,24 @@ impl Worker {
 
     /// A session for a client that has its place and counts here.
     fn begin(&mut self, client: Client, now: Instant) {
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.sessions.push(None);
-            self.sessions.len() - 1
-        });
+        let index = self.place();
         let session = Session::new(client, Token(2 * index), now);
         self.sessions[index] = Some(Box::new(session));
         self.go_on(index, now, Session::begin);
         self.set_aside(index);
+        self.send_away_with_others(index, now);
+    }
+
+    /// A free place for a session.
+    fn place(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.sessions.push(None);
+            self.sessions.len() - 1
+        })
+    }
+
+    /// A session has come, and leaves again where all do.
+    fn send_away_with_others(&mut self, index: usize, now: Instant) {
         if self.ends_by.is_some() {
             self.go_on(index, now, |session, context| {
                 session.stop(Failure::shutdown(), context)
@@ -409,6 +427,8 @@ impl Worker {
         while let Ok(order) = self.inbox.try_recv() {
             match order {
                 Order::Client(client) => self.begin(client, now),
+                Order::Arrive(arrival) => self.arrive(*arrival, now),
+                Order::Move(mover) => self.mover = mover,
                 Order::Accept {
                     sockets,
                     workers,

@@ -167,6 +167,11 @@ impl Relay {
         }
     }
 
+    /// Sets the number of commands that the client has sent before, for a session that was followed elsewhere.
+    pub fn set_commands(&mut self, commands: u64) {
+        self.commands = commands;
+    }
+
     /// Sets the server's status, as reported by the login's OK packet.
     #[must_use]
     pub fn with_status(mut self, status: StatusFlags) -> Self {

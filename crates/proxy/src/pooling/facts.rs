@@ -3,6 +3,8 @@
 use onecopy_mysql_proto::Capabilities;
 use onecopy_mysql_proto::auth::Plugin;
 
+use crate::packed::{Packer, Unpacker};
+
 /// From the greeting of the backend that was connected to last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Facts {
@@ -37,6 +39,29 @@ const UNSHARED: Capabilities = Capabilities::MARIADB_CACHE_METADATA
     .union(Capabilities::MARIADB_BULK_UNIT_RESULTS);
 
 impl Facts {
+    /// For another process of the proxy.
+    pub(crate) fn pack(&self) -> Vec<u8> {
+        let mut to = Packer::default();
+        to.bytes(&self.version);
+        to.u64(self.capabilities.bits());
+        to.byte(self.collation);
+        to.bytes(self.plugin.name().as_bytes());
+        to.finish()
+    }
+
+    /// `None` where the bytes are none.
+    pub(crate) fn unpack(bytes: &[u8]) -> Option<Self> {
+        let mut from = Unpacker::new(bytes);
+        let facts = Self {
+            version: from.bytes()?.to_vec(),
+            capabilities: Capabilities(from.u64()?),
+            collation: from.byte()?,
+            plugin: Plugin::from_name(from.bytes()?)?,
+        };
+        from.end()?;
+        Some(facts)
+    }
+
     /// What clients are offered.
     pub(crate) fn offered(&self, has_tls: bool) -> Capabilities {
         let ours = Capabilities::PLUGIN_AUTH

@@ -10,6 +10,7 @@ mod switches;
 mod tests;
 
 use super::pin::Pin;
+use crate::packed::{Packer, Unpacker};
 use difference::character_set_of;
 pub(crate) use difference::{difference, is_harmless};
 pub(crate) use names::is_following;
@@ -131,6 +132,28 @@ impl State {
             schema,
             ..self.clone()
         }
+    }
+
+    /// For another process of the proxy.
+    pub(crate) fn pack(&self, to: &mut Packer) {
+        to.count(self.variables.len());
+        for (name, value) in &self.variables {
+            to.bytes(name);
+            to.bytes(value);
+        }
+        to.option(self.schema.as_deref(), Packer::bytes);
+    }
+
+    /// `None` where the bytes are no state.
+    pub(crate) fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        let count = from.count(8)?;
+        let variable = |_| Some((from.bytes()?.into(), from.bytes()?.into()));
+        let variables = (0..count).map(variable).collect::<Option<Variables>>()?;
+        if !variables.is_sorted_by(|(one, _), (next, _)| one < next) {
+            return None;
+        }
+        let schema = from.option(|from| Some(from.bytes()?.into()))?;
+        Some(Self { variables, schema })
     }
 
     /// The part of it that says what a statement's text means.

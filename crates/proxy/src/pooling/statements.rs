@@ -104,6 +104,26 @@ impl ClientStatements {
         self.last
     }
 
+    /// All of them, by the ids that the client knows; the last one's id; and whether the last prepare has failed.
+    pub(crate) fn all(&self) -> (impl Iterator<Item = (u32, &ClientStatement)>, u32, bool) {
+        let all = self.statements.iter();
+        let all = all.map(|(id, statement)| (*id, statement));
+        (all, self.last, self.has_failed)
+    }
+
+    /// Those of a session that was elsewhere.
+    pub(crate) fn restored(
+        all: impl Iterator<Item = (u32, ClientStatement)>,
+        last: u32,
+        has_failed: bool,
+    ) -> Self {
+        Self {
+            statements: all.collect(),
+            last,
+            has_failed,
+        }
+    }
+
     /// A statement could not be prepared.
     pub(crate) fn note_failed(&mut self) {
         self.has_failed = true;

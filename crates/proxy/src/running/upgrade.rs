@@ -1,14 +1,23 @@
 //! What a running proxy does in an upgrade, as the one that another process takes over from, or as that other process.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
 
 use super::Running;
 use crate::error::Error;
 use crate::listener::Listener;
 use crate::lock::lock;
+use crate::mailbox::Order;
+use crate::moved::{Arrival, Arrived, Moved, Mover, SessionState};
+use crate::pooling::accounts::Account;
+use crate::pooling::facts::Facts;
 use crate::sockets::Listening;
+
+/// How long a session stays that another process did not take.
+const STAYS: Duration = Duration::from_secs(30);
 
 /// What another process has to know of a pooled listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +25,7 @@ pub(crate) struct PassedPool {
     pub(crate) listener: String,
     /// Sessions get numbers from this one on.
     pub(crate) number: u64,
+    pub(crate) facts: Option<Vec<u8>>,
 }
 
 /// After a pool's numbers were passed on, so many more sessions may come in here before they are those of the other process.
@@ -84,6 +94,7 @@ impl Running {
             Some(PassedPool {
                 listener: listener.config.name.clone(),
                 number: pool.number() + MORE_SESSIONS,
+                facts: pool.facts().map(|facts| facts.pack()),
             })
         };
         self.in_force()
@@ -100,7 +111,82 @@ impl Running {
             let known = all.find(|known| known.listener == listener.config.name);
             if let (Some(pool), Some(known)) = (&listener.pool, known) {
                 pool.skip_to(known.number);
+                let facts = known.facts.as_deref();
+                if let Some(facts) = facts.and_then(Facts::unpack) {
+                    pool.set_facts(facts);
+                }
             }
+        }
+    }
+
+    /// Gives a session that was with another process to a worker.
+    ///
+    /// # Errors
+    /// Why it has to stay where it is.
+    pub(crate) fn take_session(&self, bytes: &[u8], socket: OwnedFd) -> Result<(), &'static str> {
+        let state = SessionState::unpack(bytes).ok_or("it has another form")?;
+        if self.is_draining() {
+            return Err("the proxy is draining");
+        }
+        let now = self.in_force();
+        let mut listeners = now.listeners.iter();
+        let listener = listeners.find(|one| one.config.name == state.listener);
+        let listener = listener.ok_or("there is no listener of its name")?;
+        if listener.pool.is_none() || listener.config.requires_tls && state.address.is_some() {
+            return Err("its listener is another one");
+        }
+        let account = listener.accounts.find(&state.user);
+        if !account.is_some_and(Account::can_log_in) {
+            return Err("its account can't log in to a server yet");
+        }
+        let max = listener.config.max_user_connections;
+        let user_place = max.map(|max| listener.registry.admit(&state.user, max));
+        let user_place = match user_place {
+            None => None,
+            Some(place) => Some(place.ok_or("its user has too many sessions")?),
+        };
+        if !self.acceptor.enter() {
+            return Err("there are too many sessions");
+        }
+        let session = Arrived {
+            listener: Arc::clone(listener),
+            state,
+            user_place,
+            stays_until: None,
+        };
+        let arrival = Box::new(Arrival { socket, session });
+        if !self.workers.least_loaded().take_arrival(arrival) {
+            self.acceptor.leave();
+        }
+        Ok(())
+    }
+
+    /// Has a session go on where it was: another process has not taken it.
+    pub(crate) fn take_back(&self, moved: Moved) {
+        let Some(state) = SessionState::unpack(&moved.bytes) else {
+            return;
+        };
+        let max = moved.listener.config.max_user_connections;
+        let user_place = max.and_then(|max| moved.listener.registry.admit(&state.user, max));
+        let session = Arrived {
+            listener: moved.listener,
+            state,
+            user_place,
+            stays_until: Some(Instant::now() + STAYS),
+        };
+        let socket = moved.socket;
+        let arrival = Box::new(Arrival { socket, session });
+        self.acceptor.enter_anyway();
+        let worker = self.workers.0.get(moved.worker);
+        if !worker.is_some_and(|worker| worker.take_arrival(arrival)) {
+            self.acceptor.leave();
+        }
+    }
+
+    /// Sessions go to another process from now on, or none does.
+    pub(crate) fn move_sessions(&self, mover: Option<&Arc<Mover>>) {
+        for worker in &self.workers.0 {
+            worker.order(Order::Move(mover.cloned()));
         }
     }
 

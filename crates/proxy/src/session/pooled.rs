@@ -20,6 +20,7 @@ mod kill;
 mod last_result;
 mod limits;
 mod login;
+mod moving;
 mod pins;
 mod question;
 mod reads;
@@ -55,6 +56,7 @@ use crate::pooling::statements::{ClientStatements, Text};
 use connecting::Connecting;
 use last_result::LastResult;
 pub(super) use login::PooledLogin;
+pub(crate) use moving::stream_of;
 use reads::ReadSplit;
 use timeout::QueryTimeout;
 use told::Told;
@@ -201,6 +203,8 @@ pub(super) struct Pooled {
     changed: Option<usize>,
     /// Replies of the proxy's own to the client.
     words: Vec<u8>,
+    /// Another process did not take it, and is not asked again before.
+    stays_until: Option<Instant>,
     current: Current,
 }
 
@@ -273,6 +277,7 @@ impl Pooled {
             after: After::Reply,
             changed: None,
             words: Vec::new(),
+            stays_until: None,
             current: Current::default(),
         }
     }

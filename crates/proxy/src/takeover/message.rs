@@ -76,6 +76,12 @@ pub(super) enum Message {
     Refused(String),
     /// So many sessions are left with the predecessor.
     Sessions(u32),
+    /// A session, whose socket comes with it, in a [form](crate::moved) of its own.
+    Session(Vec<u8>),
+    /// It is the successor's from now on.
+    Taken,
+    /// It is not, for this reason.
+    Stays(String),
     /// Sessions of a listener that stay with the predecessor.
     Stayed {
         listener: String,
@@ -115,6 +121,9 @@ impl Message {
             Self::Over { .. } => "Over",
             Self::Refused(_) => "Refused",
             Self::Sessions(_) => "Sessions",
+            Self::Session(_) => "Session",
+            Self::Taken => "Taken",
+            Self::Stays(_) => "Stays",
             Self::Stayed { .. } => "Stayed",
             Self::Ended { .. } => "Ended",
             Self::Upgraded { .. } => "Upgraded",
@@ -154,6 +163,7 @@ impl Message {
                 for pool in pools {
                     to.bytes(pool.listener.as_bytes());
                     to.u64(pool.number);
+                    to.option(pool.facts.as_deref(), Packer::bytes);
                 }
             }
             Self::Sockets(all) => {
@@ -182,6 +192,10 @@ impl Message {
                 to.u32(*process);
                 to.u32(*sessions);
             }
+            Self::Session(bytes) => {
+                to.byte(13);
+                to.bytes(bytes);
+            }
             Self::Stayed { listener, sessions } => {
                 to.byte(16);
                 to.bytes(listener.as_bytes());
@@ -198,6 +212,11 @@ impl Message {
                 to.bytes(listener.as_bytes());
                 to.count(ids.len());
                 ids.iter().for_each(|id| to.u32(*id));
+            }
+            Self::Taken => to.byte(14),
+            Self::Stays(why) => {
+                to.byte(15);
+                to.bytes(why.as_bytes());
             }
         }
         to.finish()
@@ -225,11 +244,12 @@ impl Message {
                 version: from.u16()?,
                 sockets: from.u16()?,
                 pools: {
-                    let count = from.count(12)?;
+                    let count = from.count(13)?;
                     let pool = |_| {
                         Some(PassedPool {
                             listener: from.text()?,
                             number: from.u64()?,
+                            facts: from.option(|from| Some(from.bytes()?.to_vec()))?,
                         })
                     };
                     (0..count).map(pool).collect::<Option<_>>()?
@@ -258,6 +278,7 @@ impl Message {
                 process: from.u32()?,
                 sessions: from.u32()?,
             },
+            13 => Self::Session(from.bytes()?.to_vec()),
             16 => Self::Stayed {
                 listener: from.text()?,
                 sessions: {
@@ -280,6 +301,8 @@ impl Message {
                     (0..count).map(|_| from.u32()).collect::<Option<_>>()?
                 },
             },
+            14 => Self::Taken,
+            15 => Self::Stays(from.text()?),
             _ => return None,
         };
         from.end()?;
@@ -315,10 +338,12 @@ mod tests {
                     PassedPool {
                         listener: "mysql".into(),
                         number: 7,
+                        facts: None,
                     },
                     PassedPool {
                         listener: "other".into(),
                         number: u64::MAX,
+                        facts: Some(vec![1, 2]),
                     },
                 ],
             },
@@ -340,6 +365,7 @@ mod tests {
             Message::Over { sessions: 3 },
             Message::Refused("no".into()),
             Message::Sessions(9),
+            Message::Session(vec![1, 2, 3]),
             Message::Stayed {
                 listener: "mysql".into(),
                 sessions: vec![Stayed {
@@ -353,6 +379,8 @@ mod tests {
                 listener: "mysql".into(),
                 ids: vec![7, 8],
             },
+            Message::Taken,
+            Message::Stays("no".into()),
             Message::Upgraded {
                 process: 77,
                 sessions: 5,

@@ -15,6 +15,7 @@ use onecopy_net::evented::{Listener, ListenerOptions};
 use super::ids::Told;
 use super::link::{Broken, Link};
 use super::message::{Message, Passed, Purpose, agree};
+use super::moves::Moves;
 use super::starter::{Starter, SuccessorCommand};
 use super::{PROMPT, peer};
 use crate::control::{Control, Door, Hall};
@@ -222,7 +223,7 @@ impl Shared {
         }
         let mut accepts_elsewhere = false;
         match self.attempt(&mut link, version, process, &mut accepts_elsewhere) {
-            Ok(sessions) => self.accompany(&link, sessions),
+            Ok(sessions) => self.accompany(&mut link, sessions),
             Err(error) => {
                 if accepts_elsewhere {
                     // Also those for whom the other one was woken.
@@ -307,16 +308,18 @@ impl Shared {
         Ok(())
     }
 
-    /// Tells the successor and the log how many are left, until none is. Those that stay too long are drained.
-    fn accompany(&self, link: &Link, mut told: usize) {
+    /// Moves sessions to the successor, and tells it and the log how many are left, until none is. Those that stay too long are drained.
+    fn accompany(&self, link: &mut Link, mut told: usize) {
         let mut ids = Told::begin(link, &self.running);
+        let mut moves = Moves::begin(&self.running);
         let stay = self.running.in_force().config.upgrade.stay_timeout;
         let began = Instant::now();
         let mut reported = (told, began);
         loop {
             if self.is_closed.load(SeqCst) {
-                return;
+                return moves.end(&self.running);
             }
+            moves.send(link, &self.running, LOOK);
             let left = self.running.workers.sessions();
             let now = Instant::now();
             if left != told {
@@ -327,20 +330,22 @@ impl Shared {
             }
             if reported.0 != left && now >= reported.1 + REPORT {
                 reported = (left, now);
-                self.report(left);
+                self.report(left, &moves);
             }
             if left == 0 {
-                return self.report(left);
+                return self.report(left, &moves);
             }
             if now.saturating_duration_since(began) >= stay && !self.running.is_closed() {
                 self.running.close();
             }
-            std::thread::sleep(LOOK);
         }
     }
 
-    fn report(&self, sessions: usize) {
-        self.running.log.event(Event::SessionsLeft { sessions });
+    fn report(&self, sessions: usize, moves: &Moves) {
+        let moved = moves.moved;
+        self.running
+            .log
+            .event(Event::SessionsLeft { sessions, moved });
     }
 
     /// Starts a successor for who has asked for it, and says what has come of it.

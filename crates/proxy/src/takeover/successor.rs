@@ -146,7 +146,7 @@ impl Takeover {
         }
     }
 
-    /// Keeps count of the sessions that are left with the predecessor.
+    /// Takes sessions that come, and keeps count of those that are left with the predecessor.
     pub(crate) fn follow(mut self, running: &Arc<Running>, sessions: usize) {
         running.set_left_behind(sessions);
         let process = self.process;
@@ -160,16 +160,22 @@ impl Takeover {
     fn attend(&mut self, running: &Weak<Running>) {
         let mut held = Held::default();
         loop {
-            let message = self.link.receive(Instant::now() + GO);
+            let message = self.link.receive_with(Instant::now() + GO);
             let Some(running) = running.upgrade() else {
                 return;
             };
             match message {
-                Ok(Message::Sessions(left)) => running.set_left_behind(left as usize),
-                Ok(Message::Stayed { listener, sessions }) => {
+                Ok((Message::Sessions(left), _)) => running.set_left_behind(left as usize),
+                Ok((Message::Stayed { listener, sessions }, _)) => {
                     held.add(&running, &listener, sessions);
                 }
-                Ok(Message::Ended { listener, ids }) => held.remove(&listener, ids),
+                Ok((Message::Ended { listener, ids }, _)) => held.remove(&listener, ids),
+                Ok((Message::Session(bytes), sockets)) => {
+                    let answer = take(&running, &bytes, sockets);
+                    if self.say(&answer).is_err() {
+                        return;
+                    }
+                }
                 Err(Broken::Silent) => {}
                 _ => {
                     running.set_left_behind(0);
@@ -206,5 +212,17 @@ impl Takeover {
     fn failed(&self, error: &Broken) -> Error {
         let process = self.process;
         Error::Takeover(format!("can't take over from process {process}: {error}"))
+    }
+}
+
+/// Takes a session, or says why it has to stay. Its socket is closed here then, and is still open there.
+fn take(running: &Running, bytes: &[u8], sockets: Vec<OwnedFd>) -> Message {
+    let [socket] = match <[OwnedFd; 1]>::try_from(sockets) {
+        Ok(one) => one,
+        Err(_) => return Message::Stays("it has not come with one socket".to_owned()),
+    };
+    match running.take_session(bytes, socket) {
+        Ok(()) => Message::Taken,
+        Err(why) => Message::Stays(why.to_owned()),
     }
 }

@@ -6,3 +6,4 @@ mod failures;
 mod handover;
 mod hostile;
 mod kill;
+mod moves;

@@ -20,6 +20,7 @@ use super::{After, IN_TRANSACTION, Pooled, Stage};
 use crate::backend::{Backend, Part, Position};
 use crate::config::{AccountConfig, Consistency, Reads, ReplicaReads};
 use crate::listener::Listener;
+use crate::moved::MovedChanges;
 use crate::pooling::connection::Connection;
 use crate::pooling::exchange::{Exchange, put_packet};
 use crate::pooling::look::{Kind, Look, Mention};
@@ -93,6 +94,30 @@ impl ReadSplit {
             only_primary: false,
             primary_until: None,
         }))
+    }
+}
+
+impl ReadSplit {
+    /// Its own changes, as another process has to know them; `None` where they are not known before a server is asked.
+    pub(super) fn moved(&self) -> Option<MovedChanges> {
+        (!self.has_hidden).then(|| MovedChanges {
+            position: self.own.text().into(),
+            count: self.changes,
+            has_untold: self.has_untold,
+            only_primary: self.only_primary,
+        })
+    }
+
+    /// Those of a session that was elsewhere. Where nothing is known of them, all reads go to the primary.
+    pub(super) fn restore(&mut self, changes: Option<&MovedChanges>) {
+        let Some(changes) = changes else {
+            self.only_primary = true;
+            return;
+        };
+        let is_known = changes.position.is_empty() || self.own.note(&changes.position);
+        self.changes = changes.count;
+        self.has_untold = changes.has_untold;
+        self.only_primary = changes.only_primary || !is_known;
     }
 }
 
