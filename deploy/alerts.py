@@ -48,6 +48,9 @@ ALERTS = [
           "{{ $labels.instance }} uses {{ $value | humanizePercentage }} of its file descriptors", "Raise LimitNOFILE: a session takes two."),
     Alert("OnecopyLogDropped", "rate(onecopy_log_events_dropped_total[5m]) > 0", "1m", "warning", "{{ $labels.instance }} drops log lines",
           "Whatever reads its stderr is too slow; lower `level` of [log] if it is \"debug\"."),
+    Alert("OnecopyStatementLogLost", "rate(onecopy_statement_log_lines_lost_total[5m]) > 0", "1m", "warning",
+          "{{ $labels.instance }} loses lines of the {{ $labels.log }} log: {{ $labels.reason }}",
+          "write_failed: see SHOW LOGS on the admin listener. queue_full: log less (threshold, sample, users), or set `when-full`."),
 ]
 
 

@@ -72,6 +72,7 @@ ROWS = {
         Panel("Time since the start", ["onecopy_uptime_seconds", "process_start_time_seconds"]),
         Panel("Draining", ["onecopy_draining"]),
         Panel("Log lines dropped", ["onecopy_log_events_dropped_total"]),
+        Panel("Slow log and audit log", ["onecopy_statement_log_lines_total", "onecopy_statement_log_lines_lost_total"], ["log"]),
         Panel("Version", ["onecopy_build_info"]),
     ],
 }

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
 
 use onecopy_mysql_proto::packet::CommandByte;
 use onecopy_net::Endpoint;
 use onecopy_proxy::config::{
-    AccountConfig, BackendConfig, Config, DigestsConfig, ListenerConfig, Mode, PoolConfig, Secret,
+    AccountConfig, BackendConfig, Config, ListenerConfig, Mode, PoolConfig, Secret,
 };
 use onecopy_proxy::measure::{self, TurnedWorker};
 
@@ -133,11 +134,23 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn new(case: Case) -> Self {
-        Self::with_digests(case, 0)
+        Self::with(case, |_| {})
     }
 
     /// With so many digests by which statements are counted.
     pub(crate) fn with_digests(case: Case, digests: usize) -> Self {
+        Self::with(case, |config| config.digests.max = digests)
+    }
+
+    /// With a slow log that gets no line.
+    pub(crate) fn with_slow_log(case: Case) -> Self {
+        Self::with(case, |config| {
+            config.slow_log.file.path = Some("/dev/null".into());
+            config.slow_log.threshold = Duration::from_secs(3_600);
+        })
+    }
+
+    fn with(case: Case, change: impl FnOnce(&mut Config)) -> Self {
         let (clients, connections) = match case {
             Case::Relay => (4, 4),
             Case::Shared | Case::Executed => (4, 2),
@@ -147,7 +160,7 @@ impl Worker {
             Case::Relay => Mode::Pass,
             _ => Mode::Transaction,
         };
-        let mut this = Self::start(mode, connections, digests);
+        let mut this = Self::start(mode, connections, change);
         for _ in 0..clients {
             this.let_in();
         }
@@ -162,12 +175,12 @@ impl Worker {
     }
 
     /// Without clients.
-    fn start(mode: Mode, connections: usize, digests: usize) -> Self {
+    fn start(mode: Mode, connections: usize, change: impl FnOnce(&mut Config)) -> Self {
         let folder = Folder::new();
         let (front, behind) = (folder.0.join("front"), folder.0.join("behind"));
         let server = Server::listen(&behind);
         let account = AccountConfig::new(USER, Secret::default());
-        let worker = TurnedWorker::start(&Config {
+        let mut config = Config {
             listeners: vec![ListenerConfig {
                 listen: vec![Endpoint::Unix(front.clone())],
                 mode,
@@ -179,9 +192,10 @@ impl Worker {
                 backends: vec![BackendConfig::new(Endpoint::Unix(behind))],
                 ..ListenerConfig::default()
             }],
-            digests: DigestsConfig { max: digests },
             ..Config::default()
-        });
+        };
+        change(&mut config);
+        let worker = TurnedWorker::start(&config);
         Self {
             worker: worker.expect("a worker"),
             server,
@@ -318,7 +332,7 @@ mod tests {
     #[test]
     fn an_idle_client_of_a_pool_takes_less_than_1536_bytes() {
         const CLIENTS: usize = 200;
-        let mut worker = Worker::start(Mode::Transaction, 2, 0);
+        let mut worker = Worker::start(Mode::Transaction, 2, |_| {});
         // What the first ones have made is everybody's.
         for at in 0..8 {
             worker.let_in();

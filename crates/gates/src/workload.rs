@@ -139,6 +139,12 @@ workloads! {
         proxy::Worker::with_digests(Proxy::Shared, 1_000);
     "proxy-executed-digests" counted_proxy_executed_digests, "proxy-executed with statements counted by digest", "0 allocations", WORKER,
         proxy::Worker::with_digests(Proxy::Executed, 1_000);
+    "proxy-relay-slow-log" counted_proxy_relay_slow_log, "proxy-relay with a slow log that gets no line", "0 allocations", WORKER,
+        proxy::Worker::with_slow_log(Proxy::Relay);
+    "proxy-shared-slow-log" counted_proxy_shared_slow_log, "proxy-shared with a slow log that gets no line", "0 allocations", WORKER,
+        proxy::Worker::with_slow_log(Proxy::Shared);
+    "proxy-executed-slow-log" counted_proxy_executed_slow_log, "proxy-executed with a slow log that gets no line", "0 allocations", WORKER,
+        proxy::Worker::with_slow_log(Proxy::Executed);
     "proxy-differing" counted_proxy_differing, "2 clients in turn on one connection, of which one has three variables", "", WORKER,
         proxy::Worker::new(Proxy::Differing);
     "proxy-waiting" counted_proxy_waiting, "2 point selects at once on one connection: one waits for the other", "0 allocations", WORKER,

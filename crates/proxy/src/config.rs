@@ -11,6 +11,7 @@ mod file;
 mod pooling;
 mod role;
 mod rule;
+mod statement_log;
 mod stored_hash;
 mod upgrade;
 mod web;
@@ -35,6 +36,9 @@ pub use pooling::{AccountConfig, Consistency, Mode, PoolConfig, Reads, ReplicaRe
 pub use role::Role;
 pub(crate) use rule::compile;
 pub use rule::{RuleConfig, RuleTarget};
+pub use statement_log::{
+    AuditEvents, AuditLogConfig, Literals, LogFileConfig, SlowLogConfig, WhenFull,
+};
 pub use stored_hash::StoredHash;
 pub use upgrade::UpgradeConfig;
 pub use web::{Actions, WebConfig};
@@ -94,6 +98,10 @@ pub struct Config {
     pub digests: DigestsConfig,
     /// How another process takes over.
     pub upgrade: UpgradeConfig,
+    /// The log of slow statements.
+    pub slow_log: SlowLogConfig,
+    /// The audit log.
+    pub audit_log: AuditLogConfig,
     /// The listeners for clients.
     pub listeners: Vec<ListenerConfig>,
 }
@@ -117,6 +125,8 @@ impl Default for Config {
             log: LogConfig::default(),
             digests: DigestsConfig::default(),
             upgrade: UpgradeConfig::default(),
+            slow_log: SlowLogConfig::default(),
+            audit_log: AuditLogConfig::default(),
             listeners: Vec::new(),
         }
     }

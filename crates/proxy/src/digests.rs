@@ -20,6 +20,7 @@ use std::time::Instant;
 use onecopy_mysql_proto::digest::Digester;
 use onecopy_mysql_proto::relay::Tally;
 
+use crate::statement_log::{StatementLogs, Watched};
 use crate::stats::Taken;
 
 pub(crate) use summary::{Counts, DigestInfo, DigestSummary};
@@ -108,6 +109,9 @@ pub(crate) struct Digests {
     table: Table,
     templates: Templates,
     digester: Digester,
+    /// Where statements are logged: here because it is asked at once whether they are looked at, for either of both.
+    pub(crate) logs: StatementLogs,
+    is_watching: bool,
 }
 
 impl Digests {
@@ -117,13 +121,28 @@ impl Digests {
             table: Table::new(max),
             templates: Templates::new(max),
             digester: Digester::new(TEXT_BYTES),
+            logs: StatementLogs::default(),
+            is_watching: max > 0,
         }
+    }
+
+    /// Statements are logged by these conditions from now on.
+    pub(crate) fn log(&mut self, watched: Option<Arc<Watched>>) {
+        self.logs.watch(watched);
+        self.is_watching = self.is_on() || self.logs.has_statements();
+    }
+
+    /// Whether statements are looked at: counted or logged.
+    #[inline]
+    pub(crate) fn is_watching(&self) -> bool {
+        self.is_watching
     }
 
     /// Forgets all, and keeps so many from now on.
     pub(crate) fn reset(&mut self, max: usize) {
         self.table.reset(max);
         self.templates = Templates::new(max);
+        self.is_watching = max > 0 || self.logs.has_statements();
     }
 
     pub(crate) fn max(&self) -> usize {

@@ -1,5 +1,6 @@
 //! Why a proxy could not be started or reloaded.
 
+use std::path::PathBuf;
 use std::{fmt, io};
 
 use onecopy_net::Endpoint;
@@ -31,6 +32,9 @@ pub enum Error {
     Upgrading,
     /// Another process could not be taken over from, or did not take over. Contains the reason.
     Takeover(String),
+    /// The file of a log of statements cannot be opened. Contains the log's table in the configuration, the file's path, and the system's
+    /// error.
+    StatementLog(&'static str, PathBuf, io::Error),
     /// The configuration cannot be served.
     Config(ConfigError),
 }
@@ -64,6 +68,20 @@ impl fmt::Display for Error {
             Self::Draining => f.write_str("nothing can be changed while the proxy is draining"),
             Self::Upgrading => f.write_str("nothing can be changed during an upgrade; try again"),
             Self::Takeover(why) => f.write_str(why),
+            Self::StatementLog(table, path, error) => {
+                write!(
+                    f,
+                    "can't open `file` of [{table}], {}: {error}",
+                    path.display()
+                )?;
+                match error.kind() {
+                    io::ErrorKind::NotFound => f.write_str("; create its folder"),
+                    io::ErrorKind::PermissionDenied => {
+                        f.write_str("; let the proxy's user write to the file and its folder")
+                    }
+                    _ => Ok(()),
+                }
+            }
             Self::Config(error) => error.fmt(f),
         }
     }

@@ -54,6 +54,7 @@ mod open_files;
 mod stats;
 
 mod sockets;
+mod statement_log;
 
 mod digests;
 

@@ -75,6 +75,12 @@ pub(crate) enum Event {
     OutOfFiles { count: u64, what: &'static str },
     /// Something that was configured has changed, or could not be changed.
     Reloaded { level: LogLevel, what: String },
+    /// A log of statements, by its table in the configuration, can't be written, or can be again.
+    StatementLog {
+        level: LogLevel,
+        table: &'static str,
+        what: String,
+    },
     /// A thread that others depend on has ended without being told to.
     ThreadDied { thread: String, why: String },
     /// This process has taken over from another one.
@@ -299,7 +305,9 @@ impl Event {
     fn level(&self) -> LogLevel {
         match self {
             Self::SessionEnded(ended) => ended.level,
-            Self::Reloaded { level, .. } | Self::Note { level, .. } => *level,
+            Self::Reloaded { level, .. }
+            | Self::StatementLog { level, .. }
+            | Self::Note { level, .. } => *level,
             Self::BackendDown { .. }
             | Self::BackendCheckWarning { .. }
             | Self::SecondPrimary { .. } => LogLevel::Warn,
@@ -377,6 +385,9 @@ impl Event {
                 .with("listener", Value::Text(listener))
                 .with("connection", Value::Number(id.into())),
             Self::Reloaded { what, .. } => line("reload").with("message", Value::Text(what)),
+            Self::StatementLog { table, what, .. } => line("statement_log")
+                .with("log", Value::Word(table))
+                .with("message", Value::Text(what)),
             Self::FewFiles { what } => line("open_files").with("message", Value::Text(what)),
             Self::OutOfFiles { count, what } => line("open_files")
                 .with("count", Value::Number(count))

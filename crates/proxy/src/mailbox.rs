@@ -15,6 +15,7 @@ use crate::moved::{Arrival, Mover};
 use crate::pooling::connection::Connection;
 use crate::pooling::pool::{Pool, Recipient};
 use crate::queue::Waiter;
+use crate::statement_log::Watched;
 use crate::stats::Snapshot;
 
 /// What a worker is asked for by other threads.
@@ -42,6 +43,8 @@ pub(crate) enum Order {
     ResetDigests { reply: Sender<()> },
     /// So many digests are kept from now on. Where they were others, all is counted anew.
     KeepDigests(usize),
+    /// What of statements is logged from now on; `None`: nothing.
+    LogStatements(Option<Arc<Watched>>),
     /// By which listeners the sessions here came in that have this connection id.
     Find { id: u32, reply: Sender<Vec<String>> },
     /// The end of one session; tells whether it was here.

@@ -19,6 +19,7 @@ use crate::pooling::rules::{self, Subject};
 use crate::pooling::state::{Baseline, State, difference};
 use crate::resolve::resolve;
 use crate::running;
+use crate::statement_log::{Opened, Outlet, Watched};
 use crate::worker::{Turns, Worker};
 
 /// Looks at a statement, as is done with each one of a pooled session.
@@ -150,6 +151,15 @@ impl TurnedWorker {
         let workers = Arc::new(Workers(vec![handle]));
         let keep = Order::KeepDigests(config.digests.max);
         workers.least_loaded().order(keep);
+        let opened = Opened::new(config).map_err(|failed| failed.error);
+        let opened = opened.map_err(failed("worker"))?;
+        if !opened.is_none() {
+            let outlet = Outlet::start(&log).map_err(failed("statement-log"))?;
+            outlet.write_to(opened);
+            let watched = Watched::new(config, &outlet).map(Arc::new);
+            let watch = Order::LogStatements(watched);
+            workers.least_loaded().order(watch);
+        }
         // It is answered in the first turn, which nobody waits for.
         let (done, _) = channel();
         workers.least_loaded().order(Order::Accept {

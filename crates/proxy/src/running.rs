@@ -1,5 +1,7 @@
 //! A proxy that runs: what is in force, for all threads but the workers, and how that changes.
 
+mod learned;
+mod statement_logs;
 mod upgrade;
 
 use std::fmt;
@@ -14,7 +16,7 @@ use crate::acceptor;
 use crate::alarm::Alarm;
 use crate::backend::{Backend, Backends};
 use crate::config::changes::keep_tls;
-use crate::config::{AccountConfig, BackendConfig, Changes, Config, ListenerConfig, LogLevel};
+use crate::config::{Changes, Config, ListenerConfig, LogLevel};
 use crate::errand::Credentials;
 use crate::error::Error;
 use crate::gate::{Way, Ways};
@@ -30,6 +32,7 @@ use crate::pooling::pool::Pool;
 use crate::queue::Patience;
 use crate::session::first_options;
 use crate::sockets::Sockets;
+use crate::statement_log::{Outlet, Watched};
 
 pub(crate) use upgrade::PassedPool;
 
@@ -64,6 +67,8 @@ pub(crate) struct Running {
     warning: Mutex<Option<String>>,
     /// Made when the first listener needs one, and the same from then on.
     key: Mutex<Option<Arc<Key>>>,
+    /// The same of the thread that writes logs of statements.
+    outlet: OnceLock<Outlet>,
 }
 
 /// What is to be served once the proxy is open.
@@ -79,6 +84,8 @@ pub(crate) struct InForce {
     pub(crate) config: Config,
     pub(crate) listeners: Vec<Arc<Listener>>,
     pub(crate) addresses: Vec<Address>,
+    /// What of statements and of administration is logged.
+    pub(crate) watched: Option<Arc<Watched>>,
 }
 
 impl Running {
@@ -110,6 +117,7 @@ impl Running {
             sockets: Mutex::new(sockets),
             warning: Mutex::default(),
             key: Mutex::default(),
+            outlet: OnceLock::new(),
         }
     }
 
@@ -130,55 +138,6 @@ impl Running {
             listener.take_discovered(backends.iter().cloned());
         }
         self.install_all(&before, config)
-    }
-
-    /// The listener of that name has these accounts of a server from now on.
-    pub(crate) fn learn_accounts(
-        &self,
-        listener: &str,
-        accounts: Vec<AccountConfig>,
-    ) -> Result<Changes, Error> {
-        let _change = lock(&self.change);
-        let before = self.in_force();
-        let mut config = before.config.clone();
-        let mut all = config.listeners.iter_mut();
-        if let Some(listener) = all.find(|one| one.name == listener) {
-            let known = listener.accounts.clone();
-            listener.take_server_accounts(accounts);
-            if listener.accounts == known {
-                return Ok(Changes::default());
-            }
-        }
-        self.install_all(&before, config)
-    }
-
-    /// The listener of that name has found these servers. Gives what has changed, and what is wrong with those that can't be used.
-    pub(crate) fn learn_servers(
-        &self,
-        listener: &str,
-        found: Vec<BackendConfig>,
-    ) -> Result<(Changes, Vec<String>), Error> {
-        let _change = lock(&self.change);
-        let before = self.in_force();
-        let mut config = before.config.clone();
-        let Some(at) = (config.listeners.iter()).position(|one| one.name == listener) else {
-            return Ok((Changes::default(), Vec::new()));
-        };
-        let (mut usable, mut wrong) = (Vec::new(), Vec::new());
-        for backend in found {
-            usable.push(backend);
-            config.listeners[at].take_discovered(usable.iter().cloned());
-            if let Err(error) = config.check() {
-                wrong.push(error.to_string());
-                usable.pop();
-            }
-        }
-        config.listeners[at].take_discovered(usable);
-        keep_tls(&before.config, &mut config);
-        if Changes::between(&before.config, &config).is_empty() {
-            return Ok((Changes::default(), wrong));
-        }
-        Ok((self.install_all(&before, config)?, wrong))
     }
 
     fn install_all(&self, before: &InForce, mut config: Config) -> Result<Changes, Error> {
@@ -210,7 +169,9 @@ impl Running {
             predecessors.push(predecessor.map(Arc::clone));
             after.listeners.push(listener);
         }
+        let opened = self.open_statement_logs(before, &config)?;
         // Nothing fails from here on.
+        after.watched = self.log_statements(&config, opened);
         for worker in &self.workers.0 {
             let bytes = config.memory / self.workers.0.len();
             worker.order(Order::Memory {
@@ -218,6 +179,10 @@ impl Running {
                 stall_timeout: config.stall_timeout,
             });
             worker.order(Order::KeepDigests(config.digests.max));
+            let watched = after.watched.clone();
+            if watched.is_some() || before.watched.is_some() {
+                worker.order(Order::LogStatements(watched));
+            }
         }
         let room = self.open_files.room(&config);
         self.complain(&config);
@@ -446,6 +411,9 @@ impl Running {
             }
         }
         if !self.is_stopped.swap(true, Relaxed) {
+            if let Some(outlet) = self.outlet.get() {
+                outlet.flush(LAST_LINES);
+            }
             self.log.event(Event::Stopped);
             self.log.flush(LAST_LINES);
         }

@@ -13,6 +13,7 @@ mod describe;
 mod farewell;
 mod flow;
 mod kill;
+mod logged;
 mod login;
 mod memory;
 mod peer;

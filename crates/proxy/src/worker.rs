@@ -455,6 +455,7 @@ impl Worker {
                         self.digests.reset(max);
                     }
                 }
+                Order::LogStatements(watched) => self.digests.log(watched),
                 Order::Find { id, reply } => {
                     let all = self.sessions.iter().flatten();
                     let found = all.filter(|session| session.connection_id() == id);

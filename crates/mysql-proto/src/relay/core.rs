@@ -80,6 +80,8 @@ pub struct Relay {
     /// The number of the server's last error, and of how many commands the client had sent by then the lower half.
     pub(super) last_error: u16,
     pub(super) last_error_at: u32,
+    /// The same error's SQLSTATE; zeros for none.
+    pub(super) last_state: [u8; 5],
     pub(super) dead: Option<RelayError>,
 }
 
@@ -163,6 +165,7 @@ impl Relay {
             tally: Tally::default(),
             last_error: 0,
             last_error_at: 0,
+            last_state: [0; 5],
             dead: None,
         }
     }
@@ -358,9 +361,17 @@ impl Relay {
         (self.last_error != 0 && is_last).then_some(self.last_error)
     }
 
+    /// Returns the number and the SQLSTATE of the last error that the server has sent: behind an [`Event::Done`](super::Event::Done) that
+    /// failed, those of its reply. `None` if there was none yet.
+    pub fn error_sent(&self) -> Option<(u16, Option<[u8; 5]>)> {
+        let state = (self.last_state != [0; 5]).then_some(self.last_state);
+        (self.last_error != 0).then_some((self.last_error, state))
+    }
+
     #[cold]
-    pub(super) fn note_error(&mut self, code: u16) {
+    pub(super) fn note_error(&mut self, code: u16, state: Option<[u8; 5]>) {
         (self.last_error, self.last_error_at) = (code, lower(self.commands));
+        self.last_state = state.unwrap_or_default();
     }
 
     /// Returns the bytes of allocated memory: lists of prepared statements and of commands that were sent ahead.

@@ -7,8 +7,8 @@ use onecopy_mysql_proto::compression::Method;
 use onecopy_net::{Endpoint, TlsAcceptor, TlsConnector};
 
 use super::{
-    AccountConfig, BackendConfig, Config, ListenerConfig, PoolConfig, Rate, Reads, ReplicaReads,
-    RuleConfig,
+    AccountConfig, BackendConfig, Config, ListenerConfig, LogFileConfig, PoolConfig, Rate, Reads,
+    ReplicaReads, RuleConfig,
 };
 
 /// The changes made by a reload. `Display` shows one line per change, and nothing if there are none.
@@ -67,6 +67,7 @@ impl Changes {
         all.time("upgrade.ready-timeout", ready[0], ready[1]);
         let drain = [old, new].map(|config| config.upgrade.stay_timeout);
         all.time("upgrade.stay-timeout", drain[0], drain[1]);
+        all.statement_logs(old, new);
         for listener in &new.listeners {
             match old.listeners.iter().find(|old| old.name == listener.name) {
                 Some(old) => changes.listener(old, listener),
@@ -298,6 +299,38 @@ impl Of<'_> {
         self.value(&format!("query-timeout of account '{user}'"), old, new);
         let key = format!("statement-rate of account '{user}'");
         self.value(&key, rates.0, rates.1);
+    }
+
+    fn statement_logs(&mut self, old: &Config, new: &Config) {
+        let (before, after) = (&old.slow_log, &new.slow_log);
+        self.log_file("slow-log", &before.file, &after.file);
+        self.time("slow-log.threshold", before.threshold, after.threshold);
+        self.value("slow-log.sample", before.sample, after.sample);
+        self.debug("slow-log.literals", before.literals, after.literals);
+        let (before, after) = (&old.audit_log, &new.audit_log);
+        self.log_file("audit-log", &before.file, &after.file);
+        self.debug("audit-log.what", before.what, after.what);
+        let [old, new] = [before, after].map(|log| log.users.join(", "));
+        self.value("audit-log.users", old, new);
+        let [old, new] = [before, after].map(|log| log.except_users.join(", "));
+        self.value("audit-log.except-users", old, new);
+        self.value("audit-log.sample", before.sample, after.sample);
+        self.debug("audit-log.literals", before.literals, after.literals);
+        self.debug("audit-log.when-full", before.when_full, after.when_full);
+    }
+
+    fn log_file(&mut self, log: &str, old: &LogFileConfig, new: &LogFileConfig) {
+        let path = |file: &LogFileConfig| match &file.path {
+            Some(path) => path.display().to_string(),
+            None => "off".to_owned(),
+        };
+        self.value(&format!("{log}.file"), path(old), path(new));
+        let size = |file: &LogFileConfig| match file.max_size {
+            Some(bytes) => bytes.to_string(),
+            None => "off".to_owned(),
+        };
+        self.value(&format!("{log}.max-size"), size(old), size(new));
+        self.value(&format!("{log}.keep"), old.keep, new.keep);
     }
 
     fn replica_reads(&mut self, old: Option<ReplicaReads>, new: Option<ReplicaReads>) {

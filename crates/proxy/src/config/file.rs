@@ -12,6 +12,7 @@ mod reads;
 mod rule;
 mod secrets;
 mod section;
+mod statement_log;
 mod tls;
 mod upgrade;
 mod value;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Killed, View, health};
 use crate::log::Event;
+use crate::statement_log::Admin;
 
 /// One of these things. A listener that is not named means all pooled ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +67,34 @@ impl Action {
             id,
             client: client.to_owned(),
         });
+        let done = self.act(view);
+        let error = done.as_ref().err();
+        view.audit(
+            client,
+            None,
+            Admin {
+                command: self.command(),
+                target: self.target(),
+                error: error.map_or(0, |error| error.code().0),
+            },
+        );
+        done
+    }
+
+    /// What it is done to, for the log.
+    fn target(&self) -> String {
+        match self {
+            Self::Kill(Some(listener), id) => format!("{listener}:{id}"),
+            Self::Kill(None, id) => id.to_string(),
+            Self::Pause(name) | Self::Resume(name) => name.clone().unwrap_or_default(),
+            Self::DrainBackend(name) | Self::ResumeBackend(name) | Self::MoveBackend(name) => {
+                name.clone()
+            }
+            Self::ResetDigests | Self::Drain => String::new(),
+        }
+    }
+
+    fn act(&self, view: &View) -> Result<(), ActionError> {
         match self {
             Self::Kill(listener, id) => kill(view, listener.as_deref(), *id),
             Self::Pause(listener) => pause(view, listener.as_deref(), true),

@@ -30,8 +30,12 @@ use super::door::{Door, Guest, Guests};
 use crate::config::AdminConfig;
 use crate::error::Error;
 use crate::log::Event;
+use crate::statement_log::Admin;
 use statement::Statement;
 use table::Table;
+
+/// `ER_ACCESS_DENIED_ERROR`.
+const ACCESS_DENIED: u16 = 1045;
 
 /// Administrators at a time.
 const MAX_CLIENTS: usize = 16;
@@ -118,8 +122,8 @@ fn serve(guest: &mut Guest, id: u32, accounts: &Accounts, view: &View) -> Result
         ..ServerLimits::default()
     };
     let mut buffers = Buffers::new(limits.buffer_config());
-    let mut core = log_in(guest, id, accounts, &mut buffers, limits)?;
-    let mut session = Admin { view, id, guest };
+    let mut core = log_in(guest, id, accounts, &mut buffers, limits, view)?;
+    let mut session = Administrator { view, id, guest };
     loop {
         session.guest.stream.release(0);
         buffers.release_to(0);
@@ -148,6 +152,7 @@ fn log_in(
     accounts: &Accounts,
     buffers: &mut Buffers,
     limits: ServerLimits,
+    view: &View,
 ) -> Result<ServerCore, Over> {
     let deadline = Some(Instant::now() + LOGIN_TIMEOUT);
     let channel = if guest.stream.is_unix() {
@@ -181,7 +186,7 @@ fn log_in(
                     handshake.reject(
                         buffers,
                         &ErrPacket {
-                            code: 1045,
+                            code: ACCESS_DENIED,
                             sql_state: Some(*b"28000"),
                             message: message.as_bytes(),
                         },
@@ -197,6 +202,16 @@ fn log_in(
             }
             message => {
                 let is_accepted = matches!(message, ServerHandshakeMessage::Accepted);
+                let user = String::from_utf8_lossy(&handshake.session().user);
+                view.audit(
+                    &guest.address,
+                    Some(&user),
+                    Admin {
+                        command: "login",
+                        error: if is_accepted { 0 } else { ACCESS_DENIED },
+                        ..Admin::default()
+                    },
+                );
                 // Before the client knows: a client that has logged in is not replaced.
                 if is_accepted {
                     guest.may_stay();
@@ -245,13 +260,13 @@ impl Reply {
 }
 
 /// One administrator.
-struct Admin<'v> {
+struct Administrator<'v> {
     view: &'v View,
     id: u32,
     guest: &'v mut Guest,
 }
 
-impl Admin<'_> {
+impl Administrator<'_> {
     /// Waits for a command; in short steps, so that it is seen when the proxy ends.
     fn receive(
         &mut self,
@@ -316,6 +331,7 @@ impl Admin<'_> {
             Statement::ExplainRule(question) => Reply::Rows(rules::explain(self.view, &question)),
             Statement::Pins => Reply::Rows(show::pins(self.view)),
             Statement::Digests(limit) => Reply::Rows(digests::show(self.view, limit)),
+            Statement::Logs => Reply::Rows(show::logs(self.view)),
             Statement::Users => Reply::Rows(show::users(self.view)),
             Statement::Listeners => Reply::Rows(show::listeners(self.view)),
             Statement::Warnings => Reply::Rows(Table::new([
@@ -339,7 +355,9 @@ impl Admin<'_> {
                     id: None,
                     client: self.guest.address.clone(),
                 });
-                match self.view.reload() {
+                let reloaded = self.view.reload();
+                self.audit("reload", if reloaded.is_ok() { 0 } else { 1105 });
+                match reloaded {
                     Ok(changes) => {
                         let mut table = Table::new([("Changes", table::Type::Text)]);
                         for line in changes.lines() {
@@ -353,6 +371,15 @@ impl Admin<'_> {
                 }
             }
         }
+    }
+
+    fn audit(&self, command: &'static str, error: u16) {
+        let admin = Admin {
+            command,
+            error,
+            ..Admin::default()
+        };
+        self.view.audit(&self.guest.address, None, admin);
     }
 
     fn act(&self, action: &Action) -> Reply {

@@ -7,6 +7,7 @@ mod backends;
 mod meter;
 mod pools;
 mod process;
+mod statement_logs;
 
 use std::fmt::Write;
 
@@ -85,6 +86,7 @@ pub(super) fn text(view: &View) -> String {
         "Log lines dropped because the log could not be written fast enough.",
         view.log().dropped(),
     );
+    page.write_statement_logs(view);
     page.write_process();
     page.head(
         "onecopy_build_info",

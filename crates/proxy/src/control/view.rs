@@ -17,6 +17,7 @@ use crate::log::{Event, Log};
 use crate::mailbox::{Order, Workers};
 use crate::running::Running;
 use crate::sockets::Sockets;
+use crate::statement_log::{self, Admin, Outlet, Who};
 use crate::stats::{PoolInfo, Snapshot};
 
 /// How long an answer of a worker's is waited for.
@@ -68,6 +69,26 @@ impl View {
 
     pub(crate) fn log(&self) -> &Log {
         &self.running.log
+    }
+
+    /// The logs of statements, where there has been one.
+    pub(crate) fn statement_logs(&self) -> Option<&Outlet> {
+        self.running.statement_logs()
+    }
+
+    /// Has the audit log tell what an administrator did, or somebody who claims to be one.
+    pub(crate) fn audit(&self, client: &str, user: Option<&str>, admin: Admin) {
+        let in_force = self.running.in_force();
+        let watched = in_force.watched.as_ref();
+        if let Some(watched) = watched.filter(|watched| watched.has_admin()) {
+            let user = user.unwrap_or(&in_force.config.admin.user);
+            let who = Who {
+                user: user.as_bytes().into(),
+                client: client.to_owned(),
+                ..Who::default()
+            };
+            watched.audit(Arc::new(who), statement_log::Event::Admin(admin));
+        }
     }
 
     /// Bytes that buffers may take.

@@ -7,6 +7,7 @@ use onecopy_mysql_proto::frame::HEADER_BYTES;
 use onecopy_mysql_proto::packet::{CommandByte, Query};
 use onecopy_mysql_proto::relay::Tally;
 
+use super::logged::Logged;
 use super::{Context, Phase, Session};
 use crate::digests::{Digests, Hint, Known, Outcome, Place, STATEMENT_BYTES};
 use crate::stats::Taken;
@@ -21,7 +22,7 @@ const KEPT: usize = 16;
 const LAST_PREPARED: u32 = u32::MAX;
 
 /// Bytes of a statement's packet in front of its text, without attributes.
-const HEAD: usize = HEADER_BYTES + 1;
+pub(super) const HEAD: usize = HEADER_BYTES + 1;
 
 /// A command whose reply is outstanding.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,7 +47,7 @@ pub(super) struct Counted {
 
 /// What has arrived of a command. Behind a box: each session has a place for it.
 #[derive(Debug)]
-pub(super) struct Start(Vec<u8>);
+pub(super) struct Start(pub(super) Vec<u8>);
 
 /// What few sessions have.
 #[derive(Debug, Default)]
@@ -57,6 +58,8 @@ struct Rest {
     /// By the server's number, ascending; of a session with a server connection of its own.
     prepared: Vec<(u32, Known)>,
     last_prepare: Option<Known>,
+    /// Where statements are logged.
+    logged: Option<Box<Logged>>,
 }
 
 /// The part of what a client has sent that is a command's packet.
@@ -71,7 +74,7 @@ pub(super) struct Packet {
 
 /// A statement's text in its packet. `None` where what is in front of it has not arrived.
 #[inline]
-fn text(packet: &[u8], capabilities: Capabilities) -> Option<&[u8]> {
+pub(super) fn text(packet: &[u8], capabilities: Capabilities) -> Option<&[u8]> {
     let text = packet.get(HEAD..)?;
     if packet.get(HEADER_BYTES) != Some(&CommandByte::QUERY.0)
         || !capabilities.contains(Capabilities::QUERY_ATTRIBUTES)
@@ -93,7 +96,7 @@ fn text_behind_attributes(packet: &[u8], capabilities: Capabilities) -> Option<&
 
 /// So much of a text is looked at, and whether that is all of it.
 #[inline]
-fn looked_at(text: &[u8], is_whole: bool) -> (&[u8], bool) {
+pub(super) fn looked_at(text: &[u8], is_whole: bool) -> (&[u8], bool) {
     match text.len() <= STATEMENT_BYTES {
         true => (text, is_whole),
         false => (text.get(..STATEMENT_BYTES).unwrap_or(text), false),
@@ -166,6 +169,16 @@ impl Counted {
         self.rest.get_or_insert_default()
     }
 
+    /// What is logged of the session's statements, from now on.
+    pub(super) fn log(&mut self) -> &mut Logged {
+        self.rest().logged.get_or_insert_default()
+    }
+
+    /// The same where something is.
+    pub(super) fn logged(&mut self) -> Option<&mut Logged> {
+        self.rest.as_mut()?.logged.as_deref_mut()
+    }
+
     /// Bytes of allocated memory.
     pub(super) fn memory(&self) -> usize {
         let start = self.start.as_ref().map_or(0, |start| start.0.capacity());
@@ -175,6 +188,7 @@ impl Counted {
             + rest.ahead.capacity() * size_of::<Command>()
             + rest.preparing.capacity() * size_of::<Known>()
             + rest.prepared.capacity() * size_of::<(u32, Known)>()
+            + rest.logged.as_ref().map_or(0, |logged| logged.memory())
     }
 
     /// The digest of a prepared statement.
@@ -215,7 +229,12 @@ impl Session {
         packet: Packet,
         context: &mut Context<'_>,
     ) {
-        if command == CommandByte::QUERY && packet.until_end == 0 && self.relay.outstanding() <= 1 {
+        if context.digests.logs.has_statements() {
+            self.log_command(command, packet, context);
+        }
+        let is_on = context.digests.is_on();
+        let is_simple = is_on && command == CommandByte::QUERY && packet.until_end == 0;
+        if is_simple && self.relay.outstanding() <= 1 {
             let bytes = self.up.pending().get(packet.at..packet.end);
             let capabilities = self.relay.capabilities();
             if (self.counted).begin_like_last(bytes, capabilities, context.digests) {
@@ -223,7 +242,10 @@ impl Session {
                 return;
             }
         }
-        let place = self.count_any(command, packet, context);
+        let place = match is_on {
+            true => self.count_any(command, packet, context),
+            false => Place::NONE,
+        };
         #[allow(clippy::cast_possible_truncation)] // of a packet, at most 16 MiB
         let bytes = (packet.end - packet.at) as u32;
         let counted = Command { place, bytes };
@@ -296,7 +318,13 @@ impl Session {
         let command = CommandByte(start.get(HEADER_BYTES).copied().unwrap_or_default());
         let text = text(start, self.relay.capabilities());
         let text = text.map(|text| looked_at(text, packet.until_end == 0));
-        let place = self.counted.begin(command, text, context);
+        if context.digests.logs.has_statements() {
+            self.counted.log().add_text(text, context);
+        }
+        let place = match context.digests.is_on() {
+            true => self.counted.begin(command, text, context),
+            false => Place::NONE,
+        };
         #[allow(clippy::cast_possible_truncation)] // of a packet, at most 16 MiB
         let counted = Command {
             place,
@@ -347,6 +375,9 @@ impl Session {
             bytes_from_backend: std::mem::take(&mut self.counted.passed[1]),
         };
         context.digests.end(counted.place, &outcome, context.now);
+        if self.counted.logged().is_some() {
+            self.log_reply(&outcome, context);
+        }
     }
 
     /// The reply to one that is no query is over.
@@ -371,10 +402,13 @@ impl Session {
         }
     }
 
-    /// The proxy itself answers the command that was begun last.
-    pub(super) fn count_no_reply(&mut self, context: &mut Context<'_>) {
+    /// The proxy itself has answered the command that was begun last, by an error or not.
+    pub(super) fn count_no_reply(&mut self, failed: bool, context: &mut Context<'_>) {
         let command = std::mem::take(&mut self.counted.current);
         context.digests.forget(command.place);
+        if self.counted.logged().is_some() {
+            self.log_answered_here(failed, context);
+        }
     }
 
     /// Nothing more comes.

@@ -23,6 +23,9 @@ const QUIT: [u8; 5] = [1, 0, 0, 0, CommandByte::QUIT.0];
 /// `CR_SERVER_LOST`, which a client's library has for itself.
 const SERVER_LOST: u16 = 2013;
 
+/// `ER_ACCESS_DENIED_ERROR`.
+const ACCESS_DENIED: u16 = 1045;
+
 /// How far the last words are.
 enum Said {
     /// The client has heard everything, or has gone.
@@ -55,6 +58,12 @@ impl Session {
             End::Failed(failure) if failure.code != 0 => self.last_words(failure),
             _ => Vec::new(),
         };
+        let code = match &end {
+            End::Failed(failure) if !words.is_empty() => failure.code,
+            End::Told(_) => self.code_of_refusal(),
+            _ => 0,
+        };
+        self.log_end(&end, code, context);
         self.note_end(&end, !words.is_empty(), context);
         let says_goodbye = self.may_say_goodbye(&end);
         let waits = self.client_may_be_sending();
@@ -84,6 +93,15 @@ impl Session {
             waits,
         });
         self.say_farewell(context)
+    }
+
+    /// The number of the error by which a login was refused, where that was passed on; 0 where it is not known.
+    fn code_of_refusal(&self) -> u16 {
+        match &self.phase {
+            Phase::Login(login) => login.refused_code,
+            Phase::PooledLogin(_) => ACCESS_DENIED,
+            _ => 0,
+        }
     }
 
     /// Whether the backend may be told by COM_QUIT: its connection is in order, and it is the proxy that ends it. Otherwise it

@@ -112,6 +112,10 @@ pub(super) struct Login {
     greeted_at: Option<Instant>,
     /// Why the backend has refused, once it has.
     refused_for: Reason,
+    /// The number of that error; 0 where it is not known.
+    pub(super) refused_code: u16,
+    /// The schema that the client asks for.
+    database: Option<Box<[u8]>>,
     /// The backend has greeted.
     has_greeted: bool,
     /// Whom the client speaks for, and where that one connected to.
@@ -160,6 +164,8 @@ impl Login {
             greeted: false,
             greeted_at: None,
             refused_for: Reason::Refused,
+            refused_code: 0,
+            database: None,
             has_greeted: false,
             told: None,
         }
@@ -358,6 +364,7 @@ impl Session {
                         let refusal = login.server.buffers.bytes(payload).to_vec();
                         login.client.send(&refusal)?;
                         let code = ErrPacket::decode(&refusal).map_or(0, |error| error.code);
+                        login.refused_code = code;
                         login.refused_for = Reason::behind_error(code).unwrap_or(Reason::Refused);
                         login.stage = Stage::Refused;
                         Ok(true)
@@ -421,8 +428,10 @@ impl Session {
             client,
             server,
             methods,
+            database,
             ..
         } = *login;
+        self.log_login(database, false, context);
         // What either side sent without waiting for the other.
         let [client, server] = self.compress(methods, client.buffers, server.buffers);
         for (flow, buffers) in [(&mut self.up, client), (&mut self.down, server)] {

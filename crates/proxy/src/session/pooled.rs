@@ -294,6 +294,11 @@ impl Pooled {
         Some(connection.place.backend().name())
     }
 
+    /// The schema that its client is in.
+    pub(super) fn schema(&self) -> Option<&[u8]> {
+        self.wanted.schema()
+    }
+
     /// Whether it is on a backend that is no longer configured.
     pub(super) fn is_on_removed(&self) -> bool {
         let connection = self.connection.as_ref();

@@ -265,7 +265,7 @@ impl Session {
                 None => return Ok(()),
                 Some(event) => {
                     if let Event::Command { at, command } = event
-                        && context.digests.is_on()
+                        && context.digests.is_watching()
                     {
                         let packet = Packet {
                             at: before + at,
@@ -302,7 +302,7 @@ impl Session {
                     self.asked = context.now;
                 }
                 if kind == Kind::Other {
-                    self.on_other(command, before + at)?;
+                    self.on_other(command, before + at, context)?;
                 }
             }
             Event::Done {
@@ -319,7 +319,7 @@ impl Session {
                     self.count_done(command, failed);
                 }
                 if kind == Kind::Other && command == CommandByte::CHANGE_USER {
-                    self.user_changed(failed)?;
+                    self.user_changed(failed, context)?;
                 }
                 if self.relay.outstanding() > 0 {
                     self.asked = context.now;
@@ -333,13 +333,18 @@ impl Session {
 
     /// A command whose header is at `at` of what the client has sent.
     #[cold]
-    fn on_other(&mut self, command: CommandByte, at: usize) -> Result<(), End> {
+    fn on_other(
+        &mut self,
+        command: CommandByte,
+        at: usize,
+        context: &Context<'_>,
+    ) -> Result<(), End> {
         match command {
             // A binary log ends by a close, which is told as it is: an error would be one of the log's.
             CommandByte::QUIT | CommandByte::BINLOG_DUMP | CommandByte::BINLOG_DUMP_GTID => {
                 self.is_quitting = true;
             }
-            CommandByte::CHANGE_USER => self.user_changes(at)?,
+            CommandByte::CHANGE_USER => self.user_changes(at, context.digests.logs.is_on())?,
             _ => {}
         }
         Ok(())

@@ -10,7 +10,7 @@ use onecopy_mysql::blocking::Connection;
 use onecopy_mysql_proto::auth::Secret;
 use onecopy_net::Endpoint;
 use onecopy_proxy::Proxy;
-use onecopy_proxy::config::{Config, Mode};
+use onecopy_proxy::config::{Config, Mode, RuleConfig};
 
 use crate::admin::{PASSWORD, ask, rows};
 use crate::common::{connect, loopback, start, until, url};
@@ -217,6 +217,23 @@ fn few_places_are_for_those_that_take_most_time_and_the_rest_is_in_one_row() {
     );
     let counts = rows.iter().map(|row| row["Count"].parse::<u64>().unwrap());
     assert!(counts.sum::<u64>() >= 21);
+}
+
+#[test]
+fn a_statement_that_is_refused_does_not_run() {
+    let pooled = Pooled::start_with(Mode::Transaction, 2, |config| {
+        with_admin(config);
+        config.listeners[0].rules = vec![RuleConfig {
+            name: "none".into(),
+            starts_with: Some("DELETE".into()),
+            reject: Some("no".into()),
+            ..RuleConfig::default()
+        }];
+    });
+    let mut conn = pooled.connect();
+    assert!(conn.run("DELETE FROM digests_refused").is_err());
+    let digests = digests(&pooled.proxy);
+    assert_eq!(digests["DELETE FROM `digests_refused`"]["Running"], "0");
 }
 
 #[test]

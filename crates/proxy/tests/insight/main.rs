@@ -15,3 +15,4 @@ mod page;
 #[allow(dead_code)]
 mod pooled;
 mod silent;
+mod statement_logs;

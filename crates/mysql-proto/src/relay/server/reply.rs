@@ -14,8 +14,8 @@ use crate::{Capabilities, StatusFlags};
 /// semi-synchronous replication, by its mark and a flag.
 pub(in crate::relay) const SYNCED: [u8; 3] = [ok::HEADER, 0xEF, 1];
 
-/// Header and error number.
-const ERR_BYTES: usize = 3;
+/// Header, error number, marker and SQLSTATE.
+const ERR_BYTES: usize = 9;
 
 /// `ER_LOCK_DEADLOCK`: the server has rolled the whole transaction back, and an ERR packet tells no status.
 const DEADLOCK: u16 = 1213;
@@ -91,7 +91,7 @@ impl Relay {
     /// ERR ends the reply wherever it comes; a progress report ends nothing.
     #[cold]
     pub(super) fn err(&mut self, start: Start<'_>) -> Result<(), Stop> {
-        let code = err_code(start)?;
+        let (code, state) = error_of(start)?;
         let progress = self.capabilities.contains(Capabilities::MARIADB_PROGRESS)
             && self.awaited != Awaited::Authentication;
         if progress && code == err::PROGRESS {
@@ -103,7 +103,7 @@ impl Relay {
         if code == DEADLOCK && self.deadlock_rolls_back() {
             self.status = self.status.difference(StatusFlags::IN_TRANS);
         }
-        self.note_error(code);
+        self.note_error(code, state);
         self.ending = Some(Ending::Done { failed: true });
         Ok(())
     }
@@ -120,8 +120,8 @@ impl Relay {
         if first != err::HEADER {
             return Err(RelayError::Unsolicited { byte: first }.into());
         }
-        let code = err_code(start)?;
-        self.note_error(code);
+        let (code, state) = error_of(start)?;
+        self.note_error(code, state);
         self.ending = Some(Ending::Farewell { code });
         Ok(())
     }
@@ -305,8 +305,8 @@ impl Observed {
     }
 }
 
-fn err_code(start: Start<'_>) -> Result<u16, Stop> {
+fn error_of(start: Start<'_>) -> Result<(u16, Option<[u8; 5]>), Stop> {
     let bytes = start.prefix(ERR_BYTES)?;
     let error = ErrPacket::decode(bytes).map_err(RelayError::of_server)?;
-    Ok(error.code)
+    Ok((error.code, error.sql_state))
 }

@@ -17,6 +17,7 @@ use super::error::Problem;
 use super::reads::{Destination, Shown, replica_reads};
 use super::rule::RuleSection;
 use super::secrets::{public_key, secret, stored};
+use super::statement_log::{AuditLog, SlowLog};
 use super::tls::{BackendTls, ClientTls};
 use super::upgrade::Upgrade;
 use super::value::{CountOrOff, Password, Place, Places, Size, Time, TimeOrOff};
@@ -56,6 +57,10 @@ pub(super) struct File {
     digests: Digests,
     #[serde(default)]
     upgrade: Upgrade,
+    #[serde(default)]
+    slow_log: SlowLog,
+    #[serde(default)]
+    audit_log: AuditLog,
     #[serde(default)]
     mysql: Vec<Spanned<Mysql>>,
 }
@@ -260,6 +265,8 @@ impl File {
         set(&mut config.log.level, self.log.level.map(LogLevel::from));
         self.digests.put(&mut config)?;
         self.upgrade.put(&mut config, folder);
+        self.slow_log.put(&mut config, folder)?;
+        self.audit_log.put(&mut config, folder)?;
         let (mut names, mut places) = (HashSet::new(), Vec::new());
         for mysql in self.mysql {
             let span = mysql.span();

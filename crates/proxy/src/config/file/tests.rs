@@ -6,8 +6,9 @@ use onecopy_testkit::certificate::Authority;
 
 use super::*;
 use crate::config::{
-    Actions, BackendConfig, Changes, Consistency, ListenerConfig, LogFormat, LogLevel, Mode,
-    Offered, PoolConfig, Rate, Reads, ReplicaReads, Role, StoredHash,
+    Actions, AuditEvents, AuditLogConfig, BackendConfig, Changes, Consistency, ListenerConfig,
+    Literals, LogFileConfig, LogFormat, LogLevel, Mode, Offered, PoolConfig, Rate, Reads,
+    ReplicaReads, Role, SlowLogConfig, StoredHash, WhenFull,
 };
 
 fn parse(text: &str) -> Result<Config, FileError> {
@@ -135,6 +136,84 @@ fn servers_are_discovered_where_somebody_asks_for_them() {
     ] {
         let error = discovery(health, keys).unwrap_err();
         assert!(error.contains(wrong), "{error}");
+    }
+}
+
+#[test]
+fn logs_of_statements_are_as_the_file_says() {
+    let folder = std::env::temp_dir();
+    let parse = |text: &str| {
+        let path = folder.join("proxy.toml");
+        Config::from_toml(&format!("{text}\n{LISTENER}"), &path)
+    };
+    let config = parse(
+        r#"
+        [slow-log]
+        file = "slow.json"
+        threshold = "1s"
+        sample = 0.5
+        literals = "kept"
+        max-size = "1MiB"
+        keep = 3
+        [audit-log]
+        file = "audit.json"
+        what = ["logins"]
+        users = ["app"]
+        except-users = ["robot"]
+        sample = 1
+        literals = "redacted"
+        max-size = "off"
+        keep = 0
+        when-full = "wait"
+        "#,
+    );
+    let config = config.unwrap();
+    let (slow, audit) = (config.slow_log, config.audit_log);
+    let file = |name: &str, max_size, keep| LogFileConfig {
+        path: Some(folder.join(name)),
+        max_size,
+        keep,
+    };
+    let expected = SlowLogConfig {
+        file: file("slow.json", Some(1 << 20), 3),
+        threshold: Duration::from_secs(1),
+        sample: 0.5,
+        literals: Literals::Kept,
+    };
+    assert_eq!(slow, expected);
+    let expected = AuditLogConfig {
+        file: file("audit.json", None, 0),
+        what: AuditEvents {
+            logins: true,
+            statements: false,
+            admin: false,
+        },
+        users: vec!["app".into()],
+        except_users: vec!["robot".into()],
+        sample: 1.0,
+        literals: Literals::Redacted,
+        when_full: WhenFull::Wait,
+    };
+    assert_eq!(audit, expected);
+    for (text, message) in [
+        ("[slow-log]\nfile = \"not-there/slow.json\"", "create it"),
+        ("[slow-log]\nfile = \"\"", "leave it out"),
+        ("[slow-log]\nsample = 1.5", "between 0 and 1"),
+        ("[slow-log]\nsample = nan", "between 0 and 1"),
+        ("[slow-log]\nmax-size = \"1KiB\"", "at least"),
+        ("[slow-log]\nmax-size = \"much\"", "or a size"),
+        ("[slow-log]\nkeep = 1001", "at most 1000"),
+        ("[slow-log]\nliterals = \"no\"", "redacted"),
+        ("[audit-log]\nwhat = []", "is empty"),
+        ("[audit-log]\nwhat = [\"login\"]", "did you mean `logins`?"),
+        ("[audit-log]\nthreshold = \"1s\"", "belongs in [slow-log]"),
+        (
+            "[slow-log]\nfile = \"one.json\"\n[audit-log]\nfile = \"one.json\"",
+            "a file of its own",
+        ),
+    ] {
+        let error = parse(text).unwrap_err().to_string();
+        assert!(error.contains(message), "{text}: {error}");
     }
 }
 

@@ -11,6 +11,10 @@ use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Size(pub(super) usize);
 
+/// The same, or `"off"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SizeOrOff(pub(super) Option<usize>);
+
 /// A time: a number and a unit, as `"5s"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Time(pub(super) Duration);
@@ -138,6 +142,20 @@ impl<'de> Deserialize<'de> for Size {
             }
         }
         from.deserialize_any(Sizes)
+    }
+}
+
+impl<'de> Deserialize<'de> for SizeOrOff {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        const EXPECTED: &str = "\"off\", or a size with its unit: \"64KiB\", \"256MiB\", \"1GiB\"";
+        let text = text(from, EXPECTED)?;
+        if text == "off" {
+            return Ok(Self(None));
+        }
+        match size(&text) {
+            Some(size) => Ok(Self(Some(size))),
+            None => Err(D::Error::invalid_value(Unexpected::Str(&text), &EXPECTED)),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use super::table::{Cell, Table, Type};
 use crate::backend::Part;
 use crate::control::View;
 use crate::control::wording::{backend_addresses, backend_state, compression};
+use crate::statement_log::Which;
 use crate::stats::Kind;
 
 use Type::{Number, Text};
@@ -379,6 +380,33 @@ pub(super) fn buffers(view: &View) -> Table {
     table
 }
 
+pub(super) fn logs(view: &View) -> Table {
+    let mut table = Table::new([
+        ("Log", Text),
+        ("File", Text),
+        ("Lines", Number),
+        ("Lost_queue_full", Number),
+        ("Lost_write_failed", Number),
+        ("Error", Text),
+    ]);
+    let Some(outlet) = view.statement_logs() else {
+        return table;
+    };
+    for which in Which::ALL {
+        let (state, counts) = (outlet.state(which), outlet.counts(which));
+        let file = state.path.map(|path| path.display().to_string());
+        table.row([
+            which.name().into(),
+            file.unwrap_or_else(|| "off".to_owned()).as_str().into(),
+            counts.written.load(Relaxed).into(),
+            counts.dropped.load(Relaxed).into(),
+            counts.failed.load(Relaxed).into(),
+            state.error.unwrap_or_default().as_str().into(),
+        ]);
+    }
+    table
+}
+
 pub(super) fn help() -> Table {
     let mut table = Table::new([("Statement", Text), ("What_it_does", Text)]);
     for (statement, what) in [
@@ -420,6 +448,10 @@ pub(super) fn help() -> Table {
             "statements without their literals: how many, how long, rows, bytes and errors; those that took most time first",
         ),
         ("RESET DIGESTS", "forgets what SHOW DIGESTS has counted"),
+        (
+            "SHOW LOGS",
+            "the slow log and the audit log: lines written and lost, and why they can't be written",
+        ),
         (
             "SHOW STATS",
             "commands and their latency, by listener, backend and kind",

@@ -21,6 +21,7 @@ pub(super) enum Statement {
     /// At most so many.
     Digests(Option<usize>),
     Users,
+    Logs,
     Warnings,
     Help,
     /// Something that is done.
@@ -36,7 +37,7 @@ pub(super) enum Statement {
 
 /// The error for any other statement.
 const HINT: &str = "the proxy's admin listener knows SHOW CLIENTS, SHOW SERVERS, SHOW LISTENERS, SHOW POOLS, SHOW READS, \
-                    SHOW RULES, EXPLAIN RULE 'statement', SHOW USERS, SHOW PINS, SHOW DIGESTS, SHOW DIGESTS LIMIT n, RESET DIGESTS, SHOW STATS, SHOW TRAFFIC, SHOW LATENCIES, SHOW BUFFERS, \
+                    SHOW RULES, EXPLAIN RULE 'statement', SHOW USERS, SHOW PINS, SHOW DIGESTS, SHOW DIGESTS LIMIT n, RESET DIGESTS, SHOW LOGS, SHOW STATS, SHOW TRAFFIC, SHOW LATENCIES, SHOW BUFFERS, \
                     KILL id, KILL listener:id, PAUSE, RESUME, DRAIN BACKEND name, RESUME BACKEND name, MOVE BACKEND name, DRAIN, \
                     RELOAD and SHOW HELP";
 
@@ -72,6 +73,7 @@ impl Statement {
             },
             ["RESET", "DIGESTS"] => Self::Do(Action::ResetDigests),
             ["SHOW", "USERS"] => Self::Users,
+            ["SHOW", "LOGS"] => Self::Logs,
             ["SHOW", "WARNINGS"] => Self::Warnings,
             ["HELP"] | ["SHOW", "HELP"] => Self::Help,
             ["KILL", first, ..] if !matches!(*first, "QUERY" | "CONNECTION") => {

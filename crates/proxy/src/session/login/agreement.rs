@@ -146,6 +146,7 @@ impl Session {
             HandshakeResponse::decode(bytes).map_err(|error| Failure::client_broken(&error))?;
         login.agreed = response.capabilities.intersection(login.offered);
         self.user = response.user.into();
+        login.database = response.database.map(Box::from);
         let mut attributes = response.attributes.iter().flatten();
         self.knows_of_losses_itself =
             attributes.any(|(key, value)| key == CLIENT_NAME && value == LIBMARIADB);

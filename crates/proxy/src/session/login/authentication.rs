@@ -17,7 +17,7 @@
 
 use onecopy_mysql::AwsLc;
 use onecopy_mysql_proto::auth::{PublicKey, Secret, caching_sha2, rsa};
-use onecopy_mysql_proto::packet::{AuthMoreData, AuthSwitchRequest, OkPacket};
+use onecopy_mysql_proto::packet::{AuthMoreData, AuthSwitchRequest, ErrPacket, OkPacket};
 use onecopy_mysql_proto::relay::{PasswordGuard, Relay, Verdict};
 use onecopy_mysql_proto::{Capabilities, StatusFlags};
 use onecopy_wire::Span;
@@ -187,7 +187,10 @@ impl Session {
                     .with_guard(authentication.guard);
                 login.stage = Stage::Done;
             }
-            [ERR, ..] => login.stage = Stage::Refused,
+            [ERR, ..] => {
+                login.refused_code = ErrPacket::decode(bytes).map_or(0, |error| error.code);
+                login.stage = Stage::Refused;
+            }
             [SWITCH, ..] => authentication.switch(bytes),
             [NEXT_FACTOR, ..] if has_factors => authentication.switch(bytes),
             _ => {}

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use onecopy_mysql_proto::StatusFlags;
 use onecopy_mysql_proto::frame::HEADER_BYTES;
 use onecopy_mysql_proto::packet::ok::OkHeader;
-use onecopy_mysql_proto::packet::{CommandByte, ErrPacket, OkPacket};
+use onecopy_mysql_proto::packet::{CommandByte, ErrPacket, OkPacket, err};
 use onecopy_mysql_proto::relay::{Event, RelayError};
 
 use super::last_result::{CLEAR, is_added_to_diagnostics};
@@ -227,7 +227,7 @@ impl Session {
             if let Some(route) = context.counters.routes.get_mut(self.route) {
                 route.commands[CommandKind::of(command) as usize] += 1;
             }
-            if context.digests.is_on() {
+            if context.digests.is_watching() {
                 let packet = Packet {
                     at: 0,
                     end: passage.pass,
@@ -431,7 +431,6 @@ impl Session {
     /// Answers a command here. The relay sees both, so that it knows how far the conversation is.
     fn answer_here(&mut self, payload: &[u8], context: &mut Context<'_>) -> Result<Begun, End> {
         self.swallow(context)?;
-        self.count_no_reply(context);
         let reply = packet(1, payload);
         if !self.relay.client_is_between_payloads() {
             return Err(
@@ -441,6 +440,7 @@ impl Session {
         if let Err(error) = self.relay.server(&reply) {
             return Err(self.fault_of_backend(error).into());
         }
+        self.count_no_reply(payload.first() == Some(&err::HEADER), context);
         if let Phase::Pooled(pooled) = &mut self.phase {
             // For its client this was the last statement.
             pooled.last.is_here = false;

@@ -39,8 +39,14 @@ impl Session {
         if let Begun::Something = begun {
             pooled.comes_to_next();
         }
-        match pooled.refused.take() {
-            None => Ok(begun),
+        let refused = pooled.refused.take();
+        match refused {
+            None => {
+                if let Begun::Waits = begun {
+                    self.log_wait(context);
+                }
+                Ok(begun)
+            }
             Some(refused) => self.refuse(*refused, context),
         }
     }
@@ -97,6 +103,9 @@ impl Session {
             let state = Some(refused.sql_state);
             return Err(Failure::refused_by_backend(refused.code, state, &refused.message).into());
         }
+        if command == Some(CommandByte::STMT_EXECUTE) {
+            self.note_refused_statement();
+        }
         self.swallow(context)?;
         if let Phase::Pooled(pooled) = &mut self.phase {
             pooled.comes_to_next();
@@ -116,6 +125,16 @@ impl Session {
             pooled.passes_over = true;
         }
         self.answer_when_over(context)
+    }
+
+    /// What is known of the command under way is of the one before, as this one was not begun.
+    fn note_refused_statement(&mut self) {
+        let id = self.up.pending().get(HEADER_BYTES + 1..);
+        let id = id.and_then(<[u8]>::first_chunk);
+        if let Phase::Pooled(pooled) = &mut self.phase {
+            let id = id.map(|id| pooled.statements.resolve(u32::from_le_bytes(*id)));
+            pooled.current.statement = id.map(|id| (id, false));
+        }
     }
 
     /// The prepared statement that the command that is next is about.
@@ -173,6 +192,7 @@ impl Session {
         if let Err(error) = self.relay.server(&reply) {
             return Err(self.fault_of_backend(error).into());
         }
+        self.count_no_reply(true, context);
         if let Phase::Pooled(pooled) = &mut self.phase {
             // For its client this was the last statement.
             (pooled.last.is_fresh, pooled.last.has_diagnostics) = (false, true);

@@ -51,6 +51,8 @@ pub(in crate::session) struct PooledLogin {
     facts: Option<Arc<Facts>>,
     pub(in crate::session) deadline: Instant,
     is_in_tls: bool,
+    /// Of a session that was logged in.
+    is_again: bool,
     /// Nothing is sent before: the answer to somebody who has sent wrong passwords, or where too many connections were made lately.
     held_until: Option<Instant>,
     /// The password that it has sent is being checked.
@@ -88,6 +90,7 @@ impl PooledLogin {
             facts: None,
             deadline: after(now, listener.config.handshake_timeout),
             is_in_tls: false,
+            is_again: false,
             held_until: None,
             checking: None,
             asking: None,
@@ -100,6 +103,7 @@ impl PooledLogin {
     pub(super) fn begin_again(&mut self, handshake: ServerHandshake, facts: Arc<Facts>) {
         self.state = State::Handshake(Box::new(handshake));
         self.facts = Some(facts);
+        self.is_again = true;
     }
 
     /// Takes what has arrived of the client elsewhere; `false` where there is no memory for it.
@@ -526,8 +530,10 @@ impl Session {
             return Ok(());
         };
         self.relay = Pooled::relay(shared);
+        let database = pooled.schema().map(Box::from);
         let login = std::mem::replace(&mut self.phase, Phase::Pooled(pooled));
         if let Phase::PooledLogin(login) = login {
+            self.log_login(database, login.is_again, context);
             let buffers = login.half.buffers;
             if !buffers.pending().is_empty() {
                 self.up.loan = Some(context.pool.adopt(buffers));

@@ -293,6 +293,13 @@ impl Session {
 }
 
 impl Pooled {
+    /// The text of the statement that is executed.
+    pub(in crate::session) fn text_of_current(&mut self) -> Option<Arc<Text>> {
+        let (id, _) = self.current.statement?;
+        let statement = self.statements.get_mut(id)?;
+        Some(Arc::clone(&statement.text))
+    }
+
     /// The digest of the statement that is executed.
     pub(in crate::session) fn digest_of_current(
         &mut self,

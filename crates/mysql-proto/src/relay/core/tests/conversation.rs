@@ -266,6 +266,20 @@ fn the_servers_last_error_is_known_until_the_next_command() {
 }
 
 #[test]
+fn the_number_and_state_of_the_last_error_stay_known_behind_the_next_command() {
+    let mut relay = Relay::new(PLAIN);
+    assert_eq!(relay.error_sent(), None);
+    relay.client(&packet(0, b"\x0e")).unwrap();
+    relay.server(&packet(1, ERR)).unwrap();
+    relay.client(&packet(0, b"\x0e")).unwrap();
+    assert_eq!(relay.last_error(), None);
+    assert_eq!(relay.error_sent(), Some((1064, Some(*b"42000"))));
+    // Without a state, as a server says it that knows of none.
+    relay.server(&packet(1, b"\xFF\x29\x04no")).unwrap();
+    assert_eq!(relay.error_sent(), Some((1065, None)));
+}
+
+#[test]
 fn a_refused_user_keeps_the_statements() {
     let steps = [c(b"\x16?"), s(&[PREPARED]), c(b"\x11x\0\0\0"), s(&[ERR])];
     let (seen, relay) = play(PLAIN, &steps);

@@ -17,6 +17,10 @@ use super::super::{Offer, action_page};
 use super::{Answer, Asked, Refusal, Site, dead, no_action, not_allowed, refused, see_other};
 use crate::control::action::Action;
 use crate::control::spawn;
+use crate::statement_log::Admin;
+
+/// As the admin listener says it: `ER_ACCESS_DENIED_ERROR`.
+const ACCESS_DENIED: u16 = 1045;
 
 /// Bytes of a form. The longest one is a login.
 const MAX_FORM: usize = 4 << 10;
@@ -60,6 +64,15 @@ impl Site {
         let outcome = self
             .logins
             .log_in(administrator, account, asked.client, Instant::now());
+        let admin = Admin {
+            command: "login",
+            error: match outcome {
+                Outcome::In(_) => 0,
+                _ => ACCESS_DENIED,
+            },
+            ..Admin::default()
+        };
+        self.view.audit(asked.client, Some(account.0), admin);
         let (status, error) = match outcome {
             Outcome::In(cookie) => {
                 let is_action = next.starts_with("/action?");
