@@ -79,7 +79,7 @@ impl System {
         self.is_valkey.load(Ordering::Relaxed)
     }
 
-    #[cfg(not(feature = "tracing"))]
+    #[cfg(all(not(feature = "tracing"), feature = "tokio"))]
     #[allow(clippy::unused_self)]
     fn is_valkey(&self) -> bool {
         false

@@ -32,7 +32,7 @@ mod error;
 mod failures;
 mod pace;
 mod query;
-#[cfg(any(test, feature = "tokio"))]
+#[cfg(any(test, feature = "fuzz", feature = "tokio"))]
 mod switch;
 
 pub use config::SentinelConfig;
@@ -46,5 +46,5 @@ pub(crate) use book::Book;
 pub(crate) use failures::Failures;
 pub(crate) use pace::Pace;
 pub(crate) use query::{Query, VERIFY_TIMEOUT, server_config};
-#[cfg(feature = "tokio")]
+#[cfg(any(feature = "fuzz", feature = "tokio"))]
 pub(crate) use switch::Switch;

@@ -13,6 +13,7 @@ pub(crate) struct Switch {
 
 impl Switch {
     /// The channel of these announcements.
+    #[cfg(any(test, feature = "tokio"))]
     pub(crate) const CHANNEL: &'static str = "+switch-master";
 
     /// Reads one; `None` if it is about another name, or is not valid.

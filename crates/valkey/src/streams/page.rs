@@ -140,10 +140,7 @@ pub(super) fn cursor(reply: Reply<'_>) -> Option<EntryId> {
 
 /// What a page has of a reply, for a fuzz target: the entries, each with its fields, and the IDs of those that are gone.
 #[cfg(feature = "fuzz")]
-pub(crate) fn page_of(
-    reply: OwnedReply,
-    source: u8,
-) -> Result<(Vec<(EntryId, Vec<u8>)>, Vec<EntryId>), String> {
+pub(crate) fn page_of(reply: OwnedReply, source: u8) -> Result<crate::fuzz::Entries, String> {
     let source = match source {
         0 => Source::New,
         1 => Source::Own,

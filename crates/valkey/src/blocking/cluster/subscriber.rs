@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use onecopy_net::DriveError;
 use onecopy_net::blocking::wait_readable;
 
 use super::Cluster;
@@ -245,30 +246,15 @@ impl ClusterSubscriber {
 
     /// Waits until a node has something to say, or something is to be done.
     fn wait(&mut self, deadline: Option<Instant>) -> Result<(), Error> {
-        let now = Instant::now();
-        let looks = self
-            .nodes
-            .values_mut()
-            .filter_map(|node| node.looks_at(now));
         let retries = self.slots.values().filter_map(|slot| match &slot.state {
             State::Lost(lost) => Some(lost.retries_at),
             State::Joined(_) => None,
         });
-        let others = looks.chain(retries).chain(deadline);
+        let others = retries.chain(deadline);
         let until = others.fold(self.looks_at, Instant::min);
         let streams = self.nodes.values().map(Subscriber::stream);
-        let ready = wait_readable(streams, Some(until)).map_err(Error::source)?;
-        if !ready.is_empty() {
-            return Ok(());
-        }
-        let now = Instant::now();
-        let mut silent = Vec::new();
-        for (address, node) in &mut self.nodes {
-            if node.look(now).is_err() {
-                silent.push(address.clone());
-            }
-        }
-        silent.iter().for_each(|address| self.lose(address));
+        let waited = wait_readable(streams, Some(until));
+        waited.map_err(|error| Error::from(DriveError::Read(error)))?;
         Ok(())
     }
 
@@ -386,8 +372,16 @@ impl ClusterSubscriber {
         }
     }
 
-    /// Leaves nodes that have lost a slot, as far as is known.
+    /// Leaves nodes that have been silent for too long, and those that have lost a slot, as far as is known.
     fn look(&mut self) -> Result<(), Error> {
+        let now = Instant::now();
+        let mut silent = Vec::new();
+        for (address, node) in &mut self.nodes {
+            if node.look(now).is_err() {
+                silent.push(address.clone());
+            }
+        }
+        silent.iter().for_each(|address| self.lose(address));
         self.cluster.refresh_if_due();
         let topology = self.cluster.router.topology();
         let has_moved = |(&number, slot): (&u16, &Slot)| {
@@ -401,8 +395,11 @@ impl ClusterSubscriber {
         };
         let moved: Vec<(u16, NodeAddress)> = self.slots.iter().filter_map(has_moved).collect();
         for (number, address) in moved {
-            // What has come from there is not lost.
-            while self.read(&address)? {}
+            // What has come from there is not lost, unless it is more than may be kept.
+            let mut most = self.options.max_messages;
+            while most > 0 && self.read(&address)? {
+                most -= 1;
+            }
             self.rejoin(number);
         }
         Ok(())

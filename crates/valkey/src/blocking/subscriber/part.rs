@@ -98,12 +98,7 @@ impl Subscriber {
         Ok(self.feed.take_stashed(next))
     }
 
-    /// When it is to be looked at, though nothing comes.
-    pub(in crate::blocking) fn looks_at(&mut self, now: Instant) -> Option<Instant> {
-        self.feed.wait_until(None, now, &self.connection.link)
-    }
-
-    /// Nothing has come until now: asks whether the server is there, if it has been silent for long.
+    /// Asks whether the server is there, if it has been silent for long. Call it after reading what has come, again and again.
     ///
     /// # Errors
     /// The server has been silent for too long, and the connection is closed.
