@@ -201,7 +201,7 @@ fn no_client_notices_that_the_binary_is_replaced() {
                     let mut conn = Connection::connect(&url)?;
                     let mut statement = conn.prepare("SELECT ?")?;
                     while !is_over.load(SeqCst) {
-                        conn.execute(&mut statement, &[7.into()])?.finish()?;
+                        conn.execute(&statement, &[7.into()])?.finish()?;
                         count.fetch_add(1, SeqCst);
                         if !stays {
                             conn = Connection::connect(&url)?;

@@ -35,9 +35,9 @@ fn a_session_goes_on_with_its_state() {
     conn.run("SET NAMES latin1").unwrap();
     conn.run("SET time_zone = '+05:00', sql_mode = 'ANSI_QUOTES'")
         .unwrap();
-    let mut statement = conn.prepare("SELECT CONCAT(?, '!', DATABASE())").unwrap();
-    let mut before = |conn: &mut Connection, argument: &str| -> String {
-        let mut rows = conn.execute(&mut statement, &[argument.into()]).unwrap();
+    let statement = conn.prepare("SELECT CONCAT(?, '!', DATABASE())").unwrap();
+    let before = |conn: &mut Connection, argument: &str| -> String {
+        let mut rows = conn.execute(&statement, &[argument.into()]).unwrap();
         let value = rows.next().unwrap().unwrap().get(0).unwrap();
         rows.finish().unwrap();
         value
@@ -201,11 +201,11 @@ fn clients_that_speak_at_any_moment_lose_no_statement() {
                 let mut conn = Connection::connect_with(&config).unwrap();
                 let zone = format!("+0{number}:00");
                 conn.run(format!("SET time_zone = '{zone}'")).unwrap();
-                let mut statement = conn.prepare("SELECT CONCAT(@@time_zone, ?)").unwrap();
+                let statement = conn.prepare("SELECT CONCAT(@@time_zone, ?)").unwrap();
                 let mut count = 0_u64;
                 while !is_over.load(SeqCst) {
                     count += 1;
-                    let mut rows = conn.execute(&mut statement, &[count.into()]).unwrap();
+                    let mut rows = conn.execute(&statement, &[count.into()]).unwrap();
                     let value: String = rows.next().unwrap().unwrap().get(0).unwrap();
                     rows.finish().unwrap();
                     assert_eq!(value, format!("{zone}{count}"));
