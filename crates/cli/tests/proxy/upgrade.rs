@@ -316,3 +316,16 @@ fn a_new_process_that_fails_leaves_the_old_one_as_it_was() {
     service.replace();
     stays.run("SELECT 1").unwrap();
 }
+
+#[test]
+fn a_proxy_without_sessions_ends_after_it_has_said_what_came_of_the_upgrade() {
+    let mut service = Service::start("empty");
+    let mut before = Vec::new();
+    for _ in 0..4 {
+        before.push(service.replace());
+    }
+    assert!(service.first.wait().unwrap().success());
+    for process in &before[1..] {
+        until("the end of the process before", || !is_there(*process));
+    }
+}

@@ -60,6 +60,8 @@ struct State {
     starter: Option<Starter>,
     /// Somebody has asked for a start.
     is_starting: bool,
+    /// So many have not had their answer.
+    unanswered: usize,
     /// Why attempts have failed, the last one, and how many have.
     why: String,
     failures: u64,
@@ -120,6 +122,7 @@ impl Predecessor {
         self.0.is_closed.store(true, SeqCst);
         self.0.has_changed.notify_all();
         self.0.close_door();
+        self.0.await_answers();
     }
 }
 
@@ -198,6 +201,25 @@ impl Shared {
         lock(&self.state)
     }
 
+    /// Whoever has asked for an upgrade hears of it before the process ends, as does the successor.
+    fn await_answers(&self) {
+        let deadline = Instant::now() + PROMPT;
+        let mut state = self.state();
+        while state.unanswered > 0 && Instant::now() < deadline {
+            let waited = self.has_changed.wait_timeout(state, LOOK);
+            state = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+        }
+    }
+
+    fn begin_answer(&self) {
+        self.state().unanswered += 1;
+    }
+
+    fn end_answer(&self) {
+        self.state().unanswered -= 1;
+        self.has_changed.notify_all();
+    }
+
     /// Nobody comes in any more.
     fn close_door(&self) {
         if let Some(door) = self.door.get() {
@@ -222,7 +244,10 @@ impl Shared {
             return self.refuse(&link, why.to_owned());
         }
         let mut accepts_elsewhere = false;
-        match self.attempt(&mut link, version, process, &mut accepts_elsewhere) {
+        self.begin_answer();
+        let attempt = self.attempt(&mut link, version, process, &mut accepts_elsewhere);
+        self.end_answer();
+        match attempt {
             Ok(sessions) => self.accompany(&mut link, sessions),
             Err(error) => {
                 if accepts_elsewhere {
@@ -350,6 +375,12 @@ impl Shared {
 
     /// Starts a successor for who has asked for it, and says what has come of it.
     fn start_successor(&self, link: &Link) {
+        self.begin_answer();
+        self.answer_start(link);
+        self.end_answer();
+    }
+
+    fn answer_start(&self, link: &Link) {
         let answer = match self.try_to_start() {
             Ok((process, sessions)) => Message::Upgraded {
                 process,
