@@ -38,7 +38,8 @@ pub(crate) const TOO_MANY_CONNECTIONS: u16 = 1040;
 #[derive(Debug)]
 pub(crate) struct Backend {
     pub(crate) config: BackendConfig,
-    name: Name,
+    /// Where a rule has it.
+    name: Option<Name>,
     state: Arc<State>,
 }
 
@@ -114,7 +115,7 @@ impl Backend {
             queue: Arc::clone(queue),
         };
         Ok(Self {
-            name: Name::of(&config.name),
+            name: Name::known(&config.name),
             config,
             state: Arc::new(state),
         })
@@ -123,7 +124,7 @@ impl Backend {
     /// The same server, configured otherwise.
     pub(crate) fn with_config(&self, config: BackendConfig) -> Self {
         Self {
-            name: Name::of(&config.name),
+            name: Name::known(&config.name),
             config,
             state: Arc::clone(&self.state),
         }
@@ -357,7 +358,7 @@ impl Backend {
             Part::Writes if self.config.role == Role::Replica => Some(false),
             Part::Writes => self.serves(),
             Part::Reads => Some(self.serves_reads()),
-            Part::ReadsOf(name) => Some(self.name == name && self.serves_reads()),
+            Part::ReadsOf(name) => Some(self.name == Some(name) && self.serves_reads()),
         }
     }
 

@@ -14,9 +14,9 @@ use onecopy_net::evented::{Address, ListenerOptions};
 
 use crate::acceptor;
 use crate::alarm::Alarm;
-use crate::backend::{Backend, Backends};
+use crate::backend::{Backend, Backends, Name};
 use crate::config::changes::keep_tls;
-use crate::config::{Changes, Config, ListenerConfig, LogLevel};
+use crate::config::{Changes, Config, ListenerConfig, LogLevel, RuleTarget};
 use crate::errand::Credentials;
 use crate::error::Error;
 use crate::gate::{Way, Ways};
@@ -481,6 +481,12 @@ pub(crate) fn listener(
     key: Option<&Arc<Key>>,
 ) -> Result<Listener, Error> {
     let queue = predecessor.map_or_else(Arc::default, |old| Arc::clone(&old.queue));
+    // Before the backends look whether rules have their names.
+    for rule in &listener.rules {
+        if let Some(RuleTarget::Backend(name)) = &rule.to {
+            let _ = Name::of(name);
+        }
+    }
     let tells_parts = config.health.interval.is_some() && config.health.login.is_some();
     let backend = |config: &crate::config::BackendConfig| {
         let known = predecessor.and_then(|old| {

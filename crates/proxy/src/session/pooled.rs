@@ -203,8 +203,8 @@ pub(super) struct Pooled {
     changed: Option<usize>,
     /// Replies of the proxy's own to the client.
     words: Vec<u8>,
-    /// Another process did not take it, and is not asked again before.
-    stays_until: Option<Instant>,
+    /// Another process did not take it, and is not asked again before the session is so many seconds old. Small, as each session has it.
+    stays_until: u32,
     current: Current,
 }
 
@@ -277,7 +277,7 @@ impl Pooled {
             after: After::Reply,
             changed: None,
             words: Vec::new(),
-            stays_until: None,
+            stays_until: 0,
             current: Current::default(),
         }
     }

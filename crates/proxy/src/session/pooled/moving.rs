@@ -37,7 +37,8 @@ impl Session {
             return false;
         };
         now.saturating_duration_since(self.moved) >= SILENCE
-            && pooled.may_move(now)
+            && now.saturating_duration_since(self.began).as_secs() >= pooled.stays_until.into()
+            && pooled.may_move()
             && self.server.is_none()
             && !self.client.stream.is_tls()
             && self.client.compressed.is_none()
@@ -85,8 +86,13 @@ impl Session {
     }
 
     fn note_stays(&mut self, now: Instant) {
+        self.stay_until(now + AGAIN);
+    }
+
+    fn stay_until(&mut self, until: Instant) {
+        let age = until.saturating_duration_since(self.began).as_secs();
         if let Phase::Pooled(pooled) = &mut self.phase {
-            pooled.stays_until = Some(now + AGAIN);
+            pooled.stays_until = u32::try_from(age).unwrap_or(u32::MAX);
         }
     }
 
@@ -187,7 +193,6 @@ impl Session {
             client,
             context.now,
         );
-        pooled.stays_until = arrived.stays_until;
         pooled.agreed = state.agreed;
         pooled.has_several = state.has_several;
         pooled.last_insert_id = state.last_insert_id;
@@ -236,15 +241,17 @@ impl Session {
         let age = Duration::from_millis(state.age_millis);
         self.began = context.now.checked_sub(age).unwrap_or(context.now);
         self.phase = Phase::Pooled(Box::new(pooled));
+        if let Some(until) = arrived.stays_until {
+            self.stay_until(until);
+        }
         self.watch_client(context)
     }
 }
 
 impl Pooled {
     /// Whether it has nothing that can't go to another process.
-    fn may_move(&self, now: Instant) -> bool {
+    fn may_move(&self) -> bool {
         matches!(self.stage, Stage::Detached)
-            && self.stays_until.is_none_or(|until| now >= until)
             && self.connection.is_none()
             && self.pins.is_empty()
             && self.exchange.is_none()
