@@ -29,7 +29,7 @@ use target::Target;
 /// Watch running proxies in the terminal
 ///
 /// Shows what listeners, backends, sessions and statements of one or several proxies do, over their admin listeners
-/// ([admin] listen). Sessions can be killed, backends drained and listeners paused by key. Without a terminal it prints
+/// (admin.listen). Sessions can be killed, backends drained and listeners paused by key. Without a terminal it prints
 /// the tables once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = SHORT_HELP, after_long_help = LONG_HELP)]
