@@ -123,6 +123,10 @@ fn rows_are_filtered_sorted_and_shown_whole() {
     }
     let ids = clients.each_ref().map(|conn| conn.connection_id());
     let (small, large) = (ids.iter().min().unwrap(), ids.iter().max().unwrap());
+    // An id may be a part of another client's port.
+    let mut admin = ground.admin_connection();
+    let id = large.to_string();
+    let address = value(&mut admin, "SHOW CLIENTS", ("Id", &id), "Client").unwrap();
     let mut top = Live::start(&mut ground.top(&["-s", "sessions"]));
     top.shows("Cmds/s▼");
     // To the left: state, user, id.
@@ -132,8 +136,8 @@ fn rows_are_filtered_sorted_and_shown_whole() {
     top.type_keys("r");
     top.shows("Id▲");
     top.chooses(&small.to_string());
-    top.type_keys(&format!("/{large}"));
-    top.shows(&format!("filter: {large}_"));
+    top.type_keys(&format!("/{address}"));
+    top.shows(&format!("filter: {address}_"));
     top.chooses(&large.to_string());
     top.until("filtered", |lines| {
         !lines

@@ -109,6 +109,11 @@ fn a_discovered_replica_is_promoted() {
     });
     let mut conn = Connection::connect_with(&pair::client(&proxy)).unwrap();
     conn.run("INSERT INTO test.done VALUES (1, 1)").unwrap();
+    let count = "SELECT COUNT(*) FROM test.done";
+    // The primary does not wait for it.
+    until("the replica has the row", || {
+        direct(&replica).query_one::<(u32,)>(count).unwrap().0 == 1
+    });
     let mut pair = Pair {
         primary,
         replica,
@@ -118,7 +123,6 @@ fn a_discovered_replica_is_promoted() {
     pair.promote();
     conn.run("INSERT INTO test.done VALUES (2, 1)").unwrap();
     assert_eq!(port_of(&mut conn), pair.replica.port());
-    let count = "SELECT COUNT(*) FROM test.done";
     assert_eq!(conn.query_one::<(u32,)>(count).unwrap().0, 2);
 }
 

@@ -8,7 +8,7 @@ use onecopy_valkey::command::{list, string};
 use onecopy_valkey::{Config, raw};
 
 use super::Connection;
-use crate::common::{sample, url, with_option};
+use crate::common::{sample, url};
 
 /// A server that takes one client, and answers as `serve` does.
 fn server(serve: impl FnOnce(TcpStream) + Send + 'static) -> (String, std::thread::JoinHandle<()>) {
@@ -121,17 +121,30 @@ async fn a_command_that_could_not_leave_was_not_executed() {
     thread.join().unwrap();
 }
 
+/// Puts a value into the list, long after whoever waits for it has met a deadline of 100 ms.
+fn push_later(key: &str) -> std::thread::JoinHandle<()> {
+    let key = key.to_owned();
+    std::thread::spawn(move || {
+        let mut conn = onecopy_valkey::blocking::Connection::connect(&url()).unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        conn.run(&list::rpush(&key, "late")).unwrap();
+    })
+}
+
 #[tokio::test]
 async fn a_blocking_commands_own_time_is_added_to_the_deadline() {
-    // The server may be as late as this before either command fails.
-    let url = with_option(&url(), "command-timeout=10");
-    let mut conn = wait!(Connection::connect(&url)).unwrap();
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    conn.set_command_timeout(Some(Duration::from_millis(100)));
     let key = format!("abandoned:none:{}", face_name!("k"));
-    let popped = wait!(conn.run(&list::blpop(key.as_str(), 10.1))).unwrap();
-    assert!(popped.is_none());
+    let pushed = push_later(&key);
+    let popped = wait!(conn.run(&list::blpop(key.as_str(), 120.0))).unwrap();
+    assert!(popped.is_some());
+    pushed.join().unwrap();
     // In words it is the same.
-    let popped = raw("blpop").arg(&key).arg(10.1);
-    assert!(wait!(conn.run(&popped)).unwrap().is_null());
+    let pushed = push_later(&key);
+    let popped = raw("blpop").arg(&key).arg(120.0);
+    assert!(!wait!(conn.run(&popped)).unwrap().is_null());
+    pushed.join().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
