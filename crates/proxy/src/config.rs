@@ -13,6 +13,7 @@ mod role;
 mod rule;
 mod statement_log;
 mod stored_hash;
+mod traces;
 mod upgrade;
 mod web;
 
@@ -40,6 +41,7 @@ pub use statement_log::{
     AuditEvents, AuditLogConfig, Literals, LogFileConfig, SlowLogConfig, WhenFull,
 };
 pub use stored_hash::StoredHash;
+pub use traces::{CollectorUrl, CollectorUrlError, TracesConfig};
 pub use upgrade::UpgradeConfig;
 pub use web::{Actions, WebConfig};
 
@@ -102,6 +104,8 @@ pub struct Config {
     pub slow_log: SlowLogConfig,
     /// The audit log.
     pub audit_log: AuditLogConfig,
+    /// Traces of statements.
+    pub traces: TracesConfig,
     /// The listeners for clients.
     pub listeners: Vec<ListenerConfig>,
 }
@@ -127,6 +131,7 @@ impl Default for Config {
             upgrade: UpgradeConfig::default(),
             slow_log: SlowLogConfig::default(),
             audit_log: AuditLogConfig::default(),
+            traces: TracesConfig::default(),
             listeners: Vec::new(),
         }
     }

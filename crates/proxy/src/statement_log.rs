@@ -1,16 +1,20 @@
-//! The logs of statements: slow ones, and the audit log. JSON lines in files of their own.
+//! The logs of statements: slow ones, and the audit log, as JSON lines in files of their own; and traces, which go to a collector.
 //!
 //! ```text
 //!   worker --what was executed--> queue, bounded --> writer: digest, redaction, JSON --> file, rotated
+//!                            \--> queue, bounded --> exporter: digest, redaction, JSON of OTLP --> collector
 //! ```
 //!
-//! Workers hand over what they know and never format, and never wait unless the audit log is to have every line. The queue, the thread
-//! and the counts last as long as the proxy; a reload gives the thread other files, and workers other conditions. Why it is like this:
+//! Workers hand over what they know and never format, and never wait unless the audit log is to have every line. The queues, the threads
+//! and the counts last as long as the proxy; a reload gives the threads other files, and workers other conditions. Why it is like this:
 //! `docs/design/statement-logs.md`.
 
+mod exporter;
 mod file;
 mod line;
 mod redact;
+mod span;
+mod trace_context;
 mod writer;
 
 use std::collections::HashSet;
@@ -22,17 +26,19 @@ use std::sync::mpsc::{Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::config::{AuditEvents, Config, Literals, LogFileConfig, WhenFull};
+use crate::config::{AuditEvents, Config, Literals, LogFileConfig, TracesConfig, WhenFull};
 use crate::lock::lock;
 use crate::log::Log;
+use exporter::Exporter;
 use file::LogFile;
 pub(crate) use line::{Admin, Event, Line, Login, Logout, Statement, Who};
+pub(crate) use trace_context::{NAME as TRACE_NAME, TraceContext};
 use writer::Writer;
 
 /// So much of a statement is kept.
 pub(crate) const TEXT_BYTES: usize = 4 << 10;
 
-/// Lines that may wait for the thread: some 20 MiB where each has a statement of the greatest length.
+/// Lines that may wait for a thread: some 20 MiB where each has a statement of the greatest length.
 const WAITING: usize = 4_096;
 
 /// Buffers for texts that a worker keeps: as many as it has statements under way most of the time.
@@ -43,16 +49,21 @@ const KEPT_BUFFERS: usize = 64;
 pub(crate) enum Which {
     Slow,
     Audit,
+    Traces,
 }
 
+/// Those that are files.
+const FILES: [Which; 2] = [Which::Slow, Which::Audit];
+
 impl Which {
-    pub(crate) const ALL: [Self; 2] = [Self::Slow, Self::Audit];
+    pub(crate) const ALL: [Self; 3] = [Self::Slow, Self::Audit, Self::Traces];
 
     /// In metrics and tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Slow => "slow",
             Self::Audit => "audit",
+            Self::Traces => "traces",
         }
     }
 
@@ -61,6 +72,7 @@ impl Which {
         match self {
             Self::Slow => "slow-log",
             Self::Audit => "audit-log",
+            Self::Traces => "traces",
         }
     }
 }
@@ -70,23 +82,26 @@ impl Which {
 pub(crate) struct To {
     pub(crate) slow: bool,
     pub(crate) audit: bool,
+    pub(crate) traces: bool,
 }
 
 impl To {
     const AUDIT: Self = Self {
         slow: false,
         audit: true,
+        traces: false,
     };
 
     fn has(self, which: Which) -> bool {
         match which {
             Which::Slow => self.slow,
             Which::Audit => self.audit,
+            Which::Traces => self.traces,
         }
     }
 
     fn is_none(self) -> bool {
-        !self.slow && !self.audit
+        !self.slow && !self.audit && !self.traces
     }
 }
 
@@ -96,22 +111,23 @@ pub(crate) struct Counts {
     pub(crate) written: AtomicU64,
     /// Too many others waited to be written.
     pub(crate) dropped: AtomicU64,
-    /// The file could not be written.
+    /// The file could not be written, or the collector did not take them.
     pub(crate) failed: AtomicU64,
 }
 
 /// What a log is like at present.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct State {
-    pub(crate) path: Option<PathBuf>,
+    /// Path or URL.
+    pub(crate) place: Option<String>,
     /// Why it cannot be written.
     pub(crate) error: Option<String>,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
-    counts: [Counts; 2],
-    states: [Mutex<State>; 2],
+    counts: [Counts; 3],
+    states: [Mutex<State>; 3],
     /// What the thread is to write to from now on, where that has changed.
     next: Mutex<Option<[Option<Output>; 2]>>,
 }
@@ -126,17 +142,18 @@ struct Output {
 }
 
 enum Message {
-    Line(Box<Line>),
+    Line(Arc<Line>),
     /// There are other files.
     Files,
     /// Everything before was written, or lost.
     Flush(Sender<()>),
 }
 
-/// Where lines go. Clones lead to the same thread, which ends with the last of them.
+/// Where lines go. Clones lead to the same threads, which end with the last of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Outlet {
     queue: SyncSender<Message>,
+    traced: SyncSender<exporter::Message>,
     shared: Arc<Shared>,
 }
 
@@ -148,9 +165,12 @@ pub(crate) struct OpenError {
     pub(crate) error: io::Error,
 }
 
-/// Files that were opened for a configuration, before it is in force.
+/// Files that were opened for a configuration, before it is in force, and where traces go.
 #[derive(Debug)]
-pub(crate) struct Opened([Option<Output>; 2]);
+pub(crate) struct Opened {
+    files: [Option<Output>; 2],
+    traces: Option<TracesConfig>,
+}
 
 impl Opened {
     /// # Errors
@@ -173,19 +193,23 @@ impl Opened {
                 sample,
             }))
         };
-        Ok(Self([
-            open(Which::Slow, &slow.file, slow.literals, slow.sample)?,
-            open(Which::Audit, &audit.file, audit.literals, audit.sample)?,
-        ]))
+        let traces = &config.traces;
+        Ok(Self {
+            files: [
+                open(Which::Slow, &slow.file, slow.literals, slow.sample)?,
+                open(Which::Audit, &audit.file, audit.literals, audit.sample)?,
+            ],
+            traces: traces.endpoint.is_some().then(|| traces.clone()),
+        })
     }
 
     pub(crate) fn is_none(&self) -> bool {
-        self.0.iter().all(Option::is_none)
+        self.files.iter().all(Option::is_none) && self.traces.is_none()
     }
 }
 
 impl Outlet {
-    /// Starts the thread. `log`: where it is reported that a file cannot be written.
+    /// Starts the threads. `log`: where it is reported that a file cannot be written.
     ///
     /// # Errors
     /// Where there is no thread to be had.
@@ -196,19 +220,39 @@ impl Outlet {
         std::thread::Builder::new()
             .name("statement-log".into())
             .spawn(move || writer.run())?;
-        Ok(Self { queue, shared })
+        let (traced, waiting) = sync_channel(WAITING);
+        let mut exporter = Exporter::new(waiting, Arc::clone(&shared), log.clone());
+        std::thread::Builder::new()
+            .name("traces".into())
+            .spawn(move || exporter.run())?;
+        Ok(Self {
+            queue,
+            traced,
+            shared,
+        })
     }
 
-    /// Has the thread write to these files from now on, also where they are the same ones: they may have been renamed.
-    pub(crate) fn write_to(&self, Opened(outputs): Opened) {
-        *lock(&self.shared.next) = Some(outputs);
+    /// Has the threads write to these from now on, also where they are the same ones: files may have been renamed.
+    pub(crate) fn write_to(&self, Opened { files, traces }: Opened) {
+        let _ = self.traced.send(exporter::Message::Config(traces));
+        *lock(&self.shared.next) = Some(files);
         // Where the queue is full, the thread looks before each line.
         let _ = self.queue.try_send(Message::Files);
     }
 
     /// Hands a line over. `waits`: until there is room for it.
-    fn send(&self, line: Box<Line>, waits: bool) {
-        let to = line.to;
+    fn send(&self, line: Line, waits: bool) {
+        let (to, line) = (line.to, Arc::new(line));
+        if to.traces {
+            let message = exporter::Message::Statement(Arc::clone(&line));
+            if self.traced.try_send(message).is_err() {
+                let counts = self.counts(Which::Traces);
+                counts.dropped.fetch_add(1, Relaxed);
+            }
+        }
+        if !to.slow && !to.audit {
+            return;
+        }
         let refused = match self.queue.try_send(Message::Line(line)) {
             Ok(()) => return,
             Err(TrySendError::Full(message)) if waits => match self.queue.send(message) {
@@ -217,7 +261,7 @@ impl Outlet {
             },
             Err(_) => to,
         };
-        for which in Which::ALL {
+        for which in FILES {
             if refused.has(which) {
                 self.counts(which).dropped.fetch_add(1, Relaxed);
             }
@@ -229,6 +273,7 @@ impl Outlet {
         const PAUSE: Duration = Duration::from_millis(5);
         let deadline = Instant::now() + patience;
         let (done, flushed) = channel();
+        let _ = self.traced.try_send(exporter::Message::Flush(done.clone()));
         let mut message = Message::Flush(done);
         while let Err(TrySendError::Full(refused)) = self.queue.try_send(message) {
             if Instant::now() >= deadline {
@@ -237,7 +282,10 @@ impl Outlet {
             message = refused;
             std::thread::sleep(PAUSE);
         }
-        let _ = flushed.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+        // By both threads.
+        for _ in 0..2 {
+            let _ = flushed.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+        }
     }
 
     pub(crate) fn counts(&self, which: Which) -> &Counts {
@@ -283,6 +331,8 @@ pub(crate) struct Watched {
     /// From so many microseconds on, and what share of these.
     slow: Option<(u64, Share)>,
     audit: Option<Audit>,
+    /// The share of statements of which their clients do not say whether they are traced.
+    traces: Option<Share>,
     outlet: Outlet,
 }
 
@@ -305,14 +355,18 @@ impl Watched {
                 share: Share::new(audit.sample),
                 waits: audit.when_full == WhenFull::Wait,
             }),
+            traces: (config.traces.endpoint.is_some()).then(|| Share::new(config.traces.sample)),
             outlet: outlet.clone(),
         };
-        (this.slow.is_some() || this.audit.is_some()).then_some(this)
+        let is_any = this.slow.is_some() || this.audit.is_some() || this.traces.is_some();
+        is_any.then_some(this)
     }
 
     fn has_statements(&self) -> bool {
         let audit = self.audit.as_ref();
-        self.slow.is_some() || audit.is_some_and(|audit| audit.what.statements)
+        self.slow.is_some()
+            || self.traces.is_some()
+            || audit.is_some_and(|audit| audit.what.statements)
     }
 
     /// Whether what administrators do is logged.
@@ -325,7 +379,7 @@ impl Watched {
     pub(crate) fn audit(&self, who: Arc<Who>, event: Event) {
         let waits = self.audit.as_ref().is_some_and(|audit| audit.waits);
         let line = Line::new(To::AUDIT, who, event);
-        self.outlet.send(Box::new(line), waits);
+        self.outlet.send(line, waits);
     }
 }
 
@@ -372,6 +426,12 @@ impl StatementLogs {
         self.has_statements
     }
 
+    /// Whether it is of interest which span a statement belongs to.
+    pub(crate) fn has_traces(&self) -> bool {
+        let watched = self.watched.as_ref();
+        watched.is_some_and(|watched| watched.traces.is_some())
+    }
+
     /// Where the logins of a user are logged.
     pub(crate) fn of_logins(&self, user: &[u8]) -> Option<&Watched> {
         let watched = self.watched.as_deref()?;
@@ -392,8 +452,13 @@ impl StatementLogs {
         }
     }
 
-    /// Which logs get a statement of this user that took so many microseconds.
-    pub(crate) fn targets(&mut self, micros: u64, user: &[u8]) -> Option<To> {
+    /// Which logs get a statement of this user and of this client's span, which took so many microseconds.
+    pub(crate) fn targets(
+        &mut self,
+        micros: u64,
+        user: &[u8],
+        trace: Option<&TraceContext>,
+    ) -> Option<To> {
         let watched = self.watched.as_deref()?;
         let random = &mut self.random;
         let slow = watched.slow;
@@ -402,6 +467,10 @@ impl StatementLogs {
             slow: slow.is_some_and(|(least, share)| micros >= least && is_in(share, random)),
             audit: audit.is_some_and(|audit| {
                 audit.what.statements && audit.has_user(user) && is_in(audit.share, random)
+            }),
+            traces: watched.traces.is_some_and(|share| match trace {
+                Some(trace) => trace.is_sampled,
+                None => is_in(share, random),
             }),
         };
         (!to.is_none()).then_some(to)
@@ -422,7 +491,7 @@ impl StatementLogs {
         let Some(watched) = &self.watched else { return };
         let waits = to.audit && watched.audit.as_ref().is_some_and(|audit| audit.waits);
         let line = Line::new(to, who, Event::Statement(statement));
-        watched.outlet.send(Box::new(line), waits);
+        watched.outlet.send(line, waits);
     }
 }
 

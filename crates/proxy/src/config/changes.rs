@@ -8,7 +8,7 @@ use onecopy_net::{Endpoint, TlsAcceptor, TlsConnector};
 
 use super::{
     AccountConfig, BackendConfig, Config, ListenerConfig, LogFileConfig, PoolConfig, Rate, Reads,
-    ReplicaReads, RuleConfig,
+    ReplicaReads, RuleConfig, TracesConfig,
 };
 
 /// The changes made by a reload. `Display` shows one line per change, and nothing if there are none.
@@ -68,6 +68,7 @@ impl Changes {
         let drain = [old, new].map(|config| config.upgrade.stay_timeout);
         all.time("upgrade.stay-timeout", drain[0], drain[1]);
         all.statement_logs(old, new);
+        all.traces(&old.traces, &new.traces);
         for listener in &new.listeners {
             match old.listeners.iter().find(|old| old.name == listener.name) {
                 Some(old) => changes.listener(old, listener),
@@ -317,6 +318,18 @@ impl Of<'_> {
         self.value("audit-log.sample", before.sample, after.sample);
         self.debug("audit-log.literals", before.literals, after.literals);
         self.debug("audit-log.when-full", before.when_full, after.when_full);
+    }
+
+    fn traces(&mut self, old: &TracesConfig, new: &TracesConfig) {
+        let [from, to] = [old, new].map(|traces| match &traces.endpoint {
+            Some(url) => url.to_string(),
+            None => "off".to_owned(),
+        });
+        self.value("traces.endpoint", from, to);
+        self.value("traces.sample", old.sample, new.sample);
+        let names = (&old.service_name, &new.service_name);
+        self.value("traces.service-name", names.0, names.1);
+        self.debug("traces.literals", old.literals, new.literals);
     }
 
     fn log_file(&mut self, log: &str, old: &LogFileConfig, new: &LogFileConfig) {

@@ -4,6 +4,7 @@
 //! the defaults. Each key occurs in three places, whose consistency tests check: it is known in `section`, has its default in the
 //! plain structs, and is explained in [`DEFAULTS`].
 
+mod account;
 mod compression;
 mod digests;
 mod discovery;
@@ -14,6 +15,7 @@ mod secrets;
 mod section;
 mod statement_log;
 mod tls;
+mod traces;
 mod upgrade;
 mod value;
 

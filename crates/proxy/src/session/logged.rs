@@ -4,6 +4,7 @@
 //! worker's sessions share.
 
 mod of_session;
+mod trace;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use super::counted::{HEAD, Packet, Start, looked_at, text};
 use super::{Context, Phase, Session};
 use crate::digests::Outcome;
 use crate::pooling::statements::Text as Prepared;
-use crate::statement_log::{Statement, StatementLogs, TEXT_BYTES, To, Who};
+use crate::statement_log::{Statement, StatementLogs, TEXT_BYTES, To, TraceContext, Who};
 use crate::stats::Taken;
 
 /// Commands that a client sends ahead; of those behind nothing is logged.
@@ -24,6 +25,9 @@ const MOST_AHEAD: usize = 1_024;
 
 /// Bytes of texts of commands that were sent ahead, and of a session's prepared statements. Others have no text in a log.
 const TEXTS_BYTES: usize = 256 << 10;
+
+/// What a server is in traces, unless it is known to be MariaDB: the protocol's name.
+const MYSQL: &str = "mysql";
 
 /// What `COM_STMT_EXECUTE` has for the statement that was prepared last: MariaDB.
 const LAST_PREPARED: u32 = u32::MAX;
@@ -49,6 +53,8 @@ struct Asked {
     bytes: usize,
     /// Before it was sent.
     waited: Duration,
+    /// Its client's span.
+    trace: Option<TraceContext>,
 }
 
 impl Asked {
@@ -107,6 +113,7 @@ impl Logged {
                 has_no_escapes: false,
                 bytes: 0,
                 waited: Duration::ZERO,
+                trace: None,
             });
         }
         self.asked.push_back(asked);
@@ -143,9 +150,13 @@ impl Logged {
         if self.more > 0 {
             return;
         }
-        let text = self.keep(sql, &mut context.digests.logs);
+        let logs = &mut context.digests.logs;
+        let text = self.keep(sql, logs);
         if let Some(last) = self.asked.back_mut() {
             (last.text, last.is_whole) = (text, is_whole);
+            if logs.has_traces() && last.trace.is_none() {
+                last.trace = TraceContext::of_comment(sql);
+            }
         }
     }
 
@@ -246,6 +257,10 @@ impl Session {
         let waited = waits_since.map(|since| context.now.saturating_duration_since(since));
         let is_short = packet.until_end > 0 && bytes.len() < HEAD + TEXT_BYTES;
         let (mut text_, mut is_whole) = (Text::None, true);
+        let trace = match context.digests.logs.has_traces() {
+            true => trace::of_command(command, bytes, self.relay.capabilities()),
+            false => None,
+        };
         match command {
             CommandByte::QUERY | CommandByte::STMT_PREPARE if is_short => {
                 self.counted.start = Some(Box::new(Start(bytes.to_vec())));
@@ -279,6 +294,7 @@ impl Session {
             has_no_escapes: self.has_no_escapes(),
             bytes: packet.end - packet.at + packet.until_end,
             waited: waited.unwrap_or_default(),
+            trace,
         };
         let before = self.relay.outstanding().saturating_sub(1);
         (self.counted.log()).push(asked, before, &context.digests.logs);
@@ -392,7 +408,7 @@ impl Session {
         let wait_us = Taken::from(asked.waited).micros;
         let micros = outcome.taken.micros.saturating_add(wait_us);
         let to = match asked.is_statement() {
-            true => logs.targets(micros, &self.user),
+            true => logs.targets(micros, &self.user, asked.trace.as_ref()),
             false => None,
         };
         let Some(to) = to else {
@@ -415,9 +431,9 @@ impl Session {
         let has_no_escapes = asked.has_no_escapes || self.has_no_escapes();
         let (text, is_rest_whole) = asked.text.into_line();
         let error = self.relay.error_sent().filter(|_| outcome.failed);
-        let (backend_session, pins) = match &self.phase {
-            Phase::Pooled(pooled) => (pooled.backend_id(), pooled.pin_names()),
-            _ => (0, String::new()),
+        let (backend_session, pins, system) = match &self.phase {
+            Phase::Pooled(pooled) => (pooled.backend_id(), pooled.pin_names(), pooled.system()),
+            _ => (0, String::new(), MYSQL),
         };
         let statement = Statement {
             backend: self.backend_name().to_owned(),
@@ -438,6 +454,8 @@ impl Session {
             sql_state: error.and_then(|(_, state)| state),
             in_transaction: self.relay.in_transaction(),
             pins,
+            trace: asked.trace,
+            system,
             ..statement
         };
         let who = self.logged_who();

@@ -294,6 +294,15 @@ impl Pooled {
         Some(connection.place.backend().name())
     }
 
+    /// What the server is, as traces have it.
+    pub(super) fn system(&self) -> &'static str {
+        let connection = self.connection.as_ref();
+        match connection.is_some_and(|connection| !connection.is_mysql()) {
+            true => "mariadb",
+            false => "mysql",
+        }
+    }
+
     /// The schema that its client is in.
     pub(super) fn schema(&self) -> Option<&[u8]> {
         self.wanted.schema()

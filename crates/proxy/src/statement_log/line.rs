@@ -11,10 +11,11 @@ use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
 use super::To;
 use super::redact::{self, Text};
+use super::trace_context::TraceContext;
 use crate::config::Literals;
 
 /// Longer names are cut off: peers choose them.
-const NAME_BYTES: usize = 256;
+pub(super) const NAME_BYTES: usize = 256;
 
 /// Who has done something.
 #[derive(Debug, Default)]
@@ -29,9 +30,9 @@ pub(crate) struct Who {
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(super) to: To,
-    time: SystemTime,
-    who: Arc<Who>,
-    event: Event,
+    pub(super) time: SystemTime,
+    pub(super) who: Arc<Who>,
+    pub(super) event: Event,
 }
 
 #[derive(Debug)]
@@ -72,6 +73,10 @@ pub(crate) struct Statement {
     pub(crate) is_by_proxy: bool,
     /// Its session has ended before its reply was over.
     pub(crate) is_unanswered: bool,
+    /// Its client's span.
+    pub(crate) trace: Option<TraceContext>,
+    /// What the server is, for traces: `mysql`, or `mariadb` where that is known.
+    pub(crate) system: &'static str,
 }
 
 /// A login, or a change of user.
@@ -284,14 +289,7 @@ impl Statement {
         if !database.is_empty() {
             fields.database = Some(name("database", database, escaped));
         }
-        if let Some(sql) = &self.text {
-            let text = Text {
-                sql,
-                is_whole: self.is_whole,
-                database,
-                has_no_escapes: self.has_no_escapes,
-                error: self.error,
-            };
+        if let Some(text) = self.redacted() {
             let hash = redact::digest(&text, digester);
             fields.digest = Some(format!("{hash:016x}"));
             fields.digest_text = Some(digester.text());
@@ -318,6 +316,19 @@ impl Statement {
         fields.by_proxy = self.is_by_proxy;
         fields.no_reply = self.is_unanswered;
         fields.sample = (style.sample < 1.0).then_some(style.sample);
+    }
+}
+
+impl Statement {
+    /// Its text, and what has to be known of it before it may be shown.
+    pub(super) fn redacted(&self) -> Option<Text<'_>> {
+        Some(Text {
+            sql: self.text.as_ref()?,
+            is_whole: self.is_whole,
+            database: self.database.as_deref().unwrap_or_default(),
+            has_no_escapes: self.has_no_escapes,
+            error: self.error,
+        })
     }
 }
 

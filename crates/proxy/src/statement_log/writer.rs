@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use onecopy_mysql_proto::digest::Digester;
 
 use super::line::{self, Line, Style};
-use super::{Message, Output, Shared, State, Which};
+use super::{FILES, Message, Output, Shared, State, Which};
 use crate::config::LogLevel;
 use crate::lock::lock;
 use crate::log::{self, Log};
@@ -21,7 +21,7 @@ const BATCH: usize = 32 << 10;
 const RETRY: Duration = Duration::from_secs(1);
 
 /// So much of a digest's text is shown.
-const DIGEST_BYTES: usize = 4 << 10;
+pub(super) const DIGEST_BYTES: usize = 4 << 10;
 
 pub(super) struct Writer {
     waiting: Receiver<Message>,
@@ -54,7 +54,7 @@ impl Writer {
             waiting,
             shared,
             digester: Digester::new(DIGEST_BYTES),
-            targets: Which::ALL.map(|which| Target {
+            targets: FILES.map(|which| Target {
                 which,
                 output: None,
                 batch: Vec::new(),
@@ -101,7 +101,8 @@ impl Writer {
     fn write_to(&mut self, outputs: [Option<Output>; 2]) {
         for (target, output) in self.targets.iter_mut().zip(outputs) {
             let path = output.as_ref().map(|output| output.file.path().to_owned());
-            *lock(&self.shared.states[target.which as usize]) = State { path, error: None };
+            let place = path.map(|path| path.display().to_string());
+            *lock(&self.shared.states[target.which as usize]) = State { place, error: None };
             target.output = output;
             target.retry = None;
             target.has_said_not_rotated = false;

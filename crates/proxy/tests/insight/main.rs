@@ -16,3 +16,4 @@ mod page;
 mod pooled;
 mod silent;
 mod statement_logs;
+mod traces;

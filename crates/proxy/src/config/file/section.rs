@@ -10,20 +10,22 @@ use onecopy_net::{Endpoint, SocketOptions};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::account::Account;
 use super::compression::{Algorithm, Offer, method};
 use super::digests::Digests;
 use super::discovery::discovery;
 use super::error::Problem;
 use super::reads::{Destination, Shown, replica_reads};
 use super::rule::RuleSection;
-use super::secrets::{public_key, secret, stored};
+use super::secrets::{public_key, secret};
 use super::statement_log::{AuditLog, SlowLog};
 use super::tls::{BackendTls, ClientTls};
+use super::traces::Traces;
 use super::upgrade::Upgrade;
 use super::value::{CountOrOff, Password, Place, Places, Size, Time, TimeOrOff};
 use crate::config::{
-    AccountConfig, Actions, BackendConfig, Config, HealthConfig, HealthLogin, ListenerConfig,
-    LogFormat, LogLevel, Mode, Offered, PoolConfig, Rate, Role,
+    Actions, BackendConfig, Config, HealthConfig, HealthLogin, ListenerConfig, LogFormat, LogLevel,
+    Mode, Offered, PoolConfig, Rate, Role,
 };
 
 /// How often accounts are read from a server, unless the file says otherwise.
@@ -61,6 +63,8 @@ pub(super) struct File {
     slow_log: SlowLog,
     #[serde(default)]
     audit_log: AuditLog,
+    #[serde(default)]
+    traces: Traces,
     #[serde(default)]
     mysql: Vec<Spanned<Mysql>>,
 }
@@ -188,19 +192,6 @@ enum Source {
     Server,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Account {
-    user: String,
-    password: Option<Spanned<Password>>,
-    password_file: Option<Spanned<PathBuf>>,
-    hash: Option<Spanned<String>>,
-    query_timeout: Option<TimeOrOff>,
-    statement_rate: Option<CountOrOff>,
-    statement_burst: Option<Spanned<u32>>,
-    reads: Option<Destination>,
-}
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Pool {
@@ -267,6 +258,7 @@ impl File {
         self.upgrade.put(&mut config, folder);
         self.slow_log.put(&mut config, folder)?;
         self.audit_log.put(&mut config, folder)?;
+        self.traces.put(&mut config)?;
         let (mut names, mut places) = (HashSet::new(), Vec::new());
         for mysql in self.mysql {
             let span = mysql.span();
@@ -453,33 +445,6 @@ impl Mysql {
             }
             config.backends.push(backend);
         }
-        Ok(config)
-    }
-}
-
-impl Account {
-    fn config(self, folder: &Path) -> Result<AccountConfig, Problem> {
-        let has_password = self.password.is_some() || self.password_file.is_some();
-        let password = secret(self.password, self.password_file, folder)?;
-        let mut config = AccountConfig::new(self.user, password.unwrap_or_default());
-        config.hash = self
-            .hash
-            .map(|hash| stored(&hash, has_password))
-            .transpose()?;
-        let timeout = self.query_timeout;
-        config.query_timeout = timeout.map(|TimeOrOff(time)| time.unwrap_or_default());
-        let rate = self.statement_rate.and_then(|CountOrOff(rate)| rate);
-        let burst = self.statement_burst;
-        if let (None, Some(burst)) = (rate, &burst) {
-            let message = "`statement-burst` without `statement-rate`";
-            return Err(Problem::at(burst.span(), message)
-                .hint("give statement-rate too: statements a second"));
-        }
-        config.reads = self.reads.map(Into::into);
-        config.statement_rate = rate.map(|per_second| Rate {
-            per_second,
-            burst: burst.map_or(per_second, Spanned::into_inner),
-        });
         Ok(config)
     }
 }

@@ -43,7 +43,7 @@ pub(super) struct AuditLog {
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Shown {
+pub(super) enum Shown {
     Redacted,
     Kept,
 }
@@ -157,7 +157,7 @@ fn put_rotation(
     Ok(())
 }
 
-fn sample(sample: Option<Spanned<f64>>) -> Result<Option<f64>, Problem> {
+pub(super) fn sample(sample: Option<Spanned<f64>>) -> Result<Option<f64>, Problem> {
     let Some(sample) = sample else {
         return Ok(None);
     };

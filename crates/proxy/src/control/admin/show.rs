@@ -394,10 +394,9 @@ pub(super) fn logs(view: &View) -> Table {
     };
     for which in Which::ALL {
         let (state, counts) = (outlet.state(which), outlet.counts(which));
-        let file = state.path.map(|path| path.display().to_string());
         table.row([
             which.name().into(),
-            file.unwrap_or_else(|| "off".to_owned()).as_str().into(),
+            (state.place.as_deref()).unwrap_or("off").into(),
             counts.written.load(Relaxed).into(),
             counts.dropped.load(Relaxed).into(),
             counts.failed.load(Relaxed).into(),

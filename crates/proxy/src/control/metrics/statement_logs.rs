@@ -15,7 +15,7 @@ impl Page {
         self.head(
             name,
             "counter",
-            "Lines written to the slow log and the audit log.",
+            "Lines written to the slow log and the audit log, and statements that were sent to the collector of traces.",
         );
         for which in Which::ALL {
             let written = count(which).map_or(0, |counts| counts.written.load(Relaxed));
@@ -25,8 +25,9 @@ impl Page {
         self.head(
             name,
             "counter",
-            "Lines of the slow log and the audit log that were lost. Reason queue_full: they came faster than they could be written. \
-             Reason write_failed: the file could not be written, for example because the disk was full.",
+            "Lines of the slow log and the audit log, and traced statements, that were lost. Reason queue_full: they came faster than \
+             they could be written. Reason write_failed: the file could not be written, for example because the disk was full, or the \
+             collector did not take them.",
         );
         for which in Which::ALL {
             let lost = |reason| {

@@ -6,6 +6,7 @@ fn write_one(who: Who, event: Event, style: Style) -> String {
     let to = To {
         slow: true,
         audit: true,
+        traces: false,
     };
     let line = Line::new(to, Arc::new(who), event);
     let mut lines = Vec::new();
@@ -55,6 +56,8 @@ fn a_statement_has_all_its_fields_in_their_order() {
         pins: "cursor".into(),
         is_by_proxy: true,
         is_unanswered: true,
+        trace: None,
+        system: "mysql",
     };
     let style = Style {
         literals: Literals::Kept,
