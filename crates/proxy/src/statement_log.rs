@@ -130,6 +130,8 @@ struct Shared {
     states: [Mutex<State>; 3],
     /// What the thread is to write to from now on, where that has changed.
     next: Mutex<Option<[Option<Output>; 2]>>,
+    /// The same for the other thread.
+    next_traces: Mutex<Option<Option<TracesConfig>>>,
 }
 
 /// A log's file and what may be in it.
@@ -234,9 +236,10 @@ impl Outlet {
 
     /// Has the threads write to these from now on, also where they are the same ones: files may have been renamed.
     pub(crate) fn write_to(&self, Opened { files, traces }: Opened) {
-        let _ = self.traced.send(exporter::Message::Config(traces));
+        *lock(&self.shared.next_traces) = Some(traces);
         *lock(&self.shared.next) = Some(files);
-        // Where the queue is full, the thread looks before each line.
+        // Where a queue is full, its thread looks before each line.
+        let _ = self.traced.try_send(exporter::Message::Config);
         let _ = self.queue.try_send(Message::Files);
     }
 

@@ -47,7 +47,7 @@ const MOST_ANSWER: usize = 64 << 10;
 pub(super) enum Message {
     Statement(Arc<Line>),
     /// There is another collector, or none.
-    Config(Option<TracesConfig>),
+    Config,
     /// Everything before was sent, or lost.
     Flush(Sender<()>),
 }
@@ -118,12 +118,14 @@ impl Exporter {
                     self.messages.recv_timeout(wait)
                 }
             };
+            let next = lock(&self.shared.next_traces).take();
+            if let Some(config) = next {
+                self.send_all();
+                self.set(config);
+            }
             match message {
                 Ok(Message::Statement(line)) => self.add(line),
-                Ok(Message::Config(config)) => {
-                    self.send_all();
-                    self.set(config);
-                }
+                Ok(Message::Config) => {}
                 Ok(Message::Flush(done)) => {
                     self.send_all();
                     let _ = done.send(());
