@@ -133,23 +133,6 @@ impl<'a> Parameters<'a> {
         let named = self.named;
         core::iter::from_fn(move || read_type(&mut reader, named).ok())
     }
-
-    /// Returns the value of the first parameter with this name, as [`read_value`] does. `None` if there is none, if it is NULL, if no
-    /// types were sent, or if a value in front of it cannot be read (as of one that was sent before, by COM_STMT_SEND_LONG_DATA). Costs
-    /// a pass over the values in front of it.
-    pub fn named(&self, name: &[u8]) -> Option<&'a [u8]> {
-        let mut values = Reader::new(NAME, self.values);
-        for (index, (parameter_type, own)) in self.types().enumerate() {
-            if self.nulls.is_null(index) {
-                continue;
-            }
-            let value = read_value(&mut values, parameter_type.column_type()).ok()?;
-            if own == name {
-                return Some(value);
-            }
-        }
-        None
-    }
 }
 
 fn read_type<'a>(

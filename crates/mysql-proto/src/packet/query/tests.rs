@@ -48,20 +48,6 @@ fn attributes_are_told_from_the_statement() {
         ]
     );
     assert!(!query.attributes.nulls.is_null(0) && query.attributes.nulls.is_null(1));
-    assert_eq!(query.attributes.named(b"abc"), Some(&b"xy"[..]));
-    assert_eq!(query.attributes.named(b"n"), None);
-    assert_eq!(query.attributes.named(b"other"), None);
-}
-
-#[test]
-fn a_value_behind_one_that_is_cut_off_has_no_name() {
-    let values = [0x09, b'x'];
-    let block = hex("00 01 fe 00 01 61 fe 00 01 62");
-    let all = [&block[..], &values].concat();
-    let mut reader = Reader::new(NAME, &all);
-    let attributes = Parameters::read(&mut reader, 2, true).unwrap();
-    assert_eq!(attributes.named(b"a"), None);
-    assert_eq!(attributes.named(b"b"), None);
 }
 
 #[test]
